@@ -1,0 +1,109 @@
+"""ragauge measures text written by language models: scores with intervals, and the evidence behind every one.
+
+    import ragauge as rg
+
+    run = rg.evaluate("answers.jsonl", metrics=["faithfulness"], judge="embedded")
+    print(run)
+    run.scores[0]["faithfulness"].evidence
+
+Names are imported when they are first used, so that `import ragauge` costs next to nothing.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+from ragauge.version import VERSION as __version__
+
+if TYPE_CHECKING:
+    from ragauge.errors import RagaugeError, RunFailed, StoreError, UnanswerableNeed, UsageError
+    from ragauge.judges.function import judge_from
+    from ragauge.judges.judge import Judge
+    from ragauge.metrics.metric import metric
+    from ragauge.metrics.relevance import graded
+    from ragauge.nouns.answers import Failure, Grade, Label, Verdict
+    from ragauge.nouns.samples import Chunk, Sample
+    from ragauge.nouns.scores import Estimate, Evidence, Score, Share
+    from ragauge.nouns.statements import Statement
+    from ragauge.readers import read
+    from ragauge.rubrics import Rubric
+    from ragauge.run.evaluate import evaluate, evaluate_async
+    from ragauge.run.planning import Plan, plan
+    from ragauge.run.run import Run
+    from ragauge.store import Store
+
+_HOMES = {
+    "Chunk": "nouns.samples",
+    "Estimate": "nouns.scores",
+    "Evidence": "nouns.scores",
+    "Failure": "nouns.answers",
+    "Grade": "nouns.answers",
+    "Judge": "judges.judge",
+    "Label": "nouns.answers",
+    "Plan": "run.planning",
+    "RagaugeError": "errors",
+    "Rubric": "rubrics",
+    "Run": "run.run",
+    "RunFailed": "errors",
+    "Sample": "nouns.samples",
+    "Score": "nouns.scores",
+    "Share": "nouns.scores",
+    "Statement": "nouns.statements",
+    "Store": "store",
+    "StoreError": "errors",
+    "UnanswerableNeed": "errors",
+    "UsageError": "errors",
+    "Verdict": "nouns.answers",
+    "evaluate": "run.evaluate",
+    "evaluate_async": "run.evaluate",
+    "graded": "metrics.relevance",
+    "judge_from": "judges.function",
+    "metric": "metrics.metric",
+    "plan": "run.planning",
+    "read": "readers",
+}
+
+__all__ = [
+    "Chunk",
+    "Estimate",
+    "Evidence",
+    "Failure",
+    "Grade",
+    "Judge",
+    "Label",
+    "Plan",
+    "RagaugeError",
+    "Rubric",
+    "Run",
+    "RunFailed",
+    "Sample",
+    "Score",
+    "Share",
+    "Statement",
+    "Store",
+    "StoreError",
+    "UnanswerableNeed",
+    "UsageError",
+    "Verdict",
+    "__version__",
+    "evaluate",
+    "evaluate_async",
+    "graded",
+    "judge_from",
+    "metric",
+    "plan",
+    "read",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'ragauge' has no attribute {name!r}")
+    value = getattr(importlib.import_module(f"ragauge.{_HOMES[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -1,0 +1,153 @@
+"""Metrics made of metrics: a weighted mean on each sample, and pooled values over the data set."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from ragauge.errors import BadParameter, UnknownName
+from ragauge.metrics.metric import Better, Measure, Metric, Scale, written
+from ragauge.needs.need import Finding, Need, Outcome
+from ragauge.nouns.scores import Counts, Score
+
+
+@dataclass(frozen=True)
+class Part:
+    """One value of a metric with its weight in a composite."""
+
+    metric: Measure
+    value: str
+    weight: float
+
+
+@dataclass(frozen=True)
+class Composite:
+    """The weighted mean of values of other metrics, on each sample."""
+
+    parts: tuple[Part, ...]
+    label: str = ""
+    summary: str = "Weighted mean of named metrics."
+
+    @property
+    def key(self) -> str:
+        return self.label or "composite"
+
+    @property
+    def spec(self) -> str:
+        return f"composite({','.join(f'{part.value}={written(part.weight)}' for part in self.parts)})"
+
+    @property
+    def better(self) -> Better:
+        return self.parts[0].metric.better
+
+    @property
+    def scale(self) -> Scale:
+        return self._mean([part.metric.scale[0] for part in self.parts]), self._mean(
+            [part.metric.scale[1] for part in self.parts]
+        )
+
+    @property
+    def needs(self) -> tuple[Need[Finding], ...]:
+        return tuple({need.name: need for part in self.parts for need in part.metric.needs}.values())
+
+    @property
+    def values(self) -> tuple[str, ...]:
+        return (self.key,)
+
+    def renamed(self, name: str) -> Composite:
+        return replace(self, label=name)
+
+    def _mean(self, values: Sequence[float]) -> float:
+        weights = [part.weight for part in self.parts]
+        return sum(w * v for w, v in zip(weights, values, strict=True)) / sum(weights)
+
+    def scores(self, outcomes: Mapping[str, Outcome]) -> dict[str, Score]:
+        """The weighted mean; a part that is undefined or failed makes the whole so, and is named."""
+        scored = {part.value: part.metric.scores(outcomes)[part.value] for part in self.parts}
+        for name, score in scored.items():
+            if score.failed is not None:
+                return {self.key: Score(failed=f"{name}: {score.failed}")}
+        for name, score in scored.items():
+            if score.undefined is not None:
+                return {self.key: Score(undefined=f"{name}: {score.undefined}")}
+        values = [score.value for score in scored.values() if score.value is not None]
+        return {self.key: Score(value=self._mean(values))}
+
+
+def composite(weights: Mapping[str, float], find: Callable[[str], Measure]) -> Composite:
+    """A weighted mean of metrics; `weights` maps the key of a value ("rouge.rougeL") to its weight (> 0).
+
+    `find` gives a metric by name. Raises BadParameter for weights that are not positive, and for parts of which
+    some are better high and some better low.
+    """
+    if not weights or any(not weight > 0 for weight in weights.values()):
+        raise BadParameter("composite needs at least one metric, and every weight greater than 0")
+    parts = tuple(Part(_owner(value, find), value, float(weight)) for value, weight in weights.items())
+    if len({part.metric.better for part in parts}) > 1:
+        raise BadParameter("the parts of a composite must all be better high, or all better low")
+    return Composite(parts)
+
+
+def _owner(value: str, find: Callable[[str], Measure]) -> Measure:
+    """The metric that has a value of this key."""
+    metric = find(value.partition(".")[0])
+    if value not in metric.values:
+        raise UnknownName(f"value of {metric.key}", value, metric.values)
+    return metric
+
+
+@dataclass(frozen=True)
+class DatasetMetric:
+    """A metric over the whole data set: the counts of all samples, added up, make one value.
+
+    count: from the outcomes of a sample's needs to a score with counts. total: from the sums of the counts over the
+    samples to the value, None where they leave nothing to count.
+    """
+
+    name: str
+    needs: tuple[Need[Finding], ...] = field(repr=False)
+    count: Callable[[Mapping[str, Outcome]], Score] = field(repr=False)
+    total: Callable[[Sequence[float]], float | None] = field(repr=False)
+    better: Better = "higher"
+    scale: Scale = (0.0, 1.0)
+    summary: str = ""
+    label: str = ""
+
+    @property
+    def key(self) -> str:
+        return self.label or self.name
+
+    @property
+    def spec(self) -> str:
+        return self.name
+
+    @property
+    def values(self) -> tuple[str, ...]:
+        return (self.key,)
+
+    def renamed(self, name: str) -> DatasetMetric:
+        return replace(self, label=name)
+
+    def scores(self, outcomes: Mapping[str, Outcome]) -> dict[str, Score]:
+        """The sample's counts, without a value of their own."""
+        score = self.count(outcomes)
+        return {self.key: Score(undefined=score.undefined, failed=score.failed, counts=score.counts)}
+
+
+def pooled(metric: Metric) -> DatasetMetric:
+    """A metric's formula on the counts of all samples together (the micro mean), so that long responses weigh more.
+
+    Raises BadParameter for a metric that is not made of counts.
+    """
+    counts: type[Counts] | None = metric.counts
+    if counts is None or metric.parts:
+        raise BadParameter(f"{metric.key} is not made of counts, so it cannot be pooled")
+    return DatasetMetric(
+        f"pooled({metric.spec})",
+        metric.needs,
+        lambda outcomes: metric.scores(outcomes)[metric.key],
+        lambda sums: counts(*sums).value,
+        metric.better,
+        metric.scale,
+        f"{metric.key} over all samples together, each counted piece weighing the same.",
+    )

@@ -1,0 +1,98 @@
+"""Does the response say what the references say?"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal
+
+from ragauge.metrics.metric import metric
+from ragauge.needs.findings import Support, Supports
+from ragauge.needs.need import Undefined
+from ragauge.needs.support import (
+    reference_claims_in_query,
+    reference_claims_in_response,
+    references_in_response,
+    response_claims_in_query,
+    response_claims_in_references,
+    response_in_references,
+)
+from ragauge.nouns.scores import Overlap, PrecisionRecall, Share
+
+#: "own": response claims are counted for precision. "common": precision counts the golden claims found, as Dataworkz.
+Counting = Literal["own", "common"]
+
+
+@metric(response_in_references, references_in_response)
+def answer_correctness(in_references: Supports, in_response: Supports) -> Overlap:
+    """F1 of the statements: tp / (tp + (fp + fn) / 2); the best over the references.
+
+    tp, fp: response statements that the reference supports or not; fn: reference statements absent from the response.
+    0 without a true positive. As in Valor.
+    """
+    each = zip(in_references.tables, in_response.tables, strict=True)
+    overlaps = [Overlap(sum(a.entailed), len(a) - sum(a.entailed), len(b) - sum(b.entailed)) for a, b in each]
+    return max(overlaps, key=lambda overlap: overlap.value or 0.0)
+
+
+def news(table: Support, in_query: Support) -> list[bool]:
+    """Which claims of `table` are entailed, those left out that the query already presupposes."""
+    return [hit for hit, given in zip(table.entailed, in_query.entailed, strict=True) if not given]
+
+
+@metric(reference_claims_in_response, reference_claims_in_query)
+def claim_recall(in_response: Supports, in_query: Supports) -> Share | Undefined:
+    """Share of the reference's claims that the response holds; the best over the references.
+
+    Claims that the query already presupposes are left out. As in Dataworkz (golden claims present).
+    """
+    each = [news(table, given) for table, given in zip(in_response.tables, in_query.tables, strict=True)]
+    return best_share(each, "no reference makes a claim beyond the query")
+
+
+@metric(response_claims_in_references, response_claims_in_query)
+def claim_precision(in_references: Supports, in_query: Support) -> Share | Undefined:
+    """Share of the response's claims that the reference holds; the best over the references.
+
+    Claims that the query already presupposes are left out.
+    """
+    each = [news(table, in_query) for table in in_references.tables]
+    return best_share(each, "the response makes no claim beyond the query")
+
+
+@metric(
+    reference_claims_in_response, reference_claims_in_query, response_claims_in_references, response_claims_in_query
+)
+def claim_f1(
+    in_response: Supports,
+    golden_in_query: Supports,
+    in_references: Supports,
+    in_query: Support,
+    *,
+    counting: Counting = "own",
+) -> PrecisionRecall | Undefined:
+    """Harmonic mean of claim precision and claim recall; the best over the references.
+
+    counting: "own" (each side counts its own claims) or "common", as Dataworkz does: precision is the golden claims
+    found over the response's claims, and a response is never charged with fewer claims than were found in it.
+    """
+    each = [
+        _both(news(golden, given), news(own, in_query), counting)
+        for golden, given, own in zip(in_response.tables, golden_in_query.tables, in_references.tables, strict=True)
+    ]
+    scored = [counts for counts in each if counts.value is not None]
+    if not scored:
+        return Undefined("neither the response nor a reference makes a claim beyond the query")
+    return max(scored, key=lambda counts: counts.value or 0.0)
+
+
+def _both(golden: Sequence[bool], own: Sequence[bool], counting: Counting) -> PrecisionRecall:
+    found = sum(golden)
+    if counting == "own":
+        return PrecisionRecall(sum(own), len(own), found, len(golden))
+    return PrecisionRecall(found, max(len(own), found), found, len(golden))
+
+
+def best_share(each: Sequence[Sequence[bool]], nothing: str) -> Share | Undefined:
+    """The highest share among several lists of flags, those that are empty left out."""
+    shares = [Share(sum(flags), len(flags)) for flags in each if flags]
+    return max(shares, key=lambda one: one.value or 0.0) if shares else Undefined(nothing)

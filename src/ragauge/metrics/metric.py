@@ -1,0 +1,209 @@
+"""The form of a metric: a pure function from findings to a result, with its needs, direction, scale and parameters."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Annotated, Any, Literal, Protocol, get_args, get_origin, get_type_hints, runtime_checkable
+
+import msgspec
+
+from ragauge.errors import BadParameter, UnknownName
+from ragauge.needs.need import Failed, Finding, Need, Outcome, Undefined
+from ragauge.nouns.scores import Counts, Overlap, PrecisionRecall, Score, Share
+
+Better = Literal["higher", "lower"]
+Scale = tuple[float, float]
+
+#: What a metric's function may return for one value: counts, a plain number, or the reason there is none.
+One = Counts | float | Undefined
+#: ... and for a metric of several values, one for each name.
+Result = One | Mapping[str, One]
+
+
+@runtime_checkable
+class Measure(Protocol):
+    """What a run asks of every metric, whether over samples or over the data set."""
+
+    @property
+    def key(self) -> str: ...
+    @property
+    def summary(self) -> str: ...
+    @property
+    def better(self) -> Better: ...
+    @property
+    def scale(self) -> Scale: ...
+    @property
+    def needs(self) -> tuple[Need[Finding], ...]: ...
+    @property
+    def values(self) -> tuple[str, ...]: ...
+    @property
+    def spec(self) -> str: ...
+    def renamed(self, name: str) -> Measure: ...
+    def scores(self, outcomes: Mapping[str, Outcome]) -> dict[str, Score]: ...
+
+
+@dataclass(frozen=True)
+class Metric:
+    """A metric over samples.
+
+    name: as the catalogue has it. label: what its scores are keyed by in a run, where that is not the name.
+    better: whether higher or lower is better. scale: its lowest and highest value. parts: names of its values, () for
+    a metric of one. params: the parameters it was bound with.
+    Calling a metric with other parameters gives a new one: `rouge(stemmer=True)`.
+    """
+
+    name: str
+    function: Callable[..., Result] = field(repr=False)
+    declared: tuple[Need[Finding] | Callable[..., Need[Finding]], ...] = field(repr=False)
+    better: Better = "higher"
+    scale: Scale = (0.0, 1.0)
+    parts_of: Callable[..., Sequence[str]] = field(default=lambda: (), repr=False)
+    params: Mapping[str, Any] = field(default_factory=dict)
+    label: str = ""
+
+    @property
+    def key(self) -> str:
+        """What its scores and estimates are keyed by."""
+        return self.label or self.name
+
+    @cached_property
+    def needs(self) -> tuple[Need[Finding], ...]:
+        """What it must know of a sample, given its parameters."""
+        return tuple(one if isinstance(one, Need) else self._bind(one) for one in self.declared)
+
+    @cached_property
+    def parts(self) -> tuple[str, ...]:
+        return tuple(self._bind(self.parts_of))
+
+    @cached_property
+    def values(self) -> tuple[str, ...]:
+        """The keys of its scores: its own key alone, or `key.part` for each part."""
+        return tuple(f"{self.key}.{part}" for part in self.parts) or (self.key,)
+
+    @property
+    def spec(self) -> str:
+        """The metric as it is written: its name with the parameters that are not the default."""
+        given = [f"{key}={written(value)}" for key, value in self.params.items() if value != self.defaults[key]]
+        return f"{self.name}({','.join(given)})" if given else self.name
+
+    @property
+    def counts(self) -> type[Counts] | None:
+        """The kind of counts its value is made of, None for a plain number."""
+        hint = get_type_hints(self.function).get("return")
+        kinds = [kind for kind in get_args(hint) or (hint,) if kind in (Share, Overlap, PrecisionRecall)]
+        return kinds[0] if kinds else None
+
+    @property
+    def summary(self) -> str:
+        """The first line of its documentation."""
+        return (inspect.getdoc(self.function) or "").partition("\n")[0]
+
+    @cached_property
+    def defaults(self) -> dict[str, Any]:
+        """Its parameters with their default values."""
+        signature = inspect.signature(self.function)
+        return {p.name: p.default for p in signature.parameters.values() if p.kind is p.KEYWORD_ONLY}
+
+    def _bind(self, function: Callable[..., Any]) -> Any:
+        """Call `function` with those of the metric's parameters that it takes."""
+        known = {**self.defaults, **self.params}
+        return function(**{name: known[name] for name in inspect.signature(function).parameters if name in known})
+
+    def __call__(self, **params: Any) -> Metric:
+        """The same metric with other parameters. Raises BadParameter for a wrong value, UnknownName for a wrong name."""
+        hints = get_type_hints(self.function, include_extras=True)
+        bound = dict(self.params)
+        for key, value in params.items():
+            if key not in self.defaults:
+                raise UnknownName(f"parameter of {self.name}", key, self.defaults)
+            bound[key] = _converted(value, hints[key], f"{self.name}({key}=...)")
+        metric = replace(self, params=bound)
+        try:
+            metric.parts, metric.needs  # noqa: B018  # a parameter out of range shows here, not in the run
+        except ValueError as error:
+            raise BadParameter(f"{self.name}: {error}") from error
+        return metric
+
+    def renamed(self, name: str) -> Metric:
+        """The same metric under another name, for aliases and for variants in one run."""
+        return replace(self, label=name)
+
+    def scores(self, outcomes: Mapping[str, Outcome]) -> dict[str, Score]:
+        """The metric's scores of one sample, without evidence, from the outcomes of its needs by name."""
+        ended = [outcomes[need.name] for need in self.needs]
+        unusable = _unusable(ended)
+        if unusable is not None:
+            return dict.fromkeys(self.values, unusable)
+        result = self.function(*ended, **self.params)
+        by_part = result if isinstance(result, Mapping) else {"": result}
+        names = dict(zip(self.parts or ("",), self.values, strict=True))
+        return {names[part]: _score(one) for part, one in by_part.items()}
+
+
+def _unusable(outcomes: Sequence[Outcome]) -> Score | None:
+    """The score of a sample whose needs did not all end well; a failure outweighs having nothing to count."""
+    for outcome in outcomes:
+        if isinstance(outcome, Failed):
+            return Score(failed=outcome.reason)
+    for outcome in outcomes:
+        if isinstance(outcome, Undefined):
+            return Score(undefined=outcome.reason)
+    return None
+
+
+def _score(one: One) -> Score:
+    if isinstance(one, Undefined):
+        return Score(undefined=one.reason)
+    if isinstance(one, float | int):
+        return Score(value=float(one))
+    if one.value is None:
+        return Score(undefined="nothing to count")
+    return Score(value=one.value, counts=one.numbers)
+
+
+def _converted(value: Any, hint: Any, where: str) -> Any:
+    """A parameter as its annotation wants it; text such as "rouge1+rougeL" or "true" is read by the same rule."""
+    bare = hint.__origin__ if get_origin(hint) is Annotated else hint
+    if isinstance(value, str) and get_origin(bare) is tuple:
+        value = value.split("+")
+    try:
+        return msgspec.convert(value, hint, strict=False)
+    except msgspec.ValidationError as error:
+        raise BadParameter(f"{where}: {value!r} does not fit; {error}") from error
+
+
+def written(value: Any) -> str:
+    """A parameter as it is written in a spec."""
+    if isinstance(value, tuple | list):
+        return "+".join(map(written, value))
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def metric(
+    *needs: Need[Finding] | Callable[..., Need[Finding]],
+    name: str = "",
+    better: Better = "higher",
+    scale: Scale = (0.0, 1.0),
+    parts: Callable[..., Sequence[str]] | Sequence[str] = (),
+) -> Callable[[Callable[..., Result]], Metric]:
+    """Make a metric of a function from the findings of `needs`, in their order, to a result.
+
+    A need may also be a function from the metric's parameters to a need. Keyword-only parameters of the function,
+    which must have defaults and annotations, are the metric's parameters. `parts` names the values of a metric that
+    returns a mapping, or is a function from the parameters to those names.
+    """
+
+    def declare(function: Callable[..., Result]) -> Metric:
+        named = parts if callable(parts) else lambda: parts
+        return Metric(name or function.__name__, function, needs, better, scale, named)
+
+    return declare
+
+
+def share(flags: Iterable[bool], nothing: str) -> Share | Undefined:
+    """How many of `flags` are set; `nothing` is the reason given where there are none."""
+    flags = list(flags)
+    return Share(sum(flags), len(flags)) if flags else Undefined(nothing)

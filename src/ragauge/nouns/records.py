@@ -1,0 +1,61 @@
+"""Records: what the store keeps of a run."""
+
+from __future__ import annotations
+
+import msgspec
+
+from ragauge.nouns.samples import Sample
+from ragauge.nouns.scores import Estimate, Evidence, Score
+
+
+class ScoreRecord(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A score whose evidence is named, not repeated: `evidence` lists keys of the sample record's table."""
+
+    value: float | None = None
+    undefined: str | None = None
+    failed: str | None = None
+    counts: tuple[float, ...] = ()
+    evidence: tuple[str, ...] = ()
+
+
+class SampleRecord(msgspec.Struct, frozen=True, omit_defaults=True):
+    """One sample with its scores; metrics that share evidence share one entry of the evidence table."""
+
+    sample: Sample
+    scores: dict[str, ScoreRecord]
+    evidence: dict[str, tuple[Evidence, ...]] = {}
+
+    def score(self, name: str) -> Score:
+        """The score called `name`, with its evidence in place. Raises KeyError where there is none."""
+        kept = self.scores[name]
+        evidence = tuple(piece for key in kept.evidence for piece in self.evidence.get(key, ()))
+        return Score(kept.value, kept.undefined, kept.failed, kept.counts, evidence)
+
+
+class RunRecord(msgspec.Struct, omit_defaults=True):
+    """One execution over a data set.
+
+    id: unique, sortable by time. started, finished: ISO 8601 in UTC. status: "running", "finished" or "interrupted".
+    data: what was read, for people; data_hash: of the samples. judges: identity by kind of question.
+    left_out: metrics of the default set that could not be measured, with the reason.
+    asked, reused: judgments that were put to a judge, and that the store already held.
+    bad_rows: rows that were skipped on request, each as its error message.
+    """
+
+    id: str
+    started: str
+    data: str
+    metrics: tuple[str, ...]
+    judges: dict[str, str]
+    version: str
+    name: str = ""
+    status: str = "running"
+    finished: str = ""
+    data_hash: str = ""
+    samples: int = 0
+    asked: int = 0
+    reused: int = 0
+    seconds: float = 0.0
+    left_out: dict[str, str] = {}
+    bad_rows: tuple[str, ...] = ()
+    estimates: dict[str, Estimate] = {}

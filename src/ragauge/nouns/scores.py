@@ -1,0 +1,150 @@
+"""Scores of samples, their evidence, and estimates over a data set."""
+
+from __future__ import annotations
+
+from typing import Protocol, TypeVar
+
+import msgspec
+
+from ragauge.nouns.answers import Label
+from ragauge.nouns.statements import Span
+
+
+class Counts(Protocol):
+    """Sufficient statistics of a score: the same formula gives a sample's value and, on sums, the pooled value."""
+
+    @property
+    def value(self) -> float | None:
+        """The score, or None where there is nothing to count."""
+
+    @property
+    def numbers(self) -> tuple[float, ...]:
+        """The counts, to be added over samples."""
+
+
+AnyCounts = TypeVar("AnyCounts", bound=Counts)
+
+
+class Share(msgspec.Struct, frozen=True):
+    """`hits` out of `total`."""
+
+    hits: float
+    total: float
+
+    @property
+    def value(self) -> float | None:
+        return self.hits / self.total if self.total else None
+
+    @property
+    def numbers(self) -> tuple[float, ...]:
+        return (self.hits, self.total)
+
+
+class Overlap(msgspec.Struct, frozen=True):
+    """True positives, false positives and false negatives; the value is F1, and 0 without a true positive."""
+
+    tp: float
+    fp: float
+    fn: float
+
+    @property
+    def value(self) -> float | None:
+        return self.tp / (self.tp + 0.5 * (self.fp + self.fn)) if self.tp else 0.0
+
+    @property
+    def numbers(self) -> tuple[float, ...]:
+        return (self.tp, self.fp, self.fn)
+
+
+class PrecisionRecall(msgspec.Struct, frozen=True):
+    """Two shares with units of their own; the value is their harmonic mean."""
+
+    precise: float
+    responded: float
+    recalled: float
+    expected: float
+
+    @property
+    def precision(self) -> float | None:
+        return Share(self.precise, self.responded).value
+
+    @property
+    def recall(self) -> float | None:
+        return Share(self.recalled, self.expected).value
+
+    @property
+    def value(self) -> float | None:
+        precision, recall = self.precision, self.recall
+        if precision == 0 or recall == 0:
+            return 0.0
+        if precision is None or recall is None:
+            return None
+        return 2 * precision * recall / (precision + recall)
+
+    @property
+    def numbers(self) -> tuple[float, ...]:
+        return (self.precise, self.responded, self.recalled, self.expected)
+
+
+class ChunkEvidence(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What one chunk says: the chunk's id, label, probability of entailment, and its deciding characters."""
+
+    chunk: str
+    label: Label
+    probability: float | None = None
+    span: Span | None = None
+
+
+class Evidence(msgspec.Struct, frozen=True, omit_defaults=True):
+    """One judged piece behind a score; the single schema of everything a report shows.
+
+    text: the piece that was judged (a statement, a chunk, a graded text).
+    field: where it comes from: "response", "references[0]", "contexts[2]".
+    span: its characters there.
+    against: what it was held against: "contexts", "references[0]", "query"; empty for traits and grades.
+    label: the verdict; value: the grade. One of the two is set.
+    chunks: the label of each chunk, for entailment.
+    judgment: the id of the judgment in the store; empty where nothing had to be asked.
+    """
+
+    text: str
+    field: str
+    span: Span | None = None
+    against: str = ""
+    label: Label | None = None
+    value: float | None = None
+    probability: float | None = None
+    chunks: tuple[ChunkEvidence, ...] = ()
+    rationale: str | None = None
+    judgment: str = ""
+
+
+class Score(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A metric on one sample: a value, or undefined (nothing to count), or failed (no answer), with the reason.
+
+    counts: the numbers the value was made of, where it is made of counts.
+    """
+
+    value: float | None = None
+    undefined: str | None = None
+    failed: str | None = None
+    counts: tuple[float, ...] = ()
+    evidence: tuple[Evidence, ...] = ()
+
+
+class Estimate(msgspec.Struct, frozen=True):
+    """A metric over a data set.
+
+    value: the mean over the n scored samples (or the metric's own aggregate), None where n is 0.
+    low, high: its interval at `confidence`; method: how it was made.
+    n + undefined + failed = the number of samples.
+    """
+
+    value: float | None
+    low: float | None
+    high: float | None
+    n: int
+    undefined: int
+    failed: int
+    method: str
+    confidence: float = 0.95

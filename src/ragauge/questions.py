@@ -1,0 +1,95 @@
+"""Floor 1: the five kinds of question, the narrow waist between metrics and judges."""
+
+from __future__ import annotations
+
+import hashlib
+
+import msgspec
+
+from ragauge.nouns.answers import Answer, Failure
+from ragauge.rubrics import Rubric
+
+
+class Decompose(msgspec.Struct, frozen=True, omit_defaults=True, tag="decompose", tag_field="kind"):
+    """Take `text` apart into statements, read as an answer to `query` where there is one."""
+
+    text: str
+    query: str | None = None
+
+
+class Entail(msgspec.Struct, frozen=True, omit_defaults=True, tag="entail", tag_field="kind"):
+    """Does `hypothesis` follow from the chunks of `premise` together? Does each support or contradict it?
+
+    query: what the hypothesis answers, so that a fragment ("Six days.") can be read as a full statement.
+    """
+
+    premise: tuple[str, ...]
+    hypothesis: str
+    query: str | None = None
+
+
+class Relevant(msgspec.Struct, frozen=True, omit_defaults=True, tag="relevant", tag_field="kind"):
+    """Does any part of `text` help to answer `query` (with a reference: to produce that reference)?"""
+
+    query: str
+    text: str
+    reference: str | None = None
+
+
+class Classify(msgspec.Struct, frozen=True, tag="classify", tag_field="kind"):
+    """Does the opinion in `text` carry `trait` ("biased" or "toxic")?"""
+
+    text: str
+    trait: str
+
+
+class Rate(msgspec.Struct, frozen=True, tag="rate", tag_field="kind"):
+    """Grade `texts`, pairs of (field, text) in the rubric's order, on the scale of `rubric`."""
+
+    rubric: Rubric
+    texts: tuple[tuple[str, str], ...]
+
+
+Question = Decompose | Entail | Relevant | Classify | Rate
+
+KINDS = ("decompose", "entail", "relevant", "classify", "rate")
+
+
+def kind(question: Question) -> str:
+    """The kind of a question, one of KINDS."""
+    return type(question).__name__.lower()
+
+
+def topic(question: Question) -> str:
+    """The kind with what narrows it: "classify:toxic", "rate:coherence", or the kind alone."""
+    if isinstance(question, Classify):
+        return f"classify:{question.trait}"
+    if isinstance(question, Rate):
+        return f"rate:{question.rubric.name}"
+    return kind(question)
+
+
+class Identity(msgspec.Struct, frozen=True):
+    """Everything that can change a judge's answer: its name, and settings such as revision, prompt hash, decoding."""
+
+    name: str
+    settings: tuple[tuple[str, str], ...] = ()
+
+    def __str__(self) -> str:
+        return self.name
+
+
+def judgment_key(question: Question, judge: Identity) -> str:
+    """The content address of a judgment: a hash of the question's texts and the judge's identity (32 hex digits)."""
+    digest = hashlib.sha256(msgspec.json.encode(judge))
+    digest.update(msgspec.json.encode(question))
+    return digest.hexdigest()[:32]
+
+
+class Judgment(msgspec.Struct, frozen=True):
+    """A question, its answer (or why there is none), and who answered. `key` addresses it in the store."""
+
+    question: Question
+    answer: Answer | Failure
+    judge: Identity
+    key: str

@@ -1,0 +1,3 @@
+"""The version of ragauge."""
+
+VERSION = "0.1.0"
