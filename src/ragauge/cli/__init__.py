@@ -1,0 +1,5 @@
+"""Floor 5: the command line. It parses, calls and prints; everything else is done elsewhere."""
+
+from ragauge.cli.main import main
+
+__all__ = ["main"]

@@ -1,0 +1,51 @@
+"""`ragauge demo`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from importlib.resources import as_file, files
+from pathlib import Path
+
+import click
+
+from ragauge.cli.options import store_options
+from ragauge.cli.running import measure
+
+SYSTEMS = ("baseline", "candidate")
+
+#: What the demo measures: enough to see the forms, little enough to read.
+METRICS = (
+    "faithfulness,hallucination,answer_correctness,answer_relevance,context_precision,context_recall,"
+    "context_relevance,claim_f1,context_utilization,rouge(types=rougeL),bleu,token_f1"
+)
+
+
+@click.command("demo")
+@store_options
+@click.option("-o", "--output", type=click.Path(dir_okay=False, path_type=Path), multiple=True, help="Write the candidate's run: .json .jsonl .csv .parquet .md; repeatable.")
+@click.option("--show", type=click.IntRange(min=0), default=2, show_default=True, metavar="N", help="Show the N lowest samples with their evidence.")
+def command(store: Path, no_store: bool, output: Sequence[Path], show: int) -> None:
+    """Measure two versions of an assistant on packaged data with the embedded judge: offline, no key."""
+    from rich.console import Console
+
+    from ragauge.report.markdown import lowest
+    from ragauge.report.terminal import estimates_table, sample_view
+    from ragauge.report.wording import chooser
+
+    console = Console(highlight=False)
+    place = None if no_store else store
+    runs = {}
+    for system in SYSTEMS:
+        with as_file(files("ragauge.demo") / f"{system}.jsonl") as path:
+            runs[system] = measure(path, f"judging {system}", place, metrics=METRICS, name=f"demo {system}")
+    candidate = runs["candidate"]
+    console.print(f"Two versions of an assistant, {candidate.record.samples} questions each, judged offline by ragauge.")
+    console.print(estimates_table({system: run.record for system, run in runs.items()}))
+    key = chooser(candidate.record)
+    if show and key:
+        console.print(f"Behind the numbers: the candidate's lowest answers by {key}\n")
+        for record in lowest(candidate.records(), key, show):
+            console.print(*sample_view(record, key), sep="\n")
+    for path in output:
+        console.print(f"wrote {candidate.save(path)}")
+    console.print("Now your own data: ragauge run FILE        what can be measured: ragauge metrics")

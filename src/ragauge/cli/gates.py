@@ -1,0 +1,54 @@
+"""Gates: conditions on estimates that a run must meet."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from ragauge.cli.options import pairs
+from ragauge.errors import BadParameter, UnknownName
+from ragauge.metrics.catalogue import METRICS, chosen
+from ragauge.nouns.scores import Estimate
+
+
+@dataclass(frozen=True)
+class Gate:
+    """The estimate of `metric` must not be below (or above) `bound`."""
+
+    metric: str
+    bound: float
+    below: bool
+
+    def failure(self, estimates: Mapping[str, Estimate]) -> str | None:
+        """What is wrong, or None. A metric without a value fails: it cannot be said to have passed."""
+        estimate = estimates.get(self.metric)
+        if estimate is None or estimate.value is None:
+            return f"{self.metric} has no value"
+        if (estimate.value < self.bound) if self.below else (estimate.value > self.bound):
+            return f"{self.metric} is {estimate.value:.3f}, {'below' if self.below else 'above'} {self.bound:g}"
+        return None
+
+
+def gates(under: Sequence[str], over: Sequence[str], metrics: str | None) -> list[Gate]:
+    """The gates of --fail-under and --fail-over. Raises UnknownName for a metric that the run does not measure."""
+    known = [key for metric in (METRICS if metrics is None else chosen(metrics)) for key in metric.values]
+    conditions = _read(under, "--fail-under", True) + _read(over, "--fail-over", False)
+    for gate in conditions:
+        if gate.metric not in known:
+            raise UnknownName("metric of this run", gate.metric, known)
+    return conditions
+
+
+def _read(given: Sequence[str], option: str, below: bool) -> list[Gate]:
+    conditions = []
+    for metric, bound in pairs(given, option).items():
+        try:
+            conditions.append(Gate(metric, float(bound), below))
+        except ValueError:
+            raise BadParameter(f"{option} {metric}={bound}: {bound!r} is not a number") from None
+    return conditions
+
+
+def failures(estimates: Mapping[str, Estimate], conditions: Sequence[Gate]) -> list[str]:
+    """What is wrong, a line for each gate that failed."""
+    return [line for gate in conditions if (line := gate.failure(estimates))]

@@ -1,0 +1,62 @@
+"""The `ragauge` command.
+
+Exit codes: 0 fine, 1 the run failed, 2 the call or the data is wrong, 3 a gate failed, 130 interrupted.
+"""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from typing import Any
+
+import click
+
+from ragauge.errors import RagaugeError, UsageError
+from ragauge.version import VERSION
+
+#: command -> the module that defines it, imported when the command is looked at.
+COMMANDS = {
+    "demo": "ragauge.cli.demo",
+    "run": "ragauge.cli.run",
+    "plan": "ragauge.cli.plan",
+    "report": "ragauge.cli.report",
+    "metrics": "ragauge.cli.metrics",
+    "judges": "ragauge.cli.judges",
+}
+
+
+class Commands(click.Group):
+    """A group whose commands load when they are needed and whose known errors end with one line and a code."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in COMMANDS:
+            return None
+        command: click.Command = importlib.import_module(COMMANDS[cmd_name]).command
+        return command
+
+    def invoke(self, ctx: click.Context) -> Any:
+        try:
+            return super().invoke(ctx)
+        except RagaugeError as error:
+            click.echo(f"error: {error}", err=True)
+            ctx.exit(2 if isinstance(error, UsageError) else 1)
+        except BrokenPipeError:
+            sys.stderr.close()
+            ctx.exit(0)
+
+
+@click.command(cls=Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
+@click.version_option(VERSION, prog_name="ragauge")
+def main() -> None:
+    """Measure text written by language models: scores with intervals, and the evidence behind every one.
+
+    \b
+    ragauge demo                  see it work on packaged data, offline
+    ragauge run data.jsonl        measure your own
+    ragauge metrics               what can be measured, and what each metric needs
+
+    Exit codes: 0 fine, 1 the run failed, 2 the call or the data is wrong, 3 a gate failed, 130 interrupted.
+    """

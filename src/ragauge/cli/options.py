@@ -1,0 +1,67 @@
+"""Options that several commands share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import reduce
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+from ragauge.errors import BadParameter
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+#: Where judgments and runs are kept unless the caller says otherwise: beside the work.
+DEFAULT_STORE = ".ragauge"
+
+_DATA = (
+    click.argument("data", metavar="DATA"),
+    click.option("-m", "--metrics", metavar="LIST", help="Metrics, such as faithfulness,rouge(stemmer=true). [default: all]"),
+    click.option("-j", "--judge", "judges", multiple=True, metavar="JUDGE", help="embedded, recording:PATH, or KIND=JUDGE, repeatable. [default: embedded]"),
+    click.option("--map", "mapping", multiple=True, metavar="FIELD=COLUMN", help="Take a field from this column, repeatable."),
+    click.option("--group", metavar="COLUMN", help="Samples with the same value here are not independent."),
+    click.option("--limit", type=click.IntRange(min=1), metavar="N", help="Only the first N samples."),
+    click.option("--skip-bad-rows", is_flag=True, help="Leave out rows that cannot be read, and count them."),
+    click.option("--labels", type=click.Path(exists=True, dir_okay=False, path_type=Path), help="People's labels (.jsonl), which go before any judge."),
+)
+
+_STORE = (
+    click.option("--store", type=click.Path(path_type=Path), default=DEFAULT_STORE, show_default=True, help="Where judgments and runs are kept."),
+    click.option("--no-store", is_flag=True, help="Keep nothing."),
+)
+
+
+def _with(options: Sequence[Callable[[Command], Command]]) -> Callable[[Command], Command]:
+    return lambda command: reduce(lambda made, option: option(made), reversed(options), command)
+
+
+def data_options(command: Command) -> Command:
+    """DATA, and how it is read and judged."""
+    return _with(_DATA)(command)
+
+
+def store_options(command: Command) -> Command:
+    """--store and --no-store."""
+    return _with(_STORE)(command)
+
+
+def pairs(given: Sequence[str], option: str) -> dict[str, str]:
+    """Options of the form KEY=VALUE as a mapping. Raises BadParameter for another form."""
+    split = [pair.partition("=") for pair in given]
+    for key, equals, value in split:
+        if not (key and equals and value):
+            raise BadParameter(f"{option} {key!r}: write {option} NAME=VALUE")
+    return {key: value for key, _, value in split}
+
+
+def judge_option(given: Sequence[str]) -> str | dict[str, str]:
+    """--judge: one spec, or KIND=SPEC several times; a bare spec beside those is for all other kinds."""
+    bare = [spec for spec in given if "=" not in spec.partition(":")[0]]
+    named = pairs([spec for spec in given if spec not in bare], "--judge")
+    if len(bare) > 1:
+        raise BadParameter(f"--judge was given {' and '.join(bare)}; name a kind for each, as in --judge entail={bare[1]}")
+    if not named:
+        return bare[0] if bare else "embedded"
+    return {**named, "*": bare[0] if bare else "embedded"}

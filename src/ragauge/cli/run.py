@@ -1,0 +1,98 @@
+"""`ragauge run`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import click
+
+from ragauge.cli.gates import Gate, failures, gates
+from ragauge.cli.options import data_options, judge_option, pairs, store_options
+from ragauge.cli.running import measure
+from ragauge.report.files import writer_of
+from ragauge.run.run import Run
+
+
+@click.command("run")
+@data_options
+@store_options
+@click.option("-o", "--output", type=click.Path(dir_okay=False, path_type=Path), multiple=True, help="Write the run: .json .jsonl .csv .parquet .md; repeatable.")
+@click.option("--name", default="", help="A name for the run.")
+@click.option("--show", type=click.IntRange(min=0), default=0, metavar="N", help="Show the N lowest samples with their evidence.")
+@click.option("--fail-under", multiple=True, metavar="METRIC=VALUE", help="Exit with 3 if the estimate is lower, repeatable.")
+@click.option("--fail-over", multiple=True, metavar="METRIC=VALUE", help="Exit with 3 if the estimate is higher, repeatable.")
+def command(
+    data: str,
+    metrics: str | None,
+    judges: Sequence[str],
+    mapping: Sequence[str],
+    group: str | None,
+    limit: int | None,
+    skip_bad_rows: bool,
+    labels: Path | None,
+    store: Path,
+    no_store: bool,
+    output: Sequence[Path],
+    name: str,
+    show: int,
+    fail_under: Sequence[str],
+    fail_over: Sequence[str],
+) -> None:
+    """Measure DATA: a .jsonl .json .csv .tsv or .parquet file with queries, responses, contexts, references.
+
+    Columns are recognised by the names that ragas, DeepEval, RAGChecker, Trust-Eval and others use.
+    """
+    for path in output:
+        writer_of(path)
+    conditions = gates(fail_under, fail_over, metrics)
+    run = measure(
+        data,
+        "judging",
+        None if no_store else store,
+        metrics=metrics,
+        judge=judge_option(judges),
+        map=pairs(mapping, "--map"),
+        group=group,
+        limit=limit,
+        skip_bad_rows=skip_bad_rows,
+        labels=labels,
+        name=name,
+    )
+    show_run(run, show)
+    for path in output:
+        click.echo(f"wrote {run.save(path)}")
+    if not no_store:
+        click.echo(f"run {run.id}; read it again with: ragauge report {run.id}")
+    end(run, conditions)
+
+
+def show_run(run: Run, lowest: int) -> None:
+    """Print the estimates and, where asked for, the lowest samples with their evidence."""
+    from rich.console import Console
+
+    from ragauge.report.markdown import lowest as lowest_of
+    from ragauge.report.terminal import run_view, sample_view
+    from ragauge.report.wording import chooser
+
+    console = Console(highlight=False)
+    for part in run_view(run.record):
+        console.print(part)
+    key = chooser(run.record)
+    if lowest and key:
+        console.print(f"\nLowest by {key}:\n")
+        for record in lowest_of(run.records(), key, lowest):
+            console.print(*sample_view(record, key), sep="\n")
+
+
+def end(run: Run, conditions: Sequence[Gate]) -> None:
+    """Leave with 1 where no score has a value because all failed, with 3 where a gate failed."""
+    estimates = run.estimates.values()
+    if not any(one.n for one in estimates) and any(one.failed for one in estimates):
+        click.echo("error: every score failed; the first reason is in the report", err=True)
+        raise SystemExit(1)
+    failed = failures(run.estimates, conditions)
+    for line in failed:
+        click.echo(f"gate failed: {line}", err=True)
+    if failed:
+        raise SystemExit(3)

@@ -1,0 +1,169 @@
+"""Judges made of plain functions."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any
+
+from ragauge.errors import BadParameter
+from ragauge.judges.fingerprint import fingerprint
+from ragauge.nouns.answers import Answer, ChunkVerdict, Decomposition, Failure, Grade, Label, Verdict
+from ragauge.nouns.statements import Statement
+from ragauge.questions import Classify, Decompose, Entail, Identity, Question, Rate, Relevant, kind
+
+Reply = Any  # whatever the function returns, or an awaitable of it
+
+_FLAGS = {
+    "claim": {"claim": True, "opinion": False},
+    "opinion": {"claim": False, "opinion": True},
+    "both": {"claim": True, "opinion": True},
+    "neither": {"claim": False, "opinion": False},
+}
+
+
+class FunctionJudge:
+    """A judge whose answers come from functions; see `judge_from`."""
+
+    batch = 1
+
+    def __init__(self, functions: dict[str, Callable[..., Reply]], name: str | None) -> None:
+        self._functions = functions
+        self._two_way = False
+        self.identity = Identity(name, ()) if name else Identity("function", fingerprint(functions))
+
+    @property
+    def answers(self) -> frozenset[str]:
+        """The kinds there are functions for; a function that has answered with a bool tells entailment two-way."""
+        kinds = set(self._functions)
+        return frozenset(kinds - {"entail"} | {"entail:support"} if self._two_way else kinds)
+
+    async def answer(self, questions: Sequence[Question]) -> list[Answer | Failure]:
+        """Call the function of each question's kind; an exception or an unusable reply becomes a Failure."""
+        return [await self._answer(question) for question in questions]
+
+    async def _answer(self, question: Question) -> Answer | Failure:
+        try:
+            return await _ASK[type(question)](self, question)
+        except _UnusableReply as unusable:
+            return Failure("invalid_answer", str(unusable), raw=repr(unusable.reply)[:2000])
+        except Exception as error:
+            return Failure("judge_error", f"{kind(question)}() raised {type(error).__name__}: {error}")
+
+    async def _call(self, name: str, *args: object, **optional: object) -> Reply:
+        """Call a function with `args`, and with those of `optional` that it takes."""
+        function = self._functions[name]
+        takes = _keywords(function)
+        given = {k: v for k, v in optional.items() if takes is None or k in takes}
+        reply = function(*args, **given)
+        return await reply if isinstance(reply, Awaitable) else reply
+
+    async def _decompose(self, question: Decompose) -> Decomposition:
+        pieces = await self._call("decompose", question.text, query=question.query)
+        if isinstance(pieces, str) or not isinstance(pieces, Sequence):
+            raise _UnusableReply("decompose() must return a list of texts or (text, kind)", pieces)
+        found: list[Statement] = []
+        for piece in pieces:
+            found.append(_statement(piece, question.text, _after(found)))
+        return Decomposition(tuple(found))
+
+    async def _entail(self, question: Entail) -> Verdict:
+        premise, query = question.premise, question.query
+        labels = [self._label(await self._call("entail", text, question.hypothesis, query=query)) for text in premise]
+        if len(premise) == 1:
+            joint = labels[0]
+        else:
+            joint = self._label(await self._call("entail", "\n".join(premise), question.hypothesis, query=query))
+        return Verdict(joint, chunks=tuple(map(ChunkVerdict, labels)))
+
+    def _label(self, reply: Reply) -> Label:
+        if isinstance(reply, bool):
+            self._two_way = True
+            return Label.ENTAILED if reply else Label.NOT_ENTAILED
+        if reply in ("entailed", "neutral", "contradicted"):
+            return Label(reply)
+        raise _UnusableReply("entail() must return a bool, or 'entailed', 'neutral' or 'contradicted'", reply)
+
+    async def _relevant(self, question: Relevant) -> Verdict:
+        return _yes_no("relevant", await self._call("relevant", question.query, question.text, reference=question.reference))
+
+    async def _classify(self, question: Classify) -> Verdict:
+        return _yes_no("classify", await self._call("classify", question.text, question.trait))
+
+    async def _rate(self, question: Rate) -> Grade:
+        grade = await self._call("rate", question.rubric.name, **dict(question.texts))
+        if isinstance(grade, bool) or not isinstance(grade, int | float):
+            raise _UnusableReply("rate() must return a number", grade)
+        return Grade(float(grade))
+
+
+_ASK: dict[type, Callable[[FunctionJudge, Any], Awaitable[Answer]]] = {
+    Decompose: FunctionJudge._decompose,
+    Entail: FunctionJudge._entail,
+    Relevant: FunctionJudge._relevant,
+    Classify: FunctionJudge._classify,
+    Rate: FunctionJudge._rate,
+}
+
+
+class _UnusableReply(Exception):
+    def __init__(self, message: str, reply: Reply) -> None:
+        super().__init__(f"{message}, not {reply!r:.200}")
+        self.reply = reply
+
+
+def _keywords(function: Callable[..., Reply]) -> set[str] | None:
+    """The names a function takes as keywords; None where it takes any."""
+    parameters = inspect.signature(function).parameters.values()
+    if any(p.kind is p.VAR_KEYWORD for p in parameters):
+        return None
+    return {p.name for p in parameters if p.kind in (p.KEYWORD_ONLY, p.POSITIONAL_OR_KEYWORD)}
+
+
+def _after(found: Sequence[Statement]) -> int:
+    """Where the search for the next statement begins: behind the last one that was found."""
+    return max((piece.span[1] for piece in found if piece.span), default=0)
+
+
+def _statement(piece: object, text: str, start: int) -> Statement:
+    written, flags = piece if isinstance(piece, tuple) and len(piece) == 2 else (piece, "claim")
+    if not isinstance(written, str) or flags not in _FLAGS:
+        raise _UnusableReply(f"decompose() must return texts, or (text, kind) with kind one of {list(_FLAGS)}", piece)
+    at = text.find(written, start)
+    at = text.find(written) if at < 0 else at
+    return Statement(written, (at, at + len(written)) if at >= 0 else None, **_FLAGS[flags])
+
+
+def _yes_no(name: str, reply: Reply) -> Verdict:
+    if not isinstance(reply, bool):
+        raise _UnusableReply(f"{name}() must return a bool", reply)
+    return Verdict(Label.YES if reply else Label.NO)
+
+
+def judge_from(
+    *,
+    decompose: Callable[..., Reply] | None = None,
+    entail: Callable[..., Reply] | None = None,
+    relevant: Callable[..., Reply] | None = None,
+    classify: Callable[..., Reply] | None = None,
+    rate: Callable[..., Reply] | None = None,
+    name: str | None = None,
+) -> FunctionJudge:
+    """A judge made of plain functions, sync or async; give those you have.
+
+    decompose(text) -> list of statements, each a text or (text, kind), kind "claim", "opinion", "both" or "neither".
+    entail(premise, hypothesis) -> True or False (two-way), or "entailed", "neutral", "contradicted". It is called with
+    each chunk, and with all chunks joined by newlines for the joint label; a single chunk is asked once.
+    relevant(query, text, reference=None) -> bool. classify(text, trait) -> bool; traits are "biased" and "toxic".
+    rate(rubric, **texts) -> a number on the scale of the rubric of that name.
+    decompose and entail are passed `query=` where they take it.
+
+    name: the judge's identity in a store; change it when the functions change what they answer. Without it the
+    identity is taken from the functions' code and the plain values they use, and where that cannot be told (they use
+    objects of other kinds) it is new in every process, so that nothing stale is ever reused.
+    """
+    given = {"decompose": decompose, "entail": entail, "relevant": relevant, "classify": classify, "rate": rate}
+    functions = {kind: function for kind, function in given.items() if function is not None}
+    if not functions:
+        raise BadParameter("judge_from() needs at least one function, such as entail=...")
+    return FunctionJudge(functions, name)

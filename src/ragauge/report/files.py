@@ -1,0 +1,109 @@
+"""Writing a run to a file, in the form its ending asks for."""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+from ragauge.errors import MissingExtra, UsageError
+from ragauge.nouns.records import RunRecord, SampleRecord
+from ragauge.report.document import head_document, sample_document
+from ragauge.report.markdown import run_markdown
+
+Samples = Iterable[SampleRecord]
+
+
+def save(run: RunRecord, samples: Samples, path: Path) -> Path:
+    """Write the run to `path`; an existing file is replaced once all is written.
+
+    .json: the whole document. .jsonl: a line per sample. .csv, .parquet: a row per sample, a column per metric.
+    .md: a report to read. Raises UsageError for another ending, or where the file cannot be written.
+    """
+    write = writer_of(path)
+    part = path.with_name(path.name + ".part")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write(run, samples, part)
+        part.replace(path)
+    except OSError as error:
+        raise UsageError(f"cannot write {path}: {error.strerror}; choose another place with -o") from error
+    finally:
+        part.unlink(missing_ok=True)
+    return path
+
+
+def writer_of(path: Path) -> Callable[[RunRecord, Samples, Path], None]:
+    """What writes files with the ending of `path`. Raises UsageError where there is no such form."""
+    if path.suffix.lower() not in WRITERS:
+        raise UsageError(f"cannot write {path.name!r}: unknown ending; use one of {' '.join(WRITERS)}")
+    return WRITERS[path.suffix.lower()]
+
+
+def _json(run: RunRecord, samples: Samples, path: Path) -> None:
+    head = json.dumps(head_document(run), ensure_ascii=False)[:-1]
+    with path.open("w", encoding="utf-8") as file:
+        file.write(head + ', "samples": [')
+        for i, record in enumerate(samples):
+            file.write(("," if i else "") + "\n" + json.dumps(sample_document(record), ensure_ascii=False))
+        file.write("\n]}\n")
+
+
+def _jsonl(run: RunRecord, samples: Samples, path: Path) -> None:
+    with path.open("w", encoding="utf-8") as file:
+        for record in samples:
+            file.write(json.dumps(sample_document(record), ensure_ascii=False) + "\n")
+
+
+def _csv(run: RunRecord, samples: Samples, path: Path) -> None:
+    with path.open("w", encoding="utf-8", newline="") as file:
+        table = csv.DictWriter(file, columns(run))
+        table.writeheader()
+        table.writerows(rows(run, samples))
+
+
+def _parquet(run: RunRecord, samples: Samples, path: Path) -> None:
+    try:
+        import pyarrow
+        import pyarrow.parquet
+    except ImportError:
+        raise MissingExtra("writing parquet", "arrow") from None
+    pyarrow.parquet.write_table(pyarrow.Table.from_pylist(list(rows(run, samples))), path)
+
+
+def _markdown(run: RunRecord, samples: Samples, path: Path) -> None:
+    path.write_text(run_markdown(run, samples), encoding="utf-8")
+
+
+WRITERS: dict[str, Callable[[RunRecord, Samples, Path], None]] = {
+    ".json": _json,
+    ".jsonl": _jsonl,
+    ".csv": _csv,
+    ".parquet": _parquet,
+    ".md": _markdown,
+}
+
+
+def columns(run: RunRecord) -> list[str]:
+    """The columns of the flat table; `remarks` says why a value is missing."""
+    return ["id", "query", "response", *_metrics(run), "remarks"]
+
+
+def rows(run: RunRecord, samples: Samples) -> Iterator[dict[str, Any]]:
+    """One flat row per sample: its values by metric, None where undefined or failed."""
+    for record in samples:
+        scores = {key: record.scores[key] for key in _metrics(run) if key in record.scores}
+        remarks = {key: score.undefined or score.failed for key, score in scores.items() if score.value is None}
+        yield {
+            "id": record.sample.id,
+            "query": record.sample.query,
+            "response": record.sample.response,
+            **{key: scores[key].value if key in scores else None for key in _metrics(run)},
+            "remarks": "; ".join(f"{key}: {reason}" for key, reason in remarks.items() if reason),
+        }
+
+
+def _metrics(run: RunRecord) -> list[str]:
+    return [key for key in run.estimates if not key.startswith("pooled(")]

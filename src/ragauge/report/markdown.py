@@ -1,0 +1,81 @@
+"""A run as Markdown: the estimates, and the samples that scored lowest with the evidence for it."""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Iterable, Iterator, Sequence
+
+from ragauge.nouns.records import RunRecord, SampleRecord
+from ragauge.report.wording import (
+    arrow,
+    chooser,
+    chunk_words,
+    footnotes,
+    headline,
+    interval,
+    number,
+    score_words,
+    shortened,
+    verdict_words,
+)
+
+#: How many samples the report shows.
+SHOWN = 10
+
+
+def run_markdown(run: RunRecord, samples: Iterable[SampleRecord]) -> str:
+    """The report: what was measured, every estimate, and the lowest samples with their evidence."""
+    return "\n".join(_lines(run, samples)) + "\n"
+
+
+def _lines(run: RunRecord, samples: Iterable[SampleRecord]) -> Iterator[str]:
+    yield f"# {run.name or 'Run ' + run.id}"
+    yield ""
+    yield headline(run) + f", ragauge {run.version}, started {run.started}."
+    yield ""
+    yield from estimates_lines(run)
+    yield ""
+    yield from (f"- {note}" for note in footnotes(run))
+    key = chooser(run)
+    if key is None:
+        return
+    yield ""
+    yield f"## Lowest by {key}"
+    for record in lowest(samples, key, SHOWN):
+        yield from sample_lines(record, key)
+
+
+def estimates_lines(run: RunRecord) -> Iterator[str]:
+    """The table of estimates."""
+    yield "| metric | better | value | 95 % interval | n | undefined | failed |"
+    yield "|---|---|---|---|---|---|---|"
+    for key, estimate in run.estimates.items():
+        cells = (key, arrow(key), number(estimate.value), interval(estimate), estimate.n, estimate.undefined, estimate.failed)
+        yield f"| {' | '.join(map(str, cells))} |"
+
+
+def lowest(samples: Iterable[SampleRecord], key: str, count: int) -> list[SampleRecord]:
+    """The `count` samples with the lowest value of one metric, lowest first; samples without a value are left out."""
+    valued = ((record.scores[key].value, i, record) for i, record in enumerate(samples) if key in record.scores)
+    scored = ((value, i, record) for value, i, record in valued if value is not None)
+    return [record for _, _, record in heapq.nsmallest(count, scored, key=lambda each: each[:2])]
+
+
+def sample_lines(record: SampleRecord, key: str) -> Iterator[str]:
+    """One sample: what was asked and answered, its score, and each piece that was judged."""
+    score = record.score(key)
+    yield ""
+    yield f"### {record.sample.id}: {shortened(record.sample.query or record.sample.source or '', 100)}"
+    yield ""
+    yield f"**{key} {score_words(score)}**"
+    yield ""
+    yield _quoted(record.sample.response or "")
+    yield ""
+    for piece in score.evidence:
+        yield f"- {verdict_words(piece)}: {shortened(piece.text, 300)}"
+        yield from (f"  - {line}" for line in chunk_words(piece, record))
+
+
+def _quoted(text: str) -> str:
+    lines: Sequence[str] = text.splitlines() or ["(empty)"]
+    return "\n".join(f"> {line}".rstrip() for line in lines)

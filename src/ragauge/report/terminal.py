@@ -1,0 +1,97 @@
+"""A run in a terminal: tables and colours by rich."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ragauge.nouns.records import RunRecord, SampleRecord
+from ragauge.nouns.scores import Evidence
+from ragauge.report.wording import (
+    BAD,
+    GOOD,
+    arrow,
+    chunk_words,
+    footnotes,
+    headline,
+    interval,
+    number,
+    score_words,
+    shortened,
+    verdict_words,
+)
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+    from rich.table import Table
+
+
+def run_text(run: RunRecord, width: int = 100) -> str:
+    """The estimates as plain text."""
+    from rich.console import Console
+
+    console = Console(width=width, color_system=None, highlight=False)
+    with console.capture() as captured:
+        for part in run_view(run):
+            console.print(part)
+    return captured.get().rstrip()
+
+
+def run_view(run: RunRecord) -> list[RenderableType]:
+    """The headline, the table of estimates, and the footnotes."""
+    return [headline(run), estimates_table({"value": run}), *footnotes(run)]
+
+
+def estimates_table(runs: dict[str, RunRecord]) -> Table:
+    """The estimates of one run, or of several side by side under their names; n is counted for each."""
+    from rich import box
+    from rich.table import Table
+
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    table.add_column("metric", no_wrap=True)
+    for name in runs:
+        table.add_column(name, justify="right", style="bold")
+        table.add_column("95 % interval", style="dim", no_wrap=True)
+        table.add_column("n", justify="right")
+    single = len(runs) == 1
+    if single:
+        table.add_column("undefined", justify="right", style="dim")
+        table.add_column("failed", justify="right", style="red")
+    for key in dict.fromkeys(key for run in runs.values() for key in run.estimates):
+        table.add_row(f"{key} {arrow(key)}", *_cells(key, runs), *(_missing(key, runs) if single else ()))
+    return table
+
+
+def _cells(key: str, runs: dict[str, RunRecord]) -> list[str]:
+    cells: list[str] = []
+    for run in runs.values():
+        estimate = run.estimates.get(key)
+        cells += [number(estimate.value), interval(estimate), str(estimate.n)] if estimate else ["", "", ""]
+    return cells
+
+
+def _missing(key: str, runs: dict[str, RunRecord]) -> tuple[str, str]:
+    (run,) = runs.values()
+    estimate = run.estimates[key]
+    return str(estimate.undefined or ""), str(estimate.failed or "")
+
+
+def sample_view(record: SampleRecord, key: str) -> list[RenderableType]:
+    """One sample: what was asked and answered, its score by `key`, and each judged piece with the chunks behind it."""
+    from rich.text import Text
+
+    score = record.score(key)
+    lines: list[RenderableType] = [
+        Text.assemble((f"{record.sample.id}  ", "dim"), (record.sample.query or "", "bold")),
+        Text(shortened(record.sample.response or "(empty)", 600)),
+        Text.assemble((f"{key} ", "dim"), (score_words(score), "bold")),
+    ]
+    for piece in score.evidence:
+        lines.append(Text.assemble("  ", (f"{verdict_words(piece)}  ", _style(piece)), shortened(piece.text, 200)))
+        lines.extend(Text(f"      {line}", style="dim") for line in chunk_words(piece, record))
+    return [*lines, ""]
+
+
+def _style(piece: Evidence) -> str:
+    if piece.label in GOOD:
+        return "green"
+    return "red" if piece.label in BAD else "yellow"

@@ -1,0 +1,94 @@
+"""How numbers and labels are put into words, the same everywhere a run is shown."""
+
+from __future__ import annotations
+
+from ragauge.metrics.catalogue import METRICS
+from ragauge.nouns.answers import Label
+from ragauge.nouns.records import RunRecord, SampleRecord
+from ragauge.nouns.scores import Estimate, Evidence, Score
+
+#: Labels that speak for the response, and those that speak against it.
+GOOD = frozenset({Label.ENTAILED, Label.YES})
+BAD = frozenset({Label.CONTRADICTED})
+
+_LOWER = {metric.name for metric in METRICS if metric.better == "lower"}
+
+
+def arrow(key: str) -> str:
+    """Which way is better for the metric whose value is called `key`."""
+    name = key.removeprefix("pooled(").partition(".")[0].partition("(")[0].rstrip(")")
+    return "↓" if name in _LOWER else "↑"
+
+
+#: The metrics that choose which samples are shown as the lowest; the first that was measured.
+CHOOSERS = ("faithfulness", "answer_correctness", "claim_f1", "context_recall", "answer_relevance", "rouge.rougeL")
+
+
+def chooser(run: RunRecord) -> str | None:
+    """The metric by which the lowest samples are chosen."""
+    return next((key for key in CHOOSERS if key in run.estimates), None)
+
+
+def number(value: float | None) -> str:
+    """A value for people: three decimals, a dash where there is none."""
+    return "–" if value is None else f"{value:.3f}"
+
+
+def interval(estimate: Estimate) -> str:
+    """The interval in brackets, empty where there is none."""
+    return "" if estimate.low is None else f"[{number(estimate.low)}, {number(estimate.high)}]"
+
+
+def score_words(score: Score) -> str:
+    """A score for people: its value, or the reason there is none."""
+    if score.value is not None:
+        return number(score.value)
+    return f"undefined ({score.undefined})" if score.undefined else f"failed ({score.failed})"
+
+
+def verdict_words(piece: Evidence) -> str:
+    """The label or grade of a piece of evidence with its probability."""
+    said = piece.label.value.replace("_", " ") if piece.label else f"{piece.value:g}" if piece.value is not None else ""
+    return f"{said} {piece.probability:.2f}" if piece.probability is not None else said
+
+
+def chunk_words(piece: Evidence, record: SampleRecord) -> list[str]:
+    """What the chunks that decide say: each entailing or contradicting chunk with the passage it goes by."""
+    passages = {"query": record.sample.query or "", "response": record.sample.response or ""}
+    contexts = record.sample.contexts or ()
+    lines = []
+    for i, said in enumerate(piece.chunks):
+        if said.label not in GOOD | BAD:
+            continue
+        passage = contexts[i].passage if piece.against == "contexts" else passages.get(said.chunk, "")
+        quoted = f" “{shortened(passage[slice(*said.span)])}”" if said.span and passage else ""
+        lines.append(f"{said.label.value} by {said.chunk}{quoted}")
+    return lines
+
+
+def shortened(text: str, length: int = 160) -> str:
+    """Text on one line, cut with an ellipsis."""
+    line = " ".join(text.split())
+    return line if len(line) <= length else line[: length - 1] + "…"
+
+
+def footnotes(run: RunRecord) -> list[str]:
+    """What a reader must know besides the table: how the run ended, what was left out or skipped."""
+    notes = []
+    if run.status != "finished":
+        notes.append(f"The run is {run.status}: these are the first {run.samples} samples.")
+    if run.bad_rows:
+        notes.append(f"{len(run.bad_rows)} rows were skipped, the first because: {run.bad_rows[0]}")
+    by_reason: dict[str, list[str]] = {}
+    for metric, reason in run.left_out.items():
+        by_reason.setdefault(reason, []).append(metric)
+    return notes + [f"Not measured: {', '.join(metrics)} ({reason})." for reason, metrics in by_reason.items()]
+
+
+def headline(run: RunRecord) -> str:
+    """One line that says what was measured, by whom, and what it took."""
+    judges = ", ".join(sorted(set(run.judges.values())))
+    return (
+        f"{run.data}: {run.samples} samples, judge {judges}, "
+        f"{run.asked} judgments asked, {run.reused} known, {run.seconds:.1f} s"
+    )

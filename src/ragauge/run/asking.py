@@ -1,0 +1,84 @@
+"""Asking: people's labels first, then what the store holds, then the judges; every answer is kept as it arrives."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+
+from ragauge.judges.bench import Bench
+from ragauge.judges.judge import DEFAULT_BATCH, Judge, checked
+from ragauge.nouns.answers import Answer, Failure
+from ragauge.questions import Identity, Judgment, Question, judgment_key, kind
+from ragauge.store import Store
+
+NOBODY = Identity("nobody")
+
+
+class Asker:
+    """Answers waves of questions. `asked` and `reused` count what was put to judges and what was known."""
+
+    def __init__(self, bench: Bench, store: Store, labels: Mapping[Question, Judgment]) -> None:
+        self.bench = bench
+        self.asked = self.reused = 0
+        self._store = store
+        self._labels = labels
+
+    async def answer(self, questions: Sequence[Question]) -> dict[Question, Judgment]:
+        """A judgment for each question; its answer is a Failure where nobody could answer."""
+        known = self.known(questions)
+        self.reused += len(known)
+        fresh = [question for question in questions if question not in known]
+        for judge, group in self._by_judge(fresh):
+            size = getattr(judge, "batch", DEFAULT_BATCH)
+            for start in range(0, len(group), size):
+                known.update(await self._ask(judge, group[start : start + size]))
+        return {**known, **{q: _unanswered(q) for q in fresh if q not in known}}
+
+    def known(self, questions: Sequence[Question]) -> dict[Question, Judgment]:
+        """What people's labels or the store already answer."""
+        found = {question: self._labels[question] for question in questions if question in self._labels}
+        found.update(self._store.find_labels([question for question in questions if question not in found]))
+        keys = {}
+        for question in questions:
+            judge = self.bench.judge_of(question)
+            if question not in found and judge is not None:
+                keys[judgment_key(question, judge.identity)] = question
+        stored = self._store.find(list(keys))
+        found.update({keys[key]: judgment for key, judgment in stored.items()})
+        return found
+
+    def _by_judge(self, questions: Sequence[Question]) -> list[tuple[Judge, list[Question]]]:
+        groups: dict[int, tuple[Judge, list[Question]]] = {}
+        for question in questions:
+            judge = self.bench.judge_of(question)
+            if judge is not None:
+                groups.setdefault(id(judge), (judge, []))[1].append(question)
+        return list(groups.values())
+
+    async def _ask(self, judge: Judge, questions: Sequence[Question]) -> dict[Question, Judgment]:
+        answers = await _answers(judge, questions)
+        self.asked += len(questions)
+        judgments = [
+            Judgment(question, checked(question, answer), judge.identity, judgment_key(question, judge.identity))
+            for question, answer in zip(questions, answers, strict=True)
+        ]
+        self._store.keep([judgment for judgment in judgments if not isinstance(judgment.answer, Failure)])
+        await asyncio.sleep(0)
+        return {judgment.question: judgment for judgment in judgments}
+
+
+async def _answers(judge: Judge, questions: Sequence[Question]) -> Sequence[Answer | Failure]:
+    """What the judge says; a judge that breaks its contract costs its batch, not the run."""
+    try:
+        answers = await judge.answer(questions)
+    except Exception as error:
+        return [Failure("judge_error", f"{judge.identity} raised {type(error).__name__}: {error}")] * len(questions)
+    if len(answers) != len(questions):
+        fault = f"{judge.identity} gave {len(answers)} answers to {len(questions)} questions"
+        return [Failure("judge_error", fault)] * len(questions)
+    return answers
+
+
+def _unanswered(question: Question) -> Judgment:
+    failure = Failure("no_judge", f"no judge was named for questions of kind {kind(question)!r}")
+    return Judgment(question, failure, NOBODY, "")

@@ -1,0 +1,203 @@
+"""Evaluate: samples in, scores with evidence out."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import secrets
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from datetime import UTC, datetime
+from itertools import chain, islice
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from ragauge.errors import BadData
+from ragauge.nouns.records import RunRecord, SampleRecord, ScoreRecord
+from ragauge.nouns.samples import Sample
+from ragauge.nouns.scores import Estimate, Evidence, Score
+from ragauge.waves import Window
+from ragauge.questions import Judgment, Question
+from ragauge.readers import Reading, read
+from ragauge.run.asking import Asker
+from ragauge.run.blocking import block_on
+from ragauge.run.run import Run
+from ragauge.run.settings import MetricsLike, Settings
+from ragauge.run.specs import JudgeLike, bench_of
+from ragauge.run.tally import Tally
+from ragauge.store import Store, read_labels
+from ragauge.version import VERSION
+
+#: How many samples share their waves.
+WINDOW = 32
+#: How many samples are looked at, before any judge is asked, to see which fields the data has.
+PEEK = 1000
+
+StoreLike = Store | str | Path | None
+LabelsLike = str | Path | Iterable[Judgment] | None
+
+
+async def evaluate_async(
+    data: Any,
+    metrics: MetricsLike = None,
+    judge: JudgeLike = "embedded",
+    store: StoreLike = None,
+    *,
+    labels: LabelsLike = None,
+    map: Mapping[str, str] | None = None,
+    group: str | None = None,
+    limit: int | None = None,
+    skip_bad_rows: bool = False,
+    name: str = "",
+    progress: Callable[[int], None] | None = None,
+) -> Run:
+    """Measure a data set; the asynchronous form of `evaluate`, which documents the arguments."""
+    columns = {**(map or {}), **({"group": group} if group else {})}
+    reading = read(data, map=columns or None, skip_bad_rows=skip_bad_rows, limit=limit)
+    samples = iter(reading)
+    first = list(islice(samples, PEEK))
+    if not first:
+        raise BadData(f"{reading.name} holds no sample" + _skipped(reading))
+    bench = bench_of(judge)
+    settings = Settings(metrics, bench, first)
+    opened = store_of(store)
+    evaluation = Evaluation(reading, settings, Asker(bench, opened, labels_of(labels)), opened, name)
+    return await evaluation.go(chain(first, samples), progress or (lambda done: None))
+
+
+def evaluate(
+    data: Any,
+    metrics: MetricsLike = None,
+    judge: JudgeLike = "embedded",
+    store: StoreLike = None,
+    **options: Any,
+) -> Run:
+    """Measure a data set. Works in scripts, in notebooks and under a running event loop alike.
+
+    data: a path (.jsonl .json .csv .tsv .parquet), a list of dicts or samples, a pandas, Polars or Arrow frame, a
+    Hugging Face data set; see docs/data.md.
+    metrics: names and specs, in one text ("faithfulness,rouge(stemmer=true)") or a list; None measures everything
+    that the data and the judge allow, and `Run.left_out` says what they do not.
+    judge: "embedded", "recording:PATH", `judge_from(...)`, any object with the three members of a judge, or a mapping
+    such as {"decompose": ..., "entail": ...}.
+    store: a folder or file in which judgments and the run are kept; None keeps them only as long as the Run lives.
+    labels: people's labels, a file or judgments, which go before any judge.
+    map: field -> column, where a column has a name of its own. group: the column that says which samples belong
+    together (a document, a user), so that intervals take it into account.
+    limit: measure only the first so many samples. skip_bad_rows: leave out rows that cannot be read and count them.
+    name: of the run. progress: called with the number of samples done.
+
+    Raises UsageError (a metric, judge, column or row is wrong; nothing is asked before metrics and fields are
+    checked), StoreError.
+    """
+    return block_on(evaluate_async(data, metrics, judge, store, **options))
+
+
+def _skipped(reading: Reading) -> str:
+    return f"; all {len(reading.bad_rows)} rows were skipped, the first because: {reading.bad_rows[0]}" if reading.bad_rows else ""
+
+
+def store_of(store: StoreLike) -> Store:
+    """An open store for what the caller gave as `store=`; None is one that does not outlive its Run."""
+    if isinstance(store, Store):
+        return store
+    return Store.temporary() if store is None else Store.open(store)
+
+
+def labels_of(labels: LabelsLike) -> dict[Question, Judgment]:
+    """People's labels by question; of several for one question the last counts."""
+    given = read_labels(Path(labels)) if isinstance(labels, str | Path) else labels or ()
+    return {judgment.question: judgment for judgment in given}
+
+
+class Evaluation:
+    """One run under way."""
+
+    def __init__(self, reading: Reading, settings: Settings, asker: Asker, store: Store, name: str) -> None:
+        self._reading, self._settings, self._asker, self._store = reading, settings, asker, store
+        self._tallies: dict[str, Tally] = {}
+        self._began = time.monotonic()
+        self._digest = hashlib.sha256()
+        self._record = RunRecord(
+            id=f"{datetime.now(UTC):%Y%m%d-%H%M%S}-{secrets.token_hex(3)}",
+            started=_now(),
+            data=reading.name,
+            metrics=(),
+            judges={kind: str(judge.identity) for kind, judge in asker.bench.judges.items()},
+            version=VERSION,
+            name=name,
+        )
+
+    async def go(self, samples: Iterable[Sample], progress: Callable[[int], None]) -> Run:
+        """Score all samples, window by window; whatever ends the run early, what is done is kept and marked."""
+        self._store.begin(self._record)
+        status = "interrupted"
+        try:
+            for window in windows(samples):
+                self._keep(await self._score(window))
+                progress(self._record.samples)
+            status = "finished"
+        finally:
+            self._finish(status)
+        return Run(self._store, self._record)
+
+    async def _score(self, window: Sequence[Sample]) -> list[SampleRecord]:
+        """The records of a window of samples."""
+        while True:
+            metrics = self._settings.metrics
+            needs = {need.name: need for metric in metrics for need in metric.needs}
+            waves = Window(window, needs.values())
+            while questions := waves.questions:
+                waves.advance(await self._asker.answer(questions))
+                if self._settings.check_judges():
+                    break
+            else:
+                return [self._sample_record(sample, waves, i) for i, sample in enumerate(window)]
+
+    def _sample_record(self, sample: Sample, waves: Window, position: int) -> SampleRecord:
+        scores: dict[str, ScoreRecord] = {}
+        evidence: dict[str, tuple[Evidence, ...]] = {}
+        for metric in self._settings.metrics:
+            outcomes = waves.sample_outcomes(position, metric.needs)
+            for need, outcome in outcomes.items():
+                if need not in evidence:
+                    evidence[need] = getattr(outcome, "evidence", ())
+            shown = tuple(need for need in outcomes if evidence[need])
+            for key, score in metric.scores(outcomes).items():
+                scores[key] = ScoreRecord(score.value, score.undefined, score.failed, score.counts, shown)
+        return SampleRecord(sample, scores, {need: pieces for need, pieces in evidence.items() if pieces})
+
+    def _keep(self, records: Sequence[SampleRecord]) -> None:
+        self._store.keep_samples(self._record.id, self._record.samples, records)
+        self._record.samples += len(records)
+        measures = {key: metric for metric in self._settings.metrics for key in metric.values}
+        for record in records:
+            self._digest.update(msgspec.json.encode(record.sample))
+            for key, measure in measures.items():
+                self._tallies.setdefault(key, Tally(measure)).add(record.score(key), record.sample.group)
+
+    def _finish(self, status: str) -> None:
+        record, asker = self._record, self._asker
+        record.status, record.finished = status, _now()
+        record.seconds = round(time.monotonic() - self._began, 3)
+        record.metrics = tuple(metric.spec for metric in self._settings.metrics)
+        record.left_out = dict(self._settings.left_out)
+        record.asked, record.reused = asker.asked, asker.reused
+        record.bad_rows = tuple(str(bad) for bad in self._reading.bad_rows)
+        record.data_hash = self._digest.hexdigest()[:32]
+        keys = [key for metric in self._settings.metrics for key in metric.values]
+        record.estimates = {key: self._tallies[key].estimate() for key in keys if key in self._tallies}
+        self._store.finish(record)
+
+
+def windows(samples: Iterable[Sample]) -> Iterator[list[Sample]]:
+    """The samples in the windows in which they are judged."""
+    remaining = iter(samples)
+    while window := list(islice(remaining, WINDOW)):
+        yield window
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="seconds")

@@ -1,0 +1,131 @@
+"""A run: what was measured, as the store keeps it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, overload
+
+from ragauge.nouns.records import RunRecord, SampleRecord
+from ragauge.nouns.samples import Sample
+from ragauge.nouns.scores import Estimate, Score
+from ragauge.report.document import run_document
+from ragauge.report.files import save
+from ragauge.report.markdown import run_markdown
+from ragauge.report.notebook import run_html
+from ragauge.report.terminal import run_text
+from ragauge.store import Store
+
+if TYPE_CHECKING:
+    import pandas
+
+
+class SampleScores(dict[str, Score]):
+    """The scores of one sample by metric key, with the sample itself as `sample`."""
+
+    def __init__(self, record: SampleRecord) -> None:
+        super().__init__({key: record.score(key) for key in record.scores})
+        self.sample: Sample = record.sample
+
+
+class Scores(Sequence[SampleScores]):
+    """The scores of a run by position, each read from the store when it is looked at."""
+
+    def __init__(self, store: Store, run: RunRecord) -> None:
+        self._store, self._run = store, run
+
+    def __len__(self) -> int:
+        return self._run.samples
+
+    @overload
+    def __getitem__(self, position: int) -> SampleScores: ...
+    @overload
+    def __getitem__(self, position: slice) -> list[SampleScores]: ...
+    def __getitem__(self, position: int | slice) -> SampleScores | list[SampleScores]:
+        if isinstance(position, slice):
+            return [self[i] for i in range(*position.indices(len(self)))]
+        at = position + len(self) if position < 0 else position
+        if not 0 <= at < len(self):
+            raise IndexError(f"position {position} in a run of {len(self)} samples")
+        return SampleScores(self._store.sample(self._run.id, at))
+
+    def __iter__(self) -> Iterator[SampleScores]:
+        return map(SampleScores, self._store.samples(self._run.id))
+
+
+class Run:
+    """One execution over a data set: estimates, and behind them every score with its evidence.
+
+    estimates: metric key -> Estimate. scores: one entry per sample in the order of the data; `scores[0]["bleu"]` is a
+    Score. left_out: metrics that were not measured, with the reason. record: everything else that is known of the run.
+    """
+
+    def __init__(self, store: Store, record: RunRecord) -> None:
+        self._store = store
+        self.record = record
+
+    @classmethod
+    def open(cls, store: Store | str | Path, run: str = "latest") -> Run:
+        """A run that a store keeps, by its id, the beginning of it, or "latest".
+
+        Raises UnknownName where there is none such, StoreError where the store cannot be read.
+        """
+        opened = store if isinstance(store, Store) else Store.open(store)
+        return cls(opened, opened.run(run))
+
+    @property
+    def id(self) -> str:
+        return self.record.id
+
+    @property
+    def estimates(self) -> dict[str, Estimate]:
+        return self.record.estimates
+
+    @property
+    def left_out(self) -> dict[str, str]:
+        return self.record.left_out
+
+    @property
+    def store(self) -> Store:
+        return self._store
+
+    @property
+    def scores(self) -> Scores:
+        return Scores(self._store, self.record)
+
+    def records(self) -> Iterator[SampleRecord]:
+        """The samples with their scores, one after the other from the store."""
+        return self._store.samples(self.record.id)
+
+    def values(self, metric: str) -> list[float | None]:
+        """The values of one metric by position; None where undefined or failed."""
+        return self._store.values(self.record.id, metric)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The whole run as one document of schema "ragauge.run/1"; see docs/output.md."""
+        return run_document(self.record, self.records())
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """One row per sample: id, query, response, and a column per metric; NaN where there is no value.
+
+        Raises MissingExtra where pandas is not installed.
+        """
+        from ragauge.report.frame import run_frame
+
+        return run_frame(self.record, self.records())
+
+    def save(self, path: str | Path) -> Path:
+        """Write the run to a file, as its ending says: .json .jsonl .csv .parquet .md. Raises UsageError for others."""
+        return save(self.record, self.records(), Path(path))
+
+    def __repr__(self) -> str:
+        return f"<Run {self.id}: {self.record.samples} samples, {len(self.estimates)} estimates, {self.record.status}>"
+
+    def __str__(self) -> str:
+        return run_text(self.record)
+
+    def _repr_html_(self) -> str:
+        return run_html(self.record)
+
+    def _repr_markdown_(self) -> str:
+        return run_markdown(self.record, self.records())

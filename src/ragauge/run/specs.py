@@ -1,0 +1,67 @@
+"""Judges as they are asked for: by name, as objects, or by kind."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from ragauge.errors import BadData, BadParameter, UnknownName
+from ragauge.judges.bench import Bench
+from ragauge.judges.judge import Judge
+
+JudgeLike = Any  # a spec, a Judge, or a mapping from kind to either
+
+
+def _embedded(argument: str) -> Judge:
+    from ragauge.judges.embedded.judge import EmbeddedJudge
+
+    if argument:
+        raise BadParameter("the embedded judge takes no argument; write 'embedded'")
+    return EmbeddedJudge()
+
+
+def _recording(argument: str) -> Judge:
+    from ragauge.judges.recording import RecordingJudge
+    from ragauge.store import Store, read_judgments
+
+    path = Path(argument)
+    if not argument or not path.exists():
+        raise BadData(f"recording {argument!r} does not exist; give a file of judgments (.jsonl) or a store")
+    if path.suffix == ".jsonl":
+        return RecordingJudge(read_judgments(path))
+    with Store.open(path) as store:
+        return RecordingJudge(store.judgments())
+
+
+#: What comes before the colon of a spec, and who makes the judge of what comes after it.
+MAKERS: dict[str, Callable[[str], Judge]] = {"embedded": _embedded, "recording": _recording}
+
+DESCRIPTIONS = {
+    "embedded": "in the package: CPU, offline, no key, deterministic",
+    "recording:PATH": "exact replay of a store or of a file of judgments (.jsonl)",
+}
+
+
+def judge_of(spec: JudgeLike) -> Judge:
+    """One judge from its spec, such as "embedded" or "recording:judgments.jsonl", or the judge itself.
+
+    Raises UnknownName for a name that no judge has, BadParameter for anything that is no judge.
+    """
+    if isinstance(spec, str):
+        name, _, argument = spec.partition(":")
+        if name not in MAKERS:
+            raise UnknownName("judge", spec, DESCRIPTIONS)
+        return MAKERS[name](argument)
+    if isinstance(spec, Judge):
+        return spec
+    raise BadParameter(f"{spec!r} is not a judge; give a name, rg.judge_from(...), or an object with the three members")
+
+
+def bench_of(judge: JudgeLike) -> Bench:
+    """The bench for what the caller gave as `judge=`: one judge, or a mapping from kinds to judges."""
+    if isinstance(judge, Bench):
+        return judge
+    if isinstance(judge, Mapping):
+        return Bench({kind: judge_of(one) for kind, one in judge.items()})
+    return Bench({"*": judge_of(judge)})

@@ -1,0 +1,51 @@
+"""The tally: what a run remembers of its scores while samples stream by, enough to estimate from."""
+
+from __future__ import annotations
+
+from array import array
+from dataclasses import dataclass, field
+
+from ragauge.metrics.combined import DatasetMetric
+from ragauge.metrics.metric import Measure
+from ragauge.nouns.scores import Estimate, Score
+from ragauge.statistics.aggregates import aggregate_interval
+from ragauge.statistics.intervals import Interval, mean_interval
+
+
+@dataclass
+class Tally:
+    """The scores of one value of one metric, without evidence."""
+
+    measure: Measure
+    values: array[float] = field(default_factory=lambda: array("d"))
+    counts: list[tuple[float, ...]] = field(default_factory=list)
+    groups: list[str | None] = field(default_factory=list)
+    undefined: int = 0
+    failed: int = 0
+
+    def add(self, score: Score, group: str | None) -> None:
+        """Take in one sample's score; `group` is the sample's group, None where samples are independent."""
+        if score.failed is not None:
+            self.failed += 1
+        elif score.undefined is not None:
+            self.undefined += 1
+        else:
+            self.groups.append(group)
+            if isinstance(self.measure, DatasetMetric):
+                self.counts.append(score.counts)
+            else:
+                assert score.value is not None
+                self.values.append(score.value)
+
+    def estimate(self) -> Estimate:
+        """The estimate over what was taken in."""
+        interval = self._interval()
+        n = len(self.groups)
+        return Estimate(interval.value, interval.low, interval.high, n, self.undefined, self.failed, interval.method)
+
+    def _interval(self) -> Interval:
+        clusters = self.groups if any(group is not None for group in self.groups) else None
+        scale = self.measure.scale
+        if isinstance(self.measure, DatasetMetric):
+            return aggregate_interval(self.counts, self.measure.total, scale=scale, clusters=clusters)
+        return mean_interval(self.values, scale=scale, clusters=clusters)
