@@ -1,16 +1,16 @@
 """What can go wrong, as types.
 
-    RagaugeError
-    ├─ UsageError               the caller's mistake, found before any judge is asked; exit code 2
-    │  ├─ UnknownName           no metric, judge, column or option of that name
-    │  ├─ BadParameter          a parameter outside its range
-    │  ├─ BadData               a file or value that cannot be read as samples
-    │  │  └─ BadRow             one row of it
-    │  ├─ MissingField          a metric asked for by name needs a field that no sample has
-    │  ├─ UnanswerableNeed      no judge at hand answers what a metric must know
-    │  └─ MissingExtra          an optional library is not installed
-    ├─ StoreError               the store cannot be read or written
-    └─ RunFailed                every score of a run failed; exit code 1
+RagaugeError
+├─ UsageError               the caller's mistake, found before any judge is asked; exit code 2
+│  ├─ UnknownName           no metric, judge, column or option of that name
+│  ├─ BadParameter          a parameter outside its range
+│  ├─ BadData               a file or value that cannot be read as samples
+│  │  └─ BadRow             one row of it
+│  ├─ MissingField          a metric asked for by name needs a field that no sample has
+│  ├─ UnanswerableNeed      no judge at hand answers what a metric must know
+│  └─ MissingExtra          an optional library is not installed
+├─ StoreError               the store cannot be read or written
+└─ RunFailed                every score of a run failed; exit code 1
 """
 
 from __future__ import annotations

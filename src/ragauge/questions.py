@@ -7,6 +7,7 @@ import hashlib
 import msgspec
 
 from ragauge.nouns.answers import Answer, Failure
+from ragauge.nouns.identity import Identity as Identity
 from ragauge.rubrics import Rubric
 
 
@@ -67,16 +68,6 @@ def topic(question: Question) -> str:
     if isinstance(question, Rate):
         return f"rate:{question.rubric.name}"
     return kind(question)
-
-
-class Identity(msgspec.Struct, frozen=True):
-    """Everything that can change a judge's answer: its name, and settings such as revision, prompt hash, decoding."""
-
-    name: str
-    settings: tuple[tuple[str, str], ...] = ()
-
-    def __str__(self) -> str:
-        return self.name
 
 
 def judgment_key(question: Question, judge: Identity) -> str:

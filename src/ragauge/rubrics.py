@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
+import math
+
 import msgspec
+
+from ragauge.errors import BadParameter, UnknownName
+
+#: What a rubric may read: fields of a sample that are texts, or "chunk".
+GRADED = ("query", "response", "contexts", "references", "source", "reference_contexts", "chunk")
 
 
 class Rubric(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -11,6 +18,7 @@ class Rubric(msgspec.Struct, frozen=True, omit_defaults=True):
     name: unique; judges say "rate:<name>" for what they can grade. fields: the sample's fields it reads, in order;
     "chunk" stands for one context at a time. low, high: the scale. whole: whole numbers only.
     wording: what the ends and the steps of the scale mean, for judges that read.
+    Raises UnknownName for a field that is no text of a sample, BadParameter for no field and for a scale upside down.
     """
 
     name: str
@@ -19,6 +27,16 @@ class Rubric(msgspec.Struct, frozen=True, omit_defaults=True):
     high: float
     wording: str
     whole: bool = False
+
+    def __post_init__(self) -> None:
+        if not self.fields or not -math.inf < self.low < self.high < math.inf:
+            raise BadParameter(f"rubric {self.name!r} needs at least one field, and finite numbers low < high")
+        for field in self.fields:
+            if field not in GRADED:
+                raise UnknownName(f"field of rubric {self.name!r}", field, GRADED)
+        # 1 and 1.0 are written differently in JSON, and a question is known by what is written.
+        msgspec.structs.force_setattr(self, "low", float(self.low))
+        msgspec.structs.force_setattr(self, "high", float(self.high))
 
 
 COHERENCE = Rubric(
@@ -55,7 +73,7 @@ CONCISENESS = Rubric(
     fields=("query", "response"),
     low=0,
     high=1,
-    wording="Is the response free of what nobody asked for? 1: no word too many. 0.7: a little. 0.4: much. 0: nearly all.",
+    wording="Is the response free of what nobody asked for? 1: wholly. 0.7: mostly. 0.4: partly. 0: hardly at all.",
 )
 
 CHUNK_UTILITY = Rubric(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
+from ragauge.nouns.identity import Identity
 from ragauge.nouns.samples import Sample
 from ragauge.nouns.scores import Estimate, Evidence, Score
 
@@ -46,7 +47,7 @@ class RunRecord(msgspec.Struct, omit_defaults=True):
     started: str
     data: str
     metrics: tuple[str, ...]
-    judges: dict[str, str]
+    judges: dict[str, Identity]
     version: str
     name: str = ""
     status: str = "running"

@@ -33,10 +33,29 @@ class Share(msgspec.Struct, frozen=True):
 
     @property
     def value(self) -> float | None:
+        """The score, or None where there is nothing to count."""
         return self.hits / self.total if self.total else None
 
     @property
     def numbers(self) -> tuple[float, ...]:
+        """The counts, to be added over samples."""
+        return (self.hits, self.total)
+
+
+class Incidence(msgspec.Struct, frozen=True):
+    """`hits` among `total`; where there was nothing that could be hit, none was, and the value is 0."""
+
+    hits: float
+    total: float
+
+    @property
+    def value(self) -> float | None:
+        """The score, or None where there is nothing to count."""
+        return self.hits / self.total if self.total else 0.0
+
+    @property
+    def numbers(self) -> tuple[float, ...]:
+        """The counts, to be added over samples."""
         return (self.hits, self.total)
 
 
@@ -49,10 +68,12 @@ class Overlap(msgspec.Struct, frozen=True):
 
     @property
     def value(self) -> float | None:
+        """The score, or None where there is nothing to count."""
         return self.tp / (self.tp + 0.5 * (self.fp + self.fn)) if self.tp else 0.0
 
     @property
     def numbers(self) -> tuple[float, ...]:
+        """The counts, to be added over samples."""
         return (self.tp, self.fp, self.fn)
 
 
@@ -66,14 +87,17 @@ class PrecisionRecall(msgspec.Struct, frozen=True):
 
     @property
     def precision(self) -> float | None:
+        """What is precise of what was responded."""
         return Share(self.precise, self.responded).value
 
     @property
     def recall(self) -> float | None:
+        """What is recalled of what was expected."""
         return Share(self.recalled, self.expected).value
 
     @property
     def value(self) -> float | None:
+        """The score, or None where there is nothing to count."""
         precision, recall = self.precision, self.recall
         if precision == 0 or recall == 0:
             return 0.0
@@ -83,6 +107,7 @@ class PrecisionRecall(msgspec.Struct, frozen=True):
 
     @property
     def numbers(self) -> tuple[float, ...]:
+        """The counts, to be added over samples."""
         return (self.precise, self.responded, self.recalled, self.expected)
 
 

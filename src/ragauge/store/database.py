@@ -1,0 +1,154 @@
+"""One SQLite file: opening it, transactions, errors in words, and checkpoints that cannot damage it."""
+
+from __future__ import annotations
+
+import sqlite3
+import threading
+import time
+import zlib
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+
+import msgspec
+
+from ragauge.errors import StoreError
+from ragauge.store import migrations
+
+#: Seconds that a writer waits for another process.
+PATIENCE = 30.0
+
+#: A write-ahead log above this many bytes is copied into the database file.
+LOG_LIMIT = 16 * 2**20
+
+_FIXES = {
+    sqlite3.SQLITE_NOTADB: "it is not a SQLite database; give another path with --store",
+    sqlite3.SQLITE_CORRUPT: "it is damaged; move it away, and a new store is made in its place",
+    sqlite3.SQLITE_FULL: "the disk is full; free some space and run again",
+    sqlite3.SQLITE_BUSY: f"another process was writing for {PATIENCE:.0f} seconds; wait for it to end and run again",
+}
+_CANNOT_WRITE = "choose a folder that can be written with --store, or keep nothing with --no-store"
+
+
+class Database:
+    """One connection, which threads may share: each use holds a lock.
+
+    Every sqlite3 or file error leaves here as a StoreError that names the file and how to mend it.
+    """
+
+    def __init__(self, path: Path, *, durable: bool = True) -> None:
+        self.path = path
+        self._lock = threading.RLock()
+        with explained(path, "open it"):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            self._db = sqlite3.connect(path, timeout=PATIENCE, isolation_level=None, check_same_thread=False)
+            try:
+                self._prepare(durable)
+            except BaseException:
+                self._db.close()
+                raise
+
+    def _prepare(self, durable: bool) -> None:
+        migrations.recognise(self._db)
+        if durable:
+            _use_write_ahead_log(self._db)
+        else:
+            self._db.execute("PRAGMA journal_mode = MEMORY")
+            self._db.execute("PRAGMA synchronous = OFF")
+        if migrations.pending(self._db):
+            with _transaction(self._db):
+                migrations.migrate(self._db)
+
+    @contextmanager
+    def reading(self, what: str) -> Iterator[sqlite3.Connection]:
+        """The connection, for statements that change nothing. what: for messages, as in "read runs"."""
+        with self._lock, explained(self.path, what):
+            yield self._db
+
+    @contextmanager
+    def writing(self, what: str) -> Iterator[sqlite3.Connection]:
+        """The connection inside a transaction, which is kept when the block ends and undone when it raises."""
+        with self._lock, explained(self.path, what):
+            with _transaction(self._db):
+                yield self._db
+            if _size(self._log) > LOG_LIMIT:
+                self._checkpoint()
+
+    @property
+    def _log(self) -> Path:
+        return self.path.with_name(self.path.name + "-wal")
+
+    def _checkpoint(self) -> None:
+        """Copy the log into the database file, as far as readers allow, unless somebody is writing.
+
+        SQLite before 3.51.3 can lose pages when a commit restarts the log while a checkpoint runs
+        (https://sqlite.org/wal.html, "the WAL-reset bug"). A second connection therefore holds the write lock, writing
+        nothing, until the checkpoint is done.
+        """
+        with closing(sqlite3.connect(self.path, timeout=0, isolation_level=None)) as guard:
+            try:
+                guard.execute("BEGIN IMMEDIATE")
+            except sqlite3.OperationalError:
+                return
+            self._db.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone()
+            guard.execute("ROLLBACK")
+
+    def close(self) -> None:
+        """Close the connection. The last one to close a file also empties its log."""
+        with self._lock, explained(self.path, "close it"):
+            self._db.close()
+
+
+@contextmanager
+def explained(path: Path, what: str) -> Iterator[None]:
+    """Turns errors into a StoreError that says what could not be done with the store at `path`, and the fix."""
+    try:
+        yield
+    except (sqlite3.Error, OSError, StoreError, msgspec.MsgspecError, zlib.error) as error:
+        raise StoreError(f"store {path}: cannot {what}: {_say(error)}") from error
+
+
+def _say(error: Exception) -> str:
+    if isinstance(error, StoreError):
+        return str(error)
+    if isinstance(error, sqlite3.Error):
+        code = getattr(error, "sqlite_errorcode", 0) & 0xFF
+        if code in (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM):
+            return f"{error}; {_CANNOT_WRITE}"
+        return f"{error}; {_FIXES[code]}" if code in _FIXES else str(error)
+    return f"{error}; {_CANNOT_WRITE}" if isinstance(error, OSError) else f"a row is damaged: {error}"
+
+
+@contextmanager
+def _transaction(db: sqlite3.Connection) -> Iterator[None]:
+    db.execute("BEGIN IMMEDIATE")
+    try:
+        yield
+        db.execute("COMMIT")
+    except BaseException:
+        if db.in_transaction:
+            db.execute("ROLLBACK")
+        raise
+
+
+def _use_write_ahead_log(db: sqlite3.Connection) -> None:
+    """Switch to WAL, with no checkpoint but our own. SQLite does not wait for locks when it switches, so this does."""
+    deadline = time.monotonic() + PATIENCE
+    while True:
+        try:
+            db.execute("PRAGMA journal_mode = WAL")
+            break
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or time.monotonic() > deadline:
+                raise
+            time.sleep(0.01)
+    db.execute("PRAGMA synchronous = NORMAL")
+    db.execute("PRAGMA wal_autocheckpoint = 0")
+    db.execute("PRAGMA journal_size_limit = 0")
+
+
+def _size(path: Path) -> int:
+    try:
+        return path.stat().st_size
+    except FileNotFoundError:
+        return 0

@@ -1,0 +1,91 @@
+"""The judgments of a store: append-only, the first answer under a key stays."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+import msgspec
+
+from ragauge.nouns.answers import Answer, Failure
+from ragauge.nouns.identity import Identity
+from ragauge.questions import Judgment, Question
+from ragauge.store.packing import Cell, pack, unpack
+from ragauge.store.texts import (
+    AT_ONCE,
+    keep_texts,
+    long_texts,
+    marks,
+    portions,
+    read_texts,
+    refer,
+    references,
+    restore,
+)
+
+Row = tuple[bytes, int, Cell, Cell]
+
+_encode = msgspec.json.Encoder().encode
+_decode_answer = msgspec.json.Decoder(Answer).decode
+_decode_judge = msgspec.json.Decoder(Identity).decode
+
+
+def answered(judgments: Iterable[Judgment]) -> Iterator[Judgment]:
+    """The same judgments. Raises ValueError on one whose answer is a Failure."""
+    for judgment in judgments:
+        if isinstance(judgment.answer, Failure):
+            raise ValueError(f"a failure is no answer and is not kept: {judgment.answer}")  # noqa: TRY004
+        yield judgment
+
+
+def keep(db: sqlite3.Connection, judgments: Sequence[Judgment]) -> None:
+    """Add `judgments`; one whose key is there already is left out. To be called inside a write transaction."""
+    judgments = list(answered(judgments))
+    judges = {judgment.judge: _encode(judgment.judge).decode() for judgment in judgments}
+    questions = [msgspec.to_builtins(judgment.question) for judgment in judgments]
+    numbers = keep_texts(db, {*judges.values(), *long_texts(questions)})
+    db.executemany(
+        "INSERT INTO judgments (key, judge, question, answer) VALUES (?, ?, ?, ?) ON CONFLICT (key) DO NOTHING",
+        [
+            (
+                bytes.fromhex(judgment.key),
+                numbers[judges[judgment.judge]],
+                pack(_encode(refer(question, numbers))),
+                pack(_encode(judgment.answer)),
+            )
+            for judgment, question in zip(judgments, questions, strict=True)
+        ],
+    )
+
+
+def find(db: sqlite3.Connection, keys: Sequence[str]) -> dict[str, Judgment]:
+    """The judgments that are there, by key."""
+    found: list[Judgment] = []
+    for some in portions(dict.fromkeys(map(bytes.fromhex, keys))):
+        sql = f"SELECT key, judge, question, answer FROM judgments WHERE key IN ({marks(some)})"
+        found += _judgments(db, db.execute(sql, some).fetchall())
+    return {judgment.key: judgment for judgment in found}
+
+
+def page(db: sqlite3.Connection, after: int) -> tuple[int, list[Judgment]]:
+    """The next judgments after row `after`, oldest first, and the last row read."""
+    sql = "SELECT key, judge, question, answer, id FROM judgments WHERE id > ? ORDER BY id LIMIT ?"
+    rows = db.execute(sql, (after, AT_ONCE)).fetchall()
+    return (rows[-1][4] if rows else after), _judgments(db, [row[:4] for row in rows])
+
+
+def _judgments(db: sqlite3.Connection, rows: Sequence[Row]) -> list[Judgment]:
+    questions = [msgspec.json.decode(unpack(question)) for _, _, question, _ in rows]
+    judges = {judge for _, judge, _, _ in rows}
+    texts = read_texts(db, judges | set(references(questions)))
+    identities = {judge: _decode_judge(texts[judge]) for judge in judges}
+    return [
+        Judgment(_question(tree, texts), _decode_answer(unpack(answer)), identities[judge], key.hex())
+        for tree, (key, judge, _, answer) in zip(questions, rows, strict=True)
+    ]
+
+
+def _question(tree: Any, texts: dict[int, str]) -> Question:
+    question: Question = msgspec.convert(restore(tree, texts), Question)
+    return question

@@ -1,0 +1,61 @@
+"""The labels of a store: what people answered. Append-only; of several answers to a question the latest counts."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Sequence
+
+import msgspec
+
+from ragauge.nouns.answers import Answer
+from ragauge.nouns.identity import Identity
+from ragauge.questions import Judgment, Question, judgment_key
+from ragauge.store.judgments import answered
+from ragauge.store.packing import digest
+from ragauge.store.texts import marks, portions
+
+#: The name of the judge of every label; who it was is the setting "by".
+PEOPLE = "people"
+
+_encode = msgspec.json.Encoder().encode
+_decode_question = msgspec.json.Decoder(Question).decode
+_decode_answer = msgspec.json.Decoder(Answer).decode
+
+
+def label(question: Question, answer: Answer, by: str) -> Judgment:
+    """What the person called `by` answered, as a judgment."""
+    judge = Identity(PEOPLE, (("by", by),))
+    return Judgment(question, answer, judge, judgment_key(question, judge))
+
+
+def keep(db: sqlite3.Connection, labels: Sequence[Judgment]) -> None:
+    """Add `labels`, stamped with the present time. To be called inside a write transaction."""
+    db.executemany(
+        "INSERT INTO labels (digest, question, answer, person, at)"
+        " VALUES (?, ?, ?, ?, strftime('%Y-%m-%dT%H:%M:%fZ', 'now'))",
+        [_row(each) for each in answered(labels)],
+    )
+
+
+def find(db: sqlite3.Connection, questions: Sequence[Question]) -> dict[Question, Judgment]:
+    """The latest label of each question that has one, whoever gave it."""
+    asked = {digest(_encode(question)): question for question in questions}
+    found: dict[Question, Judgment] = {}
+    for some in portions(asked):
+        sql = f"SELECT digest, answer, person FROM labels WHERE digest IN ({marks(some)}) ORDER BY id"
+        for address, answer, person in db.execute(sql, some):
+            found[asked[address]] = label(asked[address], _decode_answer(answer), person)
+    return found
+
+
+def everything(db: sqlite3.Connection) -> list[Judgment]:
+    """All labels, superseded ones too, in the order in which they were given."""
+    rows = db.execute("SELECT question, answer, person FROM labels ORDER BY id")
+    return [label(_decode_question(question), _decode_answer(answer), person) for question, answer, person in rows]
+
+
+def _row(given: Judgment) -> tuple[bytes, str, str, str]:
+    if given.judge.name != PEOPLE:
+        raise ValueError(f"judge {given.judge} is not a person; make labels with ragauge.store.label")
+    question = _encode(given.question)
+    return digest(question), question.decode(), _encode(given.answer).decode(), dict(given.judge.settings)["by"]

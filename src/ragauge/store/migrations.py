@@ -1,0 +1,70 @@
+"""The schema of a store, as the steps that built it. A released step is never edited; a change is a new step."""
+
+from __future__ import annotations
+
+import sqlite3
+
+from ragauge.errors import StoreError
+
+#: Written into the file's header, so that another program's database is never taken for a store ("raga" in ASCII).
+APPLICATION = 0x72616761
+
+
+def m001_judgments_runs_labels(db: sqlite3.Connection) -> None:
+    """Columns without a type hold packed text: see packing.py."""
+    db.execute("CREATE TABLE texts (id INTEGER PRIMARY KEY, digest BLOB NOT NULL UNIQUE, text NOT NULL)")
+    db.execute(
+        "CREATE TABLE judgments (id INTEGER PRIMARY KEY, key BLOB NOT NULL UNIQUE,"
+        " judge INTEGER NOT NULL REFERENCES texts, question NOT NULL, answer NOT NULL)"
+    )
+    db.execute("CREATE TABLE runs (number INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, record NOT NULL)")
+    db.execute(
+        "CREATE TABLE samples (run INTEGER NOT NULL REFERENCES runs, position INTEGER NOT NULL,"
+        " record NOT NULL, UNIQUE (run, position))"
+    )
+    db.execute(
+        "CREATE TABLE columns (id INTEGER PRIMARY KEY, run INTEGER NOT NULL REFERENCES runs,"
+        " metric TEXT NOT NULL, first INTEGER NOT NULL, numbers BLOB NOT NULL)"
+    )
+    db.execute("CREATE INDEX columns_by_metric ON columns (run, metric)")
+    db.execute(
+        "CREATE TABLE labels (id INTEGER PRIMARY KEY, digest BLOB NOT NULL, question TEXT NOT NULL,"
+        " answer TEXT NOT NULL, person TEXT NOT NULL, at TEXT NOT NULL)"
+    )
+    db.execute("CREATE INDEX labels_by_question ON labels (digest)")
+
+
+MIGRATIONS = (m001_judgments_runs_labels,)
+
+
+def recognise(db: sqlite3.Connection) -> None:
+    """Raise StoreError unless the database is empty or a store that this version can read. Changes nothing."""
+    db.execute("BEGIN")
+    application, version = _pragma(db, "application_id"), _pragma(db, "user_version")
+    (tables,) = db.execute("SELECT count(*) FROM sqlite_master").fetchone()
+    db.execute("COMMIT")
+    if application != APPLICATION and (application or tables):
+        raise StoreError("it is another program's database; give another path with --store")
+    if version > len(MIGRATIONS):
+        raise StoreError(
+            f"it was written by a newer ragauge (schema {version}, this version knows {len(MIGRATIONS)}); "
+            "upgrade with: pip install --upgrade ragauge"
+        )
+
+
+def pending(db: sqlite3.Connection) -> bool:
+    """Whether the schema is older than this version's."""
+    return _pragma(db, "user_version") < len(MIGRATIONS)
+
+
+def migrate(db: sqlite3.Connection) -> None:
+    """Apply the steps that are missing. To be called inside a write transaction."""
+    for step in MIGRATIONS[_pragma(db, "user_version") :]:
+        step(db)
+    db.execute(f"PRAGMA application_id = {APPLICATION}")
+    db.execute(f"PRAGMA user_version = {len(MIGRATIONS)}")
+
+
+def _pragma(db: sqlite3.Connection, name: str) -> int:
+    (value,) = db.execute(f"PRAGMA {name}").fetchone()
+    return int(value)

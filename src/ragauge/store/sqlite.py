@@ -1,0 +1,166 @@
+"""The store: judgments that are never paid for twice, runs, and people's labels, in one SQLite file."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+import weakref
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from types import TracebackType
+
+from ragauge.nouns.records import RunRecord, SampleRecord
+from ragauge.questions import Judgment, Question
+from ragauge.store import judgments, labels, runs
+from ragauge.store.database import Database, explained
+
+
+class Store:
+    """Judgments, runs and labels in one file. Open one with `Store.open` or `Store.temporary`.
+
+    Threads may share a store, and several processes may write to one file at once. What a method has kept when it
+    returns survives the death of the process. Methods raise StoreError where the file cannot be read or written.
+    """
+
+    def __init__(self, database: Database, folder: Path | None = None) -> None:
+        """folder: to be removed with all its files when the store is closed."""
+        self._database = database
+        self._close = weakref.finalize(self, _close, database, folder)
+
+    @classmethod
+    def open(cls, path: str | Path) -> Store:
+        """The store in a folder, as `store.db`, or in a file whose name ends in .db or .sqlite; made where missing."""
+        place = Path(path)
+        with explained(place, "open it"):
+            is_file = place.is_file() or (place.suffix in (".db", ".sqlite") and not place.is_dir())
+        return cls(Database(place if is_file else place / "store.db"))
+
+    @classmethod
+    def temporary(cls) -> Store:
+        """A private store that is deleted when it is closed, or when the interpreter ends."""
+        folder = Path(tempfile.mkdtemp(prefix="ragauge-"))
+        return cls(Database(folder / "store.db", durable=False), folder)
+
+    @property
+    def path(self) -> Path:
+        """The file."""
+        return self._database.path
+
+    def close(self) -> None:
+        """Close the file; to close twice does nothing."""
+        self._close()
+
+    def __enter__(self) -> Store:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    # judgments
+
+    def find(self, keys: Sequence[str]) -> dict[str, Judgment]:
+        """Those of the judgments addressed by `keys` that are there, by key."""
+        with self._database.reading("find judgments") as db:
+            return judgments.find(db, keys)
+
+    def keep(self, answered: Sequence[Judgment]) -> None:
+        """Add judgments, all of them or, where this raises, none.
+
+        The first answer under a key stays: one that is there already is not replaced. Raises ValueError on a
+        judgment whose answer is a Failure.
+        """
+        with self._database.writing("keep judgments") as db:
+            judgments.keep(db, answered)
+
+    def judgments(self) -> Iterator[Judgment]:
+        """All judgments in the order in which they were kept, without holding them in memory."""
+        last, found = self._judgments_after(0)
+        while found:
+            yield from found
+            last, found = self._judgments_after(last)
+
+    def _judgments_after(self, last: int) -> tuple[int, list[Judgment]]:
+        with self._database.reading("read judgments") as db:
+            return judgments.page(db, last)
+
+    # runs
+
+    def begin(self, run: RunRecord) -> None:
+        """Add a run. Raises StoreError where its id is taken."""
+        with self._database.writing(f"begin run {run.id!r}") as db:
+            runs.begin(db, run)
+
+    def keep_samples(self, run_id: str, first: int, records: Sequence[SampleRecord]) -> None:
+        """Keep `records` at positions `first`, `first + 1`, ... of a run; what stood there is replaced.
+
+        Raises UnknownName where there is no run with exactly this id.
+        """
+        with self._database.writing("keep samples") as db:
+            runs.keep_samples(db, run_id, first, records)
+
+    def finish(self, run: RunRecord) -> None:
+        """Replace the record of the run with this id by `run`. Raises UnknownName where there is none."""
+        with self._database.writing(f"finish run {run.id!r}") as db:
+            runs.finish(db, run)
+
+    def run(self, wanted: str) -> RunRecord:
+        """The run whose id is `wanted`, or the only one whose id begins so; "latest" is the newest.
+
+        Raises UnknownName where none fits, UsageError where several do.
+        """
+        with self._database.reading("read runs") as db:
+            return runs.find(db, wanted)
+
+    def runs(self) -> list[RunRecord]:
+        """All runs, newest first."""
+        with self._database.reading("read runs") as db:
+            return runs.newest_first(db)
+
+    def sample(self, run_id: str, position: int) -> SampleRecord:
+        """The sample at a position, counted from 0. Raises IndexError where the run has none there."""
+        for record in self.samples(run_id, position, position + 1):
+            return record
+        raise IndexError(f"run {run_id!r} has no sample at position {position}")
+
+    def samples(self, run_id: str, start: int = 0, stop: int | None = None) -> Iterator[SampleRecord]:
+        """The samples at positions `start` until before `stop`, in order, without holding them in memory."""
+        while found := self._samples_from(run_id, start, stop):
+            yield from found.values()
+            start = max(found) + 1
+
+    def _samples_from(self, run_id: str, start: int, stop: int | None) -> dict[int, SampleRecord]:
+        with self._database.reading("read samples") as db:
+            return runs.samples(db, run_id, start, stop)
+
+    def values(self, run_id: str, metric: str) -> list[float | None]:
+        """The values of one metric by position, without reading the samples; None where a sample has no value.
+
+        Raises UnknownName where there is no such run, or no sample of it has a score by that name.
+        """
+        with self._database.reading("read values") as db:
+            return runs.values(db, run_id, metric)
+
+    # people's labels
+
+    def keep_labels(self, given: Sequence[Judgment]) -> None:
+        """Add what people answered, as made by `ragauge.store.label`. Nothing is overwritten; the latest counts."""
+        with self._database.writing("keep labels") as db:
+            labels.keep(db, given)
+
+    def find_labels(self, questions: Sequence[Question]) -> dict[Question, Judgment]:
+        """The latest label of each question that has one, whoever gave it."""
+        with self._database.reading("find labels") as db:
+            return labels.find(db, questions)
+
+    def labels(self) -> list[Judgment]:
+        """All labels in the order in which they were given, superseded ones too."""
+        with self._database.reading("read labels") as db:
+            return labels.everything(db)
+
+
+def _close(database: Database, folder: Path | None) -> None:
+    database.close()
+    if folder:
+        shutil.rmtree(folder, ignore_errors=True)

@@ -1,0 +1,178 @@
+from __future__ import annotations
+
+import gc
+import os
+import sqlite3
+import subprocess
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from ragauge.errors import StoreError
+from ragauge.questions import Judgment
+from ragauge.store import Store, migrations
+
+Make = Callable[..., Judgment]
+
+
+@pytest.mark.parametrize(
+    ("given", "file"),
+    [(".ragauge", ".ragauge/store.db"), ("a/b", "a/b/store.db"), ("team.db", "team.db"), ("a/x.sqlite", "a/x.sqlite")],
+)
+def test_where_the_file_is(tmp_path: Path, given: str, file: str) -> None:
+    """A folder holds `store.db`; a name that ends in .db or .sqlite is the file itself; missing folders are made."""
+    with Store.open(str(tmp_path / given)) as store:
+        assert store.path == tmp_path / file
+    assert (tmp_path / file).is_file()
+
+
+def test_an_existing_file_may_have_any_name(tmp_path: Path) -> None:
+    """A file that is there is opened as a store whatever its name."""
+    with Store.open(tmp_path / "a.db") as made:
+        made.path.rename(tmp_path / "kept")
+    with Store.open(tmp_path / "kept") as store:
+        assert store.path == tmp_path / "kept"
+
+
+def test_closing_leaves_one_file(tmp_path: Path, judgment: Make) -> None:
+    """The last to close a store leaves neither log nor index beside the file, and may close it twice."""
+    store = Store.open(tmp_path)
+    store.keep([judgment()])
+    store.close()
+    store.close()
+    assert [each.name for each in tmp_path.iterdir()] == ["store.db"]
+
+
+def test_a_closed_store_says_so(tmp_path: Path) -> None:
+    """Using a store after closing it is a StoreError, not an error of sqlite3."""
+    store = Store.open(tmp_path)
+    store.close()
+    with pytest.raises(StoreError, match="cannot read runs: Cannot operate on a closed database"):
+        store.runs()
+
+
+def test_a_temporary_store_goes_when_closed(judgment: Make) -> None:
+    """A temporary store works as any other, and its folder is gone after close."""
+    with Store.temporary() as store:
+        folder = store.path.parent
+        store.keep([judgment()])
+        assert store.find([judgment().key])
+    assert not folder.exists()
+
+
+def test_a_temporary_store_goes_when_forgotten() -> None:
+    """A temporary store that nobody holds any more is deleted."""
+    folder = Store.temporary().path.parent
+    gc.collect()
+    assert not folder.exists()
+
+
+def test_a_temporary_store_goes_with_the_interpreter(python: Callable[..., subprocess.Popen[str]]) -> None:
+    """A temporary store that is still open when the interpreter ends is deleted."""
+    child = python("from ragauge.store import Store\nstore = Store.temporary()\nprint(store.path.parent)")
+    output, _ = child.communicate(timeout=60)
+    assert child.returncode == 0
+    assert not Path(output.strip()).exists()
+
+
+def test_a_file_that_is_no_database(tmp_path: Path) -> None:
+    """A file of another kind is refused with the fix, and left as it is."""
+    path = tmp_path / "notes.db"
+    path.write_text("not a database, but long enough to be taken for one" * 20)
+    before = path.read_bytes()
+    with pytest.raises(StoreError, match=r"notes\.db: cannot open it: .*not a SQLite database; give another path with"):
+        Store.open(path)
+    assert path.read_bytes() == before
+
+
+@pytest.mark.parametrize("setup", ["CREATE TABLE places (url)", "PRAGMA application_id = 7"])
+def test_a_database_of_another_program(tmp_path: Path, setup: str) -> None:
+    """A SQLite file that is not a store is refused, and left as it is."""
+    path = tmp_path / "other.db"
+    with closing(sqlite3.connect(path)) as db:
+        db.execute(setup)
+    before = path.read_bytes()
+    with pytest.raises(StoreError, match="another program's database; give another path with --store"):
+        Store.open(path)
+    assert path.read_bytes() == before
+
+
+def test_a_store_of_a_newer_version(tmp_path: Path) -> None:
+    """A store with a schema beyond ours is refused with the advice to upgrade."""
+    with Store.open(tmp_path) as store:
+        path = store.path
+    with closing(sqlite3.connect(path)) as db:
+        db.execute("PRAGMA user_version = 999")
+    with pytest.raises(StoreError, match=r"newer ragauge \(schema 999, .*upgrade with: pip install --upgrade ragauge"):
+        Store.open(tmp_path)
+
+
+def test_an_older_store_is_brought_up_to_date(tmp_path: Path, judgment: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Opening applies only the steps that are missing, once each, and keeps what is there."""
+    applied = []
+    with Store.open(tmp_path) as store:
+        store.keep([judgment()])
+
+    def m002(db: sqlite3.Connection) -> None:
+        applied.append(db.execute("CREATE TABLE more (x)"))
+
+    monkeypatch.setattr(migrations, "MIGRATIONS", (*migrations.MIGRATIONS, m002))
+    for _ in range(2):
+        with Store.open(tmp_path) as store:
+            assert list(store.judgments()) == [judgment()]
+    assert len(applied) == 1
+
+
+def test_a_step_that_fails_changes_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A migration that breaks off leaves the schema as it was, for the version that wrote it."""
+    with Store.open(tmp_path):
+        pass
+
+    def m002(db: sqlite3.Connection) -> None:
+        db.execute("CREATE TABLE half (x)")
+        db.execute("CREATE TABLE half (x)")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(migrations, "MIGRATIONS", (*migrations.MIGRATIONS, m002))
+        with pytest.raises(StoreError, match="already exists"):
+            Store.open(tmp_path)
+    with Store.open(tmp_path) as store, closing(sqlite3.connect(store.path)) as db:
+        assert ("half",) not in db.execute("SELECT name FROM sqlite_master").fetchall()
+
+
+def test_a_place_where_no_folder_can_be_made(tmp_path: Path) -> None:
+    """A path below a file is refused with its name and both ways out."""
+    (tmp_path / "file").write_text("")
+    with pytest.raises(StoreError, match=r"file/under/store\.db: cannot open it: .*--store, or .*--no-store"):
+        Store.open(tmp_path / "file" / "under")
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() == 0, reason="the administrator may write anywhere")
+def test_a_folder_that_cannot_be_written(tmp_path: Path) -> None:
+    """A read-only folder is refused with its name and both ways out."""
+    tmp_path.chmod(0o500)
+    with pytest.raises(StoreError, match=r"store\.db: cannot open it: .*--store, or .*--no-store"):
+        Store.open(tmp_path)
+
+
+def test_a_damaged_row_is_named_as_such(store: Store, judgment: Make) -> None:
+    """A row that was written by hand, or by a broken disk, is a StoreError that names the file."""
+    store.keep([judgment()])
+    with closing(sqlite3.connect(store.path)) as db, db:
+        db.execute('UPDATE judgments SET answer = \'{"type": "nonsense"}\'')
+    with pytest.raises(
+        StoreError, match=r"store\.db: cannot find judgments: a row is damaged: Invalid value 'nonsense'"
+    ):
+        store.find([judgment().key])
+
+
+def test_a_full_disk_leaves_whole_batches(store: Store, judgment: Make) -> None:
+    """When the file cannot grow, the batch in hand is undone, those before it stay, and reading goes on."""
+    store.keep([judgment(n) for n in range(10)])
+    with store._database.reading("limit the size") as db:
+        db.execute("PRAGMA max_page_count = 20")
+    with pytest.raises(StoreError, match="disk is full; free some space"):
+        store.keep([judgment(n) for n in range(10, 5000)])
+    assert len(list(store.judgments())) == 10
