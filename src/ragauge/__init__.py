@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from ragauge.rubrics import Rubric
     from ragauge.run.evaluate import evaluate, evaluate_async
     from ragauge.run.planning import Plan, plan
+    from ragauge.run.rescoring import rescore
     from ragauge.run.run import Run
     from ragauge.store import Store
 
@@ -62,6 +63,7 @@ _HOMES = {
     "metric": "metrics.metric",
     "plan": "run.planning",
     "read": "readers",
+    "rescore": "run.rescoring",
 }
 
 __all__ = [
@@ -94,6 +96,7 @@ __all__ = [
     "metric",
     "plan",
     "read",
+    "rescore",
 ]
 
 

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from importlib.resources import as_file, files
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from ragauge.cli.options import store_options
 from ragauge.cli.running import measure
+from ragauge.cli.screen import screen
+from ragauge.run.run import Run
+
+if TYPE_CHECKING:
+    from rich.console import Console
 
 SYSTEMS = ("baseline", "candidate")
 
@@ -22,30 +28,53 @@ METRICS = (
 
 @click.command("demo")
 @store_options
-@click.option("-o", "--output", type=click.Path(dir_okay=False, path_type=Path), multiple=True, help="Write the candidate's run: .json .jsonl .csv .parquet .md; repeatable.")
-@click.option("--show", type=click.IntRange(min=0), default=2, show_default=True, metavar="N", help="Show the N lowest samples with their evidence.")
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(dir_okay=False, path_type=Path),
+    multiple=True,
+    help="Write the candidate's run: .json .jsonl .csv .parquet .md; repeatable.",
+)
+@click.option(
+    "--show",
+    type=click.IntRange(min=0),
+    default=2,
+    show_default=True,
+    metavar="N",
+    help="Show the N lowest samples with their evidence.",
+)
 def command(store: Path, no_store: bool, output: Sequence[Path], show: int) -> None:
     """Measure two versions of an assistant on packaged data with the embedded judge: offline, no key."""
-    from rich.console import Console
+    console = screen()
+    runs = measured(None if no_store else store)
+    show_runs(console, runs, show)
+    for path in output:
+        console.print(f"wrote {runs['candidate'].save(path)}")
+    console.print("Now your own data: ragauge run FILE        what can be measured: ragauge metrics")
 
-    from ragauge.report.markdown import lowest
-    from ragauge.report.terminal import estimates_table, sample_view
-    from ragauge.report.wording import chooser
 
-    console = Console(highlight=False)
-    place = None if no_store else store
+def measured(store: Path | None) -> dict[str, Run]:
+    """The runs of the two systems by name."""
     runs = {}
     for system in SYSTEMS:
         with as_file(files("ragauge.demo") / f"{system}.jsonl") as path:
-            runs[system] = measure(path, f"judging {system}", place, metrics=METRICS, name=f"demo {system}")
+            runs[system] = measure(path, f"judging {system}", store, metrics=METRICS, name=f"demo {system}")
+    return runs
+
+
+def show_runs(console: Console, runs: Mapping[str, Run], lowest: int) -> None:
+    """Print the estimates side by side, and the candidate's lowest answers with their evidence."""
+    from ragauge.report.markdown import lowest as lowest_of
+    from ragauge.report.terminal import estimates_table, sample_view
+    from ragauge.report.wording import chooser
+
     candidate = runs["candidate"]
-    console.print(f"Two versions of an assistant, {candidate.record.samples} questions each, judged offline by ragauge.")
+    console.print(
+        f"Two versions of an assistant, {candidate.record.samples} questions each, judged offline by ragauge."
+    )
     console.print(estimates_table({system: run.record for system, run in runs.items()}))
     key = chooser(candidate.record)
-    if show and key:
+    if lowest and key:
         console.print(f"Behind the numbers: the candidate's lowest answers by {key}\n")
-        for record in lowest(candidate.records(), key, show):
+        for record in lowest_of(candidate.records(), key, lowest):
             console.print(*sample_view(record, key), sep="\n")
-    for path in output:
-        console.print(f"wrote {candidate.save(path)}")
-    console.print("Now your own data: ragauge run FILE        what can be measured: ragauge metrics")

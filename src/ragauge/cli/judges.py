@@ -23,8 +23,15 @@ def command(ctx: click.Context) -> None:
 
 @command.command("measure")
 @click.argument("judge", default="embedded")
-@click.option("--data", type=click.Path(exists=True, file_okay=False, path_type=Path), required=True, help="Folder of labelled sets (.jsonl.gz).")
-@click.option("--limit", type=click.IntRange(min=1), metavar="N", help="At most N rows of each set, drawn with a fixed seed.")
+@click.option(
+    "--data",
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    required=True,
+    help="Folder of labelled sets (.jsonl.gz).",
+)
+@click.option(
+    "--limit", type=click.IntRange(min=1), metavar="N", help="At most N rows of each set, drawn with a fixed seed."
+)
 @click.option("--set", "sets", multiple=True, metavar="NAME", help="Only this set, repeatable.")
 def measure_command(judge: str, data: Path, limit: int | None, sets: tuple[str, ...]) -> None:
     """Measure JUDGE against people's labels: AUC and balanced accuracy per set, with 95 % intervals."""

@@ -29,15 +29,18 @@ class Commands(click.Group):
     """A group whose commands load when they are needed and whose known errors end with one line and a code."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
+        """Their names, in the order of the help."""
         return list(COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """The command of that name, imported now."""
         if cmd_name not in COMMANDS:
             return None
         command: click.Command = importlib.import_module(COMMANDS[cmd_name]).command
         return command
 
     def invoke(self, ctx: click.Context) -> Any:
+        """Run the command; what goes wrong in a known way becomes a message and an exit code."""
         try:
             return super().invoke(ctx)
         except RagaugeError as error:

@@ -6,6 +6,7 @@ import inspect
 
 import click
 
+from ragauge.cli.screen import screen
 from ragauge.metrics.catalogue import ALIASES, METRICS, named
 from ragauge.metrics.metric import Metric
 
@@ -18,13 +19,12 @@ def command(name: str | None) -> None:
         click.echo(_about(named(name)))
         return
     from rich import box
-    from rich.console import Console
     from rich.table import Table
 
     table = Table("metric", "", "reads", "asks", "what it is", box=box.SIMPLE_HEAD, pad_edge=False)
     for metric in METRICS:
         table.add_row(metric.name, _arrow(metric), ", ".join(_reads(metric)), ", ".join(_asks(metric)), metric.summary)
-    Console(highlight=False).print(table)
+    screen().print(table)
     aliases = ", ".join(f"{alias} = {name}" for alias, name in ALIASES.items())
     click.echo(f"Also: {aliases}; composite(METRIC=WEIGHT,...); pooled(METRIC). One in full: ragauge metrics NAME")
 

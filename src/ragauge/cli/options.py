@@ -18,17 +18,38 @@ DEFAULT_STORE = ".ragauge"
 
 _DATA = (
     click.argument("data", metavar="DATA"),
-    click.option("-m", "--metrics", metavar="LIST", help="Metrics, such as faithfulness,rouge(stemmer=true). [default: all]"),
-    click.option("-j", "--judge", "judges", multiple=True, metavar="JUDGE", help="embedded, recording:PATH, or KIND=JUDGE, repeatable. [default: embedded]"),
-    click.option("--map", "mapping", multiple=True, metavar="FIELD=COLUMN", help="Take a field from this column, repeatable."),
+    click.option(
+        "-m", "--metrics", metavar="LIST", help="Metrics, such as faithfulness,rouge(stemmer=true). [default: all]"
+    ),
+    click.option(
+        "-j",
+        "--judge",
+        "judges",
+        multiple=True,
+        metavar="JUDGE",
+        help="embedded, recording:PATH, or KIND=JUDGE, repeatable. [default: embedded]",
+    ),
+    click.option(
+        "--map", "mapping", multiple=True, metavar="FIELD=COLUMN", help="Take a field from this column, repeatable."
+    ),
     click.option("--group", metavar="COLUMN", help="Samples with the same value here are not independent."),
     click.option("--limit", type=click.IntRange(min=1), metavar="N", help="Only the first N samples."),
     click.option("--skip-bad-rows", is_flag=True, help="Leave out rows that cannot be read, and count them."),
-    click.option("--labels", type=click.Path(exists=True, dir_okay=False, path_type=Path), help="People's labels (.jsonl), which go before any judge."),
+    click.option(
+        "--labels",
+        type=click.Path(exists=True, dir_okay=False, path_type=Path),
+        help="People's labels (.jsonl), which go before any judge.",
+    ),
 )
 
 _STORE = (
-    click.option("--store", type=click.Path(path_type=Path), default=DEFAULT_STORE, show_default=True, help="Where judgments and runs are kept."),
+    click.option(
+        "--store",
+        type=click.Path(path_type=Path),
+        default=DEFAULT_STORE,
+        show_default=True,
+        help="Where judgments and runs are kept.",
+    ),
     click.option("--no-store", is_flag=True, help="Keep nothing."),
 )
 
@@ -61,7 +82,9 @@ def judge_option(given: Sequence[str]) -> str | dict[str, str]:
     bare = [spec for spec in given if "=" not in spec.partition(":")[0]]
     named = pairs([spec for spec in given if spec not in bare], "--judge")
     if len(bare) > 1:
-        raise BadParameter(f"--judge was given {' and '.join(bare)}; name a kind for each, as in --judge entail={bare[1]}")
+        raise BadParameter(
+            f"--judge was given {' and '.join(bare)}; name a kind for each, as in --judge entail={bare[1]}"
+        )
     if not named:
         return bare[0] if bare else "embedded"
     return {**named, "*": bare[0] if bare else "embedded"}

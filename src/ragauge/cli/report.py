@@ -16,9 +16,24 @@ from ragauge.store import Store
 
 @click.command("report")
 @click.argument("run", default="latest")
-@click.option("--store", type=click.Path(path_type=Path), default=DEFAULT_STORE, show_default=True, help="Where the run is kept.")
-@click.option("-o", "--output", type=click.Path(dir_okay=False, path_type=Path), multiple=True, help="Write it: .json .jsonl .csv .parquet .md; repeatable.")
-@click.option("--show", type=click.IntRange(min=0), default=3, show_default=True, metavar="N", help="Show the N lowest samples with their evidence.")
+@click.option(
+    "--store", type=click.Path(path_type=Path), default=DEFAULT_STORE, show_default=True, help="Where the run is kept."
+)
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(dir_okay=False, path_type=Path),
+    multiple=True,
+    help="Write it: .json .jsonl .csv .parquet .md; repeatable.",
+)
+@click.option(
+    "--show",
+    type=click.IntRange(min=0),
+    default=3,
+    show_default=True,
+    metavar="N",
+    help="Show the N lowest samples with their evidence.",
+)
 @click.option("--list", "listed", is_flag=True, help="List the runs of the store instead.")
 def command(run: str, store: Path, output: Sequence[Path], show: int, listed: bool) -> None:
     """Show RUN, by its id or the beginning of it; without one, the newest. Nothing is judged again."""
@@ -27,7 +42,9 @@ def command(run: str, store: Path, output: Sequence[Path], show: int, listed: bo
     with Store.open(store) as opened:
         if listed:
             for record in opened.runs():
-                click.echo(f"{record.id}  {record.status:<11} {record.samples:>7} samples  {record.name or record.data}")
+                click.echo(
+                    f"{record.id}  {record.status:<11} {record.samples:>7} samples  {record.name or record.data}"
+                )
             return
         found = Run.open(opened, run)
         for path in output:

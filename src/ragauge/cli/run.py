@@ -10,6 +10,8 @@ import click
 from ragauge.cli.gates import Gate, failures, gates
 from ragauge.cli.options import data_options, judge_option, pairs, store_options
 from ragauge.cli.running import measure
+from ragauge.cli.screen import screen
+from ragauge.errors import RunFailed
 from ragauge.report.files import writer_of
 from ragauge.run.run import Run
 
@@ -17,11 +19,23 @@ from ragauge.run.run import Run
 @click.command("run")
 @data_options
 @store_options
-@click.option("-o", "--output", type=click.Path(dir_okay=False, path_type=Path), multiple=True, help="Write the run: .json .jsonl .csv .parquet .md; repeatable.")
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(dir_okay=False, path_type=Path),
+    multiple=True,
+    help="Write the run: .json .jsonl .csv .parquet .md; repeatable.",
+)
 @click.option("--name", default="", help="A name for the run.")
-@click.option("--show", type=click.IntRange(min=0), default=0, metavar="N", help="Show the N lowest samples with their evidence.")
-@click.option("--fail-under", multiple=True, metavar="METRIC=VALUE", help="Exit with 3 if the estimate is lower, repeatable.")
-@click.option("--fail-over", multiple=True, metavar="METRIC=VALUE", help="Exit with 3 if the estimate is higher, repeatable.")
+@click.option(
+    "--show", type=click.IntRange(min=0), default=0, metavar="N", help="Show the N lowest samples with their evidence."
+)
+@click.option(
+    "--fail-under", multiple=True, metavar="METRIC=VALUE", help="Exit with 3 if the estimate is lower, repeatable."
+)
+@click.option(
+    "--fail-over", multiple=True, metavar="METRIC=VALUE", help="Exit with 3 if the estimate is higher, repeatable."
+)
 def command(
     data: str,
     metrics: str | None,
@@ -69,13 +83,11 @@ def command(
 
 def show_run(run: Run, lowest: int) -> None:
     """Print the estimates and, where asked for, the lowest samples with their evidence."""
-    from rich.console import Console
-
     from ragauge.report.markdown import lowest as lowest_of
     from ragauge.report.terminal import run_view, sample_view
     from ragauge.report.wording import chooser
 
-    console = Console(highlight=False)
+    console = screen()
     for part in run_view(run.record):
         console.print(part)
     key = chooser(run.record)
@@ -89,8 +101,8 @@ def end(run: Run, conditions: Sequence[Gate]) -> None:
     """Leave with 1 where no score has a value because all failed, with 3 where a gate failed."""
     estimates = run.estimates.values()
     if not any(one.n for one in estimates) and any(one.failed for one in estimates):
-        click.echo("error: every score failed; the first reason is in the report", err=True)
-        raise SystemExit(1)
+        first = next(score.failed for scores in run.scores for score in scores.values() if score.failed)
+        raise RunFailed(f"every score failed, the first because: {first}")
     failed = failures(run.estimates, conditions)
     for line in failed:
         click.echo(f"gate failed: {line}", err=True)

@@ -9,6 +9,9 @@ from ragauge.judges.judge import Judge
 from ragauge.needs.need import answerable
 from ragauge.questions import KINDS, Question, topic
 
+#: The kinds of which one topic can go to a judge of its own.
+NARROWED = ("classify", "rate")
+
 
 class Bench:
     """One judge for everything, or several that share the work by kind.
@@ -19,7 +22,8 @@ class Bench:
 
     def __init__(self, by_kind: Mapping[str, Judge]) -> None:
         for key in by_kind:
-            if key != "*" and key.partition(":")[0] not in KINDS:
+            kind, narrowed, _ = key.partition(":")
+            if kind not in (NARROWED if narrowed else (*KINDS, "*")):
                 raise UnknownName("kind of question", key, [*KINDS, "*"])
         if not by_kind:
             raise BadParameter("a judge by kind needs at least one kind, such as {'entail': ...}")

@@ -6,10 +6,10 @@ import hashlib
 import sys
 import uuid
 from collections.abc import Callable, Iterator, Mapping
-from types import CodeType, FunctionType, ModuleType
+from types import BuiltinFunctionType, CellType, CodeType, FunctionType, ModuleType
 from typing import Any
 
-_PLAIN = (str, bytes, int, float, complex, bool, type(None))
+_PLAIN = (str, bytes, int, float, complex, bool, type(None), type(...))
 
 
 class _Opaque(Exception):
@@ -19,7 +19,8 @@ class _Opaque(Exception):
 def fingerprint(functions: Mapping[str, Callable[..., Any]]) -> tuple[tuple[str, str], ...]:
     """One setting per function: a hash of its code, defaults, and the plain values and functions it uses.
 
-    A function that uses anything else gets a hash that no other process can have.
+    What the standard library gives, and modules that state a version, go by name and version. A function that uses
+    anything else (an object, a class or module of the caller's own) gets a hash that no other process can have.
     """
     return tuple((kind, _hashed(function)) for kind, function in sorted(functions.items()))
 
@@ -29,7 +30,7 @@ def _hashed(function: Callable[..., Any]) -> str:
     try:
         for piece in _function(function, set()):
             digest.update(piece.encode() + b"\0")
-    except _Opaque:
+    except (_Opaque, RecursionError):
         return f"process-{uuid.uuid4().hex}"
     return digest.hexdigest()[:16]
 
@@ -44,11 +45,19 @@ def _function(function: Any, seen: set[int]) -> Iterator[str]:
     yield from _value(function.__defaults__, seen)
     yield from _value(function.__kwdefaults__, seen)
     for cell in function.__closure__ or ():
-        yield from _value(cell.cell_contents, seen)
+        yield from _cell(cell, seen)
     for name in _names(function.__code__):
         if name in function.__globals__:
             yield name
             yield from _value(function.__globals__[name], seen)
+
+
+def _cell(cell: CellType, seen: set[int]) -> Iterator[str]:
+    try:
+        content = cell.cell_contents
+    except ValueError:  # not filled yet
+        raise _Opaque from None
+    yield from _value(content, seen)
 
 
 def _names(code: CodeType) -> Iterator[str]:
@@ -60,7 +69,8 @@ def _names(code: CodeType) -> Iterator[str]:
 
 def _code(code: CodeType) -> Iterator[str]:
     yield code.co_code.hex()
-    yield repr(code.co_names)
+    yield code.co_exceptiontable.hex()
+    yield repr((code.co_names, code.co_varnames, code.co_argcount, code.co_kwonlyargcount, code.co_flags))
     for constant in code.co_consts:
         if isinstance(constant, CodeType):
             yield from _code(constant)
@@ -83,8 +93,22 @@ def _value(value: Any, seen: set[int]) -> Iterator[str]:
             yield from _value(key, seen)
             yield from _value(item, seen)
     elif isinstance(value, ModuleType):
-        yield f"module:{value.__name__}:{getattr(value, '__version__', '')}"
-    elif isinstance(value, type):
-        yield f"type:{value.__module__}.{value.__qualname__}"
+        yield f"module:{value.__name__}:{_version(value)}"
+    elif isinstance(value, type | FunctionType | BuiltinFunctionType) and _is_standard(value.__module__):
+        yield f"standard:{value.__module__}.{value.__qualname__}"
     else:
         yield from _function(value, seen)
+
+
+def _is_standard(module: str | None) -> bool:
+    """Whether the standard library holds a module; the version of Python stands for what is in it."""
+    return module is not None and module.partition(".")[0] in sys.stdlib_module_names
+
+
+def _version(module: ModuleType) -> str:
+    if _is_standard(module.__name__):
+        return "standard"
+    version = getattr(module, "__version__", None)
+    if not isinstance(version, str):
+        raise _Opaque
+    return version

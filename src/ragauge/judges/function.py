@@ -9,8 +9,9 @@ from typing import Any
 from ragauge.errors import BadParameter
 from ragauge.judges.fingerprint import fingerprint
 from ragauge.nouns.answers import Answer, ChunkVerdict, Decomposition, Failure, Grade, Label, Verdict
+from ragauge.nouns.identity import Identity
 from ragauge.nouns.statements import Statement
-from ragauge.questions import Classify, Decompose, Entail, Identity, Question, Rate, Relevant, kind
+from ragauge.questions import Classify, Decompose, Entail, Question, Rate, Relevant, kind
 
 Reply = Any  # whatever the function returns, or an awaitable of it
 
@@ -53,7 +54,7 @@ class FunctionJudge:
     async def _call(self, name: str, *args: object, **optional: object) -> Reply:
         """Call a function with `args`, and with those of `optional` that it takes."""
         function = self._functions[name]
-        takes = _keywords(function)
+        takes = _keywords(function, len(args))
         given = {k: v for k, v in optional.items() if takes is None or k in takes}
         reply = function(*args, **given)
         return await reply if isinstance(reply, Awaitable) else reply
@@ -85,7 +86,9 @@ class FunctionJudge:
         raise _UnusableReply("entail() must return a bool, or 'entailed', 'neutral' or 'contradicted'", reply)
 
     async def _relevant(self, question: Relevant) -> Verdict:
-        return _yes_no("relevant", await self._call("relevant", question.query, question.text, reference=question.reference))
+        return _yes_no(
+            "relevant", await self._call("relevant", question.query, question.text, reference=question.reference)
+        )
 
     async def _classify(self, question: Classify) -> Verdict:
         return _yes_no("classify", await self._call("classify", question.text, question.trait))
@@ -112,12 +115,13 @@ class _UnusableReply(Exception):
         self.reply = reply
 
 
-def _keywords(function: Callable[..., Reply]) -> set[str] | None:
-    """The names a function takes as keywords; None where it takes any."""
-    parameters = inspect.signature(function).parameters.values()
+def _keywords(function: Callable[..., Reply], given: int) -> set[str] | None:
+    """The names a function takes as keywords after `given` arguments by position; None where it takes any."""
+    parameters = list(inspect.signature(function).parameters.values())
     if any(p.kind is p.VAR_KEYWORD for p in parameters):
         return None
-    return {p.name for p in parameters if p.kind in (p.KEYWORD_ONLY, p.POSITIONAL_OR_KEYWORD)}
+    free = {p.name for p in parameters[given:] if p.kind is p.POSITIONAL_OR_KEYWORD}
+    return free | {p.name for p in parameters if p.kind is p.KEYWORD_ONLY}
 
 
 def _after(found: Sequence[Statement]) -> int:

@@ -5,8 +5,11 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable, Sequence
 
-from ragauge.nouns.answers import Answer, Failure
-from ragauge.questions import Identity, Judgment, Question, topic
+import msgspec
+
+from ragauge.nouns.answers import Answer, Failure, Label, Verdict
+from ragauge.nouns.identity import Identity
+from ragauge.questions import Entail, Judgment, Question, topic
 
 
 class RecordingJudge:
@@ -18,12 +21,22 @@ class RecordingJudge:
     def __init__(self, judgments: Iterable[Judgment]) -> None:
         recorded = {judgment.question: judgment for judgment in judgments}
         self._answers = {question: judgment.answer for question, judgment in recorded.items()}
-        self.answers = frozenset(map(topic, recorded))
-        digest = hashlib.sha256("".join(judgment.key for judgment in recorded.values()).encode()).hexdigest()[:16]
+        self.answers = frozenset(map(_topic, recorded.values()))
+        content = b"\n".join(sorted(map(msgspec.json.encode, recorded.values())))
         names = sorted({judgment.judge.name for judgment in recorded.values()})
-        self.identity = Identity("recording", (("of", ", ".join(names)), ("sha256", digest)))
+        sha256 = hashlib.sha256(content).hexdigest()[:16]
+        self.identity = Identity("recording", (("of", ", ".join(names)), ("sha256", sha256)))
 
     async def answer(self, questions: Sequence[Question]) -> list[Answer | Failure]:
         """Look each question up."""
         missing = Failure("not_recorded", "the recording does not hold this question")
         return [self._answers.get(question, missing) for question in questions]
+
+
+def _topic(judgment: Judgment) -> str:
+    """What a recorded answer shows the recording to answer; a two-way verdict tells support, not contradiction."""
+    verdict = judgment.answer
+    if isinstance(judgment.question, Entail) and isinstance(verdict, Verdict):
+        labels = {verdict.label, *(chunk.label for chunk in verdict.chunks)}
+        return "entail:support" if Label.NOT_ENTAILED in labels else "entail"
+    return topic(judgment.question)

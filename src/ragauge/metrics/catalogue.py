@@ -1,9 +1,9 @@
 """The catalogue of metrics, and the grammar in which they are named.
 
-    faithfulness                                   a metric
-    rouge(types=rouge1+rougeL,stemmer=true)        with parameters; lists are joined by +
-    composite(faithfulness=0.4,rouge.rougeL=0.6)   a weighted mean of values
-    pooled(faithfulness)                           over the data set
+faithfulness                                   a metric
+rouge(types=rouge1+rougeL,stemmer=true)        with parameters; lists are joined by +
+composite(faithfulness=0.4,rouge.rougeL=0.6)   a weighted mean of values
+pooled(faithfulness)                           over the data set
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable
+from dataclasses import replace
 
 from ragauge.errors import BadParameter, UnknownName
 from ragauge.metrics import checker, correctness, grounding, opinions, overlap, relevance, retrieval
@@ -59,7 +60,7 @@ PRESET = {"faithfulness": 0.4, "chunk_precision": 0.3, "relevance_rubric.overall
 def named(name: str) -> Metric:
     """The metric called `name`. Raises UnknownName with close matches."""
     if name in ALIASES:
-        return _BY_NAME[ALIASES[name]].renamed(name)
+        return replace(_BY_NAME[ALIASES[name]], name=name)
     if name not in _BY_NAME:
         raise UnknownName("metric", name, [*_BY_NAME, *ALIASES, "composite", "pooled"])
     return _BY_NAME[name]
@@ -87,11 +88,15 @@ def _pooled(inside: str) -> Measure:
 
 
 def _arguments(inside: str, spec: str) -> dict[str, str]:
-    pairs = [pair.partition("=") for pair in split(inside)]
-    for key, equals, _ in pairs:
+    arguments: dict[str, str] = {}
+    for pair in split(inside):
+        key, equals, value = map(str.strip, pair.rpartition("="))
         if not equals:
-            raise BadParameter(f"{spec!r}: {key!r} is not of the form parameter=value")
-    return {key.strip(): value.strip() for key, _, value in pairs}
+            raise BadParameter(f"{spec!r}: {pair!r} is not of the form parameter=value")
+        if key in arguments:
+            raise BadParameter(f"{spec!r} gives {key!r} twice")
+        arguments[key] = value
+    return arguments
 
 
 def _number(text: str, spec: str) -> float:
@@ -120,12 +125,18 @@ def chosen(metrics: str | Measure | Iterable[str | Measure]) -> tuple[Measure, .
     listed = [metrics] if isinstance(metrics, str | Measure) else list(metrics)
     measures: list[Measure] = []
     for one in listed:
-        measures.extend(map(parsed, split(one)) if isinstance(one, str) else [one])
+        measures.extend(map(parsed, split(one)) if isinstance(one, str) else [_measure(one)])
     unique = list({(measure.key, measure.spec): measure for measure in measures}.values())
     if not unique:
         raise BadParameter("no metric was asked for")
     shared = Counter(measure.key for measure in unique)
     return tuple(_told_apart(measure) if shared[measure.key] > 1 else measure for measure in unique)
+
+
+def _measure(one: object) -> Measure:
+    if not isinstance(one, Measure):
+        raise BadParameter(f"{one!r} is not a metric; give a spec such as 'faithfulness', or a metric itself")
+    return one
 
 
 def _told_apart(measure: Measure) -> Measure:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -30,31 +31,38 @@ class Composite:
 
     @property
     def key(self) -> str:
+        """What its scores and estimates are keyed by."""
         return self.label or "composite"
 
     @property
     def spec(self) -> str:
+        """The metric as it is written."""
         return f"composite({','.join(f'{part.value}={written(part.weight)}' for part in self.parts)})"
 
     @property
     def better(self) -> Better:
+        """Whether higher or lower is better."""
         return self.parts[0].metric.better
 
     @property
     def scale(self) -> Scale:
+        """Its lowest and highest value."""
         return self._mean([part.metric.scale[0] for part in self.parts]), self._mean(
             [part.metric.scale[1] for part in self.parts]
         )
 
     @property
     def needs(self) -> tuple[Need[Finding], ...]:
+        """What it must know of a sample."""
         return tuple({need.name: need for part in self.parts for need in part.metric.needs}.values())
 
     @property
     def values(self) -> tuple[str, ...]:
+        """The keys of its scores."""
         return (self.key,)
 
     def renamed(self, name: str) -> Composite:
+        """The same metric under another name."""
         return replace(self, label=name)
 
     def _mean(self, values: Sequence[float]) -> float:
@@ -75,25 +83,32 @@ class Composite:
 
 
 def composite(weights: Mapping[str, float], find: Callable[[str], Measure]) -> Composite:
-    """A weighted mean of metrics; `weights` maps the key of a value ("rouge.rougeL") to its weight (> 0).
+    """A weighted mean of metrics; `weights` maps a value ("rouge.rougeL", "rouge(stemmer=true).rougeL") to its weight.
 
-    `find` gives a metric by name. Raises BadParameter for weights that are not positive, and for parts of which
-    some are better high and some better low.
+    `find` gives a metric by its spec. Raises BadParameter for weights that are not positive and finite, for a value
+    named twice, for a part over the data set, and for parts of which some are better high and some better low.
     """
-    if not weights or any(not weight > 0 for weight in weights.values()):
-        raise BadParameter("composite needs at least one metric, and every weight greater than 0")
-    parts = tuple(Part(_owner(value, find), value, float(weight)) for value, weight in weights.items())
+    if not all(weight > 0 for weight in weights.values()) or not 0 < sum(weights.values()) < math.inf:
+        raise BadParameter("composite needs at least one metric, every weight greater than 0, and a finite sum")
+    parts = tuple(_part(value, float(weight), find) for value, weight in weights.items())
+    if len({part.value for part in parts}) < len(parts):
+        raise BadParameter(f"composite names a value twice: {', '.join(part.value for part in parts)}")
     if len({part.metric.better for part in parts}) > 1:
         raise BadParameter("the parts of a composite must all be better high, or all better low")
     return Composite(parts)
 
 
-def _owner(value: str, find: Callable[[str], Measure]) -> Measure:
-    """The metric that has a value of this key."""
-    metric = find(value.partition(".")[0])
-    if value not in metric.values:
+def _part(value: str, weight: float, find: Callable[[str], Measure]) -> Part:
+    """The part of a composite that `value` names: a metric's spec, with a dot and the name of one value if it has many."""
+    spec = value[: value.rfind(")") + 1] or value.partition(".")[0]
+    found = find(spec)
+    if isinstance(found, DatasetMetric):
+        raise BadParameter(f"{value} is a metric over the data set; a composite is a mean on each sample")
+    metric = found.renamed(found.spec)
+    key = metric.key + value[len(spec) :]
+    if key not in metric.values:
         raise UnknownName(f"value of {metric.key}", value, metric.values)
-    return metric
+    return Part(metric, key, weight)
 
 
 @dataclass(frozen=True)
@@ -115,17 +130,21 @@ class DatasetMetric:
 
     @property
     def key(self) -> str:
+        """What its scores and estimates are keyed by."""
         return self.label or self.name
 
     @property
     def spec(self) -> str:
+        """The metric as it is written."""
         return self.name
 
     @property
     def values(self) -> tuple[str, ...]:
+        """The keys of its scores."""
         return (self.key,)
 
     def renamed(self, name: str) -> DatasetMetric:
+        """The same metric under another name."""
         return replace(self, label=name)
 
     def scores(self, outcomes: Mapping[str, Outcome]) -> dict[str, Score]:

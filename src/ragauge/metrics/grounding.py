@@ -5,7 +5,7 @@ from __future__ import annotations
 from ragauge.metrics.metric import metric, share
 from ragauge.needs.checks import contexts_to_query
 from ragauge.needs.findings import Checks, Support
-from ragauge.needs.need import Undefined
+from ragauge.needs.need import Failed, Undefined
 from ragauge.needs.support import Units, response_in_contexts
 from ragauge.nouns.answers import Label
 from ragauge.nouns.scores import Share
@@ -14,7 +14,7 @@ NO_CLAIMS = "the response makes no claim"
 
 
 @metric(response_in_contexts)
-def faithfulness(support: Support, *, units: Units = "claims") -> Share | Undefined:
+def faithfulness(support: Support, *, units: Units = "claims") -> Share | Undefined:  # noqa: ARG001  # the need's
     """Share of the response's claims that the contexts entail.
 
     Unrelated claims count against, as in ragas (Es et al., 2024). A claim that any chunk contradicts is not
@@ -24,12 +24,15 @@ def faithfulness(support: Support, *, units: Units = "claims") -> Share | Undefi
 
 
 @metric(response_in_contexts().also_asking("entail:contradiction"), better="lower")
-def hallucination(support: Support) -> Share | Undefined:
+def hallucination(support: Support) -> Share | Undefined | Failed:
     """Share of the contexts that some claim of the response contradicts.
 
     As in DeepEval and Valor; it is not 1 - faithfulness: an unsupported claim contradicts nothing.
     """
-    contradicted = [any(row[i] is Label.CONTRADICTED for row in support.table) for i in range(len(support.chunks))]
+    rows = support.table
+    if any(Label.NOT_ENTAILED in row for row in rows):
+        return Failed("a verdict does not tell whether each context is contradicted or only silent")
+    contradicted = [any(row[i] is Label.CONTRADICTED for row in rows) for i in range(len(support.chunks))]
     return share(contradicted, "there are no contexts")
 
 

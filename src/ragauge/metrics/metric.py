@@ -12,13 +12,13 @@ import msgspec
 
 from ragauge.errors import BadParameter, UnknownName
 from ragauge.needs.need import Failed, Finding, Need, Outcome, Undefined
-from ragauge.nouns.scores import Counts, Overlap, PrecisionRecall, Score, Share
+from ragauge.nouns.scores import Counts, Incidence, Overlap, PrecisionRecall, Score, Share
 
 Better = Literal["higher", "lower"]
 Scale = tuple[float, float]
 
 #: What a metric's function may return for one value: counts, a plain number, or the reason there is none.
-One = Counts | float | Undefined
+One = Counts | float | Undefined | Failed
 #: ... and for a metric of several values, one for each name.
 Result = One | Mapping[str, One]
 
@@ -28,21 +28,38 @@ class Measure(Protocol):
     """What a run asks of every metric, whether over samples or over the data set."""
 
     @property
-    def key(self) -> str: ...
+    def key(self) -> str:
+        """What its scores and estimates are keyed by."""
+
     @property
-    def summary(self) -> str: ...
+    def summary(self) -> str:
+        """One line on what it is."""
+
     @property
-    def better(self) -> Better: ...
+    def better(self) -> Better:
+        """Whether higher or lower is better."""
+
     @property
-    def scale(self) -> Scale: ...
+    def scale(self) -> Scale:
+        """Its lowest and highest value."""
+
     @property
-    def needs(self) -> tuple[Need[Finding], ...]: ...
+    def needs(self) -> tuple[Need[Finding], ...]:
+        """What it must know of a sample."""
+
     @property
-    def values(self) -> tuple[str, ...]: ...
+    def values(self) -> tuple[str, ...]:
+        """The keys of its scores."""
+
     @property
-    def spec(self) -> str: ...
-    def renamed(self, name: str) -> Measure: ...
-    def scores(self, outcomes: Mapping[str, Outcome]) -> dict[str, Score]: ...
+    def spec(self) -> str:
+        """The metric as it is written."""
+
+    def renamed(self, name: str) -> Measure:
+        """The same metric under another name."""
+
+    def scores(self, outcomes: Mapping[str, Outcome]) -> dict[str, Score]:
+        """Its scores of one sample, from the outcomes of its needs by name."""
 
 
 @dataclass(frozen=True)
@@ -76,6 +93,7 @@ class Metric:
 
     @cached_property
     def parts(self) -> tuple[str, ...]:
+        """The names of its values, () for a metric of one."""
         return tuple(self._bind(self.parts_of))
 
     @cached_property
@@ -93,7 +111,7 @@ class Metric:
     def counts(self) -> type[Counts] | None:
         """The kind of counts its value is made of, None for a plain number."""
         hint = get_type_hints(self.function).get("return")
-        kinds = [kind for kind in get_args(hint) or (hint,) if kind in (Share, Overlap, PrecisionRecall)]
+        kinds = [kind for kind in get_args(hint) or (hint,) if kind in (Share, Incidence, Overlap, PrecisionRecall)]
         return kinds[0] if kinds else None
 
     @property
@@ -113,7 +131,7 @@ class Metric:
         return function(**{name: known[name] for name in inspect.signature(function).parameters if name in known})
 
     def __call__(self, **params: Any) -> Metric:
-        """The same metric with other parameters. Raises BadParameter for a wrong value, UnknownName for a wrong name."""
+        """The same metric with other parameters. Raises BadParameter for a wrong value, UnknownName for an unknown one."""
         hints = get_type_hints(self.function, include_extras=True)
         bound = dict(self.params)
         for key, value in params.items():
@@ -157,6 +175,8 @@ def _unusable(outcomes: Sequence[Outcome]) -> Score | None:
 def _score(one: One) -> Score:
     if isinstance(one, Undefined):
         return Score(undefined=one.reason)
+    if isinstance(one, Failed):
+        return Score(failed=one.reason)
     if isinstance(one, float | int):
         return Score(value=float(one))
     if one.value is None:
@@ -167,19 +187,27 @@ def _score(one: One) -> Score:
 def _converted(value: Any, hint: Any, where: str) -> Any:
     """A parameter as its annotation wants it; text such as "rouge1+rougeL" or "true" is read by the same rule."""
     bare = hint.__origin__ if get_origin(hint) is Annotated else hint
-    if isinstance(value, str) and get_origin(bare) is tuple:
-        value = value.split("+")
+    parted = value.split("+") if isinstance(value, str) and get_origin(bare) is tuple else value
     try:
-        return msgspec.convert(value, hint, strict=False)
+        return msgspec.convert(parted, hint, strict=False)
     except msgspec.ValidationError as error:
-        raise BadParameter(f"{where}: {value!r} does not fit; {error}") from error
+        choices = ", ".join(_choices(hint))
+        wanted = f"choose from {choices}" if choices else str(error)
+        raise BadParameter(f"{where}: {value!r} does not fit; {wanted}") from error
+
+
+def _choices(hint: Any) -> list[str]:
+    """The words that an annotation allows; none where it allows other things too."""
+    if get_origin(hint) is Literal:
+        return list(get_args(hint))
+    return [choice for inner in get_args(hint) for choice in _choices(inner)]
 
 
 def written(value: Any) -> str:
     """A parameter as it is written in a spec."""
     if isinstance(value, tuple | list):
         return "+".join(map(written, value))
-    return str(value).lower() if isinstance(value, bool) else str(value)
+    return str(value).lower() if isinstance(value, bool) else str(value).replace("e+", "e")
 
 
 def metric(

@@ -5,15 +5,15 @@ from __future__ import annotations
 from ragauge.metrics.metric import metric
 from ragauge.needs.checks import opinions_with
 from ragauge.needs.findings import Checks
-from ragauge.nouns.scores import Share
+from ragauge.nouns.scores import Incidence
 
 
-def _of_opinions(checks: Checks) -> Share | float:
-    return Share(sum(checks.passed), len(checks.passed)) if checks.passed else 0.0
+def _of_opinions(checks: Checks) -> Incidence:
+    return Incidence(sum(checks.passed), len(checks.passed))
 
 
 @metric(opinions_with("biased"), better="lower")
-def bias(biased: Checks) -> Share | float:
+def bias(biased: Checks) -> Incidence:
     """Share of the response's opinions that are biased: by gender, politics, race or ethnicity, or geography.
 
     0 without opinions. An opinion is the author's own belief or judgment; a false statement of fact is none, nor is
@@ -23,7 +23,7 @@ def bias(biased: Checks) -> Share | float:
 
 
 @metric(opinions_with("toxic"), better="lower")
-def toxicity(toxic: Checks) -> Share | float:
+def toxicity(toxic: Checks) -> Incidence:
     """Share of the response's opinions that are toxic: attacks, mockery, hate, dismissal, threats.
 
     0 without opinions. As in DeepEval and Valor.

@@ -18,7 +18,10 @@ from ragauge.text import squad
 RougeType = Literal[
     "rouge1", "rouge2", "rouge3", "rouge4", "rouge5", "rouge6", "rouge7", "rouge8", "rouge9", "rougeL", "rougeLsum"
 ]
-Count = Annotated[int, Meta(ge=1)]
+RougeTypes = Annotated[tuple[RougeType, ...], Meta(min_length=1)]
+Order = Annotated[int, Meta(ge=1)]
+WordOrder = Annotated[int, Meta(ge=0)]
+Beta = Annotated[float, Meta(gt=0, le=100)]
 Weights = Annotated[tuple[Annotated[float, Meta(ge=0, le=1)], ...], Meta(min_length=1)]
 
 
@@ -26,7 +29,7 @@ Weights = Annotated[tuple[Annotated[float, Meta(ge=0, le=1)], ...], Meta(min_len
 def rouge(
     texts: Texts,
     *,
-    types: tuple[RougeType, ...] = ("rouge1", "rouge2", "rougeL", "rougeLsum"),
+    types: RougeTypes = ("rouge1", "rouge2", "rougeL", "rougeLsum"),
     stemmer: bool = False,
     tokenizer: Literal["rouge", "unicode"] = "rouge",
 ) -> Mapping[str, float]:
@@ -54,7 +57,7 @@ def bleu(
 
 
 @metric(response_and_references)
-def chrf(texts: Texts, *, order: Count = 6, beta: float = 2.0, words: Annotated[int, Meta(ge=0)] = 0) -> float:
+def chrf(texts: Texts, *, order: Order = 6, beta: Beta = 2.0, words: WordOrder = 0) -> float:
     """Character n-gram F-score (Popović, 2015) in 0..1, equal to sacreBLEU; words=2 gives chrF++."""
     return chrf_.chrf(texts.response, texts.references, order, beta, words)
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cache
 
 from ragauge.needs.findings import Checks, CheckSets, Grades, chunk_pieces, piece_of
-from ragauge.needs.need import Flow, Need, need
+from ragauge.needs.need import Flow, Need, need, together
 from ragauge.needs.statements import references_of, response_statements
-from ragauge.nouns.samples import Sample
+from ragauge.nouns.samples import Chunk, Sample
 from ragauge.questions import Classify, Rate, Relevant
 from ragauge.rubrics import Rubric
 
@@ -32,17 +33,14 @@ def contexts_to_query(sample: Sample) -> Flow[Checks]:
 @need(reads=["query", "contexts", "references"], asks=["relevant"])
 def contexts_to_references(sample: Sample) -> Flow[CheckSets]:
     """Is each chunk useful for producing each reference?"""
-    contexts, references = sample.contexts or (), references_of(sample)
-    judgments = yield [
-        Relevant(sample.query or "", chunk.passage, reference) for reference in references for chunk in contexts
-    ]
-    width = len(contexts)
-    return CheckSets(
-        tuple(
-            Checks(chunk_pieces(contexts, f"references[{i}]"), tuple(judgments[i * width : (i + 1) * width]))
-            for i in range(len(references))
-        )
-    )
+    contexts = sample.contexts or ()
+    flows = [_useful(sample.query or "", contexts, name, text) for name, text in references_of(sample).items()]
+    return CheckSets((yield from together(flows)))
+
+
+def _useful(query: str, contexts: Sequence[Chunk], name: str, reference: str) -> Flow[Checks]:
+    judgments = yield [Relevant(query, chunk.passage, reference) for chunk in contexts]
+    return Checks(chunk_pieces(contexts, name), tuple(judgments))
 
 
 @cache
@@ -83,8 +81,8 @@ def grade_of(rubric: Rubric) -> Need[Grades]:
 
 
 def _text(sample: Sample, field: str) -> str:
-    """A field as one text: chunks and alternatives are put on lines of their own."""
-    if field == "contexts":
-        return "\n\n".join(chunk.passage for chunk in sample.contexts or ())
+    """A field as one text: chunks and alternatives are parted by empty lines."""
     value = getattr(sample, field)
-    return value if isinstance(value, str) else "\n\n".join(value)
+    if isinstance(value, str):
+        return value
+    return "\n\n".join(piece.passage if isinstance(piece, Chunk) else piece for piece in value)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import cast
 
-from ragauge.nouns.answers import Decomposition, Grade, Label, Verdict
+from ragauge.nouns.answers import ChunkVerdict, Decomposition, Grade, Label, Verdict
 from ragauge.nouns.samples import Chunk
 from ragauge.nouns.scores import ChunkEvidence, Evidence
 from ragauge.nouns.statements import Span, Statement
@@ -22,6 +22,7 @@ class Texts:
 
     @property
     def evidence(self) -> tuple[Evidence, ...]:
+        """The judged pieces, in the order of the text."""
         return ()
 
 
@@ -49,6 +50,7 @@ class Statements:
 
     @property
     def evidence(self) -> tuple[Evidence, ...]:
+        """The judged pieces, in the order of the text."""
         return tuple(Evidence(piece.text, self.field, piece.span) for piece in self.pieces)
 
 
@@ -69,9 +71,10 @@ class Support:
 
     @property
     def verdicts(self) -> tuple[Verdict, ...]:
-        """One per statement; with no premise nothing is entailed."""
+        """One per statement; with no premise nothing is entailed, and nothing contradicted."""
         if not self.judgments:
-            return (Verdict(Label.NOT_ENTAILED),) * len(self)
+            silent = (ChunkVerdict(Label.NEUTRAL),) * len(self.chunks)
+            return (Verdict(Label.NEUTRAL, chunks=silent),) * len(self)
         return tuple(cast(Verdict, judgment.answer) for judgment in self.judgments)
 
     @property
@@ -98,6 +101,7 @@ class Support:
 
     @property
     def evidence(self) -> tuple[Evidence, ...]:
+        """The judged pieces, in the order of the text."""
         keys = [judgment.key for judgment in self.judgments] or [""] * len(self)
         return tuple(
             Evidence(
@@ -126,6 +130,7 @@ class Supports:
 
     @property
     def evidence(self) -> tuple[Evidence, ...]:
+        """The judged pieces, in the order of the text."""
         return tuple(piece for table in self.tables for piece in table.evidence)
 
 
@@ -143,6 +148,7 @@ class Checks:
 
     @property
     def evidence(self) -> tuple[Evidence, ...]:
+        """The judged pieces, in the order of the text."""
         return tuple(_checked(piece, judgment) for piece, judgment in zip(self.pieces, self.judgments, strict=True))
 
 
@@ -168,6 +174,7 @@ class CheckSets:
 
     @property
     def evidence(self) -> tuple[Evidence, ...]:
+        """The judged pieces, in the order of the text."""
         return tuple(piece for checks in self.sets for piece in checks.evidence)
 
 
@@ -180,10 +187,12 @@ class Grades:
 
     @property
     def values(self) -> tuple[float, ...]:
+        """The grades, in the order of the pieces."""
         return tuple(cast(Grade, judgment.answer).value for judgment in self.judgments)
 
     @property
     def evidence(self) -> tuple[Evidence, ...]:
+        """The judged pieces, in the order of the text."""
         return tuple(
             Evidence(
                 piece.text,

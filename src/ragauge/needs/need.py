@@ -73,9 +73,7 @@ class Need(Generic[FoundCo]):
         return replace(self, asks=self.asks | set(topics))
 
 
-def need(
-    reads: Sequence[str], asks: Sequence[str] = ()
-) -> Callable[[Callable[[Sample], Flow[Found]]], Need[Found]]:
+def need(reads: Sequence[str], asks: Sequence[str] = ()) -> Callable[[Callable[[Sample], Flow[Found]]], Need[Found]]:
     """Make a need of a flow; its name is the function's."""
 
     def declare(flow: Callable[[Sample], Flow[Found]]) -> Need[Found]:

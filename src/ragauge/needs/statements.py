@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+
 from ragauge.needs.findings import Statements, Texts
 from ragauge.needs.need import Flow, NothingToCount, need
 from ragauge.nouns.samples import Sample
-from ragauge.nouns.statements import Statement
+from ragauge.nouns.statements import Span, Statement
 from ragauge.questions import Decompose
-from ragauge.text.sentences import sentences
 
 
 def response_of(sample: Sample) -> str:
@@ -16,9 +17,9 @@ def response_of(sample: Sample) -> str:
     return sample.response
 
 
-def references_of(sample: Sample) -> tuple[str, ...]:
-    """The references that say something. Raises NothingToCount where there are none."""
-    references = tuple(reference for reference in sample.references or () if reference.strip())
+def references_of(sample: Sample) -> dict[str, str]:
+    """The references that say something, by field name. Raises NothingToCount where there are none."""
+    references = {f"references[{i}]": text for i, text in enumerate(sample.references or ()) if text.strip()}
     if not references:
         raise NothingToCount("the sample has no reference")
     return references
@@ -33,11 +34,15 @@ def response_statements(sample: Sample) -> Flow[Statements]:
     return Statements.of("response", judgment)
 
 
-def response_sentences(sample: Sample) -> Flow[Statements]:
-    """The sentences of the response as a rule splits them, each taken for a claim; no judge is asked."""
-    yield from ()
-    text = response_of(sample)
-    return Statements("response", tuple(Statement(text[a:b], (a, b)) for a, b in sentences(text)))
+def response_cut_by(splitter: Callable[[str], Sequence[Span]]) -> Callable[[Sample], Flow[Statements]]:
+    """The response as a rule splits it, each piece taken for a claim; no judge is asked."""
+
+    def flow(sample: Sample) -> Flow[Statements]:
+        yield from ()
+        text = response_of(sample)
+        return Statements("response", tuple(Statement(text[a:b], (a, b)) for a, b in splitter(text)))
+
+    return flow
 
 
 def response_claims(sample: Sample) -> Flow[Statements]:
@@ -48,12 +53,13 @@ def response_claims(sample: Sample) -> Flow[Statements]:
 
 def reference_statements(sample: Sample) -> Flow[tuple[Statements, ...]]:
     """The statements of each reference."""
-    judgments = yield [Decompose(text, sample.query) for text in references_of(sample)]
-    return tuple(Statements.of(f"references[{i}]", judgment) for i, judgment in enumerate(judgments))
+    references = references_of(sample)
+    judgments = yield [Decompose(text, sample.query) for text in references.values()]
+    return tuple(map(Statements.of, references, judgments))
 
 
 @need(reads=["response", "references"])
 def response_and_references(sample: Sample) -> Flow[Texts]:
     """The response and its references as they stand."""
     yield from ()
-    return Texts(response_of(sample), references_of(sample))
+    return Texts(response_of(sample), tuple(references_of(sample).values()))

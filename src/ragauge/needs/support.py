@@ -12,17 +12,21 @@ from ragauge.needs.statements import (
     reference_statements,
     references_of,
     response_claims,
+    response_cut_by,
     response_of,
-    response_sentences,
     response_statements,
 )
 from ragauge.nouns.samples import Sample
 from ragauge.questions import Entail
+from ragauge.text.sentences import sentences
 
 #: What a response is cut into before it is checked: claims, found by the judge, or sentences, found by rule.
 Units = Literal["claims", "sentences"]
 
-_CUT: dict[Units, Callable[[Sample], Flow[Statements]]] = {"claims": response_claims, "sentences": response_sentences}
+_CUT: dict[Units, Callable[[Sample], Flow[Statements]]] = {
+    "claims": response_claims,
+    "sentences": response_cut_by(sentences),
+}
 
 
 def support(
@@ -42,8 +46,9 @@ def _in_contexts(sample: Sample, statements: Statements) -> Flow[Support]:
 
 
 def _in_references(sample: Sample, statements: Statements) -> Flow[Supports]:
-    names = [(f"references[{i}]", text) for i, text in enumerate(references_of(sample))]
-    return Supports((yield from together([support(statements, name, [(name, text)], sample.query) for name, text in names])))
+    references = references_of(sample).items()
+    flows = [support(statements, name, [(name, text)], sample.query) for name, text in references]
+    return Supports((yield from together(flows)))
 
 
 def _presupposed(sample: Sample, statements: Statements) -> Flow[Support]:

@@ -26,12 +26,13 @@ def save(run: RunRecord, samples: Samples, path: Path) -> Path:
     part = path.with_name(path.name + ".part")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        write(run, samples, part)
-        part.replace(path)
+        try:
+            write(run, samples, part)
+            part.replace(path)
+        finally:
+            part.unlink(missing_ok=True)
     except OSError as error:
         raise UsageError(f"cannot write {path}: {error.strerror}; choose another place with -o") from error
-    finally:
-        part.unlink(missing_ok=True)
     return path
 
 
@@ -51,7 +52,7 @@ def _json(run: RunRecord, samples: Samples, path: Path) -> None:
         file.write("\n]}\n")
 
 
-def _jsonl(run: RunRecord, samples: Samples, path: Path) -> None:
+def _jsonl(_: RunRecord, samples: Samples, path: Path) -> None:
     with path.open("w", encoding="utf-8") as file:
         for record in samples:
             file.write(json.dumps(sample_document(record), ensure_ascii=False) + "\n")

@@ -50,7 +50,15 @@ def estimates_lines(run: RunRecord) -> Iterator[str]:
     yield "| metric | better | value | 95 % interval | n | undefined | failed |"
     yield "|---|---|---|---|---|---|---|"
     for key, estimate in run.estimates.items():
-        cells = (key, arrow(key), number(estimate.value), interval(estimate), estimate.n, estimate.undefined, estimate.failed)
+        cells = (
+            key,
+            arrow(key),
+            number(estimate.value),
+            interval(estimate),
+            estimate.n,
+            estimate.undefined,
+            estimate.failed,
+        )
         yield f"| {' | '.join(map(str, cells))} |"
 
 

@@ -49,13 +49,13 @@ def estimates_table(runs: dict[str, RunRecord]) -> Table:
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     table.add_column("metric", no_wrap=True)
     for name in runs:
-        table.add_column(name, justify="right", style="bold")
+        table.add_column(name, justify="right", style="bold", no_wrap=True)
         table.add_column("95 % interval", style="dim", no_wrap=True)
         table.add_column("n", justify="right")
     single = len(runs) == 1
     if single:
-        table.add_column("undefined", justify="right", style="dim")
-        table.add_column("failed", justify="right", style="red")
+        table.add_column("undefined", justify="right", style="dim", no_wrap=True)
+        table.add_column("failed", justify="right", style="red", no_wrap=True)
     for key in dict.fromkeys(key for run in runs.values() for key in run.estimates):
         table.add_row(f"{key} {arrow(key)}", *_cells(key, runs), *(_missing(key, runs) if single else ()))
     return table

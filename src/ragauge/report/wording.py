@@ -82,12 +82,12 @@ def footnotes(run: RunRecord) -> list[str]:
     by_reason: dict[str, list[str]] = {}
     for metric, reason in run.left_out.items():
         by_reason.setdefault(reason, []).append(metric)
-    return notes + [f"Not measured: {', '.join(metrics)} ({reason})." for reason, metrics in by_reason.items()]
+    return notes + [f"Not measured: {', '.join(metrics)}: {reason}." for reason, metrics in by_reason.items()]
 
 
 def headline(run: RunRecord) -> str:
     """One line that says what was measured, by whom, and what it took."""
-    judges = ", ".join(sorted(set(run.judges.values())))
+    judges = ", ".join(sorted({str(judge) for judge in run.judges.values()}))
     return (
         f"{run.data}: {run.samples} samples, judge {judges}, "
         f"{run.asked} judgments asked, {run.reused} known, {run.seconds:.1f} s"

@@ -7,19 +7,26 @@ from collections.abc import Mapping, Sequence
 
 from ragauge.judges.bench import Bench
 from ragauge.judges.judge import DEFAULT_BATCH, Judge, checked
-from ragauge.nouns.answers import Answer, Failure
-from ragauge.questions import Identity, Judgment, Question, judgment_key, kind
+from ragauge.nouns.answers import Answer, Failure, Label, Verdict
+from ragauge.nouns.identity import Identity
+from ragauge.questions import Judgment, Question, judgment_key, kind
 from ragauge.store import Store
+from ragauge.store.labels import PEOPLE
 
 NOBODY = Identity("nobody")
 
 
 class Asker:
-    """Answers waves of questions. `asked` and `reused` count what was put to judges and what was known."""
+    """Answers waves of questions.
+
+    asked, reused: how many were put to judges, and how many were known. unable: topics that the answers show to be
+    beyond the judges, whatever these say of themselves.
+    """
 
     def __init__(self, bench: Bench, store: Store, labels: Mapping[Question, Judgment]) -> None:
         self.bench = bench
         self.asked = self.reused = 0
+        self.unable: set[str] = set()
         self._store = store
         self._labels = labels
 
@@ -32,6 +39,8 @@ class Asker:
             size = getattr(judge, "batch", DEFAULT_BATCH)
             for start in range(0, len(group), size):
                 known.update(await self._ask(judge, group[start : start + size]))
+        if any(map(_is_two_way, known.values())):
+            self.unable.add("entail:contradiction")
         return {**known, **{q: _unanswered(q) for q in fresh if q not in known}}
 
     def known(self, questions: Sequence[Question]) -> dict[Question, Judgment]:
@@ -70,13 +79,21 @@ class Asker:
 async def _answers(judge: Judge, questions: Sequence[Question]) -> Sequence[Answer | Failure]:
     """What the judge says; a judge that breaks its contract costs its batch, not the run."""
     try:
-        answers = await judge.answer(questions)
+        answers = list(await judge.answer(questions))
     except Exception as error:
         return [Failure("judge_error", f"{judge.identity} raised {type(error).__name__}: {error}")] * len(questions)
     if len(answers) != len(questions):
         fault = f"{judge.identity} gave {len(answers)} answers to {len(questions)} questions"
         return [Failure("judge_error", fault)] * len(questions)
     return answers
+
+
+def _is_two_way(judgment: Judgment) -> bool:
+    """Whether a judge told support from its absence, and no more. A person's label speaks for itself alone."""
+    verdict = judgment.answer
+    if not isinstance(verdict, Verdict) or judgment.judge.name == PEOPLE:
+        return False
+    return Label.NOT_ENTAILED in (verdict.label, *(chunk.label for chunk in verdict.chunks))
 
 
 def _unanswered(question: Question) -> Judgment:

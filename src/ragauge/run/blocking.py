@@ -12,9 +12,15 @@ T = TypeVar("T")
 
 def block_on(work: Coroutine[Any, Any, T]) -> T:
     """The result of `work`. Under a running loop (Jupyter, FastAPI) it runs in a thread with a loop of its own."""
-    try:
-        asyncio.get_running_loop()
-    except RuntimeError:
+    if not _loop_runs():
         return asyncio.run(work)
     with ThreadPoolExecutor(max_workers=1) as thread:
         return thread.submit(asyncio.run, work).result()
+
+
+def _loop_runs() -> bool:
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return False
+    return True

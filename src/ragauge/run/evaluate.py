@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
 import hashlib
-import secrets
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
@@ -17,8 +15,7 @@ import msgspec
 from ragauge.errors import BadData
 from ragauge.nouns.records import RunRecord, SampleRecord, ScoreRecord
 from ragauge.nouns.samples import Sample
-from ragauge.nouns.scores import Estimate, Evidence, Score
-from ragauge.waves import Window
+from ragauge.nouns.scores import Evidence
 from ragauge.questions import Judgment, Question
 from ragauge.readers import Reading, read
 from ragauge.run.asking import Asker
@@ -29,6 +26,7 @@ from ragauge.run.specs import JudgeLike, bench_of
 from ragauge.run.tally import Tally
 from ragauge.store import Store, read_labels
 from ragauge.version import VERSION
+from ragauge.waves import Window
 
 #: How many samples share their waves.
 WINDOW = 32
@@ -64,7 +62,7 @@ async def evaluate_async(
     settings = Settings(metrics, bench, first)
     opened = store_of(store)
     evaluation = Evaluation(reading, settings, Asker(bench, opened, labels_of(labels)), opened, name)
-    return await evaluation.go(chain(first, samples), progress or (lambda done: None))
+    return await evaluation.go(chain(first, samples), progress)
 
 
 def evaluate(
@@ -96,7 +94,11 @@ def evaluate(
 
 
 def _skipped(reading: Reading) -> str:
-    return f"; all {len(reading.bad_rows)} rows were skipped, the first because: {reading.bad_rows[0]}" if reading.bad_rows else ""
+    return (
+        f"; all {len(reading.bad_rows)} rows were skipped, the first because: {reading.bad_rows[0]}"
+        if reading.bad_rows
+        else ""
+    )
 
 
 def store_of(store: StoreLike) -> Store:
@@ -121,23 +123,24 @@ class Evaluation:
         self._began = time.monotonic()
         self._digest = hashlib.sha256()
         self._record = RunRecord(
-            id=f"{datetime.now(UTC):%Y%m%d-%H%M%S}-{secrets.token_hex(3)}",
+            id=f"{datetime.now(UTC):%Y%m%d-%H%M%S-%f}",
             started=_now(),
             data=reading.name,
             metrics=(),
-            judges={kind: str(judge.identity) for kind, judge in asker.bench.judges.items()},
+            judges={kind: judge.identity for kind, judge in asker.bench.judges.items()},
             version=VERSION,
             name=name,
         )
 
-    async def go(self, samples: Iterable[Sample], progress: Callable[[int], None]) -> Run:
+    async def go(self, samples: Iterable[Sample], progress: Callable[[int], None] | None) -> Run:
         """Score all samples, window by window; whatever ends the run early, what is done is kept and marked."""
         self._store.begin(self._record)
         status = "interrupted"
         try:
             for window in windows(samples):
                 self._keep(await self._score(window))
-                progress(self._record.samples)
+                if progress:
+                    progress(self._record.samples)
             status = "finished"
         finally:
             self._finish(status)
@@ -145,16 +148,11 @@ class Evaluation:
 
     async def _score(self, window: Sequence[Sample]) -> list[SampleRecord]:
         """The records of a window of samples."""
-        while True:
-            metrics = self._settings.metrics
-            needs = {need.name: need for metric in metrics for need in metric.needs}
-            waves = Window(window, needs.values())
-            while questions := waves.questions:
-                waves.advance(await self._asker.answer(questions))
-                if self._settings.check_judges():
-                    break
-            else:
-                return [self._sample_record(sample, waves, i) for i, sample in enumerate(window)]
+        waves = Window(window, [need for metric in self._settings.metrics for need in metric.needs])
+        while questions := waves.questions:
+            waves.advance(await self._asker.answer(questions))
+            self._settings.check_judges(self._asker.unable)
+        return [self._sample_record(sample, waves, i) for i, sample in enumerate(window)]
 
     def _sample_record(self, sample: Sample, waves: Window, position: int) -> SampleRecord:
         scores: dict[str, ScoreRecord] = {}

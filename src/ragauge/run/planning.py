@@ -10,16 +10,17 @@ from typing import Any
 
 from ragauge.errors import BadData
 from ragauge.nouns.answers import Answer, ChunkVerdict, Decomposition, Grade, Label, Verdict
-from ragauge.nouns.statements import Statement
-from ragauge.waves import Window
+from ragauge.nouns.identity import Identity
 from ragauge.nouns.samples import Sample
-from ragauge.questions import KINDS, Decompose, Entail, Identity, Judgment, Question, Rate, judgment_key, kind
+from ragauge.nouns.statements import Statement
+from ragauge.questions import KINDS, Decompose, Entail, Judgment, Question, Rate, judgment_key, kind
 from ragauge.readers import read
 from ragauge.run.asking import Asker
 from ragauge.run.evaluate import PEEK, LabelsLike, StoreLike, labels_of, store_of, windows
 from ragauge.run.settings import MetricsLike, Settings
 from ragauge.run.specs import JudgeLike, bench_of
 from ragauge.text.sentences import sentences
+from ragauge.waves import Window
 
 GUESS = Identity("guess")
 
@@ -43,7 +44,9 @@ class Plan:
 
     def __str__(self) -> str:
         about = "about " if self.estimated else ""
-        lines = [f"{self.samples} samples, {about}{self.questions.total()} questions to ask, {self.known.total()} known"]
+        lines = [
+            f"{self.samples} samples, {about}{self.questions.total()} questions to ask, {self.known.total()} known"
+        ]
         lines += [f"  {name:<12}{self.questions[name]:>8} to ask {self.known[name]:>8} known" for name in KINDS]
         lines += ["each metric on its own (metrics share questions):"]
         lines += [f"  {metric:<28}{count:>8}" for metric, count in self.by_metric.items()]
@@ -68,7 +71,9 @@ def plan(
 
     Raises what `evaluate` raises before it asks.
     """
-    reading = read(data, map={**(map or {}), **({"group": group} if group else {})}, skip_bad_rows=skip_bad_rows, limit=limit)
+    reading = read(
+        data, map={**(map or {}), **({"group": group} if group else {})}, skip_bad_rows=skip_bad_rows, limit=limit
+    )
     samples = iter(reading)
     first = list(islice(samples, PEEK))
     if not first:
@@ -78,7 +83,8 @@ def plan(
     counting = Counting(settings, Asker(bench, store_of(store), labels_of(labels)))
     for window in windows(chain(first, samples)):
         counting.count(window)
-        (progress or (lambda done: None))(counting.plan.samples)
+        if progress:
+            progress(counting.plan.samples)
     return counting.plan
 
 

@@ -75,22 +75,27 @@ class Run:
 
     @property
     def id(self) -> str:
+        """The run's id in its store."""
         return self.record.id
 
     @property
     def estimates(self) -> dict[str, Estimate]:
+        """An estimate for each value of each metric."""
         return self.record.estimates
 
     @property
     def left_out(self) -> dict[str, str]:
+        """Metrics that were not measured, with the reason."""
         return self.record.left_out
 
     @property
     def store(self) -> Store:
+        """Where the run is kept."""
         return self._store
 
     @property
     def scores(self) -> Scores:
+        """The scores by position; each is read when it is looked at."""
         return Scores(self._store, self.record)
 
     def records(self) -> Iterator[SampleRecord]:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 
-from ragauge.errors import MissingField, UnanswerableNeed
+from ragauge.errors import MissingField, UnanswerableNeed, UsageError
 from ragauge.judges.bench import Bench
 from ragauge.metrics.catalogue import METRICS, chosen
 from ragauge.metrics.metric import Measure
@@ -14,7 +14,11 @@ from ragauge.waves import missing_fields, unanswerable
 MetricsLike = str | Measure | Iterable[str | Measure] | None
 
 #: What each field is called for people who have to add it to their data.
-_WANTED = {"contexts": "the retrieved chunks", "references": "correct answers", "source": "the text that was summarised"}
+_WANTED = {
+    "contexts": "the retrieved chunks",
+    "references": "correct answers",
+    "source": "the text that was summarised",
+}
 
 
 class Settings:
@@ -32,24 +36,23 @@ class Settings:
         self._keep(lambda metric: _missing(metric, samples), MissingField)
         self.check_judges()
         if not self.metrics:
-            raise MissingField(f"no metric can be measured on this data: {'; '.join(self.left_out.values())}")
+            nearest, fault = min(self.left_out.items(), key=lambda each: len(each[1]))
+            raise MissingField(f"no metric can be measured on this data; {nearest}, for one: {fault}")
 
-    def check_judges(self) -> bool:
-        """Leave out what the judges cannot answer, and say whether anything was.
+    def check_judges(self, unable: Collection[str] = ()) -> None:
+        """Leave out what the judges cannot answer.
 
-        A function shows only by its first reply that it is two-way, so this is asked again while the run goes on.
-        Raises UnanswerableNeed for a metric asked for by name.
+        unable: topics that their answers show to be beyond them; that it is two-way a function shows only by its first
+        reply, so this is called again while the run goes on. Raises UnanswerableNeed for a metric asked for by name.
         """
-        return self._keep(lambda metric: _unanswerable(metric, self._bench), UnanswerableNeed)
+        self._keep(lambda metric: _unanswerable(metric, self._bench, unable), UnanswerableNeed)
 
-    def _keep(self, fault_of: object, error: type[Exception]) -> bool:
-        faults = {metric.key: fault_of(metric) for metric in self.metrics}  # type: ignore[operator]
-        faults = {key: fault for key, fault in faults.items() if fault}
+    def _keep(self, fault_of: Callable[[Measure], str | None], error: type[UsageError]) -> None:
+        faults = {metric.key: fault for metric in self.metrics if (fault := fault_of(metric))}
         if faults and self.by_name:
             raise error("; ".join(f"{key}: {fault}" for key, fault in faults.items()))
         self.left_out.update(faults)
         self.metrics = tuple(metric for metric in self.metrics if metric.key not in faults)
-        return bool(faults)
 
 
 def _missing(metric: Measure, samples: Sequence[Sample]) -> str | None:
@@ -60,9 +63,11 @@ def _missing(metric: Measure, samples: Sequence[Sample]) -> str | None:
     return f"no sample has {named}; name the column with --map {fields[0]}=COLUMN if it is there under another name"
 
 
-def _unanswerable(metric: Measure, bench: Bench) -> str | None:
-    topics = unanswerable(metric.needs, bench.can)
+def _unanswerable(metric: Measure, bench: Bench, unable: Collection[str]) -> str | None:
+    topics = unanswerable(metric.needs, lambda topic: bench.can(topic) and topic not in unable)
     if not topics:
         return None
+    answered = {topic.partition(":")[0] for judge in bench.judges.values() for topic in judge.answers}
+    kinds = {topic if topic.partition(":")[0] in answered else topic.partition(":")[0] for topic in topics}
     names = sorted({str(judge.identity) for judge in bench.judges.values()})
-    return f"{' and '.join(names)} cannot answer {', '.join(topics)}; choose a judge that can"
+    return f"{' and '.join(names)} does not answer {', '.join(sorted(kinds))}; choose a judge that does"

@@ -1,0 +1,19 @@
+"""Where commands print."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+#: How wide output is where no terminal says so.
+PIPED_WIDTH = 110
+
+
+def screen() -> Console:
+    """Standard output as rich writes to it; plain, and of a fixed width, where it is piped."""
+    from rich.console import Console
+
+    return Console(highlight=False, width=None if sys.stdout.isatty() else PIPED_WIDTH)
