@@ -46,15 +46,18 @@ def test_a_recording_is_replaced_whole(tmp_path: Path, judgment: Callable[..., J
     [
         ("{", "line 2: Input data was truncated"),
         ('{"question": {"kind": "entail"}}', r"line 2: .*missing required field `premise`"),
-        (f'{{"question": {ENTAIL}, "answer": "yes", "by": "ann"}}', "line 2: the answer does not fit.*not one of.*entailed"),
+        (
+            f'{{"question": {ENTAIL}, "answer": "yes", "by": "ann"}}',
+            "line 2: the answer does not fit.*not one of.*entailed",
+        ),
         (f'{{"question": {ENTAIL}, "answer": "entaild", "by": "ann"}}', "line 2: Invalid enum value 'entaild'"),
         (f'{{"question": {ENTAIL}, "answer": 0.5, "by": "ann"}}', "line 2: the answer does not fit"),
         (
             '{"question": ' + RATE.replace("source", "sauce") + ', "answer": 1, "by": "ann"}',
             "line 2: unknown field of rub",
         ),
-        (f'{{"question": {RATE}, "answer": 6, "by": "ann"}}', "line 2: .*needs a whole grade from 1 to 5"),
-        (f'{{"question": {RATE}, "answer": 3.5, "by": "ann"}}', "line 2: .*needs a whole grade from 1 to 5"),
+        (f'{{"question": {RATE}, "answer": 6, "by": "ann"}}', "line 2: .*6 lies outside 1 to 5"),
+        (f'{{"question": {RATE}, "answer": 3.5, "by": "ann"}}', "line 2: .*3.5 is not a whole number"),
         (f'{{"question": {ENTAIL}, "answer": "entailed", "by": "ann", "who": 1}}', "line 2: .*unknown field `who`"),
     ],
 )
@@ -69,7 +72,7 @@ def test_a_recorded_answer_must_fit_its_question(tmp_path: Path) -> None:
     """A grade where a decomposition is needed is an error that names file and line."""
     question, answer = '{"kind": "decompose", "text": "t"}', '{"type": "grade", "value": 1}'
     line = f'{{"question": {question}, "answer": {answer}, "judge": {{"name": "x"}}}}'
-    with pytest.raises(BadData, match=r"r\.jsonl, line 1: .*'decompose' needs a decomposition"):
+    with pytest.raises(BadData, match=r"r\.jsonl, line 1: .*a grade does not answer a question of kind 'decompose'"):
         list(read_judgments(lines(tmp_path / "r.jsonl", line)))
 
 

@@ -6,7 +6,8 @@ from tempfile import TemporaryDirectory
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ragauge.nouns.answers import ChunkVerdict, Decomposition, Grade, Label, Verdict
+from ragauge.fitting import misfit
+from ragauge.nouns.answers import ChunkVerdict, Decomposition, Failure, Grade, Label, Verdict
 from ragauge.nouns.records import RunRecord, SampleRecord, ScoreRecord
 from ragauge.nouns.samples import Chunk, Sample
 from ragauge.nouns.scores import ChunkEvidence, Evidence
@@ -116,7 +117,10 @@ def test_what_is_found_is_what_was_kept(kept: list[Judgment]) -> None:
 @settings(max_examples=40, deadline=None)
 @given(judgments)
 def test_what_is_read_from_a_recording_is_what_was_written(written: list[Judgment]) -> None:
-    """Judgments written to a file are read back equal, keys included, though keys are not in the file."""
+    """Judgments that fit are read back from a file equal, keys included, though keys are not in the file."""
+    written = [
+        each for each in written if not isinstance(each.answer, Failure) and not misfit(each.question, each.answer)
+    ]
     with TemporaryDirectory() as folder:
         path = Path(folder, "recorded.jsonl")
         assert write_judgments(path, written) == len(written)
