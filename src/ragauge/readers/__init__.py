@@ -1,0 +1,7 @@
+"""Floor 3: readers. Files, frames and plain Python rows become samples, under the column names of the ecosystem."""
+
+from __future__ import annotations
+
+from ragauge.readers.reading import Reading, read
+
+__all__ = ["Reading", "read"]

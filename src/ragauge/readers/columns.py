@@ -1,0 +1,137 @@
+"""Which column serves which field."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
+from typing import Any
+
+from ragauge.errors import BadData, UnknownName
+from ragauge.nouns.samples import FIELDS
+from ragauge.readers.aliases import ALIASES, BESIDE, folded, rank
+from ragauge.readers.nesting import unfolded
+from ragauge.readers.values import Malformed, native
+from ragauge.readers.written import list_in
+
+#: Words that a `source` beside a query must have to be read as a text that was summarised.
+_SHORTEST_SOURCE = 20
+
+
+class Columns:
+    """What the columns of one data set mean: the caller's map first, then the known names.
+
+    The first rows decide together, so that an optional column missing from one of them does not change what the
+    others mean; from then on a column serves its field in every row that has it.
+    """
+
+    def __init__(self, name: str, asked: Mapping[str, str], first_rows: Sequence[Mapping[str, Any]]) -> None:
+        self._opened = {column.partition(".")[0] for column in asked.values() if "." in column}
+        rows = [self.unfold(row) for row in first_rows]
+        seen = list(dict.fromkeys(column for row in rows for column in row))
+        self._asked = {field: _existing(field, column, seen) for field, column in asked.items()}
+        self._bound = {column: field for field, column in self._asked.items() if column}
+        self._seen = dict.fromkeys(seen)
+        self._refused: Collection[tuple[str, str]] = ()
+        self._refused = set(_misleading(rows, self._assign([c for c in seen if folded(c) != "answers"])))
+        self.by_field: dict[str, str] = {}
+        self.serving = lru_cache(maxsize=256)(self._serving)
+        self.serving(tuple(seen))
+        if rows and not self.by_field.keys() & set(FIELDS):
+            raise BadData(_nothing_known(name, seen))
+
+    def unfold(self, row: Mapping[str, Any]) -> Mapping[str, Any]:
+        """The row with the objects opened that hold columns of their own."""
+        return unfolded(row, self._opened)
+
+    @property
+    def unused(self) -> tuple[str, ...]:
+        """The columns seen so far that serve no field; their values go to `Sample.metadata`."""
+        return tuple(column for column in self._seen if column not in self._bound)
+
+    def _serving(self, present: tuple[str, ...]) -> dict[str, str]:
+        """Field -> column for a row with these columns. Binds columns that were not seen before."""
+        found = self._assign(present)
+        self._seen |= dict.fromkeys(present)
+        self._bound |= {column: field for field, column in found.items()}
+        self.by_field = found | self.by_field
+        return found
+
+    def _assign(self, present: Sequence[str]) -> dict[str, str]:
+        found: dict[str, str] = {}
+        withheld: set[str] = set()
+        for field in ALIASES:
+            column = self._asked.get(field) or self._best(field, [c for c in present if c not in found.values()])
+            if self._asked.get(field) == "":
+                withheld.add(column)
+            elif column in present and column not in withheld and BESIDE.get(field, field) in (*found, field):
+                found[field] = column
+        return found
+
+    def _best(self, field: str, columns: Iterable[str]) -> str:
+        """The column that has served the field before, else the best by name, else by exact spelling; "" for none."""
+        fits = [
+            (column not in self._bound, place, column not in ALIASES[field], column)
+            for column in columns
+            if (place := rank(field, column)) is not None
+            and self._bound.get(column, field) == field
+            and (field, folded(column)) not in self._refused
+        ]
+        return min(fits)[-1] if fits else ""
+
+
+def _existing(field: str, column: str, seen: Sequence[str]) -> str:
+    """The column of the data that the caller means; "" keeps the field from every column."""
+    if field not in ALIASES:
+        raise UnknownName("field", field, ALIASES)
+    if not column or column in seen or not seen:
+        return column
+    same = [name for name in seen if folded(name) == folded(column)]
+    if len(same) != 1:
+        raise UnknownName("column", column, seen)
+    return same[0]
+
+
+def _misleading(rows: Sequence[Mapping[str, Any]], others: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    """Pairs of field and folded column whose names agree and whose meanings do not.
+
+    Beside a query, `text` may be anything, and a `source` of a few words says where a row comes from; neither is a
+    text that was summarised. `answers` are alternatives (SQuAD, Natural Questions) unless other columns or their own shape tell
+    that they are claims (Trust-Eval, ALCE).
+    """
+    if "query" in others:
+        yield "source", "text"
+        if not any(map(_has_source_text, rows)):
+            yield "source", "source"
+    if "references" not in others and not any(map(_holds_claims, rows)):
+        yield "answers", "answers"
+
+
+def _has_source_text(row: Mapping[str, Any]) -> bool:
+    """Whether the row's `source` is long enough to be a text that was summarised."""
+    sources = (value for column, value in row.items() if folded(column) == "source")
+    return any(isinstance(value, str) and len(value.split()) >= _SHORTEST_SOURCE for value in sources)
+
+
+def _holds_claims(row: Mapping[str, Any]) -> bool:
+    cells = {folded(column): value for column, value in row.items()}
+    docs = _listed(cells.get("docs"))
+    labelled = any(isinstance(doc, Mapping) and "answers_found" in doc for doc in docs)
+    nested = any(isinstance(native(item), list | tuple) for item in _listed(cells.get("answers")))
+    return labelled or nested or "qapairs" in cells
+
+
+def _listed(value: Any) -> Sequence[Any]:
+    value = native(value)
+    try:
+        value = list_in(value) if isinstance(value, str) else value
+    except Malformed:
+        return ()
+    return value if isinstance(value, list | tuple) else ()
+
+
+def _nothing_known(name: str, seen: Sequence[str]) -> str:
+    found = ", ".join(map(repr, seen)) or "none"
+    return (
+        f"{name}: no column of a known name; found: {found}. Name the right ones, such as "
+        "map={'query': COLUMN, 'response': COLUMN} (--map query=COLUMN), and check that the first row is a header"
+    )

@@ -1,0 +1,94 @@
+"""One row, a mapping of columns to values, as a sample."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, TypeVar
+
+from ragauge.errors import BadRow
+from ragauge.nouns.samples import FIELDS, Chunk, Sample
+from ragauge.readers.aliases import folded
+from ragauge.readers.columns import Columns
+from ragauge.readers.contexts import chunks, merged, named
+from ragauge.readers.golden import claims, references
+from ragauge.readers.values import Malformed, native, text, text_or_none, truth, without_missing
+
+Value = TypeVar("Value")
+
+
+def sample(cells: Mapping[str, Any], columns: Columns, where: str, number: int) -> Sample:
+    """The sample in a row. Raises BadRow, which names the column and the fix."""
+    cells = columns.unfold(cells)
+    row = _Row(where, number, cells, columns.serving(tuple(cells)))
+    row.check()
+    contexts = row.chunks("contexts", "retrieved_context_ids")
+    answerable = row.value("answerable", truth)
+    return Sample(
+        id=row.value("id", text_or_none) or str(number),
+        query=row.value("query", text_or_none),
+        response=row.value("response", _response),
+        contexts=contexts,
+        references=row.value("references", partial(references, plural=row.is_plural("references"))),
+        source=row.value("source", text_or_none),
+        reference_contexts=row.chunks("reference_contexts", "reference_context_ids"),
+        answers=row.value("answers", claims),
+        answerable=_answerable_by(contexts) if answerable is None else answerable,
+        system=row.value("system", text_or_none),
+        group=row.value("group", text_or_none),
+        metadata=row.metadata(),
+    )
+
+
+@dataclass(frozen=True)
+class _Row:
+    where: str
+    number: int
+    cells: Mapping[str, Any]
+    serving: Mapping[str, str]
+
+    def check(self) -> None:
+        if not self.serving.keys() & set(FIELDS):
+            problem = f"no column of a known name among {', '.join(map(repr, self.cells)) or 'none'}"
+            raise BadRow(self.where, self.number, None, problem, "name the right one, such as --map query=COLUMN")
+
+    def value(self, field: str, convert: Callable[[Any], Value | None]) -> Value | None:
+        """What the column of a field holds, or None where the row has no such column."""
+        column = self.serving.get(field)
+        if column is None:
+            return None
+        try:
+            return convert(self.cells[column])
+        except Malformed as error:
+            fix = f"{error.fix}; or leave the column out with map={{{field!r}: ''}} (--map {field}=)"
+            raise BadRow(self.where, self.number, column, error.problem, fix) from None
+
+    def chunks(self, field: str, ids: str) -> tuple[Chunk, ...] | None:
+        """The chunks of a field, under the ids that a column of their own may give."""
+        found = self.value(field, chunks)
+        return found if not found else self.value(ids, partial(named, found)) or found
+
+    def is_plural(self, field: str) -> bool:
+        """Whether the name of a field's column promises several values."""
+        return folded(self.serving.get(field, "")).endswith("s")
+
+    def metadata(self) -> dict[str, Any]:
+        """The metadata column and all columns that serve no field."""
+        used = set(self.serving.values())
+        rest = without_missing((column, value) for column, value in self.cells.items() if column not in used)
+        return merged(self.cells.get(self.serving.get("metadata", "")), rest)
+
+
+def _response(value: Any) -> str | None:
+    """Unlike other fields, an empty response is present: the system answered nothing."""
+    value = native(value)
+    return None if value is None else text(value)
+
+
+def _answerable_by(contexts: tuple[Chunk, ...] | None) -> bool | None:
+    """Whether any document holds any gold claim, by Trust-Eval's label `answers_found`; None without such labels."""
+    labels = [chunk.metadata["answers_found"] for chunk in contexts or () if "answers_found" in chunk.metadata]
+    if not labels:
+        return None
+    return any(any(label) if isinstance(label, list) else bool(label) for label in labels)
