@@ -2,11 +2,22 @@
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
+from ragauge.cli.running import progress_bar
+from ragauge.cli.screen import screen
+from ragauge.judges.judge import Judge
+from ragauge.measure import Measured, measure
+from ragauge.report.wording import number
 from ragauge.run.specs import DESCRIPTIONS, judge_of
+
+if TYPE_CHECKING:
+    from rich.table import Table
 
 
 @click.group("judges", invoke_without_command=True)
@@ -32,7 +43,37 @@ def command(ctx: click.Context) -> None:
 @click.option(
     "--limit", type=click.IntRange(min=1), metavar="N", help="At most N rows of each set, drawn with a fixed seed."
 )
-@click.option("--set", "sets", multiple=True, metavar="NAME", help="Only this set, repeatable.")
-def measure_command(judge: str, data: Path, limit: int | None, sets: tuple[str, ...]) -> None:
-    """Measure JUDGE against people's labels: AUC and balanced accuracy per set, with 95 % intervals."""
-    raise NotImplementedError
+def measure_command(judge: str, data: Path, limit: int | None) -> None:
+    """Measure JUDGE against people's labels, set by set: AUC with its 95 % interval, and balanced accuracy.
+
+    "words" is the AUC of merely counting the share of words that occur in the text, on the same rows.
+    """
+    results = asyncio.run(_measured(judge_of(judge), data, limit))
+    screen().print(_table([one for one in results if one.auc is not None]))
+    for one in results:
+        if one.note:
+            click.echo(f"{one.name}: {one.note}")
+
+
+async def _measured(judge: Judge, data: Path, limit: int | None) -> list[Measured]:
+    results: list[Measured] = []
+    with progress_bar("measuring") as progress:
+        async for one in measure(judge, data, limit):
+            results.append(one)
+            progress(len(results))
+    return results
+
+
+def _table(results: Sequence[Measured]) -> Table:
+    from rich import box
+    from rich.table import Table
+
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    for column in ("set", "rows", "AUC", "95 % interval", "balanced", "words", "rows/s"):
+        table.add_column(column, justify="left" if column == "set" else "right", no_wrap=True)
+    for one in results:
+        low, high = one.interval or (None, None)
+        figures = [number(one.auc), f"[{number(low)}, {number(high)}]", number(one.balanced_accuracy)]
+        speed = f"{one.rows / one.seconds:.0f}" if one.seconds else ""
+        table.add_row(one.name, str(one.rows), *figures, number(one.overlap_auc), speed)
+    return table

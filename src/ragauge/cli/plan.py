@@ -33,7 +33,7 @@ def command(
             data,
             metrics,
             judge_option(judges),
-            store if store.exists() and not no_store else None,
+            None if no_store else store,
             labels=labels,
             map=pairs(mapping, "--map"),
             group=group,

@@ -23,6 +23,10 @@ _FLAGS = {
 }
 
 
+#: How many arguments the function of each kind is given by position.
+_POSITIONAL = {"decompose": 1, "entail": 2, "relevant": 2, "classify": 2, "rate": 1}
+
+
 class FunctionJudge:
     """A judge whose answers come from functions; see `judge_from`."""
 
@@ -30,6 +34,7 @@ class FunctionJudge:
 
     def __init__(self, functions: dict[str, Callable[..., Reply]], name: str | None) -> None:
         self._functions = functions
+        self._takes = {kind: _keywords(function, _POSITIONAL[kind]) for kind, function in functions.items()}
         self._two_way = False
         self.identity = Identity(name, ()) if name else Identity("function", fingerprint(functions))
 
@@ -54,7 +59,7 @@ class FunctionJudge:
     async def _call(self, name: str, *args: object, **optional: object) -> Reply:
         """Call a function with `args`, and with those of `optional` that it takes."""
         function = self._functions[name]
-        takes = _keywords(function, len(args))
+        takes = self._takes[name]
         given = {k: v for k, v in optional.items() if takes is None or k in takes}
         reply = function(*args, **given)
         return await reply if isinstance(reply, Awaitable) else reply

@@ -1,0 +1,114 @@
+"""Write the documentation that is made from the code: docs/metrics.md, docs/command-line.md and docs/demo.svg.
+
+python scripts/docs.py
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+from click.testing import CliRunner
+from rich.console import Console
+
+from ragauge.cli.main import COMMANDS, main
+from ragauge.metrics.catalogue import ALIASES, METRICS
+from ragauge.metrics.metric import Metric
+
+DOCS = Path(__file__).resolve().parents[1] / "docs"
+
+_METRICS_HEAD = """# Metrics
+
+Made from the code by `python scripts/docs.py`; `ragauge metrics NAME` says the same.
+
+A score is a value, *undefined* (there is nothing to count) or *failed* (a judge gave no answer), with the reason; it is
+never NaN, and never 0 or 1 in place of those. "Reads" are the fields a sample must have; "asks" are the topics a judge
+must be able to answer, so that it is known beforehand what can be measured.
+
+Metrics are written in one grammar, in Python and on the command line:
+
+| written | meaning |
+|---|---|
+| `faithfulness` | a metric |
+| `rouge(types=rouge1+rougeL,stemmer=true)` | with parameters; lists are joined by `+` |
+| `composite(faithfulness=0.4,rouge.rougeL=0.6)` | the weighted mean of values; alone, the preset of RAG Evals |
+| `pooled(faithfulness)` | over the whole data set: all hits over all totals |
+
+In Python `rouge(stemmer=True)` on a metric object gives the same. A metric of several values reports each as
+`rouge.rouge1` and so on. Where one run holds several variants of a metric, those with parameters are keyed by their
+full spec. `ragauge.graded(rubric)` makes a metric of a rubric of your own, `ragauge.metric` of a function.
+"""
+
+
+def metrics_page() -> str:
+    """docs/metrics.md."""
+    return "\n".join([_METRICS_HEAD, *(line for metric in METRICS for line in _metric_lines(metric))]) + "\n"
+
+
+def _metric_lines(metric: Metric) -> Iterator[str]:
+    aliases = [alias for alias, name in ALIASES.items() if name == metric.name]
+    reads = dict.fromkeys(field for need in metric.needs for field in need.reads)
+    asks = sorted({topic for need in metric.needs for topic in need.asks})
+    yield f"## `{metric.name}`" + "".join(f", also `{alias}`" for alias in aliases)
+    yield ""
+    yield inspect.getdoc(metric.function) or ""
+    yield ""
+    yield f"- {metric.scale[0]:g} to {metric.scale[1]:g}, {metric.better} is better"
+    yield f"- reads: {_listed(reads)}"
+    yield f"- asks: {_listed(asks)}"
+    if metric.parts:
+        yield f"- values: {_listed(metric.values)}"
+    if metric.defaults:
+        yield f"- parameters: {_listed(f'{key}={value}' for key, value in metric.defaults.items())}"
+    yield ""
+
+
+def _listed(names: object) -> str:
+    return ", ".join(f"`{name}`" for name in names) or "nothing"  # type: ignore[attr-defined]
+
+
+_COMMANDS_HEAD = """# The command line
+
+Made from the code by `python scripts/docs.py`.
+
+| exit code | meaning |
+|---|---|
+| 0 | fine |
+| 1 | the run failed: no score has a value, or the store cannot be written |
+| 2 | the call or the data is wrong; the message says what, where and how to mend it |
+| 3 | a gate failed (`--fail-under`, `--fail-over`) |
+| 130 | interrupted; what was judged is kept, and the same command goes on from there |
+
+A progress bar is shown on a terminal and left out when the output is piped. `NO_COLOR` is honoured.
+"""
+
+
+def commands_page() -> str:
+    """docs/command-line.md."""
+    names = [[name] for name in COMMANDS] + [["judges", "measure"]]
+    return "\n".join([_COMMANDS_HEAD, *(_help(name) for name in names)])
+
+
+def _help(command: list[str]) -> str:
+    shown = CliRunner().invoke(main, [*command, "--help"], prog_name="ragauge", terminal_width=100)
+    if shown.exit_code:
+        raise click.ClickException(shown.output)
+    return f"## `ragauge {' '.join(command)}`\n\n```text\n{shown.output.strip()}\n```\n"
+
+
+def demo_picture() -> str:
+    """docs/demo.svg: what `ragauge demo` prints, without the fonts that rich would fetch."""
+    from ragauge.cli import demo
+
+    console = Console(record=True, width=112, force_terminal=True, color_system="truecolor", highlight=False)
+    demo.show_runs(console, demo.measured(None), lowest=1)
+    return re.sub(r"@font-face \{.*?\}", "", console.export_svg(title="ragauge demo"), flags=re.DOTALL)
+
+
+if __name__ == "__main__":
+    (DOCS / "metrics.md").write_text(metrics_page(), encoding="utf-8")
+    (DOCS / "command-line.md").write_text(commands_page(), encoding="utf-8")
+    (DOCS / "demo.svg").write_text(demo_picture(), encoding="utf-8")
