@@ -16,14 +16,15 @@ Task = tuple[int, str]  # position of a sample in its window, name of a need
 class Window:
     """The needs of a window of samples, worked out in waves.
 
-    `questions` lists what the current wave asks, without repetition; `advance` takes the judgments and opens the next
-    wave. When `questions` is empty every need has ended and `outcomes` tells how.
+    `questions` lists what the current wave asks, nothing of which was asked before; `advance` takes the judgments and
+    opens the next wave. When `questions` is empty every need has ended and `outcomes` tells how.
     """
 
     def __init__(self, samples: Sequence[Sample], needs: Iterable[Need[Finding]]) -> None:
         self.outcomes: dict[Task, Outcome] = {}
         self._flows: dict[Task, Flow[Finding]] = {}
         self._waiting: dict[Task, Sequence[Question]] = {}
+        self._judgments: dict[Question, Judgment] = {}
         unique = {need.name: need for need in needs}
         for position, sample in enumerate(samples):
             for need in unique.values():
@@ -37,46 +38,55 @@ class Window:
         self._flows[task] = need.flow(sample)
         self._step(task, None)
 
-    def _step(self, task: Task, judgments: Sequence[Judgment] | None) -> None:
-        """Run one flow until it asks something or ends; an empty list of questions is answered at once."""
+    def _step(self, task: Task, questions: Sequence[Question] | None) -> None:
+        """Run one flow, from its start or from `questions` on, until it asks what is not known yet, or ends."""
         flow = self._flows[task]
         try:
-            while not (questions := flow.send(judgments)):  # type: ignore[arg-type]  # the first send is None
-                judgments = ()
+            while questions is None or all(question in self._judgments for question in questions):
+                questions = next(flow) if questions is None else flow.send(self._answered(questions))
             self._waiting[task] = questions
             return
         except StopIteration as stop:
             self.outcomes[task] = stop.value
         except NothingToCount as nothing:
             self.outcomes[task] = Undefined(str(nothing))
-        del self._flows[task]
+        except _Unanswered as failed:
+            self.outcomes[task] = Failed(str(failed))
+        self._flows.pop(task).close()
+
+    def _answered(self, questions: Sequence[Question]) -> list[Judgment]:
+        """The judgments of questions that are known. Raises _Unanswered where one is a Failure."""
+        judgments = [self._judgments[question] for question in questions]
+        failures = [judgment.answer for judgment in judgments if isinstance(judgment.answer, Failure)]
+        if failures:
+            raise _Unanswered(_say(failures, len(judgments)))
+        return judgments
 
     @property
     def questions(self) -> list[Question]:
         """What this wave asks, each question once, in the order of the samples."""
-        return list(dict.fromkeys(question for _, question in self.asking()))
+        return list(dict.fromkeys(question for _, question in self.asking() if question not in self._judgments))
 
     def asking(self) -> Iterator[tuple[str, Question]]:
-        """What this wave asks, each question with the name of a need that asks it."""
+        """What the needs of this wave ask, known or not, each question with the name of a need that asks it."""
         for (_, need), questions in self._waiting.items():
             for question in questions:
                 yield need, question
 
     def advance(self, judgments: Mapping[Question, Judgment]) -> None:
         """Answer this wave. Every question of it must be among `judgments`; a Failure ends the needs that asked."""
+        self._judgments.update((question, judgments[question]) for question in self.questions)
         waiting, self._waiting = self._waiting, {}
         for task, questions in waiting.items():
-            answers = [judgments[question] for question in questions]
-            failures = [judgment.answer for judgment in answers if isinstance(judgment.answer, Failure)]
-            if failures:
-                self.outcomes[task] = Failed(_say(failures, len(answers)))
-                self._flows.pop(task).close()
-            else:
-                self._step(task, answers)
+            self._step(task, questions)
 
     def sample_outcomes(self, position: int, needs: Iterable[Need[Finding]]) -> dict[str, Outcome]:
         """How the needs of one sample ended, by name."""
         return {need.name: self.outcomes[position, need.name] for need in needs}
+
+
+class _Unanswered(Exception):
+    """A question a flow waits for has no answer; the message is the reason."""
 
 
 def _say(failures: Sequence[Failure], asked: int) -> str:
