@@ -1,0 +1,141 @@
+"""Which words of a claim a passage holds, in which sentences, and which sentences together hold most of them."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+from itertools import pairwise
+
+from ragauge.judges.embedded.passages import Passage, Sentence
+from ragauge.judges.embedded.rarity import weight
+from ragauge.judges.embedded.words import Kind, Word, synonyms
+
+_SYNONYM, _FAMILY = 0.85, 0.5  # credit for a word found only as a synonym, or as one that begins alike
+FOUND = 0.8  # credit from which a word counts as found
+_SURNAME = 0.8  # credit for a first name that a sentence leaves out
+_MOST = 3  # sentences that may support a claim together
+_CANDIDATES = 12
+
+Credits = dict[int, float]  # item of the claim -> how well it is found, in 0..1
+
+
+class Claim:
+    """What must be found: the distinct content words of a text, each with its weight.
+
+    words: all words in order. items: the distinct content words, less those given. keys: their place among the items.
+    weights: of the items. surnames: pairs of items, a name and the one it stands before.
+    """
+
+    __slots__ = ("items", "keys", "surnames", "total", "weights", "words")
+
+    def __init__(self, found: tuple[Word, ...], given: Collection[str] = ()) -> None:
+        self.words = found
+        self.items: list[Word] = []
+        self.keys: dict[str, int] = {}
+        for word in found:
+            if word.kind != Kind.FUNCTION and word.key not in self.keys and word.key not in given:
+                self.keys[word.key] = len(self.items)
+                self.items.append(word)
+        self.weights = [weight(word) for word in self.items]
+        self.total = sum(self.weights)
+        self.surnames = [
+            (self.keys[one.key], self.keys[two.key])
+            for one, two in pairwise(found)
+            if one.kind == two.kind == Kind.NAME and one.key in self.keys and two.key in self.keys
+        ]
+
+    def share(self, credits: Credits) -> float:
+        """Weighted share of the items found; 0 for a claim without items."""
+        if not self.total:
+            return 0.0
+        return min(sum(self.weights[item] * credit for item, credit in credits.items()) / self.total, 1.0)
+
+
+class Evidence:
+    """The sentence at place `at` of its passage, and what it holds of the claim."""
+
+    __slots__ = ("at", "credits", "sentence", "share")
+
+    def __init__(self, claim: Claim, sentence: Sentence, at: int, credits: Credits) -> None:
+        self.sentence, self.at, self.credits = sentence, at, credits
+        self.share = claim.share(credits)
+
+
+def find(claim: Claim, source: Passage) -> list[Evidence]:
+    """The sentences of `source` that hold anything of `claim`, best first."""
+    hits: dict[int, Credits] = {}
+    for item, word in enumerate(claim.items):
+        for key, credit in _forms(word.key, source):
+            for sentence in source.postings[key]:
+                found = hits.setdefault(sentence, {})
+                if credit > found.get(item, 0.0):
+                    found[item] = credit
+    for at, credits in hits.items() if claim.surnames else ():
+        _credit_first_names(claim, source.sentences[at], credits)
+    evidence = [Evidence(claim, source.sentences[at], at, credits) for at, credits in sorted(hits.items())]
+    return sorted(evidence, key=lambda one: -one.share)
+
+
+def _credit_first_names(claim: Claim, sentence: Sentence, credits: Credits) -> None:
+    """A name of several words counts where its last word stands with no other name beside it."""
+    for first, last in reversed(claim.surnames):
+        places = sentence.places.get(claim.items[last].key, ()) if credits.get(last, 0.0) >= FOUND else ()
+        if first not in credits and any(_stands_alone(sentence, at) for at in places):
+            credits[first] = _SURNAME
+
+
+def _stands_alone(sentence: Sentence, at: int) -> bool:
+    before, after = sentence.words[max(at - 1, 0) : at], sentence.words[at + 1 : at + 2]
+    return all(word.kind != Kind.NAME for word in before + after)
+
+
+def _forms(key: str, source: Passage) -> list[tuple[str, float]]:
+    """The keys of `source` under which `key` may be found, with their credit."""
+    forms = [(key, 1.0)] if key in source.postings else []
+    forms += [(other, _SYNONYM) for other in synonyms(key) if other in source.postings]
+    return forms + [(other, _FAMILY) for other in source.family(key) if other != key]
+
+
+def together(claim: Claim, evidence: Iterable[Evidence]) -> list[Evidence]:
+    """The few sentences that hold most of `claim` together: the best, then those that add most.
+
+    Ties are broken by the sentences' own text, so that the order of chunks does not matter.
+    """
+    pool = sorted(evidence, key=lambda one: (-one.share, one.sentence.text))[:_CANDIDATES]
+    chosen: list[Evidence] = []
+    credits: Credits = {}
+    while pool and len(chosen) < _MOST:
+        gains = [claim.share(merged(credits, one.credits)) for one in pool]
+        best = max(range(len(pool)), key=gains.__getitem__)
+        if chosen and gains[best] - claim.share(credits) < 0.02:
+            break
+        chosen.append(pool.pop(best))
+        credits = merged(credits, chosen[-1].credits)
+    return chosen
+
+
+def merged(*parts: Credits) -> Credits:
+    """The best credit of each item."""
+    best: Credits = {}
+    for part in parts:
+        for item, credit in part.items():
+            if credit > best.get(item, 0.0):
+                best[item] = credit
+    return best
+
+
+def repeats(claim: Claim, source: Passage) -> bool:
+    """Whether a sentence of `source`, or several in a row, says the claim word for word."""
+    wanted = [word.key for word in claim.words]
+    return any(_begins(source.sentences[at:], wanted) for at in source.postings.get(wanted[0], ())) if wanted else False
+
+
+def _begins(following: Sequence[Sentence], wanted: list[str]) -> bool:
+    at = 0
+    for sentence in following:
+        keys = [word.key for word in sentence.words]
+        if wanted[at : at + len(keys)] != keys:
+            return False
+        at += len(keys)
+        if at == len(wanted):
+            return True
+    return False

@@ -1,0 +1,124 @@
+"""Entailment of a full statement: a logistic layer over the features, and clear signs of contradiction."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Sequence
+from functools import cache
+from importlib.resources import files
+from typing import NamedTuple
+
+from ragauge.judges.embedded.alignment import FOUND, Claim, Evidence, find, merged, repeats, together
+from ragauge.judges.embedded.comparison import Comparison
+from ragauge.judges.embedded.features import NAMES, features
+from ragauge.judges.embedded.passages import Passage, passage
+from ragauge.judges.embedded.words import Kind, words
+from ragauge.nouns.answers import ChunkVerdict, Label, Verdict
+
+_SAID = 0.99  # the claim stands there word for word
+_CONTRADICTED = 0.2  # what is left of a probability where a sentence speaks against the claim
+_ABSENT = 0.4  # ... where a number of the claim is nowhere in the premise
+_CLEAR = 0.8  # share of the rest of a claim that a sentence must hold before a contrary in it can contradict
+_SAME = 0.9  # ... before another number, date or name can: it must be about the same event
+
+
+class Finding(NamedTuple):
+    """What some texts say about a claim. best: the sentence that says most, None where no word is found."""
+
+    label: Label
+    probability: float
+    best: Evidence | None
+
+
+def weigh(claim: Claim, sources: Sequence[Passage]) -> Verdict:
+    """The verdict on `claim`: of all sources together, and of each alone."""
+    evidence = [find(claim, source) for source in sources]
+    alone = [judged(claim, found, [source]) for found, source in zip(evidence, sources, strict=True)]
+    joint = alone[0] if len(alone) == 1 else judged(claim, [one for found in evidence for one in found], sources)
+    return verdict(joint, alone)
+
+
+def verdict(joint: Finding, alone: Sequence[Finding]) -> Verdict:
+    """What each source says alone, and what all say together: no less than the one that says most, and a source that
+    contradicts is heard."""
+    label, probability = joint.label, max([joint.probability, *(one.probability for one in alone)])
+    if any(one.label == Label.CONTRADICTED for one in alone) and label != Label.CONTRADICTED:
+        label, probability = Label.CONTRADICTED, probability * _CONTRADICTED
+    elif label == Label.CONTRADICTED:
+        probability = joint.probability
+    elif probability >= 0.5:
+        label = Label.ENTAILED
+    return Verdict(label, round(probability, 4), tuple(map(chunk_verdict, alone)))
+
+
+def chunk_verdict(finding: Finding) -> ChunkVerdict:
+    """A finding as the verdict of one chunk."""
+    sentence = finding.best.sentence if finding.best else None
+    span = (sentence.start, sentence.end) if sentence else None
+    return ChunkVerdict(finding.label, round(finding.probability, 4), span)
+
+
+def judged(claim: Claim, evidence: list[Evidence], sources: Sequence[Passage], enough: float | None = None) -> Finding:
+    """What the sources together say about `claim`, of which they hold `evidence`.
+
+    enough: the share of the claim that makes it likelier than not, in place of the fitted layer.
+    """
+    chosen = together(claim, evidence)
+    best = chosen[0] if chosen else None
+    if any(repeats(claim, source) for source in sources):
+        return Finding(Label.ENTAILED, _SAID, best)
+    if not claim.items:
+        return Finding(Label.NEUTRAL, 0.0, best)
+    whole = merged(*(one.credits for one in evidence))
+    values, comparisons = features(claim, chosen, whole)
+    probability = chance(values) if enough is None else leaning(values[NAMES.index("few")], enough)
+    if any(contradicts(claim, one, how) for one, how in zip(chosen, comparisons, strict=True)):
+        return Finding(Label.CONTRADICTED, probability * _CONTRADICTED, best)
+    if values[NAMES.index("numbers_absent")]:
+        probability *= _ABSENT
+    return Finding(Label.ENTAILED if probability >= 0.5 else Label.NEUTRAL, probability, best)
+
+
+def contradicts(claim: Claim, one: Evidence, how: Comparison) -> bool:
+    """Whether a sentence speaks clearly against `claim`.
+
+    It says the same but for a negation, a contrary, or one number, date or name with another in its place.
+    """
+    missing = [item for item in range(len(claim.items)) if one.credits.get(item, 0.0) < FOUND]
+    if how.negation:
+        return one.share >= _CLEAR and len(claim.items) > 1
+    if not (how.opposite or how.rivals) or len(claim.items) - len(missing) < 2:
+        return False
+    decisive = [item for item in missing if claim.items[item].kind in (Kind.NUMBER, Kind.NAME)] or missing[:1]
+    left = claim.total - sum(claim.weights[item] for item in decisive)
+    return len(decisive) == 1 and one.share * claim.total >= (_CLEAR if how.opposite else _SAME) * left
+
+
+def leaning(share: float, enough: float) -> float:
+    """A probability that passes one half where `share` passes `enough`."""
+    return 1 / (1 + math.exp(-10 * (share - enough)))
+
+
+def measured(premise: Sequence[str], hypothesis: str) -> list[float]:
+    """The features of `hypothesis` against the texts of `premise` together: what the layer is fitted on."""
+    claim = Claim(words(hypothesis))
+    evidence = [one for text in premise for one in find(claim, passage(text))]
+    return features(claim, together(claim, evidence), merged(*(one.credits for one in evidence)))[0]
+
+
+def chance(values: Sequence[float]) -> float:
+    """The fitted probability of entailment."""
+    logit = math.fsum(constant * value for constant, value in zip(_constants(), values, strict=True))
+    return 1 / (1 + math.exp(-max(min(logit, 30.0), -30.0)))
+
+
+@cache
+def _constants() -> tuple[float, ...]:
+    table = json.loads(constants_text())
+    return tuple(float(table[name]) for name in NAMES)
+
+
+def constants_text() -> str:
+    """The fitted constants as they are packaged, for hashing. Made by training/fit_lexical.py."""
+    return (files(__package__) / "data/lexical.json").read_text(encoding="utf-8")

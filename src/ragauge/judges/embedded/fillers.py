@@ -1,0 +1,113 @@
+"""Fillers: greetings, announcements, offers of help and labels, which assert nothing."""
+
+from __future__ import annotations
+
+import re
+
+from ragauge.judges.embedded.phrases import phrases, words
+
+_ASSENT = phrases(
+    words("""sure sure_thing certainly of_course absolutely definitely okay ok alright all_right got_it no_problem
+        understood with_pleasure gerne? natürlich klar claro claro_que_sí por_supuesto bien_sûr volontiers"""),
+    r"(?:that's an? )?(?:very )?(?:great|good|excellent|interesting) question",
+)
+_GREETING = (
+    words("""hi hello hey greetings welcome good_morning good_afternoon good_evening good_day hallo guten_tag
+        guten_morgen guten_abend hola buenos_días bonjour salut""")
+    + rf"(?:[\s,]+{words('there everyone all again team to_you')})?"
+)
+_SALUTATIONS = (
+    rf"{words('hi hello hey hallo hola bonjour')}(?: \w+){{1,2}}[,!]",
+    r"dear .{1,60}[,!:]",
+)
+_CLOSINGS = (
+    r"(?:(?:best|kind|warm|many) )?regards",
+    words("sincerely sincerely_yours yours_truly yours_sincerely yours_faithfully cheers bye goodbye take_care"),
+    r"good luck(?: (?:with|on|in)\b.*)?",
+    r"have an? (?:great|nice|good|wonderful|lovely)(?: \w+){1,3}",
+    r"(?:viele grüße|mit freundlichen grüßen)",
+    r"\[[^\]]*\]",
+)
+_THANKS = (
+    rf"{words('thanks many_thanks thank_you danke gracias merci')}"
+    rf"(?:,? {words('for so very in and für por pour')}\b.*)?",
+    words("you're_welcome you_are_welcome my_pleasure"),
+)
+_OFFERS = (
+    r"(?:please )?(?:let me know|feel free|(?:don't|do not) hesitate)\b.*",
+    r"(?:i'm|i am|i'd be|i would be|i'll be|we're|we are) (?:always )?(?:happy|glad|here) to"
+    rf" {words('help assist provide answer do explain')}\b.*",
+    r"i can help (?:you )?with that\b.*",
+    r"if (?:you(?:'d)?|there)\b.*\b(?:let me know|feel free|(?:do not|don't) hesitate|just ask|ask away)\b.*",
+    r"(?:i )?hope (?:this|that|it|these)(?: \w+){0,3} (?:helps?|helped|finds?|answers?|clarif\w+|useful|helpful)\b.*",
+    r"(?:wenn|falls) (?:sie|du) (?:weitere |noch )?fragen\b.*",
+    r"ich hoffe,? (?:das|dies) hilft\b.*",
+    r"espero que (?:esto|te|le)\b.*",
+    r"(?:j'espère que (?:cela|ça)|n'hésitez pas)\b.*",
+)
+_SYMPATHIES = (
+    r"sorry",
+    r"(?:i'm|i am) (?:so |very |really )?sorry(?: (?:to hear|for (?:the|any|your|my))\b.*)?",
+    r"i (?:sincerely )?apologi[sz]e(?: for\b.*)?",
+    r"my apologies(?: for\b.*)?",
+    r"i (?:completely )?understand your (?:frustration|concerns?|situation|question)\b(?!.*\bbut\b).*",
+)
+_THINGS = words("""answers? summary list overview response explanation breakdown examples? information details
+    points steps facts version translation draft results? features reasons ways instructions comparison takeaways
+    highlights findings""")
+_SOURCE = words("context documents? passages? information texts? sources? search_results articles? excerpts? snippets?")
+_SUPPLIED = words("provided given above available supplied")
+_BEGIN = words("explain break see think help start walk take_a_look go_through summarize begin")
+_ANNOUNCEMENTS = (
+    rf"(?:so,? |now,? )?here(?:'s| is| are) (?:\w+ ){{0,3}}{_THINGS}"
+    rf"(?: {words('to of for from based_on about in on that')}\b[^:]*:?)?",
+    r"here(?:'s| is| are) (?:what (?:i|you|we)\b[^:]*:?|why|how)",
+    words("here_it_is here_you_go here_you_are here_we_go as_follows for_example for_instance that_said"),
+    r"in the following (?:cases|ways|order|table)",
+    rf"(?:based on|according to|from|given|using) (?:the |your |these |this )?(?:\w+ ){{0,3}}{_SOURCE}"
+    rf"(?: {_SUPPLIED}| you \w+)?(?:, (?:here\b[^:]*:?|the answer is|the following(?: \w+)? (?:is|are)))?",
+    rf"(?:the )?{_THINGS} (?:is|are)(?: as follows| the following| (?:listed |shown |given )?below)?",
+    r"(?:to|in) (?:answer your question|summar\w+|sum up|conclu\w+|short|other words|brief|addition)",
+    rf"(?:let me|let's|i will|i'll) {_BEGIN}\b[^:]*:?",
+    rf"{words('hier_ist hier_sind aquí_está aquí_están aquí_tienes? voici')}\b[^:]*:",
+    words("or and but however therefore also additionally"),
+)
+_LABELS = (
+    r"(?:the )?(?:final |short |direct |detailed )?"
+    + words("""answer summary conclusion explanation overview notes? sources? references? citations? response
+        introduction example key_points key_takeaways key_facts details background antwort quellen respuesta fuentes
+        réponse conclusión zusammenfassung résumé""")
+    + ":",
+    r"step \d+:",
+)
+_WHOLES = (*_SALUTATIONS, *_CLOSINGS, *_THANKS, *_OFFERS, *_SYMPATHIES, *_ANNOUNCEMENTS, *_LABELS)
+_OPENING = phrases(_ASSENT, _GREETING)
+_FILLER = re.compile(rf"(?:{_OPENING}[\s,.!;–—-]*(?:and )?)*(?:{phrases(_OPENING, *_WHOLES)})?")
+_DIGIT = re.compile(r"\d")
+_STEP = re.compile(r"\W*step ", re.IGNORECASE)
+_LONGEST = 240
+
+_FRAME = re.compile(
+    phrases(
+        r"(?:based on|according to|from|per|given) (?:the |your |these |this )?"
+        rf"(?:(?:retrieved|following|search|{_SUPPLIED}) )*{_SOURCE}(?: (?:information|passages?|documents?))?"
+        rf"(?: {_SUPPLIED})?[,:]\s+",
+        r"(?:(?:final |short )?answer|antwort|respuesta|réponse)\s*:\s+",
+    ),
+    re.IGNORECASE,
+)
+
+
+def is_filler(sentence: str) -> bool:
+    """Is the whole sentence a greeting, thanks, announcement, offer or label ("Sure!", "Here is the answer:")?"""
+    if len(sentence) > _LONGEST or (_DIGIT.search(sentence) and not _STEP.match(sentence)):
+        return False
+    plain = " ".join(sentence.replace("’", "'").lower().split()).strip(" *_#\"'")
+    bare = plain.rstrip(".!,;:")
+    return bool(bare) and any(_FILLER.fullmatch(form) for form in (plain, bare))
+
+
+def frame_length(sentence: str) -> int:
+    """The length of an opening that adds nothing to a claim: "Based on the provided context, ", "Answer: "."""
+    framed = _FRAME.match(sentence)
+    return framed.end() if framed else 0

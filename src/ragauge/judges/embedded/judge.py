@@ -1,0 +1,64 @@
+"""The judge in the wheel: on the CPU, offline, with no model to fetch, and the same answer every time."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+from collections.abc import Sequence
+from typing import Protocol
+
+from ragauge.judges.embedded.entailment import constants_text
+from ragauge.judges.embedded.lexical import Lexical
+from ragauge.judges.embedded.rarity import table_text
+from ragauge.judges.embedded.statements import decompose
+from ragauge.nouns.answers import Answer, Decomposition, Failure, Verdict
+from ragauge.nouns.identity import Identity
+from ragauge.questions import Decompose, Entail, Question, Relevant, topic
+
+_RULES = "1"  # raised with every change that can change an answer
+_BREATH = 32  # questions between two moments in which others may run
+
+
+class Heart(Protocol):
+    """What gives the verdicts. A trained model takes the place of `Lexical` here."""
+
+    def entail(self, premise: Sequence[str], hypothesis: str, query: str | None) -> Verdict:
+        """The verdict on `hypothesis`: over all texts of `premise` together, and one for each in their order."""
+        ...
+
+    def relevant(self, query: str, text: str, reference: str | None) -> Verdict:
+        """Whether any part of `text` helps to answer `query`, or to produce `reference`."""
+        ...
+
+
+class EmbeddedJudge:
+    """Takes texts apart and judges entailment (three-way) and relevance by rules, rare words and a small fitted layer.
+
+    It grades nothing and classifies nothing: those kinds are not in `answers`.
+    """
+
+    answers = frozenset({"decompose", "entail", "relevant"})
+
+    def __init__(self, heart: Heart | None = None) -> None:
+        self._heart = heart or Lexical()
+        made_of = hashlib.sha256((table_text() + constants_text()).encode()).hexdigest()[:12]
+        self.identity = Identity("embedded", (("rules", _RULES), ("tables", made_of)))
+
+    async def answer(self, questions: Sequence[Question]) -> list[Answer | Failure]:
+        """The answers in the order of the questions; a kind it does not answer gives a Failure."""
+        answers: list[Answer | Failure] = []
+        for count, question in enumerate(questions):
+            if count % _BREATH == 0:
+                await asyncio.sleep(0)
+            answers.append(self._answer(question))
+        return answers
+
+    def _answer(self, question: Question) -> Answer | Failure:
+        match question:
+            case Decompose(text, query):
+                return Decomposition(decompose(text, query))
+            case Entail(premise, hypothesis, query):
+                return self._heart.entail(premise, hypothesis, query)
+            case Relevant(query, text, reference):
+                return self._heart.relevant(query, text, reference)
+        return Failure("unanswerable", f"the embedded judge does not answer {topic(question)}; ask another judge")

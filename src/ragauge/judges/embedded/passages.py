@@ -1,0 +1,70 @@
+"""A passage as sentences with an index of their words, built once a text and kept."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+from ragauge.judges.embedded.words import Kind, Word, words
+from ragauge.text.sentences import sentences
+
+_PREFIX = 5  # letters that two words of one family share
+_KEPT_SHORT, _KEPT_LONG, _SHORT = 4096, 16, 20_000
+
+
+class Sentence:
+    """One sentence: its characters in the passage, its words, and the places of each key among them."""
+
+    __slots__ = ("end", "places", "start", "text", "words")
+
+    def __init__(self, text: str, start: int, end: int) -> None:
+        self.text, self.start, self.end = text[start:end], start, end
+        self.words: tuple[Word, ...] = words(self.text)
+        self.places: dict[str, list[int]] = {}
+        for place, word in enumerate(self.words):
+            self.places.setdefault(word.key, []).append(place)
+
+    @property
+    def question(self) -> bool:
+        """It asks rather than states."""
+        return self.text.rstrip("\"'”’) ").endswith("?")
+
+
+class Passage:
+    """A text as sentences, and for each key the sentences that hold it."""
+
+    __slots__ = ("families", "postings", "sentences")
+
+    def __init__(self, text: str) -> None:
+        self.sentences = [Sentence(text, start, end) for start, end in sentences(text)]
+        self.postings: dict[str, list[int]] = {}
+        self.families: dict[str, list[str]] = {}
+        for number, sentence in enumerate(self.sentences):
+            for key in sentence.places:
+                self.postings.setdefault(key, []).append(number)
+        for key in self.postings:
+            if len(key) >= _PREFIX and key[0] != "#":
+                self.families.setdefault(key[:_PREFIX], []).append(key)
+
+    def family(self, key: str) -> list[str]:
+        """Keys of the passage that begin like `key`: "invas" beside "invad"... where both are long enough."""
+        return self.families.get(key[:_PREFIX], []) if len(key) >= _PREFIX and key[0] != "#" else []
+
+
+def passage(text: str) -> Passage:
+    """The passage of `text`; short texts and a few long ones are kept."""
+    return _short(text) if len(text) <= _SHORT else _long(text)
+
+
+@lru_cache(maxsize=_KEPT_SHORT)
+def _short(text: str) -> Passage:
+    return Passage(text)
+
+
+@lru_cache(maxsize=_KEPT_LONG)
+def _long(text: str) -> Passage:
+    return Passage(text)
+
+
+def content(found: tuple[Word, ...]) -> list[Word]:
+    """The words that say something: all but function words."""
+    return [word for word in found if word.kind != Kind.FUNCTION]

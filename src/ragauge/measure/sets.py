@@ -1,0 +1,126 @@
+"""Labelled sets: which question each row puts to a judge, by the prefix of the set's file name."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import random
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from ragauge.errors import BadData
+from ragauge.questions import Classify, Decompose, Entail, Question, Rate, Relevant
+from ragauge.rubrics import COHERENCE, TOPICAL_MATCH
+
+Row = dict[str, Any]
+_TOKEN = re.compile(r"\w+")
+
+
+class Case(msgspec.Struct, frozen=True):
+    """One labelled row as questions.
+
+    label: 1 or 0, as people said. group: rows of one group share a question or text. questions: what is asked; several
+    are alternatives of which the best counts. first: a text to take apart, each claim of which is then asked about in
+    the place of the one question's hypothesis; the claims least supported count. overlap: the lexical baseline, the
+    share of the hypothesis' tokens found in the premise.
+    """
+
+    label: int
+    group: str
+    questions: tuple[Question, ...]
+    overlap: float
+    first: Decompose | None = None
+
+
+def read_cases(file: Path, limit: int | None = None, seed: int = 0) -> list[Case] | None:
+    """The rows of a set as cases, or `limit` of them drawn at random; None where no question fits the set.
+
+    Raises BadData for a file that cannot be read or lacks a field its prefix promises.
+    """
+    make = _MAKERS.get(file.name.partition("_")[0])
+    if make is None:
+        return None
+    try:
+        cases = [case for row in _rows(file) for case in make(row)]
+    except (OSError, ValueError, KeyError, TypeError) as problem:
+        raise BadData(f"{file}: {problem!r}; the fields of each kind of set are in docs/embedded-judge.md") from problem
+    if limit is not None and limit < len(cases):
+        cases = random.Random(seed).sample(cases, limit)
+    return cases
+
+
+def _rows(file: Path) -> Iterator[Row]:
+    opened = gzip.open if file.suffix == ".gz" else open
+    with opened(file, "rt", encoding="utf-8") as lines:
+        yield from (json.loads(line) for line in lines if line.strip())
+
+
+def _entailment(row: Row) -> Iterator[Case]:
+    question = Entail((row["premise"],), row["claim"])
+    yield Case(row["label"], row["premise"], (question,), overlap(row["claim"], row["premise"]))
+
+
+def _citations(row: Row) -> Iterator[Case]:
+    if row.get("has_text") is False or row["label_supported"] is None:
+        return
+    texts = tuple(citation["text"] for citation in row["citations"] if citation["text"])
+    question = Entail(texts, row["statement"], row["question"])
+    yield Case(row["label_supported"], row["question"], (question,), overlap(row["statement"], *texts))
+
+
+def _grounding(row: Row) -> Iterator[Case]:
+    contexts = tuple(row["contexts"])
+    question = Entail(contexts, row["response"], row["question"])
+    first = Decompose(row["response"], row["question"])
+    yield Case(row["label"], row["question"], (question,), overlap(row["response"], *contexts), first)
+
+
+def _relevance(row: Row) -> Iterator[Case]:
+    question = Relevant(row["question"], row["passage"])
+    yield Case(row["label"], row["question"], (question,), overlap(row["question"], row["passage"]))
+
+
+def _answers(row: Row) -> Iterator[Case]:
+    """An answer is correct if it entails a reference. Questions that people called improper are left out."""
+    if not row.get("improper"):
+        asked = tuple(Entail((row["answer"],), reference, row["question"]) for reference in row["references"])
+        best = max((overlap(reference, row["answer"]) for reference in row["references"]), default=0.0)
+        yield Case(row["label"], row["question"], asked, best)
+
+
+def _responses(row: Row) -> Iterator[Case]:
+    question = Rate(TOPICAL_MATCH, (("query", row["question"]), ("response", row["response"])))
+    yield Case(1 - row["irrelevant"], row["question"], (question,), overlap(row["question"], row["response"]))
+
+
+def _coherence(row: Row) -> Iterator[Case]:
+    question = Rate(COHERENCE, (("source", row["source"]), ("response", row["summary"])))
+    label = int(row["human_scores"]["coherence"] >= 4)
+    yield Case(label, row["source"], (question,), overlap(row["summary"], row["source"]))
+
+
+def _toxicity(row: Row) -> Iterator[Case]:
+    yield Case(row["label"], row["text"], (Classify(row["text"], "toxic"),), 0.0)
+
+
+_MAKERS: dict[str, Callable[[Row], Iterator[Case]]] = {
+    "ent": _entailment,
+    "cit": _citations,
+    "rag": _grounding,
+    "rel": _relevance,
+    "ans": _answers,
+    "resp": _responses,
+    "coh": _coherence,
+    "tox": _toxicity,
+}
+
+
+def overlap(hypothesis: str, *premise: str) -> float:
+    """Share of the hypothesis' tokens that occur in the premise; 0 without tokens."""
+    wanted = _TOKEN.findall(hypothesis.lower())
+    there = {token for text in premise for token in _TOKEN.findall(text.lower())}
+    return sum(token in there for token in wanted) / len(wanted) if wanted else 0.0

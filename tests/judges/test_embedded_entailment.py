@@ -1,0 +1,153 @@
+"""Entailment of the embedded judge: cases written by hand, each with the label a reader would give."""
+
+from __future__ import annotations
+
+import pytest
+
+from ragauge.judges.embedded.lexical import Lexical
+from ragauge.nouns.answers import Label, Verdict
+
+EINSTEIN = (
+    "Albert Einstein (born 14 March 1879) was a German-born theoretical physicist, widely held to be one of the "
+    "greatest and most influential scientists of all time"
+)
+TOWER = "The Eiffel Tower was completed in 1889. It is 330 metres tall and stands in Paris."
+FIRM = "Acme Corporation reported revenue of $1.5 billion in 2021, up 10% from the year ago. It employs 1,000 people."
+TREATY = "The treaty was signed on 14 March 1879 in Berlin by five countries."
+MATCH = "Real Madrid defeated Juventus 4-1 in the final in Cardiff."
+
+SUPPORTED = [
+    (EINSTEIN, "Einstein was born in Germany on 14th March 1879."),
+    (EINSTEIN, "Albert Einstein was born on March 14, 1879."),
+    (EINSTEIN, "Albert Einstein was a German physicist."),
+    (EINSTEIN, "Einstein was a theoretical physicist born in Germany."),
+    (EINSTEIN, "Einstein was born on 1879-03-14."),
+    (TOWER, "The Eiffel Tower was completed in 1889."),
+    (TOWER, "The Eiffel Tower stands in Paris."),
+    (TOWER, "The Eiffel Tower is 330 meters tall."),
+    (FIRM, "Acme Corporation reported revenue of $1,500 million in 2021."),
+    (FIRM, "Acme reported revenues of 1.5 billion dollars in 2021."),
+    (FIRM, "Acme Corporation employs one thousand people."),
+    (FIRM, "Acme Corporation employs 1000 people."),
+    (FIRM, "Revenue of Acme was up 10 percent."),
+    (FIRM, "Revenue of Acme was up ten per cent."),
+    (TREATY, "The treaty was signed in Berlin."),
+    (TREATY, "Five countries signed the treaty."),
+    (TREATY, "5 countries signed the treaty."),
+    (TREATY, "The treaty was signed on the 14th of March, 1879."),
+    (MATCH, "Juventus was defeated in Cardiff."),
+    ("She went to the market and bought three apples.", "She bought 3 apples."),
+    ("The children wrote letters to their teacher.", "A child wrote a letter to the teacher."),
+    ("The French army won the battle.", "The army of France won the battle."),
+    ("The U.S. joined the war in 1917.", "The United States joined the war in 1917."),
+    ("The company purchased the factory in May.", "The company bought the factory in May."),
+    ("Marie Curie wasn't the first winner.", "Marie Curie was not the first winner."),
+    ("The twentieth century began in 1901.", "The 20th century began in 1901."),
+    ("Two-thirds of the members voted for the motion.", "Two thirds of the members voted for the motion."),
+    ("Der Fluss fließt durch München.", "Der Fluss fließt durch München."),
+    ("Wilhelm Röntgen won the prize.", "Wilhelm Rontgen won the prize."),
+]
+
+CONTRADICTED = [
+    (EINSTEIN, "Einstein was born in Germany on 20th March 1879."),
+    (EINSTEIN, "Albert Einstein was born on 14 March 1880."),
+    (EINSTEIN, "Albert Einstein was born on 14 April 1879."),
+    (TOWER, "The Eiffel Tower was completed in 1899."),
+    (TOWER, "The Eiffel Tower was not completed in 1889."),
+    (TREATY, "The treaty was signed on 14 May 1879 in Berlin."),
+    (TREATY, "The treaty was signed by six countries on 14 March 1879 in Berlin."),
+    (TREATY, "The treaty was never signed in Berlin."),
+    ("Revenue increased in the second quarter.", "Revenue decreased in the second quarter."),
+    ("Profit rose sharply after the merger.", "Profit fell sharply after the merger."),
+    ("The company won the lawsuit.", "The company did not win the lawsuit."),
+    ("The company did not win the lawsuit.", "The company won the lawsuit."),
+    ("The bridge was built before the war.", "The bridge was built after the war."),
+    ("African elephants are larger than Asian elephants.", "Asian elephants are larger than African elephants."),
+    ("The city lies north of the river.", "The city lies south of the river."),
+    ("Smoking is prohibited in the building.", "Smoking is allowed in the building."),
+    ("The court found the man guilty.", "The court found the man innocent."),
+    ("The museum is open on Sundays.", "The museum is closed on Sundays."),
+    ("The drug is safe for children.", "The drug is unsafe for children."),
+    ("The meeting starts at 9:30 on Monday.", "The meeting starts at 8:30 on Monday."),
+]
+
+UNSUPPORTED = [
+    (EINSTEIN, "Einstein played the violin."),
+    (EINSTEIN, "Einstein won the Nobel Prize in 1921."),
+    (TOWER, "Gustave Eiffel was an engineer."),
+    (TOWER, "The tower attracts seven million visitors a year."),
+    (FIRM, "Acme Corporation was founded in Ohio by two brothers."),
+    (FIRM, "Globex reported a loss of $3 million."),
+    (MATCH, "Barcelona won the league."),
+    (MATCH, "The referee showed two red cards."),
+    ("The weather was fine.", "The harvest failed because of drought."),
+    ("", "Anything at all is claimed here."),
+    ("   ", "Anything at all is claimed here."),
+    ("Bananas are rich in potassium.", "Oranges are rich in vitamin C."),
+]
+
+
+def entail(premise: tuple[str, ...] | str, hypothesis: str, query: str | None = None) -> Verdict:
+    """The verdict of the lexical heart."""
+    texts = (premise,) if isinstance(premise, str) else premise
+    return Lexical().entail(texts, hypothesis, query)
+
+
+@pytest.mark.parametrize(("premise", "hypothesis"), SUPPORTED)
+def test_what_the_premise_says_is_entailed(premise: str, hypothesis: str) -> None:
+    """The same fact in another form of number, date, name or word is entailed."""
+    verdict = entail(premise, hypothesis)
+    assert verdict.label == Label.ENTAILED
+    assert verdict.probability is not None
+    assert verdict.probability >= 0.5
+
+
+@pytest.mark.parametrize(("premise", "hypothesis"), CONTRADICTED)
+def test_a_changed_detail_contradicts(premise: str, hypothesis: str) -> None:
+    """The same fact with one number, date, negation or contrary changed is contradicted."""
+    verdict = entail(premise, hypothesis)
+    assert verdict.label == Label.CONTRADICTED
+    assert verdict.probability is not None
+    assert verdict.probability < 0.5
+
+
+@pytest.mark.parametrize(("premise", "hypothesis"), UNSUPPORTED)
+def test_what_the_premise_lacks_is_neutral(premise: str, hypothesis: str) -> None:
+    """A premise that merely lacks a claim neither supports nor contradicts it."""
+    assert entail(premise, hypothesis).label == Label.NEUTRAL
+
+
+def test_two_chunks_support_only_together() -> None:
+    """A claim whose halves stand in two chunks is entailed by both and by neither alone."""
+    chunks = ("Marie Curie was born in Warsaw.", "Marie Curie won the Nobel Prize in 1903.")
+    verdict = entail(chunks, "Marie Curie, born in Warsaw, won the Nobel Prize in 1903.")
+    assert verdict.label == Label.ENTAILED
+    assert [chunk.label for chunk in verdict.chunks] == [Label.NEUTRAL, Label.NEUTRAL]
+
+
+def test_one_chunk_supports_and_another_contradicts() -> None:
+    """Both are said of their chunks, and the claim as a whole is not supported."""
+    chunks = ("The bridge was opened in 1932.", "The bridge was opened in 1934.")
+    verdict = entail(chunks, "The bridge was opened in 1932.")
+    assert [chunk.label for chunk in verdict.chunks] == [Label.ENTAILED, Label.CONTRADICTED]
+    assert verdict.label == Label.CONTRADICTED
+
+
+def test_the_same_event_in_another_year_is_no_contradiction() -> None:
+    """A sentence whose year and figure both differ speaks of another year."""
+    chunks = ("Revenue was $5 million in 2019.", "Revenue was $6 million in 2020.")
+    verdict = entail(chunks, "Revenue was $5 million in 2019.")
+    assert verdict.label == Label.ENTAILED
+    assert verdict.chunks[1].label == Label.NEUTRAL
+
+
+def test_the_span_is_the_deciding_sentence() -> None:
+    """The characters given for a chunk are those of the sentence that says most."""
+    start, end = entail(TOWER, "The Eiffel Tower was completed in 1889.").chunks[0].span or (0, 0)
+    assert TOWER[start:end] == "The Eiffel Tower was completed in 1889."
+
+
+def test_no_premise_supports_nothing() -> None:
+    """Without any chunk a claim is neutral and no chunk is spoken of."""
+    verdict = entail((), "The bridge was opened in 1932.")
+    assert (verdict.label, verdict.chunks) == (Label.NEUTRAL, ())

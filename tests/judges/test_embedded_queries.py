@@ -1,0 +1,91 @@
+"""The embedded judge reads fragments and questions with the query they belong to."""
+
+from __future__ import annotations
+
+import ast
+import csv
+import json
+from pathlib import Path
+
+import pytest
+
+from ragauge.judges.embedded.lexical import Lexical
+from ragauge.nouns.answers import Label
+
+LABELS = Path(__file__).parents[1] / "golden/valor_rag_labels.jsonl"
+OTTER = "Does the otter give birth or lay eggs?"
+HARVARD = "Did Roosevelt go to Harvard?"
+DAYS = "How many days did the siege of the city take?"
+BORN = "When was Einstein born?"
+
+CASES = [
+    ("Roosevelt studied at Harvard and went rowing; he went to Harvard in 1876.", "Yes", HARVARD, Label.ENTAILED),
+    ("Yes", "Roosevelt went to Harvard.", HARVARD, Label.ENTAILED),
+    ("No", "Roosevelt went to Harvard.", HARVARD, Label.CONTRADICTED),
+    ("No", "Roosevelt did not go to Harvard.", HARVARD, Label.ENTAILED),
+    ("Roosevelt did not go to Harvard.", "Yes", HARVARD, Label.CONTRADICTED),
+    ("Roosevelt did not go to Harvard.", "No.", HARVARD, Label.ENTAILED),
+    ("Yes, he did.", "yes", HARVARD, Label.ENTAILED),
+    ("No, he went to Yale.", "Yes", HARVARD, Label.CONTRADICTED),
+    ("Yes", "No", HARVARD, Label.CONTRADICTED),
+    ("The book is about whales.", "Yes", HARVARD, Label.NEUTRAL),
+    ("Six days", "The siege of the city took six days.", DAYS, Label.ENTAILED),
+    ("Six days", "The siege of the city took 6 days.", DAYS, Label.ENTAILED),
+    ("The siege of the city took 6 days.", "Six days", DAYS, Label.ENTAILED),
+    ("1989", "Nineteen", DAYS, Label.NEUTRAL),
+    ("give birth", "Otters give birth.", OTTER, Label.ENTAILED),
+    ("give birth", "Otters lay eggs.", OTTER, Label.NEUTRAL),
+    ("CMX", "The most popular rock group is The Rasmus.", "Who is the most popular rock group?", Label.NEUTRAL),
+    ("Cleveland", "Grover Cleveland", "Who lost control of his party?", Label.ENTAILED),
+    (BORN, "Einstein was born.", None, Label.ENTAILED),
+    (BORN, "Einstein was born in 1879.", None, Label.NEUTRAL),
+    (BORN, "Einstein was born in Ulm.", None, Label.NEUTRAL),
+    ("Did revenue rise?", "Revenue rose.", None, Label.NEUTRAL),
+    ("Did revenue rise?", "Revenue did not rise.", None, Label.NEUTRAL),
+    ("Is the museum open or closed?", "The museum is closed.", None, Label.NEUTRAL),
+    ("Why did revenue rise?", "Revenue rose.", None, Label.ENTAILED),
+    ("Why did revenue rise?", "Revenue did not rise.", None, Label.NEUTRAL),
+]
+
+
+@pytest.mark.parametrize(("premise", "hypothesis", "query", "label"), CASES)
+def test_a_fragment_is_read_with_its_query(premise: str, hypothesis: str, query: str | None, label: Label) -> None:
+    """Yes, no, short answers and presuppositions get the label that the query gives them."""
+    assert Lexical().entail((premise,), hypothesis, query).label == label
+
+
+def test_a_statement_is_not_excused_by_its_query() -> None:
+    """What the query says must still be found in a short context; the query only completes bare answers."""
+    context = "The poet and his sister lived for many years in Paris."
+    verdict = Lexical().entail(
+        (context,), "The Eiffel Tower was painted in Paris.", "When was the Eiffel Tower painted?"
+    )
+    assert verdict.label == Label.NEUTRAL
+
+
+def test_a_fragment_needs_its_query_nearby() -> None:
+    """A number in a long text supports a fragment only where the text speaks of what was asked."""
+    far = "The library holds six days of recordings from the radio station. " + "Nothing else is known of it. " * 12
+    near = "The siege of the city began in spring and took six days. " + "Nothing else is known of it. " * 12
+    assert Lexical().entail((far,), "Six days", DAYS).label == Label.NEUTRAL
+    assert Lexical().entail((near,), "Six days", DAYS).label == Label.ENTAILED
+
+
+@pytest.mark.shared
+def test_it_agrees_with_people_on_real_fragments(shared: Path) -> None:
+    """On the fifty rows of the Valor RAG file its verdicts agree with people's in at least forty, on both questions."""
+    with (shared / "data/valor/valor_rag_data.csv").open(encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file))
+    labels = [json.loads(line) for line in LABELS.read_text(encoding="utf-8").splitlines()]
+    correct = supported = 0
+    for row, label in zip(rows, labels, strict=True):
+        contexts = tuple(ast.literal_eval(row["context_list"]))
+        correct += entailed((row["prediction"],), row) == label["answer_correct"]
+        supported += entailed(contexts, row) == label["context_supports_reference"]
+    assert correct >= 40
+    assert supported >= 40
+
+
+def entailed(premise: tuple[str, ...], row: dict[str, str]) -> bool:
+    """Whether the row's reference, read with its query, is entailed."""
+    return Lexical().entail(premise, row["groundtruth"], row["query"]).label == Label.ENTAILED

@@ -1,0 +1,157 @@
+"""Measuring a judge on labelled sets: the right question for each, and figures that mean what they say."""
+
+from __future__ import annotations
+
+import asyncio
+import gzip
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ragauge.errors import BadData
+from ragauge.judges.embedded.judge import EmbeddedJudge
+from ragauge.measure import Measured, measure
+from ragauge.measure.sets import overlap, read_cases
+from ragauge.nouns.answers import Answer, Decomposition, Failure, Label, Verdict
+from ragauge.nouns.statements import Statement
+from ragauge.questions import Classify, Decompose, Entail, Identity, Question, Rate, Relevant
+
+SETS: dict[str, dict[str, Any]] = {
+    "ent_a": {"premise": "p", "claim": "c", "label": 1},
+    "cit_a": {"question": "q", "statement": "s", "citations": [{"id": 1, "text": "t"}], "label_supported": 0},
+    "rag_a": {"question": "q", "contexts": ["x"], "response": "One. Two.", "label": 1},
+    "rel_a": {"question": "q", "passage": "p", "label": 0},
+    "ans_a": {"question": "q", "references": ["r", "s"], "answer": "a", "label": 1},
+    "resp_a": {"question": "q", "response": "r", "irrelevant": 1},
+    "coh_a": {"source": "s", "summary": "t", "human_scores": {"coherence": 4.5}},
+    "tox_a": {"text": "t", "label": 1},
+}
+
+
+class Stub:
+    """Entails what begins with "good", takes a text apart at full stops, and fails on "broken"."""
+
+    identity = Identity("stub")
+    answers = frozenset({"decompose", "entail"})
+
+    async def answer(self, questions: Sequence[Question]) -> list[Answer | Failure]:
+        """An answer for each question."""
+        return [self._one(question) for question in questions]
+
+    def _one(self, question: Question) -> Answer | Failure:
+        if isinstance(question, Decompose):
+            return Decomposition(tuple(Statement(part.strip()) for part in question.text.split(".") if part.strip()))
+        assert isinstance(question, Entail)
+        if question.hypothesis == "broken":
+            return Failure("judge_error")
+        good = question.hypothesis.startswith("good")
+        return Verdict(Label.ENTAILED if good else Label.NEUTRAL, 0.9 if good else 0.1)
+
+
+def write(folder: Path, name: str, rows: list[dict[str, Any]]) -> Path:
+    """A labelled set as a compressed file."""
+    file = folder / f"{name}.jsonl.gz"
+    with gzip.open(file, "wt", encoding="utf-8") as lines:
+        lines.writelines(json.dumps(row) + "\n" for row in rows)
+    return file
+
+
+def measured(judge: Any, folder: Path, limit: int | None = None) -> list[Measured]:
+    """All results of a folder."""
+
+    async def collect() -> list[Measured]:
+        return [one async for one in measure(judge, folder, limit)]
+
+    return asyncio.run(collect())
+
+
+@pytest.mark.parametrize(
+    ("name", "kinds", "label"),
+    [
+        ("ent_a", [Entail], 1),
+        ("cit_a", [Entail], 0),
+        ("rag_a", [Entail], 1),
+        ("rel_a", [Relevant], 0),
+        ("ans_a", [Entail, Entail], 1),
+        ("resp_a", [Rate], 0),
+        ("coh_a", [Rate], 1),
+        ("tox_a", [Classify], 1),
+    ],
+)
+def test_each_kind_of_set_asks_its_question(tmp_path: Path, name: str, kinds: list[type], label: int) -> None:
+    """The prefix of the file decides what is asked and what counts as a 1."""
+    (case,) = read_cases(write(tmp_path, name, [SETS[name]])) or []
+    assert [type(question) for question in case.questions] == kinds
+    assert case.label == label
+
+
+def test_a_set_nobody_can_ask_about_is_named(tmp_path: Path) -> None:
+    """An unknown prefix is reported with a note, and so is a set whose question the judge does not answer."""
+    write(tmp_path, "claims_a", [{"text": "t"}])
+    write(tmp_path, "tox_a", [SETS["tox_a"]])
+    claims, tox = measured(Stub(), tmp_path)
+    assert claims.note == "no question fits this kind of set"
+    assert tox.note == "not answered: classify:toxic"
+
+
+def test_figures_of_a_judge_that_is_always_right(tmp_path: Path) -> None:
+    """Right probabilities and labels give 1; a question without an answer is counted as failed, not as wrong."""
+    claims = [("good one", 1), ("good two", 1), ("bad one", 0), ("bad two", 0), ("broken", 1)]
+    write(tmp_path, "ent_a", [{"premise": text, "claim": text, "label": label} for text, label in claims])
+    (one,) = measured(Stub(), tmp_path)
+    assert (one.rows, one.failed, one.auc, one.balanced_accuracy) == (4, 1, 1.0, 1.0)
+    assert one.overlap_auc == 0.5
+
+
+def test_a_response_is_as_good_as_its_weakest_claims(tmp_path: Path) -> None:
+    """One bad claim among good ones lowers a whole response."""
+    rows = [("good. good. good.", 1), ("good. bad. good.", 0)]
+    write(tmp_path, "rag_a", [SETS["rag_a"] | {"response": text, "label": label} for text, label in rows])
+    (one,) = measured(Stub(), tmp_path)
+    assert (one.auc, one.balanced_accuracy) == (1.0, 1.0)
+
+
+def test_a_limit_draws_the_same_rows_each_time(tmp_path: Path) -> None:
+    """A seeded sample of the asked size."""
+    file = write(tmp_path, "ent_a", [SETS["ent_a"] | {"claim": str(at)} for at in range(50)])
+    first, again = read_cases(file, limit=5), read_cases(file, limit=5)
+    assert first == again
+    assert first is not None
+    assert len(first) == 5
+
+
+def test_improper_questions_and_citations_without_text_are_left_out(tmp_path: Path) -> None:
+    """Rows that people marked as unfit are not measured."""
+    answers = write(tmp_path, "ans_a", [SETS["ans_a"] | {"improper": True}])
+    citations = write(tmp_path, "cit_a", [SETS["cit_a"] | {"has_text": False}])
+    assert read_cases(answers) == []
+    assert read_cases(citations) == []
+
+
+def test_bad_folders_and_rows_are_said_to_be_bad(tmp_path: Path) -> None:
+    """An empty folder and a row without its fields end in BadData that names the place."""
+    with pytest.raises(BadData, match="no labelled sets"):
+        measured(Stub(), tmp_path)
+    write(tmp_path, "ent_a", [{"premise": "p"}])
+    with pytest.raises(BadData, match="ent_a"):
+        measured(Stub(), tmp_path)
+
+
+def test_the_lexical_baseline_is_the_share_of_tokens_found() -> None:
+    """Two of three tokens stand in the premise; a text without tokens has none."""
+    assert overlap("a b c", "A, b!") == pytest.approx(2 / 3)
+    assert overlap("...", "a") == 0.0
+
+
+@pytest.mark.shared
+def test_the_embedded_judge_beats_counting_words(shared: Path, tmp_path: Path) -> None:
+    """On claims against web pages its AUC is clearly above the share of words found."""
+    name = "ent_wice_oracle_chunks.jsonl.gz"
+    (tmp_path / name).symlink_to(shared / "data/eval" / name)
+    (one,) = measured(EmbeddedJudge(), tmp_path, limit=400)
+    assert one.auc is not None
+    assert one.overlap_auc is not None
+    assert one.auc > one.overlap_auc + 0.04
