@@ -12,6 +12,7 @@ import click
 from ragauge.cli.options import store_options
 from ragauge.cli.running import measure
 from ragauge.cli.screen import screen
+from ragauge.report.files import writer_of
 from ragauge.run.run import Run
 
 if TYPE_CHECKING:
@@ -45,11 +46,14 @@ METRICS = (
 )
 def command(store: Path, no_store: bool, output: Sequence[Path], show: int) -> None:
     """Measure two versions of an assistant on packaged data with the embedded judge: offline, no key."""
+    for path in output:
+        writer_of(path)
     console = screen()
     runs = measured(None if no_store else store)
+    written = [runs["candidate"].save(path) for path in output]
     show_runs(console, runs, show)
-    for path in output:
-        console.print(f"wrote {runs['candidate'].save(path)}")
+    for path in written:
+        console.print(f"wrote {path}")
     console.print("Now your own data: ragauge run FILE        what can be measured: ragauge metrics")
 
 

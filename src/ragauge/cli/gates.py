@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from math import isfinite, nan
 
-from ragauge.cli.options import pairs
 from ragauge.errors import BadParameter, UnknownName
 from ragauge.metrics.catalogue import METRICS, chosen
 from ragauge.nouns.scores import Estimate
@@ -40,13 +40,18 @@ def gates(under: Sequence[str], over: Sequence[str], metrics: str | None) -> lis
 
 
 def _read(given: Sequence[str], option: str, below: bool) -> list[Gate]:
-    conditions = []
-    for metric, bound in pairs(given, option).items():
-        try:
-            conditions.append(Gate(metric, float(bound), below))
-        except ValueError:
-            raise BadParameter(f"{option} {metric}={bound}: {bound!r} is not a number") from None
-    return conditions
+    split = [condition.rpartition("=") for condition in given]  # a metric's own parameters may hold a "="
+    return [Gate(metric, _number(bound, f"{option} {metric}={bound}"), below) for metric, _, bound in split]
+
+
+def _number(text: str, where: str) -> float:
+    try:
+        number = float(text)
+    except ValueError:
+        number = nan
+    if not isfinite(number):
+        raise BadParameter(f"{where}: {text!r} is not a number; write METRIC=NUMBER")
+    return number
 
 
 def failures(estimates: Mapping[str, Estimate], conditions: Sequence[Gate]) -> list[str]:

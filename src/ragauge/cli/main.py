@@ -6,7 +6,9 @@ Exit codes: 0 fine, 1 the run failed, 2 the call or the data is wrong, 3 a gate 
 from __future__ import annotations
 
 import importlib
+import os
 import sys
+from io import TextIOWrapper
 from typing import Any
 
 import click
@@ -41,14 +43,30 @@ class Commands(click.Group):
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command; what goes wrong in a known way becomes a message and an exit code."""
+        _encode_what_can_be()
         try:
             return super().invoke(ctx)
         except RagaugeError as error:
             click.echo(f"error: {error}", err=True)
             ctx.exit(2 if isinstance(error, UsageError) else 1)
         except BrokenPipeError:
-            sys.stderr.close()
+            _discard_output()
             ctx.exit(0)
+        except KeyboardInterrupt:
+            click.echo("Stopped.", err=True)
+            ctx.exit(130)
+
+
+def _encode_what_can_be() -> None:
+    """Where the encoding of output has no arrows or the like (a pipe on Windows), let question marks stand for them."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):
+            stream.reconfigure(errors="replace")
+
+
+def _discard_output() -> None:
+    """Whoever read the output has had enough: let what is still to come go nowhere."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 @click.command(cls=Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})

@@ -8,7 +8,20 @@ import click
 
 from ragauge.cli.screen import screen
 from ragauge.metrics.catalogue import ALIASES, METRICS, named
-from ragauge.metrics.metric import Metric
+from ragauge.metrics.metric import Metric, written
+from ragauge.report.wording import arrow
+
+#: The metrics that are made of others.
+COMBINED = {
+    "composite": """composite(METRIC=WEIGHT,...)
+
+Weighted mean of other metrics on each sample, such as composite(faithfulness=0.4,rouge.rougeL=0.6). Without weights
+it is the composite of the RAG Evals documentation. Where a part is undefined or failed, so is the whole.""",
+    "pooled": """pooled(METRIC)
+
+A metric made of counts over the whole data set: the counts of all samples are added up before the formula is applied,
+so that long responses weigh more.""",
+}
 
 
 @click.command("metrics")
@@ -16,21 +29,23 @@ from ragauge.metrics.metric import Metric
 def command(name: str | None) -> None:
     """List the metrics, or tell all about one of them."""
     if name:
-        click.echo(_about(named(name)))
+        click.echo(COMBINED.get(name) or _about(named(name)))
         return
     from rich import box
     from rich.table import Table
 
     table = Table("metric", "", "reads", "asks", "what it is", box=box.SIMPLE_HEAD, pad_edge=False)
     for metric in METRICS:
-        table.add_row(metric.name, _arrow(metric), ", ".join(_reads(metric)), ", ".join(_asks(metric)), metric.summary)
+        table.add_row(
+            metric.name, arrow(metric.better), ", ".join(_reads(metric)), ", ".join(_asks(metric)), metric.summary
+        )
     screen().print(table)
     aliases = ", ".join(f"{alias} = {name}" for alias, name in ALIASES.items())
     click.echo(f"Also: {aliases}; composite(METRIC=WEIGHT,...); pooled(METRIC). One in full: ragauge metrics NAME")
 
 
 def _about(metric: Metric) -> str:
-    params = ", ".join(f"{key}={value}" for key, value in metric.defaults.items()) or "none"
+    params = ", ".join(f"{key}={written(value)}" for key, value in metric.defaults.items()) or "none"
     return "\n".join(
         [
             f"{metric.key}  {metric.scale[0]:g}..{metric.scale[1]:g}, {metric.better} is better",
@@ -43,10 +58,6 @@ def _about(metric: Metric) -> str:
             f"values: {', '.join(metric.values)}",
         ]
     )
-
-
-def _arrow(metric: Metric) -> str:
-    return "↑" if metric.better == "higher" else "↓"
 
 
 def _reads(metric: Metric) -> list[str]:

@@ -71,7 +71,7 @@ def store_options(command: Command) -> Command:
 def pairs(given: Sequence[str], option: str) -> dict[str, str]:
     """Options of the form NAME=VALUE as a mapping; the value may be empty. Raises BadParameter for another form."""
     split = [pair.partition("=") for pair in given]
-    for key, equals, value in split:
+    for key, equals, _ in split:
         if not (key and equals):
             raise BadParameter(f"{option} {key!r}: write {option} NAME=VALUE")
     return {key: value for key, _, value in split}

@@ -73,9 +73,10 @@ def command(
         labels=labels,
         name=name,
     )
+    written = [run.save(path) for path in output]
     show_run(run, show)
-    for path in output:
-        click.echo(f"wrote {run.save(path)}")
+    for path in written:
+        click.echo(f"wrote {path}")
     if not no_store:
         click.echo(f"run {run.id}; read it again with: ragauge report {run.id}")
     end(run, conditions)

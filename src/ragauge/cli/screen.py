@@ -16,4 +16,9 @@ def screen() -> Console:
     """Standard output as rich writes to it; plain, and of a fixed width, where it is piped."""
     from rich.console import Console
 
-    return Console(highlight=False, width=None if sys.stdout.isatty() else PIPED_WIDTH)
+    class Screen(Console):
+        def on_broken_pipe(self) -> None:
+            raise BrokenPipeError
+
+    width = None if sys.stdout.isatty() else PIPED_WIDTH
+    return Screen(highlight=False, markup=False, emoji=False, width=width)

@@ -6,9 +6,11 @@ import hashlib
 import sys
 import uuid
 from collections.abc import Callable, Iterator, Mapping
+from inspect import CO_ASYNC_GENERATOR, CO_COROUTINE, CO_GENERATOR, CO_VARARGS, CO_VARKEYWORDS
 from types import BuiltinFunctionType, CellType, CodeType, FunctionType, ModuleType
 from typing import Any
 
+_FORM = CO_VARARGS | CO_VARKEYWORDS | CO_GENERATOR | CO_COROUTINE | CO_ASYNC_GENERATOR
 _PLAIN = (str, bytes, int, float, complex, bool, type(None), type(...))
 
 
@@ -70,7 +72,7 @@ def _names(code: CodeType) -> Iterator[str]:
 def _code(code: CodeType) -> Iterator[str]:
     yield code.co_code.hex()
     yield code.co_exceptiontable.hex()
-    yield repr((code.co_names, code.co_varnames, code.co_argcount, code.co_kwonlyargcount, code.co_flags))
+    yield repr((code.co_names, code.co_varnames, code.co_argcount, code.co_kwonlyargcount, code.co_flags & _FORM))
     for constant in code.co_consts:
         if isinstance(constant, CodeType):
             yield from _code(constant)

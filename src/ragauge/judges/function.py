@@ -122,7 +122,10 @@ class _UnusableReply(Exception):
 
 def _keywords(function: Callable[..., Reply], given: int) -> set[str] | None:
     """The names a function takes as keywords after `given` arguments by position; None where it takes any."""
-    parameters = list(inspect.signature(function).parameters.values())
+    try:
+        parameters = list(inspect.signature(function).parameters.values())
+    except ValueError:  # some built-in functions do not tell
+        return set()
     if any(p.kind is p.VAR_KEYWORD for p in parameters):
         return None
     free = {p.name for p in parameters[given:] if p.kind is p.POSITIONAL_OR_KEYWORD}
@@ -175,4 +178,7 @@ def judge_from(
     functions = {kind: function for kind, function in given.items() if function is not None}
     if not functions:
         raise BadParameter("judge_from() needs at least one function, such as entail=...")
+    for keyword, function in functions.items():
+        if not callable(function):
+            raise BadParameter(f"{keyword}= must be a function, not {function!r}")
     return FunctionJudge(functions, name)

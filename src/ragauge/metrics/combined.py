@@ -7,9 +7,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from ragauge.errors import BadParameter, UnknownName
-from ragauge.metrics.metric import Better, Measure, Metric, Scale, written
+from ragauge.metrics.metric import Measure, Metric, Scale, written
 from ragauge.needs.need import Finding, Need, Outcome
-from ragauge.nouns.scores import Counts, Score
+from ragauge.nouns.scores import Better, Counts, Score
 
 
 @dataclass(frozen=True)
@@ -99,7 +99,7 @@ def composite(weights: Mapping[str, float], find: Callable[[str], Measure]) -> C
 
 
 def _part(value: str, weight: float, find: Callable[[str], Measure]) -> Part:
-    """The part of a composite that `value` names: a metric's spec, with a dot and the name of one value if it has many."""
+    """The part that `value` names: a metric's spec, with a dot and the name of one of its values if it has many."""
     spec = value[: value.rfind(")") + 1] or value.partition(".")[0]
     found = find(spec)
     if isinstance(found, DatasetMetric):

@@ -12,9 +12,8 @@ import msgspec
 
 from ragauge.errors import BadParameter, UnknownName
 from ragauge.needs.need import Failed, Finding, Need, Outcome, Undefined
-from ragauge.nouns.scores import Counts, Incidence, Overlap, PrecisionRecall, Score, Share
+from ragauge.nouns.scores import Better, Counts, Incidence, Overlap, PrecisionRecall, Score, Share
 
-Better = Literal["higher", "lower"]
 Scale = tuple[float, float]
 
 #: What a metric's function may return for one value: counts, a plain number, or the reason there is none.
@@ -131,7 +130,7 @@ class Metric:
         return function(**{name: known[name] for name in inspect.signature(function).parameters if name in known})
 
     def __call__(self, **params: Any) -> Metric:
-        """The same metric with other parameters. Raises BadParameter for a wrong value, UnknownName for an unknown one."""
+        """The same metric with other parameters. Raises BadParameter for a wrong value, UnknownName for a new name."""
         hints = get_type_hints(self.function, include_extras=True)
         bound = dict(self.params)
         for key, value in params.items():

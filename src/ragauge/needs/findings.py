@@ -157,7 +157,7 @@ def _checked(piece: Evidence, judgment: Judgment) -> Evidence:
     return Evidence(
         piece.text,
         piece.field,
-        verdict.span or piece.span,
+        piece.span or verdict.span,
         piece.against,
         verdict.label,
         probability=verdict.probability,

@@ -20,11 +20,15 @@ class ScoreRecord(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class SampleRecord(msgspec.Struct, frozen=True, omit_defaults=True):
-    """One sample with its scores; metrics that share evidence share one entry of the evidence table."""
+    """One sample with its scores; metrics that share evidence share one entry of the evidence table.
+
+    counted: what the sample adds to metrics over the whole data set, which are no scores of its own.
+    """
 
     sample: Sample
     scores: dict[str, ScoreRecord]
     evidence: dict[str, tuple[Evidence, ...]] = {}
+    counted: dict[str, ScoreRecord] = {}
 
     def score(self, name: str) -> Score:
         """The score called `name`, with its evidence in place. Raises KeyError where there is none."""

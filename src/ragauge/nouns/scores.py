@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Protocol, TypeVar
+from typing import Literal, Protocol, TypeVar
 
 import msgspec
 
 from ragauge.nouns.answers import Label
 from ragauge.nouns.statements import Span
+
+Better = Literal["higher", "lower"]
 
 
 class Counts(Protocol):
@@ -126,7 +128,7 @@ class Evidence(msgspec.Struct, frozen=True, omit_defaults=True):
     text: the piece that was judged (a statement, a chunk, a graded text).
     field: where it comes from: "response", "references[0]", "contexts[2]".
     span: its characters there.
-    against: what it was held against: "contexts", "references[0]", "query"; empty for traits and grades.
+    against: what it was held against: "contexts", "references[0]", "query", or the rubric's name; empty for traits.
     label: the verdict; value: the grade. One of the two is set.
     chunks: the label of each chunk, for entailment.
     judgment: the id of the judgment in the store; empty where nothing had to be asked.
@@ -162,7 +164,8 @@ class Estimate(msgspec.Struct, frozen=True):
 
     value: the mean over the n scored samples (or the metric's own aggregate), None where n is 0.
     low, high: its interval at `confidence`; method: how it was made.
-    n + undefined + failed = the number of samples.
+    n + undefined + failed = the number of samples. better: which way is better. over: "samples" for a mean of scores,
+    "data" for a value made of the counts of all samples, which no sample has by itself.
     """
 
     value: float | None
@@ -173,3 +176,5 @@ class Estimate(msgspec.Struct, frozen=True):
     failed: int
     method: str
     confidence: float = 0.95
+    better: Better = "higher"
+    over: Literal["samples", "data"] = "samples"

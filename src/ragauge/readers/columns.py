@@ -95,8 +95,8 @@ def _misleading(rows: Sequence[Mapping[str, Any]], others: Mapping[str, str]) ->
     """Pairs of field and folded column whose names agree and whose meanings do not.
 
     Beside a query, `text` may be anything, and a `source` of a few words says where a row comes from; neither is a
-    text that was summarised. `answers` are alternatives (SQuAD, Natural Questions) unless other columns or their own shape tell
-    that they are claims (Trust-Eval, ALCE).
+    text that was summarised. `answers` are alternatives (SQuAD, Natural Questions) unless other columns or their own
+    shape tell that they are claims (Trust-Eval, ALCE).
     """
     if "query" in others:
         yield "source", "text"

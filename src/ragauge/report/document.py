@@ -19,9 +19,9 @@ def run_document(run: RunRecord, samples: Iterable[SampleRecord]) -> dict[str, A
 
 
 def head_document(run: RunRecord) -> dict[str, Any]:
-    """The document without its samples."""
-    about = msgspec.to_builtins(run)
-    estimates = about.pop("estimates", {})
+    """The document without its samples; every field of the run is there, empty or not."""
+    about = msgspec.to_builtins(msgspec.structs.asdict(run))
+    estimates = about.pop("estimates")
     return {"schema": SCHEMA, "run": about, "estimates": estimates}
 
 
@@ -29,17 +29,11 @@ def sample_document(record: SampleRecord) -> dict[str, Any]:
     """One sample: its id, its fields, and its scores with their evidence."""
     fields = msgspec.to_builtins(record.sample)
     scores = {key: score_document(record.score(key)) for key in record.scores}
-    return {
-        "id": fields.pop("id"),
-        "sample": fields,
-        "scores": {key: score for key, score in scores.items() if score is not None},
-    }
+    return {"id": fields.pop("id"), "sample": fields, "scores": scores}
 
 
-def score_document(score: Score) -> dict[str, Any] | None:
-    """{"value"} or {"undefined"} or {"failed"}, with "evidence"; None for counts that have no value of their own."""
-    for state in ("value", "undefined", "failed"):
-        if getattr(score, state) is not None:
-            document = {state: getattr(score, state), "evidence": msgspec.to_builtins(score.evidence)}
-            return {**document, "counts": list(score.counts)} if score.counts else document
-    return None
+def score_document(score: Score) -> dict[str, Any]:
+    """{"value"} or {"undefined"} or {"failed"}, with "evidence", and "counts" where the value is made of counts."""
+    state = next(state for state in ("value", "undefined", "failed") if getattr(score, state) is not None)
+    document = {state: getattr(score, state), "evidence": msgspec.to_builtins(score.evidence)}
+    return {**document, "counts": list(score.counts)} if score.counts else document

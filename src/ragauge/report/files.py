@@ -107,4 +107,4 @@ def rows(run: RunRecord, samples: Samples) -> Iterator[dict[str, Any]]:
 
 
 def _metrics(run: RunRecord) -> list[str]:
-    return [key for key in run.estimates if not key.startswith("pooled(")]
+    return [key for key, estimate in run.estimates.items() if estimate.over == "samples"]

@@ -52,7 +52,7 @@ def estimates_lines(run: RunRecord) -> Iterator[str]:
     for key, estimate in run.estimates.items():
         cells = (
             key,
-            arrow(key),
+            arrow(estimate.better),
             number(estimate.value),
             interval(estimate),
             estimate.n,

@@ -13,7 +13,7 @@ _HEAD = "<tr><th>metric</th><th>value</th><th>95 % interval</th><th>n</th><th>un
 def run_html(run: RunRecord) -> str:
     """A small table, without style of its own."""
     rows = "".join(
-        f"<tr><td>{escape(key)} {arrow(key)}</td><td>{number(one.value)}</td><td>{interval(one)}</td>"
+        f"<tr><td>{escape(key)} {arrow(one.better)}</td><td>{number(one.value)}</td><td>{interval(one)}</td>"
         f"<td>{one.n}</td><td>{one.undefined}</td><td>{one.failed}</td></tr>"
         for key, one in run.estimates.items()
     )

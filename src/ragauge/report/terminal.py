@@ -29,7 +29,7 @@ def run_text(run: RunRecord, width: int = 100) -> str:
     """The estimates as plain text."""
     from rich.console import Console
 
-    console = Console(width=width, color_system=None, highlight=False)
+    console = Console(width=width, color_system=None, highlight=False, markup=False, emoji=False)
     with console.capture() as captured:
         for part in run_view(run):
             console.print(part)
@@ -57,7 +57,8 @@ def estimates_table(runs: dict[str, RunRecord]) -> Table:
         table.add_column("undefined", justify="right", style="dim", no_wrap=True)
         table.add_column("failed", justify="right", style="red", no_wrap=True)
     for key in dict.fromkeys(key for run in runs.values() for key in run.estimates):
-        table.add_row(f"{key} {arrow(key)}", *_cells(key, runs), *(_missing(key, runs) if single else ()))
+        better = next(run.estimates[key].better for run in runs.values() if key in run.estimates)
+        table.add_row(f"{key} {arrow(better)}", *_cells(key, runs), *(_missing(key, runs) if single else ()))
     return table
 
 

@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-from ragauge.metrics.catalogue import METRICS
 from ragauge.nouns.answers import Label
 from ragauge.nouns.records import RunRecord, SampleRecord
-from ragauge.nouns.scores import Estimate, Evidence, Score
+from ragauge.nouns.scores import Better, Estimate, Evidence, Score
 
 #: Labels that speak for the response, and those that speak against it.
 GOOD = frozenset({Label.ENTAILED, Label.YES})
 BAD = frozenset({Label.CONTRADICTED})
 
-_LOWER = {metric.name for metric in METRICS if metric.better == "lower"}
 
-
-def arrow(key: str) -> str:
-    """Which way is better for the metric whose value is called `key`."""
-    name = key.removeprefix("pooled(").partition(".")[0].partition("(")[0].rstrip(")")
-    return "↓" if name in _LOWER else "↑"
+def arrow(better: Better) -> str:
+    """Which way is better."""
+    return "↓" if better == "lower" else "↑"
 
 
 #: The metrics that choose which samples are shown as the lowest; the first that was measured.
@@ -78,7 +74,7 @@ def footnotes(run: RunRecord) -> list[str]:
     if run.status != "finished":
         notes.append(f"The run is {run.status}: these are the first {run.samples} samples.")
     if run.bad_rows:
-        notes.append(f"{len(run.bad_rows)} rows were skipped, the first because: {run.bad_rows[0]}")
+        notes.append(f"Rows skipped: {len(run.bad_rows)}, the first because: {run.bad_rows[0]}")
     by_reason: dict[str, list[str]] = {}
     for metric, reason in run.left_out.items():
         by_reason.setdefault(reason, []).append(metric)

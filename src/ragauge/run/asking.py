@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping, Sequence
 
+import msgspec
+
 from ragauge.judges.bench import Bench
 from ragauge.judges.judge import DEFAULT_BATCH, Judge, checked
 from ragauge.nouns.answers import Answer, Failure, Label, Verdict
@@ -14,6 +16,9 @@ from ragauge.store import Store
 from ragauge.store.labels import PEOPLE
 
 NOBODY = Identity("nobody")
+
+_encode = msgspec.json.Encoder().encode
+_decode = msgspec.json.Decoder(Answer).decode
 
 
 class Asker:
@@ -68,7 +73,7 @@ class Asker:
         answers = await _answers(judge, questions)
         self.asked += len(questions)
         judgments = [
-            Judgment(question, checked(question, answer), judge.identity, judgment_key(question, judge.identity))
+            Judgment(question, _taken(question, answer), judge.identity, judgment_key(question, judge.identity))
             for question, answer in zip(questions, answers, strict=True)
         ]
         self._store.keep([judgment for judgment in judgments if not isinstance(judgment.answer, Failure)])
@@ -86,6 +91,16 @@ async def _answers(judge: Judge, questions: Sequence[Question]) -> Sequence[Answ
         fault = f"{judge.identity} gave {len(answers)} answers to {len(questions)} questions"
         return [Failure("judge_error", fault)] * len(questions)
     return answers
+
+
+def _taken(question: Question, answer: Answer | Failure) -> Answer | Failure:
+    """The answer as the store would give it back, so that a run and the run that resumes it count the same."""
+    if not isinstance(answer, Answer):
+        return checked(question, answer)
+    try:
+        return checked(question, _decode(_encode(answer)))
+    except (TypeError, ValueError) as error:
+        return Failure("invalid_answer", f"it cannot be kept: {error}", raw=repr(answer)[:2000])
 
 
 def _is_two_way(judgment: Judgment) -> bool:

@@ -13,6 +13,7 @@ from typing import Any
 import msgspec
 
 from ragauge.errors import BadData
+from ragauge.metrics.combined import DatasetMetric
 from ragauge.nouns.records import RunRecord, SampleRecord, ScoreRecord
 from ragauge.nouns.samples import Sample
 from ragauge.nouns.scores import Evidence
@@ -156,6 +157,7 @@ class Evaluation:
 
     def _sample_record(self, sample: Sample, waves: Window, position: int) -> SampleRecord:
         scores: dict[str, ScoreRecord] = {}
+        counted: dict[str, ScoreRecord] = {}
         evidence: dict[str, tuple[Evidence, ...]] = {}
         for metric in self._settings.metrics:
             outcomes = waves.sample_outcomes(position, metric.needs)
@@ -163,9 +165,10 @@ class Evaluation:
                 if need not in evidence:
                     evidence[need] = getattr(outcome, "evidence", ())
             shown = tuple(need for need in outcomes if evidence[need])
+            kept = counted if isinstance(metric, DatasetMetric) else scores
             for key, score in metric.scores(outcomes).items():
-                scores[key] = ScoreRecord(score.value, score.undefined, score.failed, score.counts, shown)
-        return SampleRecord(sample, scores, {need: pieces for need, pieces in evidence.items() if pieces})
+                kept[key] = ScoreRecord(score.value, score.undefined, score.failed, score.counts, shown)
+        return SampleRecord(sample, scores, {need: pieces for need, pieces in evidence.items() if pieces}, counted)
 
     def _keep(self, records: Sequence[SampleRecord]) -> None:
         self._store.keep_samples(self._record.id, self._record.samples, records)
@@ -173,8 +176,8 @@ class Evaluation:
         measures = {key: metric for metric in self._settings.metrics for key in metric.values}
         for record in records:
             self._digest.update(msgspec.json.encode(record.sample))
-            for key, measure in measures.items():
-                self._tallies.setdefault(key, Tally(measure)).add(record.score(key), record.sample.group)
+            for key, score in (record.scores | record.counted).items():
+                self._tallies.setdefault(key, Tally(measures[key])).add(score, record.sample.group)
 
     def _finish(self, status: str) -> None:
         record, asker = self._record, self._asker

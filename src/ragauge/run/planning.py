@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain, islice
+from pathlib import Path
 from typing import Any
 
 from ragauge.errors import BadData
@@ -19,6 +20,7 @@ from ragauge.run.asking import Asker
 from ragauge.run.evaluate import PEEK, LabelsLike, StoreLike, labels_of, store_of, windows
 from ragauge.run.settings import MetricsLike, Settings
 from ragauge.run.specs import JudgeLike, bench_of
+from ragauge.store import Store
 from ragauge.text.sentences import sentences
 from ragauge.waves import Window
 
@@ -80,7 +82,8 @@ def plan(
         raise BadData(f"{reading.name} holds no sample")
     bench = bench_of(judge)
     settings = Settings(metrics, bench, first)
-    counting = Counting(settings, Asker(bench, store_of(store), labels_of(labels)))
+    there = store if isinstance(store, Store) or (store is not None and Path(store).exists()) else None
+    counting = Counting(settings, Asker(bench, store_of(there), labels_of(labels)))
     for window in windows(chain(first, samples)):
         counting.count(window)
         if progress:

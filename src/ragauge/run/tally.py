@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 
 from ragauge.metrics.combined import DatasetMetric
 from ragauge.metrics.metric import Measure
-from ragauge.nouns.scores import Estimate, Score
+from ragauge.nouns.records import ScoreRecord
+from ragauge.nouns.scores import Estimate
 from ragauge.statistics.aggregates import aggregate_interval
 from ragauge.statistics.intervals import Interval, mean_interval
 
@@ -23,7 +24,7 @@ class Tally:
     undefined: int = 0
     failed: int = 0
 
-    def add(self, score: Score, group: str | None) -> None:
+    def add(self, score: ScoreRecord, group: str | None) -> None:
         """Take in one sample's score; `group` is the sample's group, None where samples are independent."""
         if score.failed is not None:
             self.failed += 1
@@ -40,8 +41,17 @@ class Tally:
     def estimate(self) -> Estimate:
         """The estimate over what was taken in."""
         interval = self._interval()
-        n = len(self.groups)
-        return Estimate(interval.value, interval.low, interval.high, n, self.undefined, self.failed, interval.method)
+        return Estimate(
+            interval.value,
+            interval.low,
+            interval.high,
+            len(self.groups),
+            self.undefined,
+            self.failed,
+            interval.method,
+            better=self.measure.better,
+            over="data" if isinstance(self.measure, DatasetMetric) else "samples",
+        )
 
     def _interval(self) -> Interval:
         clusters = self.groups if any(group is not None for group in self.groups) else None

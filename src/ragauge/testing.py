@@ -1,0 +1,148 @@
+"""Contract tests for judges and stores of your own.
+
+A test of a judge is one line: `check_judge(lambda: MyJudge(model="..."))`.
+"""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from ragauge.judges.judge import Judge, checked
+from ragauge.needs.need import answerable
+from ragauge.nouns.answers import Answer, Failure, Label, Verdict
+from ragauge.questions import (
+    KINDS,
+    Classify,
+    Decompose,
+    Entail,
+    Identity,
+    Judgment,
+    Question,
+    Rate,
+    Relevant,
+    judgment_key,
+    topic,
+)
+from ragauge.rubrics import CHUNK_UTILITY, COHERENCE, TOPICAL_MATCH
+from ragauge.run.blocking import block_on
+from ragauge.store import Store
+
+_QUERY = "When was the lighthouse built?"
+_RESPONSE = "The lighthouse was built in 1901. It is 30 metres high."
+_CHUNKS = ("The lighthouse was built in 1901 by two brothers.", "The lighthouse is 28 metres high.")
+
+#: Plain questions, at least one of each kind.
+PLAIN: tuple[Question, ...] = (
+    Decompose(_RESPONSE, _QUERY),
+    Entail(_CHUNKS, "The lighthouse was built in 1901.", _QUERY),
+    Entail(_CHUNKS[1:], "The lighthouse is 30 metres high."),
+    Relevant(_QUERY, _CHUNKS[0]),
+    Relevant(_QUERY, "Bees make honey.", _CHUNKS[0]),
+    Classify("I find lighthouse keepers dull.", "toxic"),
+    Rate(TOPICAL_MATCH, (("query", _QUERY), ("response", _RESPONSE))),
+    Rate(COHERENCE, (("source", " ".join(_CHUNKS)), ("response", _RESPONSE))),
+    Rate(CHUNK_UTILITY, (("query", _QUERY), ("chunk", _CHUNKS[0]))),
+)
+
+_LONG = "The lamp is lit at dusk. " * 10_000
+_ODD = ("", " \n\t", "e\u0301 \u202eabc\u202c 😀 漢字 مرحبا \x00", "[1]", "?!")
+
+
+def check_judge(make: Callable[[], Judge], questions: Sequence[Question] = PLAIN) -> None:
+    """Put a judge to the test of its contract.
+
+    make: gives a new judge of the same settings at each call. questions: what it is asked besides odd texts; those of
+    kinds that it does not claim in `answers` are left out.
+
+    Raises AssertionError, which says what is wrong. What is demanded: two judges of the same settings have equal
+    identities, which can be pickled; it answers at least one question; each answer fits its question and is the same
+    alone and in a batch; no questions, no answers; odd texts (empty, many scripts, very long) and kinds that it does
+    not claim give an answer or a Failure, never an exception.
+    """
+    block_on(_check_judge(make, questions))
+
+
+async def _check_judge(make: Callable[[], Judge], questions: Sequence[Question]) -> None:
+    judge = make()
+    before = judge.identity
+    _check_identity(before, make().identity)
+    _check_topics(judge.answers)
+    claimed = [question for question in questions if _claims(judge.answers, question)]
+    answers = await _answers(judge, claimed)
+    _demand(not all(isinstance(answer, Failure) for answer in answers), f"no question was answered: {answers[:1]}")
+    for question, answer in zip(claimed, answers, strict=True):
+        (alone,) = await _answers(judge, [question])
+        same = alone == answer or (isinstance(alone, Failure) and isinstance(answer, Failure))
+        _demand(same, f"{question} is answered {alone} alone and {answer} in a batch")
+    await _answers(judge, [])
+    await _answers(judge, [*questions, *_odd_questions()])
+    _demand(judge.identity == before, f"the identity changed from {before!r} to {judge.identity!r} by answering")
+
+
+def _check_identity(one: Identity, other: Identity) -> None:
+    _demand(isinstance(one, Identity), f"identity is {one!r}, not a ragauge.questions.Identity")
+    _demand(one == other, f"two judges of the same settings have different identities: {one!r} and {other!r}")
+    _demand(pickle.loads(pickle.dumps(one)) == one, f"the identity {one!r} does not survive pickling")
+
+
+def _check_topics(answers: frozenset[str]) -> None:
+    _demand(bool(answers), "answers is empty; name the kinds of question that it answers")
+    unknown = [claimed for claimed in answers if claimed.partition(":")[0] not in KINDS]
+    _demand(not unknown, f"answers names {unknown}; the kinds are {', '.join(KINDS)}")
+
+
+def _claims(answers: frozenset[str], question: Question) -> bool:
+    return answerable(topic(question), answers) or (isinstance(question, Entail) and "entail:support" in answers)
+
+
+async def _answers(judge: Judge, questions: Sequence[Question]) -> Sequence[Answer | Failure]:
+    """What the judge answers, once it is seen to be one fitting answer to each question."""
+    try:
+        answers = await judge.answer(questions)
+    except Exception as error:
+        raise AssertionError(f"answer() raised {error!r}; what cannot be answered is a Failure") from error
+    _demand(len(answers) == len(questions), f"{len(answers)} answers to {len(questions)} questions")
+    for question, answer in zip(questions, answers, strict=True):
+        _demand(isinstance(answer, Answer | Failure), f"{answer!r} is no answer, verdict, grade or Failure")
+        _demand(checked(question, answer) is answer, f"{question!s:.500}: {checked(question, answer)}")
+    return answers
+
+
+def _odd_questions() -> list[Question]:
+    found: list[Question] = [Entail((_LONG, _CHUNKS[0]), "The lamp is lit at dusk."), Relevant(_QUERY, _LONG)]
+    for text in _ODD:
+        found += [Decompose(text), Entail((_CHUNKS[0], text), "A claim.", text), Entail(_CHUNKS[:1], text)]
+        found += [Relevant(text, _CHUNKS[0]), Relevant(_QUERY, text, text), Classify(text, "toxic")]
+        found += [Rate(TOPICAL_MATCH, (("query", text), ("response", text)))]
+    return found
+
+
+def check_store(make: Callable[[Path], Store]) -> None:
+    """Put a store to the test of its contract: `check_store(Store.open)`.
+
+    make: opens the store at a path, where there is none at first. Raises AssertionError, which says what is wrong. What
+    is demanded: judgments that were kept are found, also after reopening; the first answer under a key stays; a key
+    that was never kept finds nothing.
+    """
+    first, second, never = (_judgment(_QUERY, Label.YES), _judgment(_QUERY, Label.NO), _judgment("?", Label.NO))
+    with TemporaryDirectory(prefix="ragauge-") as folder:
+        for again in ("", " after reopening"):
+            with make(Path(folder) / "store") as store:
+                store.keep([second if again else first])
+                found = store.find([first.key, never.key])
+            _demand(never.key not in found, "a judgment was found that was never kept")
+            _demand(first.key in found, f"a judgment that was kept is not found{again}")
+            _demand(found[first.key] == first, f"{first} was kept first, and {found[first.key]} is found{again}")
+
+
+def _judgment(query: str, label: Label) -> Judgment:
+    question, judge = Relevant(query, _CHUNKS[0]), Identity("contract")
+    return Judgment(question, Verdict(label), judge, judgment_key(question, judge))
+
+
+def _demand(holds: bool, fault: str) -> None:
+    if not holds:
+        raise AssertionError(fault)

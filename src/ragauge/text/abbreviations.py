@@ -1,0 +1,57 @@
+"""Abbreviations, initials and dates, whose full stop ends no sentence."""
+
+from __future__ import annotations
+
+import re
+
+_GERMAN_MONTHS = "Januar|Februar|März|April|Mai|Juni|Juli|August|September|Oktober|November|Dezember"
+_TITLES = "[DM]rs?|Ms|Mx|Profs?|Sr[as]?|St|Mt|Ft|Gen|Col|Capt|Lt|Sgt|Adm|Gov|Sen|Rep|Hon|Rev|Pres|Msgr|Hr|Fr|Mme|Mlle"
+_LEADING = r"e\.g|i\.e|cf|vs|viz|approx|ca|al|incl|esp|resp|z|z\.\s?B|d\.\s?h|u\.\s?a|bzw|p\.\s?ej|c\.-à-d"
+_NUMBERED = (
+    r"Eqs?|Figs?|Secs?|Sects?|Nos?|Nr|Vols?|Ch|Chap|pp?|Arts?|Tab|Refs?|App|Pts?|Par|Cl|§|Ex|Ed|Ver|v|c|"
+    r"Jan|Feb|Mar|Apr|Jun|Jul|Aug|Sept?|Oct|Nov|Dec"
+)
+_BEFORE_ANYTHING = re.compile(rf"(?:^|[\s(\[\"“'‘/])(?:{_TITLES}|{_LEADING})\.\Z")
+_BEFORE_NUMBER = re.compile(rf"(?:^|[\s(\[])(?:{_NUMBERED})\.\Z", re.IGNORECASE)
+_BEFORE_SMALL_LETTER = re.compile(
+    r"(?:^|[\s(])(?:etc|Inc|Co|Corp|Ltd|Jr|Sr|Bros|dept|est|max|min|avg|no|[A-Z][a-z]+!)[.)]*\Z"
+)
+_SPEECH_OR_PAUSE = re.compile(r"[!?][\"'”’»]+\Z|\.\.\Z|…\Z")
+_INITIAL = re.compile(r"(?:^|[\s(.\"“])[A-Z]\.\Z")
+_LETTERED = re.compile(
+    r"""\b(?:vitamins?|plan|hepatitis|type|group|class|appendix|part|grade|option|answer|team|exhibit|schedule|table|phase
+    |category|influenza|protein|point|step|series|and|or)\s[A-Z]\.\Z""",
+    re.VERBOSE | re.IGNORECASE,
+)
+_ACRONYM = re.compile(r"(?:^|[\s(\"“])(?:[A-Za-z]\.){2,}\Z|(?:^|[\s(])(?:Ph\.D|Inc|Ltd|Co|Corp|Jr|Sr)\.\Z")
+_DAY = re.compile(r"\b\d{1,2}\.\Z")
+_MONTH = re.compile(rf"(?:{_GERMAN_MONTHS})\b")
+_OPENER = re.compile(
+    r"""["“'‘(\[*]*(?:The|A|An|He|She|It|They|We|I|You|His|Her|Its|Their|Our|My|This|That|These|Those|There|Then|In|On|At
+    |But|And|However|When|While|After|Before|If|As|By|For|Some|Many|Most|What|Who|How|Why|Where|Yes|No|So|Since|Next
+    |Although|Though|Because|During|Today|Later|Also|Both|Each|Is|Was|Are|Did|Do|Does|To|From|With|Under)\b""",
+    re.VERBOSE,
+)
+
+
+def is_abbreviated(left: str, right: str) -> bool:
+    """Does the left end in a stop that ends no sentence, given what comes next on the right?
+
+    Neither side may be empty, and the left may not end in white space. Titles and "e.g." never end a sentence; "Fig."
+    and "No." do not before a number; initials and "U.S." do not before a capital that seldom opens a sentence.
+    """
+    begins = right[:1]
+    if begins.islower() and _SPEECH_OR_PAUSE.search(left):
+        return True
+    if left[-1] not in ".)!":
+        return False
+    if begins.islower() and _BEFORE_SMALL_LETTER.search(left):
+        return True
+    if begins.isdigit() and _BEFORE_NUMBER.search(left):
+        return True
+    if _DAY.search(left) and _MONTH.match(right):
+        return True
+    if _BEFORE_ANYTHING.search(left):
+        return True
+    initial = _INITIAL.search(left) and not _LETTERED.search(left)
+    return bool((initial or _ACRONYM.search(left)) and begins.isalpha() and not _OPENER.match(right))

@@ -1,0 +1,183 @@
+"""Markdown, line by line: the headings, list items, table rows, code and paragraphs a text is laid out in.
+
+Models write Markdown whether asked or not. A line break there ends a sentence where a list or a table says so, and
+does not where a paragraph is merely wrapped; `blocks` tells the two apart. It reads lines, not the full language:
+nesting, reference links and HTML are left as text.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Literal, NamedTuple
+
+from ragauge.text.citations import MARK
+
+Kind = Literal["prose", "item", "heading", "header", "row", "ruler", "code"]
+
+
+class Block(NamedTuple):
+    """A piece of layout: its characters are start to end, those after its marker ("- ", "## ", "> ") body to end.
+
+    header: the first row of a table. row: a further one. ruler: a line of dashes. code: a fenced block, whole.
+    """
+
+    kind: Kind
+    start: int
+    body: int
+    end: int
+
+
+_LINE = re.compile(r"\S[^\n\r\v\f\x1c-\x1e\x85\u2028\u2029]*")
+_BREAK = re.compile(r"\r\n|[\n\r\v\f\x1c-\x1e\x85\u2028\u2029]")
+_FENCE = re.compile(r"(?:```+|~~~+)[^`]*")
+_FENCE_END = re.compile(r"```+|~~~+")
+_HEADING = re.compile(r"#{1,6}[ \t]+(?=\S)")
+_BOLD_LINE = re.compile(r"(\*\*|__)[^*_]{1,100}[^*_.!?]\1:?")
+_GERMAN_MONTH = r"(?:Januar|Februar|März|April|Mai|Juni|Juli|August|September|Oktober|November|Dezember)\b"
+_ITEM = re.compile(
+    rf"""(?:>[ \t]*)*
+    (?: [-*+•‣◦▪●○–—·] (?:[ \t]+\[[ xX]\])? [ \t]+
+      | [•‣◦▪●] (?=\w)
+      | \(?\d{{1,3}}[.)] [ \t]+ (?!{_GERMAN_MONTH})
+      | \(?[a-z]\) [ \t]+
+    ) (?=\S)""",
+    re.VERBOSE,
+)
+_QUOTE = re.compile(r"(?:>[ \t]*)+(?=\S)")
+_ONLY_MARKS = re.compile(rf"(?:(?:{MARK})[\s.,]*)+")
+
+_FIRST_BULLET = re.compile(r":\s+[*•+-]\s+(?=\S)")
+_LATER_BULLET = re.compile(r"\s(?=[*•+]\s+\S)|(?<=[.;:,])\s+(?=-\s+\S)")
+_ROUND_BULLET = re.compile(r"\s(?=[•‣▪●]\s*\w)")
+_FIRST_NUMBER = re.compile(r":\s+(?P<number>\(?1[.)])\s+(?=\S)")
+
+_WRAPPED_BEFORE_SMALL_LETTER = 40
+_WRAPPED = 60
+_LEFT_OPEN = re.compile(r"(?:[,(]|\b(?:and|or|the|an?|of|to|in|for|with|by|that|which|und|oder|y|et))\Z")
+
+
+def blocks(text: str) -> list[Block]:
+    """The blocks of a text in order; together they hold every character that is not white space.
+
+    A paragraph or item that is wrapped over several lines is one block. A list written into a single line
+    ("such as: * One * Two", "these: 1. One 2. Two") becomes items. A fence that is never closed is a ruler.
+    """
+    found: list[Block] = []
+    for block in _line_blocks(text):
+        if found and _continues(text, found[-1], block):
+            found[-1] = found[-1]._replace(end=block.end)
+        else:
+            _settle_table(found, block)
+            found.append(block)
+    return [part for block in found for part in _unfolded(text, block)]
+
+
+def _line_blocks(text: str) -> Iterator[Block]:
+    lines = [(found.start(), found.start() + len(found[0].rstrip())) for found in _LINE.finditer(text)]
+    ends = [i for i, (start, end) in enumerate(lines) if _FENCE_END.fullmatch(text, start, end)]
+    ends.reverse()
+    i = 0
+    while i < len(lines):
+        start, end = lines[i]
+        i += 1
+        if not _FENCE.fullmatch(text, start, end):
+            yield _line_block(text, start, end)
+            continue
+        while ends and ends[-1] < i:
+            ends.pop()
+        if ends:
+            end = lines[ends[-1]][1]
+            i = ends.pop() + 1
+            yield Block("code", start, start, end)
+        else:
+            yield Block("ruler", start, start, end)
+
+
+def _line_block(text: str, start: int, end: int) -> Block:
+    """The block that one line makes, taken by itself."""
+    if _is_ruler(text[start:end]):
+        return Block("ruler", start, start, end)
+    if text[start] == "|" and text.find("|", start + 1, end) > 0:
+        return Block("row", start, start, end)
+    if _BOLD_LINE.fullmatch(text, start, end):
+        return Block("heading", start, start, end)
+    if heading := _HEADING.match(text, start, end):
+        return Block("heading", start, heading.end(), end)
+    if item := _ITEM.match(text, start, end):
+        return Block("item", start, item.end(), end)
+    quote = _QUOTE.match(text, start, end)
+    return Block("prose", start, quote.end() if quote else start, end)
+
+
+def _is_ruler(line: str) -> bool:
+    strokes = "".join(line.split())
+    if len(strokes) < 3 or not set(strokes) <= set("-*_=|+:"):
+        return False
+    return len(set(strokes)) == 1 or (set(strokes) <= set("|+:-") and "-" in strokes)
+
+
+def _settle_table(found: list[Block], block: Block) -> None:
+    """Make the row above a table's ruler its header, if it is the table's first row."""
+    if block.kind == "ruler" and found and found[-1].kind == "row":
+        first = len(found) == 1 or found[-2].kind not in ("row", "ruler")
+        found[-1] = found[-1]._replace(kind="header" if first else "row")
+
+
+def _continues(text: str, last: Block, block: Block) -> bool:
+    """Does this line go on with the sentence of the block before, rather than begin anew?"""
+    if block.kind != "prose" or last.kind not in ("prose", "item") or block.body > block.start:
+        return False
+    if len(_BREAK.findall(text, last.end, block.start)) > 1:
+        return False
+    if _ONLY_MARKS.fullmatch(text, block.start, block.end):
+        return True
+    line_above = _BREAK.split(text[max(last.body, last.end - 200) : last.end])[-1]
+    if line_above[-1] in ".!?:;…。！？":
+        return False
+    if _LEFT_OPEN.search(line_above):
+        return True
+    begins = text[block.start]
+    if begins.islower():
+        return len(line_above) >= _WRAPPED_BEFORE_SMALL_LETTER
+    return len(line_above) >= _WRAPPED and (begins.isalnum() or begins in "\"'“‘(")
+
+
+def _unfolded(text: str, block: Block) -> Iterator[Block]:
+    """The block, or the items of the list that was written into it without line breaks."""
+    kind, start, body, end = block
+    for cut in _list_cuts(text[body:end]) if kind in ("prose", "item") else ():
+        cut += block.body
+        if cut <= body:
+            continue
+        yield Block(kind, start, body, _trimmed(text, body, cut))
+        marker = _ITEM.match(text, cut, end)
+        kind, start, body = "item", cut, marker.end() if marker else cut
+    yield Block(kind, start, body, end)
+
+
+def _trimmed(text: str, start: int, end: int) -> int:
+    while end > start and text[end - 1].isspace():
+        end -= 1
+    return end
+
+
+def _list_cuts(content: str) -> list[int]:
+    """Where the items of an inline list begin: after a colon and a bullet, at round bullets, at 1., 2., 3. in order."""
+    cuts = {found.end() for found in _ROUND_BULLET.finditer(content)}
+    if bullet := _FIRST_BULLET.search(content):
+        cuts |= {found.end() for found in _LATER_BULLET.finditer(content, bullet.start())}
+        cuts.add(bullet.start() + len(bullet[0]) - len(bullet[0][1:].lstrip()))
+    if number := _FIRST_NUMBER.search(content):
+        cuts.update(_numbered_cuts(content, number.start("number"), number["number"]))
+    return sorted(cuts)
+
+
+def _numbered_cuts(content: str, first: int, mark: str) -> list[int]:
+    """The places of "1. ", "2. " and on, in order; none when the first stays alone."""
+    cuts = [first]
+    while True:
+        following = content.find(f" {mark.replace('1', str(len(cuts) + 1))} ", cuts[-1])
+        if following < 0:
+            return cuts if len(cuts) > 1 else []
+        cuts.append(following + 1)

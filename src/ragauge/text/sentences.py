@@ -1,0 +1,45 @@
+"""A text as sentences, with their characters. Markdown is taken apart first, then each paragraph by itself."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+from ragauge.nouns.statements import Span
+from ragauge.text.boundaries import sentence_starts, splitter
+from ragauge.text.citations import citation_marks
+from ragauge.text.markdown import blocks
+
+__all__ = ["citation_marks", "sentences", "sentences_within", "splitter"]
+
+
+def sentences(text: str) -> list[Span]:
+    """The sentences of a text as spans of characters, in order and apart, over all that is not white space.
+
+    A heading, a table row and a fenced block of code are one sentence each. List markers and citation marks belong to
+    the sentence they stand with.
+    """
+    found: list[Span] = []
+    for block in blocks(text):
+        if block.kind in ("prose", "item"):
+            inner = sentences_within(text, (block.body, block.end))
+            inner[0] = (block.start, inner[0][1])
+            found += inner
+        else:
+            found.append((block.start, block.end))
+    return found
+
+
+def sentences_within(text: str, span: Span) -> list[Span]:
+    """The sentences of one passage of running text, without regard to its lines; none where it is blank."""
+    passage = text[slice(*span)]
+    begin = span[0] + len(passage) - len(passage.lstrip())
+    passage = passage.strip()
+    found: list[Span] = []
+    for start, stop in pairwise([0, *sentence_starts(passage), len(passage)]):
+        sentence = passage[start:stop].rstrip()
+        if found and not any(map(str.isalnum, sentence)):
+            start = found.pop()[0] - begin
+            sentence = passage[start:stop].rstrip()
+        if sentence:
+            found.append((begin + start, begin + start + len(sentence)))
+    return found

@@ -1,0 +1,150 @@
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import Result
+
+import ragauge as rg
+from ragauge.store import Store
+
+Call = Callable[..., Result]
+
+
+def _message(result: Result) -> str:
+    """What was said on standard error, on one line."""
+    return " ".join(result.stderr.split())
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["data.json"], "error: data.json: no such file; did you mean 'data.jsonl'?"),
+        (["nowhere/data.jsonl"], "there is no folder nowhere either"),
+        (["data.xlsx"], "the extension '.xlsx' is not known; known: .jsonl"),
+        (["data.jsonl", "-m", "faithfulnes"], "unknown metric 'faithfulnes'; did you mean 'faithfulness'?"),
+        (["data.jsonl", "-m", "rouge(types=rougeX)"], "rouge"),
+        (["data.jsonl", "-m", "rouge(stem=true)"], "unknown parameter of rouge 'stem'"),
+        (["data.jsonl", "-m", "bias"], "embedded does not answer classify"),
+        (["data.jsonl", "-m", "summary_coherence"], "no sample has 'source'"),
+        (["data.jsonl", "-j", "embeded"], "unknown judge 'embeded'; did you mean 'embedded'?"),
+        (["data.jsonl", "-j", "entails=embedded"], "did you mean 'entail'?"),
+        (["data.jsonl", "-j", "embedded", "-j", "recording:x"], "name a kind for each"),
+        (["data.jsonl", "-j", "recording:x.jsonl"], "recording 'x.jsonl' does not exist"),
+        (["data.jsonl", "--map", "response"], "write --map NAME=VALUE"),
+        (["data.jsonl", "--map", "response=reponse"], "unknown column 'reponse'; did you mean 'response'?"),
+        (["data.jsonl", "--map", "respons=response"], "unknown field 'respons'; did you mean 'response'?"),
+        (["data.jsonl", "--group", "hous"], "did you mean 'house'?"),
+        (["data.jsonl", "--labels", "none.jsonl"], "none.jsonl"),
+        (["data.jsonl", "--limit", "0"], "--limit"),
+        (["data.jsonl", "--fail-under", "bleu=high"], "'high' is not a number"),
+        (["data.jsonl", "--fail-under", "bleu=nan"], "'nan' is not a number"),
+        (["data.jsonl", "--fail-under", "blue=0.5"], "did you mean 'bleu'?"),
+        (["data.jsonl", "-m", "bleu", "--fail-over", "chrf=0.5"], "unknown metric of this run 'chrf'"),
+        (["data.jsonl", "--colour"], "No such option"),
+        ([], "Missing argument 'DATA'"),
+    ],
+)
+def test_a_wrong_call_ends_with_2_before_anything_is_asked(
+    call: Call, folder: Path, arguments: list[str], message: str
+) -> None:
+    """Whatever is wrong with the call is said in a line with the fix; exit code 2, no judgment, no traceback."""
+    result = call("run", *arguments)
+    assert result.exit_code == 2
+    assert message in _message(result)
+    assert result.stdout == ""
+    assert "Traceback" not in result.stderr
+    if (folder / ".ragauge").exists():
+        assert list(Store.open(folder / ".ragauge").judgments()) == []
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("", "the file is empty; write one sample a row"),
+        ("\n\n", "no rows"),
+        ("[]", "no rows"),
+        ("not json", "row 1: line 1 is not JSON"),
+        ('{"a": 1}', "no column of a known name; found: 'a'."),
+        ('{"query": "q"}\n{"query": "q", "response": {"no": "text"}}', "row 2, column 'response': an object, not text"),
+        ('{"id": "x", "query": "q"}\n{"id": "x", "query": "r"}', "id 'x' was given to row 1 already"),
+    ],
+)  # fmt: skip
+def test_data_that_cannot_be_read(call: Call, folder: Path, content: str, message: str) -> None:
+    """Empty files, broken rows and unknown columns are named with the place and the fix; exit code 2."""
+    (folder / "odd.jsonl").write_text(content)
+    result = call("run", "odd.jsonl")
+    assert result.exit_code == 2
+    assert _message(result).startswith("error: odd.jsonl")
+    assert message in _message(result)
+
+
+def test_a_broken_row_can_be_skipped(call: Call, folder: Path, rows: list[dict[str, Any]]) -> None:
+    """--skip-bad-rows leaves a broken row out, counts it and says why; without it the command ends with 2."""
+    lines = [*map(json.dumps, rows[:3]), '{"query": "q", "respo', *map(json.dumps, rows[3:])]
+    (folder / "odd.jsonl").write_text("\n".join(lines))
+    assert call("run", "odd.jsonl", "-m", "bleu").exit_code == 2
+    result = call("run", "odd.jsonl", "-m", "bleu", "--skip-bad-rows")
+    assert result.exit_code == 0
+    assert "odd.jsonl: 6 samples" in result.stdout
+    assert "Rows skipped: 1, the first because: odd.jsonl, row 4: line 4 is not JSON" in " ".join(result.stdout.split())
+
+
+def test_nothing_but_failures_ends_with_1(call: Call, folder: Path) -> None:
+    """Where every score failed the command ends with 1 and the reason, and the run is there to be looked at."""
+    call("run", "data.jsonl", "-m", "faithfulness", "--limit", "1", "--store", "first")
+    (folder / "other.jsonl").write_text(json.dumps({"query": "q", "response": "Else.", "contexts": ["Something."]}))
+    result = call("run", "other.jsonl", "-m", "faithfulness", "-j", "recording:first", "-o", "out.json")
+    assert result.exit_code == 1
+    assert "every score failed, the first because: not_recorded" in _message(result)
+    assert json.loads((folder / "out.json").read_text())["estimates"]["faithfulness"]["failed"] == 1
+
+
+def test_a_store_that_cannot_be_used_ends_with_1(call: Call, folder: Path) -> None:
+    """A store that is no store ends the command with 1 and says what to do."""
+    (folder / "store.db").write_text("something else, and long enough to be taken for a database" * 20)
+    result = call("run", "data.jsonl", "--store", "store.db")
+    assert result.exit_code == 1
+    assert "not a SQLite database; give another path with --store" in _message(result)
+
+
+@pytest.mark.parametrize(
+    ("gates", "code", "complaint"),
+    [
+        (["--fail-under", "token_f1=0.1"], 0, ""),
+        (["--fail-over", "token_f1=1"], 0, ""),
+        (["--fail-under", "token_f1=0.999"], 3, "gate failed: token_f1 is 0."),
+        (["--fail-over", "token_f1=0.1"], 3, "gate failed: token_f1 is 0."),
+        (["--fail-under", "token_f1=0.1", "--fail-under", "exact_match=0.5"], 3, "exact_match is 0.000, below 0.5"),
+        (["--fail-under", "rouge(stemmer=true).rouge1=0.999"], 3, "gate failed: rouge(stemmer=true).rouge1 is 0."),
+        (["--fail-under", "pooled(faithfulness)=0"], 0, ""),
+    ],
+)
+def test_gates(call: Call, gates: list[str], code: int, complaint: str) -> None:
+    """--fail-under and --fail-over end the command with 3 where an estimate lies beyond them, and say which."""
+    metrics = "token_f1,exact_match,rouge(types=rouge1),rouge(types=rouge1,stemmer=true),pooled(faithfulness)"
+    metrics = metrics.replace("rouge(types=rouge1,stemmer=true)", "rouge(stemmer=true)")
+    result = call("run", "data.jsonl", "-m", metrics, *gates)
+    assert result.exit_code == code
+    assert complaint in result.stderr
+    assert "token_f1" in result.stdout
+
+
+def test_a_gate_on_a_metric_without_a_value_fails(call: Call, folder: Path) -> None:
+    """What could not be measured has not passed: a metric without a value, or left out, ends with 3."""
+    (folder / "few.jsonl").write_text(json.dumps({"query": "Who?", "response": "", "contexts": ["Ada."]}))
+    undefined = call("run", "few.jsonl", "-m", "faithfulness,context_relevance", "--fail-under", "faithfulness=0")
+    left_out = call("run", "few.jsonl", "--fail-over", "bias=1")
+    assert (undefined.exit_code, left_out.exit_code) == (3, 3)
+    assert "gate failed: faithfulness has no value" in undefined.stderr
+    assert "gate failed: bias has no value" in left_out.stderr
+
+
+def test_outputs_are_written_although_a_gate_fails(call: Call, folder: Path) -> None:
+    """A failing gate does not cost the files that were asked for."""
+    result = call("run", "data.jsonl", "-m", "token_f1", "--fail-under", "token_f1=1", "-o", "out.json")
+    assert result.exit_code == 3
+    assert json.loads((folder / "out.json").read_text())["run"]["id"] == rg.Run.open(folder / ".ragauge").id

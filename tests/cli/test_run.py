@@ -1,0 +1,191 @@
+from __future__ import annotations
+
+import csv
+import json
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pandas
+import pyarrow.parquet
+import pytest
+from click.testing import Result
+
+import ragauge as rg
+
+Call = Callable[..., Result]
+Start = Callable[..., subprocess.Popen[str]]
+Rows = list[dict[str, Any]]
+
+
+def test_run_prints_the_estimates(call: Call, folder: Path) -> None:
+    """`ragauge run` shows the headline, every estimate with its interval, and how to read the run again."""
+    result = call("run", "data.jsonl", "-m", "faithfulness,rouge(types=rougeL)")
+    assert (result.exit_code, result.stderr) == (0, "")
+    assert result.stdout.startswith("data.jsonl: 6 samples, judge embedded, ")
+    for expected in ("faithfulness ↑", "rouge.rougeL ↑", "95 % interval", "undefined", "failed"):
+        assert expected in result.stdout
+    run = rg.Run.open(folder / ".ragauge")
+    assert f"run {run.id}; read it again with: ragauge report {run.id}" in result.stdout
+
+
+def test_the_default_store_is_beside_the_work(call: Call, folder: Path) -> None:
+    """Judgments and the run are kept in `.ragauge` of the current folder, and a second run asks nothing."""
+    call("run", "data.jsonl")
+    again = call("run", "data.jsonl")
+    assert sorted(path.name for path in folder.iterdir()) == [".ragauge", "data.jsonl"]
+    assert ", 0 judgments asked, " in again.stdout
+    assert len(rg.Store.open(folder / ".ragauge").runs()) == 2
+
+
+def test_another_store(call: Call, folder: Path) -> None:
+    """--store names another place, a folder or a file."""
+    call("run", "data.jsonl", "--store", "deep/er", "-m", "bleu")
+    call("run", "data.jsonl", "--store", "team.db", "-m", "bleu")
+    assert (folder / "deep/er/store.db").is_file()
+    assert (folder / "team.db").is_file()
+    assert not (folder / ".ragauge").exists()
+
+
+def test_no_store_leaves_nothing(call: Call, folder: Path) -> None:
+    """With --no-store no file is left behind, and no run is promised."""
+    result = call("run", "data.jsonl", "--no-store")
+    assert result.exit_code == 0
+    assert [path.name for path in folder.iterdir()] == ["data.jsonl"]
+    assert "read it again" not in result.stdout
+
+
+def test_every_form_of_data(call: Call, start: Start, folder: Path, rows: Rows) -> None:
+    """The same rows as JSON Lines, JSON, CSV, TSV and Parquet, and from standard input, give the same estimates."""
+    frame = pandas.DataFrame([{**row, "contexts": json.dumps(row["contexts"])} for row in rows])
+    (folder / "data.json").write_text(json.dumps(rows))
+    frame.to_csv("data.csv", index=False)
+    frame.to_csv("data.tsv", index=False, sep="\t")
+    pandas.DataFrame(rows).to_parquet("data.parquet")
+    for name in ("data.jsonl", "data.json", "data.csv", "data.tsv", "data.parquet"):
+        assert call("run", name, "-m", "faithfulness,bleu", "--name", name).exit_code == 0
+    with (folder / "data.jsonl").open() as data:
+        piped = start("run", "-", "-m", "faithfulness,bleu", stdin=data)
+        assert piped.communicate(timeout=60)[0].startswith("standard input: 6 samples")
+    runs = rg.Store.open(folder / ".ragauge").runs()
+    assert len(runs) == 6
+    assert all(run.estimates == runs[0].estimates for run in runs)
+
+
+@pytest.mark.parametrize("ending", [".json", ".jsonl", ".csv", ".parquet", ".md"])
+def test_every_form_of_output(call: Call, folder: Path, ending: str) -> None:
+    """-o writes the run in the form of its ending, with the values of the run, and says so."""
+    path = folder / f"out{ending}"
+    result = call("run", "data.jsonl", "-m", "token_f1", "-o", path.name)
+    assert result.exit_code == 0
+    assert f"wrote out{ending}" in result.stdout
+    values = rg.Run.open(folder / ".ragauge").values("token_f1")
+    text = path.read_text(encoding="utf-8") if ending != ".parquet" else ""
+    if ending == ".json":
+        assert [one["scores"]["token_f1"]["value"] for one in json.loads(text)["samples"]] == values
+    elif ending == ".jsonl":
+        assert [json.loads(line)["scores"]["token_f1"]["value"] for line in text.splitlines()] == values
+    elif ending == ".csv":
+        assert [float(row["token_f1"]) for row in csv.DictReader(text.splitlines())] == values
+    elif ending == ".parquet":
+        assert pyarrow.parquet.read_table(path).column("token_f1").to_pylist() == values
+    else:
+        assert f"{sum(filter(None, values)) / len(values):.3f}" in text
+
+
+def test_several_outputs_at_once(call: Call, folder: Path) -> None:
+    """-o can be given again and again, into folders that are not there yet."""
+    assert call("run", "data.jsonl", "-m", "bleu", "-o", "new/a.json", "-o", "new/b.md").exit_code == 0
+    assert sorted(path.name for path in (folder / "new").iterdir()) == ["a.json", "b.md"]
+
+
+def test_an_unknown_ending_is_refused_before_judging(call: Call, folder: Path) -> None:
+    """An ending that cannot be written ends the command before any judge is asked or any file is made."""
+    for arguments in (["run", "data.jsonl"], ["demo"]):
+        result = call(*arguments, "-o", "out.xlsx")
+        assert result.exit_code == 2
+        assert "unknown ending; use one of .json .jsonl .csv .parquet .md" in result.stderr
+        assert [path.name for path in folder.iterdir()] == ["data.jsonl"]
+
+
+def test_limit_and_map_and_group(call: Call, folder: Path, rows: Rows) -> None:
+    """--limit, --map (also to keep a field empty) and --group do what they do in Python."""
+    for row in rows:
+        row["reply"] = row.pop("response")
+        row["id"] = "same"
+    (folder / "odd.json").write_text(json.dumps(rows))
+    arguments = ["run", "odd.json", "-m", "token_f1", "--map", "response=reply", "--map", "id=", "--limit", "4"]
+    assert call(*arguments, "--group", "house").exit_code == 0
+    run = rg.Run.open(folder / ".ragauge")
+    assert [scores.sample.id for scores in run.scores] == ["1", "2", "3", "4"]
+    assert [scores.sample.group for scores in run.scores] == ["house 1", "house 0", "house 1", "house 0"]
+    assert "clusters" in run.estimates["token_f1"].method
+
+
+def test_show_prints_the_lowest_samples(call: Call, folder: Path, rows: Rows) -> None:
+    """--show N prints the N lowest samples with the verdict on each claim."""
+    rows[3]["response"] = "Zoe Quill painted the bridge."
+    (folder / "data.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    result = call("run", "data.jsonl", "-m", "faithfulness", "--show", "1")
+    assert "Lowest by faithfulness:" in result.stdout
+    assert "Zoe Quill painted the bridge." in result.stdout
+    assert "faithfulness 0.000" in result.stdout
+    assert "Who wrote book 1?" not in result.stdout
+
+
+def test_labels_go_before_the_judge(call: Call, folder: Path) -> None:
+    """--labels takes people's answers from a file; what they say changes the estimate."""
+    run = call("run", "data.jsonl", "-m", "context_relevance", "-o", "before.json")
+    assert run.exit_code == 0
+    judgments = rg.Store.open(folder / ".ragauge").judgments()
+    lines = [{"question": msgspec.to_builtins(one.question), "answer": "yes", "by": "ann"} for one in judgments]
+    (folder / "labels.jsonl").write_text("\n".join(map(json.dumps, lines)))
+    assert call("run", "data.jsonl", "-m", "context_relevance", "--labels", "labels.jsonl").exit_code == 0
+    assert rg.Run.open(folder / ".ragauge").estimates["context_relevance"].value == 1.0
+
+
+def test_a_recording_replays(call: Call, folder: Path) -> None:
+    """-j recording:STORE answers from the store of another run; by kind it can stand beside the embedded judge."""
+    call("run", "data.jsonl", "-m", "faithfulness", "--store", "first")
+    replayed = call("run", "data.jsonl", "-m", "faithfulness", "--store", "second", "-j", "recording:first")
+    mixed = call("run", "data.jsonl", "-m", "faithfulness", "--store", "third", "-j", "entail=recording:first")
+    assert (replayed.exit_code, mixed.exit_code) == (0, 0)
+    assert "judge recording" in replayed.stdout
+    estimates = [rg.Run.open(folder / name).estimates for name in ("first", "second", "third")]
+    assert estimates[0] == estimates[1] == estimates[2]
+
+
+def test_unicode_goes_through(call: Call, folder: Path) -> None:
+    """Texts in any script, with emoji and bidirectional marks, are judged, shown and written as they are."""
+    text = "Ödön 漢字 مرحبا 😀 \u202eabc\u202c e\u0301."
+    row = {"query": text, "response": text, "contexts": [text], "references": [text]}
+    (folder / "unicode.json").write_text(json.dumps([row], ensure_ascii=False), encoding="utf-8")
+    result = call("run", "unicode.json", "-o", "out.json", "-o", "out.csv", "-o", "out.md", "--show", "1")
+    assert result.exit_code == 0
+    sample = json.loads((folder / "out.json").read_text(encoding="utf-8"))["samples"][0]
+    assert sample["sample"]["response"] == text
+    assert sample["scores"]["exact_match"]["value"] == 1.0
+    assert text in (folder / "out.csv").read_text(encoding="utf-8")
+    assert text in (folder / "out.md").read_text(encoding="utf-8")
+
+
+def test_a_context_of_100_000_words(call: Call, folder: Path) -> None:
+    """A context of 100,000 words is read to its end: what only its last sentence says is found."""
+    filler = " ".join(f"The lamp of room {n % 977} is lit at dusk." for n in range(11_200))
+    context = f"{filler} Ada Bell wrote the book in 1910."
+    assert len(context.split()) > 100_000
+    row = {"query": "Who wrote the book?", "response": "Ada Bell wrote the book in 1910.", "contexts": [context]}
+    (folder / "long.json").write_text(json.dumps([row]))
+    assert call("run", "long.json", "-m", "faithfulness").exit_code == 0
+    assert rg.Run.open(folder / ".ragauge").estimates["faithfulness"].value == 1.0
+
+
+def test_what_is_left_out_is_said(call: Call, folder: Path) -> None:
+    """The default set leaves out what the data lacks and says so, with the option that mends it."""
+    (folder / "few.jsonl").write_text(json.dumps({"query": "Who?", "response": "Ada Bell."}))
+    result = call("run", "few.jsonl")
+    assert result.exit_code == 0
+    assert "Not measured: " in result.stdout
+    assert "--map contexts=COLUMN" in " ".join(result.stdout.split())

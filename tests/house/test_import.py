@@ -1,0 +1,119 @@
+from __future__ import annotations
+
+import importlib
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import ragauge
+
+HEAVY = {
+    "aiohttp",
+    "click",
+    "datasets",
+    "fastapi",
+    "httpx",
+    "narwhals",
+    "numpy",
+    "onnxruntime",
+    "pandas",
+    "polars",
+    "pyarrow",
+    "ray",
+    "requests",
+    "rich",
+    "sentencex",
+    "starlette",
+    "torch",
+    "transformers",
+}
+
+#: Modules that `import ragauge` may load beyond those of a bare interpreter; it loads about 30 of the standard library.
+GENEROUS = 60
+
+
+def _loaded_by(statement: str) -> set[str]:
+    """The modules that a fresh interpreter loads for a statement, and that it has not loaded by itself."""
+    script = f"import sys; bare = set(sys.modules); {statement}; loaded = set(sys.modules) - bare"
+    script += "; import json; print(); print(json.dumps(sorted(loaded)))"
+    source = str(Path(ragauge.__file__).parents[1])
+    done = subprocess.run(
+        [sys.executable, "-c", script],
+        env={**os.environ, "PYTHONPATH": source},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return set(json.loads(done.stdout.splitlines()[-1]))
+
+
+def _packages(modules: set[str]) -> set[str]:
+    return {module.partition(".")[0] for module in modules}
+
+
+def test_importing_ragauge_loads_next_to_nothing() -> None:
+    """A fresh `import ragauge` loads itself and the standard library, none of its own parts, and few modules."""
+    loaded = _loaded_by("import ragauge")
+    assert not _packages(loaded) & HEAVY
+    assert _packages(loaded) - {"ragauge"} <= set(sys.stdlib_module_names)
+    assert {module for module in loaded if module.startswith("ragauge")} == {"ragauge", "ragauge.version"}
+    assert len(loaded) < GENEROUS
+
+
+def test_using_a_name_loads_no_heavy_library() -> None:
+    """Even with every public name in use, what is heavy is not loaded before it is needed."""
+    loaded = _loaded_by("import ragauge; [getattr(ragauge, name) for name in ragauge.__all__]")
+    assert not _packages(loaded) & HEAVY
+
+
+def test_a_run_loads_no_model_and_no_client() -> None:
+    """Measuring with the embedded judge needs no model runtime, no HTTP client, no frame and no web framework."""
+    rows = [{"query": "who", "response": "Ada.", "contexts": ["Ada."]}]
+    loaded = _loaded_by(f"import ragauge; print(ragauge.evaluate({rows}, 'faithfulness'))")
+    assert not _packages(loaded) & (HEAVY - {"numpy", "sentencex", "rich", "narwhals"})
+
+
+def test_the_command_line_loads_its_commands_when_they_are_called() -> None:
+    """`ragauge --version` needs neither a judge nor a store."""
+    loaded = _loaded_by("from ragauge.cli import main; main(['--version'], standalone_mode=False)")
+    assert not _packages(loaded) & (HEAVY - {"click"})
+    assert not {module for module in loaded if module.startswith(("ragauge.run", "ragauge.judges", "ragauge.store"))}
+
+
+def test_public_names_are_sorted_and_there() -> None:
+    """`__all__` is sorted, has no repetition, and every name in it can be imported."""
+    names = ragauge.__all__
+    assert names == sorted(set(names))
+    for name in names:
+        assert getattr(ragauge, name) is not None
+    assert dir(ragauge) == names
+
+
+def test_a_name_that_is_not_there() -> None:
+    """A misspelled name is an AttributeError that names it, as of any module."""
+    with pytest.raises(AttributeError, match="module 'ragauge' has no attribute 'evaluat'"):
+        _ = ragauge.evaluat
+
+
+def test_every_module_can_be_imported() -> None:
+    """No module of the package is broken or needs an extra to be imported."""
+    folder = Path(ragauge.__file__).parent
+    modules = [
+        ".".join(path.relative_to(folder.parent).with_suffix("").parts)
+        for path in sorted(folder.rglob("*.py"))
+        if path.name not in ("__init__.py", "__main__.py")
+    ]
+    assert len(modules) > 90
+    assert all(importlib.import_module(module) for module in modules)
+
+
+def test_the_version_is_one() -> None:
+    """The version in the package is the one that `pyproject.toml` gives the wheel."""
+    import tomllib
+
+    project = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text(encoding="utf-8"))
+    assert project["project"]["version"] == ragauge.__version__

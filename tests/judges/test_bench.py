@@ -1,0 +1,108 @@
+"""The bench: who answers which question."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+
+from ragauge.errors import BadParameter, UnknownName
+from ragauge.judges.bench import Bench
+from ragauge.judges.judge import Judge
+from ragauge.nouns.answers import Answer, Failure
+from ragauge.nouns.identity import Identity
+from ragauge.questions import KINDS, Classify, Decompose, Entail, Question, Rate, Relevant
+from ragauge.rubrics import COHERENCE, CONCISENESS
+
+
+class Named:
+    """A judge known by its name, which answers what it is told to say."""
+
+    def __init__(self, name: str, *answers: str) -> None:
+        self.identity = Identity(name)
+        self.answers = frozenset(answers or KINDS)
+
+    async def answer(self, questions: Sequence[Question]) -> Sequence[Answer | Failure]:
+        """Nothing."""
+        return [Failure("asleep")] * len(questions)
+
+
+ALL, NLI, TOXIC = Named("all"), Named("nli", "entail:support"), Named("toxic", "classify:toxic")
+
+
+def test_one_judge_for_everything() -> None:
+    """A star stands for every kind."""
+    bench = Bench({"*": ALL})
+    questions: list[Question] = [
+        Decompose("t"),
+        Entail(("p",), "h"),
+        Relevant("q", "t"),
+        Classify("t", "toxic"),
+        Rate(COHERENCE, ()),
+    ]
+    assert [bench.judge_of(question) for question in questions] == [ALL] * 5
+    assert bench.judges == {"*": ALL}
+
+
+def test_the_narrowest_key_answers() -> None:
+    """A topic goes before its kind, and a kind before the star."""
+    other = Named("other")
+    bench = Bench({"*": ALL, "classify": other, "classify:toxic": TOXIC, "rate:coherence": other, "entail": NLI})
+    assert bench.judge_of(Classify("t", "toxic")) is TOXIC
+    assert bench.judge_of(Classify("t", "biased")) is other
+    assert bench.judge_of(Rate(COHERENCE, ())) is other
+    assert bench.judge_of(Rate(CONCISENESS, ())) is ALL
+    assert bench.judge_of(Entail(("p",), "h")) is NLI
+    assert bench.judge_of(Decompose("t")) is ALL
+
+
+def test_nobody_for_a_kind() -> None:
+    """A question of a kind that no key names has no judge."""
+    bench = Bench({"entail": NLI})
+    assert bench.judge_of(Decompose("t")) is None
+    assert not bench.can("decompose")
+
+
+@pytest.mark.parametrize(
+    ("topic", "can"),
+    [
+        ("entail:support", True),
+        ("entail:contradiction", False),
+        ("classify:toxic", True),
+        ("classify:biased", False),
+        ("decompose", False),
+    ],
+)
+def test_a_bench_can_what_the_judge_in_charge_can(topic: str, can: bool) -> None:
+    """Who is named for a kind must itself answer the topic."""
+    assert Bench({"entail": NLI, "classify": TOXIC}).can(topic) is can
+
+
+def test_what_a_bench_can_do_it_routes() -> None:
+    """Every topic of a question that a bench says it can answer has a judge who gets that question."""
+    bench = Bench({"entail": ALL, "classify:toxic": TOXIC})
+    assert bench.can("entail:contradiction")
+    assert bench.judge_of(Entail(("p",), "h")) is ALL
+    assert bench.can("classify:toxic")
+    assert bench.judge_of(Classify("t", "toxic")) is TOXIC
+
+
+@pytest.mark.parametrize(
+    "key", ["entails", "", "*:x", "classified:toxic", "entail:support", "decompose:x", "relevant:x"]
+)
+def test_a_key_that_names_no_question_is_refused(key: str) -> None:
+    """A key by which no question could be routed is refused, and the kinds are named."""
+    with pytest.raises(UnknownName, match="unknown kind of question"):
+        Bench({"*": ALL, key: NLI})
+
+
+def test_an_empty_bench_is_refused() -> None:
+    """A mapping without a judge is refused."""
+    with pytest.raises(BadParameter, match="at least one kind"):
+        Bench({})
+
+
+def test_a_judge_is_told_by_its_members() -> None:
+    """Anything with the three members of a judge is one."""
+    assert isinstance(ALL, Judge)
+    assert not isinstance(object(), Judge)

@@ -1,0 +1,218 @@
+"""How metrics are tested without a run, a store or a model: a driver of waves, and a world whose truth is in its texts.
+
+In the world of words a text is a row of words, and each word is a statement.
+
+    bread       a claim                         *bread      an opinion that is no claim
+    +bread      a claim and an opinion          ~hello      neither
+    !bread      in a premise: it contradicts the hypothesis "bread"
+    a&b         a claim that says both: it follows from premises that hold both words, even if no single one does
+
+A text is relevant to a query, or to a reference, with which it shares a word; an opinion carries the traits whose
+names are in it; a grade is the share of a text's words that the texts before it hold.
+"""
+
+from __future__ import annotations
+
+import random
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+import pytest
+
+from ragauge.metrics.catalogue import chosen
+from ragauge.metrics.metric import Measure
+from ragauge.nouns.answers import Answer, ChunkVerdict, Decomposition, Failure, Grade, Label, Verdict
+from ragauge.nouns.identity import Identity
+from ragauge.nouns.samples import Chunk, Sample
+from ragauge.nouns.scores import Evidence, Score
+from ragauge.nouns.statements import Statement
+from ragauge.questions import Classify, Decompose, Entail, Judgment, Question, Rate, Relevant, judgment_key
+from ragauge.waves import Window
+
+JUDGE = Identity("test")
+
+Answering = Callable[[Question], Answer | Failure]
+Sampling = Callable[..., Sample]
+Scoring = Callable[..., dict[str, Score]]
+Valuing = Callable[..., float | str]
+
+
+def answer_from_words(question: Question) -> Answer:
+    """What a judge who knows the world of words answers."""
+    match question:
+        case Decompose(text):
+            return Decomposition(tuple(_statement(found) for found in re.finditer(r"\S+", text)))
+        case Entail(premise, hypothesis):
+            chunks = [_label(text, hypothesis) for text in premise]
+            return Verdict(_label(" ".join(premise), hypothesis), chunks=tuple(map(ChunkVerdict, chunks)))
+        case Relevant(query, text, reference):
+            wanted = query if reference is None else reference
+            return Verdict(Label.YES if set(wanted.split()) & set(text.split()) else Label.NO)
+        case Classify(text, trait):
+            return Verdict(Label.YES if trait in text else Label.NO)
+        case Rate(rubric, texts):
+            *before, last = (text.split() for _, text in texts)
+            known = {word for words in before for word in words}
+            grade = rubric.low + (rubric.high - rubric.low) * sum(word in known for word in last) / max(1, len(last))
+            return Grade(float(round(grade)) if rubric.whole else grade)
+
+
+def answer_by_chance(seed: int) -> Answering:
+    """A judge whose statements are words and whose other answers are drawn by lot, the same for the same seed."""
+
+    def answer(question: Question) -> Answer:
+        lot = random.Random(f"{seed} {question!r}")
+        match question:
+            case Entail(premise, _):
+                labels = [
+                    lot.choice((Label.ENTAILED, Label.NEUTRAL, Label.CONTRADICTED)) for _ in range(len(premise) + 1)
+                ]
+                return Verdict(
+                    labels[0], chunks=tuple(map(ChunkVerdict, labels[1:] if len(premise) > 1 else labels[:1]))
+                )
+            case Relevant() | Classify():
+                return Verdict(lot.choice((Label.YES, Label.NO)))
+            case Rate(rubric, _):
+                grade = lot.uniform(rubric.low, rubric.high)
+                return Grade(float(round(grade)) if rubric.whole else grade)
+            case Decompose():
+                return answer_from_words(question)
+
+    return answer
+
+
+def _statement(found: re.Match[str]) -> Statement:
+    mark = found[0][0]
+    return Statement(found[0], found.span(), claim=mark not in "*~", opinion=mark in "*+")
+
+
+def _label(text: str, hypothesis: str) -> Label:
+    """What a text says of a hypothesis; support is told even where the text contradicts it too."""
+    words, parts = re.split(r"[\s&]+", text), hypothesis.lstrip("+").split("&")
+    if all(part in words for part in parts):
+        return Label.ENTAILED
+    return Label.CONTRADICTED if any(f"!{part}" in words for part in parts) else Label.NEUTRAL
+
+
+def sample_of(**fields: Any) -> Sample:
+    """A sample whose contexts may be given as texts."""
+    for name in ("contexts", "reference_contexts"):
+        if fields.get(name) is not None:
+            chunks = (Chunk(c, id=str(i)) if isinstance(c, str) else c for i, c in enumerate(fields[name], 1))
+            fields[name] = tuple(chunks)
+    if fields.get("references") is not None:
+        fields["references"] = tuple(fields["references"])
+    return Sample(**{"id": "1", **fields})
+
+
+class Drive:
+    """Samples scored by measures with the answers of a function.
+
+    waves: what was asked, wave by wave. outcomes: by sample, how each need ended. scores: by sample.
+    """
+
+    def __init__(self, samples: Iterable[Sample], measures: Iterable[Measure], answering: Answering) -> None:
+        samples, measures = list(samples), list(measures)
+        window = Window(samples, [need for measure in measures for need in measure.needs])
+        self.waves: list[list[Question]] = []
+        while questions := window.questions:
+            self.waves.append(questions)
+            window.advance({q: Judgment(q, answering(q), JUDGE, judgment_key(q, JUDGE)) for q in questions})
+        needs = {need.name: need for measure in measures for need in measure.needs}
+        self.outcomes = [window.sample_outcomes(i, needs.values()) for i in range(len(samples))]
+        self.scores = [
+            {key: score for measure in measures for key, score in measure.scores(ended).items()}
+            for ended in self.outcomes
+        ]
+
+    @property
+    def questions(self) -> list[Question]:
+        """All that was asked."""
+        return [question for wave in self.waves for question in wave]
+
+    def evidence(self, need: str) -> tuple[Evidence, ...]:
+        """The evidence that a need of the first sample found."""
+        evidence: tuple[Evidence, ...] = getattr(self.outcomes[0][need], "evidence", ())
+        return evidence
+
+
+def scores_of(sample: Sample, metrics: Any, answering: Answering = answer_from_words) -> dict[str, Score]:
+    """The scores of one sample."""
+    return Drive([sample], chosen(metrics), answering).scores[0]
+
+
+def value_of(metric: Any, *, answering: Answering = answer_from_words, **fields: Any) -> float | str:
+    """The value of one metric on a sample of these fields, or "undefined: ..." or "failed: ..."."""
+    (score,) = scores_of(sample_of(**fields), metric, answering).values()
+    if score.value is not None:
+        return score.value
+    return f"undefined: {score.undefined}" if score.undefined is not None else f"failed: {score.failed}"
+
+
+Row = dict[str, Any]
+#: Why rows of another system's vectors are not equal to ours, which rows those are, and what ours is there: a value, a
+#: reason, or None for what has no counterpart here.
+Rule = tuple[str, Callable[[Row], bool], float | str | None]
+
+
+def compare(rows: Sequence[Row], ours: Callable[[Row], float | str], rules: Sequence[Rule]) -> Counter[str]:
+    """Hold our value against each row's `expected`; those that a rule excepts must have the value the rule says.
+
+    Returns how many were equal, how many differ for a reason of meaning, and how many have no counterpart.
+    """
+    tally: Counter[str] = Counter()
+    for row in rows:
+        rule = next((one for one in rules if one[1](row)), None)
+        if rule is None:
+            assert ours(row) == pytest.approx(row["expected"], rel=1e-9), row
+            tally["equal"] += 1
+        elif rule[2] is not None:
+            assert ours(row) == rule[2] != row["expected"], (rule[0], row)
+            tally["other"] += 1
+        else:
+            tally["foreign"] += 1
+    return tally
+
+
+@pytest.fixture(scope="session")
+def compared() -> Callable[..., Counter[str]]:
+    """Holds our values against another system's vectors."""
+    return compare
+
+
+@pytest.fixture(scope="session")
+def words() -> Answering:
+    """The judge of the world of words."""
+    return answer_from_words
+
+
+@pytest.fixture(scope="session")
+def chance() -> Callable[[int], Answering]:
+    """Makes a judge who draws lots."""
+    return answer_by_chance
+
+
+@pytest.fixture(scope="session")
+def sample() -> Sampling:
+    """Makes a sample whose contexts may be given as texts."""
+    return sample_of
+
+
+@pytest.fixture(scope="session")
+def drive() -> type[Drive]:
+    """Drives samples through the waves of measures."""
+    return Drive
+
+
+@pytest.fixture(scope="session")
+def scores() -> Scoring:
+    """Scores one sample."""
+    return scores_of
+
+
+@pytest.fixture(scope="session")
+def value() -> Valuing:
+    """The value of one metric on a sample of given fields, or the reason there is none."""
+    return value_of

@@ -1,0 +1,172 @@
+"""The grammar in which metrics are named."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ragauge.errors import BadParameter, UnknownName, UsageError
+from ragauge.metrics.catalogue import ALIASES, METRICS, chosen, named, parsed, split
+from ragauge.metrics.metric import Metric
+from ragauge.metrics.overlap import rouge
+
+
+def test_every_name_is_its_own_spec() -> None:
+    """Each name of the catalogue, aliases too, reads as the metric that is written and keyed by that name."""
+    for name in [*(one.name for one in METRICS), *ALIASES]:
+        assert (parsed(name).spec, parsed(name).key) == (name, name)
+
+
+def test_names_are_unique() -> None:
+    """No two metrics of the catalogue share a name, and no alias hides one."""
+    names = [*(one.name for one in METRICS), *ALIASES]
+    assert len(set(names)) == len(names)
+
+
+def test_an_alias_is_the_same_metric() -> None:
+    """An alias counts as its metric does, and differs only in name."""
+    assert named("chunk_precision").function is named("context_relevance").function
+
+
+@pytest.mark.parametrize(
+    ("spec", "canonical"),
+    [
+        ("rouge(types=rouge1+rougeL,stemmer=true)", "rouge(types=rouge1+rougeL,stemmer=true)"),
+        (" rouge ( stemmer = true , types = rouge2 ) ", "rouge(stemmer=true,types=rouge2)"),
+        ("rouge()", "rouge"),
+        ("rouge(stemmer=false)", "rouge"),
+        ("rouge(stemmer=1)", "rouge(stemmer=true)"),
+        ("bleu(weights=0.5+0.5)", "bleu(weights=0.5+0.5)"),
+        ("chrf(beta=1)", "chrf(beta=1.0)"),
+        ("claim_f1(counting=common)", "claim_f1(counting=common)"),
+        ("claim_recall@contexts", "claim_recall@contexts"),
+        ("pooled(faithfulness(units=sentences))", "pooled(faithfulness(units=sentences))"),
+        ("pooled( chunk_precision )", "pooled(chunk_precision)"),
+        ("composite", "composite(faithfulness=0.4,chunk_precision=0.3,relevance_rubric.overall=0.3)"),
+        ("composite()", "composite(faithfulness=0.4,chunk_precision=0.3,relevance_rubric.overall=0.3)"),
+        ("composite(faithfulness=0.4,rouge.rougeL=0.6)", "composite(faithfulness=0.4,rouge.rougeL=0.6)"),
+        (
+            "composite(chrf(beta=1.5)=1,rouge( stemmer=true ).rouge1=1e2)",
+            "composite(chrf(beta=1.5)=1.0,rouge(stemmer=true).rouge1=100.0)",
+        ),
+    ],
+)
+def test_a_spec_is_read_and_written(spec: str, canonical: str) -> None:
+    """A spec is read with free spacing and written back in one form, which reads as itself."""
+    assert parsed(spec).spec == canonical
+    assert parsed(canonical).spec == canonical
+
+
+@pytest.mark.parametrize(
+    ("spec", "error", "message"),
+    [
+        ("faithfulnes", UnknownName, "unknown metric 'faithfulnes'; did you mean 'faithfulness'"),
+        ("chunk_precison", UnknownName, "chunk_precision"),
+        ("composit", UnknownName, "composite"),
+        ("rouge(typs=rouge1)", UnknownName, "unknown parameter of rouge 'typs'; did you mean 'types'"),
+        ("rouge(types)", BadParameter, r"'types' is not of the form parameter=value"),
+        ("rouge(types=rouge1,types=rouge2)", BadParameter, "gives 'types' twice"),
+        ("composite(faithfulness=1,faithfulness=2)", BadParameter, "gives 'faithfulness' twice"),
+        ("composite(faithfulness=much)", BadParameter, "'much' is not a number"),
+        ("composite(faithfulness)", BadParameter, "parameter=value"),
+        ("composite(rouge=1)", UnknownName, "unknown value of rouge"),
+        ("rouge(", BadParameter, "cannot read"),
+        ("rouge)", BadParameter, "cannot read"),
+        ("rouge(types=rouge1))", BadParameter, "choose from"),
+        ("(rouge)", BadParameter, "cannot read"),
+        ("rouge bleu", BadParameter, "cannot read"),
+        ("pooled()", BadParameter, "cannot read"),
+        ("pooled", BadParameter, "cannot read"),
+        ("", BadParameter, "cannot read"),
+    ],
+)
+def test_what_cannot_be_read_is_refused(spec: str, error: type[UsageError], message: str) -> None:
+    """A spec that is misspelt or misformed is refused with its fault and a close name or the right form."""
+    with pytest.raises(error, match=message):
+        parsed(spec)
+
+
+def test_specs_are_split_at_commas_outside_brackets() -> None:
+    """One text may list several metrics; commas inside brackets belong to the metric."""
+    assert split(" a, b(c=1,d=2) ,,e(f(g,h)) ") == ["a", "b(c=1,d=2)", "e(f(g,h))"]
+    assert [one.spec for one in chosen("bleu, rouge(types=rouge1,stemmer=true)")] == [
+        "bleu",
+        "rouge(types=rouge1,stemmer=true)",
+    ]
+
+
+def test_metrics_are_chosen_in_any_form_and_once() -> None:
+    """Text, lists of text and metrics themselves may be mixed; what is asked for twice is measured once."""
+    got = chosen(["bleu, faithfulness", rouge, "rouge", "bleu"])
+    assert [one.key for one in got] == ["bleu", "faithfulness", "rouge"]
+    assert [one.key for one in chosen(rouge(stemmer=True))] == ["rouge"]
+
+
+def test_variants_in_one_run_are_keyed_by_their_spec() -> None:
+    """Two variants of a metric are told apart by their specs; the one without parameters keeps the plain name."""
+    plain, stemmed = chosen("rouge, rouge(stemmer=true,types=rouge1)")
+    assert (plain.key, stemmed.key) == ("rouge", "rouge(stemmer=true,types=rouge1)")
+    assert stemmed.values == ("rouge(stemmer=true,types=rouge1).rouge1",)
+    one, other = chosen(["composite(bleu=1,chrf=1)", "composite(bleu=1,chrf=2)"])
+    assert one.key == "composite(bleu=1.0,chrf=1.0)"
+    assert other.key == "composite(bleu=1.0,chrf=2.0)"
+
+
+def test_what_is_no_metric_is_refused() -> None:
+    """An empty choice and a thing that is no metric are refused as such."""
+    with pytest.raises(BadParameter, match="no metric was asked for"):
+        chosen(" , ")
+    with pytest.raises(BadParameter, match="5 is not a metric"):
+        chosen(["bleu", 5])  # type: ignore[list-item]
+
+
+VALUES: dict[str, st.SearchStrategy[Any]] = {
+    "types": st.lists(st.sampled_from(["rouge1", "rouge2", "rougeL"]), min_size=1, unique=True).map(tuple),
+    "stemmer": st.booleans(),
+    "tokenizer": st.sampled_from(["unicode"]),
+    "weights": st.lists(st.floats(0, 1), min_size=1, max_size=4).map(tuple),
+    "smoothing": st.sampled_from(["none", "method1"]),
+    "order": st.integers(1, 10**6),
+    "beta": st.floats(1e-300, 100),
+    "words": st.integers(0, 5),
+    "units": st.sampled_from(["claims", "sentences"]),
+    "counting": st.sampled_from(["own", "common"]),
+}
+
+
+@given(st.data())
+def test_what_is_written_reads_as_the_same_metric(data: st.DataObject) -> None:
+    """Any metric with any parameters in range writes a spec that reads as a metric with the same parameters."""
+    one = data.draw(st.sampled_from(METRICS))
+    names = data.draw(st.lists(st.sampled_from(sorted(one.defaults)), unique=True)) if one.defaults else []
+    bound = one(**{name: data.draw(VALUES[name], label=name) for name in names})
+    again = parsed(bound.spec)
+    assert isinstance(again, Metric)
+    assert {**one.defaults, **again.params} == {**one.defaults, **bound.params}
+    assert again.spec == bound.spec
+    assert again.values == bound.values
+
+
+@given(
+    st.dictionaries(
+        st.sampled_from(["faithfulness", "rouge.rougeL", "chrf(beta=1.5)", "rouge(stemmer=true).rouge1"]),
+        st.floats(min_value=0, max_value=1e300, exclude_min=True),
+        min_size=1,
+    )
+)
+def test_a_composite_reads_as_it_is_written(weights: dict[str, float]) -> None:
+    """A composite of any parts and weights writes a spec that reads as the same weighted mean."""
+    spec = f"composite({','.join(f'{value}={weight!r}' for value, weight in weights.items())})"
+    assert parsed(parsed(spec).spec) == parsed(spec)
+
+
+@given(st.text(alphabet="abrougelpd_@(),=+. \n1", max_size=30))
+def test_any_text_is_read_or_refused(text: str) -> None:
+    """Whatever is written where metrics are named is either read or refused as a caller's mistake."""
+    try:
+        assert chosen(text)
+    except UsageError as refused:
+        assert str(refused)  # noqa: PT017

@@ -1,0 +1,97 @@
+"""The form of a need: flows side by side, declared topics."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import pytest
+
+from ragauge.needs.findings import Statements
+from ragauge.needs.need import Flow, NothingToCount, answerable, need, together
+from ragauge.nouns.samples import Sample
+from ragauge.questions import Decompose, Question
+
+if TYPE_CHECKING:
+    from tests.needs.conftest import Working
+
+
+def asking(*steps: str) -> Flow[str]:
+    """A flow that asks for the words of each step, and returns all it was told."""
+    told = []
+    for step in steps:
+        judgments = yield [Decompose(word) for word in step.split()]
+        told += [judgment.question.text for judgment in judgments if isinstance(judgment.question, Decompose)]
+    return " ".join(told)
+
+
+def texts(asked: Sequence[Sequence[Question]]) -> list[list[str]]:
+    """What was asked to be taken apart, step by step."""
+    return [[question.text for question in step if isinstance(question, Decompose)] for step in asked]
+
+
+def test_flows_side_by_side_share_their_steps(worked: Working) -> None:
+    """What flows ask at the same step goes into one wave, and each is told its own answers, in its own order."""
+    found, asked = worked(together([asking("a b", "c"), asking("d"), asking("e", "f g", "h")]))
+    assert found == ("a b c", "d", "e f g h")
+    assert texts(asked) == [["a", "b", "d", "e"], ["c", "f", "g"], ["h"]]
+
+
+def test_flows_that_ask_nothing_end_at_once(worked: Working) -> None:
+    """Flows without a step cost no wave, alone or beside others; an empty step is passed on as it is."""
+    assert worked(together([])) == ((), [])
+    assert worked(together([asking(), asking()])) == (("", ""), [])
+    found, asked = worked(together([asking(), asking("a"), asking("")]))
+    assert found == ("", "a", "")
+    assert texts(asked) == [["a"]]
+
+
+def test_flows_with_only_empty_steps_ask_an_empty_step(worked: Working) -> None:
+    """Where nobody asks anything the wave is empty, and the flows go on."""
+    found, asked = worked(together([asking("", "a"), asking("")]))
+    assert found == ("a", "")
+    assert texts(asked) == [[], ["a"]]
+
+
+def test_nothing_to_count_ends_flows_side_by_side() -> None:
+    """A flow that finds nothing to count ends the whole, with its reason."""
+
+    def empty() -> Flow[str]:
+        yield from ()
+        raise NothingToCount("no text")
+
+    with pytest.raises(NothingToCount, match="no text"):
+        next(together([asking("a"), empty()]))
+
+
+def test_a_need_is_named_for_its_flow() -> None:
+    """A declared need has its function's name, the fields it reads and the topics it asks."""
+
+    @need(reads=["response"], asks=["decompose"])
+    def said(sample: Sample) -> Flow[Statements]:
+        (judgment,) = yield [Decompose(sample.response or "")]
+        return Statements.of("response", judgment)
+
+    assert (said.name, said.reads, said.asks) == ("said", ("response",), frozenset({"decompose"}))
+    more = said.also_asking("entail:contradiction")
+    assert (more.name, more.asks) == ("said", frozenset({"decompose", "entail:contradiction"}))
+    assert more.flow is said.flow
+
+
+@pytest.mark.parametrize(
+    ("topic", "answers", "can"),
+    [
+        ("decompose", {"decompose"}, True),
+        ("entail:support", {"entail"}, True),
+        ("entail:contradiction", {"entail"}, True),
+        ("entail:support", {"entail:support"}, True),
+        ("entail:contradiction", {"entail:support"}, False),
+        ("classify:toxic", {"classify"}, True),
+        ("classify:toxic", {"classify:biased"}, False),
+        ("rate:coherence", {"rate:coherence", "entail"}, True),
+        ("decompose", set(), False),
+    ],
+)
+def test_who_can_answer_a_topic(topic: str, answers: set[str], can: bool) -> None:
+    """A judge answers a topic that it names, or whose kind it names; part of a kind is not the whole."""
+    assert answerable(topic, frozenset(answers)) is can

@@ -1,0 +1,60 @@
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import ragauge as rg
+from ragauge.errors import BadData, BadRow
+from ragauge.run.evaluate import PEEK, WINDOW
+
+Make = Callable[..., Any]
+
+GOOD = {"query": "who", "response": "Ada.", "contexts": ["Ada."]}
+BAD = {"query": "who", "response": "Ada.", "contexts": [7.5, {"no": "text"}]}
+
+
+def _rows(count: int, bad: int) -> Iterator[dict[str, Any]]:
+    for n in range(count):
+        yield {**(BAD if n == bad else GOOD), "query": f"who {n}", "response": f"Ada {n}."}
+
+
+def test_a_bad_row_near_the_start_asks_nobody(judge: Any) -> None:
+    """A row that cannot be read among the first is found before any judge is asked, and named with the fix."""
+    with pytest.raises(BadRow, match="generator, row 7, column 'contexts'") as raised:
+        rg.evaluate(_rows(10, bad=6), "faithfulness", judge)
+    assert (raised.value.row, raised.value.column) == (7, "contexts")
+    assert judge.asked == []
+
+
+def test_skipped_rows_are_counted(judge: Any) -> None:
+    """Rows that cannot be read are left out on request, counted and told."""
+    run = rg.evaluate(_rows(10, bad=6), "faithfulness", judge, skip_bad_rows=True)
+    assert run.record.samples == run.estimates["faithfulness"].n == 9
+    assert len(run.record.bad_rows) == 1
+    assert "row 7" in run.record.bad_rows[0]
+    assert "Rows skipped: 1, the first because:" in str(run)
+
+
+def test_nothing_but_bad_rows(judge: Any) -> None:
+    """Where every row was skipped there is nothing to measure, and the first reason is given."""
+    with pytest.raises(BadData, match=r"holds no sample; all 2 rows were skipped, the first because: .*row 1"):
+        rg.evaluate([BAD, BAD], "faithfulness", judge, skip_bad_rows=True)
+
+
+def test_a_bad_row_far_down_keeps_what_was_judged(judge: Any, tmp_path: Path) -> None:
+    """A bad row behind those looked at first ends the run; its judgments stay, and the mended data goes on."""
+    count, bad = PEEK + 2 * WINDOW, PEEK + WINDOW + 1
+    with pytest.raises(BadRow, match=f"row {bad + 1}, "):
+        rg.evaluate(_rows(count, bad), "faithfulness", judge, tmp_path)
+    before = len(judge.asked)
+    interrupted = rg.Run.open(tmp_path)
+    assert interrupted.record.status == "interrupted"
+    assert interrupted.record.samples == interrupted.estimates["faithfulness"].n > PEEK - WINDOW
+    assert interrupted.record.asked == before
+
+    mended = rg.evaluate(_rows(count, bad=-1), "faithfulness", judge, tmp_path)
+    assert mended.record.reused == before
+    assert mended.estimates["faithfulness"].n == count

@@ -1,0 +1,166 @@
+from __future__ import annotations
+
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import ragauge as rg
+from ragauge.store import Store
+
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="there is no SIGKILL")
+
+SCRIPT = """
+import json, sys, time
+import ragauge as rg
+
+log, store, name = sys.argv[1:]
+rows = [{"query": "q", "response": f"{n} is a. {n} is b.", "contexts": [f"{n} is a."]} for n in range(150)]
+
+def decompose(text):
+    with open(log, "a") as file:
+        file.write(text + "\\n")
+    return [piece.strip() for piece in text.split(".") if piece.strip()]
+
+def entail(premise, hypothesis):
+    with open(log, "a") as file:
+        file.write(hypothesis + "\\n")
+    time.sleep(0.002)
+    return hypothesis in premise
+
+run = rg.evaluate(rows, "faithfulness", rg.judge_from(decompose=decompose, entail=entail, name=name or None), store)
+print(json.dumps([run.record.asked, run.record.reused, run.estimates["faithfulness"].value]))
+"""
+
+
+def _start(arguments: list[str | Path], folder: Path) -> subprocess.Popen[str]:
+    source = str(Path(rg.__file__).parents[1])
+    return subprocess.Popen(
+        [sys.executable, *map(str, arguments)],
+        cwd=folder,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "PYTHONPATH": source},
+    )
+
+
+def _finish(arguments: list[str | Path], folder: Path) -> str:
+    child = _start(arguments, folder)
+    output, complaint = child.communicate(timeout=120)
+    assert child.returncode == 0, complaint
+    return output
+
+
+def _stop(child: subprocess.Popen[str], when: Callable[[], bool], how: signal.Signals) -> tuple[str, str]:
+    """Send the signal as soon as `when` holds; the child must still be at work then."""
+    while not when():
+        assert child.poll() is None, child.communicate()
+        time.sleep(0.005)
+    child.send_signal(how)
+    return child.communicate(timeout=60)
+
+
+def _lines(log: Path) -> list[str]:
+    return log.read_text().splitlines() if log.exists() else []
+
+
+def _kept(place: Path) -> int:
+    """How many judgments a store holds."""
+    if not (place / "store.db").exists():
+        return 0
+    with Store.open(place) as store:
+        return sum(1 for _ in store.judgments())
+
+
+@pytest.mark.parametrize("name", ["", "mine"])
+def test_a_killed_script_does_not_call_its_functions_again(tmp_path: Path, name: str) -> None:
+    """Killed by SIGKILL and run again, a script calls its functions only for what was in flight and what is new.
+
+    So it is whether the judge has a name or is known by the code of its functions.
+    """
+    script, log = tmp_path / "script.py", tmp_path / "log"
+    script.write_text(SCRIPT)
+    _stop(_start([script, log, "store", name], tmp_path), lambda: len(_lines(log)) > 200, signal.SIGKILL)
+    called = _lines(log)
+    assert 200 < len(called) < 450
+
+    asked, reused, value = json.loads(_finish([script, log, "store", name], tmp_path))
+    again = _lines(log)[len(called) :]
+    assert set(again) & set(called) <= {called[-1]}
+    assert len(set(called + again)) == 450
+    assert (asked + reused, value) == (450, 0.5)
+    assert asked == len(again)
+
+
+def _data(folder: Path) -> Path:
+    """Rows that take the embedded judge a few seconds: long chunks, every text of its own."""
+    chance = random.Random(7)
+    words = ["".join(chance.choices("etaoinshrdlu", k=chance.randint(3, 9))) for _ in range(400)]
+
+    def sentence(n: int) -> str:
+        return " ".join([*chance.choices(words, k=12), str(n)]).capitalize() + "."
+
+    path = folder / "data.jsonl"
+    with path.open("w") as file:
+        for n in range(256):
+            chunks = [" ".join(sentence(n) for _ in range(8)) for _ in range(4)]
+            response = f"{chunks[0].partition('.')[0]}. {sentence(n)}"
+            file.write(json.dumps({"query": sentence(n), "response": response, "contexts": chunks}) + "\n")
+    return path
+
+
+COMMAND: list[str | Path] = ["-m", "ragauge", "run", "data.jsonl", "-m", "faithfulness,context_relevance"]
+
+
+def _document(path: Path) -> dict[str, Any]:
+    document: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    return document
+
+
+def test_a_killed_run_goes_on_where_it_was(tmp_path: Path) -> None:
+    """`ragauge run` killed by SIGKILL half-way and run again asks only what the store does not hold.
+
+    Its estimates and scores are those of a run that nothing interrupted.
+    """
+    _data(tmp_path)
+    _finish([*COMMAND, "--store", "other", "-o", "whole.json"], tmp_path)
+    whole = _document(tmp_path / "whole.json")
+
+    store = tmp_path / "store"
+    _stop(_start([*COMMAND, "--store", "store"], tmp_path), lambda: _kept(store) > 500, signal.SIGKILL)
+    kept = _kept(store)
+    assert 500 < kept < whole["run"]["asked"]
+    _finish([*COMMAND, "--store", "store", "-o", "resumed.json"], tmp_path)
+    resumed = _document(tmp_path / "resumed.json")
+    assert resumed["run"]["asked"] == whole["run"]["asked"] - kept
+    assert resumed["estimates"] == whole["estimates"]
+    assert resumed["samples"] == whole["samples"]
+
+
+def test_ctrl_c_says_how_to_go_on(tmp_path: Path) -> None:
+    """Ctrl-C ends `ragauge run` with 130 and a word on how to go on; the part can be reported, and the rest run."""
+    _data(tmp_path)
+    store = tmp_path / ".ragauge"
+    child = _start(COMMAND, tmp_path)
+    output, complaint = _stop(child, lambda: _kept(store) > 500, signal.SIGINT)
+    assert (child.returncode, output) == (130, "")
+    assert "Every judgment made so far is kept in .ragauge: the same command goes on from there" in complaint
+    assert "Traceback" not in complaint
+
+    shown = _finish(["-m", "ragauge", "report"], tmp_path)
+    assert "The run is interrupted: these are the first" in shown
+    assert "faithfulness" in shown
+    kept = _kept(store)
+    assert "faithfulness" in _finish(COMMAND, tmp_path)
+    record = rg.Run.open(store).record
+    assert (record.status, record.samples) == ("finished", 256)
+    assert record.asked == _kept(store) - kept > 0

@@ -1,0 +1,222 @@
+"""Waves: the needs of several samples, worked out together."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ragauge.needs.findings import Statements
+from ragauge.needs.need import Failed, Finding, Flow, Need, NothingToCount, Outcome, Undefined
+from ragauge.nouns.answers import Answer, Decomposition, Failure
+from ragauge.nouns.identity import Identity
+from ragauge.nouns.samples import Sample
+from ragauge.nouns.statements import Statement
+from ragauge.questions import Decompose, Judgment, Question, judgment_key
+from ragauge.waves import Window, missing_fields, unanswerable
+
+JUDGE = Identity("test")
+
+
+def asking(name: str, *steps: str, reads: tuple[str, ...] = (), fault: str = "") -> Need[Statements]:
+    """A need that asks for the words of each step in turn, and finds all it was told; with a fault it finds nothing."""
+
+    def flow(sample: Sample) -> Flow[Statements]:
+        told: list[Statement] = []
+        for step in steps:
+            judgments = yield [Decompose(word.replace("ID", sample.id)) for word in step.split()]
+            told += [piece for judgment in judgments for piece in Statements.of("response", judgment).pieces]
+        if fault:
+            raise NothingToCount(fault)
+        return Statements("response", tuple(told))
+
+    return Need(name, reads, frozenset({"decompose"}), flow)
+
+
+def echo(question: Question) -> Answer | Failure:
+    """The text itself as its only statement."""
+    assert isinstance(question, Decompose)
+    return Decomposition((Statement(question.text),))
+
+
+def judged(questions: Iterable[Question], answer: Callable[[Question], Answer | Failure]) -> dict[Question, Judgment]:
+    """Judgments of all questions."""
+    return {q: Judgment(q, answer(q), JUDGE, judgment_key(q, JUDGE)) for q in questions}
+
+
+def finish(window: Window, answer: Callable[[Question], Answer | Failure] = echo) -> list[list[str]]:
+    """Answer wave after wave; what was asked in each."""
+    waves: list[list[str]] = []
+    while questions := window.questions:
+        waves.append([question.text for question in questions if isinstance(question, Decompose)])
+        window.advance(judged(questions, answer))
+    return waves
+
+
+def told(outcome: Outcome) -> list[str]:
+    """What a need found."""
+    assert isinstance(outcome, Statements)
+    return [piece.text for piece in outcome.pieces]
+
+
+def test_needs_go_on_together_wave_by_wave() -> None:
+    """Each wave holds what all samples ask at that step, and each need is told its own answers in its own order."""
+    window = Window([Sample("1"), Sample("2")], [asking("one", "aID b", "cID"), asking("two", "d")])
+    assert finish(window) == [["a1", "b", "d", "a2"], ["c1", "c2"]]
+    assert told(window.outcomes[0, "one"]) == ["a1", "b", "c1"]
+    assert told(window.outcomes[1, "one"]) == ["a2", "b", "c2"]
+    assert told(window.outcomes[1, "two"]) == ["d"]
+
+
+def test_a_question_of_an_earlier_wave_is_not_asked_again() -> None:
+    """What was answered in one wave is known in the next, so a need that comes to it late is told at once."""
+    window = Window([Sample("1")], [asking("late", "a", "b c", "d"), asking("early", "c b")])
+    assert finish(window) == [["a", "c", "b"], ["d"]]
+    assert told(window.outcomes[0, "late"]) == ["a", "b", "c", "d"]
+
+
+def test_only_what_is_unknown_is_asked() -> None:
+    """Of a step's questions only those not yet answered are put; `asking` still names them all, for counting."""
+    window = Window([Sample("1")], [asking("early", "a"), asking("late", "b", "a c")])
+    window.advance(judged(window.questions, echo))
+    assert window.questions == [Decompose("c")]
+    assert list(window.asking()) == [("late", Decompose("a")), ("late", Decompose("c"))]
+    finish(window)
+    assert told(window.outcomes[0, "late"]) == ["b", "a", "c"]
+
+
+def test_equal_needs_are_worked_once() -> None:
+    """A need that several metrics declare opens one flow for each sample."""
+    opened: list[str] = []
+
+    def flow(sample: Sample) -> Flow[Statements]:
+        opened.append(sample.id)
+        yield [Decompose("a")]
+        return Statements("response", ())
+
+    one = Need[Finding]("one", (), frozenset({"decompose"}), flow)
+    finish(Window([Sample("1"), Sample("2")], [one, one, one.also_asking("entail")]))
+    assert opened == ["1", "2"]
+
+
+def test_empty_steps_cost_no_wave() -> None:
+    """A step without questions is answered at once, and a need without steps ends before the first wave."""
+    window = Window([Sample("1")], [asking("none"), asking("gap", "", "a", "", "b", "")])
+    assert told(window.outcomes[0, "none"]) == []
+    assert finish(window) == [["a"], ["b"]]
+    assert told(window.outcomes[0, "gap"]) == ["a", "b"]
+
+
+def test_a_sample_without_the_fields_is_undefined() -> None:
+    """A need whose fields are absent is not opened; a field that is present and empty is there."""
+    need = asking("one", "a", reads=("response", "contexts"))
+    samples = [Sample("1"), Sample("2", response=""), Sample("3", response="", contexts=())]
+    window = Window(samples, [need])
+    assert finish(window) == [["a"]]
+    assert window.outcomes[0, "one"] == Undefined("the sample has no response and no contexts")
+    assert window.outcomes[1, "one"] == Undefined("the sample has no contexts")
+    assert told(window.outcomes[2, "one"]) == ["a"]
+
+
+@pytest.mark.parametrize("steps", [(), ("a",), ("a", "b")])
+def test_nothing_to_count_is_undefined_with_its_reason(steps: tuple[str, ...]) -> None:
+    """A flow may find at any step that there is nothing to count."""
+    window = Window([Sample("1")], [asking("one", *steps, fault="no claim")])
+    finish(window)
+    assert window.outcomes[0, "one"] == Undefined("no claim")
+
+
+def failing(*words: str) -> Callable[[Question], Answer | Failure]:
+    """Answers all but some words."""
+
+    def answer(question: Question) -> Answer | Failure:
+        assert isinstance(question, Decompose)
+        return Failure("judge_error", f"no {question.text}") if question.text in words else echo(question)
+
+    return answer
+
+
+def test_a_failure_ends_the_needs_that_asked_and_no_others() -> None:
+    """Needs that wait for a failed answer end as failed, before their next step; the others go on."""
+    window = Window([Sample("1")], [asking("bad", "a b", "never"), asking("good", "b", "c")])
+    assert finish(window, failing("a")) == [["a", "b"], ["c"]]
+    assert window.outcomes[0, "bad"] == Failed("judge_error: no a (1 of 2 questions unanswered)")
+    assert told(window.outcomes[0, "good"]) == ["b", "c"]
+
+
+def test_a_failed_question_is_not_asked_again_in_its_window() -> None:
+    """A need that comes later to a question that failed fails with the same reason, at no further call."""
+    window = Window([Sample("1")], [asking("first", "a"), asking("later", "b", "a")])
+    assert finish(window, failing("a")) == [["a", "b"]]
+    assert window.outcomes[0, "first"] == window.outcomes[0, "later"] == Failed("judge_error: no a")
+
+
+def test_several_failures_are_told_in_one_sentence() -> None:
+    """The commonest reason is told, and how many questions it concerns."""
+    window = Window([Sample("1")], [asking("one", "a b c")])
+
+    def answer(question: Question) -> Answer | Failure:
+        return Failure("limit") if question != Decompose("a") else Failure("judge_error", "no a")
+
+    finish(window, answer)
+    assert window.outcomes[0, "one"] == Failed("limit (3 of 3 questions unanswered)")
+
+
+def test_every_question_of_a_wave_must_be_answered() -> None:
+    """A wave that is advanced without one of its judgments is an error of the caller, not an endless run."""
+    window = Window([Sample("1")], [asking("one", "a b")])
+    with pytest.raises(KeyError):
+        window.advance(judged([Decompose("a")], echo))
+
+
+def test_the_outcomes_of_one_sample() -> None:
+    """The outcomes of a sample are given by the names of needs."""
+    one, two = asking("one"), asking("two", fault="nothing")
+    window = Window([Sample("1")], [one, two])
+    assert window.sample_outcomes(0, [two]) == {"two": Undefined("nothing")}
+    assert set(window.sample_outcomes(0, [one, two])) == {"one", "two"}
+
+
+def test_a_window_of_nothing_is_done() -> None:
+    """Without samples or without needs there is nothing to ask."""
+    assert Window([], [asking("one", "a")]).questions == []
+    assert Window([Sample("1")], []).outcomes == {}
+
+
+steps = st.lists(st.lists(st.sampled_from("abcdefg"), max_size=4).map(" ".join), max_size=4)
+
+
+@given(st.lists(steps, min_size=1, max_size=5), st.sets(st.sampled_from("abcdefg"), max_size=2))
+def test_any_needs_end_without_asking_twice(plans: list[list[str]], broken: set[str]) -> None:
+    """Whatever needs ask, no question is put twice, waves are no more than steps, and every need ends rightly."""
+    window = Window([Sample("1")], [asking(str(i), *plan) for i, plan in enumerate(plans)])
+    waves = finish(window, failing(*broken))
+    asked = [text for wave in waves for text in wave]
+    assert len(set(asked)) == len(asked)
+    assert len(waves) <= max(map(len, plans))
+    for i, plan in enumerate(plans):
+        words = " ".join(plan).split()
+        outcome = window.outcomes[0, str(i)]
+        assert isinstance(outcome, Failed) if broken & set(words) else told(outcome) == words
+
+
+def test_topics_that_nobody_answers() -> None:
+    """The topics of needs that cannot be answered are listed once, sorted."""
+    one = asking("one")
+    needs = [one.also_asking("entail:support"), one.also_asking("entail:contradiction", "classify:toxic"), one]
+    assert unanswerable(needs, lambda topic: topic == "decompose") == [
+        "classify:toxic",
+        "entail:contradiction",
+        "entail:support",
+    ]
+    assert unanswerable(needs, lambda topic: True) == []
+
+
+def test_fields_that_no_sample_has() -> None:
+    """A field is missing if not one of the samples has it; an empty one is there."""
+    needs = [asking("one", reads=("response", "contexts")), asking("two", reads=("query",))]
+    samples = [Sample("1", response="r"), Sample("2", contexts=())]
+    assert missing_fields(needs, samples) == ["query"]
+    assert missing_fields(needs, []) == ["contexts", "query", "response"]
