@@ -5,6 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
+
+settings.register_profile("ragauge", derandomize=True, deadline=None)
+settings.load_profile("ragauge")
 
 
 @pytest.fixture

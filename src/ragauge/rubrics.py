@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import math
 
 import msgspec
@@ -37,6 +38,11 @@ class Rubric(msgspec.Struct, frozen=True, omit_defaults=True):
         # 1 and 1.0 are written differently in JSON, and a question is known by what is written.
         msgspec.structs.force_setattr(self, "low", float(self.low))
         msgspec.structs.force_setattr(self, "high", float(self.high))
+
+    @property
+    def digest(self) -> str:
+        """A short hash of all that the rubric says, which tells apart rubrics of one name."""
+        return hashlib.sha256(msgspec.json.encode(self)).hexdigest()[:8]
 
 
 COHERENCE = Rubric(

@@ -27,7 +27,7 @@ from ragauge.questions import (
     topic,
 )
 from ragauge.rubrics import CHUNK_UTILITY, COHERENCE, TOPICAL_MATCH
-from ragauge.run.blocking import block_on
+from ragauge.run.blocking import blocking
 from ragauge.store import Store
 
 _QUERY = "When was the lighthouse built?"
@@ -62,7 +62,7 @@ def check_judge(make: Callable[[], Judge], questions: Sequence[Question] = PLAIN
     alone and in a batch; no questions, no answers; odd texts (empty, many scripts, very long) and kinds that it does
     not claim give an answer or a Failure, never an exception.
     """
-    block_on(_check_judge(make, questions))
+    blocking(_check_judge, "check_judge")(make, questions)
 
 
 async def _check_judge(make: Callable[[], Judge], questions: Sequence[Question]) -> None:

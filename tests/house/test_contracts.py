@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,7 @@ from ragauge.judges.embedded.judge import EmbeddedJudge
 from ragauge.judges.recording import RecordingJudge
 from ragauge.nouns.answers import Answer, Failure, Grade, Label, Verdict
 from ragauge.questions import Identity, Judgment, Question, Relevant, judgment_key
-from ragauge.run.blocking import block_on
+from ragauge.run.blocking import blocking
 from ragauge.store import Store
 from ragauge.testing import PLAIN, check_judge, check_store
 
@@ -29,7 +30,7 @@ def _function() -> rg.Judge:
 
 def _recording() -> rg.Judge:
     judge = EmbeddedJudge()
-    answers = block_on(judge.answer(PLAIN))
+    answers = blocking(judge.answer, "answer")(PLAIN)
     pairs = [(question, answer) for question, answer in zip(PLAIN, answers, strict=True)]
     return RecordingJudge(
         Judgment(question, answer, judge.identity, judgment_key(question, judge.identity))
@@ -139,7 +140,7 @@ def test_a_good_judge_passes() -> None:
         check_judge(Good)
 
     check_judge(Good)
-    block_on(notebook())
+    asyncio.run(notebook())
 
 
 def test_our_store_keeps_the_contract() -> None:

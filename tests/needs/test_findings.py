@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ragauge.needs.findings import Statements, Support
+from ragauge.needs.findings import NotTold, Statements, Support
 from ragauge.nouns.answers import ChunkVerdict, Label, Verdict
 from ragauge.nouns.identity import Identity
 from ragauge.nouns.statements import Statement
@@ -47,15 +47,20 @@ def test_a_statement_is_entailed_jointly_and_uncontradicted(
         (E, (E, N), 2, (E, N)),
         (C, (), 1, (C,)),
         (E, (E,), 1, (E,)),
-        (E, (), 2, (X, X)),
-        (N, (), 3, (X, X, X)),
     ],
 )
 def test_the_table_has_a_label_for_each_chunk(
     joint: Label, chunks: tuple[Label, ...], premise: int, row: tuple[Label, ...]
 ) -> None:
-    """A lone chunk has the joint label; of several judged only together none is said to entail or contradict."""
+    """Each chunk has the label it was given, a lone chunk the joint one."""
     assert support(joint, chunks, premise).table == (row,)
+
+
+@pytest.mark.parametrize(("joint", "premise"), [(E, 2), (N, 3)])
+def test_chunks_judged_only_together_have_no_labels(joint: Label, premise: int) -> None:
+    """What each of several chunks says alone is not made up where only their joint label is known."""
+    with pytest.raises(NotTold, match="only together"):
+        assert support(joint, (), premise).table
 
 
 def test_probabilities_and_spans_reach_the_evidence() -> None:

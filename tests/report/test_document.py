@@ -261,6 +261,7 @@ def test_missing_values_are_null_never_nan(tmp_path: Path) -> None:
     assert document["estimates"]["faithfulness"] == {
         **dict.fromkeys(("value", "low", "high")), "n": 0, "undefined": 1, "failed": 1,
         "method": document["estimates"]["faithfulness"]["method"], "confidence": 0.95,
+        "better": "higher", "over": "samples",
     }  # fmt: skip
 
 

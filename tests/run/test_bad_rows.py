@@ -8,7 +8,7 @@ import pytest
 
 import ragauge as rg
 from ragauge.errors import BadData, BadRow
-from ragauge.run.evaluate import PEEK, WINDOW
+from ragauge.run.preparing import PEEK, WINDOW
 
 Make = Callable[..., Any]
 

@@ -10,7 +10,7 @@ import pytest
 
 import ragauge as rg
 from ragauge.errors import BadData, BadParameter, MissingField, UnanswerableNeed, UnknownName
-from ragauge.run.evaluate import WINDOW
+from ragauge.run.preparing import WINDOW
 
 Make = Callable[..., Any]
 

@@ -15,7 +15,7 @@ import pytest
 import ragauge as rg
 from ragauge.nouns.answers import Answer, Failure
 from ragauge.questions import Question
-from ragauge.run.evaluate import WINDOW
+from ragauge.run.preparing import WINDOW
 
 Make = Callable[..., Any]
 

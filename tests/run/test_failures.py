@@ -13,7 +13,7 @@ from ragauge.nouns.answers import Decomposition, Failure, Grade, Label, Verdict
 from ragauge.nouns.samples import Chunk, Sample
 from ragauge.nouns.statements import Statement
 from ragauge.questions import Decompose, Identity, Question
-from ragauge.run.evaluate import WINDOW
+from ragauge.run.preparing import WINDOW
 
 Make = Callable[..., Any]
 

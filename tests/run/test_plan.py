@@ -8,7 +8,7 @@ import pytest
 
 import ragauge as rg
 from ragauge.errors import BadData, MissingField
-from ragauge.run.evaluate import WINDOW
+from ragauge.run.preparing import WINDOW
 
 Make = Callable[..., Any]
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 import ragauge as rg
-from ragauge.run.evaluate import WINDOW
+from ragauge.run.preparing import WINDOW
 from ragauge.store import write_judgments
 
 Make = Callable[..., Any]

@@ -13,7 +13,7 @@ import pytest
 import ragauge as rg
 from ragauge.errors import UnknownName, UsageError
 from ragauge.nouns.samples import Sample
-from ragauge.run.evaluate import WINDOW
+from ragauge.run.preparing import WINDOW
 
 Make = Callable[..., Any]
 

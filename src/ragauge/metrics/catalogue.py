@@ -126,7 +126,11 @@ def chosen(metrics: str | Measure | Iterable[str | Measure]) -> tuple[Measure, .
     measures: list[Measure] = []
     for one in listed:
         measures.extend(map(parsed, split(one)) if isinstance(one, str) else [_measure(one)])
-    unique = list({(measure.key, measure.spec): measure for measure in measures}.values())
+    by_name: dict[tuple[str, str], Measure] = {}
+    for measure in measures:
+        if by_name.setdefault((measure.key, measure.spec), measure) != measure:
+            raise BadParameter(f"two different metrics are called {measure.key!r}; rename one with .renamed(...)")
+    unique = list(by_name.values())
     if not unique:
         raise BadParameter("no metric was asked for")
     shared = Counter(measure.key for measure in unique)

@@ -11,6 +11,7 @@ from typing import Annotated, Any, Literal, Protocol, get_args, get_origin, get_
 import msgspec
 
 from ragauge.errors import BadParameter, UnknownName
+from ragauge.needs.findings import NotTold
 from ragauge.needs.need import Failed, Finding, Need, Outcome, Undefined
 from ragauge.nouns.scores import Better, Counts, Incidence, Overlap, PrecisionRecall, Score, Share
 
@@ -154,7 +155,10 @@ class Metric:
         unusable = _unusable(ended)
         if unusable is not None:
             return dict.fromkeys(self.values, unusable)
-        result = self.function(*ended, **self.params)
+        try:
+            result = self.function(*ended, **self.params)
+        except NotTold as missing:
+            return dict.fromkeys(self.values, Score(failed=str(missing)))
         by_part = result if isinstance(result, Mapping) else {"": result}
         names = dict(zip(self.parts or ("",), self.values, strict=True))
         return {names[part]: _score(one) for part, one in by_part.items()}

@@ -77,7 +77,7 @@ def grade_of(rubric: Rubric) -> Need[Grades]:
         return Grades(pieces, tuple(judgments))
 
     reads = tuple("contexts" if field == "chunk" else field for field in rubric.fields)
-    return Need(f"grade_of({rubric.name})", reads, frozenset({f"rate:{rubric.name}"}), flow)
+    return Need(f"grade_of({rubric.name} {rubric.digest})", reads, frozenset({f"rate:{rubric.name}"}), flow)
 
 
 def _text(sample: Sample, field: str) -> str:

@@ -13,6 +13,10 @@ from ragauge.nouns.statements import Span, Statement
 from ragauge.questions import Judgment
 
 
+class NotTold(Exception):
+    """Raised when a metric counts what the judgments do not tell; the message is the reason."""
+
+
 @dataclass(frozen=True)
 class Texts:
     """Texts as they stand, for measures that need no judge."""
@@ -89,15 +93,17 @@ class Support:
     def table(self) -> tuple[tuple[Label, ...], ...]:
         """Per statement, the label of each chunk.
 
-        A lone chunk's label is the joint one; several chunks that were given no labels (by a person who judged them
-        together) are taken to entail nothing alone.
+        A lone chunk's label is the joint one. Raises NotTold where several chunks were given no label each, as by a
+        person who judged them together.
         """
         return tuple(self._row(verdict) for verdict in self.verdicts)
 
     def _row(self, verdict: Verdict) -> tuple[Label, ...]:
         if len(verdict.chunks) == len(self.chunks):
             return tuple(chunk.label for chunk in verdict.chunks)
-        return (verdict.label if len(self.chunks) == 1 else Label.NOT_ENTAILED,) * len(self.chunks)
+        if len(self.chunks) > 1 and self.judgments:
+            raise NotTold("several chunks were judged only together, without a label for each")
+        return (verdict.label,) * len(self.chunks)
 
     @property
     def evidence(self) -> tuple[Evidence, ...]:

@@ -3,17 +3,29 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
-from typing import Any, TypeVar
+from functools import wraps
+from typing import Any, ParamSpec, TypeVar
 
+P = ParamSpec("P")
 T = TypeVar("T")
 
 
-def block_on(work: Coroutine[Any, Any, T]) -> T:
-    """The result of `work`. Under a running loop (Jupyter, FastAPI) it runs in a thread with a loop of its own."""
-    return _in_thread(work) if _loop_runs() else asyncio.run(work)
+def blocking(function: Callable[P, Coroutine[Any, Any, T]], name: str) -> Callable[P, T]:
+    """The function called `name` that takes the same arguments and waits for the result.
+
+    Under a running loop (Jupyter, FastAPI) the work is done in a thread with a loop of its own.
+    """
+
+    @wraps(function)
+    def wait(*args: P.args, **kwargs: P.kwargs) -> T:
+        work = function(*args, **kwargs)
+        return _in_thread(work) if _loop_runs() else asyncio.run(work)
+
+    wait.__name__ = wait.__qualname__ = name
+    return wait
 
 
 def _in_thread(work: Coroutine[Any, Any, T]) -> T:

@@ -4,38 +4,24 @@ from __future__ import annotations
 
 import hashlib
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
-from itertools import chain, islice
-from pathlib import Path
 from typing import Any
 
 import msgspec
 
-from ragauge.errors import BadData
 from ragauge.metrics.combined import DatasetMetric
 from ragauge.nouns.records import RunRecord, SampleRecord, ScoreRecord
 from ragauge.nouns.samples import Sample
 from ragauge.nouns.scores import Evidence
-from ragauge.questions import Judgment, Question
-from ragauge.readers import Reading, read
-from ragauge.run.asking import Asker
-from ragauge.run.blocking import block_on
+from ragauge.run.blocking import blocking
+from ragauge.run.preparing import LabelsLike, Prepared, StoreLike, prepared
 from ragauge.run.run import Run
-from ragauge.run.settings import MetricsLike, Settings
-from ragauge.run.specs import JudgeLike, bench_of
+from ragauge.run.settings import MetricsLike
+from ragauge.run.specs import JudgeLike
 from ragauge.run.tally import Tally
-from ragauge.store import Store, read_labels
 from ragauge.version import VERSION
 from ragauge.waves import Window
-
-#: How many samples share their waves.
-WINDOW = 32
-#: How many samples are looked at, before any judge is asked, to see which fields the data has.
-PEEK = 1000
-
-StoreLike = Store | str | Path | None
-LabelsLike = str | Path | Iterable[Judgment] | None
 
 
 async def evaluate_async(
@@ -52,28 +38,7 @@ async def evaluate_async(
     name: str = "",
     progress: Callable[[int], None] | None = None,
 ) -> Run:
-    """Measure a data set; the asynchronous form of `evaluate`, which documents the arguments."""
-    columns = {**(map or {}), **({"group": group} if group else {})}
-    reading = read(data, map=columns or None, skip_bad_rows=skip_bad_rows, limit=limit)
-    samples = iter(reading)
-    first = list(islice(samples, PEEK))
-    if not first:
-        raise BadData(f"{reading.name} holds no sample" + _skipped(reading))
-    bench = bench_of(judge)
-    settings = Settings(metrics, bench, first)
-    opened = store_of(store)
-    evaluation = Evaluation(reading, settings, Asker(bench, opened, labels_of(labels)), opened, name)
-    return await evaluation.go(chain(first, samples), progress)
-
-
-def evaluate(
-    data: Any,
-    metrics: MetricsLike = None,
-    judge: JudgeLike = "embedded",
-    store: StoreLike = None,
-    **options: Any,
-) -> Run:
-    """Measure a data set. Works in scripts, in notebooks and under a running event loop alike.
+    """Measure a data set. `evaluate` works in scripts, in notebooks and under a running event loop; this is awaited.
 
     data: a path (.jsonl .json .csv .tsv .parquet), a list of dicts or samples, a pandas, Polars or Arrow frame, a
     Hugging Face data set; see docs/data.md.
@@ -91,54 +56,37 @@ def evaluate(
     Raises UsageError (a metric, judge, column or row is wrong; nothing is asked before metrics and fields are
     checked), StoreError.
     """
-    return block_on(evaluate_async(data, metrics, judge, store, **options))
+    task = prepared(data, metrics, judge, store, labels, map, group, limit, skip_bad_rows)
+    return await Evaluation(task, name).go(progress)
 
 
-def _skipped(reading: Reading) -> str:
-    return (
-        f"; all {len(reading.bad_rows)} rows were skipped, the first because: {reading.bad_rows[0]}"
-        if reading.bad_rows
-        else ""
-    )
-
-
-def store_of(store: StoreLike) -> Store:
-    """An open store for what the caller gave as `store=`; None is one that does not outlive its Run."""
-    if isinstance(store, Store):
-        return store
-    return Store.temporary() if store is None else Store.open(store)
-
-
-def labels_of(labels: LabelsLike) -> dict[Question, Judgment]:
-    """People's labels by question; of several for one question the last counts."""
-    given = read_labels(Path(labels)) if isinstance(labels, str | Path) else labels or ()
-    return {judgment.question: judgment for judgment in given}
+evaluate = blocking(evaluate_async, "evaluate")
 
 
 class Evaluation:
     """One run under way."""
 
-    def __init__(self, reading: Reading, settings: Settings, asker: Asker, store: Store, name: str) -> None:
-        self._reading, self._settings, self._asker, self._store = reading, settings, asker, store
+    def __init__(self, task: Prepared, name: str) -> None:
+        self._reading, self._windows, self._settings, self._asker, self._store = task
         self._tallies: dict[str, Tally] = {}
         self._began = time.monotonic()
         self._digest = hashlib.sha256()
         self._record = RunRecord(
             id=f"{datetime.now(UTC):%Y%m%d-%H%M%S-%f}",
             started=_now(),
-            data=reading.name,
+            data=task.reading.name,
             metrics=(),
-            judges={kind: judge.identity for kind, judge in asker.bench.judges.items()},
+            judges={kind: judge.identity for kind, judge in task.asker.bench.judges.items()},
             version=VERSION,
             name=name,
         )
 
-    async def go(self, samples: Iterable[Sample], progress: Callable[[int], None] | None) -> Run:
+    async def go(self, progress: Callable[[int], None] | None) -> Run:
         """Score all samples, window by window; whatever ends the run early, what is done is kept and marked."""
         self._store.begin(self._record)
         status = "interrupted"
         try:
-            for window in windows(samples):
+            for window in self._windows:
                 self._keep(await self._score(window))
                 if progress:
                     progress(self._record.samples)
@@ -191,13 +139,6 @@ class Evaluation:
         keys = [key for metric in self._settings.metrics for key in metric.values]
         record.estimates = {key: self._tallies[key].estimate() for key in keys if key in self._tallies}
         self._store.finish(record)
-
-
-def windows(samples: Iterable[Sample]) -> Iterator[list[Sample]]:
-    """The samples in the windows in which they are judged."""
-    remaining = iter(samples)
-    while window := list(islice(remaining, WINDOW)):
-        yield window
 
 
 def _now() -> str:

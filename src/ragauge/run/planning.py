@@ -5,21 +5,18 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
-from ragauge.errors import BadData
 from ragauge.nouns.answers import Answer, ChunkVerdict, Decomposition, Grade, Label, Verdict
 from ragauge.nouns.identity import Identity
 from ragauge.nouns.samples import Sample
 from ragauge.nouns.statements import Statement
 from ragauge.questions import KINDS, Decompose, Entail, Judgment, Question, Rate, judgment_key, kind
-from ragauge.readers import read
 from ragauge.run.asking import Asker
-from ragauge.run.evaluate import PEEK, LabelsLike, StoreLike, labels_of, store_of, windows
+from ragauge.run.preparing import LabelsLike, StoreLike, prepared
 from ragauge.run.settings import MetricsLike, Settings
-from ragauge.run.specs import JudgeLike, bench_of
+from ragauge.run.specs import JudgeLike
 from ragauge.store import Store
 from ragauge.text.sentences import sentences
 from ragauge.waves import Window
@@ -73,18 +70,10 @@ def plan(
 
     Raises what `evaluate` raises before it asks.
     """
-    reading = read(
-        data, map={**(map or {}), **({"group": group} if group else {})}, skip_bad_rows=skip_bad_rows, limit=limit
-    )
-    samples = iter(reading)
-    first = list(islice(samples, PEEK))
-    if not first:
-        raise BadData(f"{reading.name} holds no sample")
-    bench = bench_of(judge)
-    settings = Settings(metrics, bench, first)
     there = store if isinstance(store, Store) or (store is not None and Path(store).exists()) else None
-    counting = Counting(settings, Asker(bench, store_of(there), labels_of(labels)))
-    for window in windows(chain(first, samples)):
+    task = prepared(data, metrics, judge, there, labels, map, group, limit, skip_bad_rows)
+    counting = Counting(task.settings, task.asker)
+    for window in task.windows:
         counting.count(window)
         if progress:
             progress(counting.plan.samples)

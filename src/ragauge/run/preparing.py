@@ -1,0 +1,84 @@
+"""Preparing: what the caller gave, settled before any judge is asked."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import chain, islice
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from ragauge.errors import BadData
+from ragauge.nouns.samples import Sample
+from ragauge.questions import Judgment, Question
+from ragauge.readers import Reading, read
+from ragauge.run.asking import Asker
+from ragauge.run.settings import MetricsLike, Settings
+from ragauge.run.specs import JudgeLike, bench_of
+from ragauge.store import Store, read_labels
+
+#: How many samples share their waves.
+WINDOW = 32
+#: How many samples are looked at, before any judge is asked, to see which fields the data has.
+PEEK = 1000
+
+StoreLike = Store | str | Path | None
+LabelsLike = str | Path | Iterable[Judgment] | None
+
+
+class Prepared(NamedTuple):
+    """A run that can begin. windows: the samples, in the windows in which they are judged."""
+
+    reading: Reading
+    windows: Iterator[list[Sample]]
+    settings: Settings
+    asker: Asker
+    store: Store
+
+
+def prepared(
+    data: Any,
+    metrics: MetricsLike,
+    judge: JudgeLike,
+    store: StoreLike,
+    labels: LabelsLike,
+    map: Mapping[str, str] | None,
+    group: str | None,
+    limit: int | None,
+    skip_bad_rows: bool,
+) -> Prepared:
+    """Read the first samples and settle metrics, judges and store; `evaluate` documents the arguments and errors."""
+    columns = {**(map or {}), **({"group": group} if group else {})}
+    reading = read(data, map=columns or None, skip_bad_rows=skip_bad_rows, limit=limit)
+    samples = iter(reading)
+    first = list(islice(samples, PEEK))
+    if not first:
+        raise BadData(f"{reading.name} holds no sample" + _skipped(reading))
+    bench = bench_of(judge)
+    settings = Settings(metrics, bench, first)
+    opened = _opened(store)
+    asker = Asker(bench, opened, _by_question(labels))
+    return Prepared(reading, _windows(chain(first, samples)), settings, asker, opened)
+
+
+def _skipped(reading: Reading) -> str:
+    if not reading.bad_rows:
+        return ""
+    return f"; all {len(reading.bad_rows)} rows were skipped, the first because: {reading.bad_rows[0]}"
+
+
+def _opened(store: StoreLike) -> Store:
+    """An open store; None is one that does not outlive its Run."""
+    if isinstance(store, Store):
+        return store
+    return Store.temporary() if store is None else Store.open(store)
+
+
+def _by_question(labels: LabelsLike) -> dict[Question, Judgment]:
+    """People's labels by question; of several for one question the last counts."""
+    given = read_labels(Path(labels)) if isinstance(labels, str | Path) else labels or ()
+    return {judgment.question: judgment for judgment in given}
+
+
+def _windows(samples: Iterator[Sample]) -> Iterator[list[Sample]]:
+    while window := list(islice(samples, WINDOW)):
+        yield window
