@@ -52,7 +52,7 @@ def _in_references(sample: Sample, statements: Statements) -> Flow[Supports]:
 
 
 def _presupposed(sample: Sample, statements: Statements) -> Flow[Support]:
-    """Hold statements against the query alone, as its premise."""
+    """Hold statements against the query alone, as its premise; without a query nothing is presupposed."""
     return support(statements, "query", [("query", sample.query or "")], None)
 
 
@@ -112,14 +112,14 @@ def reference_claims_in_contexts(sample: Sample) -> Flow[Supports]:
     return Supports((yield from together([_in_contexts(sample, one.claims) for one in many])))
 
 
-@need(reads=["query", "response"], asks=["decompose", "entail:support"])
+@need(reads=["response"], asks=["decompose", "entail:support"])
 def response_claims_in_query(sample: Sample) -> Flow[Support]:
     """The claims of the response held against the query: what the query presupposes is no news."""
     statements = yield from response_claims(sample)
     return (yield from _presupposed(sample, statements))
 
 
-@need(reads=["query", "references"], asks=["decompose", "entail:support"])
+@need(reads=["references"], asks=["decompose", "entail:support"])
 def reference_claims_in_query(sample: Sample) -> Flow[Supports]:
     """The claims of each reference held against the query."""
     many = yield from reference_statements(sample)
