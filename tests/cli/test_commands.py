@@ -52,7 +52,7 @@ def test_the_demo(call: Call, folder: Path) -> None:
         "wrote demo.json",
     ):
         assert expected in result.stdout
-    assert "Behind the numbers: the candidate's lowest answers by faithfulness" in result.stdout
+    assert "Behind the numbers: the candidate's worst answers by faithfulness" in result.stdout
     runs = rg.Store.open(folder / ".ragauge").runs()
     assert [(run.name, run.samples, run.status) for run in runs] == [
         ("demo candidate", 36, "finished"),
@@ -101,7 +101,7 @@ def test_ctrl_c_anywhere_ends_with_130(call: Call, monkeypatch: pytest.MonkeyPat
 
 
 def test_a_report_of_the_latest_run(call: Call, folder: Path) -> None:
-    """`ragauge report` shows the newest run with its lowest samples, and judges nothing."""
+    """`ragauge report` shows the newest run with its worst samples, and judges nothing."""
     call("run", "data.jsonl", "-m", "bleu", "--name", "first")
     ran = call("run", "data.jsonl", "-m", "faithfulness", "--name", "second")
     shown = call("report")

@@ -124,12 +124,12 @@ def test_limit_and_map_and_group(call: Call, folder: Path, rows: Rows) -> None:
     assert "clusters" in run.estimates["token_f1"].method
 
 
-def test_show_prints_the_lowest_samples(call: Call, folder: Path, rows: Rows) -> None:
-    """--show N prints the N lowest samples with the verdict on each claim."""
+def test_show_prints_the_worst_samples(call: Call, folder: Path, rows: Rows) -> None:
+    """--show N prints the N worst samples with the verdict on each claim."""
     rows[3]["response"] = "Zoe Quill painted the bridge."
     (folder / "data.jsonl").write_text("\n".join(map(json.dumps, rows)))
     result = call("run", "data.jsonl", "-m", "faithfulness", "--show", "1")
-    assert "Lowest by faithfulness:" in result.stdout
+    assert "Worst by faithfulness:" in result.stdout
     assert "Zoe Quill painted the bridge." in result.stdout
     assert "faithfulness 0.000" in result.stdout
     assert "Who wrote book 1?" not in result.stdout

@@ -7,8 +7,8 @@ import pytest
 
 import ragauge as rg
 from ragauge.metrics.catalogue import chosen
-from ragauge.report.markdown import lowest
 from ragauge.report.wording import arrow, interval, number, score_words, shortened
+from ragauge.report.worst import worst
 
 ODD = "[/b] :smile: <script> | **x** [1] [red]"
 ROWS = [
@@ -34,8 +34,8 @@ def run() -> rg.Run:
     return rg.evaluate(ROWS, "faithfulness,hallucination", judge, name=f"named {ODD}")
 
 
-def test_a_report_shows_the_lowest_samples_with_their_evidence(run: rg.Run, tmp_path: Path) -> None:
-    """The Markdown report lists the samples from the lowest up, each claim with its verdict and the deciding chunks."""
+def test_a_report_shows_the_worst_samples_with_their_evidence(run: rg.Run, tmp_path: Path) -> None:
+    """The Markdown report lists the samples from the worst up, each claim with its verdict and the deciding chunks."""
     report = run.save(tmp_path / "report.md").read_text(encoding="utf-8")
     assert report.startswith(f"# named {ODD}")
     order = [report.index(f"### row {n}: ") for n in (2, 3, 1, 0)]
@@ -45,12 +45,12 @@ def test_a_report_shows_the_lowest_samples_with_their_evidence(run: rg.Run, tmp_
     assert "| hallucination | ↓ | " in report
 
 
-def test_lowest_leaves_out_what_has_no_value(run: rg.Run) -> None:
-    """Samples without a value are not among the lowest, and equal values keep the order of the data."""
+def test_worst_leaves_out_what_has_no_value(run: rg.Run) -> None:
+    """Samples without a value are not among the worst, and equal values keep the order of the data."""
     records = list(run.records())
-    assert [record.sample.id for record in lowest(records, "faithfulness", 3)] == ["row 2", "row 3", "row 1"]
-    assert [record.sample.id for record in lowest(records, "hallucination", 9)] == ["row 0", "row 2", "row 1"]
-    assert lowest(records, "bleu", 3) == []
+    assert [record.sample.id for record in worst(records, "faithfulness", "higher", 3)] == ["row 2", "row 3", "row 1"]
+    assert [record.sample.id for record in worst(records, "hallucination", "lower", 9)] == ["row 1", "row 0", "row 2"]
+    assert worst(records, "bleu", "higher", 3) == []
 
 
 def test_markup_in_data_is_only_text(run: rg.Run) -> None:

@@ -139,6 +139,9 @@ def test_a_killed_run_goes_on_where_it_was(tmp_path: Path) -> None:
     _stop(_start([*COMMAND, "--store", "store"], tmp_path), lambda: _kept(store) > 500, signal.SIGKILL)
     kept = _kept(store)
     assert 500 < kept < whole["run"]["asked"]
+    part = rg.Run.open(store)
+    assert part.record.status == "running"
+    assert 0 < part.record.samples == part.estimates["faithfulness"].n < 256
     _finish([*COMMAND, "--store", "store", "-o", "resumed.json"], tmp_path)
     resumed = _document(tmp_path / "resumed.json")
     assert resumed["run"]["asked"] == whole["run"]["asked"] - kept

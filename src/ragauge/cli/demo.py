@@ -10,9 +10,11 @@ from typing import TYPE_CHECKING
 import click
 
 from ragauge.cli.options import store_options
+from ragauge.cli.run import show_worst
 from ragauge.cli.running import measure
 from ragauge.cli.screen import screen
 from ragauge.report.files import writer_of
+from ragauge.report.terminal import estimates_table
 from ragauge.run.run import Run
 
 if TYPE_CHECKING:
@@ -42,7 +44,7 @@ METRICS = (
     default=2,
     show_default=True,
     metavar="N",
-    help="Show the N lowest samples with their evidence.",
+    help="Show the N worst samples with their evidence.",
 )
 def command(store: Path, no_store: bool, output: Sequence[Path], show: int) -> None:
     """Measure two versions of an assistant on packaged data with the embedded judge: offline, no key."""
@@ -66,19 +68,11 @@ def measured(store: Path | None) -> dict[str, Run]:
     return runs
 
 
-def show_runs(console: Console, runs: Mapping[str, Run], lowest: int) -> None:
-    """Print the estimates side by side, and the candidate's lowest answers with their evidence."""
-    from ragauge.report.markdown import lowest as lowest_of
-    from ragauge.report.terminal import estimates_table, sample_view
-    from ragauge.report.wording import chooser
-
+def show_runs(console: Console, runs: Mapping[str, Run], count: int) -> None:
+    """Print the estimates side by side, and the candidate's worst answers with their evidence."""
     candidate = runs["candidate"]
     console.print(
         f"Two versions of an assistant, {candidate.record.samples} questions each, judged offline by ragauge."
     )
     console.print(estimates_table({system: run.record for system, run in runs.items()}))
-    key = chooser(candidate.record)
-    if lowest and key:
-        console.print(f"Behind the numbers: the candidate's lowest answers by {key}\n")
-        for record in lowest_of(candidate.records(), key, lowest):
-            console.print(*sample_view(record, key), sep="\n")
+    show_worst(console, candidate, count, "Behind the numbers: the candidate's worst answers by")

@@ -32,7 +32,7 @@ from ragauge.store import Store
     default=3,
     show_default=True,
     metavar="N",
-    help="Show the N lowest samples with their evidence.",
+    help="Show the N worst samples with their evidence.",
 )
 @click.option("--list", "listed", is_flag=True, help="List the runs of the store instead.")
 def command(run: str, store: Path, output: Sequence[Path], show: int, listed: bool) -> None:

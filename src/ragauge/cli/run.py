@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -13,7 +14,12 @@ from ragauge.cli.running import measure
 from ragauge.cli.screen import screen
 from ragauge.errors import RunFailed
 from ragauge.report.files import writer_of
+from ragauge.report.terminal import run_view, sample_view
+from ragauge.report.worst import chooser, worst
 from ragauge.run.run import Run
+
+if TYPE_CHECKING:
+    from rich.console import Console
 
 
 @click.command("run")
@@ -28,7 +34,7 @@ from ragauge.run.run import Run
 )
 @click.option("--name", default="", help="A name for the run.")
 @click.option(
-    "--show", type=click.IntRange(min=0), default=0, metavar="N", help="Show the N lowest samples with their evidence."
+    "--show", type=click.IntRange(min=0), default=0, metavar="N", help="Show the N worst samples with their evidence."
 )
 @click.option(
     "--fail-under", multiple=True, metavar="METRIC=VALUE", help="Exit with 3 if the estimate is lower, repeatable."
@@ -82,20 +88,22 @@ def command(
     end(run, conditions)
 
 
-def show_run(run: Run, lowest: int) -> None:
-    """Print the estimates and, where asked for, the lowest samples with their evidence."""
-    from ragauge.report.markdown import lowest as lowest_of
-    from ragauge.report.terminal import run_view, sample_view
-    from ragauge.report.wording import chooser
-
+def show_run(run: Run, count: int) -> None:
+    """Print the estimates and the `count` worst samples with their evidence."""
     console = screen()
     for part in run_view(run.record):
         console.print(part)
+    show_worst(console, run, count, "\nWorst by")
+
+
+def show_worst(console: Console, run: Run, count: int, headline: str) -> None:
+    """Print the `count` worst samples with their evidence, under a headline that the metric ends."""
     key = chooser(run.record)
-    if lowest and key:
-        console.print(f"\nLowest by {key}:\n")
-        for record in lowest_of(run.records(), key, lowest):
-            console.print(*sample_view(record, key), sep="\n")
+    if not count or key is None:
+        return
+    console.print(f"{headline} {key}:\n")
+    for record in worst(run.records(), key, run.estimates[key].better, count):
+        console.print(*sample_view(record, key), sep="\n")
 
 
 def end(run: Run, conditions: Sequence[Gate]) -> None:

@@ -161,7 +161,14 @@ class Metric:
             return dict.fromkeys(self.values, Score(failed=str(missing)))
         by_part = result if isinstance(result, Mapping) else {"": result}
         names = dict(zip(self.parts or ("",), self.values, strict=True))
-        return {names[part]: _score(one) for part, one in by_part.items()}
+        return {names[part]: self._on_scale(_score(one)) for part, one in by_part.items()}
+
+    def _on_scale(self, score: Score) -> Score:
+        """The score, failed where its value is no number of the metric's scale."""
+        low, high = self.scale
+        if score.value is None or low <= score.value <= high:
+            return score
+        return Score(failed=f"{self.key} came to {score.value}, which is off its scale of {low:g} to {high:g}")
 
 
 def _unusable(outcomes: Sequence[Outcome]) -> Score | None:

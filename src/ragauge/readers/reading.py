@@ -7,6 +7,8 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from ragauge.errors import BadData, BadParameter, BadRow
 from ragauge.nouns.samples import Sample
 from ragauge.readers.columns import Columns
@@ -99,13 +101,23 @@ class Reading:
 
     def _sample(self, row: Any, number: int) -> Sample:
         if isinstance(row, Sample):
-            return row
+            return _writable(row, self.name, number)
         if isinstance(row, Malformed):
             raise BadRow(self.name, number, None, row.problem, row.fix)
         fields = _as_mapping(row)
         if fields is None:
             raise BadRow(self.name, number, None, f"{describe(row)}, not an object", "give each row as a dict")
         return sample(fields, self._columns, self.name, number)
+
+
+def _writable(row: Sample, where: str, number: int) -> Sample:
+    """The sample itself, if JSON can hold it. Raises BadRow otherwise."""
+    try:
+        msgspec.json.encode(row)
+    except (TypeError, ValueError, OverflowError) as error:
+        fix = "give texts as plain strings, and in metadata only what JSON can hold"
+        raise BadRow(where, number, None, f"the sample cannot be kept: {error}", fix) from error
+    return row
 
 
 class _Ids:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 from collections.abc import Callable, Iterable, Iterator
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -40,6 +41,8 @@ def writer_of(path: Path) -> Callable[[RunRecord, Samples, Path], None]:
     """What writes files with the ending of `path`. Raises UsageError where there is no such form."""
     if path.suffix.lower() not in WRITERS:
         raise UsageError(f"cannot write {path.name!r}: unknown ending; use one of {' '.join(WRITERS)}")
+    if path.suffix.lower() == ".parquet" and find_spec("pyarrow") is None:
+        raise MissingExtra("writing parquet", "arrow")
     return WRITERS[path.suffix.lower()]
 
 
@@ -66,11 +69,9 @@ def _csv(run: RunRecord, samples: Samples, path: Path) -> None:
 
 
 def _parquet(run: RunRecord, samples: Samples, path: Path) -> None:
-    try:
-        import pyarrow
-        import pyarrow.parquet
-    except ImportError:
-        raise MissingExtra("writing parquet", "arrow") from None
+    import pyarrow
+    import pyarrow.parquet
+
     pyarrow.parquet.write_table(pyarrow.Table.from_pylist(list(rows(run, samples))), path)
 
 

@@ -1,14 +1,12 @@
-"""A run as Markdown: the estimates, and the samples that scored lowest with the evidence for it."""
+"""A run as Markdown: the estimates, and the samples that scored worst with the evidence for it."""
 
 from __future__ import annotations
 
-import heapq
 from collections.abc import Iterable, Iterator, Sequence
 
 from ragauge.nouns.records import RunRecord, SampleRecord
 from ragauge.report.wording import (
     arrow,
-    chooser,
     chunk_words,
     footnotes,
     headline,
@@ -18,13 +16,14 @@ from ragauge.report.wording import (
     shortened,
     verdict_words,
 )
+from ragauge.report.worst import chooser, worst
 
 #: How many samples the report shows.
 SHOWN = 10
 
 
 def run_markdown(run: RunRecord, samples: Iterable[SampleRecord]) -> str:
-    """The report: what was measured, every estimate, and the lowest samples with their evidence."""
+    """The report: what was measured, every estimate, and the worst samples with their evidence."""
     return "\n".join(_lines(run, samples)) + "\n"
 
 
@@ -40,8 +39,8 @@ def _lines(run: RunRecord, samples: Iterable[SampleRecord]) -> Iterator[str]:
     if key is None:
         return
     yield ""
-    yield f"## Lowest by {key}"
-    for record in lowest(samples, key, SHOWN):
+    yield f"## Worst by {key}"
+    for record in worst(samples, key, run.estimates[key].better, SHOWN):
         yield from sample_lines(record, key)
 
 
@@ -60,13 +59,6 @@ def estimates_lines(run: RunRecord) -> Iterator[str]:
             estimate.failed,
         )
         yield f"| {' | '.join(map(str, cells))} |"
-
-
-def lowest(samples: Iterable[SampleRecord], key: str, count: int) -> list[SampleRecord]:
-    """The `count` samples with the lowest value of one metric, lowest first; samples without a value are left out."""
-    valued = ((record.scores[key].value, i, record) for i, record in enumerate(samples) if key in record.scores)
-    scored = ((value, i, record) for value, i, record in valued if value is not None)
-    return [record for _, _, record in heapq.nsmallest(count, scored, key=lambda each: each[:2])]
 
 
 def sample_lines(record: SampleRecord, key: str) -> Iterator[str]:

@@ -16,15 +16,6 @@ def arrow(better: Better) -> str:
     return "↓" if better == "lower" else "↑"
 
 
-#: The metrics that choose which samples are shown as the lowest; the first that was measured.
-CHOOSERS = ("faithfulness", "answer_correctness", "claim_f1", "context_recall", "answer_relevance", "rouge.rougeL")
-
-
-def chooser(run: RunRecord) -> str | None:
-    """The metric by which the lowest samples are chosen."""
-    return next((key for key in CHOOSERS if key in run.estimates), None)
-
-
 def number(value: float | None) -> str:
     """A value for people: three decimals, a dash where there is none."""
     return "–" if value is None else f"{value:.3f}"

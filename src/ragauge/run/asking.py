@@ -41,7 +41,7 @@ class Asker:
         self.reused += len(known)
         fresh = [question for question in questions if question not in known]
         for judge, group in self._by_judge(fresh):
-            size = getattr(judge, "batch", DEFAULT_BATCH)
+            size = max(1, getattr(judge, "batch", DEFAULT_BATCH))
             for start in range(0, len(group), size):
                 known.update(await self._ask(judge, group[start : start + size]))
         if any(map(_is_two_way, known.values())):
@@ -51,6 +51,7 @@ class Asker:
     def known(self, questions: Sequence[Question]) -> dict[Question, Judgment]:
         """What people's labels or the store already answer."""
         found = {question: self._labels[question] for question in questions if question in self._labels}
+        self._store.keep(list(found.values()))
         found.update(self._store.find_labels([question for question in questions if question not in found]))
         keys = {}
         for question in questions:

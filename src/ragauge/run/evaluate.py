@@ -19,7 +19,7 @@ from ragauge.run.preparing import LabelsLike, Prepared, StoreLike, prepared
 from ragauge.run.run import Run
 from ragauge.run.settings import MetricsLike
 from ragauge.run.specs import JudgeLike
-from ragauge.run.tally import Tally
+from ragauge.run.tally import Tallies
 from ragauge.version import VERSION
 from ragauge.waves import Window
 
@@ -68,14 +68,14 @@ class Evaluation:
 
     def __init__(self, task: Prepared, name: str) -> None:
         self._reading, self._windows, self._settings, self._asker, self._store = task
-        self._tallies: dict[str, Tally] = {}
+        self._tallies = Tallies(task.settings.metrics)
         self._began = time.monotonic()
         self._digest = hashlib.sha256()
         self._record = RunRecord(
             id=f"{datetime.now(UTC):%Y%m%d-%H%M%S-%f}",
             started=_now(),
             data=task.reading.name,
-            metrics=(),
+            metrics=tuple(metric.spec for metric in task.settings.metrics),
             judges={kind: judge.identity for kind, judge in task.asker.bench.judges.items()},
             version=VERSION,
             name=name,
@@ -121,11 +121,9 @@ class Evaluation:
     def _keep(self, records: Sequence[SampleRecord]) -> None:
         self._store.keep_samples(self._record.id, self._record.samples, records)
         self._record.samples += len(records)
-        measures = {key: metric for metric in self._settings.metrics for key in metric.values}
         for record in records:
             self._digest.update(msgspec.json.encode(record.sample))
-            for key, score in (record.scores | record.counted).items():
-                self._tallies.setdefault(key, Tally(measures[key])).add(score, record.sample.group)
+            self._tallies.add(record)
 
     def _finish(self, status: str) -> None:
         record, asker = self._record, self._asker
@@ -136,8 +134,8 @@ class Evaluation:
         record.asked, record.reused = asker.asked, asker.reused
         record.bad_rows = tuple(str(bad) for bad in self._reading.bad_rows)
         record.data_hash = self._digest.hexdigest()[:32]
-        keys = [key for metric in self._settings.metrics for key in metric.values]
-        record.estimates = {key: self._tallies[key].estimate() for key in keys if key in self._tallies}
+        measured = {key for metric in self._settings.metrics for key in metric.values}
+        record.estimates = {key: one for key, one in self._tallies.estimates().items() if key in measured}
         self._store.finish(record)
 
 

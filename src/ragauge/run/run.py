@@ -14,6 +14,7 @@ from ragauge.report.files import save
 from ragauge.report.markdown import run_markdown
 from ragauge.report.notebook import run_html
 from ragauge.report.terminal import run_text
+from ragauge.run.reviving import revived
 from ragauge.store import Store
 
 if TYPE_CHECKING:
@@ -66,12 +67,13 @@ class Run:
 
     @classmethod
     def open(cls, store: Store | str | Path, run: str = "latest") -> Run:
-        """A run that a store keeps, by its id, the beginning of it, or "latest".
+        """A run that a store keeps, by its id, the beginning of it, or "latest"; what is done of one not finished.
 
         Raises UnknownName where there is none such, StoreError where the store cannot be read.
         """
         opened = store if isinstance(store, Store) else Store.open(store)
-        return cls(opened, opened.run(run))
+        record = opened.run(run)
+        return cls(opened, revived(opened, record) if record.status == "running" else record)
 
     @property
     def id(self) -> str:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from array import array
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from ragauge.metrics.combined import DatasetMetric
 from ragauge.metrics.metric import Measure
-from ragauge.nouns.records import ScoreRecord
+from ragauge.nouns.records import SampleRecord, ScoreRecord
 from ragauge.nouns.scores import Estimate
 from ragauge.statistics.aggregates import aggregate_interval
 from ragauge.statistics.intervals import Interval, mean_interval
@@ -59,3 +60,20 @@ class Tally:
         if isinstance(self.measure, DatasetMetric):
             return aggregate_interval(self.counts, self.measure.total, scale=scale, clusters=clusters)
         return mean_interval(self.values, scale=scale, clusters=clusters)
+
+
+class Tallies:
+    """The tallies of all metrics of a run."""
+
+    def __init__(self, metrics: Iterable[Measure]) -> None:
+        self._by_key = {key: Tally(metric) for metric in metrics for key in metric.values}
+
+    def add(self, record: SampleRecord) -> None:
+        """Take in one sample; scores of metrics that are not among those tallied are passed over."""
+        for key, score in (record.scores | record.counted).items():
+            if key in self._by_key:
+                self._by_key[key].add(score, record.sample.group)
+
+    def estimates(self) -> dict[str, Estimate]:
+        """An estimate for each value of each metric."""
+        return {key: tally.estimate() for key, tally in self._by_key.items()}
