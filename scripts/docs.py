@@ -20,7 +20,7 @@ from ragauge.metrics.metric import Metric
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
 
-_METRICS_HEAD = """# Metrics
+_METRICS_HEAD = '''# Metrics
 
 Made from the code by `python scripts/docs.py`; `ragauge metrics NAME` says the same.
 
@@ -39,8 +39,37 @@ Metrics are written in one grammar, in Python and on the command line:
 
 In Python `rouge(stemmer=True)` on a metric object gives the same. A metric of several values reports each as
 `rouge.rouge1` and so on. Where one run holds several variants of a metric, those with parameters are keyed by their
-full spec. `ragauge.graded(rubric)` makes a metric of a rubric of your own, `ragauge.metric` of a function.
-"""
+full spec.
+
+## Metrics of your own
+
+A function from what `ragauge.needs` finds out to counts, a number, or `Undefined(reason)`; the line above it says what
+it must know. Its questions are shared with those of all other metrics.
+
+```python
+import ragauge as rg
+from ragauge.needs.support import response_in_contexts
+
+
+@rg.metric(response_in_contexts(), better="lower")
+def unsupported(support):
+    """Share of the response's claims that the contexts do not entail."""
+    return rg.Share(support.entailed.count(False), len(support.entailed))
+
+
+run = rg.evaluate("answers.jsonl", metrics=["faithfulness", unsupported])
+assert abs(run.estimates["unsupported"].value + run.estimates["faithfulness"].value - 1) < 1e-9
+```
+
+A rubric of your own is graded by any judge that answers `rate`:
+
+```python
+politeness = rg.Rubric("politeness", ("response",), 1, 5, "How polite is the response? 5: very. 1: rude.", whole=True)
+judge = rg.judge_from(rate=lambda rubric, response: 5 if "please" in response.lower() else 3)
+run = rg.evaluate("answers.jsonl", metrics=[rg.graded(politeness)], judge=judge)
+assert 3 <= run.estimates["politeness"].value <= 5
+```
+'''
 
 
 def metrics_page() -> str:
