@@ -79,7 +79,8 @@ class Composite:
             if score.undefined is not None:
                 return {self.key: Score(undefined=f"{name}: {score.undefined}")}
         values = [score.value for score in scored.values() if score.value is not None]
-        return {self.key: Score(value=self._mean(values))}
+        low, high = self.scale
+        return {self.key: Score(value=min(max(self._mean(values), low), high))}
 
 
 def composite(weights: Mapping[str, float], find: Callable[[str], Measure]) -> Composite:

@@ -17,6 +17,9 @@ from ragauge.nouns.scores import Better, Counts, Incidence, Overlap, PrecisionRe
 
 Scale = tuple[float, float]
 
+#: How far rounding may carry a value beyond its scale.
+ROUNDING = 1e-9
+
 #: What a metric's function may return for one value: counts, a plain number, or the reason there is none.
 One = Counts | float | Undefined | Failed
 #: ... and for a metric of several values, one for each name.
@@ -168,6 +171,8 @@ class Metric:
         low, high = self.scale
         if score.value is None or low <= score.value <= high:
             return score
+        if low - ROUNDING <= score.value <= high + ROUNDING:
+            return msgspec.structs.replace(score, value=min(max(score.value, low), high))
         return Score(failed=f"{self.key} came to {score.value}, which is off its scale of {low:g} to {high:g}")
 
 
