@@ -3,9 +3,9 @@
     python training/fit_lexical.py TRAIN/nli_pairs.jsonl.gz
 
 Examples come from the training pairs and from nothing else: sentence pairs of the sources named below, half of them put
-inside a longer document; claims made from the sentences of long premises (training/edits.py); and questions that a
-passage answers with yes, against another passage that is much like it. One premise in five is held out; its figures are
-printed. Writes data/lexical.json. The seed fixes everything.
+inside a longer document; claims made from one or two, and from three or four, sentences of long premises
+(training/edits.py); and questions that a passage answers with yes, against another passage that is much like it. One
+premise in five is held out; its figures are printed. Writes data/lexical.json. The seed fixes everything.
 """
 
 from __future__ import annotations
@@ -30,11 +30,9 @@ from ragauge.statistics.agreement import auc
 SENTENCE_SOURCES = """olora/mnli snli_dev cad_nli/revised_combined conjnli_adv olora/rte fever_symmetric_dev
 curriculum/entailment_tree dnc/kg_relations""".split()
 DOCUMENT_SOURCES = ("boolq", "curriculum/control", "curriculum/drop", "curriculum/ester", "wice_train")
-PER_SOURCE, DOCUMENTS, ALIKE, SEED, PENALTY = 2500, 4000, 400, 7, 3.0
-SENSE = dict.fromkeys(("best", "few", "whole"), 1) | dict.fromkeys(
-    """numbers_missing numbers_absent names_missing names_absent heaviest_missing negation opposite rivals
-    swapped""".split(),
-    -1,
+PER_SOURCE, DOCUMENTS, LONG, ALIKE, SEED, PENALTY = 2500, 4000, 2500, 400, 7, 3.0
+SENSE = dict.fromkeys(("whole", "weakest"), 1) | dict.fromkeys(
+    "numbers_absent names_absent heaviest_missing gap negation opposite rivals swapped".split(), -1
 )
 CONSTANTS = Path(__file__).parents[1] / "src/ragauge/judges/embedded/data/lexical.json"
 
@@ -79,6 +77,9 @@ def made(rows: dict[str, list[dict[str, Any]]], chance: random.Random) -> Iterat
             yield Example(source, inside(row["premise"], documents, chance), row["claim"], row["label"])
     for text in chance.sample(documents, min(DOCUMENTS, len(documents))):
         yield from from_document(text, chance.choice(documents), chance)
+    long = [text for text in documents if len(edits.plain_sentences(text)) >= 6]
+    for text in chance.sample(long, min(LONG, len(long))):
+        yield from over_document(text, chance)
     yield from from_questions([row for row in rows["boolq"] if row["label"]], chance)
 
 
@@ -121,6 +122,15 @@ def from_document(text: str, other: str, chance: random.Random) -> Iterator[Exam
             yield Example("made/wrong", text, edits.retold([chance.choice(wrong), *told[1:]], chance), 0)
 
 
+def over_document(text: str, chance: random.Random) -> Iterator[Example]:
+    """A claim of three or four sentences from all over the document; and the document without one or two of them."""
+    told = chance.sample(edits.plain_sentences(text), chance.choice((3, 3, 4)))
+    yield Example("long/true", text, edits.retold(told, chance), 1)
+    for sentence in chance.sample(told, chance.choice((1, 1, 2))):
+        text = text.replace(sentence, "")
+    yield Example("long/removed", text, edits.retold(told, chance), 0)
+
+
 def balanced(examples: list[Example]) -> Any:
     """Weights under which every source and label counts alike."""
     counts: dict[tuple[str, int], int] = defaultdict(int)
@@ -130,9 +140,9 @@ def balanced(examples: list[Example]) -> Any:
 
 
 def kind(example: Example) -> str:
-    """The group in which an example is weighted: "pairs", "made" or "asked"."""
+    """The group in which an example is weighted: "pairs", "made", "long" or "asked"."""
     group = example.source.partition("/")[0]
-    return group if group in ("made", "asked") else "pairs"
+    return group if group in ("made", "long", "asked") else "pairs"
 
 
 def fitted(values: Any, labels: Any, weights: Any) -> Any:

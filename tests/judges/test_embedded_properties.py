@@ -125,4 +125,4 @@ def test_its_identity_names_rules_and_tables() -> None:
     """The settings hold what can change an answer: the version of the rules and a hash of the tables."""
     identity = EmbeddedJudge().identity
     assert identity.name == "embedded"
-    assert {name for name, _ in identity.settings} == {"rules", "tables"}
+    assert {name for name, _ in identity.settings} == {"rules", "splitter", "tables"}

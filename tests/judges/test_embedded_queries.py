@@ -72,8 +72,8 @@ def test_a_fragment_needs_its_query_nearby() -> None:
 
 
 @pytest.mark.shared
-def test_it_agrees_with_people_on_real_fragments(shared: Path) -> None:
-    """On the fifty rows of the Valor RAG file its verdicts agree with people's in at least forty, on both questions."""
+def test_it_agrees_with_readers_on_real_fragments(shared: Path) -> None:
+    """On the fifty rows of the Valor RAG file its verdicts agree with our labels in at least 43, on both questions."""
     with (shared / "data/valor/valor_rag_data.csv").open(encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file))
     labels = [json.loads(line) for line in LABELS.read_text(encoding="utf-8").splitlines()]
@@ -82,8 +82,8 @@ def test_it_agrees_with_people_on_real_fragments(shared: Path) -> None:
         contexts = tuple(ast.literal_eval(row["context_list"]))
         correct += entailed((row["prediction"],), row) == label["answer_correct"]
         supported += entailed(contexts, row) == label["context_supports_reference"]
-    assert correct >= 40
-    assert supported >= 40
+    assert correct >= 43
+    assert supported >= 43
 
 
 def entailed(premise: tuple[str, ...], row: dict[str, str]) -> bool:

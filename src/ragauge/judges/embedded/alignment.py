@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
 from itertools import pairwise
+from typing import NamedTuple
 
 from ragauge.judges.embedded.passages import Passage, Sentence
 from ragauge.judges.embedded.rarity import weight
@@ -14,8 +15,17 @@ FOUND = 0.8  # credit from which a word counts as found
 _SURNAME = 0.8  # credit for a first name that a sentence leaves out
 _MOST = 3  # sentences that may support a claim together
 _CANDIDATES = 12
+_LEAST = 0.01  # weight of a part that says nothing
+_PART = 5  # items that are looked for together in one sentence
 
 Credits = dict[int, float]  # item of the claim -> how well it is found, in 0..1
+
+
+class Part(NamedTuple):
+    """Some items of a claim that follow each other, and their weight in all."""
+
+    items: range
+    total: float
 
 
 class Claim:
@@ -23,9 +33,10 @@ class Claim:
 
     words: all words in order. items: the distinct content words, less those given. keys: their place among the items.
     weights: of the items. surnames: pairs of items, a name and the one it stands before.
+    parts: the items in stretches of about five, as they follow each other.
     """
 
-    __slots__ = ("items", "keys", "surnames", "total", "weights", "words")
+    __slots__ = ("items", "keys", "parts", "surnames", "total", "weights", "words")
 
     def __init__(self, found: tuple[Word, ...], given: Collection[str] = ()) -> None:
         self.words = found
@@ -42,12 +53,20 @@ class Claim:
             for one, two in pairwise(found)
             if one.kind == two.kind == Kind.NAME and one.key in self.keys and two.key in self.keys
         ]
+        self.parts = _parts(self.weights)
 
     def share(self, credits: Credits) -> float:
         """Weighted share of the items found; 0 for a claim without items."""
         if not self.total:
             return 0.0
         return min(sum(self.weights[item] * credit for item, credit in credits.items()) / self.total, 1.0)
+
+
+def _parts(weights: list[float]) -> list[Part]:
+    """Items cut into stretches of equal length, about _PART each."""
+    count = max(round(len(weights) / _PART), 1)
+    cuts = [len(weights) * part // count for part in range(count + 1)]
+    return [Part(range(one, two), max(sum(weights[one:two]), _LEAST)) for one, two in pairwise(cuts)]
 
 
 class Evidence:
@@ -69,6 +88,8 @@ def find(claim: Claim, source: Passage) -> list[Evidence]:
                 found = hits.setdefault(sentence, {})
                 if credit > found.get(item, 0.0):
                     found[item] = credit
+    if source.titled and 0 in hits:
+        hits = {at: merged(hits[0], credits) for at, credits in hits.items()}
     for at, credits in hits.items() if claim.surnames else ():
         _credit_first_names(claim, source.sentences[at], credits)
     evidence = [Evidence(claim, source.sentences[at], at, credits) for at, credits in sorted(hits.items())]

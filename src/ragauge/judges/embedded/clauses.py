@@ -18,7 +18,7 @@ FINITE = frozenset(
     came chose drew drove fell flew gave went grew knew ran rose saw sang spoke swam took threw wore wrote ate drank
     hid rode shook stole swore woke""".split()
 )
-_LIKELY_FINITE = FINITE | frozenset(
+LIKELY_FINITE = FINITE | frozenset(
     """made said left lost won sold told found held led met paid built bought brought caught felt fought kept sent
     spent taught thought stood cut put set hit let read spread cost contains includes remains makes produces means
     requires provides offers uses shows refers consists begins ends lives lies serves supports covers allows causes
@@ -81,7 +81,7 @@ def _opens_part(text: str, join: re.Match[str], end: int) -> bool:
         return False
     following = text.find(";", join.end(), end)
     part = _words(text[join.end() : end if following < 0 else following])
-    return len(part) >= _LONG_PART or not _LIKELY_FINITE.isdisjoint(part)
+    return len(part) >= _LONG_PART or not LIKELY_FINITE.isdisjoint(part)
 
 
 def _parts(text: str, start: int, join: re.Match[str], end: int) -> bool:
@@ -91,7 +91,7 @@ def _parts(text: str, start: int, join: re.Match[str], end: int) -> bool:
     left = text[start : join.start()]
     right = text[join.end() : min(end, join.end() + _RIGHT_SIGHT)]
     if _BUT.match(text, join.start()) and is_refusal_sentence(left):
-        return not _LIKELY_FINITE.isdisjoint(_words(right))
+        return not LIKELY_FINITE.isdisjoint(_words(right))
     return _balanced(left) and _is_main(left) and _stands_alone(right, listed="," in left)
 
 
@@ -105,7 +105,7 @@ def _words(clause: str) -> list[str]:
 
 def _is_main(left: str) -> bool:
     words = _words(left)
-    return _SUBORDINATE.isdisjoint(words) and not _LIKELY_FINITE.isdisjoint(words[1:])
+    return _SUBORDINATE.isdisjoint(words) and not LIKELY_FINITE.isdisjoint(words[1:])
 
 
 def _stands_alone(right: str, *, listed: bool) -> bool:
@@ -119,7 +119,7 @@ def _stands_alone(right: str, *, listed: bool) -> bool:
         return False
     if words[0] not in _DETERMINERS and not originals[0][0].isupper():
         return False
-    verbs = FINITE if listed else _LIKELY_FINITE
+    verbs = FINITE if listed else LIKELY_FINITE
     for place, word in enumerate(words[: _SUBJECT_WORDS + 1]):
         if word in verbs:
             return place > 0 and len(words) > place + 1

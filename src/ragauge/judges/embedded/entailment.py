@@ -70,9 +70,9 @@ def judged(claim: Claim, evidence: list[Evidence], sources: Sequence[Passage], e
         return Finding(Label.ENTAILED, _SAID, best)
     if not claim.items:
         return Finding(Label.NEUTRAL, 0.0, best)
-    whole = merged(*(one.credits for one in evidence))
-    values, comparisons = features(claim, chosen, whole)
-    probability = chance(values) if enough is None else leaning(values[NAMES.index("few")], enough)
+    values, comparisons = features(claim, evidence, chosen)
+    share = claim.share(merged(*(one.credits for one in chosen)))
+    probability = chance(values) if enough is None else leaning(share, enough)
     if any(contradicts(claim, one, how) for one, how in zip(chosen, comparisons, strict=True)):
         return Finding(Label.CONTRADICTED, probability * _CONTRADICTED, best)
     if values[NAMES.index("numbers_absent")]:
@@ -104,7 +104,7 @@ def measured(premise: Sequence[str], hypothesis: str) -> list[float]:
     """The features of `hypothesis` against the texts of `premise` together: what the layer is fitted on."""
     claim = Claim(words(hypothesis))
     evidence = [one for text in premise for one in find(claim, passage(text))]
-    return features(claim, together(claim, evidence), merged(*(one.credits for one in evidence)))[0]
+    return features(claim, evidence, together(claim, evidence))[0]
 
 
 def chance(values: Sequence[float]) -> float:

@@ -80,6 +80,17 @@ _LABELS = (
     + ":",
     r"step \d+:",
 )
+_LINK = r"(?:[<(]|\[[^\]]*\]\()?https?://[^\s>)]+[>)]?"
+_PAGES = words("""documentation docs guides? manual pages? websites? links? articles? sections? tutorials? reference
+    resources? chapters? faq""")
+_FURTHER = r"for (?:more|further|additional|full) (?:\w+ )?(?:information|details|examples|help|guidance)\b[^.]*,"
+_POINTER = re.compile(
+    phrases(
+        rf"(?:{words('sources? links? urls? references? see see_also')}:? )?{_LINK}",
+        rf"(?:{_FURTHER} )?(?:please |you can |also |and )*(?:see|refer to)(?: also)? .*\b(?:{_PAGES}|{_LINK})\b.*",
+        rf"{_FURTHER} (?:please |you can )*{words('see check consult visit read refer_to')} .*",
+    )
+)
 _WHOLES = (*_SALUTATIONS, *_CLOSINGS, *_THANKS, *_OFFERS, *_SYMPATHIES, *_ANNOUNCEMENTS, *_LABELS)
 _OPENING = phrases(_ASSENT, _GREETING)
 _FILLER = re.compile(rf"(?:{_OPENING}[\s,.!;–—-]*(?:and )?)*(?:{phrases(_OPENING, *_WHOLES)})?")
@@ -100,11 +111,18 @@ _FRAME = re.compile(
 
 def is_filler(sentence: str) -> bool:
     """Is the whole sentence a greeting, thanks, announcement, offer or label ("Sure!", "Here is the answer:")?"""
+    if is_pointer(sentence):
+        return True
     if len(sentence) > _LONGEST or (_DIGIT.search(sentence) and not _STEP.match(sentence)):
         return False
     plain = " ".join(sentence.replace("’", "'").lower().split()).strip(" *_#\"'")
     bare = plain.rstrip(".!,;:")
     return bool(bare) and any(_FILLER.fullmatch(form) for form in (plain, bare))
+
+
+def is_pointer(sentence: str) -> bool:
+    """Does the whole sentence only send the reader elsewhere ("See the documentation.", a link)?"""
+    return bool(_POINTER.fullmatch(" ".join(sentence[:_LONGEST].lower().split()).rstrip(".!,;: ")))
 
 
 def frame_length(sentence: str) -> int:

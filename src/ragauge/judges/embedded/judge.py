@@ -3,24 +3,28 @@
 from __future__ import annotations
 
 import asyncio
-import hashlib
 from collections.abc import Sequence
 from typing import Protocol
 
-from ragauge.judges.embedded.entailment import constants_text
 from ragauge.judges.embedded.lexical import Lexical
-from ragauge.judges.embedded.rarity import table_text
 from ragauge.judges.embedded.statements import decompose
 from ragauge.nouns.answers import Answer, Decomposition, Failure, Verdict
 from ragauge.nouns.identity import Identity
 from ragauge.questions import Decompose, Entail, Question, Relevant, topic
+from ragauge.text.sentences import splitter
 
-_RULES = "1"  # raised with every change that can change an answer
+_RULES = "2"  # raised with every change that can change an answer
 _BREATH = 32  # questions between two moments in which others may run
 
 
 class Heart(Protocol):
-    """What gives the verdicts. A trained model takes the place of `Lexical` here."""
+    """What gives the verdicts. A trained model takes the place of `Lexical` here.
+
+    settings: everything that can change a verdict, as pairs of name and value.
+    """
+
+    @property
+    def settings(self) -> tuple[tuple[str, str], ...]: ...
 
     def entail(self, premise: Sequence[str], hypothesis: str, query: str | None) -> Verdict:
         """The verdict on `hypothesis`: over all texts of `premise` together, and one for each in their order."""
@@ -41,8 +45,7 @@ class EmbeddedJudge:
 
     def __init__(self, heart: Heart | None = None) -> None:
         self._heart = heart or Lexical()
-        made_of = hashlib.sha256((table_text() + constants_text()).encode()).hexdigest()[:12]
-        self.identity = Identity("embedded", (("rules", _RULES), ("tables", made_of)))
+        self.identity = Identity("embedded", (("rules", _RULES), ("splitter", splitter()), *self._heart.settings))
 
     async def answer(self, questions: Sequence[Question]) -> list[Answer | Failure]:
         """The answers in the order of the questions; a kind it does not answer gives a Failure."""

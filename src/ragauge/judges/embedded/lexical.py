@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Sequence
 
 from ragauge.judges.embedded.alignment import Claim, find
-from ragauge.judges.embedded.entailment import Finding, judged, leaning, verdict, weigh
+from ragauge.judges.embedded.answer_forms import is_fragment
+from ragauge.judges.embedded.entailment import Finding, constants_text, judged, leaning, verdict, weigh
 from ragauge.judges.embedded.passages import Passage, passage
 from ragauge.judges.embedded.queries import Query, asks, polarity, read_query
+from ragauge.judges.embedded.rarity import table_text
 from ragauge.judges.embedded.relevance import relevant
 from ragauge.judges.embedded.words import Word, words
 from ragauge.nouns.answers import Label, Verdict
 
 _FRAGMENT = 6  # content words up to which an answer may be a fragment
+_SENTENCE = 3  # ... and a sentence
 _SHARED = 1  # ... of which so many may be the query's own
 _BARE = 8  # words up to which a lone premise is taken for a bare answer that the query completes
 _ANSWER = 40  # words up to which a lone premise is taken for an answer to the query
@@ -21,6 +25,11 @@ _SURE, _CERTAIN, _UNSURE = 0.95, 0.9, 0.3
 
 class Lexical:
     """Entailment and relevance from words alone."""
+
+    @property
+    def settings(self) -> tuple[tuple[str, str], ...]:
+        """A hash of the table of rarity and of the fitted constants."""
+        return (("tables", hashlib.sha256((table_text() + constants_text()).encode()).hexdigest()[:12]),)
 
     def entail(self, premise: Sequence[str], hypothesis: str, query: str | None) -> Verdict:
         """Whether `hypothesis`, read as an answer to `query`, follows from the texts of `premise` together."""
@@ -56,12 +65,17 @@ def _answering(premise: Sequence[str], sources: Sequence[Passage], hypothesis: s
         affirms = says if says is not None else not any(word.key in ("not", "none", "no") for word in claim.words)
         return _best([_confirmed(text, source, query, affirms) for text, source in zip(premise, sources, strict=True)])
     new = Claim(claim.words, query.given)
-    fragment = bool(new.items) and len(claim.items) <= _FRAGMENT and len(query.keys & set(claim.keys)) <= _SHARED
+    fragment = bool(new.items) and _may_complete(rest, claim) and len(query.keys & set(claim.keys)) <= _SHARED
     if len(premise) == 1 and len(words(premise[0])) <= (_ANSWER if fragment else _BARE):
         return _best([_from_answer(premise[0], sources[0], claim, query, says)])
     if fragment:
         return _best([_near(new, source, query) for source in sources])
     return weigh(claim, sources)
+
+
+def _may_complete(text: str, claim: Claim) -> bool:
+    """Whether a text is so short that only its query tells what it says; a full sentence must be shorter still."""
+    return len(claim.items) <= (_FRAGMENT if is_fragment(text) else _SENTENCE)
 
 
 def _best(alone: Sequence[Finding]) -> Verdict:

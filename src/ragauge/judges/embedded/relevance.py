@@ -3,51 +3,129 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 from ragauge.judges.embedded.alignment import Claim, Evidence, find, merged
+from ragauge.judges.embedded.answer_forms import asked, has_form, is_fragment
 from ragauge.judges.embedded.entailment import leaning
-from ragauge.judges.embedded.passages import Passage, passage
+from ragauge.judges.embedded.fillers import is_filler
+from ragauge.judges.embedded.passages import Passage, Sentence, passage
+from ragauge.judges.embedded.phrases import words as either
 from ragauge.judges.embedded.queries import polarity, read_query
+from ragauge.judges.embedded.refusals import is_refusal_sentence
 from ragauge.judges.embedded.words import Kind, words
 from ragauge.nouns.answers import Label, Verdict
 
 _QUERY_ENOUGH, _REFERENCE_ENOUGH = 0.5, 0.6
-_SHORT = 60  # words up to which a text is read as a statement rather than as a document
-_QUANTITY = re.compile(
-    r"\b(?:how (?:many|much|long|old|far|tall|big|often|high|large)|what (?:percentage|number|year|date)|when)\b"
-)
+_SHORT = 60  # words up to which a sentence is read as a statement rather than as a document
+_FORM, _TOUCH, _EMPTY, _SURE = (
+    0.55,
+    0.55,
+    0.1,
+    0.8,
+)  # probability by form, by a word shared, of what says nothing, and by form at most
+_TELLING = 0.3  # weight from which one shared word ties a statement to a query
+_OPENING = 4  # words in which a sentence names what it is about
+_COUNTS = either("two three four five six seven eight nine ten")
+_PLACES = either("second third fourth fifth sixth seventh eighth ninth tenth")
+_FIRST = re.compile(rf"\bfirst ({_COUNTS}|\d{{1,3}})\b")
+_ORDINAL = re.compile(rf"\b(?:{_PLACES}|\d{{1,3}}(?:nd|rd|th))\b")
+_SATURATION, _BY_LENGTH, _USUAL = 1.0, 0.5, 100  # as k1 and b of BM25, and the words of a usual passage
 
 
 def relevant(query: str, text: str, reference: str | None) -> Verdict:
     """Whether any part of `text`, whose characters `span` gives, helps to answer `query` or to produce `reference`."""
     source = passage(text)
-    asked = Claim(read_query(query).words)
-    share, best = _reached(asked, source)
-    probability = leaning(share, _QUERY_ENOUGH)
-    told = Claim(words(polarity(reference)[1]), asked.keys) if reference else None
+    wanted = Claim(read_query(query).words)
+    evidence = find(wanted, source)
+    told = Claim(words(polarity(reference)[1]), wanted.keys) if reference else None
+    best = evidence[0] if evidence else None
     if told is not None and told.items:
-        told_share, told_best = _reached(told, source)
-        best = told_best if told_share > share else best
-        probability = leaning(0.6 * told_share + 0.4 * share, _REFERENCE_ENOUGH)
-    elif _fits(query, text, source):
-        probability = max(probability, 0.6)
+        found = find(told, source)
+        own, others = reached(told, found), reached(wanted, evidence)
+        best = found[0] if found and own > others else best
+        probability = leaning(0.6 * own + 0.4 * others, _REFERENCE_ENOUGH)
+    else:
+        probability = _to_query(query, wanted, source, evidence)
     span = (best.sentence.start, best.sentence.end) if best else None
     return Verdict(Label.YES if probability >= 0.5 else Label.NO, round(probability, 4), span=span)
 
 
-def _reached(claim: Claim, source: Passage) -> tuple[float, Evidence | None]:
-    """Share of the claim in all of the text, two parts, and in its best sentence, one part; and that sentence."""
-    evidence = find(claim, source)
-    whole = claim.share(merged(*(one.credits for one in evidence)))
-    best = evidence[0] if evidence else None
-    return (2 * whole + (best.share if best else 0.0)) / 3, best
+def reached(claim: Claim, evidence: Sequence[Evidence]) -> float:
+    """Share of the claim in all of a text, two parts, and in its best sentence, one part."""
+    best = evidence[0].share if evidence else 0.0
+    return (2 * claim.share(merged(*(one.credits for one in evidence))) + best) / 3
 
 
-def _fits(query: str, text: str, source: Passage) -> bool:
-    """A short text that is an answer by its form: a yes or no where that is asked, a number where a quantity is."""
-    found = [word for sentence in source.sentences for word in sentence.words]
-    if not found or len(found) > _SHORT:
+def _to_query(query: str, wanted: Claim, source: Passage, evidence: Sequence[Evidence]) -> float:
+    """The probability that a text helps to answer a query: of a short sentence by its form too, of others by words."""
+    matched = _matched(wanted, source, evidence)
+    by_words = leaning(matched, _QUERY_ENOUGH)
+    alone = source.sentences[0] if len(source.sentences) == 1 else None
+    if alone is None or not 0 < len(alone.words) <= _SHORT:
+        return by_words
+    if _says_nothing(query, alone):
+        return min(by_words, _EMPTY)
+    shared = sorted({item for one in evidence for item in one.credits})
+    told = any(wanted.weights[item] >= _TELLING for item in shared)
+    by_form = min(_FORM + matched / 4, _SURE) if has_form(query, alone.text, shares=told) else 0.0
+    return max(by_form, by_words) if by_form else _by_share(wanted, alone, shared, by_words)
+
+
+def _says_nothing(query: str, sentence: Sentence) -> bool:
+    """A refusal, a filler that does not decide a yes-or-no query, or a place beyond the first so many asked for."""
+    if asked(query).polar and polarity(sentence.text)[0] is not None:
         return False
-    if read_query(query).polar and polarity(text)[0] is not None:
-        return True
-    return bool(_QUANTITY.search(query.lower())) and any(word.kind == Kind.NUMBER for word in found)
+    return is_refusal_sentence(sentence.text) or is_filler(sentence.text) or _beyond(query, sentence.text)
+
+
+def _by_share(wanted: Claim, sentence: Sentence, shared: Sequence[int], by_words: float) -> float:
+    """The probability of a statement that has no form of an answer, from which words of the query it has."""
+    names = [item for item in shared if wanted.items[item].kind == Kind.NAME]
+    things = len(names) - sum(one in names and two in names for one, two in wanted.surnames)
+    asks_more = any(word.kind == Kind.CONTENT for word in wanted.items)
+    if shared and asks_more and len(names) == len(shared) and things == 1:
+        return by_words / 2  # it speaks of the one that the query names, and not of what is asked
+    telling = things > 1 or any(wanted.weights[item] >= _TELLING for item in shared if item not in names)
+    return max(by_words, _TOUCH) if telling and not _about_another(wanted, sentence) else by_words
+
+
+def _beyond(query: str, text: str) -> bool:
+    """Whether a query asks for the first so many and the text tells of a later one."""
+    first, told = _FIRST.search(query.lower()), _ORDINAL.search(text.lower())
+    if first is None or told is None:
+        return False
+    return _value(told.group()) > _value(first.group(1))
+
+
+def _value(number: str) -> float:
+    return float(words(number)[0].key.removeprefix("#"))
+
+
+def _matched(wanted: Claim, source: Passage, evidence: Sequence[Evidence]) -> float:
+    """How well a text matches a query: half by BM25, half by the best sentence and the best two in a row."""
+    if not evidence:
+        return 0.0
+    at = {one.at: one.credits for one in evidence}
+    beside = (wanted.share(merged(credits, at[place + 1])) for place, credits in at.items() if place + 1 in at)
+    near = max(evidence[0].share, *beside, 0.0)
+    return (evidence[0].share + near + 2 * _bm25(wanted, source, evidence)) / 4
+
+
+def _bm25(wanted: Claim, source: Passage, evidence: Sequence[Evidence]) -> float:
+    """BM25 as a share: 1 where each word of the query stands once in a text of usual length."""
+    length = sum(len(sentence.words) for sentence in source.sentences) / _USUAL
+    damping = _SATURATION * (1 - _BY_LENGTH + _BY_LENGTH * length)
+    counts: dict[int, float] = {}
+    for one in evidence:
+        for item, credit in one.credits.items():
+            counts[item] = counts.get(item, 0.0) + credit
+    sums = sum(wanted.weights[item] * count / (count + damping) for item, count in counts.items())
+    return (1 + _SATURATION) * sums / wanted.total if wanted.total else 0.0
+
+
+def _about_another(wanted: Claim, sentence: Sentence) -> bool:
+    """A full sentence that opens with a name, where the query has other names."""
+    names = {word.key for word in sentence.words[:_OPENING] if word.kind == Kind.NAME}
+    sought = {word.key for word in wanted.items if word.kind == Kind.NAME}
+    return bool(names and sought) and not names & sought and not is_fragment(sentence.text)

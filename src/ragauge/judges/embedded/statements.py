@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from ragauge.judges.embedded.clauses import clauses
+from ragauge.judges.embedded.commands import is_command
 from ragauge.judges.embedded.fillers import frame_length, is_filler
 from ragauge.judges.embedded.opinions import Voice, is_hostile, voice
 from ragauge.judges.embedded.phrases import words
@@ -49,7 +50,8 @@ def decompose(text: str, query: str | None = None) -> tuple[Statement, ...]:
     white space, list and heading markers, fenced code and rulers.
 
     Neither claim nor opinion: greetings and fillers, refusals, questions, headings, header rows, a line that ends in a
-    colon before a list, and what is listed under "Sources:" or "References". A bare "Yes" is a claim where there is a
+    colon before a list, a line of code, a mere link or "See the documentation", and what is listed under "Sources:" or
+    "References". A bare "Yes" is a claim where there is a
     query that it answers. A question is an opinion where it is hostile. Advice is both claim and opinion.
     """
     marks = citation_marks(text)
@@ -111,7 +113,7 @@ def _flags(wording: str, *, answers: bool, alone: bool) -> tuple[bool, bool]:
         return False, False
     if _YES_OR_NO.fullmatch(wording) or (alone and _ASSENT.fullmatch(wording)):
         return answers, False
-    if is_filler(wording) or is_refusal_sentence(wording):
+    if is_filler(wording) or is_command(wording) or is_refusal_sentence(wording):
         return False, False
     if _QUESTION_END.search(wording):
         return alone and _is_title(wording), is_hostile(wording)

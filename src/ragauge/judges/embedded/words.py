@@ -45,6 +45,8 @@ _TOKEN = re.compile(
     |(?P<stop>[.,;:!?()\[\]"“”]|\s[-–—]\s)""",
     re.VERBOSE,
 )
+_CAMEL = re.compile(r"[A-Z]?[a-z]{2,}(?:[A-Z][a-z]{2,})+\Z")  # "AutoLoader"
+_HUMP = re.compile(r"[A-Z]?[a-z]+")
 _SIGNS = {"%": "percent", "$": "dollar", "€": "euro", "£": "pound", "¥": "yen"}
 _CONTRACTION = re.compile(r"(.+?)(?:n['’]t|['’](?:s|re|ve|ll|d|m))?\Z", re.DOTALL)
 _ALIASES = {
@@ -86,9 +88,19 @@ def _tokens(text: str) -> list[_Token]:
             tokens += [_Token(part, start, end, False, False) for part in _date_parts(raw)]
         elif match.lastgroup == "dotted":
             tokens.append(_Token(raw.replace(".", "").lower(), start, end, False, raw.isupper()))
+        elif _CAMEL.match(raw):
+            tokens += _humps(raw, start)
         else:
             tokens += _plain(raw, start, end)
     return tokens
+
+
+def _humps(raw: str, start: int) -> list[_Token]:
+    """ "AutoLoader" as two words; a word of which a part says nothing ("YouTube") as one."""
+    parts = [(part.group().lower(), start + part.start(), start + part.end()) for part in _HUMP.finditer(raw)]
+    if any(lower in lexicon.FUNCTION_WORDS for lower, _, _ in parts):
+        return _plain(raw, start, start + len(raw))
+    return [_Token(lower, begin, end, False, raw[begin - start].isupper()) for lower, begin, end in parts]
 
 
 def _date_parts(raw: str) -> list[str]:
