@@ -18,13 +18,12 @@ _BREATH = 32  # questions between two moments in which others may run
 
 
 class Heart(Protocol):
-    """What gives the verdicts. A trained model takes the place of `Lexical` here.
-
-    settings: everything that can change a verdict, as pairs of name and value.
-    """
+    """What gives the verdicts. A trained model takes the place of `Lexical` here."""
 
     @property
-    def settings(self) -> tuple[tuple[str, str], ...]: ...
+    def settings(self) -> tuple[tuple[str, str], ...]:
+        """Everything that can change a verdict, as pairs of name and value."""
+        ...
 
     def entail(self, premise: Sequence[str], hypothesis: str, query: str | None) -> Verdict:
         """The verdict on `hypothesis`: over all texts of `premise` together, and one for each in their order."""
