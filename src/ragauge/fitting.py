@@ -19,6 +19,8 @@ def misfit(question: Question, answer: Answer) -> str | None:
     """
     match question, answer:
         case Decompose(), Decomposition():
+            if not all(piece.text.strip() for piece in answer.statements):
+                return "a statement is empty"
             return _misplaced(question.text, (piece.span for piece in answer.statements))
         case Entail(), Verdict():
             return _wrong_label(answer, ENTAILMENT) or _misplaced_in_chunks(question, answer)

@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Callable
 from typing import Any
 
+import numpy
 import pytest
 
 from ragauge.errors import BadParameter
@@ -268,3 +269,43 @@ def test_without_a_name_the_functions_are_the_identity() -> None:
     one, same, other = (judge_from(entail=function).identity for function in (yes, yes, no))
     assert one == same != other
     assert (one.name, [kind for kind, _ in one.settings]) == ("function", ["entail"])
+
+
+def test_asynchronous_functions_answer_side_by_side() -> None:
+    """Several questions are under way at once; the answers keep their order."""
+    under_way, most = 0, 0
+
+    async def entail(premise: str, hypothesis: str) -> bool:
+        nonlocal under_way, most
+        under_way += 1
+        most = max(most, under_way)
+        await asyncio.sleep(0.001)
+        under_way -= 1
+        return hypothesis in premise
+
+    judge = judge_from(entail=entail, name="slow")
+    questions = [Entail(("a b",), word) for word in ("a", "x", "b")]
+    answers = asyncio.run(judge.answer(questions))
+    assert [answer.label for answer in answers if isinstance(answer, Verdict)] == [
+        "entailed",
+        "not_entailed",
+        "entailed",
+    ]
+    assert most == 3
+    assert judge.batch > 1
+
+
+@pytest.mark.parametrize(
+    ("reply", "label", "probability"),
+    [
+        ((True, 0.9), "entailed", 0.9),
+        (("contradicted", 0.1), "contradicted", 0.1),
+        (Verdict(Label.NEUTRAL, 0.4), "neutral", 0.4),
+        (numpy.bool_(True), "entailed", None),
+    ],
+)
+def test_a_reply_may_come_with_its_probability(reply: object, label: str, probability: float | None) -> None:
+    """An answer alone, with its probability, or a Verdict are all understood."""
+    (answer,) = asyncio.run(judge_from(entail=lambda premise, hypothesis: reply).answer([Entail(("p",), "h")]))
+    assert isinstance(answer, Verdict)
+    assert (answer.label, answer.probability) == (label, probability)

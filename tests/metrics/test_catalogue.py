@@ -127,7 +127,7 @@ VALUES: dict[str, st.SearchStrategy[Any]] = {
     "types": st.lists(st.sampled_from(["rouge1", "rouge2", "rougeL"]), min_size=1, unique=True).map(tuple),
     "stemmer": st.booleans(),
     "tokenizer": st.sampled_from(["unicode"]),
-    "weights": st.lists(st.floats(0, 1), min_size=1, max_size=4).map(tuple),
+    "weights": st.lists(st.floats(0, 1), min_size=1, max_size=4).filter(any).map(tuple),
     "smoothing": st.sampled_from(["none", "method1"]),
     "order": st.integers(1, 10**6),
     "beta": st.floats(1e-300, 100),

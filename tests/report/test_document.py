@@ -29,7 +29,10 @@ RUN = {
     "asked": int,
     "reused": int,
     "seconds": float,
+    "labels": int,
+    "labelled": int,
     "left_out": dict,
+    "failures": dict,
     "bad_rows": list,
 }
 PIECE = {"text", "field", "span", "against", "label", "value", "probability", "chunks", "rationale", "judgment"}

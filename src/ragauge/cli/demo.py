@@ -13,7 +13,7 @@ from ragauge.cli.options import store_options
 from ragauge.cli.run import show_worst
 from ragauge.cli.running import measure
 from ragauge.cli.screen import screen
-from ragauge.report.files import writer_of
+from ragauge.report.files import check_output
 from ragauge.report.terminal import estimates_table
 from ragauge.run.run import Run
 
@@ -49,7 +49,7 @@ METRICS = (
 def command(store: Path, no_store: bool, output: Sequence[Path], show: int) -> None:
     """Measure two versions of an assistant on packaged data with the embedded judge: offline, no key."""
     for path in output:
-        writer_of(path)
+        check_output(path)
     console = screen()
     runs = measured(None if no_store else store)
     written = [runs["candidate"].save(path) for path in output]

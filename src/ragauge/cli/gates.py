@@ -40,6 +40,9 @@ def gates(under: Sequence[str], over: Sequence[str], metrics: str | None) -> lis
 
 
 def _read(given: Sequence[str], option: str, below: bool) -> list[Gate]:
+    for condition in given:
+        if "=" not in condition:
+            raise BadParameter(f"{option} {condition}: write {option} METRIC=NUMBER")
     split = [condition.rpartition("=") for condition in given]  # a metric's own parameters may hold a "="
     return [Gate(metric, _number(bound, f"{option} {metric}={bound}"), below) for metric, _, bound in split]
 

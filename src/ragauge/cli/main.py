@@ -55,6 +55,10 @@ class Commands(click.Group):
         except KeyboardInterrupt:
             click.echo("Stopped.", err=True)
             ctx.exit(130)
+        except OSError as error:
+            _discard_output()
+            click.echo(f"error: cannot write the output: {error.strerror}", err=True)
+            ctx.exit(1)
 
 
 def _encode_what_can_be() -> None:

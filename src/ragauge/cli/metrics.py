@@ -34,11 +34,9 @@ def command(name: str | None) -> None:
     from rich import box
     from rich.table import Table
 
-    table = Table("metric", "", "reads", "asks", "what it is", box=box.SIMPLE_HEAD, pad_edge=False)
+    table = Table("metric", "", "reads", "what it is", box=box.SIMPLE_HEAD, pad_edge=False)
     for metric in METRICS:
-        table.add_row(
-            metric.name, arrow(metric.better), ", ".join(_reads(metric)), ", ".join(_asks(metric)), metric.summary
-        )
+        table.add_row(metric.name, arrow(metric.better), ", ".join(_reads(metric)), metric.summary)
     screen().print(table)
     aliases = ", ".join(f"{alias} = {name}" for alias, name in ALIASES.items())
     click.echo(f"Also: {aliases}; composite(METRIC=WEIGHT,...); pooled(METRIC). One in full: ragauge metrics NAME")

@@ -13,7 +13,7 @@ from ragauge.cli.options import data_options, judge_option, pairs, store_options
 from ragauge.cli.running import measure
 from ragauge.cli.screen import screen
 from ragauge.errors import RunFailed
-from ragauge.report.files import writer_of
+from ragauge.report.files import check_output
 from ragauge.report.terminal import run_view, sample_view
 from ragauge.report.worst import chooser, worst
 from ragauge.run.run import Run
@@ -64,7 +64,7 @@ def command(
     Columns are recognised by the names that ragas, DeepEval, RAGChecker, Trust-Eval and others use.
     """
     for path in output:
-        writer_of(path)
+        check_output(path, [data, *([labels] if labels else [])])
     conditions = gates(fail_under, fail_over, metrics)
     run = measure(
         data,

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import inspect
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from typing import Any
 
 from ragauge.errors import BadParameter
@@ -23,6 +24,9 @@ _FLAGS = {
 }
 
 
+#: How many questions asynchronous functions answer side by side.
+TOGETHER = 16
+
 #: How many arguments the function of each kind is given by position.
 _POSITIONAL = {"decompose": 1, "entail": 2, "relevant": 2, "classify": 2, "rate": 1}
 
@@ -30,12 +34,12 @@ _POSITIONAL = {"decompose": 1, "entail": 2, "relevant": 2, "classify": 2, "rate"
 class FunctionJudge:
     """A judge whose answers come from functions; see `judge_from`."""
 
-    batch = 1
-
     def __init__(self, functions: dict[str, Callable[..., Reply]], name: str | None) -> None:
         self._functions = functions
         self._takes = {kind: _keywords(function, _POSITIONAL[kind]) for kind, function in functions.items()}
         self._two_way = False
+        waits = any(map(inspect.iscoroutinefunction, functions.values()))
+        self.batch = TOGETHER if waits else 1
         self.identity = Identity(name, ()) if name else Identity("function", fingerprint(functions))
 
     @property
@@ -45,8 +49,11 @@ class FunctionJudge:
         return frozenset(kinds - {"entail"} | {"entail:support"} if self._two_way else kinds)
 
     async def answer(self, questions: Sequence[Question]) -> list[Answer | Failure]:
-        """Call the function of each question's kind; an exception or an unusable reply becomes a Failure."""
-        return [await self._answer(question) for question in questions]
+        """Call the function of each question's kind; an exception or an unusable reply becomes a Failure.
+
+        Asynchronous functions answer several questions side by side.
+        """
+        return list(await asyncio.gather(*map(self._answer, questions)))
 
     async def _answer(self, question: Question) -> Answer | Failure:
         try:
@@ -66,7 +73,7 @@ class FunctionJudge:
 
     async def _decompose(self, question: Decompose) -> Decomposition:
         pieces = await self._call("decompose", question.text, query=question.query)
-        if isinstance(pieces, str) or not isinstance(pieces, Sequence):
+        if isinstance(pieces, str) or not isinstance(pieces, Iterable):
             raise _UnusableReply("decompose() must return a list of texts or (text, kind)", pieces)
         found: list[Statement] = []
         for piece in pieces:
@@ -74,20 +81,20 @@ class FunctionJudge:
         return Decomposition(tuple(found))
 
     async def _entail(self, question: Entail) -> Verdict:
-        premise, query = question.premise, question.query
-        labels = [self._label(await self._call("entail", text, question.hypothesis, query=query)) for text in premise]
-        if len(premise) == 1:
-            joint = labels[0]
-        else:
-            joint = self._label(await self._call("entail", "\n".join(premise), question.hypothesis, query=query))
-        return Verdict(joint, chunks=tuple(map(ChunkVerdict, labels)))
+        premise = question.premise if len(question.premise) == 1 else (*question.premise, "\n".join(question.premise))
+        calls = (self._call("entail", text, question.hypothesis, query=question.query) for text in premise)
+        said = [self._said(reply) for reply in await asyncio.gather(*calls)]
+        label, probability = said[-1]
+        return Verdict(label, probability, tuple(ChunkVerdict(*each) for each in said[: len(question.premise)]))
 
-    def _label(self, reply: Reply) -> Label:
-        if isinstance(reply, bool):
+    def _said(self, reply: Reply) -> tuple[Label, float | None]:
+        """The label, and the probability where one comes with it."""
+        answer, probability = _parted(reply)
+        if _is_bool(answer):
             self._two_way = True
-            return Label.ENTAILED if reply else Label.NOT_ENTAILED
-        if reply in ("entailed", "neutral", "contradicted"):
-            return Label(reply)
+            return Label.ENTAILED if answer else Label.NOT_ENTAILED, probability
+        if answer in ("entailed", "neutral", "contradicted"):
+            return Label(answer), probability
         raise _UnusableReply("entail() must return a bool, or 'entailed', 'neutral' or 'contradicted'", reply)
 
     async def _relevant(self, question: Relevant) -> Verdict:
@@ -147,9 +154,26 @@ def _statement(piece: object, text: str, start: int) -> Statement:
 
 
 def _yes_no(name: str, reply: Reply) -> Verdict:
-    if not isinstance(reply, bool):
+    answer, probability = _parted(reply)
+    if not _is_bool(answer):
         raise _UnusableReply(f"{name}() must return a bool", reply)
-    return Verdict(Label.YES if reply else Label.NO)
+    return Verdict(Label.YES if answer else Label.NO, probability)
+
+
+_BOOLS = {Label.YES: True, Label.NO: False, Label.NOT_ENTAILED: False}
+
+
+def _parted(reply: Reply) -> tuple[Reply, float | None]:
+    """An answer and its probability: (answer, probability), a Verdict, or an answer alone."""
+    if isinstance(reply, Verdict):
+        return _BOOLS.get(reply.label, reply.label.value), reply.probability
+    if isinstance(reply, tuple) and len(reply) == 2 and isinstance(reply[1], int | float):
+        return reply[0], float(reply[1])
+    return reply, None
+
+
+def _is_bool(answer: Reply) -> bool:
+    return type(answer).__name__ in ("bool", "bool_")  # numpy has bools of its own
 
 
 def judge_from(
@@ -167,6 +191,7 @@ def judge_from(
     entail(premise, hypothesis) -> True or False (two-way), or "entailed", "neutral", "contradicted". It is called with
     each chunk, and with all chunks joined by newlines for the joint label; a single chunk is asked once.
     relevant(query, text, reference=None) -> bool. classify(text, trait) -> bool; traits are "biased" and "toxic".
+    Any of these three may return (answer, probability) instead, the probability that it is True or entailed.
     rate(rubric, **texts) -> a number on the scale of the rubric of that name.
     decompose and entail are passed `query=` where they take it.
 

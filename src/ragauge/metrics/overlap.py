@@ -9,6 +9,7 @@ from msgspec import Meta
 
 from ragauge.metrics.metric import metric
 from ragauge.needs.findings import Texts
+from ragauge.needs.need import Need
 from ragauge.needs.statements import response_and_references
 from ragauge.text import bleu as bleu_
 from ragauge.text import chrf as chrf_
@@ -41,7 +42,14 @@ def rouge(
     return rouge_.rouge(texts.response, texts.references, types, stemmer, tokenizer)
 
 
-@metric(response_and_references)
+def _weighed(weights: tuple[float, ...]) -> Need[Texts]:
+    """The texts, provided that the weights of a BLEU add up to something."""
+    if not sum(weights) > 0:
+        raise ValueError("weights must add up to more than 0")
+    return response_and_references
+
+
+@metric(_weighed)
 def bleu(
     texts: Texts,
     *,

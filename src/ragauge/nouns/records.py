@@ -44,6 +44,8 @@ class RunRecord(msgspec.Struct, omit_defaults=True):
     data: what was read, for people; data_hash: of the samples. judges: identity by kind of question.
     left_out: metrics of the default set that could not be measured, with the reason.
     asked, reused: judgments that were put to a judge, and that the store already held.
+    labels, labelled: how many labels of people were given with the run, and how many answers came from people.
+    failures: for each metric that some samples failed to get, the first reason.
     bad_rows: rows that were skipped on request, each as its error message.
     """
 
@@ -60,7 +62,10 @@ class RunRecord(msgspec.Struct, omit_defaults=True):
     samples: int = 0
     asked: int = 0
     reused: int = 0
+    labels: int = 0
+    labelled: int = 0
     seconds: float = 0.0
     left_out: dict[str, str] = {}
+    failures: dict[str, str] = {}
     bad_rows: tuple[str, ...] = ()
     estimates: dict[str, Estimate] = {}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal, Protocol, TypeVar
+from typing import Literal, Protocol
 
 import msgspec
 
@@ -22,9 +22,6 @@ class Counts(Protocol):
     @property
     def numbers(self) -> tuple[float, ...]:
         """The counts, to be added over samples."""
-
-
-AnyCounts = TypeVar("AnyCounts", bound=Counts)
 
 
 class Share(msgspec.Struct, frozen=True):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator
 from difflib import get_close_matches
 from functools import partial
@@ -32,6 +33,8 @@ _BINARY: dict[str, Callable[[Path], Iterator[Any]]] = {
 def file(path: Path) -> Source:
     """The rows of a file in the format its extension names. Raises BadData for one that is not there or not known."""
     extension = _extension(path)
+    if os.path.isdir(path):  # noqa: PTH112  # unlike Path.is_dir, it takes a name of any length
+        raise BadData(f"{path}: a folder, not a file; name one file in it")
     if extension not in _TEXT and extension not in _BINARY:
         known = ", ".join([*_TEXT, *_BINARY])
         found = f"the extension {extension!r} is not known" if extension else "a name without extension"
@@ -66,8 +69,6 @@ def _check_is_there(path: Path) -> None:
                 raise BadData(f"{path}: the file is empty; write one sample a row")
     except FileNotFoundError:
         raise BadData(f"{path}: no such file; {_near(path)}") from None
-    except IsADirectoryError:
-        raise BadData(f"{path}: a folder, not a file; name one file in it") from None
     except OSError as error:
         raise BadData(f"{path}: cannot be opened ({error.strerror}); check its name and permissions") from None
 

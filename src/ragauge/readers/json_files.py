@@ -86,7 +86,10 @@ def _row(line: str, number: int) -> Any:
     try:
         row = parsed(line)
     except json.JSONDecodeError as error:
-        return Malformed(f"line {number} is not JSON: {error.msg} at column {error.colno}", "mend or remove the line")
+        return Malformed(
+            f"line {number} is not JSON: {error.msg.removesuffix(' at')} at column {error.colno}",
+            "mend or remove the line",
+        )
     if not isinstance(row, Mapping):
         return Malformed(f"line {number} is {describe(row)}, not an object", "write one object a line")
     return row

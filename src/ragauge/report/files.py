@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import os
 from collections.abc import Callable, Iterable, Iterator
 from importlib.util import find_spec
 from pathlib import Path
@@ -35,6 +36,16 @@ def save(run: RunRecord, samples: Samples, path: Path) -> Path:
     except OSError as error:
         raise UsageError(f"cannot write {path}: {error.strerror}; choose another place with -o") from error
     return path
+
+
+def check_output(path: Path, inputs: Iterable[str | Path] = ()) -> None:
+    """Raise UsageError where `path` cannot be written, has an unknown ending, or is one of the `inputs`."""
+    writer_of(path)
+    if any(path.resolve() == Path(given).resolve() for given in inputs):
+        raise UsageError(f"{path} is read by this run; choose another file with -o")
+    folder = next(parent for parent in path.resolve().parents if parent.exists())
+    if path.is_dir() or not os.access(folder, os.W_OK) or not folder.is_dir():
+        raise UsageError(f"cannot write {path}: choose another place with -o")
 
 
 def writer_of(path: Path) -> Callable[[RunRecord, Samples, Path], None]:

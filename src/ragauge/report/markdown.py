@@ -12,6 +12,7 @@ from ragauge.report.wording import (
     headline,
     interval,
     number,
+    printable,
     score_words,
     shortened,
     verdict_words,
@@ -65,17 +66,22 @@ def sample_lines(record: SampleRecord, key: str) -> Iterator[str]:
     """One sample: what was asked and answered, its score, and each piece that was judged."""
     score = record.score(key)
     yield ""
-    yield f"### {record.sample.id}: {shortened(record.sample.query or record.sample.source or '', 100)}"
+    yield f"### {record.sample.id}: {_plain(shortened(record.sample.query or record.sample.source or '', 100))}"
     yield ""
     yield f"**{key} {score_words(score)}**"
     yield ""
     yield _quoted(record.sample.response or "")
     yield ""
     for piece in score.evidence:
-        yield f"- {verdict_words(piece)}: {shortened(piece.text, 300)}"
-        yield from (f"  - {line}" for line in chunk_words(piece, record))
+        yield f"- {verdict_words(piece)}: {_plain(shortened(piece.text, 300))}"
+        yield from (f"  - {_plain(line)}" for line in chunk_words(piece, record))
 
 
 def _quoted(text: str) -> str:
     lines: Sequence[str] = text.splitlines() or ["(empty)"]
-    return "\n".join(f"> {line}".rstrip() for line in lines)
+    return "\n".join(f"> {_plain(line)}".rstrip() for line in lines)
+
+
+def _plain(line: str) -> str:
+    """A line that Markdown shows as it stands, as far as HTML goes."""
+    return printable(line).replace("<", "&lt;")

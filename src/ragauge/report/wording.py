@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterable, Mapping
+
 from ragauge.nouns.answers import Label
 from ragauge.nouns.records import RunRecord, SampleRecord
 from ragauge.nouns.scores import Better, Estimate, Evidence, Score
@@ -53,29 +56,53 @@ def chunk_words(piece: Evidence, record: SampleRecord) -> list[str]:
     return lines
 
 
+#: Characters that would steer a terminal or turn the reading direction rather than be read.
+_STEERING = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+
+
+def printable(text: str) -> str:
+    """Text with what is not meant to be read made visible as �."""
+    return _STEERING.sub("\N{REPLACEMENT CHARACTER}", text)
+
+
 def shortened(text: str, length: int = 160) -> str:
-    """Text on one line, cut with an ellipsis."""
-    line = " ".join(text.split())
+    """Text on one line, fit to be printed, cut with an ellipsis."""
+    line = printable(" ".join(text.split()))
     return line if len(line) <= length else line[: length - 1] + "…"
+
+
+def counted(number: int, noun: str) -> str:
+    """A number with its noun, in the plural where that is due."""
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
 def footnotes(run: RunRecord) -> list[str]:
     """What a reader must know besides the table: how the run ended, what was left out or skipped."""
     notes = []
     if run.status != "finished":
-        notes.append(f"The run is {run.status}: these are the first {run.samples} samples.")
+        notes.append(f"The run is {run.status}: these are the first {counted(run.samples, 'sample')}.")
     if run.bad_rows:
         notes.append(f"Rows skipped: {len(run.bad_rows)}, the first because: {run.bad_rows[0]}")
-    by_reason: dict[str, list[str]] = {}
-    for metric, reason in run.left_out.items():
-        by_reason.setdefault(reason, []).append(metric)
-    return notes + [f"Not measured: {', '.join(metrics)}: {reason}." for reason, metrics in by_reason.items()]
+    if run.labels and not run.labelled:
+        notes.append("No label was used: a label counts for the very texts it names, and the query where there is one.")
+    notes += [f"Failed at least once: {', '.join(keys)}: {reason}." for reason, keys in _by_reason(run.failures)]
+    return notes + [f"Not measured: {', '.join(keys)}: {reason}." for reason, keys in _by_reason(run.left_out)]
+
+
+def _by_reason(reasons: Mapping[str, str]) -> Iterable[tuple[str, list[str]]]:
+    """Reasons with the metrics they hold for."""
+    grouped: dict[str, list[str]] = {}
+    for metric, reason in reasons.items():
+        grouped.setdefault(reason, []).append(metric)
+    return grouped.items()
 
 
 def headline(run: RunRecord) -> str:
     """One line that says what was measured, by whom, and what it took."""
     judges = ", ".join(sorted({str(judge) for judge in run.judges.values()}))
     return (
-        f"{run.data}: {run.samples} samples, judge {judges}, "
-        f"{run.asked} judgments asked, {run.reused} known, {run.seconds:.1f} s"
+        f"{run.name or run.data}: {counted(run.samples, 'sample')}, judge {judges}, "
+        f"{run.asked} judgments asked, {run.reused} known"
+        + (f" ({run.labelled} from people)" if run.labelled else "")
+        + f", {run.seconds:.1f} s"
     )

@@ -24,21 +24,23 @@ _decode = msgspec.json.Decoder(Answer).decode
 class Asker:
     """Answers waves of questions.
 
-    asked, reused: how many were put to judges, and how many were known. unable: topics that the answers show to be
+    asked, reused: how many were put to judges, and how many were known; labelled: how many of those from people.
+    unable: topics that the answers show to be
     beyond the judges, whatever these say of themselves.
     """
 
     def __init__(self, bench: Bench, store: Store, labels: Mapping[Question, Judgment]) -> None:
         self.bench = bench
-        self.asked = self.reused = 0
+        self.asked = self.reused = self.labelled = 0
         self.unable: set[str] = set()
         self._store = store
-        self._labels = labels
+        self.labels = labels
 
     async def answer(self, questions: Sequence[Question]) -> dict[Question, Judgment]:
         """A judgment for each question; its answer is a Failure where nobody could answer."""
         known = self.known(questions)
         self.reused += len(known)
+        self.labelled += sum(judgment.judge.name == PEOPLE for judgment in known.values())
         fresh = [question for question in questions if question not in known]
         for judge, group in self._by_judge(fresh):
             size = max(1, getattr(judge, "batch", DEFAULT_BATCH))
@@ -50,7 +52,7 @@ class Asker:
 
     def known(self, questions: Sequence[Question]) -> dict[Question, Judgment]:
         """What people's labels or the store already answer."""
-        found = {question: self._labels[question] for question in questions if question in self._labels}
+        found = {question: self.labels[question] for question in questions if question in self.labels}
         self._store.keep(list(found.values()))
         found.update(self._store.find_labels([question for question in questions if question not in found]))
         keys = {}

@@ -132,6 +132,8 @@ class Evaluation:
         record.metrics = tuple(metric.spec for metric in self._settings.metrics)
         record.left_out = dict(self._settings.left_out)
         record.asked, record.reused = asker.asked, asker.reused
+        record.labels, record.labelled = len(asker.labels), asker.labelled
+        record.failures = self._tallies.failures()
         record.bad_rows = tuple(str(bad) for bad in self._reading.bad_rows)
         record.data_hash = self._digest.hexdigest()[:32]
         measured = {key for metric in self._settings.metrics for key in metric.values}

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
 
+from ragauge.errors import UsageError
 from ragauge.nouns.records import RunRecord, SampleRecord
 from ragauge.nouns.samples import Sample
 from ragauge.nouns.scores import Estimate, Score
@@ -27,6 +28,9 @@ class SampleScores(dict[str, Score]):
     def __init__(self, record: SampleRecord) -> None:
         super().__init__({key: record.score(key) for key in record.scores})
         self.sample: Sample = record.sample
+
+    def __missing__(self, key: str) -> Score:
+        raise KeyError(f"no score is called {key!r}; there are {', '.join(self)}")
 
 
 class Scores(Sequence[SampleScores]):
@@ -71,6 +75,8 @@ class Run:
 
         Raises UnknownName where there is none such, StoreError where the store cannot be read.
         """
+        if not isinstance(store, Store) and not Path(store).exists():
+            raise UsageError(f"there is no store at {store}; `ragauge run` makes one, as does evaluate(store=...)")
         opened = store if isinstance(store, Store) else Store.open(store)
         record = opened.run(run)
         return cls(opened, revived(opened, record) if record.status == "running" else record)

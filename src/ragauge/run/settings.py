@@ -70,4 +70,5 @@ def _unanswerable(metric: Measure, bench: Bench, unable: Collection[str]) -> str
     answered = {topic.partition(":")[0] for judge in bench.judges.values() for topic in judge.answers}
     kinds = {topic if topic.partition(":")[0] in answered else topic.partition(":")[0] for topic in topics}
     names = sorted({str(judge.identity) for judge in bench.judges.values()})
-    return f"{' and '.join(names)} does not answer {', '.join(sorted(kinds))}; choose a judge that does"
+    wanted = ", ".join(sorted(kinds))
+    return f"{' and '.join(names)} does not answer {wanted}; choose one that does, or share the work by kind"

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Mapping
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -34,12 +36,29 @@ def _recording(argument: str) -> Judge:
         return RecordingJudge(store.judgments())
 
 
+def _python(argument: str) -> Judge:
+    module, _, name = argument.partition(":")
+    if not name:
+        raise BadParameter(f"python:{argument}: write python:MODULE:NAME, such as python:judges:mine")
+    sys.path.insert(0, str(Path.cwd()))
+    try:
+        found = getattr(import_module(module), name)
+    except (ImportError, AttributeError) as error:
+        raise BadParameter(f"python:{argument}: {error}; MODULE.py must be in this folder or installed") from error
+    finally:
+        sys.path.remove(str(Path.cwd()))
+    if not isinstance(found, Judge):
+        raise BadParameter(f"python:{argument} is {type(found).__name__}, not a judge; make one with judge_from(...)")
+    return found
+
+
 #: What comes before the colon of a spec, and who makes the judge of what comes after it.
-MAKERS: dict[str, Callable[[str], Judge]] = {"embedded": _embedded, "recording": _recording}
+MAKERS: dict[str, Callable[[str], Judge]] = {"embedded": _embedded, "recording": _recording, "python": _python}
 
 DESCRIPTIONS = {
     "embedded": "in the package: CPU, offline, no key, deterministic",
     "recording:PATH": "exact replay of a store or of a file of judgments (.jsonl)",
+    "python:MODULE:NAME": "a judge of your own, made by judge_from(...) in a Python module",
 }
 
 
@@ -55,7 +74,9 @@ def judge_of(spec: JudgeLike) -> Judge:
         return MAKERS[name](argument)
     if isinstance(spec, Judge):
         return spec
-    raise BadParameter(f"{spec!r} is not a judge; give a name, rg.judge_from(...), or an object with the three members")
+    raise BadParameter(
+        f"{spec!r} is not a judge; give a name, rg.judge_from(...), or an object with identity, answers and answer()"
+    )
 
 
 def bench_of(judge: JudgeLike) -> Bench:

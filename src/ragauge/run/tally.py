@@ -24,11 +24,13 @@ class Tally:
     groups: list[str | None] = field(default_factory=list)
     undefined: int = 0
     failed: int = 0
+    first_failure: str = ""
 
     def add(self, score: ScoreRecord, group: str | None) -> None:
         """Take in one sample's score; `group` is the sample's group, None where samples are independent."""
         if score.failed is not None:
             self.failed += 1
+            self.first_failure = self.first_failure or score.failed
         elif score.undefined is not None:
             self.undefined += 1
         else:
@@ -73,6 +75,10 @@ class Tallies:
         for key, score in (record.scores | record.counted).items():
             if key in self._by_key:
                 self._by_key[key].add(score, record.sample.group)
+
+    def failures(self) -> dict[str, str]:
+        """For each value that some samples failed to get, the first reason."""
+        return {key: tally.first_failure for key, tally in self._by_key.items() if tally.failed}
 
     def estimates(self) -> dict[str, Estimate]:
         """An estimate for each value of each metric."""
