@@ -17,11 +17,24 @@ from typing import TYPE_CHECKING, Any
 from ragauge.version import VERSION as __version__
 
 if TYPE_CHECKING:
-    from ragauge.errors import RagaugeError, RunFailed, StoreError, UnanswerableNeed, UsageError
+    from ragauge.errors import (
+        BadData,
+        BadParameter,
+        BadRow,
+        MissingExtra,
+        MissingField,
+        RagaugeError,
+        RunFailed,
+        StoreError,
+        UnanswerableNeed,
+        UnknownName,
+        UsageError,
+    )
     from ragauge.judges.function import judge_from
     from ragauge.judges.judge import Judge
     from ragauge.metrics.metric import metric
     from ragauge.metrics.relevance import graded
+    from ragauge.needs.need import Undefined
     from ragauge.nouns.answers import Failure, Grade, Label, Verdict
     from ragauge.nouns.samples import Chunk, Sample
     from ragauge.nouns.scores import Estimate, Evidence, Score, Share
@@ -35,6 +48,9 @@ if TYPE_CHECKING:
     from ragauge.store import Store
 
 _HOMES = {
+    "BadData": "errors",
+    "BadParameter": "errors",
+    "BadRow": "errors",
     "Chunk": "nouns.samples",
     "Estimate": "nouns.scores",
     "Evidence": "nouns.scores",
@@ -42,6 +58,8 @@ _HOMES = {
     "Grade": "nouns.answers",
     "Judge": "judges.judge",
     "Label": "nouns.answers",
+    "MissingExtra": "errors",
+    "MissingField": "errors",
     "Plan": "run.planning",
     "RagaugeError": "errors",
     "Rubric": "rubrics",
@@ -54,6 +72,8 @@ _HOMES = {
     "Store": "store",
     "StoreError": "errors",
     "UnanswerableNeed": "errors",
+    "Undefined": "needs.need",
+    "UnknownName": "errors",
     "UsageError": "errors",
     "Verdict": "nouns.answers",
     "evaluate": "run.evaluate",
@@ -67,6 +87,9 @@ _HOMES = {
 }
 
 __all__ = [
+    "BadData",
+    "BadParameter",
+    "BadRow",
     "Chunk",
     "Estimate",
     "Evidence",
@@ -74,6 +97,8 @@ __all__ = [
     "Grade",
     "Judge",
     "Label",
+    "MissingExtra",
+    "MissingField",
     "Plan",
     "RagaugeError",
     "Rubric",
@@ -86,6 +111,8 @@ __all__ = [
     "Store",
     "StoreError",
     "UnanswerableNeed",
+    "Undefined",
+    "UnknownName",
     "UsageError",
     "Verdict",
     "__version__",

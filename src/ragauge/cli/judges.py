@@ -11,6 +11,7 @@ import click
 
 from ragauge.cli.running import progress_bar
 from ragauge.cli.screen import screen
+from ragauge.errors import BadData
 from ragauge.judges.judge import Judge
 from ragauge.measure import Measured, measure
 from ragauge.report.wording import number
@@ -49,7 +50,10 @@ def measure_command(judge: str, data: Path, limit: int | None) -> None:
     "words" is the AUC of merely counting the share of words that occur in the text, on the same rows.
     """
     results = asyncio.run(_measured(judge_of(judge), data, limit))
-    screen().print(_table([one for one in results if one.auc is not None]))
+    answered = [one for one in results if one.auc is not None]
+    if not answered:
+        raise BadData(f"{data}: no labelled set here that {judge} can be measured on; see docs/embedded-judge.md")
+    screen().print(_table(answered))
     for one in results:
         if one.note:
             click.echo(f"{one.name}: {one.note}")
