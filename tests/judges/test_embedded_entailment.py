@@ -15,6 +15,13 @@ TOWER = "The Eiffel Tower was completed in 1889. It is 330 metres tall and stand
 FIRM = "Acme Corporation reported revenue of $1.5 billion in 2021, up 10% from the year ago. It employs 1,000 people."
 TREATY = "The treaty was signed on 14 March 1879 in Berlin by five countries."
 MATCH = "Real Madrid defeated Juventus 4-1 in the final in Cardiff."
+PLANS = "The pro plan costs $50 and the basic plan costs $20 a month."
+ENERGY = "A gram of fat gives about 9 kilocalories, a gram of alcohol about 7."
+REPORTS = "Hand in the expense report within 30 calendar days of the last day of the trip, with receipts above €15."
+REPAIRS = (
+    "The tenant may not withhold the rent. When the deadline has passed, however, the tenant may have the repair done "
+    "and deduct the cost from the next rent."
+)
 
 SUPPORTED = [
     (EINSTEIN, "Einstein was born in Germany on 14th March 1879."),
@@ -46,6 +53,11 @@ SUPPORTED = [
     ("Two-thirds of the members voted for the motion.", "Two thirds of the members voted for the motion."),
     ("Der Fluss fließt durch München.", "Der Fluss fließt durch München."),
     ("Wilhelm Röntgen won the prize.", "Wilhelm Rontgen won the prize."),
+    (PLANS, "The basic plan costs $20."),
+    (ENERGY, "Alcohol gives about 7 kilocalories per gram."),
+    ("The lake has a depth of about 1,470 metres.", "The lake is about 1,470 metres deep."),
+    ("北京是中国的首都。", "中国的首都是北京。"),
+    ("東京は日本の首都です。", "日本の首都は東京です。"),
 ]
 
 CONTRADICTED = [
@@ -69,6 +81,11 @@ CONTRADICTED = [
     ("The museum is open on Sundays.", "The museum is closed on Sundays."),
     ("The drug is safe for children.", "The drug is unsafe for children."),
     ("The meeting starts at 9:30 on Monday.", "The meeting starts at 8:30 on Monday."),
+    ("The drug increased mortality among adults in 2020.", "The drug reduced mortality among adults in 2020."),
+    ("Revenue rose in 2020.", "Revenue declined in 2020."),
+    (PLANS, "The pro plan costs $20."),
+    (ENERGY, "Fat gives about 7 kilocalories per gram."),
+    (REPORTS, "Expense reports are due within 60 calendar days of the last day of the trip."),
 ]
 
 UNSUPPORTED = [
@@ -83,6 +100,10 @@ UNSUPPORTED = [
     ("The weather was fine.", "The harvest failed because of drought."),
     ("", "Anything at all is claimed here."),
     ("   ", "Anything at all is claimed here."),
+    ("Aspirin is safe for adults.", "Aspirin is safe for children."),
+    ("Thing 20 is red and weighs 20 kg.", "Thing 20 is blue."),
+    ("北京是中国的首都。", "中国的首都是上海。"),
+    ("北京是中国的首都。", "上海是中国最大的城市。"),
     ("Bananas are rich in potassium.", "Oranges are rich in vitamin C."),
 ]
 
@@ -115,6 +136,12 @@ def test_a_changed_detail_contradicts(premise: str, hypothesis: str) -> None:
 def test_what_the_premise_lacks_is_neutral(premise: str, hypothesis: str) -> None:
     """A premise that merely lacks a claim neither supports nor contradicts it."""
     assert entail(premise, hypothesis).label == Label.NEUTRAL
+
+
+def test_a_negation_before_but_denies_nothing_after_it() -> None:
+    """One sentence with a "but" is not contradicted by a text that says the same in two."""
+    claim = "You may not withhold rent, but once the deadline has passed you may have the repair done."
+    assert entail(REPAIRS, claim).label != Label.CONTRADICTED
 
 
 def test_two_chunks_support_only_together() -> None:

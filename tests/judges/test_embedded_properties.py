@@ -18,6 +18,7 @@ WORDS = """the a city company Berlin Marie Curie Paris 1889 1934 ten 10 % $5 mil
 opened before after larger than was were in of and museum prize women March May 14 Germany German yes no is""".split()
 PIECES = st.lists(st.sampled_from(WORDS), min_size=1, max_size=12).map(lambda picked: " ".join(picked) + ".")
 TEXTS = st.lists(PIECES, max_size=3).map(" ".join) | st.text(max_size=60)
+FOREIGN = ("Unrelated text on cats.", "Owls hunt mice", "Green tea needs hot water, says grandmother; coffee too. " * 9)
 QUERIES = st.none() | TEXTS.map(lambda text: text + "?")
 
 
@@ -55,6 +56,16 @@ def test_the_order_of_chunks_does_not_matter(premise: list[str], hypothesis: str
     backward = judge(tuple(reversed(premise)), hypothesis, query)
     assert forward.label == backward.label
     assert forward.chunks == backward.chunks[::-1]
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.lists(TEXTS, min_size=1, max_size=3).map(tuple), PIECES, QUERIES, st.sampled_from(FOREIGN))
+def test_a_chunk_about_something_else_changes_nothing(
+    premise: tuple[str, ...], hypothesis: str, query: str | None, foreign: str
+) -> None:
+    """A chunk that shares no word with claim and query makes nothing entailed and nothing less entailed."""
+    before, after = judge(premise, hypothesis, query), judge((*premise, foreign), hypothesis, query)
+    assert (before.label == Label.ENTAILED) == (after.label == Label.ENTAILED)
 
 
 @settings(max_examples=80, deadline=None)

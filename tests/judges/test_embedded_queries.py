@@ -71,6 +71,22 @@ def test_a_fragment_needs_its_query_nearby() -> None:
     assert Lexical().entail((near,), "Six days", DAYS).label == Label.ENTAILED
 
 
+def test_a_fragment_may_be_the_subject_of_the_whole_text() -> None:
+    """Where the first sentence names the fragment, later sentences may tell of it what is asked."""
+    told = "Voyager 2 was launched in 1977. " + "Its flight took it past four planets and many of their moons. " * 4
+    text = told + "It is the only spacecraft that has visited Uranus and Neptune."
+    query = "Which spacecraft has visited Neptune?"
+    assert Lexical().entail((text,), "Voyager 2", query).label == Label.ENTAILED
+    assert Lexical().entail((text,), "Voyager 1", query).label != Label.ENTAILED
+    assert Lexical().entail((text,), "Cassini", query).label == Label.NEUTRAL
+
+
+def test_another_number_than_the_text_gives_contradicts() -> None:
+    """A bare number is contradicted where the sentence about the query gives another of the same unit."""
+    text = "The siege of the city began in spring and took six days. " + "Nothing else is known of it. " * 12
+    assert Lexical().entail((text,), "Nine days", DAYS).label == Label.CONTRADICTED
+
+
 @pytest.mark.shared
 def test_it_agrees_with_readers_on_real_fragments(shared: Path) -> None:
     """On the fifty rows of the Valor RAG file its verdicts agree with our labels in at least 43, on both questions."""

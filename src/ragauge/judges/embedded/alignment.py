@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterable, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
+from ragauge.judges.embedded.binding import misplaced
 from ragauge.judges.embedded.passages import Passage, Sentence
 from ragauge.judges.embedded.rarity import weight
 from ragauge.judges.embedded.words import Kind, Word, synonyms
@@ -33,10 +34,10 @@ class Claim:
 
     words: all words in order. items: the distinct content words, less those given. keys: their place among the items.
     weights: of the items. surnames: pairs of items, a name and the one it stands before.
-    parts: the items in stretches of about five, as they follow each other.
+    numbered: an item is a number. parts: the items in stretches of about five, as they follow each other.
     """
 
-    __slots__ = ("items", "keys", "parts", "surnames", "total", "weights", "words")
+    __slots__ = ("items", "keys", "numbered", "parts", "surnames", "total", "weights", "words")
 
     def __init__(self, found: tuple[Word, ...], given: Collection[str] = ()) -> None:
         self.words = found
@@ -46,6 +47,7 @@ class Claim:
             if word.kind != Kind.FUNCTION and word.key not in self.keys and word.key not in given:
                 self.keys[word.key] = len(self.items)
                 self.items.append(word)
+        self.numbered = any(word.kind == Kind.NUMBER for word in self.items)
         self.weights = [weight(word) for word in self.items]
         self.total = sum(self.weights)
         self.surnames = [
@@ -88,6 +90,9 @@ def find(claim: Claim, source: Passage) -> list[Evidence]:
                 found = hits.setdefault(sentence, {})
                 if credit > found.get(item, 0.0):
                     found[item] = credit
+    for at, credits in hits.items() if claim.numbered else ():
+        for key in misplaced(claim.words, source.sentences[at].words):
+            credits.pop(claim.keys.get(key, -1), None)
     if source.titled and 0 in hits:
         hits = {at: merged(hits[0], credits) for at, credits in hits.items()}
     for at, credits in hits.items() if claim.surnames else ():

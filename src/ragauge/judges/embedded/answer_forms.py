@@ -12,31 +12,31 @@ from typing import NamedTuple
 
 from ragauge.judges.embedded.clauses import FINITE, LIKELY_FINITE
 from ragauge.judges.embedded.lexicon import AUXILIARIES, FUNCTION_WORDS
-from ragauge.judges.embedded.phrases import phrases, words
+from ragauge.judges.embedded.phrases import any_of, phrases
 from ragauge.judges.embedded.queries import polarity
 
 _FRAGMENT = 8  # words a fragment has at most
-_GERMAN_POLAR = words("ist sind war hat haben kann können darf dürfen muss müssen soll sollen gibt wird werden")
-_POLAR = re.compile(rf"(?:and |or |und )?(?:{words(' '.join(sorted(AUXILIARIES)))}|{_GERMAN_POLAR})\b")
+_GERMAN_POLAR = any_of("ist sind war hat haben kann können darf dürfen muss müssen soll sollen gibt wird werden")
+_POLAR = re.compile(rf"(?:and |or |und )?(?:{any_of(' '.join(sorted(AUXILIARIES)))}|{_GERMAN_POLAR})\b")
 _NAMED = re.compile(
     r"\b(?:who|whom|whose|which|what|where|name|list|wer|wem|wen|welche[rsnm]?|was|wo)\b"
     r"(?! (?:should|must|can|do|happens)\b)"
 )
-_SCALE = words("long old far tall big often high large deep fast quickly soon heavy wide late hot cold")
+_SCALE = any_of("long old far tall big often high large deep fast quickly soon heavy wide late hot cold")
 _MEASURED = re.compile(
     phrases(
         rf"\bhow (?:much|{_SCALE})\b",
         r"\b(?:what|which) (?:percentage|share|number|year|date|temperature|size|amount|price|time)\b",
         r"\b(?:what|how much) (?:\w+ )*(?:costs?|weighs?)\b",
         r"\bwhen\b",
-        rf"\b{words('wann wie_viele? wie_lange wie_oft')}\b",
+        rf"\b{any_of('wann wie_viele? wie_lange wie_oft')}\b",
     )
 )
 _COUNTED = re.compile(r"\bhow many (\w+)")
 _WHY = re.compile(r"\b(?:why|what causes|what caused|for what reason|how come|warum|wieso|weshalb)\b")
 _ADVICE = re.compile(
     phrases(
-        rf"\b(?:how|what|which|where|when) (?:[\w ]+ )?{words('do can could should must may')} (?:i|we|you|one)\b",
+        rf"\b(?:how|what|which|where|when) (?:[\w ]+ )?{any_of('do can could should must may')} (?:i|we|you|one)\b",
         r"\bhow to\b",
         r"\bwhat to do\b",
         r"\b(?:wie|womit|was) (?:\w+ ){1,3}(?:ich|wir|man)\b",
@@ -44,21 +44,21 @@ _ADVICE = re.compile(
 )
 _PERSONAL = re.compile(r"\b(?:i|my|we|our|me|ich|mein\w*|wir)\b")
 
-_REASON = re.compile(rf"\b{words('because due_to owing_to since so_that in_order_to thanks_to weil denn damit')}\b")
-_LINKS = words(
+_REASON = re.compile(rf"\b{any_of('because due_to owing_to since so_that in_order_to thanks_to weil denn damit')}\b")
+_LINKS = any_of(
     """it they he she this these its their his her such that_is that_was after_that before_that then if_so if_not
     otherwise instead in_that_case in_this_case from_then until_then for_this to_do_so later_ones afterwards finally
     first second next er sie es das dies diese dazu danach dann sonst"""
 )
 _REFERRING = re.compile(
     phrases(
-        rf"(?:{words('also and so but however as because')},? )?{_LINKS}\b(?!-)",
-        rf"{words('as if because when since once although while for')} [^,]*, (?:it|they|this|you)\b",
+        rf"(?:{any_of('also and so but however as because')},? )?{_LINKS}\b(?!-)",
+        rf"{any_of('as if because when since once although while for')} [^,]*, (?:it|they|this|you)\b",
     )
 )
-_MAY = words("can may must should need will could have are get do cannot")
+_MAY = any_of("can may must should need will could have are get do cannot")
 _ADDRESSED = re.compile(rf"(?:\w+ly )?you(?:'ll| {_MAY})\b")
-_PLEA = words("please do_not don't never always make_sure be_sure try just simply first then next bitte")
+_PLEA = any_of("please do_not don't never always make_sure be_sure try just simply first then next bitte")
 _PLEADED = re.compile(rf"(?:{_PLEA},? \w+|to \w+)")
 _OBJECT = "the a an it them this that these those your its their all each any every both some no up off out sie es"
 _IMPERATIVE_SECOND = frozenset(_OBJECT.split())
@@ -71,21 +71,23 @@ _DIRECTIVES = frozenset(
     write""".split()
 )
 _NOT_BASE = ("ing", "tion", "ness", "ment", "ity", "ly", "ism", "ance", "ence")
-_OBJECT_OPENS = words("the its their his her my your our this that it them only not no all each two three about nearly")
+_OBJECT_OPENS = any_of(
+    "the its their his her my your our this that it them only not no all each two three about nearly"
+)
 _CLAUSE = re.compile(
     phrases(  # what looks like a verb: "raises two bulges"; "Taylor Swift likes chicken"
         rf"\b[a-z]+(?:s|ed) (?:{_OBJECT_OPENS}|an?(?! (?:day|week|month|year|hour|minute|night|person)\b))\b",
-        rf"\A(?:[A-Z][\w'’-]* )+[a-z]+(?:s|ed) (?!{words('of and or for with without per as')}\b)\w",
+        rf"\A(?:[A-Z][\w'’-]* )+[a-z]+(?:s|ed) (?!{any_of('of and or for with without per as')}\b)\w",
     )
 )
 _WORD = re.compile(r"[^\W_]+(?:['’.,:-][^\W_]+)*%?|[%$€£]")
 _AMOUNT = re.compile(
     r"\d|\b"
-    + words("""one two three four five six seven eight nine ten twelve twenty hundred thousand never none once twice
+    + any_of("""one two three four five six seven eight nine ten twelve twenty hundred thousand never none once twice
         always every daily weekly monthly yearly annually immediately""")
     + r"\b"
 )
-_BOUND = re.compile(words("no_more_than no_less_than at_least at_most up_to about around between less_than more_than"))
+_BOUND = re.compile(any_of("no_more_than no_less_than at_least at_most up_to about around between less_than more_than"))
 _MARKER = re.compile(r"\s*(?:[-*•]|\d+[.)])\s+")
 
 

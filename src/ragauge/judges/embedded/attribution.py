@@ -4,31 +4,31 @@ from __future__ import annotations
 
 import re
 
-from ragauge.judges.embedded.phrases import phrases, words
+from ragauge.judges.embedded.phrases import any_of, phrases
 from ragauge.nouns.statements import Span
 
-_REPORTING = words("""say says said claims? claimed argues? argued believes? believed thinks? thought states stated
+_REPORTING = any_of("""say says said claims? claimed argues? argued believes? believed thinks? thought states stated
     contends? contended insists? insisted maintains? maintained suggests? suggested reports reported writes wrote
     calls called describes? described considers? considered regards? regarded labels labell?ed dubs dubbed alleges?
     alleged accuses? accused criticizes? criticized criticises? criticised praises? praised complains complained
     declares? declared asserts? asserted notes noted warns? warned opines? opined tweets tweeted remarks remarked
     hails hailed deems? deemed feels? felt finds? found views viewed sees_as seen_as""")
-_REPORTED = words("""considered regarded seen described known hailed praised viewed called voted named ranked rated
+_REPORTED = any_of("""considered regarded seen described known hailed praised viewed called voted named ranked rated
     believed thought said held criticized criticised cited remembered lauded acclaimed recognized dubbed labell?ed
     deemed reported perceived""")
-_BETWEEN = words(r"\w+ly has have had also once still often never even been")
-_NOT_SAYING = words("is are were was of about made from")
+_BETWEEN = any_of(r"\w+ly has have had also once still often never even been")
+_NOT_SAYING = any_of("is are were was of about made from")
 _SCOPE = re.compile(
     phrases(
         rf"\b(?P<before>[\w']+) (?:{_BETWEEN} ){{0,2}}(?P<verb>{_REPORTING})\b(?! {_NOT_SAYING}\b)",
-        rf", (?:{words('asserting claiming saying arguing calling stating')})\b",
+        rf", (?:{any_of('asserting claiming saying arguing calling stating')})\b",
         rf"\b(?:is|are|was|were|be|been|being) (?:\w+ ){{0,2}}{_REPORTED}\b",
         rf"\b(?:widely|often|sometimes|generally) {_REPORTED}\b",
         r"\bwhether\b",
     ),
     re.IGNORECASE,
 )
-_SAID = words("said says claimed argued wrote added noted believes? argues")
+_SAID = any_of("said says claimed argued wrote added noted believes? argues")
 _WHOLE = re.compile(
     phrases(
         r"\b[Aa]ccording to\b(?! (?:me|us)\b)",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from ragauge.judges.embedded.phrases import phrases, words
+from ragauge.judges.embedded.phrases import any_of, phrases
 
 _NAME = r"[a-z_]\w*(?:\.[A-Za-z_]\w*)*"
 _COMMAND = re.compile(
@@ -13,8 +13,8 @@ _COMMAND = re.compile(
         rf"{_NAME}\(.*\)[;:]?",  # a call
         rf"{_NAME}(?:\[[^\]]*\])? ?\+?= ?.*[\w\])]?[(\[{{'\"].*",  # an assignment of more than a number
         rf"(?:import {_NAME}(?: as \w+)?|from {_NAME} import .*|def \w+\(.*|class \w+(?:\(.*)?:.*)",
-        rf"{words('SELECT CREATE ALTER DROP INSERT_INTO DELETE_FROM MERGE_INTO COPY_INTO VACUUM OPTIMIZE')} .*",
-        rf"{words('pip npm git docker kubectl curl wget conda brew sudo')} (?:-\S+|[a-z-]+ [^ ]*[-./=_]\S*)(?: \S+)*",
+        rf"{any_of('SELECT CREATE ALTER DROP INSERT_INTO DELETE_FROM MERGE_INTO COPY_INTO VACUUM OPTIMIZE')} .*",
+        rf"{any_of('pip npm git docker kubectl curl wget conda brew sudo')} (?:-\S+|[a-z-]+ [^ ]*[-./=_]\S*)(?: \S+)*",
         r"[\])}(\[{;,\s]+",
     ),
     re.DOTALL,

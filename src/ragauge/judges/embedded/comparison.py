@@ -7,6 +7,7 @@ from difflib import Match, SequenceMatcher
 from typing import NamedTuple
 
 from ragauge.judges.embedded.alignment import FOUND, Claim, Credits
+from ragauge.judges.embedded.binding import replaced
 from ragauge.judges.embedded.lexicon import MONTHS
 from ragauge.judges.embedded.passages import Sentence
 from ragauge.judges.embedded.rarity import weight
@@ -72,14 +73,17 @@ def _contrary(left: tuple[Word, ...], right: tuple[Word, ...]) -> bool:
 
 
 def _negation_differs(claim: Claim, sentence: Sentence) -> bool:
-    same = different = False
+    """A word is negated in one and not in the other, and no negated word is negated in both.
+
+    A word that stands with and without a negation in either says nothing.
+    """
+    mine: dict[str, set[bool]] = {}
     for word in claim.words:
-        places = sentence.places.get(word.key, ()) if word.kind != Kind.FUNCTION else ()
-        if places:
-            negated = {sentence.words[place].negated for place in places}
-            same = same or (word.negated and True in negated)
-            different = different or negated == {not word.negated}
-    return different and not same
+        if word.kind != Kind.FUNCTION and word.key in sentence.places:
+            mine.setdefault(word.key, set()).add(word.negated)
+    theirs = {key: {sentence.words[place].negated for place in sentence.places[key]} for key in mine}
+    same = any(True in negated and True in theirs[key] for key, negated in mine.items())
+    return not same and any(not negated & theirs[key] for key, negated in mine.items())
 
 
 def _comparison_turned(mine: tuple[Word, ...], theirs: tuple[Word, ...]) -> bool:
@@ -96,6 +100,7 @@ def _compared(found: tuple[Word, ...]) -> tuple[set[str], str | None]:
 
 
 def _replacements(claim: Claim, sentence: Sentence, credits: Credits) -> tuple[int, bool]:
+    exchanged = replaced(claim.words, sentence.words) if claim.numbered else set()
     rivals = 0
     opposite = False
     for place, word in enumerate(claim.words):
@@ -103,6 +108,9 @@ def _replacements(claim: Claim, sentence: Sentence, credits: Credits) -> tuple[i
         if item is None or credits.get(item, 0.0) >= FOUND:
             continue
         opposite = opposite or any(other in sentence.places for other in opposites(word.key) if other not in claim.keys)
+        if word.key in exchanged or (word.kind == Kind.NUMBER and word.key in sentence.places):
+            rivals += 1  # another number stands there, or it stands with other words
+            continue
         slot = (other for other in _slot(claim, place, sentence) if other.key not in claim.keys)
         rivals += any(_same_sort(word, other) for other in slot) or _rival_number(claim, place, sentence)
     return rivals, opposite

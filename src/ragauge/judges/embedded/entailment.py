@@ -4,23 +4,25 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cache
 from importlib.resources import files
 from typing import NamedTuple
 
 from ragauge.judges.embedded.alignment import FOUND, Claim, Evidence, find, merged, repeats, together
-from ragauge.judges.embedded.comparison import Comparison
+from ragauge.judges.embedded.comparison import Comparison, is_year
 from ragauge.judges.embedded.features import NAMES, features
 from ragauge.judges.embedded.passages import Passage, passage
-from ragauge.judges.embedded.words import Kind, words
+from ragauge.judges.embedded.words import Kind, Word, words
 from ragauge.nouns.answers import ChunkVerdict, Label, Verdict
 
 _SAID = 0.99  # the claim stands there word for word
 _CONTRADICTED = 0.2  # what is left of a probability where a sentence speaks against the claim
-_ABSENT = 0.4  # ... where a number of the claim is nowhere in the premise
+_ABSENT = 0.4  # ... where a number of the claim, or the point of a short one, is nowhere in the premise
+_FEW, _POINT = 5, 0.15  # words of a claim that is short, and the share of its weight that a word has which is its point
 _CLEAR = 0.8  # share of the rest of a claim that a sentence must hold before a contrary in it can contradict
-_SAME = 0.9  # ... before another number, date or name can: it must be about the same event
+_SAME = 0.9  # ... before another year or name can: it must be about the same event
+_LIKE, _MANY = 0.7, 4  # ... before another number can, which is no year, where so many words are found
 
 
 class Finding(NamedTuple):
@@ -31,12 +33,31 @@ class Finding(NamedTuple):
     best: Evidence | None
 
 
-def weigh(claim: Claim, sources: Sequence[Passage]) -> Verdict:
-    """The verdict on `claim`: of all sources together, and of each alone."""
-    evidence = [find(claim, source) for source in sources]
-    alone = [judged(claim, found, [source]) for found, source in zip(evidence, sources, strict=True)]
-    joint = alone[0] if len(alone) == 1 else judged(claim, [one for found in evidence for one in found], sources)
-    return verdict(joint, alone)
+def weigh(
+    claim: Claim,
+    sources: Sequence[Passage],
+    own: Sequence[Finding | None],
+    near: Callable[[Passage], Finding] | None = None,
+) -> Verdict:
+    """The verdict on `claim`: of all sources together, and of each alone.
+
+    own: for each source that is read in a way of its own what it says; None for one that is weighed, alone and with the
+    others. near: another reading of a source that is weighed; the stronger counts, unless the source contradicts.
+    """
+    weighed = [source for source, finding in zip(sources, own, strict=True) if finding is None]
+    evidence = [find(claim, source) for source in weighed]
+    plain = [judged(claim, found, [source]) for found, source in zip(evidence, weighed, strict=True)]
+    joint = plain[0] if len(plain) == 1 else Finding(Label.NEUTRAL, 0.0, None)
+    if len(plain) > 1:
+        joint = judged(claim, [one for found in evidence for one in found], weighed)
+    if near is not None:
+        plain = [_stronger(one, near(source)) for one, source in zip(plain, weighed, strict=True)]
+    rest = iter(plain)
+    return verdict(joint, [finding if finding is not None else next(rest) for finding in own])
+
+
+def _stronger(plain: Finding, near: Finding) -> Finding:
+    return plain if plain.label == Label.CONTRADICTED or plain.probability >= near.probability else near
 
 
 def verdict(joint: Finding, alone: Sequence[Finding]) -> Verdict:
@@ -75,9 +96,16 @@ def judged(claim: Claim, evidence: list[Evidence], sources: Sequence[Passage], e
     probability = chance(values) if enough is None else leaning(share, enough)
     if any(contradicts(claim, one, how) for one, how in zip(chosen, comparisons, strict=True)):
         return Finding(Label.CONTRADICTED, probability * _CONTRADICTED, best)
-    if values[NAMES.index("numbers_absent")]:
+    if values[NAMES.index("numbers_absent")] or (enough is None and _lacks_its_point(claim, chosen)):
         probability *= _ABSENT
     return Finding(Label.ENTAILED if probability >= 0.5 else Label.NEUTRAL, probability, best)
+
+
+def _lacks_its_point(claim: Claim, chosen: Sequence[Evidence]) -> bool:
+    """Whether a claim of few words has one of weight that is found in no form."""
+    found = merged(*(one.credits for one in chosen))
+    missing = (claim.weights[item] for item in range(len(claim.items)) if item not in found)
+    return len(claim.items) <= _FEW and max(missing, default=0.0) >= _POINT * claim.total
 
 
 def contradicts(claim: Claim, one: Evidence, how: Comparison) -> bool:
@@ -92,7 +120,17 @@ def contradicts(claim: Claim, one: Evidence, how: Comparison) -> bool:
         return False
     decisive = [item for item in missing if claim.items[item].kind in (Kind.NUMBER, Kind.NAME)] or missing[:1]
     left = claim.total - sum(claim.weights[item] for item in decisive)
-    return len(decisive) == 1 and one.share * claim.total >= (_CLEAR if how.opposite else _SAME) * left
+    if len(decisive) != 1:
+        return False
+    needed = _needed(claim.items[decisive[0]], len(claim.items) - len(missing), how)
+    return one.share * claim.total >= needed * left
+
+
+def _needed(missing: Word, found: int, how: Comparison) -> float:
+    """The share of the rest of a claim that makes a sentence with something else for `missing` contradict it."""
+    if missing.kind == Kind.NUMBER and not is_year(missing.key) and found >= _MANY:
+        return _LIKE
+    return _CLEAR if how.opposite else _SAME
 
 
 def leaning(share: float, enough: float) -> float:

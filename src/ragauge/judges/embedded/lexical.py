@@ -5,14 +5,15 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Sequence
 
-from ragauge.judges.embedded.alignment import Claim, find
+from ragauge.judges.embedded.alignment import FOUND, Claim, Evidence, find, merged, repeats
 from ragauge.judges.embedded.answer_forms import is_fragment
-from ragauge.judges.embedded.entailment import Finding, constants_text, judged, leaning, verdict, weigh
+from ragauge.judges.embedded.comparison import compare
+from ragauge.judges.embedded.entailment import Finding, constants_text, judged, leaning, weigh
 from ragauge.judges.embedded.passages import Passage, passage
 from ragauge.judges.embedded.queries import Query, asks, polarity, read_query
 from ragauge.judges.embedded.rarity import table_text
 from ragauge.judges.embedded.relevance import relevant
-from ragauge.judges.embedded.words import Word, words
+from ragauge.judges.embedded.words import Kind, Word, words
 from ragauge.nouns.answers import Label, Verdict
 
 _FRAGMENT = 6  # content words up to which an answer may be a fragment
@@ -20,6 +21,7 @@ _SENTENCE = 3  # ... and a sentence
 _SHARED = 1  # ... of which so many may be the query's own
 _BARE = 8  # words up to which a lone premise is taken for a bare answer that the query completes
 _ANSWER = 40  # words up to which a lone premise is taken for an answer to the query
+_ABOUT = 0.7  # share of a query in a sentence that is about it
 _SURE, _CERTAIN, _UNSURE = 0.95, 0.9, 0.3
 
 
@@ -34,52 +36,76 @@ class Lexical:
     def entail(self, premise: Sequence[str], hypothesis: str, query: str | None) -> Verdict:
         """Whether `hypothesis`, read as an answer to `query`, follows from the texts of `premise` together."""
         sources = [passage(text) for text in premise]
-        if premise and all(asks(text) for text in premise):
-            return _presupposed(premise, hypothesis)
         if query is None or not query.strip():
-            return weigh(Claim(words(hypothesis)), sources)
-        return _answering(premise, sources, hypothesis, read_query(query))
+            claim = Claim(words(hypothesis))
+            return weigh(claim, sources, [_presupposed(text, claim) for text in premise])
+        reading = _Reading(hypothesis, read_query(query))
+        own = [reading.own(text, source) for text, source in zip(premise, sources, strict=True)]
+        return weigh(reading.claim, sources, own, reading.near if reading.short else None)
 
     def relevant(self, query: str, text: str, reference: str | None) -> Verdict:
         """Whether any part of `text` helps to answer `query`, or to produce `reference`."""
         return relevant(query, text, reference)
 
 
-def _presupposed(premise: Sequence[str], hypothesis: str) -> Verdict:
-    """What questions take for granted: a wh-question its statement, a yes-or-no question nothing of what it asks."""
-    claim = Claim(words(hypothesis))
-    alone = []
-    for text in premise:
-        query, source = read_query(text), passage(text)
-        finding = judged(claim, find(claim, source), [source], enough=0.9)
-        implied = not query.polar and finding.label == Label.ENTAILED and set(claim.keys) <= query.given
-        label, probability = (Label.ENTAILED, _SURE) if implied else (Label.NEUTRAL, 0.05)
-        alone.append(Finding(label, probability, finding.best))
-    return verdict(alone[0], alone)
+def _presupposed(text: str, claim: Claim) -> Finding | None:
+    """What a question takes for granted: a wh-question its statement, a yes-or-no question nothing of what it asks.
+
+    None for a text that is no question.
+    """
+    source = passage(text)
+    if len(source.sentences) != 1 or not asks(text):
+        return None
+    query = read_query(text)
+    finding = judged(claim, find(claim, source), [source], enough=0.9)
+    implied = not query.polar and finding.label == Label.ENTAILED and set(claim.keys) <= query.given
+    return Finding(*((Label.ENTAILED, _SURE) if implied else (Label.NEUTRAL, 0.05)), finding.best)
 
 
-def _answering(premise: Sequence[str], sources: Sequence[Passage], hypothesis: str, query: Query) -> Verdict:
-    says, rest = polarity(hypothesis)
-    claim = Claim(words(rest))
-    if query.polar and not claim.items:
-        affirms = says if says is not None else not any(word.key in ("not", "none", "no") for word in claim.words)
-        return _best([_confirmed(text, source, query, affirms) for text, source in zip(premise, sources, strict=True)])
-    new = Claim(claim.words, query.given)
-    fragment = bool(new.items) and _may_complete(rest, claim) and len(query.keys & set(claim.keys)) <= _SHARED
-    if len(premise) == 1 and len(words(premise[0])) <= (_ANSWER if fragment else _BARE):
-        return _best([_from_answer(premise[0], sources[0], claim, query, says)])
-    if fragment:
-        return _best([_near(new, source, query) for source in sources])
-    return weigh(claim, sources)
+class _Reading:
+    """A hypothesis as an answer to a query.
+
+    says: the yes or no it opens with. claim: the rest. new: the claim less what the query gives. bare: nothing but a
+    yes or no. fragment: it has no verb, and only the query tells what it says. short: a sentence of very few words.
+    """
+
+    def __init__(self, hypothesis: str, query: Query) -> None:
+        self.query = query
+        self.says, rest = polarity(hypothesis)
+        self.claim = Claim(words(rest))
+        self.new = Claim(self.claim.words, query.given)
+        self.bare = query.polar and not self.claim.items
+        open_ended = bool(self.new.items) and len(query.keys & set(self.claim.keys)) <= _SHARED
+        verbless = is_fragment(rest)
+        self.fragment = open_ended and verbless and len(self.claim.items) <= _FRAGMENT
+        self.short = open_ended and not verbless and len(self.claim.items) <= _SENTENCE
+
+    def own(self, text: str, source: Passage) -> Finding | None:
+        """What a text says where the query decides how to read it; None where the claim is weighed as it stands."""
+        presupposed = _presupposed(text, self.claim)
+        if presupposed is not None:
+            return presupposed
+        if self.bare:
+            affirms = self.says if self.says is not None else not _denies(self.claim.words)
+            return _confirmed(text, source, self.query, affirms)
+        if repeats(self.claim, source):
+            return None
+        if len(words(text)) <= _ANSWER and (self.fragment or _is_bare(text)):
+            return _from_answer(text, source, self.claim, self.query, self.says)
+        return self.near(source) if self.fragment else None
+
+    def near(self, source: Passage) -> Finding:
+        """Whether a source holds what is new in the claim close to what the query is about."""
+        return _near(self.new, source, self.query)
 
 
-def _may_complete(text: str, claim: Claim) -> bool:
-    """Whether a text is so short that only its query tells what it says; a full sentence must be shorter still."""
-    return len(claim.items) <= (_FRAGMENT if is_fragment(text) else _SENTENCE)
+def _denies(found: Sequence[Word]) -> bool:
+    return any(word.key in ("not", "none", "no") for word in found)
 
 
-def _best(alone: Sequence[Finding]) -> Verdict:
-    return verdict(max(alone, key=lambda one: one.probability, default=Finding(Label.NEUTRAL, 0.0, None)), alone)
+def _is_bare(text: str) -> bool:
+    """Whether a text is an answer that only its query completes."""
+    return len(words(text)) <= _BARE and (is_fragment(text) or polarity(text)[0] is not None)
 
 
 def _confirmed(text: str, source: Passage, query: Query, affirms: bool) -> Finding:
@@ -122,13 +148,30 @@ def _from_answer(text: str, source: Passage, claim: Claim, query: Query, says: b
 
 
 def _near(claim: Claim, source: Passage, query: Query) -> Finding:
-    """Whether the source holds a fragment close to what the query is about."""
-    asked = Claim(query.words)
-    about = {one.at: one.share for one in find(asked, source)}
+    """Whether the source holds a fragment close to what the query is about, or another number in its place."""
+    asked = find(Claim(query.words), source)
+    about = {one.at: one.share for one in asked}
     best, most = None, 0.0
-    for one in find(claim, source):
-        beside = max(about.get(one.at + step, 0.0) for step in (-1, 0, 1))
+    evidence = find(claim, source)
+    for one in evidence:
+        places = about if one.at == 0 else range(one.at - 1, one.at + 2)  # the first sentence names the subject of all
+        beside = max((about.get(place, 0.0) for place in places), default=0.0)
         likely = leaning(one.share, 0.7) * leaning(0.7 * beside + 0.3 * about.get(one.at, 0.0), 0.3)
         if likely > most:
             best, most = one, likely
+    found = merged(*(one.credits for one in evidence))
+    absent = [item for item, word in enumerate(claim.items) if word.kind == Kind.NUMBER and item not in found]
+    if absent and any(_rivalled(claim, one, evidence) for one in asked):
+        return Finding(Label.CONTRADICTED, most * _UNSURE, best)
+    if absent:
+        most *= _UNSURE
     return Finding(Label.ENTAILED if most >= 0.5 else Label.NEUTRAL, most, best)
+
+
+def _rivalled(claim: Claim, asked: Evidence, evidence: Sequence[Evidence]) -> bool:
+    """Whether a sentence about the query has the claim but for its numbers, and another number in their place."""
+    credits = next((one.credits for one in evidence if one.at == asked.at), {})
+    rest = [item for item, word in enumerate(claim.items) if word.kind != Kind.NUMBER]
+    if asked.share < _ABOUT or any(credits.get(item, 0.0) < FOUND for item in rest):
+        return False
+    return compare(claim, asked.sentence, credits).rivals > 0

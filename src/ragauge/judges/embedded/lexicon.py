@@ -18,7 +18,7 @@ FUNCTION_WORDS = frozenset(
     once itself himself herself themselves myself yourself one ones etc according accord say says
     said note notes mention mentions mentioned provide provided passage context contexts text document article
     information based base certain particular various likely typically generally usually often commonly actually
-    indeed well like as
+    indeed well like as please
     """.split()
 )
 
@@ -107,7 +107,8 @@ earn make; create produce; destroy ruin; repair fix mend; describe depict; conta
 reduce decline drop; increase rise grow growth; wed marry marriage; film movie; located situate location; about
 approximately roughly around; movie picture; currently presently; annual yearly; percent percentage; attorney
 lawyer; baby infant; teenager adolescent; weapon arm; assist support; start launch; agree consent; argue contend;
-assert claim; photo photograph; phone telephone; tv television; football soccer; autumn fall
+assert claim; photo photograph; phone telephone; tv television; football soccer; autumn fall; deep depth;
+long length; wide width; high height; strong strength; hot heat
 """
 
 _ANTONYMS = """

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from ragauge.judges.embedded.attribution import own_words, reports
 from ragauge.judges.embedded.clauses import FINITE
-from ragauge.judges.embedded.evaluation import Judgment, judgments
+from ragauge.judges.embedded.evaluation import Evaluation, evaluations
 from ragauge.judges.embedded.hostility import SLANT, hostilities
 from ragauge.judges.embedded.stances import ATTITUDE, BELIEF, DEMAND, SIGH
 from ragauge.nouns.statements import Span
@@ -41,7 +41,7 @@ class Reading(NamedTuple):
 
     believed: list[Span]
     felt: list[Span]
-    judged: list[Judgment]
+    judged: list[Evaluation]
     slanted: bool
 
     @property
@@ -86,7 +86,7 @@ def _read(own: str) -> Reading:
     return Reading(
         believed=BELIEF.find(lowered, words),
         felt=ATTITUDE.find(lowered, words) + hostilities(own, lowered, words),
-        judged=judgments(own, lowered, words),
+        judged=evaluations(own, lowered, words),
         slanted=any(cue.find(lowered, words) for cue in (SLANT, DEMAND, SIGH)),
     )
 

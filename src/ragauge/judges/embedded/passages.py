@@ -25,11 +25,6 @@ class Sentence:
         for place, word in enumerate(self.words):
             self.places.setdefault(word.key, []).append(place)
 
-    @property
-    def question(self) -> bool:
-        """It asks rather than states."""
-        return self.text.rstrip("\"'”’) ").endswith("?")
-
 
 class Passage:
     """A text as sentences, and for each key the sentences that hold it."""
@@ -86,8 +81,3 @@ def _short(text: str) -> Passage:
 @lru_cache(maxsize=_KEPT_LONG)
 def _long(text: str) -> Passage:
     return Passage(text)
-
-
-def content(found: tuple[Word, ...]) -> list[Word]:
-    """The words that say something: all but function words."""
-    return [word for word in found if word.kind != Kind.FUNCTION]

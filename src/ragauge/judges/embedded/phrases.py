@@ -8,7 +8,7 @@ from typing import NamedTuple
 from ragauge.nouns.statements import Span
 
 
-def words(listed: str) -> str:
+def any_of(listed: str) -> str:
     """A pattern for any of the words listed, apart by white space; an underscore stands for a space within one."""
     return "(?:" + "|".join(word.replace("_", " ") for word in listed.split()) + ")"
 

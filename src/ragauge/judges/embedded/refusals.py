@@ -4,41 +4,41 @@ from __future__ import annotations
 
 import re
 
-from ragauge.judges.embedded.phrases import phrases, words
+from ragauge.judges.embedded.phrases import any_of, phrases
 
-_GIVEN = words(
+_GIVEN = any_of(
     "provided given available supplied retrieved above following relevant specific enough sufficient any other"
 )
-_NOUN = words(
+_NOUN = any_of(
     "contexts? documents? passages? texts? articles? sources? search_results? excerpts? snippets? paragraphs?"
 )
 _SOURCE = rf"(?:the|this|these|those|your|my|{_GIVEN}) (?:(?:\w+ )?{_GIVEN} )*{_NOUN}"
-_MATERIAL = rf"{_GIVEN} (?:\w+ )?{words('information data details? content material results? reports? records?')}"
+_MATERIAL = rf"{_GIVEN} (?:\w+ )?{any_of('information data details? content material results? reports? records?')}"
 _WITHIN = rf"(?:the|this|these|your|my|any of the|{_GIVEN}) (?:\w+ ){{0,3}}(?:{_NOUN}|information|data|content)"
-_INFORMATION = words("information mention answer")
+_INFORMATION = any_of("information mention answer")
 _LY = r"(?:\w+ly |yet |also )*"
-_TELL = words("""say mention specify contain provide include state address answer discuss indicate give cover
+_TELL = any_of("""say mention specify contain provide include state address answer discuss indicate give cover
     explain reveal describe have offer make tell refer list show clarify disclose detail""")
-_TOLD = words("""mentioned specified stated provided given included discussed addressed found available clear
+_TOLD = any_of("""mentioned specified stated provided given included discussed addressed found available clear
     disclosed answered listed covered described explained""")
-_ABLE = words("""find answer provide determine locate help assist confirm verify tell say give comply fulfill
+_ABLE = any_of("""find answer provide determine locate help assist confirm verify tell say give comply fulfill
     identify see access offer respond know be_certain be_sure share generate discuss recall speculate""")
-_HAVE = words("any enough sufficient access specific personal real-time information data details")
-_FOUND_OUT = words("determined answered inferred established found confirmed")
+_HAVE = any_of("any enough sufficient access specific personal real-time information data details")
+_FOUND_OUT = any_of("determined answered inferred established found confirmed")
 _DO_NOT = r"(?:do|does|did)(?: not|n't)"
 _CANNOT = r"(?:cannot|can't|can not|could not|couldn't)"
 _IS_NOT = r"(?:is|are|was|were)(?: not|n't)"
 
 _ENGLISH = (
     rf"\bi {_DO_NOT} {_LY}(?:know|see any|find|have {_HAVE})\b",
-    rf"\bi(?:'m| am| was) {_LY}(?:unable|not {words('able aware familiar certain')})\b",
-    rf"\b(?:i'm|i am) not sure {words('about how what who when where which why if whether')}\b",
+    rf"\bi(?:'m| am| was) {_LY}(?:unable|not {any_of('able aware familiar certain')})\b",
+    rf"\b(?:i'm|i am) not sure {any_of('about how what who when where which why if whether')}\b",
     rf"\bi {_CANNOT} {_LY}{_ABLE}\b",
-    rf"\bwe {_CANNOT} {_LY}{words('answer provide help assist')}\b",
+    rf"\bwe {_CANNOT} {_LY}{any_of('answer provide help assist')}\b",
     r"\bwe (?:do not|don't) (?:know|have (?:any |enough )?information)\b",
-    rf"\b(?:i|we) have no {words('information idea knowledge data way_of_knowing access')}\b",
+    rf"\b(?:i|we) have no {any_of('information idea knowledge data way_of_knowing access')}\b",
     rf"\b(?:{_SOURCE}|{_MATERIAL})(?: \w+){{0,3}} {_DO_NOT} {_LY}{_TELL}\b",
-    rf"\b{_SOURCE}(?: \w+){{0,3}} {words('contains? provides? includes? gives? offers? makes? has have')} no\b",
+    rf"\b{_SOURCE}(?: \w+){{0,3}} {any_of('contains? provides? includes? gives? offers? makes? has have')} no\b",
     rf"\A(?:i(?:'m| am) )?(?:sorry|afraid)\b.*\b{_DO_NOT} {_LY}{_TELL}\b",
     rf"\bthere(?: is| are|'s| was) no (?:\w+ ){{0,2}}{_INFORMATION}\b",
     rf"\A(?:unfortunately,? )?no (?:\w+ ){{0,2}}(?:{_INFORMATION}|details)\b",
@@ -57,28 +57,28 @@ _ENGLISH = (
 _GERMAN = (
     r"\bich (?:weiß|weiss) (?:es |das |leider )*nicht",
     r"\bich kann\b.{0,80}\bnicht (?:beantworten|finden|sagen|beurteilen)",
-    rf"\b{words('dokumente?n? kontext texte?n? quellen?')} .{{0,60}}\b(?:nicht|keine) (?:\w+ )?"
-    rf"{words('hervor erwähnt enthalten angaben informationen genannt')}",
-    rf"\bkeine (?:\w+ )?(?:informationen|angaben) {words('zu über gefunden vorhanden verfügbar')}",
+    rf"\b{any_of('dokumente?n? kontext texte?n? quellen?')} .{{0,60}}\b(?:nicht|keine) (?:\w+ )?"
+    rf"{any_of('hervor erwähnt enthalten angaben informationen genannt')}",
+    rf"\bkeine (?:\w+ )?(?:informationen|angaben) {any_of('zu über gefunden vorhanden verfügbar')}",
 )
 _SPANISH = (
     r"\A(?:lo siento, )?(?:pero )?no (?:lo )?sé\b",
     r"\bno (?:puedo|pude|he podido) (?:encontrar|responder|determinar|proporcionar)",
     r"\bno hay (?:\w+ )?información\b",
-    rf"\b{words('documentos? contexto textos? pasajes?')} .{{0,30}}no "
-    rf"{words('menciona contiene proporciona dice especifica indica')}n?\b",
+    rf"\b{any_of('documentos? contexto textos? pasajes?')} .{{0,30}}no "
+    rf"{any_of('menciona contiene proporciona dice especifica indica')}n?\b",
 )
 _FRENCH = (
     r"\bje ne (?:le )?sais pas\b",
     r"\bje ne (?:peux|trouve|suis) pas (?:\w+ )?(?:répondre|trouver|en mesure|d'information)",
     r"\baucune (?:information|mention)\b",
-    rf"\b{words('documents? contexte textes? passages?')} .{{0,30}}ne "
-    rf"{words('mentionne contient contiennent précise dit disent')}(?:nt)? pas\b",
+    rf"\b{any_of('documents? contexte textes? passages?')} .{{0,30}}ne "
+    rf"{any_of('mentionne contient contiennent précise dit disent')}(?:nt)? pas\b",
 )
 _REFUSAL = re.compile(phrases(*_ENGLISH, *_GERMAN, *_SPANISH, *_FRENCH))
 _HINT = re.compile(
-    rf"n't|\A(?:answer )?un|\b{words('no not cannot unable unclear insufficient inadequate impossible n/a unknown')}\b"
-    rf"|\b{words('refuse nicht keine ne aucune none')}\b"
+    rf"n't|\A(?:answer )?un|\b{any_of('no not cannot unable unclear insufficient inadequate impossible n/a unknown')}\b"
+    rf"|\b{any_of('refuse nicht keine ne aucune none')}\b"
 )
 _CONCESSION = re.compile(r"(?:although|though|while|even though|whereas)\b[^,]*, ")
 _EXAMINED = 400

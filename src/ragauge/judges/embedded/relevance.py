@@ -10,7 +10,7 @@ from ragauge.judges.embedded.answer_forms import asked, has_form, is_fragment
 from ragauge.judges.embedded.entailment import leaning
 from ragauge.judges.embedded.fillers import is_filler
 from ragauge.judges.embedded.passages import Passage, Sentence, passage
-from ragauge.judges.embedded.phrases import words as either
+from ragauge.judges.embedded.phrases import any_of
 from ragauge.judges.embedded.queries import polarity, read_query
 from ragauge.judges.embedded.refusals import is_refusal_sentence
 from ragauge.judges.embedded.words import Kind, words
@@ -18,23 +18,20 @@ from ragauge.nouns.answers import Label, Verdict
 
 _QUERY_ENOUGH, _REFERENCE_ENOUGH = 0.5, 0.6
 _SHORT = 60  # words up to which a sentence is read as a statement rather than as a document
-_FORM, _TOUCH, _EMPTY, _SURE = (
-    0.55,
-    0.55,
-    0.1,
-    0.8,
-)  # probability by form, by a word shared, of what says nothing, and by form at most
+_FORM, _SURE = 0.55, 0.8  # probability of a statement that has the form of an answer: at least, and at most
+_TOUCH = 0.55  # ... that has a telling word of the query
+_EMPTY = 0.1  # ... that says nothing
 _TELLING = 0.3  # weight from which one shared word ties a statement to a query
 _OPENING = 4  # words in which a sentence names what it is about
-_COUNTS = either("two three four five six seven eight nine ten")
-_PLACES = either("second third fourth fifth sixth seventh eighth ninth tenth")
+_COUNTS = any_of("two three four five six seven eight nine ten")
+_PLACES = any_of("second third fourth fifth sixth seventh eighth ninth tenth")
 _FIRST = re.compile(rf"\bfirst ({_COUNTS}|\d{{1,3}})\b")
 _ORDINAL = re.compile(rf"\b(?:{_PLACES}|\d{{1,3}}(?:nd|rd|th))\b")
 _SATURATION, _BY_LENGTH, _USUAL = 1.0, 0.5, 100  # as k1 and b of BM25, and the words of a usual passage
 
 
 def relevant(query: str, text: str, reference: str | None) -> Verdict:
-    """Whether any part of `text`, whose characters `span` gives, helps to answer `query` or to produce `reference`."""
+    """Whether any part of `text` helps to answer `query` or to produce `reference`; `span` is its best sentence."""
     source = passage(text)
     wanted = Claim(read_query(query).words)
     evidence = find(wanted, source)
@@ -52,7 +49,7 @@ def relevant(query: str, text: str, reference: str | None) -> Verdict:
 
 
 def reached(claim: Claim, evidence: Sequence[Evidence]) -> float:
-    """Share of the claim in all of a text, two parts, and in its best sentence, one part."""
+    """The share of the claim that a text holds: counted twice in all of the text, once in its best sentence."""
     best = evidence[0].share if evidence else 0.0
     return (2 * claim.share(merged(*(one.credits for one in evidence))) + best) / 3
 
@@ -73,14 +70,17 @@ def _to_query(query: str, wanted: Claim, source: Passage, evidence: Sequence[Evi
 
 
 def _says_nothing(query: str, sentence: Sentence) -> bool:
-    """A refusal, a filler that does not decide a yes-or-no query, or a place beyond the first so many asked for."""
+    """Whether a sentence is a refusal, a filler, or tells of a third where the query asks for the first two.
+
+    A yes or no is no filler where the query asks for one.
+    """
     if asked(query).polar and polarity(sentence.text)[0] is not None:
         return False
     return is_refusal_sentence(sentence.text) or is_filler(sentence.text) or _beyond(query, sentence.text)
 
 
 def _by_share(wanted: Claim, sentence: Sentence, shared: Sequence[int], by_words: float) -> float:
-    """The probability of a statement that has no form of an answer, from which words of the query it has."""
+    """The probability of a statement without the form of an answer: by the words of the query that it has."""
     names = [item for item in shared if wanted.items[item].kind == Kind.NAME]
     things = len(names) - sum(one in names and two in names for one, two in wanted.surnames)
     asks_more = any(word.kind == Kind.CONTENT for word in wanted.items)
@@ -91,7 +91,7 @@ def _by_share(wanted: Claim, sentence: Sentence, shared: Sequence[int], by_words
 
 
 def _beyond(query: str, text: str) -> bool:
-    """Whether a query asks for the first so many and the text tells of a later one."""
+    """Whether a query asks for the first so many of something, and the text tells of one after those."""
     first, told = _FIRST.search(query.lower()), _ORDINAL.search(text.lower())
     if first is None or told is None:
         return False

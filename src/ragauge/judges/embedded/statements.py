@@ -10,7 +10,7 @@ from ragauge.judges.embedded.clauses import clauses
 from ragauge.judges.embedded.commands import is_command
 from ragauge.judges.embedded.fillers import frame_length, is_filler
 from ragauge.judges.embedded.opinions import Voice, is_hostile, voice
-from ragauge.judges.embedded.phrases import words
+from ragauge.judges.embedded.phrases import any_of
 from ragauge.judges.embedded.refusals import is_refusal_sentence
 from ragauge.nouns.statements import Span, Statement
 from ragauge.text.citations import citation_marks, unmarked
@@ -20,14 +20,16 @@ from ragauge.text.sentences import sentences_within
 _EMPHASIS = re.compile(r"(?<!\w)\*\*(?=\S)|(?<=\S)\*\*(?!\w)|(?<![\w*])\*(?=[^\s*])([^*]{1,200})(?<=\S)\*(?![\w*])")
 _JOINING_WORD = re.compile(r"(?:and|but|while|whereas|yet|so|however,?|though|although)\s+(?=\S)")
 _YES_OR_NO = re.compile(
-    words("yes no yeah yep nope true false correct incorrect right wrong never always ja nein sí si oui non") + "[.!]*",
+    any_of("yes no yeah yep nope true false correct incorrect right wrong never always ja nein sí si oui non")
+    + "[.!]*",
     re.IGNORECASE,
 )
 _ASSENT = re.compile(
-    words("certainly of_course absolutely definitely natürlich claro por_supuesto bien_sûr") + "[.!]*", re.IGNORECASE
+    any_of("certainly of_course absolutely definitely natürlich claro por_supuesto bien_sûr") + "[.!]*", re.IGNORECASE
 )
 _BIBLIOGRAPHY = re.compile(
-    rf"[*_]*{words('sources? references? citations? bibliography works_cited quellen fuentes références')}[*_]*:?[*_]*",
+    rf"[*_]*{any_of('sources? references? citations? bibliography works_cited quellen fuentes références')}"
+    r"[*_]*:?[*_]*",
     re.IGNORECASE,
 )
 _QUESTION_END = re.compile(r"[?？؟][\"'”’»)*_]*\Z")

@@ -27,22 +27,28 @@ class Kind(IntEnum):
 
 
 class Word(NamedTuple):
-    """One word: its key, characters from start to end, kind, and whether a negation reaches it."""
+    """One word: its key, characters from start to end, kind, whether a negation reaches it, and which clause of the
+    text it stands in, as far as stops and joining words tell."""
 
     key: str
     start: int
     end: int
     kind: Kind
     negated: bool
+    clause: int
 
 
+_UNSPACED = (
+    r"[\u0e01-\u0e30\u0e32\u0e33\u0e40-\u0e46\u3005-\u3007\u3041-\u3096\u30a1-\u30ff\u3400-\u9fff]"  # each a word
+)
 _TOKEN = re.compile(
     r"""(?P<date>\d{4}-\d{2}-\d{2}(?!\d))
     |(?P<number>\d{1,2}:\d{2}(?!\d)|(?:\d{1,3}(?:,\d{3})+(?!\d)|\d+)(?:\.\d+)?(?:(?:st|nd|rd|th|s|k|bn)\b)?)
     |(?P<dotted>(?:[A-Za-z]\.){2,})
-    |(?P<word>[^\W\d_]+(?:['’][^\W\d_]+)*\d*)
+    |(?P<unspaced>{_UNSPACED})
+    |(?P<word>(?:(?!{_UNSPACED})[^\W\d_])+(?:['’][^\W\d_]+)*\d*)
     |(?P<sign>[%$€£¥])
-    |(?P<stop>[.,;:!?()\[\]"“”]|\s[-–—]\s)""",
+    |(?P<stop>[.,;:!?()\[\]"“”。、，；：！？]|\s[-–—]\s)""".replace("{_UNSPACED}", _UNSPACED),
     re.VERBOSE,
 )
 _CAMEL = re.compile(r"[A-Z]?[a-z]{2,}(?:[A-Z][a-z]{2,})+\Z")  # "AutoLoader"
@@ -62,6 +68,9 @@ _PAIRS = {
 }
 _MONTH_NAMES = tuple(dict.fromkeys(lexicon.MONTHS.values()))
 _NEGATING = ("un", "non", "dis")
+_JOINING = frozenset("and but or while whereas because although though however plus und aber".split())
+_NEGATION_ENDS = _JOINING - {"and", "or", "plus", "und"}
+_GRAMMAR = frozenset("的是了在和与及之也都")  # Chinese characters, and all of hiragana, that only join others
 _REACH = 3  # content words that a negation reaches
 
 
@@ -127,6 +136,7 @@ class _Reader:
         self.tokens = tokens
         self.lowers = [token.lower for token in tokens]
         self.reach = 0
+        self.clause = 0
 
     def read(self) -> list[Word]:
         found: list[Word] = []
@@ -134,7 +144,7 @@ class _Reader:
         while at < len(self.tokens):
             token = self.tokens[at]
             if token.stop:
-                self.reach, at = 0, at + 1
+                self.reach, at, self.clause = 0, at + 1, self.clause + 1
                 opening = opening or token.lower in ".!?:"
                 continue
             word, length = self._word(at, opening)
@@ -160,11 +170,18 @@ class _Reader:
         if month is not None:
             return self._made(month, at, 1, Kind.NAME), 1
         if lower in lexicon.FUNCTION_WORDS and not (lower == "us" and token.capital):
-            if lower in ("but", "because", "although"):
-                self.reach = 0
+            self._join(lower)
+            return self._made(lower, at, 1, Kind.FUNCTION), 1
+        if lower in _GRAMMAR or "\u3041" <= lower <= "\u309f":
             return self._made(lower, at, 1, Kind.FUNCTION), 1
         named = token.capital and (not opening or self._capital(at + 1))
         return self._made(key_of(lower), at, 1, Kind.NAME if named else Kind.CONTENT), 1
+
+    def _join(self, lower: str) -> None:
+        if lower in _JOINING:
+            self.clause += 1
+        if lower in _NEGATION_ENDS:
+            self.reach = 0
 
     def _capital(self, at: int) -> bool:
         """Whether a capitalised word that is no function word stands here: a name of two words may open a sentence."""
@@ -188,7 +205,7 @@ class _Reader:
             self.reach = max(self.reach - 1, 0)
         elif key in lexicon.NEGATIONS and self.reach == _REACH + 1:
             self.reach = _REACH
-        return Word(key, self.tokens[at].start, self.tokens[at + length - 1].end, kind, negated)
+        return Word(key, self.tokens[at].start, self.tokens[at + length - 1].end, kind, negated, self.clause)
 
 
 @lru_cache(maxsize=100_000)
@@ -216,9 +233,17 @@ def synonyms(key: str) -> frozenset[str]:
     return _keyed("synonyms").get(key, frozenset())
 
 
+@cache
+def _contraries(key: str) -> frozenset[str]:
+    """The antonyms of a word and its synonyms, with their synonyms; without what may stand in its own place."""
+    own = {key} | synonyms(key)
+    antonyms = {other for one in own for other in _keyed("antonyms").get(one, ())}
+    return frozenset(antonyms.union(*map(synonyms, antonyms)) - own)
+
+
 def opposites(key: str) -> frozenset[str]:
-    """Keys that say the contrary of `key`: listed antonyms, and the same word with or without a negating prefix."""
+    """Keys that say the contrary of `key`: antonyms of it and of its synonyms, the synonyms of those, and the same word
+    with or without a negating prefix."""
     prefixed = {prefix + key.removesuffix("e") for prefix in _NEGATING} | {prefix + key for prefix in _NEGATING}
     bare = {key.removeprefix(prefix) for prefix in _NEGATING if len(key) > len(prefix) + 2 and key.startswith(prefix)}
-    listed = _keyed("antonyms").get(key, frozenset())
-    return listed | bare | {word + "e" for word in bare} | (prefixed if len(key) > 3 else set())
+    return _contraries(key) | bare | {word + "e" for word in bare} | (prefixed if len(key) > 3 else set())
