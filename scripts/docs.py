@@ -133,7 +133,7 @@ def demo_picture() -> str:
     from ragauge.cli import demo
 
     console = Console(record=True, width=112, force_terminal=True, color_system="truecolor", highlight=False)
-    demo.show_runs(console, demo.measured(None), count=1)
+    demo.show_runs(console, demo.measured(None), count=2)
     return re.sub(r"@font-face \{.*?\}", "", console.export_svg(title="ragauge demo"), flags=re.DOTALL)
 
 

@@ -52,7 +52,7 @@ def test_the_demo(call: Call, folder: Path) -> None:
         "wrote demo.json",
     ):
         assert expected in result.stdout
-    assert "Behind the numbers: the candidate's worst answers by faithfulness" in result.stdout
+    assert "Behind the numbers: the baseline's worst answers by hallucination" in result.stdout
     runs = rg.Store.open(folder / ".ragauge").runs()
     assert [(run.name, run.samples, run.status) for run in runs] == [
         ("demo candidate", 36, "finished"),

@@ -69,10 +69,10 @@ def measured(store: Path | None) -> dict[str, Run]:
 
 
 def show_runs(console: Console, runs: Mapping[str, Run], count: int) -> None:
-    """Print the estimates side by side, and the candidate's worst answers with their evidence."""
-    candidate = runs["candidate"]
-    console.print(
-        f"Two versions of an assistant, {candidate.record.samples} questions each, judged offline by ragauge."
-    )
+    """Print the estimates side by side, and the answers of the baseline that contradict most, with their evidence."""
+    baseline = runs["baseline"]
+    console.print(f"Two versions of an assistant, {baseline.record.samples} questions each, judged offline by ragauge.")
     console.print(estimates_table({system: run.record for system, run in runs.items()}))
-    show_worst(console, candidate, count, "Behind the numbers: the candidate's worst answers by")
+    if count:
+        console.print("Behind the numbers: the baseline's worst answers by hallucination:\n")
+        show_worst(console, baseline, "hallucination", count)

@@ -93,15 +93,14 @@ def show_run(run: Run, count: int) -> None:
     console = screen()
     for part in run_view(run.record):
         console.print(part)
-    show_worst(console, run, count, "\nWorst by")
-
-
-def show_worst(console: Console, run: Run, count: int, headline: str) -> None:
-    """Print the `count` worst samples with their evidence, under a headline that the metric ends."""
     key = chooser(run.record)
-    if not count or key is None:
-        return
-    console.print(f"{headline} {key}:\n")
+    if count and key:
+        console.print(f"\nWorst by {key}:\n")
+        show_worst(console, run, key, count)
+
+
+def show_worst(console: Console, run: Run, key: str, count: int) -> None:
+    """Print the `count` samples that are worst by one metric, with their evidence."""
     for record in worst(run.records(), key, run.estimates[key].better, count):
         console.print(*sample_view(record, key), sep="\n")
 
