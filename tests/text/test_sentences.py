@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ragauge.text import boundaries
-from ragauge.text.citations import without_marks
+from ragauge.text.citations import unmarked
 from ragauge.text.markdown import blocks
 from ragauge.text.sentences import citation_marks, sentences, sentences_within, splitter
 
@@ -166,4 +166,5 @@ def test_citation_marks(text: str, marks: list[str]) -> None:
 
 def test_marks_are_left_out_with_the_space_before_them() -> None:
     """A text without its marks reads as if they had never been there."""
-    assert without_marks("Prices rose [1][2]. Then [3] they fell.") == "Prices rose. Then they fell."
+    text = "Prices rose [1][2]. Then [3] they fell."
+    assert unmarked(text, (0, len(text)), citation_marks(text)) == "Prices rose. Then they fell."

@@ -23,11 +23,6 @@ def citation_marks(text: str) -> list[Span]:
     return [found.span() for found in _MARK_OR_CODE.finditer(text) if found["mark"]]
 
 
-def without_marks(text: str) -> str:
-    """The text without its citation marks and the spaces before each."""
-    return unmarked(text, (0, len(text)), citation_marks(text))
-
-
 def unmarked(text: str, span: Span, marks: Sequence[Span]) -> str:
     """A span of text without the marks in it and the spaces before each; the marks are all of the text's, in order."""
     position, end = span
