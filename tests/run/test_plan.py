@@ -8,7 +8,10 @@ import pytest
 
 import ragauge as rg
 from ragauge.errors import BadData, MissingField
+from ragauge.nouns.answers import Label, Verdict
+from ragauge.questions import Entail
 from ragauge.run.preparing import WINDOW
+from ragauge.store import Store, label
 
 Make = Callable[..., Any]
 
@@ -70,3 +73,14 @@ def test_a_plan_tells_its_progress(judge: Any, rows: Make) -> None:
     heard: list[int] = []
     rg.plan(rows(WINDOW + 1), "faithfulness", judge, progress=heard.append)
     assert heard == [WINDOW, WINDOW + 1]
+
+
+def test_planning_keeps_nothing(tmp_path: Path) -> None:
+    """A plan that meets people's labels counts them as known and leaves the store as it was."""
+    question = Entail(("The lamp is lit.",), "The lamp is lit.")
+    with Store.open(tmp_path) as store:
+        rows = [{"response": "The lamp is lit.", "contexts": ["The lamp is lit."]}]
+        labels = [label(question, Verdict(Label.ENTAILED), "ann")]
+        planned = rg.plan(rows, "faithfulness(units=sentences)", store=store, labels=labels)
+        assert planned.known["entail"] == 1
+        assert list(store.judgments()) == []

@@ -7,9 +7,9 @@ from collections.abc import Iterable, Sequence
 
 import msgspec
 
-from ragauge.nouns.answers import Answer, Failure, Label, Verdict
+from ragauge.nouns.answers import Answer, Failure, Verdict
 from ragauge.nouns.identity import Identity
-from ragauge.questions import Entail, Judgment, Question, topic
+from ragauge.questions import Judgment, Question, topic
 
 
 class RecordingJudge:
@@ -35,8 +35,5 @@ class RecordingJudge:
 
 def _topic(judgment: Judgment) -> str:
     """What a recorded answer shows the recording to answer; a two-way verdict tells support, not contradiction."""
-    verdict = judgment.answer
-    if isinstance(judgment.question, Entail) and isinstance(verdict, Verdict):
-        labels = {verdict.label, *(chunk.label for chunk in verdict.chunks)}
-        return "entail:support" if Label.NOT_ENTAILED in labels else "entail"
-    return topic(judgment.question)
+    two_way = isinstance(judgment.answer, Verdict) and judgment.answer.two_way
+    return "entail:support" if two_way else topic(judgment.question)

@@ -55,6 +55,11 @@ class Verdict(msgspec.Struct, frozen=True, omit_defaults=True, tag="verdict"):
     span: Span | None = None
     rationale: str | None = None
 
+    @property
+    def two_way(self) -> bool:
+        """Whether it shows that its judge tells support from its absence, and no more."""
+        return Label.NOT_ENTAILED in (self.label, *(chunk.label for chunk in self.chunks))
+
 
 class Grade(msgspec.Struct, frozen=True, omit_defaults=True, tag="grade"):
     """The answer on a rubric's scale."""

@@ -9,7 +9,7 @@ import msgspec
 
 from ragauge.judges.bench import Bench
 from ragauge.judges.judge import DEFAULT_BATCH, Judge, checked
-from ragauge.nouns.answers import Answer, Failure, Label, Verdict
+from ragauge.nouns.answers import Answer, Failure, Verdict
 from ragauge.nouns.identity import Identity
 from ragauge.questions import Judgment, Question, judgment_key, kind
 from ragauge.store import Store
@@ -25,8 +25,7 @@ class Asker:
     """Answers waves of questions.
 
     asked, reused: how many were put to judges, and how many were known; labelled: how many of those from people.
-    unable: topics that the answers show to be
-    beyond the judges, whatever these say of themselves.
+    unable: topics that the answers show to be beyond the judges, whatever these say of themselves.
     """
 
     def __init__(self, bench: Bench, store: Store, labels: Mapping[Question, Judgment]) -> None:
@@ -41,6 +40,7 @@ class Asker:
         known = self.known(questions)
         self.reused += len(known)
         self.labelled += sum(judgment.judge.name == PEOPLE for judgment in known.values())
+        self._store.keep([self.labels[question] for question in questions if question in self.labels])
         fresh = [question for question in questions if question not in known]
         for judge, group in self._by_judge(fresh):
             size = max(1, getattr(judge, "batch", DEFAULT_BATCH))
@@ -53,7 +53,6 @@ class Asker:
     def known(self, questions: Sequence[Question]) -> dict[Question, Judgment]:
         """What people's labels or the store already answer."""
         found = {question: self.labels[question] for question in questions if question in self.labels}
-        self._store.keep(list(found.values()))
         found.update(self._store.find_labels([question for question in questions if question not in found]))
         keys = {}
         for question in questions:
@@ -108,10 +107,7 @@ def _taken(question: Question, answer: Answer | Failure) -> Answer | Failure:
 
 def _is_two_way(judgment: Judgment) -> bool:
     """Whether a judge told support from its absence, and no more. A person's label speaks for itself alone."""
-    verdict = judgment.answer
-    if not isinstance(verdict, Verdict) or judgment.judge.name == PEOPLE:
-        return False
-    return Label.NOT_ENTAILED in (verdict.label, *(chunk.label for chunk in verdict.chunks))
+    return isinstance(judgment.answer, Verdict) and judgment.judge.name != PEOPLE and judgment.answer.two_way
 
 
 def _unanswered(question: Question) -> Judgment:
