@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ragauge.cli.options import store_options
+from ragauge.cli.options import output_option, show_option, store_options
 from ragauge.cli.run import show_worst
 from ragauge.cli.running import measure
 from ragauge.cli.screen import screen
@@ -31,21 +31,8 @@ METRICS = (
 
 @click.command("demo")
 @store_options
-@click.option(
-    "-o",
-    "--output",
-    type=click.Path(dir_okay=False, path_type=Path),
-    multiple=True,
-    help="Write the candidate's run: .json .jsonl .csv .parquet .md; repeatable.",
-)
-@click.option(
-    "--show",
-    type=click.IntRange(min=0),
-    default=2,
-    show_default=True,
-    metavar="N",
-    help="Show the N worst samples with their evidence.",
-)
+@output_option("Write the candidate's run")
+@show_option(2)
 def command(store: Path, no_store: bool, output: Sequence[Path], show: int) -> None:
     """Measure two versions of an assistant on packaged data with the embedded judge: offline, no key."""
     for path in output:

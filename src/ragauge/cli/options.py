@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 import click
 
 from ragauge.errors import BadParameter
+from ragauge.report.files import WRITERS
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -27,7 +28,7 @@ _DATA = (
         "judges",
         multiple=True,
         metavar="JUDGE",
-        help="embedded, recording:PATH, or KIND=JUDGE, repeatable. [default: embedded]",
+        help="embedded, recording:PATH, python:MODULE:NAME, or KIND=JUDGE, repeatable. [default: embedded]",
     ),
     click.option(
         "--map", "mapping", multiple=True, metavar="FIELD=COLUMN", help="Take a field from this column, repeatable."
@@ -52,6 +53,25 @@ _STORE = (
     ),
     click.option("--no-store", is_flag=True, help="Keep nothing."),
 )
+
+
+def output_option(what: str) -> Callable[[Command], Command]:
+    """-o, repeatable; `what` says in the help what it does."""
+    kind = click.Path(dir_okay=False, path_type=Path)
+    endings = " ".join(WRITERS)
+    return click.option("-o", "--output", type=kind, multiple=True, help=f"{what}: {endings}; repeatable.")
+
+
+def show_option(default: int) -> Callable[[Command], Command]:
+    """--show, how many of the worst samples are shown."""
+    return click.option(
+        "--show",
+        type=click.IntRange(min=0),
+        default=default,
+        show_default=default > 0,
+        metavar="N",
+        help="Show the N worst samples with their evidence.",
+    )
 
 
 def _with(options: Sequence[Callable[[Command], Command]]) -> Callable[[Command], Command]:

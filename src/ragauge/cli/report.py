@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from ragauge.cli.options import DEFAULT_STORE
+from ragauge.cli.options import DEFAULT_STORE, output_option, show_option
 from ragauge.cli.run import show_run
 from ragauge.errors import UsageError
 from ragauge.run.run import Run
@@ -19,21 +19,8 @@ from ragauge.store import Store
 @click.option(
     "--store", type=click.Path(path_type=Path), default=DEFAULT_STORE, show_default=True, help="Where the run is kept."
 )
-@click.option(
-    "-o",
-    "--output",
-    type=click.Path(dir_okay=False, path_type=Path),
-    multiple=True,
-    help="Write it: .json .jsonl .csv .parquet .md; repeatable.",
-)
-@click.option(
-    "--show",
-    type=click.IntRange(min=0),
-    default=3,
-    show_default=True,
-    metavar="N",
-    help="Show the N worst samples with their evidence.",
-)
+@output_option("Write it")
+@show_option(3)
 @click.option("--list", "listed", is_flag=True, help="List the runs of the store instead.")
 def command(run: str, store: Path, output: Sequence[Path], show: int, listed: bool) -> None:
     """Show RUN, by its id or the beginning of it; without one, the newest. Nothing is judged again."""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from ragauge.cli.gates import Gate, failures, gates
-from ragauge.cli.options import data_options, judge_option, pairs, store_options
+from ragauge.cli.options import data_options, judge_option, output_option, pairs, show_option, store_options
 from ragauge.cli.running import measure
 from ragauge.cli.screen import screen
 from ragauge.errors import RunFailed
@@ -25,17 +25,9 @@ if TYPE_CHECKING:
 @click.command("run")
 @data_options
 @store_options
-@click.option(
-    "-o",
-    "--output",
-    type=click.Path(dir_okay=False, path_type=Path),
-    multiple=True,
-    help="Write the run: .json .jsonl .csv .parquet .md; repeatable.",
-)
+@output_option("Write the run")
 @click.option("--name", default="", help="A name for the run.")
-@click.option(
-    "--show", type=click.IntRange(min=0), default=0, metavar="N", help="Show the N worst samples with their evidence."
-)
+@show_option(0)
 @click.option(
     "--fail-under", multiple=True, metavar="METRIC=VALUE", help="Exit with 3 if the estimate is lower, repeatable."
 )
@@ -109,7 +101,7 @@ def end(run: Run, conditions: Sequence[Gate]) -> None:
     """Leave with 1 where no score has a value because all failed, with 3 where a gate failed."""
     estimates = run.estimates.values()
     if not any(one.n for one in estimates) and any(one.failed for one in estimates):
-        first = next(score.failed for scores in run.scores for score in scores.values() if score.failed)
+        first = next(iter(run.record.failures.values()))
         raise RunFailed(f"every score failed, the first because: {first}")
     failed = failures(run.estimates, conditions)
     for line in failed:
