@@ -7,7 +7,7 @@ import hashlib
 import msgspec
 
 from ragauge.nouns.answers import Answer, Failure
-from ragauge.nouns.identity import Identity as Identity
+from ragauge.nouns.identity import Identity
 from ragauge.rubrics import Rubric
 
 

@@ -13,12 +13,12 @@ from tempfile import TemporaryDirectory
 from ragauge.judges.judge import Judge, checked
 from ragauge.needs.need import answerable
 from ragauge.nouns.answers import Answer, Failure, Label, Verdict
+from ragauge.nouns.identity import Identity
 from ragauge.questions import (
     KINDS,
     Classify,
     Decompose,
     Entail,
-    Identity,
     Judgment,
     Question,
     Rate,

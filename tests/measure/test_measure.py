@@ -16,8 +16,9 @@ from ragauge.judges.embedded.judge import EmbeddedJudge
 from ragauge.measure import Measured, measure
 from ragauge.measure.sets import overlap, read_cases
 from ragauge.nouns.answers import Answer, Decomposition, Failure, Label, Verdict
+from ragauge.nouns.identity import Identity
 from ragauge.nouns.statements import Statement
-from ragauge.questions import Classify, Decompose, Entail, Identity, Question, Rate, Relevant
+from ragauge.questions import Classify, Decompose, Entail, Question, Rate, Relevant
 
 SETS: dict[str, dict[str, Any]] = {
     "ent_a": {"premise": "p", "claim": "c", "label": 1},

@@ -8,9 +8,10 @@ from typing import Any
 import pytest
 
 from ragauge.nouns.answers import Answer, ChunkVerdict, Decomposition, Failure, Grade, Label, Verdict
+from ragauge.nouns.identity import Identity
 from ragauge.nouns.samples import Chunk, Sample
 from ragauge.nouns.statements import Statement
-from ragauge.questions import Classify, Decompose, Entail, Identity, Question, Rate, Relevant, kind
+from ragauge.questions import Classify, Decompose, Entail, Question, Rate, Relevant, kind
 
 ALL = frozenset({"decompose", "entail", "relevant", "classify", "rate"})
 

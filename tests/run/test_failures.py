@@ -10,9 +10,10 @@ from hypothesis import strategies as st
 
 import ragauge as rg
 from ragauge.nouns.answers import Decomposition, Failure, Grade, Label, Verdict
+from ragauge.nouns.identity import Identity
 from ragauge.nouns.samples import Chunk, Sample
 from ragauge.nouns.statements import Statement
-from ragauge.questions import Decompose, Identity, Question
+from ragauge.questions import Decompose, Question
 from ragauge.run.preparing import WINDOW
 
 Make = Callable[..., Any]

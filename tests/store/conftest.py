@@ -12,7 +12,8 @@ import pytest
 
 import ragauge
 from ragauge.nouns.answers import ChunkVerdict, Label, Verdict
-from ragauge.questions import Entail, Identity, Judgment, judgment_key
+from ragauge.nouns.identity import Identity
+from ragauge.questions import Entail, Judgment, judgment_key
 from ragauge.store import Store
 
 JUDGE = Identity("stub", (("revision", "1"),))

@@ -10,7 +10,8 @@ import msgspec
 import pytest
 
 from ragauge.nouns.answers import ChunkVerdict, Failure, Label, Verdict
-from ragauge.questions import Entail, Identity, Judgment, judgment_key
+from ragauge.nouns.identity import Identity
+from ragauge.questions import Entail, Judgment, judgment_key
 from ragauge.store import Store
 
 Make: TypeAlias = Callable[..., Judgment]

@@ -17,7 +17,8 @@ from ragauge.store import Store
 WRITER = """
 import itertools, sys
 from ragauge.nouns.answers import Label, Verdict
-from ragauge.questions import Entail, Identity, Judgment, judgment_key
+from ragauge.nouns.identity import Identity
+from ragauge.questions import Entail, Judgment, judgment_key
 from ragauge.store import Store, database
 
 database.LOG_LIMIT = 100_000

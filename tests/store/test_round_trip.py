@@ -8,11 +8,12 @@ from hypothesis import strategies as st
 
 from ragauge.fitting import misfit
 from ragauge.nouns.answers import ChunkVerdict, Decomposition, Failure, Grade, Label, Verdict
+from ragauge.nouns.identity import Identity
 from ragauge.nouns.records import RunRecord, SampleRecord, ScoreRecord
 from ragauge.nouns.samples import Chunk, Sample
 from ragauge.nouns.scores import ChunkEvidence, Evidence
 from ragauge.nouns.statements import Statement
-from ragauge.questions import Classify, Decompose, Entail, Identity, Judgment, Rate, Relevant, judgment_key
+from ragauge.questions import Classify, Decompose, Entail, Judgment, Rate, Relevant, judgment_key
 from ragauge.rubrics import GRADED, Rubric
 from ragauge.store import Store, label, read_judgments, write_judgments
 

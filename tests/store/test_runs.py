@@ -4,10 +4,10 @@ import msgspec
 import pytest
 
 from ragauge.errors import StoreError, UnknownName, UsageError
+from ragauge.nouns.identity import Identity
 from ragauge.nouns.records import RunRecord, SampleRecord, ScoreRecord
 from ragauge.nouns.samples import Sample
 from ragauge.nouns.scores import Estimate
-from ragauge.questions import Identity
 from ragauge.store import Store
 
 
