@@ -15,7 +15,7 @@ from ragauge.nouns.identity import Identity
 from ragauge.nouns.samples import Sample
 from ragauge.nouns.statements import Statement
 from ragauge.questions import Decompose, Judgment, Question, judgment_key
-from ragauge.waves import Window, missing_fields, unanswerable
+from ragauge.waves import Waves, missing_fields, unanswerable
 
 JUDGE = Identity("test")
 
@@ -63,7 +63,7 @@ def told(outcome: Outcome) -> list[str]:
 
 def test_needs_go_on_together_wave_by_wave() -> None:
     """Each wave holds what all samples ask at that step, and each need is told its own answers in its own order."""
-    window = Window([Sample("1"), Sample("2")], [asking("one", "aID b", "cID"), asking("two", "d")])
+    window = Waves([Sample("1"), Sample("2")], [asking("one", "aID b", "cID"), asking("two", "d")])
     assert finish(window) == [["a1", "b", "d", "a2"], ["c1", "c2"]]
     assert told(window.outcomes[0, "one"]) == ["a1", "b", "c1"]
     assert told(window.outcomes[1, "one"]) == ["a2", "b", "c2"]
@@ -72,14 +72,14 @@ def test_needs_go_on_together_wave_by_wave() -> None:
 
 def test_a_question_of_an_earlier_wave_is_not_asked_again() -> None:
     """What was answered in one wave is known in the next, so a need that comes to it late is told at once."""
-    window = Window([Sample("1")], [asking("late", "a", "b c", "d"), asking("early", "c b")])
+    window = Waves([Sample("1")], [asking("late", "a", "b c", "d"), asking("early", "c b")])
     assert finish(window) == [["a", "c", "b"], ["d"]]
     assert told(window.outcomes[0, "late"]) == ["a", "b", "c", "d"]
 
 
 def test_only_what_is_unknown_is_asked() -> None:
     """Of a step's questions only those not yet answered are put; `asking` still names them all, for counting."""
-    window = Window([Sample("1")], [asking("early", "a"), asking("late", "b", "a c")])
+    window = Waves([Sample("1")], [asking("early", "a"), asking("late", "b", "a c")])
     window.advance(judged(window.questions, echo))
     assert window.questions == [Decompose("c")]
     assert list(window.asking()) == [("late", Decompose("a")), ("late", Decompose("c"))]
@@ -97,13 +97,13 @@ def test_equal_needs_are_worked_once() -> None:
         return Statements("response", ())
 
     one = Need[Finding]("one", (), frozenset({"decompose"}), flow)
-    finish(Window([Sample("1"), Sample("2")], [one, one, one.also_asking("entail")]))
+    finish(Waves([Sample("1"), Sample("2")], [one, one, one.also_asking("entail")]))
     assert opened == ["1", "2"]
 
 
 def test_empty_steps_cost_no_wave() -> None:
     """A step without questions is answered at once, and a need without steps ends before the first wave."""
-    window = Window([Sample("1")], [asking("none"), asking("gap", "", "a", "", "b", "")])
+    window = Waves([Sample("1")], [asking("none"), asking("gap", "", "a", "", "b", "")])
     assert told(window.outcomes[0, "none"]) == []
     assert finish(window) == [["a"], ["b"]]
     assert told(window.outcomes[0, "gap"]) == ["a", "b"]
@@ -113,7 +113,7 @@ def test_a_sample_without_the_fields_is_undefined() -> None:
     """A need whose fields are absent is not opened; a field that is present and empty is there."""
     need = asking("one", "a", reads=("response", "contexts"))
     samples = [Sample("1"), Sample("2", response=""), Sample("3", response="", contexts=())]
-    window = Window(samples, [need])
+    window = Waves(samples, [need])
     assert finish(window) == [["a"]]
     assert window.outcomes[0, "one"] == Undefined("the sample has no response and no contexts")
     assert window.outcomes[1, "one"] == Undefined("the sample has no contexts")
@@ -123,7 +123,7 @@ def test_a_sample_without_the_fields_is_undefined() -> None:
 @pytest.mark.parametrize("steps", [(), ("a",), ("a", "b")])
 def test_nothing_to_count_is_undefined_with_its_reason(steps: tuple[str, ...]) -> None:
     """A flow may find at any step that there is nothing to count."""
-    window = Window([Sample("1")], [asking("one", *steps, fault="no claim")])
+    window = Waves([Sample("1")], [asking("one", *steps, fault="no claim")])
     finish(window)
     assert window.outcomes[0, "one"] == Undefined("no claim")
 
@@ -140,7 +140,7 @@ def failing(*words: str) -> Callable[[Question], Answer | Failure]:
 
 def test_a_failure_ends_the_needs_that_asked_and_no_others() -> None:
     """Needs that wait for a failed answer end as failed, before their next step; the others go on."""
-    window = Window([Sample("1")], [asking("bad", "a b", "never"), asking("good", "b", "c")])
+    window = Waves([Sample("1")], [asking("bad", "a b", "never"), asking("good", "b", "c")])
     assert finish(window, failing("a")) == [["a", "b"], ["c"]]
     assert window.outcomes[0, "bad"] == Failed("judge_error: no a (1 of 2 questions unanswered)")
     assert told(window.outcomes[0, "good"]) == ["b", "c"]
@@ -148,14 +148,14 @@ def test_a_failure_ends_the_needs_that_asked_and_no_others() -> None:
 
 def test_a_failed_question_is_not_asked_again_in_its_window() -> None:
     """A need that comes later to a question that failed fails with the same reason, at no further call."""
-    window = Window([Sample("1")], [asking("first", "a"), asking("later", "b", "a")])
+    window = Waves([Sample("1")], [asking("first", "a"), asking("later", "b", "a")])
     assert finish(window, failing("a")) == [["a", "b"]]
     assert window.outcomes[0, "first"] == window.outcomes[0, "later"] == Failed("judge_error: no a")
 
 
 def test_several_failures_are_told_in_one_sentence() -> None:
     """The commonest reason is told, and how many questions it concerns."""
-    window = Window([Sample("1")], [asking("one", "a b c")])
+    window = Waves([Sample("1")], [asking("one", "a b c")])
 
     def answer(question: Question) -> Answer | Failure:
         return Failure("limit") if question != Decompose("a") else Failure("judge_error", "no a")
@@ -166,7 +166,7 @@ def test_several_failures_are_told_in_one_sentence() -> None:
 
 def test_every_question_of_a_wave_must_be_answered() -> None:
     """A wave that is advanced without one of its judgments is an error of the caller, not an endless run."""
-    window = Window([Sample("1")], [asking("one", "a b")])
+    window = Waves([Sample("1")], [asking("one", "a b")])
     with pytest.raises(KeyError):
         window.advance(judged([Decompose("a")], echo))
 
@@ -174,15 +174,15 @@ def test_every_question_of_a_wave_must_be_answered() -> None:
 def test_the_outcomes_of_one_sample() -> None:
     """The outcomes of a sample are given by the names of needs."""
     one, two = asking("one"), asking("two", fault="nothing")
-    window = Window([Sample("1")], [one, two])
+    window = Waves([Sample("1")], [one, two])
     assert window.sample_outcomes(0, [two]) == {"two": Undefined("nothing")}
     assert set(window.sample_outcomes(0, [one, two])) == {"one", "two"}
 
 
 def test_a_window_of_nothing_is_done() -> None:
     """Without samples or without needs there is nothing to ask."""
-    assert Window([], [asking("one", "a")]).questions == []
-    assert Window([Sample("1")], []).outcomes == {}
+    assert Waves([], [asking("one", "a")]).questions == []
+    assert Waves([Sample("1")], []).outcomes == {}
 
 
 steps = st.lists(st.lists(st.sampled_from("abcdefg"), max_size=4).map(" ".join), max_size=4)
@@ -191,7 +191,7 @@ steps = st.lists(st.lists(st.sampled_from("abcdefg"), max_size=4).map(" ".join),
 @given(st.lists(steps, min_size=1, max_size=5), st.sets(st.sampled_from("abcdefg"), max_size=2))
 def test_any_needs_end_without_asking_twice(plans: list[list[str]], broken: set[str]) -> None:
     """Whatever needs ask, no question is put twice, waves are no more than steps, and every need ends rightly."""
-    window = Window([Sample("1")], [asking(str(i), *plan) for i, plan in enumerate(plans)])
+    window = Waves([Sample("1")], [asking(str(i), *plan) for i, plan in enumerate(plans)])
     waves = finish(window, failing(*broken))
     asked = [text for wave in waves for text in wave]
     assert len(set(asked)) == len(asked)

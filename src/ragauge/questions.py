@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from functools import lru_cache
 
 import msgspec
 
@@ -51,14 +52,18 @@ class Rate(msgspec.Struct, frozen=True, tag="rate", tag_field="kind"):
     texts: tuple[tuple[str, str], ...]
 
 
+_encode = msgspec.json.Encoder().encode
+
 Question = Decompose | Entail | Relevant | Classify | Rate
 
-KINDS = ("decompose", "entail", "relevant", "classify", "rate")
+_KINDS = {Decompose: "decompose", Entail: "entail", Relevant: "relevant", Classify: "classify", Rate: "rate"}
+
+KINDS = tuple(_KINDS.values())
 
 
 def kind(question: Question) -> str:
     """The kind of a question, one of KINDS."""
-    return type(question).__name__.lower()
+    return _KINDS[type(question)]
 
 
 def topic(question: Question) -> str:
@@ -72,15 +77,25 @@ def topic(question: Question) -> str:
 
 def judgment_key(question: Question, judge: Identity) -> str:
     """The content address of a judgment: a hash of the question's texts and the judge's identity (32 hex digits)."""
-    digest = hashlib.sha256(msgspec.json.encode(judge))
-    digest.update(msgspec.json.encode(question))
+    digest = _begun(judge).copy()
+    digest.update(_encode(question))
     return digest.hexdigest()[:32]
 
 
-class Judgment(msgspec.Struct, frozen=True):
-    """A question, its answer (or why there is none), and who answered. `key` addresses it in the store."""
+@lru_cache(maxsize=64)
+def _begun(judge: Identity) -> hashlib._Hash:
+    return hashlib.sha256(_encode(judge))
+
+
+class Judgment(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A question, its answer (or why there is none), and who answered. `key` addresses it in the store.
+
+    call: the id of the call to a model that brought the answer, for judges that make calls. Judgments of one call were
+    asked together, in one pack.
+    """
 
     question: Question
     answer: Answer | Failure
     judge: Identity
     key: str
+    call: str = ""

@@ -8,16 +8,19 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from ragauge.needs.need import Failed, Finding, Flow, Need, NothingToCount, Outcome, Undefined
 from ragauge.nouns.answers import Failure
 from ragauge.nouns.samples import Sample
-from ragauge.questions import Judgment, Question
+from ragauge.questions import Decompose, Judgment, Question
 
 Task = tuple[int, str]  # position of a sample in its window, name of a need
 
 
-class Window:
-    """The needs of a window of samples, worked out in waves.
+class Waves:
+    """The needs of one or more samples, worked out in waves.
 
     `questions` lists what the current wave asks, nothing of which was asked before; `advance` takes the judgments and
     opens the next wave. When `questions` is empty every need has ended and `outcomes` tells how.
+
+    As long as texts are to be taken apart a wave asks for that alone: what else is known to be wanted is held back and
+    asked together with what hangs on the statements, so that a judge that packs questions needs fewer calls.
     """
 
     def __init__(self, samples: Sequence[Sample], needs: Iterable[Need[Finding]]) -> None:
@@ -65,10 +68,11 @@ class Window:
     @property
     def questions(self) -> list[Question]:
         """What this wave asks, each question once, in the order of the samples."""
-        return list(dict.fromkeys(question for _, question in self.asking() if question not in self._judgments))
+        pending = dict.fromkeys(question for _, question in self.asking() if question not in self._judgments)
+        return [question for question in pending if isinstance(question, Decompose)] or list(pending)
 
     def asking(self) -> Iterator[tuple[str, Question]]:
-        """What the needs of this wave ask, known or not, each question with the name of a need that asks it."""
+        """What the needs wait for, known or not, each question with the name of a need that asks it."""
         for (_, need), questions in self._waiting.items():
             for question in questions:
                 yield need, question

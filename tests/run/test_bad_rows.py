@@ -8,7 +8,8 @@ import pytest
 
 import ragauge as rg
 from ragauge.errors import BadData, BadRow
-from ragauge.run.preparing import PEEK, WINDOW
+from ragauge.run.evaluate import AT_ONCE
+from ragauge.run.preparing import PEEK
 
 Make = Callable[..., Any]
 
@@ -46,13 +47,13 @@ def test_nothing_but_bad_rows(judge: Any) -> None:
 
 def test_a_bad_row_far_down_keeps_what_was_judged(judge: Any, tmp_path: Path) -> None:
     """A bad row behind those looked at first ends the run; its judgments stay, and the mended data goes on."""
-    count, bad = PEEK + 2 * WINDOW, PEEK + WINDOW + 1
+    count, bad = PEEK + 2 * AT_ONCE, PEEK + AT_ONCE + 1
     with pytest.raises(BadRow, match=f"row {bad + 1}, "):
         rg.evaluate(_rows(count, bad), "faithfulness", judge, tmp_path)
     before = len(judge.asked)
     interrupted = rg.Run.open(tmp_path)
     assert interrupted.record.status == "interrupted"
-    assert interrupted.record.samples == interrupted.estimates["faithfulness"].n > PEEK - WINDOW
+    assert interrupted.record.samples == interrupted.estimates["faithfulness"].n > PEEK - AT_ONCE
     assert interrupted.record.asked == before
 
     mended = rg.evaluate(_rows(count, bad=-1), "faithfulness", judge, tmp_path)

@@ -10,7 +10,7 @@ import pytest
 
 import ragauge as rg
 from ragauge.errors import BadData, BadParameter, MissingField, UnanswerableNeed, UnknownName
-from ragauge.run.preparing import WINDOW
+from ragauge.run.evaluate import AT_ONCE
 
 Make = Callable[..., Any]
 
@@ -166,15 +166,15 @@ def test_variants_of_one_metric_stand_side_by_side(judge: Any) -> None:
 
 def test_questions_are_asked_once(judge: Any, rows: Make) -> None:
     """Twenty-odd metrics over two windows put no question twice."""
-    run = rg.evaluate(rows(WINDOW + 3), judge=judge)
+    run = rg.evaluate(rows(AT_ONCE + 3), judge=judge)
     assert len(judge.asked) == len(set(judge.asked)) == run.record.asked
 
 
 def test_progress_is_told(judge: Any, rows: Make) -> None:
-    """The caller hears of every window, and of all samples at the end."""
+    """The caller hears of every sample, in order."""
     heard: list[int] = []
-    rg.evaluate(rows(2 * WINDOW + 1), "bleu", judge, progress=heard.append)
-    assert heard == [WINDOW, 2 * WINDOW, 2 * WINDOW + 1]
+    rg.evaluate(rows(2 * AT_ONCE + 1), "bleu", judge, progress=heard.append)
+    assert heard == list(range(1, 2 * AT_ONCE + 2))
 
 
 def test_limit_measures_the_first_samples(judge: Any, rows: Make) -> None:

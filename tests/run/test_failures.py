@@ -14,7 +14,7 @@ from ragauge.nouns.identity import Identity
 from ragauge.nouns.samples import Chunk, Sample
 from ragauge.nouns.statements import Statement
 from ragauge.questions import Decompose, Question
-from ragauge.run.preparing import WINDOW
+from ragauge.run.evaluate import AT_ONCE
 
 Make = Callable[..., Any]
 
@@ -188,12 +188,12 @@ def test_a_store_that_fails_ends_the_run(
     store = rg.Store.open(tmp_path)
     kept = store.keep
 
-    def keep(judgments: Any) -> None:
-        if len(judge.asked) > WINDOW:
+    def keep(judgments: Any, calls: Any = ()) -> None:
+        if len(judge.asked) > AT_ONCE:
             raise rg.StoreError("the disk is full")
-        kept(judgments)
+        kept(judgments, calls)
 
     monkeypatch.setattr(store, "keep", keep)
     with pytest.raises(rg.StoreError, match="the disk is full"):
-        rg.evaluate(rows(4 * WINDOW), "faithfulness", judge, store)
-    assert len(judge.asked) <= 2 * WINDOW
+        rg.evaluate(rows(4 * AT_ONCE), "faithfulness", judge, store)
+    assert len(judge.asked) <= 2 * AT_ONCE

@@ -10,7 +10,7 @@ import ragauge as rg
 from ragauge.errors import BadData, MissingField
 from ragauge.nouns.answers import Label, Verdict
 from ragauge.questions import Entail
-from ragauge.run.preparing import WINDOW
+from ragauge.run.evaluate import AT_ONCE
 from ragauge.store import Store, label
 
 Make = Callable[..., Any]
@@ -18,9 +18,9 @@ Make = Callable[..., Any]
 
 def test_a_plan_asks_nobody_and_counts_what_a_run_asks(judge: Any, rows: Make) -> None:
     """The plan asks no judge and keeps nothing; where sentences are claims its counts are those of the run."""
-    planned = rg.plan(rows(WINDOW + 3), "faithfulness,claim_f1,context_precision", judge)
+    planned = rg.plan(rows(AT_ONCE + 3), "faithfulness,claim_f1,context_precision", judge)
     assert judge.asked == []
-    run = rg.evaluate(rows(WINDOW + 3), "faithfulness,claim_f1,context_precision", judge)
+    run = rg.evaluate(rows(AT_ONCE + 3), "faithfulness,claim_f1,context_precision", judge)
     kinds = ["decompose", "entail", "relevant"]
     counted = {kind: sum(type(question).__name__.lower() == kind for question in judge.asked) for kind in kinds}
     assert {kind: planned.questions[kind] for kind in kinds} == counted
@@ -69,10 +69,10 @@ def test_a_plan_makes_no_store(judge: Any, rows: Make, tmp_path: Path) -> None:
 
 
 def test_a_plan_tells_its_progress(judge: Any, rows: Make) -> None:
-    """The caller hears of every window."""
+    """The caller hears of every sample."""
     heard: list[int] = []
-    rg.plan(rows(WINDOW + 1), "faithfulness", judge, progress=heard.append)
-    assert heard == [WINDOW, WINDOW + 1]
+    rg.plan(rows(3), "faithfulness", judge, progress=heard.append)
+    assert heard == [1, 2, 3]
 
 
 def test_planning_keeps_nothing(tmp_path: Path) -> None:

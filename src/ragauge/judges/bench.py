@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from ragauge.errors import BadParameter, UnknownName
 from ragauge.judges.judge import Judge
@@ -28,6 +28,7 @@ class Bench:
         if not by_kind:
             raise BadParameter("a judge by kind needs at least one kind, such as {'entail': ...}")
         self._by_kind = dict(by_kind)
+        self._by_topic: dict[str, Judge | None] = {}
 
     def can(self, topic: str) -> bool:
         """Whether somebody answers `topic`, such as "decompose", "entail:contradiction" or "rate:coherence"."""
@@ -39,10 +40,24 @@ class Bench:
         """The judges by what they were named for."""
         return dict(self._by_kind)
 
+    def unique(self) -> list[Judge]:
+        """Each judge once."""
+        return list({id(judge): judge for judge in self._by_kind.values()}.values())
+
     def judge_of(self, question: Question) -> Judge | None:
         """Who answers a question; None where nobody was named for its kind."""
         return self._judge(topic(question))
 
+    def shared(self, questions: Iterable[Question]) -> list[tuple[Judge | None, list[Question]]]:
+        """The questions by who answers them; None for those of kinds that nobody was named for."""
+        groups: dict[int, tuple[Judge | None, list[Question]]] = {}
+        for question in questions:
+            judge = self.judge_of(question)
+            groups.setdefault(id(judge), (judge, []))[1].append(question)
+        return list(groups.values())
+
     def _judge(self, topic: str) -> Judge | None:
-        keys = (topic, topic.partition(":")[0], "*")
-        return next((self._by_kind[key] for key in keys if key in self._by_kind), None)
+        if topic not in self._by_topic:
+            keys = (topic, topic.partition(":")[0], "*")
+            self._by_topic[topic] = next((self._by_kind[key] for key in keys if key in self._by_kind), None)
+        return self._by_topic[topic]

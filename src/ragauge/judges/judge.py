@@ -19,8 +19,12 @@ class Judge(Protocol):
     answers: topics it can honestly answer: a kind ("decompose", "entail", "relevant", "classify", "rate") or part of
     one ("entail:support" for a judge that tells support from its absence but not contradiction from neutrality,
     "classify:toxic", "rate:coherence").
+
     A judge may also have `batch`, how many questions it is best given at once: what it is given at once is kept at
-    once, so that is what a killed run asks again.
+    once, so that is what a killed run asks again. Or `by_sample`, of how many samples it is given questions side by
+    side, each sample's together; such a judge limits by itself how much it does at once.
+    It may be an asynchronous context manager, entered before a run's first question and left after the last. What else
+    it may do, `ragauge.judges.desk` says.
     """
 
     @property

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
+from ragauge.nouns.calls import Spent
 from ragauge.nouns.identity import Identity
 from ragauge.nouns.samples import Sample
 from ragauge.nouns.scores import Estimate, Evidence, Score
@@ -40,10 +41,13 @@ class SampleRecord(msgspec.Struct, frozen=True, omit_defaults=True):
 class RunRecord(msgspec.Struct, omit_defaults=True):
     """One execution over a data set.
 
-    id: unique, sortable by time. started, finished: ISO 8601 in UTC. status: "running", "finished" or "interrupted".
+    id: unique, sortable by time. started, finished: ISO 8601 in UTC. status: "running", "finished", "interrupted" or "stopped".
     data: what was read, for people; data_hash: of the samples. judges: identity by kind of question.
     left_out: metrics of the default set that could not be measured, with the reason.
     asked, reused: judgments that were put to a judge, and that the store already held.
+    spent: the calls that judges made to models, their tokens, and what they cost.
+    stopped: why the run ended before the data did, where it stopped by itself; its status is then "stopped".
+    notes: what judges have to say of how they worked, such as the agreement of a panel.
     labels, labelled: how many labels of people were given with the run, and how many answers came from people.
     failures: for each metric that some samples failed to get, the first reason.
     bad_rows: rows that were skipped on request, each as its error message.
@@ -64,6 +68,9 @@ class RunRecord(msgspec.Struct, omit_defaults=True):
     reused: int = 0
     labels: int = 0
     labelled: int = 0
+    spent: Spent = msgspec.field(default_factory=Spent)
+    stopped: str = ""
+    notes: tuple[str, ...] = ()
     seconds: float = 0.0
     left_out: dict[str, str] = {}
     failures: dict[str, str] = {}

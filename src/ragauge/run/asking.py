@@ -3,54 +3,92 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections import deque
+from collections.abc import AsyncIterator, Coroutine, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
+from typing import Any
 
 import msgspec
 
 from ragauge.judges.bench import Bench
+from ragauge.judges.desk import consulted
 from ragauge.judges.judge import DEFAULT_BATCH, Judge, checked
 from ragauge.nouns.answers import Answer, Failure, Verdict
+from ragauge.nouns.calls import Call
 from ragauge.nouns.identity import Identity
 from ragauge.questions import Judgment, Question, judgment_key, kind
+from ragauge.run.budget import Budget, BudgetSpent
 from ragauge.store import Store
 from ragauge.store.labels import PEOPLE
 
 NOBODY = Identity("nobody")
+
+Known = dict[Question, Judgment]
 
 _encode = msgspec.json.Encoder().encode
 _decode = msgspec.json.Decoder(Answer).decode
 
 
 class Asker:
-    """Answers waves of questions.
+    """Answers the waves of many samples side by side.
+
+    What samples ask at the same moment is looked up together and put to the judges together: to a judge that works
+    sample by sample each sample's questions, to another one batch after the other of whatever waits. A question that
+    several samples ask is asked once.
 
     asked, reused: how many were put to judges, and how many were known; labelled: how many of those from people.
     unable: topics that the answers show to be beyond the judges, whatever these say of themselves.
     """
 
-    def __init__(self, bench: Bench, store: Store, labels: Mapping[Question, Judgment]) -> None:
+    def __init__(self, bench: Bench, store: Store, labels: Mapping[Question, Judgment], budget: Budget) -> None:
         self.bench = bench
+        self.labels = labels
+        self.budget = budget
         self.asked = self.reused = self.labelled = 0
         self.unable: set[str] = set()
         self._store = store
-        self.labels = labels
+        self._piles: list[_Pile] = []
+        self._under_way: dict[Question, _Pile] = {}
+        self._queues: dict[int, _Queue] = {}
+        self._arrived: list[_Arrival] = []
+        self._fault: Exception | None = None
+        self._tasks: set[asyncio.Task[None]] = set()
 
-    async def answer(self, questions: Sequence[Question]) -> dict[Question, Judgment]:
-        """A judgment for each question; its answer is a Failure where nobody could answer."""
-        known = self.known(questions)
-        self.reused += len(known)
-        self.labelled += sum(judgment.judge.name == PEOPLE for judgment in known.values())
-        self._store.keep([self.labels[question] for question in questions if question in self.labels])
-        fresh = [question for question in questions if question not in known]
-        for judge, group in self._by_judge(fresh):
-            size = max(1, getattr(judge, "batch", DEFAULT_BATCH))
-            for start in range(0, len(group), size):
-                known.update(await self._ask(judge, group[start : start + size]))
-        if any(map(_is_two_way, known.values())):
-            self.unable.add("entail:contradiction")
-        return {**known, **{q: _unanswered(q) for q in fresh if q not in known}}
+    @asynccontextmanager
+    async def opened(self) -> AsyncIterator[None]:
+        """Judges that hold something open, such as connections, do so for the length of this context."""
+        async with AsyncExitStack() as stack:
+            for judge in self.bench.unique():
+                if isinstance(judge, AbstractAsyncContextManager):
+                    await stack.enter_async_context(judge)
+            try:
+                yield
+            finally:
+                for task in self._tasks:
+                    task.cancel()
+                await asyncio.gather(*self._tasks, return_exceptions=True)
 
-    def known(self, questions: Sequence[Question]) -> dict[Question, Judgment]:
+    async def answer(self, questions: Sequence[Question]) -> Known:
+        """A judgment for each question; its answer is a Failure where nobody could answer.
+
+        Raises BudgetSpent where a question was not asked because no more money may be spent.
+        """
+        loop = asyncio.get_running_loop()
+        piles = {id(pile): pile for question in questions if (pile := self._under_way.get(question))}
+        mine = [question for question in questions if question not in self._under_way]
+        if mine:
+            pile = _Pile(mine, loop.create_future())
+            piles[id(pile)] = pile
+            self._under_way.update(dict.fromkeys(mine, pile))
+            if not self._piles:
+                loop.call_soon(self._deal)
+            self._piles.append(pile)
+        judgments: Known = {}
+        for pile in piles.values():
+            judgments.update(await pile.done)
+        return judgments
+
+    def known(self, questions: Sequence[Question]) -> Known:
         """What people's labels or the store already answer."""
         found = {question: self.labels[question] for question in questions if question in self.labels}
         found.update(self._store.find_labels([question for question in questions if question not in found]))
@@ -63,30 +101,188 @@ class Asker:
         found.update({keys[key]: judgment for key, judgment in stored.items()})
         return found
 
-    def _by_judge(self, questions: Sequence[Question]) -> list[tuple[Judge, list[Question]]]:
-        groups: dict[int, tuple[Judge, list[Question]]] = {}
-        for question in questions:
-            judge = self.bench.judge_of(question)
-            if judge is not None:
-                groups.setdefault(id(judge), (judge, []))[1].append(question)
-        return list(groups.values())
+    def _deal(self) -> None:
+        """Look up what came together, and give the rest to the judges."""
+        piles, self._piles = self._piles, []
+        try:
+            known = self.known([question for pile in piles for question in pile.missing])
+            self._store.keep([self.labels[question] for question in known if question in self.labels])
+        except Exception as error:
+            for pile in piles:
+                self._end(pile, error)
+            return
+        self.reused += len(known)
+        self.labelled += sum(judgment.judge.name == PEOPLE for judgment in known.values())
+        for pile in piles:
+            self._settle(pile, known)
+            self._hand_on(pile)
 
-    async def _ask(self, judge: Judge, questions: Sequence[Question]) -> dict[Question, Judgment]:
-        answers = await _answers(judge, questions)
-        self.asked += len(questions)
+    def _hand_on(self, pile: _Pile) -> None:
+        """Give what a sample still misses to whom it concerns."""
+        for judge, group in self.bench.shared(pile.missing):
+            if judge is None:
+                self._settle(pile, {question: _unanswered(question) for question in group})
+            elif getattr(judge, "by_sample", 0):
+                self._start(self._ask_for(judge, group, [pile]))
+            else:
+                self._queue(judge, group, pile)
+
+    def _queue(self, judge: Judge, questions: Sequence[Question], pile: _Pile) -> None:
+        queue = self._queues.setdefault(id(judge), _Queue())
+        queue.waiting.extend((question, pile) for question in questions)
+        if not queue.served:
+            queue.served = True
+            self._start(self._serve(judge, queue))
+
+    def _start(self, work: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.ensure_future(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def _serve(self, judge: Judge, queue: _Queue) -> None:
+        """Ask batch after batch of what waits for one judge, from however many samples."""
+        size = max(1, getattr(judge, "batch", DEFAULT_BATCH))
+        while queue.waiting:
+            batch = [queue.waiting.popleft() for _ in range(min(size, len(queue.waiting)))]
+            piles = {id(pile): pile for _, pile in batch}
+            await self._ask_for(judge, [question for question, _ in batch], list(piles.values()))
+            await asyncio.sleep(0)
+        queue.served = False
+
+    async def _ask_for(self, judge: Judge, questions: Sequence[Question], piles: Sequence[_Pile]) -> None:
+        """Ask, and give each sample what it asked."""
+        try:
+            judgments = await self._ask(judge, questions)
+        except Exception as error:
+            for pile in piles:
+                self._end(pile, error)
+            return
+        for pile in piles:
+            self._settle(pile, judgments)
+
+    async def _ask(self, judge: Judge, questions: Sequence[Question]) -> Known:
+        """Put questions to a judge, and keep the answers. What cannot be kept is not asked for."""
+        if self._fault:
+            raise self._fault
+        sitting = _Sitting(self)
+        answers = await _answers(judge, questions, sitting)
+        if not hasattr(judge, "members"):
+            self.asked += len(questions)
+        identity, call = judge.identity, sitting.call_of.get
         judgments = [
-            Judgment(question, _taken(question, answer), judge.identity, judgment_key(question, judge.identity))
+            Judgment(question, _taken(question, answer), identity, judgment_key(question, identity), call(question, ""))
             for question, answer in zip(questions, answers, strict=True)
         ]
-        self._store.keep([judgment for judgment in judgments if not isinstance(judgment.answer, Failure)])
-        await asyncio.sleep(0)
+        await self._keep(_Arrival([one for one in judgments if not isinstance(one.answer, Failure)], sitting.calls))
         return {judgment.question: judgment for judgment in judgments}
 
+    async def ask_member(self, judge: Judge, questions: Sequence[Question]) -> list[Answer | Failure]:
+        """What a member of a judge made of judges answers, from the store where it is there."""
+        keys = {judgment_key(question, judge.identity): question for question in questions}
+        known = {keys[key]: judgment for key, judgment in self._store.find(list(keys)).items()}
+        self.reused += len(known)
+        fresh = [question for question in questions if question not in known]
+        known.update(await self._ask(judge, fresh) if fresh else {})
+        return [known[question].answer for question in questions]
 
-async def _answers(judge: Judge, questions: Sequence[Question]) -> Sequence[Answer | Failure]:
+    async def _keep(self, arrival: _Arrival) -> None:
+        """Keep judgments in one transaction with what else arrives at the same moment."""
+        if not arrival.judgments and not arrival.calls:
+            return
+        loop = asyncio.get_running_loop()
+        arrival.kept = loop.create_future()
+        if not self._arrived:
+            loop.call_soon(self._commit)
+        self._arrived.append(arrival)
+        await arrival.kept
+
+    def _commit(self) -> None:
+        arrived, self._arrived = self._arrived, []
+        try:
+            self._store.keep(
+                [judgment for arrival in arrived for judgment in arrival.judgments],
+                [call for arrival in arrived for call in arrival.calls],
+            )
+        except Exception as error:
+            self._fault = error
+        for arrival in arrived:
+            _resolve(arrival.kept, None, self._fault)
+
+    def _settle(self, pile: _Pile, judgments: Mapping[Question, Judgment]) -> None:
+        """Give a sample judgments, among them some that it waits for."""
+        for question in [question for question in pile.missing if question in judgments]:
+            judgment = pile.judgments[question] = judgments[question]
+            del pile.missing[question]
+            del self._under_way[question]
+            if _is_two_way(judgment):
+                self.unable.add("entail:contradiction")
+        if not pile.missing:
+            short = self.budget.exceeded and any(isinstance(one.answer, Failure) for one in pile.judgments.values())
+            _resolve(pile.done, pile.judgments, BudgetSpent() if short else None)
+
+    def _end(self, pile: _Pile, error: Exception) -> None:
+        for question in pile.missing:
+            self._under_way.pop(question, None)
+        _resolve(pile.done, pile.judgments, error)
+
+
+class _Pile:
+    """What one sample asked at one moment. done: all judgments, once nothing is missing."""
+
+    __slots__ = ("done", "judgments", "missing")
+
+    def __init__(self, questions: Sequence[Question], done: asyncio.Future[Known]) -> None:
+        self.missing = dict.fromkeys(questions)
+        self.judgments: Known = {}
+        self.done = done
+
+
+class _Queue:
+    """What waits for a judge that takes the questions of many samples in batches. served: somebody is at it."""
+
+    __slots__ = ("served", "waiting")
+
+    def __init__(self) -> None:
+        self.waiting: deque[tuple[Question, _Pile]] = deque()
+        self.served = False
+
+
+class _Arrival:
+    """Judgments, with the calls that brought them, on their way into the store."""
+
+    __slots__ = ("calls", "judgments", "kept")
+
+    def __init__(self, judgments: Sequence[Judgment], calls: Sequence[Call]) -> None:
+        self.judgments, self.calls = judgments, calls
+        self.kept: asyncio.Future[None]
+
+
+class _Sitting:
+    """The desk for one time that a judge is asked."""
+
+    __slots__ = ("_asker", "call_of", "calls")
+
+    def __init__(self, asker: Asker) -> None:
+        self._asker = asker
+        self.calls: list[Call] = []
+        self.call_of: dict[Question, str] = {}
+
+    async def ask(self, judge: Judge, questions: Sequence[Question]) -> Sequence[Answer | Failure]:
+        return await self._asker.ask_member(judge, questions)
+
+    def reserve(self, dollars: float) -> bool:
+        return self._asker.budget.reserve(dollars)
+
+    def record(self, call: Call, questions: Sequence[Question], reserved: float) -> None:
+        self._asker.budget.record(call, reserved)
+        self.calls.append(call)
+        self.call_of.update(dict.fromkeys(questions, call.id))
+
+
+async def _answers(judge: Judge, questions: Sequence[Question], sitting: _Sitting) -> Sequence[Answer | Failure]:
     """What the judge says; a judge that breaks its contract costs its batch, not the run."""
     try:
-        answers = list(await judge.answer(questions))
+        answers = list(await consulted(judge, questions, sitting))
     except Exception as error:
         return [Failure("judge_error", f"{judge.identity} raised {type(error).__name__}: {error}")] * len(questions)
     if len(answers) != len(questions):
@@ -97,12 +293,24 @@ async def _answers(judge: Judge, questions: Sequence[Question]) -> Sequence[Answ
 
 def _taken(question: Question, answer: Answer | Failure) -> Answer | Failure:
     """The answer as the store would give it back, so that a run and the run that resumes it count the same."""
+    if isinstance(answer, Failure):
+        return answer
     if not isinstance(answer, Answer):
         return checked(question, answer)
     try:
         return checked(question, _decode(_encode(answer)))
     except (TypeError, ValueError) as error:
         return Failure("invalid_answer", f"it cannot be kept: {error}", raw=repr(answer)[:2000])
+
+
+def _resolve(future: asyncio.Future[Any], value: object, error: Exception | None) -> None:
+    """End a future, unless whoever waited for it is gone."""
+    if future.done():
+        return
+    if error is None:
+        future.set_result(value)
+    else:
+        future.set_exception(error)
 
 
 def _is_two_way(judgment: Judgment) -> bool:

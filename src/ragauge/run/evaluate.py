@@ -4,24 +4,28 @@ from __future__ import annotations
 
 import hashlib
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
+from contextlib import aclosing
 from datetime import UTC, datetime
 from typing import Any
 
 import msgspec
 
+from ragauge.judges.desk import notes_of
 from ragauge.metrics.combined import DatasetMetric
 from ragauge.nouns.records import RunRecord, SampleRecord, ScoreRecord
 from ragauge.nouns.samples import Sample
 from ragauge.nouns.scores import Evidence
 from ragauge.run.blocking import blocking
+from ragauge.run.budget import BudgetSpent
+from ragauge.run.in_order import in_order
 from ragauge.run.preparing import LabelsLike, Prepared, StoreLike, prepared
 from ragauge.run.run import Run
 from ragauge.run.settings import MetricsLike
 from ragauge.run.specs import JudgeLike
 from ragauge.run.tally import Tallies
 from ragauge.version import VERSION
-from ragauge.waves import Window
+from ragauge.waves import Waves
 
 
 async def evaluate_async(
@@ -35,6 +39,7 @@ async def evaluate_async(
     group: str | None = None,
     limit: int | None = None,
     skip_bad_rows: bool = False,
+    max_cost: float | None = None,
     name: str = "",
     progress: Callable[[int], None] | None = None,
 ) -> Run:
@@ -51,23 +56,29 @@ async def evaluate_async(
     map: field -> column, where a column has a name of its own. group: the column that says which samples belong
     together (a document, a user), so that intervals take it into account.
     limit: measure only the first so many samples. skip_bad_rows: leave out rows that cannot be read and count them.
+    max_cost: in dollars; the run stops before the calls of its judges cost more, and keeps what is done.
     name: of the run. progress: called with the number of samples done.
 
     Raises UsageError (a metric, judge, column or row is wrong; nothing is asked before metrics and fields are
     checked), StoreError.
     """
-    task = prepared(data, metrics, judge, store, labels, map, group, limit, skip_bad_rows)
+    task = prepared(data, metrics, judge, store, labels, map, group, limit, skip_bad_rows, max_cost)
     return await Evaluation(task, name).go(progress)
 
 
 evaluate = blocking(evaluate_async, "evaluate")
+
+#: How many samples are kept at a time, and at least how many are under way at once.
+AT_ONCE = 32
 
 
 class Evaluation:
     """One run under way."""
 
     def __init__(self, task: Prepared, name: str) -> None:
-        self._reading, self._windows, self._settings, self._asker, self._store = task
+        self._reading, self._samples, self._settings, self._asker, self._store = task
+        self._needs = [need for metric in task.settings.metrics for need in metric.needs]
+        self._scored: list[SampleRecord] = []
         self._tallies = Tallies(task.settings.metrics)
         self._began = time.monotonic()
         self._digest = hashlib.sha256()
@@ -82,33 +93,58 @@ class Evaluation:
         )
 
     async def go(self, progress: Callable[[int], None] | None) -> Run:
-        """Score all samples, window by window; whatever ends the run early, what is done is kept and marked."""
-        self._store.begin(self._record)
-        status = "interrupted"
-        try:
-            for window in self._windows:
-                self._keep(await self._score(window))
-                if progress:
-                    progress(self._record.samples)
-            status = "finished"
-        finally:
-            self._finish(status)
+        """Score all samples; whatever ends the run early, what is done is kept and marked."""
+        async with self._asker.opened():
+            self._store.begin(self._record)
+            status = "interrupted"
+            try:
+                status = await self._measure(progress)
+            finally:
+                self._keep()
+                self._finish(status)
         return Run(self._store, self._record)
 
-    async def _score(self, window: Sequence[Sample]) -> list[SampleRecord]:
-        """The records of a window of samples."""
-        waves = Window(window, [need for metric in self._settings.metrics for need in metric.needs])
-        while questions := waves.questions:
-            waves.advance(await self._asker.answer(questions))
-            self._settings.check_judges(self._asker.unable)
-        return [self._sample_record(sample, waves, i) for i, sample in enumerate(window)]
+    async def _measure(self, progress: Callable[[int], None] | None) -> str:
+        """Score sample by sample, many side by side; says how it ended."""
+        done = 0
+        async with aclosing(in_order(self._samples, self._score, self._width())) as records:
+            async for record in records:
+                if record is None:
+                    self._record.stopped = self._short_of_money()
+                    return "stopped"
+                self._scored.append(record)
+                if len(self._scored) == AT_ONCE:
+                    self._keep()
+                done += 1
+                if progress:
+                    progress(done)
+        return "finished"
 
-    def _sample_record(self, sample: Sample, waves: Window, position: int) -> SampleRecord:
+    def _width(self) -> int:
+        """How many samples are under way at once."""
+        return max(AT_ONCE, *(getattr(judge, "by_sample", 0) for judge in self._asker.bench.unique()))
+
+    def _short_of_money(self) -> str:
+        left = 1 + sum(1 for _ in self._samples)
+        return f"the limit of ${self._asker.budget.limit:g} was reached with about {left} samples to go"
+
+    async def _score(self, sample: Sample) -> SampleRecord | None:
+        """The record of a sample; None where there is no money left to ask what it needs."""
+        waves = Waves([sample], self._needs)
+        try:
+            while questions := waves.questions:
+                waves.advance(await self._asker.answer(questions))
+                self._settings.check_judges(self._asker.unable)
+        except BudgetSpent:
+            return None
+        return self._sample_record(sample, waves)
+
+    def _sample_record(self, sample: Sample, waves: Waves) -> SampleRecord:
         scores: dict[str, ScoreRecord] = {}
         counted: dict[str, ScoreRecord] = {}
         evidence: dict[str, tuple[Evidence, ...]] = {}
         for metric in self._settings.metrics:
-            outcomes = waves.sample_outcomes(position, metric.needs)
+            outcomes = waves.sample_outcomes(0, metric.needs)
             for need, outcome in outcomes.items():
                 if need not in evidence:
                     evidence[need] = getattr(outcome, "evidence", ())
@@ -118,7 +154,9 @@ class Evaluation:
                 kept[key] = ScoreRecord(score.value, score.undefined, score.failed, score.counts, shown)
         return SampleRecord(sample, scores, {need: pieces for need, pieces in evidence.items() if pieces}, counted)
 
-    def _keep(self, records: Sequence[SampleRecord]) -> None:
+    def _keep(self) -> None:
+        """Keep the samples that were scored since the last time."""
+        records, self._scored = self._scored, []
         self._store.keep_samples(self._record.id, self._record.samples, records)
         self._record.samples += len(records)
         for record in records:
@@ -131,7 +169,8 @@ class Evaluation:
         record.seconds = round(time.monotonic() - self._began, 3)
         record.metrics = tuple(metric.spec for metric in self._settings.metrics)
         record.left_out = dict(self._settings.left_out)
-        record.asked, record.reused = asker.asked, asker.reused
+        record.asked, record.reused, record.spent = asker.asked, asker.reused, asker.budget.spent
+        record.notes = tuple(note for judge in asker.bench.unique() for note in notes_of(judge))
         record.labels, record.labelled = len(asker.labels), asker.labelled
         record.failures = self._tallies.failures()
         record.bad_rows = tuple(str(bad) for bad in self._reading.bad_rows)

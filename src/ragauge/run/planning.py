@@ -19,7 +19,7 @@ from ragauge.run.settings import MetricsLike, Settings
 from ragauge.run.specs import JudgeLike
 from ragauge.store import Store
 from ragauge.text.sentences import sentences
-from ragauge.waves import Window
+from ragauge.waves import Waves
 
 GUESS = Identity("guess")
 
@@ -73,8 +73,8 @@ def plan(
     there = store if isinstance(store, Store) or (store is not None and Path(store).exists()) else None
     task = prepared(data, metrics, judge, there, labels, map, group, limit, skip_bad_rows)
     counting = Counting(task.settings, task.asker)
-    for window in task.windows:
-        counting.count(window)
+    for sample in task.samples:
+        counting.count(sample)
         if progress:
             progress(counting.plan.samples)
     return counting.plan
@@ -90,9 +90,9 @@ class Counting:
         self._asker = asker
         self._seen: set[str] = set()
 
-    def count(self, window: Sequence[Sample]) -> None:
-        """Walk through the waves of a window; what is not known is answered by a guess that asks the most."""
-        waves = Window(window, self._needs.values())
+    def count(self, sample: Sample) -> None:
+        """Walk through the waves of a sample; what is not known is answered by a guess that asks the most."""
+        waves = Waves([sample], self._needs.values())
         asked: dict[str, set[Question]] = {name: set() for name in self._needs}
         while questions := waves.questions:
             for need, question in waves.asking():
@@ -100,7 +100,7 @@ class Counting:
             known = self._asker.known(questions)
             self._add(questions, known)
             waves.advance({q: known.get(q) or Judgment(q, guess(q), GUESS, "") for q in questions})
-        self.plan.samples += len(window)
+        self.plan.samples += 1
         for metric in self._metrics:
             self.plan.by_metric[metric.key] += len(set[Question]().union(*(asked[need.name] for need in metric.needs)))
 

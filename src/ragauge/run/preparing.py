@@ -12,12 +12,11 @@ from ragauge.nouns.samples import Sample
 from ragauge.questions import Judgment, Question
 from ragauge.readers import Reading, read
 from ragauge.run.asking import Asker
+from ragauge.run.budget import Budget
 from ragauge.run.settings import MetricsLike, Settings
 from ragauge.run.specs import JudgeLike, bench_of
 from ragauge.store import Store, read_labels
 
-#: How many samples share their waves.
-WINDOW = 32
 #: How many samples are looked at, before any judge is asked, to see which fields the data has.
 PEEK = 1000
 
@@ -26,10 +25,10 @@ LabelsLike = str | Path | Iterable[Judgment] | None
 
 
 class Prepared(NamedTuple):
-    """A run that can begin. windows: the samples, in the windows in which they are judged."""
+    """A run that can begin."""
 
     reading: Reading
-    windows: Iterator[list[Sample]]
+    samples: Iterator[Sample]
     settings: Settings
     asker: Asker
     store: Store
@@ -45,6 +44,7 @@ def prepared(
     group: str | None,
     limit: int | None,
     skip_bad_rows: bool,
+    max_cost: float | None = None,
 ) -> Prepared:
     """Read the first samples and settle metrics, judges and store; `evaluate` documents the arguments and errors."""
     columns = {**(map or {}), **({"group": group} if group else {})}
@@ -56,8 +56,8 @@ def prepared(
     bench = bench_of(judge)
     settings = Settings(metrics, bench, first)
     opened = _opened(store)
-    asker = Asker(bench, opened, _by_question(labels))
-    return Prepared(reading, _windows(chain(first, samples)), settings, asker, opened)
+    asker = Asker(bench, opened, _by_question(labels), Budget(max_cost))
+    return Prepared(reading, chain(first, samples), settings, asker, opened)
 
 
 def _skipped(reading: Reading) -> str:
@@ -78,7 +78,3 @@ def _by_question(labels: LabelsLike) -> dict[Question, Judgment]:
     given = read_labels(Path(labels)) if isinstance(labels, str | Path) else labels or ()
     return {judgment.question: judgment for judgment in given}
 
-
-def _windows(samples: Iterator[Sample]) -> Iterator[list[Sample]]:
-    while window := list(islice(samples, WINDOW)):
-        yield window

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+from collections import ChainMap
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
@@ -10,7 +11,7 @@ import msgspec
 
 from ragauge.nouns.answers import Answer, Failure
 from ragauge.nouns.identity import Identity
-from ragauge.questions import Judgment, Question
+from ragauge.questions import Judgment, Question, Rate, kind
 from ragauge.store.packing import Cell, pack, unpack
 from ragauge.store.texts import (
     AT_ONCE,
@@ -24,7 +25,7 @@ from ragauge.store.texts import (
     restore,
 )
 
-Row = tuple[bytes, int, Cell, Cell]
+Row = tuple[bytes, int, Cell, Cell, str]
 
 _encode = msgspec.json.Encoder().encode
 _decode_answer = msgspec.json.Decoder(Answer).decode
@@ -39,50 +40,65 @@ def answered(judgments: Iterable[Judgment]) -> Iterator[Judgment]:
         yield judgment
 
 
-def keep(db: sqlite3.Connection, judgments: Sequence[Judgment]) -> None:
-    """Add `judgments`; one whose key is there already is left out. To be called inside a write transaction."""
+def keep(db: sqlite3.Connection, judgments: Sequence[Judgment], known: dict[str, int]) -> dict[str, int]:
+    """Add `judgments`; one whose key is there already is left out. To be called inside a write transaction.
+
+    known: numbers of texts that are there already. Returns those of the texts that were not among them.
+    """
     judgments = list(answered(judgments))
     judges = {judgment.judge: _encode(judgment.judge).decode() for judgment in judgments}
-    questions = [msgspec.to_builtins(judgment.question) for judgment in judgments]
-    numbers = keep_texts(db, {*judges.values(), *long_texts(questions)})
+    questions = [_plain(judgment.question) for judgment in judgments]
+    wanted = {*judges.values(), *long_texts(questions)}
+    new = keep_texts(db, [text for text in wanted if text not in known])
+    numbers = ChainMap(new, known) if new else known
     db.executemany(
-        "INSERT INTO judgments (key, judge, question, answer) VALUES (?, ?, ?, ?) ON CONFLICT (key) DO NOTHING",
+        "INSERT INTO judgments (key, judge, question, answer, call) VALUES (?, ?, ?, ?, ?) ON CONFLICT (key) DO NOTHING",
         [
             (
                 bytes.fromhex(judgment.key),
                 numbers[judges[judgment.judge]],
                 pack(_encode(refer(question, numbers))),
                 pack(_encode(judgment.answer)),
+                judgment.call,
             )
             for judgment, question in zip(judgments, questions, strict=True)
         ],
     )
+    return new
+
+
+def _plain(question: Question) -> dict[str, Any]:
+    """The question as plain data; tuples may stand for lists."""
+    fields = {name: value for name, value in msgspec.structs.asdict(question).items() if value is not None}
+    if isinstance(question, Rate):
+        fields["rubric"] = msgspec.to_builtins(question.rubric)
+    return {"kind": kind(question), **fields}
 
 
 def find(db: sqlite3.Connection, keys: Sequence[str]) -> dict[str, Judgment]:
     """The judgments that are there, by key."""
     found: list[Judgment] = []
     for some in portions(dict.fromkeys(map(bytes.fromhex, keys))):
-        sql = f"SELECT key, judge, question, answer FROM judgments WHERE key IN ({marks(some)})"
+        sql = f"SELECT key, judge, question, answer, call FROM judgments WHERE key IN ({marks(some)})"
         found += _judgments(db, db.execute(sql, some).fetchall())
     return {judgment.key: judgment for judgment in found}
 
 
 def page(db: sqlite3.Connection, after: int) -> tuple[int, list[Judgment]]:
     """The next judgments after row `after`, oldest first, and the last row read."""
-    sql = "SELECT key, judge, question, answer, id FROM judgments WHERE id > ? ORDER BY id LIMIT ?"
+    sql = "SELECT key, judge, question, answer, call, id FROM judgments WHERE id > ? ORDER BY id LIMIT ?"
     rows = db.execute(sql, (after, AT_ONCE)).fetchall()
-    return (rows[-1][4] if rows else after), _judgments(db, [row[:4] for row in rows])
+    return (rows[-1][5] if rows else after), _judgments(db, [row[:5] for row in rows])
 
 
 def _judgments(db: sqlite3.Connection, rows: Sequence[Row]) -> list[Judgment]:
-    questions = [msgspec.json.decode(unpack(question)) for _, _, question, _ in rows]
-    judges = {judge for _, judge, _, _ in rows}
+    questions = [msgspec.json.decode(unpack(question)) for _, _, question, _, _ in rows]
+    judges = {judge for _, judge, _, _, _ in rows}
     texts = read_texts(db, judges | set(references(questions)))
     identities = {judge: _decode_judge(texts[judge]) for judge in judges}
     return [
-        Judgment(_question(tree, texts), _decode_answer(unpack(answer)), identities[judge], key.hex())
-        for tree, (key, judge, _, answer) in zip(questions, rows, strict=True)
+        Judgment(_question(tree, texts), _decode_answer(unpack(answer)), identities[judge], key.hex(), call)
+        for tree, (key, judge, _, answer, call) in zip(questions, rows, strict=True)
     ]
 
 

@@ -34,7 +34,13 @@ def m001_judgments_runs_labels(db: sqlite3.Connection) -> None:
     db.execute("CREATE INDEX labels_by_question ON labels (digest)")
 
 
-MIGRATIONS = (m001_judgments_runs_labels,)
+def m002_calls(db: sqlite3.Connection) -> None:
+    """The calls that judges make to models; a judgment names the one that brought it, by the call's own id."""
+    db.execute("CREATE TABLE calls (id INTEGER PRIMARY KEY, record TEXT NOT NULL)")
+    db.execute("ALTER TABLE judgments ADD COLUMN call TEXT NOT NULL DEFAULT ''")
+
+
+MIGRATIONS = (m001_judgments_runs_labels, m002_calls)
 
 
 def recognise(db: sqlite3.Connection) -> None:

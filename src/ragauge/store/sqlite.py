@@ -9,10 +9,12 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from types import TracebackType
 
+from ragauge.nouns.calls import Call
 from ragauge.nouns.records import RunRecord, SampleRecord
 from ragauge.questions import Judgment, Question
-from ragauge.store import judgments, labels, runs
+from ragauge.store import calls, judgments, labels, runs
 from ragauge.store.database import Database, explained
+from ragauge.store.texts import Numbers
 
 
 class Store:
@@ -25,6 +27,7 @@ class Store:
     def __init__(self, database: Database, folder: Path | None = None) -> None:
         """folder: to be removed with all its files when the store is closed."""
         self._database = database
+        self._numbers = Numbers()
         self._close = weakref.finalize(self, _close, database, folder)
 
     @classmethod
@@ -65,14 +68,22 @@ class Store:
         with self._database.reading("find judgments") as db:
             return judgments.find(db, keys)
 
-    def keep(self, answered: Sequence[Judgment]) -> None:
-        """Add judgments, all of them or, where this raises, none.
+    def keep(self, answered: Sequence[Judgment], made: Sequence[Call] = ()) -> None:
+        """Add judgments, and the calls that were made for them; all or, where this raises, nothing.
 
         The first answer under a key stays: one that is there already is not replaced. Raises ValueError on a
         judgment whose answer is a Failure.
         """
         with self._database.writing("keep judgments") as db:
-            judgments.keep(db, answered)
+            new = judgments.keep(db, answered, self._numbers)
+            calls.keep(db, made)
+        self._numbers.learn(new)
+
+    def calls(self) -> Iterator[Call]:
+        """All calls that judges made, in the order in which they ended."""
+        with self._database.reading("read calls") as db:
+            found = calls.everything(db)
+        yield from found
 
     def judgments(self) -> Iterator[Judgment]:
         """All judgments in the order in which they were kept, without holding them in memory."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, TypeVar
 
 from ragauge.store.packing import digest, pack, unpack
@@ -13,18 +13,44 @@ T = TypeVar("T")
 #: A string of a question at least this long goes to the table of texts.
 LONG = 100
 
+#: How many characters of texts a process keeps in memory to know their numbers.
+MEMORY = 20_000_000
+
 #: How many values one query asks for; SQLite allows at least 999.
 AT_ONCE = 500
 
 
-def keep_texts(db: sqlite3.Connection, texts: Collection[str]) -> dict[str, int]:
+_NESTED = (dict, list, tuple)
+
+
+class Numbers(dict[str, int]):
+    """The numbers of texts that this process has lately kept or looked up, so that they are not looked up again.
+
+    Texts are never changed or removed, so a number stays right once the transaction that made it is committed.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._characters = 0
+
+    def learn(self, numbers: Mapping[str, int]) -> None:
+        """Remember `numbers`; when they hold more than MEMORY characters, start anew."""
+        self._characters += sum(map(len, numbers))
+        if self._characters > MEMORY:
+            self.clear()
+            self._characters = sum(map(len, numbers))
+        self.update(numbers)
+
+
+def keep_texts(db: sqlite3.Connection, texts: Iterable[str]) -> dict[str, int]:
     """The number of each text, which is stored if it is new. To be called inside a write transaction."""
     addresses = {digest(text.encode()): text for text in texts}
     numbers = {addresses[address]: number for address, number in _select(db, "digest, id", "digest", addresses)}
-    for address, text in addresses.items():
-        if text not in numbers:
-            cursor = db.execute("INSERT INTO texts (digest, text) VALUES (?, ?)", (address, pack(text.encode())))
-            numbers[text] = cursor.lastrowid or 0
+    new = {address: text for address, text in addresses.items() if text not in numbers}
+    db.executemany(
+        "INSERT INTO texts (digest, text) VALUES (?, ?)", [(key, pack(text.encode())) for key, text in new.items()]
+    )
+    numbers.update((new[address], number) for address, number in _select(db, "digest, id", "digest", new))
     return numbers
 
 
@@ -35,21 +61,21 @@ def read_texts(db: sqlite3.Connection, numbers: Collection[int]) -> dict[int, st
 
 def long_texts(tree: Any) -> Iterator[str]:
     """The strings of a question, as plain data, that go to the table of texts."""
-    if isinstance(tree, str):
-        if len(tree) >= LONG:
-            yield tree
-    elif isinstance(tree, dict | list | tuple):
-        for branch in tree.values() if isinstance(tree, dict) else tree:
+    for branch in tree.values() if type(tree) is dict else tree:
+        if type(branch) is str:
+            if len(branch) >= LONG:
+                yield branch
+        elif type(branch) in _NESTED:
             yield from long_texts(branch)
 
 
-def refer(tree: Any, numbers: dict[str, int]) -> Any:
+def refer(tree: Any, numbers: Mapping[str, int]) -> Any:
     """The same plain data with each long text replaced by {"$": its number}."""
-    if isinstance(tree, str):
+    if type(tree) is str:
         return {"$": numbers[tree]} if len(tree) >= LONG else tree
-    if isinstance(tree, dict):
+    if type(tree) is dict:
         return {name: refer(branch, numbers) for name, branch in tree.items()}
-    return [refer(branch, numbers) for branch in tree] if isinstance(tree, list | tuple) else tree
+    return [refer(branch, numbers) for branch in tree] if type(tree) in _NESTED else tree
 
 
 def references(tree: Any) -> Iterator[int]:

@@ -1,0 +1,86 @@
+"""The desk: what whoever asks offers to a judge that makes calls of its own, or asks other judges."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol, runtime_checkable
+
+from ragauge.judges.judge import Judge
+from ragauge.nouns.answers import Answer, Failure
+from ragauge.nouns.calls import Call
+from ragauge.questions import Question
+
+Answers = Sequence[Answer | Failure]
+
+
+class Desk(Protocol):
+    """At a run's desk answers of other judges are kept and reused, calls are recorded, and the money is counted."""
+
+    async def ask(self, judge: Judge, questions: Sequence[Question]) -> Answers:
+        """What another judge answers, each question asked at most once and kept under that judge's identity."""
+
+    def reserve(self, dollars: float) -> bool:
+        """Set money aside for a call; False where it would go beyond what may be spent, and the call is not to be made.
+
+        Every reservation is ended by `record`.
+        """
+
+    def record(self, call: Call, questions: Sequence[Question], reserved: float) -> None:
+        """A call has ended, with a usable reply to `questions` (none where it failed)."""
+
+
+@runtime_checkable
+class Consulting(Protocol):
+    """A judge that makes use of a desk. `answer` is for those who have none."""
+
+    async def consult(self, questions: Sequence[Question], desk: Desk) -> Answers:
+        """As `answer`."""
+
+
+@runtime_checkable
+class Expecting(Protocol):
+    """A judge that can say beforehand what its calls will be."""
+
+    def expect(self, questions: Sequence[Question]) -> Sequence[Expected]:
+        """The calls that `questions`, the wave of one sample, would take."""
+
+
+def notes_of(judge: Judge) -> Sequence[str]:
+    """What a judge has to say of how it worked, for those who read the run: its `notes()`, where it has that."""
+    notes = getattr(judge, "notes", None)
+    return notes() if notes else ()
+
+
+class Expected:
+    """A call that would be made: for which questions, with how many tokens, at what price (None: not known)."""
+
+    __slots__ = ("completion_tokens", "cost", "prompt_tokens", "questions")
+
+    def __init__(
+        self, questions: Sequence[Question], prompt_tokens: float, completion_tokens: float, cost: float | None
+    ) -> None:
+        self.questions = questions
+        self.prompt_tokens = prompt_tokens
+        self.completion_tokens = completion_tokens
+        self.cost = cost
+
+
+async def consulted(judge: Judge, questions: Sequence[Question], desk: Desk) -> Answers:
+    """The judge's answers; it is given the desk where it can use one."""
+    consult = getattr(judge, "consult", None)
+    return await (consult(questions, desk) if consult else judge.answer(questions))
+
+
+class NoDesk:
+    """For judges asked outside of a run: nothing is kept, counted or limited."""
+
+    async def ask(self, judge: Judge, questions: Sequence[Question]) -> Answers:
+        """Ask the judge itself."""
+        return await consulted(judge, questions, self)
+
+    def reserve(self, dollars: float) -> bool:
+        """Anything may be spent."""
+        return True
+
+    def record(self, call: Call, questions: Sequence[Question], reserved: float) -> None:
+        """Nothing is kept."""

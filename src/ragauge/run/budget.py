@@ -1,0 +1,36 @@
+"""The budget of a run: what its calls have cost, and what they may."""
+
+from __future__ import annotations
+
+from ragauge.nouns.calls import Call, Spent
+
+
+class BudgetSpent(Exception):
+    """Raised where a question is not asked because no more money may be spent."""
+
+
+class Budget:
+    """Counts the cost of calls against a limit in dollars, None for none.
+
+    Money is set aside before a call is made, so that calls under way side by side do not overrun the limit together.
+    spent: what has been counted. exceeded: whether a call was refused.
+    """
+
+    def __init__(self, limit: float | None = None) -> None:
+        self.limit = limit
+        self.spent = Spent()
+        self.exceeded = False
+        self._reserved = 0.0
+
+    def reserve(self, dollars: float) -> bool:
+        """Set money aside for a call; False where it is not there any more."""
+        if self.exceeded or (self.limit is not None and self.spent.cost + self._reserved + dollars > self.limit):
+            self.exceeded = True
+            return False
+        self._reserved += dollars
+        return True
+
+    def record(self, call: Call, reserved: float) -> None:
+        """A call has ended; what it cost takes the place of what was set aside for it."""
+        self._reserved -= reserved
+        self.spent.add(call)
