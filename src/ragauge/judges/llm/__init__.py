@@ -1,0 +1,1 @@
+"""LLM judges: questions packed into few calls, replies checked, over any transport."""

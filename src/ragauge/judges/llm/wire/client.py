@@ -1,0 +1,282 @@
+"""The client: one HTTP session to one model, for any of the protocols."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
+from functools import partial
+from typing import TYPE_CHECKING, NamedTuple
+from urllib.parse import quote, urlsplit
+
+from ragauge.errors import UsageError
+from ragauge.judges.llm.calls import CallFailed, Completion, Prompt
+from ragauge.judges.llm.options import Options
+from ragauge.judges.llm.providers import Provider
+from ragauge.judges.llm.wire import anthropic, chat
+from ragauge.judges.llm.wire.faults import THROTTLED, Fault, Trouble, call_failed, passes, read_fault, reason_of
+from ragauge.judges.llm.wire.flow import Flow
+from ragauge.judges.llm.wire.form import Form, first_form, lesson, reasons
+from ragauge.judges.llm.wire.pace import Pace
+from ragauge.judges.llm.wire.patience import FIRST, Patience
+from ragauge.judges.llm.wire.slots import Slots
+from ragauge.judges.llm.wire.waits import retry_after
+from ragauge.version import VERSION
+
+if TYPE_CHECKING:
+    import aiohttp
+    from yarl import URL
+
+
+class _Protocol(NamedTuple):
+    path: str
+    body: Callable[[Prompt, str, Options, Form], bytes]
+    read: Callable[[bytes], Completion | Fault]
+
+
+_PROTOCOLS = {
+    "chat": _Protocol(chat.PATH, chat.body, chat.read),
+    "anthropic": _Protocol(anthropic.PATH, anthropic.body, anthropic.read),
+}
+
+
+class Reply(NamedTuple):
+    """A reply of a server, as it came."""
+
+    status: int
+    headers: Mapping[str, str]
+    body: bytes
+
+
+class HttpTransport:
+    """Carries prompts to a model over HTTP.
+
+    name: "provider/model". settings: what else can change a reply. latency: the median seconds of the last replies, 0
+    before the first. retries: how often calls were tried again, by reason.
+    """
+
+    def __init__(
+        self, provider: Provider, model: str, options: Options, environment: Mapping[str, str] = os.environ
+    ) -> None:
+        self._provider, self._model, self._options, self._environment = provider, model, options, environment
+        self._protocol = _PROTOCOLS[provider.protocol]
+        self._form = first_form(provider, model, options)
+        self._base = options.base_url or provider.found_base_url(environment)
+        slow = provider.local or reasons(model) or options.reasoning_effort is not None
+        self._flow = Flow(
+            Slots(options.concurrency, provider.most),
+            Pace(options.rpm, options.tpm),
+            Patience(options.timeout, options.timeout if slow else FIRST),
+            self._server,
+        )
+        self._entered = 0
+        self._key = ""
+        self._session: aiohttp.ClientSession | None = None
+        self._watch: asyncio.Task[None] | None = None
+        self._broken: tuple[type[Exception], ...] = ()
+        self._urls: dict[str, URL] = {}
+
+    def __repr__(self) -> str:
+        return f"HttpTransport({self.name!r})"
+
+    @property
+    def name(self) -> str:
+        """The model, as "provider/model"."""
+        return f"{self._provider.name}/{self._model}"
+
+    @property
+    def settings(self) -> tuple[tuple[str, str], ...]:
+        """What else can change a reply: options of the sampling, and a server that is not the provider's own."""
+        options = self._options
+        chosen = {
+            "base_url": self._base if self._base != self._provider.base_url else None,
+            "max_tokens": options.max_tokens,
+            "reasoning_effort": options.reasoning_effort,
+            "seed": options.seed,
+            "structured": options.structured,
+            "temperature": options.temperature,
+        }
+        return tuple((name, f"{value}") for name, value in chosen.items() if value is not None)
+
+    @property
+    def latency(self) -> float:
+        """The median seconds of the last replies; 0 before the first."""
+        return self._flow.patience.median
+
+    @property
+    def retries(self) -> dict[str, int]:
+        """How often calls were tried again, by reason."""
+        return dict(self._flow.retries)
+
+    async def __aenter__(self) -> HttpTransport:
+        """Open the session. Raises UsageError where the key or the address is missing; nothing is sent."""
+        if not self._entered:
+            import aiohttp
+
+            self._key = self._provider.key(self._environment)
+            self._check()
+            self._broken = (aiohttp.ClientError, OSError)
+            self._session = _session(self._headers(), self._base or "")
+            self._flow.resume()
+            self._watch = asyncio.create_task(self._flow.patience.watch())
+        self._entered += 1
+        return self
+
+    async def __aexit__(self, *exc: object) -> None:
+        """Close the session where this was the first to enter."""
+        self._entered -= 1
+        if self._entered or self._session is None or self._watch is None:
+            return
+        session, watch, self._session, self._watch = self._session, self._watch, None, None
+        watch.cancel()
+        await asyncio.gather(watch, return_exceptions=True)
+        await session.close()
+
+    def _check(self) -> None:
+        provider = self._provider
+        if self._base is None:
+            raise UsageError(f"{self.name}: set {provider.bases[0]} to the address of your {provider.name} resource")
+        elsewhere = provider.base_url is not None and self._base != provider.base_url
+        if not self._key and not provider.local and not elsewhere:
+            raise UsageError(f"{self.name}: set {provider.keys[0]} to your key of {provider.name}")
+
+    def _headers(self) -> dict[str, str]:
+        provider = self._provider
+        headers = {
+            "Content-Type": "application/json",
+            "Accept": "application/json",
+            "Accept-Encoding": "identity",
+            "User-Agent": f"ragauge/{VERSION}",
+            **dict(provider.headers),
+        }
+        for header, variable in provider.variable_headers:
+            if self._environment.get(variable):
+                headers[header] = self._environment[variable]
+        if self._key:
+            headers[provider.key_header] = provider.key_prefix + self._key
+        return headers
+
+    async def complete(self, prompt: Prompt) -> Completion:
+        """The reply to a prompt. Raises CallFailed.
+
+        A field that the server does not know is left out from then on; see `ragauge.judges.llm.wire.form`.
+        """
+        tokens = (len(prompt.system) + len(prompt.user)) // 4
+        done = await self._flow.run(partial(self._ask, prompt), tokens)
+        if isinstance(done, Fault):
+            raise self.failed(done)
+        if done.usage is not None:
+            self._flow.pace.used(tokens, done.usage.prompt + done.usage.completion)
+        return done
+
+    async def post(self, path: str, body: bytes, headers: Mapping[str, str] | None = None) -> Reply:
+        """Post to a path below the base URL, such as "/decisions", with the same care as a prompt.
+
+        Returns the reply with whatever status it has, once it is none that passes by itself; `failed` makes of an
+        error what is to be raised. Raises CallFailed where tries and patience are at an end.
+        """
+        return await self._flow.run(partial(self._posted, path, body, headers), len(body) // 4)
+
+    def failed(self, fault: Fault | Reply) -> CallFailed:
+        """What to raise for an error reply; after a fatal one all further calls fail at once."""
+        fault = read_fault(fault.status, fault.body) if isinstance(fault, Reply) else fault
+        failed = call_failed(self._masked(fault), self._server, self._provider.keys[0])
+        if failed.fatal:
+            self._flow.stop(failed.failure)
+        return failed
+
+    @property
+    def _server(self) -> str:
+        return f"{self.name} at {urlsplit(self._base or '').netloc}"
+
+    def _masked(self, fault: Fault) -> Fault:
+        if not self._key:
+            return fault
+        return Fault(fault.status, fault.message.replace(self._key, "..."), fault.code, fault.parameter)
+
+    async def _ask(self, prompt: Prompt) -> Completion | Fault:
+        """One attempt at a completion, in ever simpler forms while the server refuses them."""
+        while True:
+            form = self._form
+            body = self._protocol.body(prompt, self._model, self._options, form)
+            reply = await self._exchange(self._protocol.path, body, None)
+            done = self._read(reply)
+            if not isinstance(done, Fault):
+                return done
+            simpler = lesson(form, done)
+            if simpler is None:
+                return self._kept(done, reply)
+            if self._form == form:
+                self._form = simpler
+
+    def _read(self, reply: Reply) -> Completion | Fault:
+        if reply.status != 200:
+            return read_fault(reply.status, reply.body)
+        try:
+            return self._protocol.read(reply.body)
+        except Trouble as trouble:
+            raise Trouble(trouble.reason, f"{self._server}: {trouble.detail}") from trouble
+
+    async def _posted(self, path: str, body: bytes, headers: Mapping[str, str] | None) -> Reply:
+        """One attempt at a post."""
+        reply = await self._exchange(path, body, headers)
+        if reply.status >= 400:
+            self._kept(read_fault(reply.status, reply.body), reply)
+        return reply
+
+    async def _exchange(self, path: str, body: bytes, headers: Mapping[str, str] | None) -> Reply:
+        if self._session is None:
+            raise UsageError(f"{self.name} is not open; use it as in: async with transport: ...")
+        url = self._urls.get(path) or self._url(path)
+        try:
+            async with self._session.post(url, data=body, headers=headers, allow_redirects=False) as response:
+                reply = Reply(response.status, response.headers, await response.read())
+        except self._broken as error:
+            raise Trouble("unreachable", f"{self._server}: {type(error).__name__}: {error}") from error
+        self._flow.pace.told(reply.headers)
+        return reply
+
+    def _kept(self, fault: Fault, reply: Reply) -> Fault:
+        """A fault that does not pass; raises Trouble for one that does."""
+        if passes(fault):
+            raise self._trouble(fault, reply)
+        return fault
+
+    def _trouble(self, fault: Fault, reply: Reply) -> Trouble:
+        wait = retry_after(reply.headers, reply.body, datetime.now(UTC))
+        said = f"{self._server}: HTTP {fault.status}, {self._masked(fault).message}"
+        return Trouble(reason_of(fault), said, wait, throttled=fault.status in THROTTLED)
+
+    def _url(self, path: str) -> URL:
+        from yarl import URL
+
+        base, version = self._base or "", self._environment.get("OPENAI_API_VERSION", "")
+        if self._provider.name == "azure" and version:
+            base = f"{base.removesuffix('/v1')}/deployments/{quote(self._model, safe='')}"
+            path += f"?api-version={quote(version)}"
+        return self._urls.setdefault(path, URL(base + path))
+
+
+def _session(headers: dict[str, str], base_url: str) -> aiohttp.ClientSession:
+    """A session that keeps connections open, and leaves limits and timeouts to the flow."""
+    import aiohttp
+
+    return aiohttp.ClientSession(
+        headers=headers,
+        connector=aiohttp.TCPConnector(limit=0, ttl_dns_cache=300),
+        cookie_jar=aiohttp.DummyCookieJar(),
+        timeout=aiohttp.ClientTimeout(),
+        proxy=_proxy(base_url),
+    )
+
+
+def _proxy(base_url: str) -> str | None:
+    """The proxy that the environment names for a server, looked up once; none for this machine itself."""
+    from urllib.request import getproxies, proxy_bypass
+
+    parts = urlsplit(base_url)
+    host = parts.hostname or ""
+    if host in ("localhost", "::1") or host.startswith("127.") or proxy_bypass(host):
+        return None
+    return getproxies().get(parts.scheme)

@@ -1,0 +1,122 @@
+"""Flow: how calls follow each other to one server, so that it is kept busy and none is lost."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections import Counter
+from collections.abc import Awaitable, Callable
+from typing import TypeVar
+
+from ragauge.judges.llm.calls import CallFailed
+from ragauge.judges.llm.wire.faults import Fault, Trouble
+from ragauge.judges.llm.wire.pace import Pace
+from ragauge.judges.llm.wire.patience import Call, Patience
+from ragauge.judges.llm.wire.slots import Slots
+from ragauge.nouns.answers import Failure
+
+T = TypeVar("T")
+
+#: How often a call is tried again: when it was throttled by rate, and for anything else.
+RETRIES_RATE = 12
+RETRIES = 6
+
+#: Seconds: the least and the most that a wait before a retry is drawn from, and the longest a server may ask for.
+LEAST_BASE = 0.05
+MOST_WAIT = 30.0
+LONGEST_ASKED = 600.0
+
+
+class Flow:
+    """Runs calls: within the slots, at the pace, with patience, and again where an attempt was in vain.
+
+    server: as it is named to people. retries: how often calls were tried again, by reason.
+    """
+
+    def __init__(
+        self, slots: Slots, pace: Pace, patience: Patience, server: str, chance: Callable[[], float] = random.random
+    ) -> None:
+        self.slots, self.pace, self.patience = slots, pace, patience
+        self.retries: Counter[str] = Counter()
+        self._server, self._chance = server, chance
+        self._over: Failure | None = None
+        self._replied = False
+
+    def resume(self) -> None:
+        """Forget that it was over."""
+        self._over = None
+
+    def stop(self, failure: Failure) -> None:
+        """No further call can do better: let them fail at once."""
+        self._over = failure
+
+    async def run(self, attempt: Callable[[], Awaitable[T]], tokens: int = 0) -> T:
+        """What `attempt` returns, which raises Trouble where it may be repeated. Raises CallFailed.
+
+        tokens: what the call will take of the tokens per minute. A call holds no slot while it waits for its retry.
+        """
+        counts: Counter[str] = Counter()
+        while True:
+            done = await self._once(attempt, tokens, counts)
+            if not isinstance(done, Trouble):
+                return done
+            counts[done.reason] += 1
+            self.retries[done.reason] += 1
+            await asyncio.sleep(self._wait(done, counts))
+
+    async def _once(self, attempt: Callable[[], Awaitable[T]], tokens: int, counts: Counter[str]) -> T | Trouble:
+        """One attempt: its result, or what troubled it."""
+        await self.slots.take(ahead=bool(counts))
+        try:
+            await self.pace.turn(tokens)
+            if self._over is not None:
+                raise CallFailed(self._over, fatal=True)
+            done = await self._sent(attempt, self.patience.began(counts["timeout"]))
+            if isinstance(done, Trouble):
+                self.slots.replied(throttled=done.throttled)
+            else:
+                self._replied = True
+                self.slots.replied(throttled=False)
+            return done
+        finally:
+            self.slots.give()
+
+    async def _sent(self, attempt: Callable[[], Awaitable[T]], call: Call) -> T | Trouble:
+        answered = False
+        try:
+            done = await attempt()
+            answered = not isinstance(done, Fault)
+            return done
+        except Trouble as trouble:
+            return trouble
+        except asyncio.CancelledError:
+            if not self.patience.was_stall(call):
+                raise
+            seconds = self.patience.seconds(call.stalls)
+            return Trouble("timeout", f"{self._server}: no reply within {seconds:.3g} s", throttled=True)
+        finally:
+            self.patience.ended(call, answered=answered)
+
+    def _wait(self, trouble: Trouble, counts: Counter[str]) -> float:
+        """The seconds before a call is tried again. Raises CallFailed where it is not."""
+        rate = counts["rate_limited"]
+        if rate > RETRIES_RATE or counts.total() - rate > RETRIES:
+            raise self._given_up(trouble, counts)
+        base = max(LEAST_BASE, self.patience.median)
+        backoff = self._chance() * min(MOST_WAIT, base * 2.0 ** (counts[trouble.reason] - 1))
+        if trouble.wait is None:
+            return backoff
+        if trouble.wait > LONGEST_ASKED:
+            asked = f"{trouble.detail}; it asks to wait {trouble.wait:.0f} s: run again then, what is answered is kept"
+            self.stop(Failure(trouble.reason, asked))
+            raise CallFailed(Failure(trouble.reason, asked), fatal=True)
+        if trouble.reason == "rate_limited":
+            self.pace.hold(trouble.wait)
+        return trouble.wait + backoff
+
+    def _given_up(self, trouble: Trouble, counts: Counter[str]) -> CallFailed:
+        failure = Failure(trouble.reason, f"{trouble.detail} (tried {counts.total()} times)")
+        nobody = trouble.reason == "unreachable" and not self._replied
+        if nobody:
+            self.stop(failure)
+        return CallFailed(failure, fatal=nobody)
