@@ -1,0 +1,140 @@
+"""Layout: a pack as a prompt. All texts of a sample stand in JSON strings of one document, the user's message."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+
+from ragauge.judges.llm.calls import Prompt, Turn
+from ragauge.judges.llm.packing import Pack
+from ragauge.judges.llm.prompts import Style, system
+from ragauge.judges.llm.schema import Form, Schema, narrowed, texts_schema, verdicts_schema
+from ragauge.questions import Classify, Decompose, Entail, Question, Rate, Relevant
+
+Json = dict[str, Any]
+
+_encode = msgspec.json.Encoder().encode
+
+_ENTAIL, _PASSAGE, _REMARK = Form("entail"), Form("passage"), Form("remark")
+
+
+def prompt(pack: Pack, style: Style) -> Prompt:
+    """The call that asks the questions of a pack."""
+    document, schema = _texts(pack) if pack.decomposes else _verdicts(pack, style)
+    return Prompt(system(pack.kinds, style), _encode(document).decode(), schema)
+
+
+def again(asked: Prompt, reply: str, faults: Mapping[int, str]) -> Prompt:
+    """The same call once more, with the reply it got and what is wrong there; it asks only for what is missing.
+
+    asked: the prompt of a pack. faults: by the position of the question in the pack, as `replies.read` gives them.
+    """
+    letter = "T" if next(iter(asked.schema["properties"])).startswith("T") else ""
+    wanted = {f"{letter}{position + 1}": fault for position, fault in sorted(faults.items())}
+    said = "".join(f'\n- "{key}": {fault}' for key, fault in wanted.items())
+    keys = ", ".join(f'"{key}"' for key in wanted)
+    turn = Turn(
+        reply.strip() or "(no reply)",
+        f"This cannot be used:{said}\nReply with one JSON object in the form described and exactly these keys: {keys}.",
+    )
+    return Prompt(asked.system, asked.user, narrowed(asked.schema, tuple(wanted)), (*asked.turns, turn))
+
+
+def _texts(pack: Pack) -> tuple[Json, Schema]:
+    texts: Json = {}
+    document: Json = {"texts": texts}
+    for key, question, spans in zip(pack.keys, pack.questions, pack.sentences, strict=True):
+        assert isinstance(question, Decompose)
+        if question.query is not None:
+            document = {"query": question.query, "texts": texts}
+        texts[key] = {str(number): question.text[slice(*span)] for number, span in enumerate(spans, 1)}
+    return document, texts_schema(pack.keys, tuple(map(len, pack.sentences)))
+
+
+def _verdicts(pack: Pack, style: Style) -> tuple[Json, Schema]:
+    page = _Page(pack.sources)
+    forms = tuple(
+        [_PLACE[type(question)](page, key, question) for key, question in zip(pack.keys, pack.questions, strict=True)]
+    )
+    return page.document(), verdicts_schema(pack.keys, forms, style)
+
+
+class _Page:
+    """The document of a call, filled question by question; each is placed with those that share its texts.
+
+    Each method takes a question's key, places it, and gives the form of its verdict.
+    """
+
+    def __init__(self, sources: dict[str, str]) -> None:
+        self._sources = sources
+        self._queries: dict[str, str] = {}
+        self._groups: dict[str, dict[object, Json]] = {"entail": {}, "relevant": {}, "classify": {}, "rate": {}}
+        self._forms: dict[tuple[str, ...], Form] = {}
+
+    def document(self) -> Json:
+        """All that was placed, sources first."""
+        found: Json = {}
+        if self._sources:
+            found["sources"] = {name: text for text, name in self._sources.items()}
+        if self._queries:
+            found["queries"] = {name: text for text, name in self._queries.items()}
+        found.update((kind, list(groups.values())) for kind, groups in self._groups.items() if groups)
+        return found
+
+    def entail(self, key: str, question: Entail) -> Form:
+        premise = question.premise
+        groups = self._groups["entail"]
+        group = groups.get((premise, question.query))
+        if group is None:
+            ids = list(dict.fromkeys([self._sources[text] for text in premise]))
+            group = groups[premise, question.query] = {**self._query(question.query), "sources": ids, "claims": {}}
+            if len(ids) > 1:
+                self._forms[premise] = Form("joint", tuple(ids))
+        group["claims"][key] = question.hypothesis
+        return self._forms.get(premise, _ENTAIL)
+
+    def relevant(self, key: str, question: Relevant) -> Form:
+        groups = self._groups["relevant"]
+        group = groups.get((question.query, question.reference))
+        if group is None:
+            group = groups[question.query, question.reference] = self._query(question.query)
+            if question.reference is not None:
+                group["reference"] = self._sources[question.reference]
+        source = self._sources.get(question.text)
+        if source is None:
+            group.setdefault("texts", {})[key] = question.text
+            return _REMARK
+        group.setdefault("sources", {})[key] = source
+        return _PASSAGE
+
+    def classify(self, key: str, question: Classify) -> Form:
+        group = self._groups["classify"].setdefault(question.trait, {"trait": question.trait, "opinions": {}})
+        group["opinions"][key] = question.text
+        return _REMARK
+
+    def rate(self, key: str, question: Rate) -> Form:
+        rubric = question.rubric
+        groups = self._groups["rate"]
+        if rubric not in groups:
+            said = {name: getattr(rubric, name) for name in ("name", "wording", "low", "high", "whole")}
+            groups[rubric] = {"rubric": said, "items": {}}
+        groups[rubric]["items"][key] = {
+            field: self._query_id(text) if field == "query" else self._sources[text] for field, text in question.texts
+        }
+        return Form("grade", low=rubric.low, high=rubric.high, whole=rubric.whole)
+
+    def _query(self, query: str | None) -> Json:
+        return {} if query is None else {"query": self._query_id(query)}
+
+    def _query_id(self, query: str) -> str:
+        return self._queries.setdefault(query, f"Q{len(self._queries) + 1}")
+
+
+_PLACE: dict[type[Question], Any] = {
+    Entail: _Page.entail,
+    Relevant: _Page.relevant,
+    Classify: _Page.classify,
+    Rate: _Page.rate,
+}
