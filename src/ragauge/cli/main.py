@@ -1,6 +1,7 @@
 """The `ragauge` command.
 
-Exit codes: 0 fine, 1 the run failed, 2 the call or the data is wrong, 3 a gate failed, 130 interrupted.
+Exit codes: 0 fine, 1 the run failed, 2 the call or the data is wrong, 3 a gate failed, 4 stopped at --max-cost,
+130 interrupted.
 """
 
 from __future__ import annotations
@@ -83,5 +84,6 @@ def main() -> None:
     ragauge run data.jsonl        measure your own
     ragauge metrics               what can be measured, and what each metric needs
 
-    Exit codes: 0 fine, 1 the run failed, 2 the call or the data is wrong, 3 a gate failed, 130 interrupted.
+    Exit codes: 0 fine, 1 the run failed, 2 the call or the data is wrong, 3 a gate failed, 4 stopped at --max-cost,
+    130 interrupted.
     """

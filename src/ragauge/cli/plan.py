@@ -27,7 +27,7 @@ def command(
     store: Path,
     no_store: bool,
 ) -> None:
-    """Count the questions that `run` would put to the judges, by kind and by metric, without asking any."""
+    """Say what `run` would ask and cost, without asking: questions, calls, tokens, price and time, by metric too."""
     with progress_bar("planning", limit) as progress:
         planned = plan(
             data,

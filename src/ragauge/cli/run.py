@@ -27,6 +27,12 @@ if TYPE_CHECKING:
 @store_options
 @output_option("Write the run")
 @click.option("--name", default="", help="A name for the run.")
+@click.option(
+    "--max-cost",
+    type=click.FloatRange(min=0, min_open=True),
+    metavar="DOLLARS",
+    help="Stop before the calls to models cost more; what is done is kept. Exit with 4 then.",
+)
 @show_option(0)
 @click.option(
     "--fail-under", multiple=True, metavar="METRIC=VALUE", help="Exit with 3 if the estimate is lower, repeatable."
@@ -47,6 +53,7 @@ def command(
     no_store: bool,
     output: Sequence[Path],
     name: str,
+    max_cost: float | None,
     show: int,
     fail_under: Sequence[str],
     fail_over: Sequence[str],
@@ -70,6 +77,7 @@ def command(
         skip_bad_rows=skip_bad_rows,
         labels=labels,
         name=name,
+        max_cost=max_cost,
     )
     written = [run.save(path) for path in output]
     show_run(run, show)
@@ -98,11 +106,14 @@ def show_worst(console: Console, run: Run, key: str, count: int) -> None:
 
 
 def end(run: Run, conditions: Sequence[Gate]) -> None:
-    """Leave with 1 where no score has a value because all failed, with 3 where a gate failed."""
+    """Leave with 1 where no score has a value because all failed, 4 where the run stopped, 3 where a gate failed."""
     estimates = run.estimates.values()
     if not any(one.n for one in estimates) and any(one.failed for one in estimates):
         first = next(iter(run.record.failures.values()))
         raise RunFailed(f"every score failed, the first because: {first}")
+    if run.record.stopped:
+        click.echo(f"stopped: {run.record.stopped}; the same command goes on from there", err=True)
+        raise SystemExit(4)
     failed = failures(run.estimates, conditions)
     for line in failed:
         click.echo(f"gate failed: {line}", err=True)

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Mapping
 
 from ragauge.nouns.answers import Label
+from ragauge.nouns.calls import Spent
 from ragauge.nouns.records import RunRecord, SampleRecord
 from ragauge.nouns.scores import Better, Estimate, Evidence, Score
 
@@ -76,11 +77,34 @@ def counted(number: int, noun: str) -> str:
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
+def dollars(amount: float | None) -> str:
+    """A price: cents for what costs a dollar or more, otherwise enough digits to tell it from nothing."""
+    if amount is None:
+        return "unknown"
+    return f"${amount:.2f}" if amount >= 1 or not amount else f"${amount:.4f}"
+
+
+def spent_words(spent: Spent) -> str:
+    """What calls took: how many, their tokens, their price."""
+    cached = f" ({spent.cached_tokens:,} of them cached)" if spent.cached_tokens else ""
+    price = dollars(spent.cost) if not spent.unpriced else dollars(None)
+    if 0 < spent.unpriced < spent.calls:
+        price = f"{dollars(spent.cost)} and that of {counted(spent.unpriced, 'call')} that is not known"
+    return (
+        f"{counted(spent.calls, 'call')}, {spent.prompt_tokens:,} prompt{cached} and {spent.completion_tokens:,} "
+        f"completion tokens, price {price}"
+    )
+
+
 def footnotes(run: RunRecord) -> list[str]:
     """What a reader must know besides the table: how the run ended, what was left out or skipped."""
     notes = []
     if run.status != "finished":
-        notes.append(f"The run is {run.status}: these are the first {counted(run.samples, 'sample')}.")
+        why = f" because {run.stopped}" if run.stopped else ""
+        notes.append(f"The run is {run.status}{why}: these are the first {counted(run.samples, 'sample')}.")
+    if run.spent.calls:
+        notes.append(f"Calls to models: {spent_words(run.spent)}.")
+    notes += run.notes
     if run.bad_rows:
         notes.append(f"Rows skipped: {len(run.bad_rows)}, the first because: {run.bad_rows[0]}")
     if run.labels and not run.labelled:

@@ -2,11 +2,25 @@
 
 from __future__ import annotations
 
+from ragauge.errors import BadParameter
+from ragauge.judges.desk import Expecting
+from ragauge.judges.judge import Judge
 from ragauge.nouns.calls import Call, Spent
 
 
 class BudgetSpent(Exception):
     """Raised where a question is not asked because no more money may be spent."""
+
+
+def check_priced(judge: Judge) -> None:
+    """Raise BadParameter where a limit in dollars means nothing, since a model's price is not known."""
+    for member in getattr(judge, "members", ()):
+        check_priced(member)
+    if isinstance(judge, Expecting) and not hasattr(judge, "members") and getattr(judge, "price", None) is None:
+        raise BadParameter(
+            f"a limit on the cost needs the price of {judge.identity}, which is not known; give it in dollars per "
+            f"million tokens, prompt and completion: {judge.identity}?price=0.15:0.60"
+        )
 
 
 class Budget:

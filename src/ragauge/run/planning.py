@@ -1,27 +1,57 @@
-"""Planning: what a run would ask, counted before anything is asked."""
+"""Planning: what a run would ask, and what that would cost, before anything is asked."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from ragauge.judges.desk import Expected, Expecting
+from ragauge.judges.embedded.statements import decompose
 from ragauge.nouns.answers import Answer, ChunkVerdict, Decomposition, Grade, Label, Verdict
 from ragauge.nouns.identity import Identity
 from ragauge.nouns.samples import Sample
-from ragauge.nouns.statements import Statement
 from ragauge.questions import KINDS, Decompose, Entail, Judgment, Question, Rate, judgment_key, kind
+from ragauge.report.wording import dollars
 from ragauge.run.asking import Asker
 from ragauge.run.preparing import LabelsLike, StoreLike, prepared
 from ragauge.run.settings import MetricsLike, Settings
 from ragauge.run.specs import JudgeLike
 from ragauge.store import Store
-from ragauge.text.sentences import sentences
 from ragauge.waves import Waves
 
 GUESS = Identity("guess")
+
+#: Seconds a call takes, whatever is in it, and for each token of its reply: hosted models of middling size.
+CALL_SECONDS, TOKEN_SECONDS = 0.6, 0.012
+
+#: Calls under way at once, for the estimate of time.
+SIDE_BY_SIDE = 16
+
+
+@dataclass
+class Cost:
+    """What calls to models would take. dollars: None where the price of one of them is not known."""
+
+    calls: float = 0.0
+    prompt_tokens: float = 0.0
+    completion_tokens: float = 0.0
+    dollars: float | None = 0.0
+
+    @property
+    def seconds(self) -> float:
+        """How long it would take, with SIDE_BY_SIDE calls under way at once; no more than a rough idea."""
+        return (self.calls * CALL_SECONDS + self.completion_tokens * TOKEN_SECONDS) / SIDE_BY_SIDE
+
+    def add(self, expected: Expected, share: float = 1.0) -> None:
+        """Count a call, or the share of it that is somebody's."""
+        self.calls += share
+        self.prompt_tokens += share * expected.prompt_tokens
+        self.completion_tokens += share * expected.completion_tokens
+        known = self.dollars is not None and expected.cost is not None
+        self.dollars = (self.dollars or 0.0) + share * (expected.cost or 0.0) if known else None
 
 
 @dataclass
@@ -30,27 +60,50 @@ class Plan:
 
     questions: how many would be put to a judge, by kind, each question once. known: how many the store or people's
     labels already answer, by kind. by_metric: what each metric would ask on its own, known or not; the sum is more
-    than the total, since metrics share questions. estimated: some counts depend on statements that nobody has yet
-    found, and take a sentence for a statement. left_out: metrics that cannot be measured, with the reason.
+    than the total, since metrics share questions. cost: of the calls to models, and cost_by_metric the same shared out
+    among the metrics that ask; together they make the whole. estimated: some counts depend on statements that nobody
+    has yet found, and take those that the embedded judge would find. left_out: metrics that cannot be measured, with the reason.
     """
 
     samples: int = 0
     questions: Counter[str] = field(default_factory=Counter)
     known: Counter[str] = field(default_factory=Counter)
     by_metric: Counter[str] = field(default_factory=Counter)
+    cost: Cost = field(default_factory=Cost)
+    cost_by_metric: dict[str, Cost] = field(default_factory=dict)
     estimated: bool = False
     left_out: dict[str, str] = field(default_factory=dict)
 
     def __str__(self) -> str:
-        about = "about " if self.estimated else ""
-        lines = [
-            f"{self.samples} samples, {about}{self.questions.total()} questions to ask, {self.known.total()} known"
-        ]
-        lines += [f"  {name:<12}{self.questions[name]:>8} to ask {self.known[name]:>8} known" for name in KINDS]
-        lines += ["each metric on its own (metrics share questions):"]
-        lines += [f"  {metric:<28}{count:>8}" for metric, count in self.by_metric.items()]
-        lines += [f"not measured: {metric} ({reason})" for metric, reason in self.left_out.items()]
-        return "\n".join(lines)
+        return "\n".join(_lines(self))
+
+
+def _lines(plan: Plan) -> Iterator[str]:
+    about = "about " if plan.estimated else ""
+    yield f"{plan.samples} samples, {about}{plan.questions.total()} questions to ask, {plan.known.total()} known"
+    yield from (f"  {name:<12}{plan.questions[name]:>8} to ask {plan.known[name]:>8} known" for name in KINDS)
+    if plan.cost.calls:
+        yield from _cost_lines(plan)
+    yield "each metric on its own (metrics share questions):"
+    yield from (f"  {metric:<28}{count:>8}" for metric, count in plan.by_metric.items())
+    yield from (f"not measured: {metric} ({reason})" for metric, reason in plan.left_out.items())
+
+
+def _cost_lines(plan: Plan) -> Iterator[str]:
+    from ragauge.judges.llm.tokens import RELATIVE_ERROR
+
+    cost = plan.cost
+    yield (
+        f"{cost.calls:.0f} calls, about {cost.prompt_tokens:.0f} prompt and {cost.completion_tokens:.0f} completion "
+        f"tokens (estimated, ±{RELATIVE_ERROR:.0%} for the prompts), price {dollars(cost.dollars)}, "
+        f"about {duration(cost.seconds)} with {SIDE_BY_SIDE} calls at once"
+    )
+    yield f"  {'share of each metric':<28}{'calls':>8}{'prompt':>10}{'reply':>9}{'price':>11}{'time':>9}"
+    for metric, part in plan.cost_by_metric.items():
+        yield (
+            f"  {metric:<28}{part.calls:>8.0f}{part.prompt_tokens:>10.0f}{part.completion_tokens:>9.0f}"
+            f"{dollars(part.dollars):>11}{duration(part.seconds):>9}"
+        )
 
 
 def plan(
@@ -66,9 +119,9 @@ def plan(
     skip_bad_rows: bool = False,
     progress: Callable[[int], None] | None = None,
 ) -> Plan:
-    """Count the questions that `evaluate` with the same arguments would ask. No judge is asked and nothing is kept.
+    """Count the questions that `evaluate` with the same arguments would ask, and the calls to models that takes.
 
-    Raises what `evaluate` raises before it asks.
+    No judge is asked, no key is needed, and nothing is kept. Raises what `evaluate` raises before it asks.
     """
     there = store if isinstance(store, Store) or (store is not None and Path(store).exists()) else None
     task = prepared(data, metrics, judge, there, labels, map, group, limit, skip_bad_rows)
@@ -91,35 +144,65 @@ class Counting:
         self._seen: set[str] = set()
 
     def count(self, sample: Sample) -> None:
-        """Walk through the waves of a sample; what is not known is answered by a guess that asks the most."""
+        """Walk through the waves of a sample; what is not known is answered by a guess."""
         waves = Waves([sample], self._needs.values())
         asked: dict[str, set[Question]] = {name: set() for name in self._needs}
+        calls: list[Expected] = []
         while questions := waves.questions:
             for need, question in waves.asking():
                 asked[need].add(question)
             known = self._asker.known(questions)
-            self._add(questions, known)
+            calls += self._expected(self._fresh(questions, known))
             waves.advance({q: known.get(q) or Judgment(q, guess(q), GUESS, "") for q in questions})
         self.plan.samples += 1
         for metric in self._metrics:
             self.plan.by_metric[metric.key] += len(set[Question]().union(*(asked[need.name] for need in metric.needs)))
+        self._share_out(calls, asked)
 
-    def _add(self, questions: Sequence[Question], known: Mapping[Question, Judgment]) -> None:
+    def _fresh(self, questions: Sequence[Question], known: Mapping[Question, Judgment]) -> list[Question]:
+        """Count questions; those that neither an earlier sample asks nor anybody has answered."""
+        fresh = []
         for question in questions:
             key = judgment_key(question, GUESS)
             if key in self._seen:
                 continue
             self._seen.add(key)
             (self.plan.known if question in known else self.plan.questions)[kind(question)] += 1
-            self.plan.estimated |= isinstance(question, Decompose) and question not in known
+            if question not in known:
+                self.plan.estimated |= isinstance(question, Decompose)
+                fresh.append(question)
+        return fresh
+
+    def _expected(self, questions: Sequence[Question]) -> list[Expected]:
+        """The calls that judges would make for a wave of a sample."""
+        calls: list[Expected] = []
+        for judge, group in self._asker.bench.shared(questions):
+            if judge is not None and isinstance(judge, Expecting):
+                calls += judge.expect(group)
+        return calls
+
+    def _share_out(self, calls: Sequence[Expected], asked: Mapping[str, set[Question]]) -> None:
+        """Charge each question of a call an equal part of it, to the metrics that ask it in equal parts."""
+        for call in calls:
+            self.plan.cost.add(call)
+            for question in call.questions:
+                needs = {name for name, questions in asked.items() if question in questions}
+                payers = [metric.key for metric in self._metrics if any(need.name in needs for need in metric.needs)]
+                for key in payers:
+                    part = self.plan.cost_by_metric.setdefault(key, Cost())
+                    part.add(call, 1 / len(call.questions) / len(payers))
+
+
+def duration(seconds: float) -> str:
+    """A time for people."""
+    return f"{seconds:.0f} s" if seconds < 100 else f"{seconds / 60:.0f} min"
 
 
 def guess(question: Question) -> Answer:
-    """An answer of the right form, to see what would be asked next: each sentence is a claim and an opinion."""
+    """An answer of the right form, to see what would be asked next; statements are those of the embedded judge."""
     match question:
         case Decompose():
-            pieces = (question.text[a:b] for a, b in sentences(question.text))
-            return Decomposition(tuple(Statement(piece, None, claim=True, opinion=True) for piece in pieces))
+            return Decomposition(decompose(question.text, question.query))
         case Entail():
             return Verdict(Label.NEUTRAL, chunks=(ChunkVerdict(Label.NEUTRAL),) * len(question.premise))
         case Rate():

@@ -12,7 +12,7 @@ from ragauge.nouns.samples import Sample
 from ragauge.questions import Judgment, Question
 from ragauge.readers import Reading, read
 from ragauge.run.asking import Asker
-from ragauge.run.budget import Budget
+from ragauge.run.budget import Budget, check_priced
 from ragauge.run.settings import MetricsLike, Settings
 from ragauge.run.specs import JudgeLike, bench_of
 from ragauge.store import Store, read_labels
@@ -54,6 +54,9 @@ def prepared(
     if not first:
         raise BadData(f"{reading.name} holds no sample" + _skipped(reading))
     bench = bench_of(judge)
+    if max_cost is not None:
+        for one in bench.unique():
+            check_priced(one)
     settings = Settings(metrics, bench, first)
     opened = _opened(store)
     asker = Asker(bench, opened, _by_question(labels), Budget(max_cost))

@@ -12,7 +12,7 @@ from ragauge.errors import BadData, BadParameter, UnknownName
 from ragauge.judges.bench import Bench
 from ragauge.judges.judge import Judge
 
-JudgeLike = Any  # a spec, a Judge, or a mapping from kind to either
+JudgeLike = Any  # a spec, a Judge, an instructor client, a function of messages, or a mapping from kind to these
 
 
 def _embedded(argument: str) -> Judge:
@@ -52,31 +52,67 @@ def _python(argument: str) -> Judge:
     return found
 
 
+def _decisions(argument: str) -> Judge:
+    from ragauge.judges.llm.decisions.making import decisions_judge
+
+    return decisions_judge(argument)
+
+
+def _model(spec: str) -> Judge:
+    from ragauge.judges.llm.making import llm
+    from ragauge.judges.llm.providers import PROVIDERS
+
+    provider = spec.partition("/")[0]
+    if provider not in PROVIDERS:
+        raise UnknownName("provider", provider, [*PROVIDERS, *DESCRIPTIONS])
+    return llm(spec)
+
+
 #: What comes before the colon of a spec, and who makes the judge of what comes after it.
-MAKERS: dict[str, Callable[[str], Judge]] = {"embedded": _embedded, "recording": _recording, "python": _python}
+MAKERS: dict[str, Callable[[str], Judge]] = {
+    "embedded": _embedded,
+    "recording": _recording,
+    "python": _python,
+    "decisions": _decisions,
+}
 
 DESCRIPTIONS = {
     "embedded": "in the package: CPU, offline, no key, deterministic",
+    "PROVIDER/MODEL": "any LLM, with options behind it: openai/gpt-4o-mini, ollama/qwen3:8b?concurrency=2",
+    "decisions:PROVIDER/MODEL": "an endpoint that answers typed questions with probabilities; cannot decompose",
     "recording:PATH": "exact replay of a store or of a file of judgments (.jsonl)",
     "python:MODULE:NAME": "a judge of your own, made by judge_from(...) in a Python module",
 }
 
 
 def judge_of(spec: JudgeLike) -> Judge:
-    """One judge from its spec, such as "embedded" or "recording:judgments.jsonl", or the judge itself.
+    """One judge from its spec, such as "embedded" or "openai/gpt-4o-mini", or the judge itself.
+
+    A client of the `instructor` library, and a function from messages to text, become LLM judges.
 
     Raises UnknownName for a name that no judge has, BadParameter for anything that is no judge.
     """
     if isinstance(spec, str):
-        name, _, argument = spec.partition(":")
-        if name not in MAKERS:
-            raise UnknownName("judge", spec, DESCRIPTIONS)
-        return MAKERS[name](argument)
+        return _named(spec)
     if isinstance(spec, Judge):
         return spec
+    from ragauge.judges.llm.making import is_model, llm
+
+    if is_model(spec):
+        return llm(spec)
     raise BadParameter(
-        f"{spec!r} is not a judge; give a name, rg.judge_from(...), or an object with identity, answers and answer()"
+        f"{spec!r} is not a judge; give a name, rg.judge_from(...), rg.llm(...), or an object with identity, answers "
+        "and answer()"
     )
+
+
+def _named(spec: str) -> Judge:
+    name, _, argument = spec.partition(":")
+    if name in MAKERS:
+        return MAKERS[name](argument)
+    if "/" in spec.partition("?")[0]:
+        return _model(spec)
+    raise UnknownName("judge", spec, DESCRIPTIONS)
 
 
 def bench_of(judge: JudgeLike) -> Bench:
