@@ -12,14 +12,14 @@ from ragauge.nouns.identity import Identity
 from ragauge.rubrics import Rubric
 
 
-class Decompose(msgspec.Struct, frozen=True, omit_defaults=True, tag="decompose", tag_field="kind"):
+class Decompose(msgspec.Struct, frozen=True, gc=False, omit_defaults=True, tag="decompose", tag_field="kind"):
     """Take `text` apart into statements, read as an answer to `query` where there is one."""
 
     text: str
     query: str | None = None
 
 
-class Entail(msgspec.Struct, frozen=True, omit_defaults=True, tag="entail", tag_field="kind"):
+class Entail(msgspec.Struct, frozen=True, gc=False, omit_defaults=True, tag="entail", tag_field="kind"):
     """Does `hypothesis` follow from the chunks of `premise` together? Does each support or contradict it?
 
     query: what the hypothesis answers, so that a fragment ("Six days.") can be read as a full statement.
@@ -30,7 +30,7 @@ class Entail(msgspec.Struct, frozen=True, omit_defaults=True, tag="entail", tag_
     query: str | None = None
 
 
-class Relevant(msgspec.Struct, frozen=True, omit_defaults=True, tag="relevant", tag_field="kind"):
+class Relevant(msgspec.Struct, frozen=True, gc=False, omit_defaults=True, tag="relevant", tag_field="kind"):
     """Does any part of `text` help to answer `query` (with a reference: to produce that reference)?"""
 
     query: str
@@ -38,14 +38,14 @@ class Relevant(msgspec.Struct, frozen=True, omit_defaults=True, tag="relevant", 
     reference: str | None = None
 
 
-class Classify(msgspec.Struct, frozen=True, tag="classify", tag_field="kind"):
+class Classify(msgspec.Struct, frozen=True, gc=False, tag="classify", tag_field="kind"):
     """Does the opinion in `text` carry `trait` ("biased" or "toxic")?"""
 
     text: str
     trait: str
 
 
-class Rate(msgspec.Struct, frozen=True, tag="rate", tag_field="kind"):
+class Rate(msgspec.Struct, frozen=True, gc=False, tag="rate", tag_field="kind"):
     """Grade `texts`, pairs of (field, text) in the rubric's order, on the scale of `rubric`."""
 
     rubric: Rubric
@@ -87,7 +87,7 @@ def _begun(judge: Identity) -> hashlib._Hash:
     return hashlib.sha256(_encode(judge))
 
 
-class Judgment(msgspec.Struct, frozen=True, omit_defaults=True):
+class Judgment(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     """A question, its answer (or why there is none), and who answered. `key` addresses it in the store.
 
     call: the id of the call to a model that brought the answer, for judges that make calls. Judgments of one call were

@@ -24,13 +24,13 @@ class Label(StrEnum):
     NO = "no"
 
 
-class Decomposition(msgspec.Struct, frozen=True, tag="decomposition"):
+class Decomposition(msgspec.Struct, frozen=True, gc=False, tag="decomposition"):
     """A text taken apart, in the order of the text."""
 
     statements: tuple[Statement, ...]
 
 
-class ChunkVerdict(msgspec.Struct, frozen=True, omit_defaults=True):
+class ChunkVerdict(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     """What one chunk alone says about a hypothesis.
 
     probability: that the chunk entails it, in 0..1. span: the characters of the chunk's passage that decide.
@@ -41,7 +41,7 @@ class ChunkVerdict(msgspec.Struct, frozen=True, omit_defaults=True):
     span: Span | None = None
 
 
-class Verdict(msgspec.Struct, frozen=True, omit_defaults=True, tag="verdict"):
+class Verdict(msgspec.Struct, frozen=True, gc=False, omit_defaults=True, tag="verdict"):
     """The answer to a question of entailment, relevance or trait.
 
     label: for entailment, of all chunks together. probability: of ENTAILED or YES, in 0..1.
@@ -61,14 +61,14 @@ class Verdict(msgspec.Struct, frozen=True, omit_defaults=True, tag="verdict"):
         return Label.NOT_ENTAILED in (self.label, *(chunk.label for chunk in self.chunks))
 
 
-class Grade(msgspec.Struct, frozen=True, omit_defaults=True, tag="grade"):
+class Grade(msgspec.Struct, frozen=True, gc=False, omit_defaults=True, tag="grade"):
     """The answer on a rubric's scale."""
 
     value: float
     rationale: str | None = None
 
 
-class Failure(msgspec.Struct, frozen=True, omit_defaults=True, tag="failure"):
+class Failure(msgspec.Struct, frozen=True, gc=False, omit_defaults=True, tag="failure"):
     """No answer, and why.
 
     reason: a short code such as "judge_error", "invalid_answer", "not_recorded". detail: one sentence for people.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 
-class Call(msgspec.Struct, frozen=True, omit_defaults=True):
+class Call(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     """One call to a model.
 
     id: unique; the judgments that came of it name it, in the order in which they were asked. asked: how many questions

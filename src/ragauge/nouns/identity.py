@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 
-class Identity(msgspec.Struct, frozen=True):
+class Identity(msgspec.Struct, frozen=True, gc=False):
     """Everything that can change a judge's answer: its name, and settings such as revision, prompt hash, decoding."""
 
     name: str

@@ -10,7 +10,7 @@ from ragauge.nouns.samples import Sample
 from ragauge.nouns.scores import Estimate, Evidence, Score
 
 
-class ScoreRecord(msgspec.Struct, frozen=True, omit_defaults=True):
+class ScoreRecord(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     """A score whose evidence is named, not repeated: `evidence` lists keys of the sample record's table."""
 
     value: float | None = None
@@ -20,7 +20,7 @@ class ScoreRecord(msgspec.Struct, frozen=True, omit_defaults=True):
     evidence: tuple[str, ...] = ()
 
 
-class SampleRecord(msgspec.Struct, frozen=True, omit_defaults=True):
+class SampleRecord(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     """One sample with its scores; metrics that share evidence share one entry of the evidence table.
 
     counted: what the sample adds to metrics over the whole data set, which are no scores of its own.

@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 
 
-class Chunk(msgspec.Struct, frozen=True, omit_defaults=True):
+class Chunk(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     """One retrieved context.
 
     `id` is whatever the retriever calls it, or its 1-based position as text where it has no name.
@@ -24,7 +24,7 @@ class Chunk(msgspec.Struct, frozen=True, omit_defaults=True):
         return f"{self.title}\n{self.text}" if self.title else self.text
 
 
-class Sample(msgspec.Struct, frozen=True, omit_defaults=True):
+class Sample(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     """One row of a data set: what was asked, what was retrieved, what was answered, what is right.
 
     A field that is None is absent from the data; an empty tuple or string is present and empty ("nothing was

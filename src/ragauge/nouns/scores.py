@@ -24,7 +24,7 @@ class Counts(Protocol):
         """The counts, to be added over samples."""
 
 
-class Share(msgspec.Struct, frozen=True):
+class Share(msgspec.Struct, frozen=True, gc=False):
     """`hits` out of `total`."""
 
     hits: float
@@ -41,7 +41,7 @@ class Share(msgspec.Struct, frozen=True):
         return (self.hits, self.total)
 
 
-class Incidence(msgspec.Struct, frozen=True):
+class Incidence(msgspec.Struct, frozen=True, gc=False):
     """`hits` among `total`; where there was nothing that could be hit, none was, and the value is 0."""
 
     hits: float
@@ -58,7 +58,7 @@ class Incidence(msgspec.Struct, frozen=True):
         return (self.hits, self.total)
 
 
-class Overlap(msgspec.Struct, frozen=True):
+class Overlap(msgspec.Struct, frozen=True, gc=False):
     """True positives, false positives and false negatives; the value is F1, and 0 without a true positive."""
 
     tp: float
@@ -76,7 +76,7 @@ class Overlap(msgspec.Struct, frozen=True):
         return (self.tp, self.fp, self.fn)
 
 
-class PrecisionRecall(msgspec.Struct, frozen=True):
+class PrecisionRecall(msgspec.Struct, frozen=True, gc=False):
     """Two shares with units of their own; the value is their harmonic mean."""
 
     precise: float
@@ -110,7 +110,7 @@ class PrecisionRecall(msgspec.Struct, frozen=True):
         return (self.precise, self.responded, self.recalled, self.expected)
 
 
-class ChunkEvidence(msgspec.Struct, frozen=True, omit_defaults=True):
+class ChunkEvidence(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     """What one chunk says: the chunk's id, label, probability of entailment, and its deciding characters."""
 
     chunk: str
@@ -119,7 +119,7 @@ class ChunkEvidence(msgspec.Struct, frozen=True, omit_defaults=True):
     span: Span | None = None
 
 
-class Evidence(msgspec.Struct, frozen=True, omit_defaults=True):
+class Evidence(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     """One judged piece behind a score; the single schema of everything a report shows.
 
     text: the piece that was judged (a statement, a chunk, a graded text).
@@ -143,7 +143,7 @@ class Evidence(msgspec.Struct, frozen=True, omit_defaults=True):
     judgment: str = ""
 
 
-class Score(msgspec.Struct, frozen=True, omit_defaults=True):
+class Score(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     """A metric on one sample: a value, or undefined (nothing to count), or failed (no answer), with the reason.
 
     counts: the numbers the value was made of, where it is made of counts.
@@ -156,7 +156,7 @@ class Score(msgspec.Struct, frozen=True, omit_defaults=True):
     evidence: tuple[Evidence, ...] = ()
 
 
-class Estimate(msgspec.Struct, frozen=True):
+class Estimate(msgspec.Struct, frozen=True, gc=False):
     """A metric over a data set.
 
     value: the mean over the n scored samples (or the metric's own aggregate), None where n is 0.

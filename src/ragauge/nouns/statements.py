@@ -7,7 +7,7 @@ import msgspec
 Span = tuple[int, int]
 
 
-class Statement(msgspec.Struct, frozen=True, omit_defaults=True):
+class Statement(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     """A self-contained piece of a text.
 
     span: its characters there, start inclusive, end exclusive; None where the judge rewrote it beyond recognition.

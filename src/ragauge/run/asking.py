@@ -18,12 +18,10 @@ from ragauge.nouns.calls import Call
 from ragauge.nouns.identity import Identity
 from ragauge.questions import Judgment, Question, judgment_key, kind
 from ragauge.run.budget import Budget, BudgetSpent
-from ragauge.store import Store
+from ragauge.run.keeping import Keeper, Known, resolve
 from ragauge.store.labels import PEOPLE
 
 NOBODY = Identity("nobody")
-
-Known = dict[Question, Judgment]
 
 _encode = msgspec.json.Encoder().encode
 _decode = msgspec.json.Decoder(Answer).decode
@@ -40,18 +38,15 @@ class Asker:
     unable: topics that the answers show to be beyond the judges, whatever these say of themselves.
     """
 
-    def __init__(self, bench: Bench, store: Store, labels: Mapping[Question, Judgment], budget: Budget) -> None:
+    def __init__(self, bench: Bench, keeper: Keeper, budget: Budget) -> None:
         self.bench = bench
-        self.labels = labels
+        self.keeper = keeper
         self.budget = budget
         self.asked = self.reused = self.labelled = 0
         self.unable: set[str] = set()
-        self._store = store
         self._piles: list[_Pile] = []
         self._under_way: dict[Question, _Pile] = {}
         self._queues: dict[int, _Queue] = {}
-        self._arrived: list[_Arrival] = []
-        self._fault: Exception | None = None
         self._tasks: set[asyncio.Task[None]] = set()
 
     @asynccontextmanager
@@ -88,25 +83,12 @@ class Asker:
             judgments.update(await pile.done)
         return judgments
 
-    def known(self, questions: Sequence[Question]) -> Known:
-        """What people's labels or the store already answer."""
-        found = {question: self.labels[question] for question in questions if question in self.labels}
-        found.update(self._store.find_labels([question for question in questions if question not in found]))
-        keys = {}
-        for question in questions:
-            judge = self.bench.judge_of(question)
-            if question not in found and judge is not None:
-                keys[judgment_key(question, judge.identity)] = question
-        stored = self._store.find(list(keys))
-        found.update({keys[key]: judgment for key, judgment in stored.items()})
-        return found
-
     def _deal(self) -> None:
         """Look up what came together, and give the rest to the judges."""
         piles, self._piles = self._piles, []
         try:
-            known = self.known([question for pile in piles for question in pile.missing])
-            self._store.keep([self.labels[question] for question in known if question in self.labels])
+            known = self.keeper.known([question for pile in piles for question in pile.missing])
+            self.keeper.keep_labels_of(known)
         except Exception as error:
             for pile in piles:
                 self._end(pile, error)
@@ -162,8 +144,8 @@ class Asker:
 
     async def _ask(self, judge: Judge, questions: Sequence[Question]) -> Known:
         """Put questions to a judge, and keep the answers. What cannot be kept is not asked for."""
-        if self._fault:
-            raise self._fault
+        if self.keeper.fault:
+            raise self.keeper.fault
         sitting = _Sitting(self)
         answers = await _answers(judge, questions, sitting)
         if not hasattr(judge, "members"):
@@ -173,40 +155,16 @@ class Asker:
             Judgment(question, _taken(question, answer), identity, judgment_key(question, identity), call(question, ""))
             for question, answer in zip(questions, answers, strict=True)
         ]
-        await self._keep(_Arrival([one for one in judgments if not isinstance(one.answer, Failure)], sitting.calls))
+        await self.keeper.keep(judgments, sitting.calls)
         return {judgment.question: judgment for judgment in judgments}
 
     async def ask_member(self, judge: Judge, questions: Sequence[Question]) -> list[Answer | Failure]:
         """What a member of a judge made of judges answers, from the store where it is there."""
-        keys = {judgment_key(question, judge.identity): question for question in questions}
-        known = {keys[key]: judgment for key, judgment in self._store.find(list(keys)).items()}
+        known = self.keeper.known_from(judge, questions)
         self.reused += len(known)
         fresh = [question for question in questions if question not in known]
         known.update(await self._ask(judge, fresh) if fresh else {})
         return [known[question].answer for question in questions]
-
-    async def _keep(self, arrival: _Arrival) -> None:
-        """Keep judgments in one transaction with what else arrives at the same moment."""
-        if not arrival.judgments and not arrival.calls:
-            return
-        loop = asyncio.get_running_loop()
-        arrival.kept = loop.create_future()
-        if not self._arrived:
-            loop.call_soon(self._commit)
-        self._arrived.append(arrival)
-        await arrival.kept
-
-    def _commit(self) -> None:
-        arrived, self._arrived = self._arrived, []
-        try:
-            self._store.keep(
-                [judgment for arrival in arrived for judgment in arrival.judgments],
-                [call for arrival in arrived for call in arrival.calls],
-            )
-        except Exception as error:
-            self._fault = error
-        for arrival in arrived:
-            _resolve(arrival.kept, None, self._fault)
 
     def _settle(self, pile: _Pile, judgments: Mapping[Question, Judgment]) -> None:
         """Give a sample judgments, among them some that it waits for."""
@@ -218,12 +176,12 @@ class Asker:
                 self.unable.add("entail:contradiction")
         if not pile.missing:
             short = self.budget.exceeded and any(isinstance(one.answer, Failure) for one in pile.judgments.values())
-            _resolve(pile.done, pile.judgments, BudgetSpent() if short else None)
+            resolve(pile.done, pile.judgments, BudgetSpent() if short else None)
 
     def _end(self, pile: _Pile, error: Exception) -> None:
         for question in pile.missing:
             self._under_way.pop(question, None)
-        _resolve(pile.done, pile.judgments, error)
+        resolve(pile.done, pile.judgments, error)
 
 
 class _Pile:
@@ -245,16 +203,6 @@ class _Queue:
     def __init__(self) -> None:
         self.waiting: deque[tuple[Question, _Pile]] = deque()
         self.served = False
-
-
-class _Arrival:
-    """Judgments, with the calls that brought them, on their way into the store."""
-
-    __slots__ = ("calls", "judgments", "kept")
-
-    def __init__(self, judgments: Sequence[Judgment], calls: Sequence[Call]) -> None:
-        self.judgments, self.calls = judgments, calls
-        self.kept: asyncio.Future[None]
 
 
 class _Sitting:
@@ -301,16 +249,6 @@ def _taken(question: Question, answer: Answer | Failure) -> Answer | Failure:
         return checked(question, _decode(_encode(answer)))
     except (TypeError, ValueError) as error:
         return Failure("invalid_answer", f"it cannot be kept: {error}", raw=repr(answer)[:2000])
-
-
-def _resolve(future: asyncio.Future[Any], value: object, error: Exception | None) -> None:
-    """End a future, unless whoever waited for it is gone."""
-    if future.done():
-        return
-    if error is None:
-        future.set_result(value)
-    else:
-        future.set_exception(error)
 
 
 def _is_two_way(judgment: Judgment) -> bool:

@@ -171,7 +171,7 @@ class Evaluation:
         record.left_out = dict(self._settings.left_out)
         record.asked, record.reused, record.spent = asker.asked, asker.reused, asker.budget.spent
         record.notes = tuple(note for judge in asker.bench.unique() for note in notes_of(judge))
-        record.labels, record.labelled = len(asker.labels), asker.labelled
+        record.labels, record.labelled = len(asker.keeper.labels), asker.labelled
         record.failures = self._tallies.failures()
         record.bad_rows = tuple(str(bad) for bad in self._reading.bad_rows)
         record.data_hash = self._digest.hexdigest()[:32]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Iterator
-from typing import TypeVar
+from typing import Generic, TypeVar
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -21,43 +21,65 @@ async def in_order(items: Iterable[T], work: Callable[[T], Awaitable[R]], width:
     raises, as soon as it does, and the rest is cancelled, as it is when the generator is closed. Where an item cannot
     be drawn, what is under way is finished first.
     """
-    line: deque[asyncio.Task[R]] = deque()
-    ended = asyncio.Event()
-    under_way = 0
-
-    def end(task: asyncio.Task[R]) -> None:
-        nonlocal under_way
-        under_way -= 1
-        if not task.cancelled() and task.exception():
-            line.appendleft(task)
-        ended.set()
-
-    async def until_one_ends() -> None:
-        ended.clear()
-        if not (line and line[0].done()):
-            await ended.wait()
-
+    line: _Line[R] = _Line(width)
     source = _Source(items)
     try:
         for item in source:
-            task = asyncio.ensure_future(work(item))
-            task.add_done_callback(end)
-            line.append(task)
-            under_way += 1
-            while under_way >= width or len(line) >= width + AHEAD:
-                await until_one_ends()
-                while line and line[0].done():
-                    yield line.popleft().result()
-        while line:
-            await until_one_ends()
-            while line and line[0].done():
-                yield line.popleft().result()
+            line.start(work(item))
+            while line.full:
+                await line.one_ends()
+                for result in line.results():
+                    yield result
+        while line.tasks:
+            await line.one_ends()
+            for result in line.results():
+                yield result
     finally:
-        for task in line:
-            task.cancel()
-        await asyncio.gather(*line, return_exceptions=True)
+        await line.cancel()
     if source.fault:
         raise source.fault
+
+
+class _Line(Generic[R]):
+    """What is under way, in order; a task that has raised goes to the front."""
+
+    def __init__(self, width: int) -> None:
+        self.tasks: deque[asyncio.Task[R]] = deque()
+        self._width = width
+        self._under_way = 0
+        self._ended = asyncio.Event()
+
+    @property
+    def full(self) -> bool:
+        return self._under_way >= self._width or len(self.tasks) >= self._width + AHEAD
+
+    def start(self, work: Awaitable[R]) -> None:
+        task = asyncio.ensure_future(work)
+        task.add_done_callback(self._end)
+        self.tasks.append(task)
+        self._under_way += 1
+
+    def _end(self, task: asyncio.Task[R]) -> None:
+        self._under_way -= 1
+        if not task.cancelled() and task.exception():
+            self.tasks.appendleft(task)
+        self._ended.set()
+
+    async def one_ends(self) -> None:
+        """Wait until there may be a result, unless there is one."""
+        self._ended.clear()
+        if not (self.tasks and self.tasks[0].done()):
+            await self._ended.wait()
+
+    def results(self) -> Iterator[R]:
+        """The results that nothing earlier is missing for. Raises what the work raised."""
+        while self.tasks and self.tasks[0].done():
+            yield self.tasks.popleft().result()
+
+    async def cancel(self) -> None:
+        for task in self.tasks:
+            task.cancel()
+        await asyncio.gather(*self.tasks, return_exceptions=True)
 
 
 class _Source(Iterator[T]):

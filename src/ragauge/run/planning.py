@@ -62,7 +62,8 @@ class Plan:
     labels already answer, by kind. by_metric: what each metric would ask on its own, known or not; the sum is more
     than the total, since metrics share questions. cost: of the calls to models, and cost_by_metric the same shared out
     among the metrics that ask; together they make the whole. estimated: some counts depend on statements that nobody
-    has yet found, and take those that the embedded judge would find. left_out: metrics that cannot be measured, with the reason.
+    has yet found, and take those that the embedded judge would find. left_out: metrics that cannot be measured, with
+    the reason.
     """
 
     samples: int = 0
@@ -151,7 +152,7 @@ class Counting:
         while questions := waves.questions:
             for need, question in waves.asking():
                 asked[need].add(question)
-            known = self._asker.known(questions)
+            known = self._asker.keeper.known(questions)
             calls += self._expected(self._fresh(questions, known))
             waves.advance({q: known.get(q) or Judgment(q, guess(q), GUESS, "") for q in questions})
         self.plan.samples += 1

@@ -13,6 +13,7 @@ from ragauge.questions import Judgment, Question
 from ragauge.readers import Reading, read
 from ragauge.run.asking import Asker
 from ragauge.run.budget import Budget, check_priced
+from ragauge.run.keeping import Keeper
 from ragauge.run.settings import MetricsLike, Settings
 from ragauge.run.specs import JudgeLike, bench_of
 from ragauge.store import Store, read_labels
@@ -59,7 +60,7 @@ def prepared(
             check_priced(one)
     settings = Settings(metrics, bench, first)
     opened = _opened(store)
-    asker = Asker(bench, opened, _by_question(labels), Budget(max_cost))
+    asker = Asker(bench, Keeper(bench, opened, _by_question(labels)), Budget(max_cost))
     return Prepared(reading, chain(first, samples), settings, asker, opened)
 
 
@@ -80,4 +81,3 @@ def _by_question(labels: LabelsLike) -> dict[Question, Judgment]:
     """People's labels by question; of several for one question the last counts."""
     given = read_labels(Path(labels)) if isinstance(labels, str | Path) else labels or ()
     return {judgment.question: judgment for judgment in given}
-
