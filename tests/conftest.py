@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 from hypothesis import settings
+from tests.llm.stub.fixture import stub_pool as stub_pool
+from tests.llm.stub.fixture import stub_server as stub_server
 
 settings.register_profile("ragauge", derandomize=True, deadline=None)
 settings.load_profile("ragauge")

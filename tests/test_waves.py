@@ -46,7 +46,7 @@ def judged(questions: Iterable[Question], answer: Callable[[Question], Answer | 
     return {q: Judgment(q, answer(q), JUDGE, judgment_key(q, JUDGE)) for q in questions}
 
 
-def finish(window: Window, answer: Callable[[Question], Answer | Failure] = echo) -> list[list[str]]:
+def finish(window: Waves, answer: Callable[[Question], Answer | Failure] = echo) -> list[list[str]]:
     """Answer wave after wave; what was asked in each."""
     waves: list[list[str]] = []
     while questions := window.questions:

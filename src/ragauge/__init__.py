@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     )
     from ragauge.judges.function import judge_from
     from ragauge.judges.judge import Judge
+    from ragauge.judges.llm.making import llm
     from ragauge.metrics.metric import metric
     from ragauge.metrics.relevance import graded
     from ragauge.needs.need import Undefined
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
     from ragauge.nouns.statements import Statement
     from ragauge.readers import read
     from ragauge.rubrics import Rubric
+    from ragauge.run.composing import cascade, panel
     from ragauge.run.evaluate import evaluate, evaluate_async
     from ragauge.run.planning import Plan, plan
     from ragauge.run.rescoring import rescore
@@ -76,11 +78,14 @@ _HOMES = {
     "UnknownName": "errors",
     "UsageError": "errors",
     "Verdict": "nouns.answers",
+    "cascade": "run.composing",
     "evaluate": "run.evaluate",
     "evaluate_async": "run.evaluate",
     "graded": "metrics.relevance",
     "judge_from": "judges.function",
+    "llm": "judges.llm.making",
     "metric": "metrics.metric",
+    "panel": "run.composing",
     "plan": "run.planning",
     "read": "readers",
     "rescore": "run.rescoring",
@@ -116,11 +121,14 @@ __all__ = [
     "UsageError",
     "Verdict",
     "__version__",
+    "cascade",
     "evaluate",
     "evaluate_async",
     "graded",
     "judge_from",
+    "llm",
     "metric",
+    "panel",
     "plan",
     "read",
     "rescore",

@@ -1,6 +1,7 @@
 """Contract tests for judges and stores of your own.
 
-A test of a judge is one line: `check_judge(lambda: MyJudge(model="..."))`.
+A test of a judge is one line: `check_judge(lambda: MyJudge(model="..."))`. How far an LLM judge that puts many
+questions into a call agrees with itself asking one at a time, `pack_agreement` reports.
 """
 
 from __future__ import annotations
@@ -12,8 +13,9 @@ from tempfile import TemporaryDirectory
 
 from ragauge.judges.judge import Judge, checked
 from ragauge.needs.need import answerable
-from ragauge.nouns.answers import Answer, Failure, Label, Verdict
+from ragauge.nouns.answers import Answer, Failure, Grade, Label, Verdict
 from ragauge.nouns.identity import Identity
+from ragauge.nouns.scores import Share
 from ragauge.questions import (
     KINDS,
     Classify,
@@ -24,6 +26,7 @@ from ragauge.questions import (
     Rate,
     Relevant,
     judgment_key,
+    kind,
     topic,
 )
 from ragauge.rubrics import CHUNK_UTILITY, COHERENCE, TOPICAL_MATCH
@@ -59,8 +62,8 @@ def check_judge(make: Callable[[], Judge], questions: Sequence[Question] = PLAIN
 
     Raises AssertionError, which says what is wrong. What is demanded: two judges of the same settings have equal
     identities, which can be pickled; it answers at least one question; each answer fits its question and is the same
-    alone and in a batch; no questions, no answers; odd texts (empty, many scripts, very long) and kinds that it does
-    not claim give an answer or a Failure, never an exception.
+    alone and in a batch (unless the judge works `by_sample`; see `pack_agreement`); no questions, no answers; odd texts
+    (empty, many scripts, very long) and kinds that it does not claim give an answer or a Failure, never an exception.
     """
     blocking(_check_judge, "check_judge")(make, questions)
 
@@ -73,13 +76,18 @@ async def _check_judge(make: Callable[[], Judge], questions: Sequence[Question])
     claimed = [question for question in questions if _claims(judge.answers, question)]
     answers = await _answers(judge, claimed)
     _demand(not all(isinstance(answer, Failure) for answer in answers), f"no question was answered: {answers[:1]}")
-    for question, answer in zip(claimed, answers, strict=True):
-        (alone,) = await _answers(judge, [question])
-        same = alone == answer or (isinstance(alone, Failure) and isinstance(answer, Failure))
-        _demand(same, f"{question} is answered {alone} alone and {answer} in a batch")
+    if not getattr(judge, "by_sample", False):
+        await _check_alone(judge, claimed, answers)
     await _answers(judge, [])
     await _answers(judge, [*questions, *_odd_questions()])
     _demand(judge.identity == before, f"the identity changed from {before!r} to {judge.identity!r} by answering")
+
+
+async def _check_alone(judge: Judge, questions: Sequence[Question], answers: Sequence[Answer | Failure]) -> None:
+    for question, answer in zip(questions, answers, strict=True):
+        (alone,) = await _answers(judge, [question])
+        same = alone == answer or (isinstance(alone, Failure) and isinstance(answer, Failure))
+        _demand(same, f"{question} is answered {alone} alone and {answer} in a batch")
 
 
 def _check_identity(one: Identity, other: Identity) -> None:
@@ -118,6 +126,32 @@ def _odd_questions() -> list[Question]:
         found += [Relevant(text, _CHUNKS[0]), Relevant(_QUERY, text, text), Classify(text, "toxic")]
         found += [Rate(TOPICAL_MATCH, (("query", text), ("response", text)))]
     return found
+
+
+def pack_agreement(together: Judge, alone: Judge, questions: Sequence[Question] = PLAIN) -> dict[str, Share]:
+    """How far a judge agrees with itself asking one question a call: `rg.llm(...)` and `rg.llm(..., pack="alone")`.
+
+    For each kind of question that is answered by a label or a grade: how many of the answers of both are the same.
+    What either fails to answer is left out.
+    """
+    return blocking(_pack_agreement, "pack_agreement")(together, alone, questions)
+
+
+async def _pack_agreement(together: Judge, alone: Judge, questions: Sequence[Question]) -> dict[str, Share]:
+    same: dict[str, list[bool]] = {}
+    answers = zip(questions, await together.answer(questions), await alone.answer(questions), strict=True)
+    for question, *both in answers:
+        one, other = map(_said, both)
+        if one is not None and other is not None:
+            same.setdefault(kind(question), []).append(one == other)
+    return {name: Share(sum(each), len(each)) for name, each in same.items()}
+
+
+def _said(answer: Answer | Failure) -> Label | float | None:
+    """The label or grade of an answer that has one."""
+    if isinstance(answer, Verdict):
+        return answer.label
+    return answer.value if isinstance(answer, Grade) else None
 
 
 def check_store(make: Callable[[Path], Store]) -> None:

@@ -21,7 +21,12 @@ Reply = str | Completion | Exception
 def perfect(prompt: Prompt) -> str:
     """A good reply to a prompt."""
     said = [(message["role"], message["content"]) for message in prompt.messages]
-    return oracle.reply(Ask("model", said, prompt.schema), "claims")
+    return perfect_reply(said, prompt.schema)
+
+
+def perfect_reply(said: list[tuple[str, str]], schema: dict[str, Any] | None = None) -> str:
+    """A good reply to messages, each a role and a text."""
+    return oracle.reply(Ask("model", said, schema), "claims")
 
 
 def failing(reason: str, *, fatal: bool = False) -> CallFailed:

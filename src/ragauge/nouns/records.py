@@ -41,7 +41,8 @@ class SampleRecord(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
 class RunRecord(msgspec.Struct, omit_defaults=True):
     """One execution over a data set.
 
-    id: unique, sortable by time. started, finished: ISO 8601 in UTC. status: "running", "finished", "interrupted" or "stopped".
+    id: unique, sortable by time. started, finished: ISO 8601 in UTC. status: "running", "finished", "interrupted" or
+    "stopped".
     data: what was read, for people; data_hash: of the samples. judges: identity by kind of question.
     left_out: metrics of the default set that could not be measured, with the reason.
     asked, reused: judgments that were put to a judge, and that the store already held.

@@ -58,6 +58,12 @@ def _decisions(argument: str) -> Judge:
     return decisions_judge(argument)
 
 
+def _composed(spec: str) -> Judge:
+    from ragauge.run.composing import composed
+
+    return composed(spec)
+
+
 def _model(spec: str) -> Judge:
     from ragauge.judges.llm.making import llm
     from ragauge.judges.llm.providers import PROVIDERS
@@ -76,10 +82,15 @@ MAKERS: dict[str, Callable[[str], Judge]] = {
     "decisions": _decisions,
 }
 
+#: Judges made of judges, written with these in brackets.
+COMPOSED = ("panel", "cascade")
+
 DESCRIPTIONS = {
     "embedded": "in the package: CPU, offline, no key, deterministic",
     "PROVIDER/MODEL": "any LLM, with options behind it: openai/gpt-4o-mini, ollama/qwen3:8b?concurrency=2",
     "decisions:PROVIDER/MODEL": "an endpoint that answers typed questions with probabilities; cannot decompose",
+    "panel(JUDGE,JUDGE,...)": "several judges vote, and how far they agree is reported",
+    "cascade(JUDGE,JUDGE,threshold=T)": "the first answers where it is sure, the rest goes up to the next",
     "recording:PATH": "exact replay of a store or of a file of judgments (.jsonl)",
     "python:MODULE:NAME": "a judge of your own, made by judge_from(...) in a Python module",
 }
@@ -110,6 +121,8 @@ def _named(spec: str) -> Judge:
     name, _, argument = spec.partition(":")
     if name in MAKERS:
         return MAKERS[name](argument)
+    if "(" in spec and spec.partition("(")[0] in COMPOSED:
+        return _composed(spec)
     if "/" in spec.partition("?")[0]:
         return _model(spec)
     raise UnknownName("judge", spec, DESCRIPTIONS)

@@ -52,7 +52,8 @@ def keep(db: sqlite3.Connection, judgments: Sequence[Judgment], known: dict[str,
     new = keep_texts(db, [text for text in wanted if text not in known])
     numbers = ChainMap(new, known) if new else known
     db.executemany(
-        "INSERT INTO judgments (key, judge, question, answer, call) VALUES (?, ?, ?, ?, ?) ON CONFLICT (key) DO NOTHING",
+        "INSERT INTO judgments (key, judge, question, answer, call) VALUES (?, ?, ?, ?, ?)"
+        " ON CONFLICT (key) DO NOTHING",
         [
             (
                 bytes.fromhex(judgment.key),

@@ -68,7 +68,8 @@ class CallFailed(Exception):
 class Transport(Protocol):
     """Carries prompts to a model and brings replies back.
 
-    name: of the model, as in "openai/gpt-4o-mini". settings: what else can change a reply, such as ("temperature", "0").
+    name: of the model, as in "openai/gpt-4o-mini". settings: what else can change a reply, such as
+    ("temperature", "0").
     It is entered before the first call and left after the last; `complete` may be called many times side by side, and
     itself limits how many calls are under way.
     """

@@ -1,0 +1,64 @@
+"""Calling a function of somebody else's: blocking or not, a few at a time, again where it raises."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from inspect import iscoroutinefunction
+from random import uniform
+from typing import Any
+
+from ragauge.errors import BadParameter
+from ragauge.judges.llm.calls import CallFailed
+
+#: Seconds before a function that raised is called again.
+PAUSE = 0.5
+
+
+class Caller:
+    """Calls `function`, at most `concurrency` times side by side; to be entered before.
+
+    A blocking function runs in threads. One that raises is called up to `retries` times more, after PAUSE seconds, then
+    twice as many, and so on; CallFailed is a failure at once.
+    """
+
+    def __init__(self, function: Callable[..., Any], concurrency: int, retries: int) -> None:
+        if concurrency < 1 or retries < 0:
+            raise BadParameter(f"concurrency={concurrency} must be 1 or more, and retries={retries} 0 or more")
+        self._function = function
+        self._waits = iscoroutinefunction(function) or iscoroutinefunction(getattr(function, "__call__", None))  # noqa: B004
+        self._concurrency, self._retries = concurrency, retries
+        self._threads: ThreadPoolExecutor | None = None
+        self._places = asyncio.Semaphore(concurrency)
+
+    async def __aenter__(self) -> Caller:
+        self._places = asyncio.Semaphore(self._concurrency)
+        if not self._waits:
+            self._threads = ThreadPoolExecutor(self._concurrency, "ragauge-judge")
+        return self
+
+    async def __aexit__(self, *exc: object) -> None:
+        if self._threads is not None:
+            self._threads.shutdown(wait=False, cancel_futures=True)
+            self._threads = None
+
+    async def call(self, *args: object) -> Any:
+        """What the function returns. Raises what it raised last."""
+        for attempt in range(self._retries):
+            try:
+                return await self._call(*args)
+            except CallFailed:
+                raise
+            except Exception:
+                await asyncio.sleep(PAUSE * 2**attempt * uniform(0.5, 1.5))
+        return await self._call(*args)
+
+    async def _call(self, *args: object) -> Any:
+        async with self._places:
+            if self._waits:
+                return await self._function(*args)
+            loop = asyncio.get_running_loop()
+            reply = await loop.run_in_executor(self._threads, partial(self._function, *args))
+            return await reply if isinstance(reply, Awaitable) else reply

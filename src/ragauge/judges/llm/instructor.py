@@ -1,0 +1,159 @@
+"""Clients of the `instructor` library, taken as they are."""
+
+from __future__ import annotations
+
+import sys
+from importlib import import_module
+from typing import Any
+
+import msgspec
+
+from ragauge.errors import BadParameter
+from ragauge.judges.llm.calling import Caller
+from ragauge.judges.llm.calls import CallFailed, Completion, Finish, Prompt, Usage
+from ragauge.judges.llm.wire.faults import call_failed, fault_of
+from ragauge.nouns.answers import Failure
+
+#: Arguments of a client that change no answer, or that may hold a key.
+_UNTOLD = frozenset({"model", "max_retries", "timeout", "api_key", "extra_headers"})
+
+_FINISHES: dict[str, Finish] = {
+    "length": "length",
+    "max_tokens": "length",
+    "content_filter": "content_filter",
+    "refusal": "refusal",
+}
+
+
+def is_instructor(client: object) -> bool:
+    """Whether an object is a client of instructor; loads nothing."""
+    instructor = sys.modules.get("instructor")
+    return instructor is not None and isinstance(client, instructor.Instructor)
+
+
+class InstructorTransport:
+    """Carries prompts through an `instructor` client, sync or async, in the mode it was made for.
+
+    model: where the client was made without one. options: arguments of the client's call, such as temperature=0.
+    The schema of the reply is instructor's response model; what comes back is checked and asked again by the judge, so
+    that instructor's own retries are off. A sync client runs in threads, up to `concurrency` side by side.
+
+    Raises BadParameter where neither the client nor `model` names a model.
+    """
+
+    def __init__(
+        self, client: Any, *, model: str | None = None, concurrency: int = 8, **options: str | float | bool
+    ) -> None:
+        model = model or client.kwargs.get("model")
+        if model is None:
+            raise BadParameter("this instructor client names no model; give one: rg.llm(client, model='gpt-4o-mini')")
+        self._client = client
+        self._options = {**options, "model": model}
+        self.name = f"{client.provider.value}/{model}"
+        self.settings = _settings(client, options)
+        asynchronous = isinstance(client, sys.modules["instructor"].AsyncInstructor)
+        self._caller = Caller(self._waited if asynchronous else self._asked, concurrency, retries=0)
+
+    async def __aenter__(self) -> InstructorTransport:
+        await self._caller.__aenter__()
+        return self
+
+    async def __aexit__(self, *exc: object) -> None:
+        await self._caller.__aexit__(*exc)
+
+    async def complete(self, prompt: Prompt) -> Completion:
+        """The reply, whether or not instructor finds it valid. Raises CallFailed."""
+        reply: Completion = await self._caller.call(prompt)
+        return reply
+
+    def _asked(self, prompt: Prompt) -> Completion:
+        try:
+            parsed, raw = self._client.create_with_completion(**self._call(prompt))
+        except Exception as error:
+            return _rejected(error)
+        return _completion(_text(raw) or parsed.model_dump_json(), raw)
+
+    async def _waited(self, prompt: Prompt) -> Completion:
+        try:
+            parsed, raw = await self._client.create_with_completion(**self._call(prompt))
+        except Exception as error:
+            return _rejected(error)
+        return _completion(_text(raw) or parsed.model_dump_json(), raw)
+
+    def _call(self, prompt: Prompt) -> dict[str, Any]:
+        return {
+            "messages": prompt.messages,
+            "response_model": _response_model(prompt.schema),
+            "max_retries": 0,
+            **self._options,
+        }
+
+
+def _settings(client: Any, options: dict[str, str | float | bool]) -> tuple[tuple[str, str], ...]:
+    told = {name: value for name, value in {**client.kwargs, **options}.items() if name not in _UNTOLD}
+    return (
+        ("via", f"instructor:{client.mode.value}"),
+        *((name, msgspec.json.encode(value, enc_hook=repr).decode()) for name, value in sorted(told.items())),
+    )
+
+
+def _response_model(schema: dict[str, Any]) -> type:
+    """A response model that shows `schema` to the server and takes any object: it is the judge that checks replies."""
+    pydantic = import_module("pydantic")
+    shown = {"title": "Answers", **schema}
+    members = {
+        "__module__": __name__,
+        "model_config": {"extra": "allow"},
+        "model_json_schema": classmethod(lambda *_args, **_kwargs: dict(shown)),
+    }
+    return type("Answers", (pydantic.BaseModel,), members)
+
+
+def _rejected(error: Exception) -> Completion:
+    """The reply that instructor would not take. Raises CallFailed where there is none."""
+    raw = getattr(error, "last_completion", None)
+    if raw is not None:
+        return _completion(_text(raw), raw)
+    cause = error.__cause__ or error
+    if isinstance(cause, AssertionError):  # so instructor says that the model refused
+        return Completion(str(cause), "refusal")
+    raise _failed(cause) from error
+
+
+def _failed(error: BaseException) -> CallFailed:
+    status, said = getattr(error, "status_code", None), f"{type(error).__name__}: {error!s:.500}"
+    if not isinstance(status, int):
+        return CallFailed(Failure("judge_error", f"the instructor client raised {said}"))
+    fault = fault_of(status, getattr(error, "body", None) or said)
+    return call_failed(fault, "the instructor client's server", "the key of the client")
+
+
+def _completion(text: str, raw: Any) -> Completion:
+    choice = next(iter(getattr(raw, "choices", None) or ()), None)
+    ended = getattr(choice, "finish_reason", None) or getattr(raw, "stop_reason", None)
+    return Completion(text, _FINISHES.get(ended or "", "stop"), _usage(raw), getattr(raw, "model", None) or "")
+
+
+def _text(raw: Any) -> str:
+    """The text of a reply in the form of OpenAI or of Anthropic: the arguments of its tool, or its content."""
+    for choice in getattr(raw, "choices", None) or ():
+        for tool in choice.message.tool_calls or ():
+            return str(tool.function.arguments)
+        return choice.message.content or ""
+    for block in getattr(raw, "content", None) or ():
+        if block.type == "tool_use":
+            return msgspec.json.encode(block.input).decode()
+        if block.type == "text":
+            return str(block.text)
+    return ""
+
+
+def _usage(raw: Any) -> Usage | None:
+    usage = getattr(raw, "usage", None)
+    if usage is None:
+        return None
+    if hasattr(usage, "prompt_tokens"):
+        details = usage.prompt_tokens_details
+        return Usage(usage.prompt_tokens, usage.completion_tokens, (details and details.cached_tokens) or 0)
+    read, written = (getattr(usage, f"cache_{way}_input_tokens", None) or 0 for way in ("read", "creation"))
+    return Usage(usage.input_tokens + read + written, usage.output_tokens, read)

@@ -1,0 +1,94 @@
+"""The LLM judge: all that a sample asks in a wave in as few calls as it fits in, each reply checked."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Literal
+
+from ragauge.errors import BadParameter, UsageError
+from ragauge.judges.desk import Desk, Expected, NoDesk
+from ragauge.judges.llm import layout
+from ragauge.judges.llm.calls import Transport
+from ragauge.judges.llm.line import Line
+from ragauge.judges.llm.manner import Manner, budget
+from ragauge.judges.llm.packing import Pack
+from ragauge.judges.llm.prices import Price
+from ragauge.judges.llm.prompts import Style
+from ragauge.judges.llm.wave import Wave
+from ragauge.nouns.answers import Answer, Failure
+from ragauge.nouns.identity import Identity
+from ragauge.questions import KINDS, Question
+
+Packing = Literal["together", "alone"]
+
+
+class LLMJudge:
+    """Answers questions of every kind with a language model.
+
+    transport: carries prompts to the model. price: for what calls cost; None where it is not known. rationales:
+    whether verdicts and grades come with a short reason. quotes: whether verdicts come with the words of the text that
+    decide, as a span. pack: "together" puts all questions of a sample's wave into as few calls as they fit in, "alone"
+    asks one question a call. context: tokens of the model's window, where it is small; longer texts are judged in
+    parts. width: how many samples a run works on at once, to have calls ready whenever the transport has room for one.
+
+    Use it as an asynchronous context manager to keep connections open from one `answer` to the next; a run does.
+    """
+
+    answers = frozenset(KINDS)
+
+    def __init__(
+        self,
+        transport: Transport,
+        *,
+        price: Price | None = None,
+        rationales: bool = True,
+        quotes: bool = False,
+        pack: Packing = "together",
+        context: int | None = None,
+        width: int = 256,
+    ) -> None:
+        if pack not in ("together", "alone"):
+            raise BadParameter(f"pack={pack!r} must be 'together' or 'alone'")
+        self._manner = Manner(budget(context), pack == "alone", Style(rationales, quotes))
+        self._line = Line(transport, price)
+        self.by_sample = width
+        self.identity = Identity(transport.name, (*transport.settings, *self._manner.settings))
+
+    @property
+    def price(self) -> Price | None:
+        """What its calls cost; None where that is not known."""
+        return self._line.price
+
+    async def __aenter__(self) -> LLMJudge:
+        """Open the transport, unless it is open. Raises UsageError where something is missing, such as a key."""
+        await self._line.__aenter__()
+        return self
+
+    async def __aexit__(self, *exc: object) -> None:
+        await self._line.__aexit__(*exc)
+
+    async def answer(self, questions: Sequence[Question]) -> list[Answer | Failure]:
+        """An answer to each question, or a Failure that says why there is none. Does not raise."""
+        try:
+            async with self:
+                return await self.consult(questions, NoDesk())
+        except UsageError as error:
+            return [Failure("judge_error", str(error))] * len(questions)
+
+    async def consult(self, questions: Sequence[Question], desk: Desk) -> list[Answer | Failure]:
+        """As `answer`, inside of a run, which has entered the judge."""
+        wave = Wave(self._line, self._manner, desk)
+        await wave.ask(questions)
+        return [wave.answers[question] for question in questions]
+
+    def expect(self, questions: Sequence[Question]) -> list[Expected]:
+        """The calls that would ask these questions, if every reply were good; nothing is sent."""
+        calls, splits = self._manner.calls(questions)
+        wholes = {part: question for question, parted in splits.items() for part in parted.parts}
+        return [self._expected(pack, wholes) for pack in calls]
+
+    def _expected(self, pack: Pack, wholes: Mapping[Question, Question]) -> Expected:
+        tokens = self._line.expected(pack, layout.prompt(pack, self._manner.style), self._manner.style)
+        cost = self._line.price.of(tokens) if self._line.price else None
+        questions = list(dict.fromkeys(wholes.get(question, question) for question in pack.questions))
+        return Expected(questions, tokens.prompt, tokens.completion, cost)

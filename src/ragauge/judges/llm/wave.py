@@ -1,0 +1,186 @@
+"""A wave: questions on their way through calls, until each has an answer or a failure that says why not.
+
+A bad reply is asked for once more, quoting what is wrong with it; what is still unanswered is asked anew in halves;
+a question that fails alone, at the second try, is a failure.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from time import perf_counter
+
+import msgspec
+
+from ragauge.judges.desk import Desk
+from ragauge.judges.llm import layout, replies
+from ragauge.judges.llm.calls import Completion, Finish, Prompt
+from ragauge.judges.llm.line import Line
+from ragauge.judges.llm.manner import Manner
+from ragauge.judges.llm.packing import Pack
+from ragauge.judges.splitting import Split, split
+from ragauge.nouns.answers import Answer, Failure
+from ragauge.questions import Question
+
+#: Characters of a reply that a failure keeps.
+RAW = 4000
+
+#: Characters of a question that is not split any further, however long a server finds it.
+LEAST = 4000
+
+#: What one question among several may be the cause of: halves find it, and the others are answered.
+_OF_ONE = frozenset({"too_long", "content_filter", "refused"})
+
+#: What another try may mend.
+_OF_FORM = frozenset({"invalid_answer", "truncated"})
+
+_ENDINGS: dict[Finish, tuple[str, str]] = {
+    "stop": ("invalid_answer", ""),
+    "length": ("truncated", "is missing: the reply was cut off at its greatest length; be brief, or raise max_tokens"),
+    "content_filter": ("content_filter", "the provider's filter stopped the reply"),
+    "refusal": ("refused", "the model would not answer"),
+}
+
+_MAX_COST = Failure("max_cost", "no more may be spent; raise max_cost and run again, what is answered is kept")
+
+
+class _Attempt(msgspec.Struct):
+    """What came of a call. failures: of the questions without an answer. faults: what to say of the reply, by place."""
+
+    answered: Sequence[Question]
+    failures: dict[Question, Failure]
+    faults: Mapping[int, str] = {}
+    reply: str = ""
+    fault: str = ""
+
+
+_CANCELLED = Failure("cancelled")
+_UNDONE = _Attempt((), {}, fault="cancelled")
+
+
+class Wave:
+    """Questions of one consultation. answers: what they have come to."""
+
+    def __init__(self, line: Line, manner: Manner, desk: Desk) -> None:
+        self.answers: dict[Question, Answer | Failure] = {}
+        self._line, self._manner, self._desk = line, manner, desk
+        self._wholes: dict[Question, Question] = {}
+
+    async def ask(self, questions: Sequence[Question]) -> None:
+        """Ask, so that each question is in `answers`; those too long for a call in parts."""
+        await self._make(*self._manner.calls(questions))
+
+    async def _make(self, calls: Sequence[Pack], splits: Mapping[Question, Split]) -> None:
+        """Make calls, among them those of the parts of split questions, and put the answers to the parts together."""
+        for question, parted in splits.items():
+            self._name_whole(question, parted)
+        await self._settle(calls)
+        for question, parted in splits.items():
+            said = [self.answers[part] for part in parted.parts]
+            failed = next((one for one in said if isinstance(one, Failure)), None)
+            self.answers[question] = failed or parted.merge([one for one in said if not isinstance(one, Failure)])
+
+    def _name_whole(self, question: Question, parted: Split) -> None:
+        self._wholes.update(dict.fromkeys(parted.parts, self._wholes.get(question, question)))
+
+    async def _settle(self, calls: Sequence[Pack], tries: int = 0) -> None:
+        if len(calls) == 1:
+            await self._settle_one(calls[0], tries)
+        else:
+            await asyncio.gather(*[self._settle_one(pack, tries) for pack in calls])
+
+    async def _settle_one(self, pack: Pack, tries: int) -> None:
+        """Have each question of a pack answered or failed. tries: how often they were asked in larger packs."""
+        failures = await self._failures(pack)
+        if not failures:
+            return
+        reason = next(iter(failures.values())).reason
+        alone = len(pack.questions) == 1
+        if (reason in _OF_FORM and not (alone and tries)) or (reason in _OF_ONE and not alone):
+            await self._settle(_halves(list(failures)), tries + 1)
+        elif not (reason == "too_long" and await self._in_parts(pack.questions[0])):
+            self.answers.update(failures)
+
+    async def _in_parts(self, question: Question) -> bool:
+        """Ask a question that the server finds too long in parts, the first of them first; False where that fails."""
+        size = len(msgspec.json.encode(question).decode())
+        parted = split(question, size // 2) if size > LEAST else None
+        if parted is None:
+            return False
+        self._name_whole(question, parted)
+        await self._settle([Pack(parted.parts[:1])])
+        if isinstance(self.answers[parted.parts[0]], Failure):
+            return False
+        await self._make(self._manner.packs(parted.parts[1:]), {question: parted})
+        return True
+
+    async def _failures(self, pack: Pack) -> dict[Question, Failure]:
+        """Ask a pack, and ask again for what a reply got wrong; the failures of what is still unanswered."""
+        prompt = layout.prompt(pack, self._manner.style)
+        attempt = await self._call(pack, prompt)
+        if attempt.failures and _can_be_mended(attempt.failures, pack):
+            attempt = await self._call(pack, layout.again(prompt, attempt.reply, attempt.faults))
+        return attempt.failures
+
+    async def _call(self, pack: Pack, prompt: Prompt) -> _Attempt:
+        """Make one call, if it may be paid for, and record it."""
+        line, desk = self._line, self._desk
+        reserved = line.reserve(pack, prompt, self._manner.style)
+        if line.ended is not None or not desk.reserve(reserved):
+            return self._failed(pack, line.ended or _MAX_COST)
+        outcome: Completion | Failure = _CANCELLED
+        attempt = _UNDONE
+        start = perf_counter()
+        try:
+            outcome = await line.complete(prompt)
+            attempt = self._failed(pack, outcome) if isinstance(outcome, Failure) else self._read(pack, outcome)
+        finally:
+            seconds = perf_counter() - start
+            call = line.call(outcome, len(prompt.schema["properties"]), seconds, attempt.fault)
+            wholes = self._wholes
+            answered = [wholes.get(one, one) for one in attempt.answered] if wholes else attempt.answered
+            desk.record(call, answered, reserved)
+        return attempt
+
+    def _failed(self, pack: Pack, failure: Failure) -> _Attempt:
+        failures = {question: failure for question in pack.questions if question not in self.answers}
+        return _Attempt((), failures, fault=str(failure))
+
+    def _read(self, pack: Pack, completion: Completion) -> _Attempt:
+        """Keep what a reply answers for the first time."""
+        reading = replies.read(pack, completion.text, self._manner.style)
+        questions, answers = pack.questions, self.answers
+        answered = []
+        for position, answer in reading.answers.items():
+            question = questions[position]
+            if answers.setdefault(question, answer) is answer:
+                answered.append(question)
+        if len(answered) == len(questions):
+            return _Attempt(answered, {})
+        faults = {at: fault for at, fault in reading.faults.items() if questions[at] not in answers}
+        return self._bad(pack, completion, answered, faults)
+
+    def _bad(
+        self, pack: Pack, completion: Completion, answered: Sequence[Question], faults: Mapping[int, str]
+    ) -> _Attempt:
+        """What came of a call with a reply that leaves something unanswered, or answers it badly."""
+        failures = {pack.questions[at]: unanswered(completion, fault) for at, fault in faults.items()}
+        told = {at: failures[pack.questions[at]].detail for at in faults}
+        return _Attempt(answered, failures, told, completion.text, str(next(iter(failures.values()), "")))
+
+
+def unanswered(completion: Completion, fault: str) -> Failure:
+    """Why a question has no answer in a reply, of which `replies.read` says what is wrong."""
+    reason, detail = _ENDINGS[completion.finish]
+    return Failure(reason, detail or fault, completion.text[:RAW])
+
+
+def _can_be_mended(failures: Mapping[Question, Failure], pack: Pack) -> bool:
+    """Whether to quote to the model what is wrong; of a reply that was cut off, fewer questions are the better cure."""
+    reason = next(iter(failures.values())).reason
+    return reason == "invalid_answer" or (reason == "truncated" and len(pack.questions) == 1)
+
+
+def _halves(questions: Sequence[Question]) -> list[Pack]:
+    middle = len(questions) // 2
+    return [Pack(tuple(half)) for half in (questions[:middle], questions[middle:]) if half]

@@ -1,0 +1,186 @@
+"""LLM judges from names, clients and functions, and over real HTTP through faults."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from tests.llm.models import Till, perfect_reply
+from tests.llm.stub.process import StubServer
+
+import ragauge as rg
+from ragauge.errors import BadParameter, UnknownName
+from ragauge.judges.judge import checked
+from ragauge.judges.llm.judge import LLMJudge
+from ragauge.judges.llm.prices import Price
+from ragauge.nouns.answers import Answer, Failure
+from ragauge.questions import Decompose, Entail, Question, Relevant
+from ragauge.run.specs import judge_of
+from ragauge.testing import check_judge
+
+Messages = list[dict[str, str]]
+StubFactory = Callable[..., StubServer]
+
+
+def replying(messages: Messages) -> str:
+    """A model that answers well."""
+    return perfect_reply([(message["role"], message["content"]) for message in messages])
+
+
+def test_a_name_becomes_a_judge() -> None:
+    """A model's name with options, as text or as keywords, is one and the same judge, with its price."""
+    judge = rg.llm("openai/gpt-4o-mini?max_tokens=800&pack=alone&rationales=false")
+    assert judge.identity == rg.llm("openai/gpt-4o-mini", max_tokens=800, pack="alone", rationales=False).identity
+    assert judge.identity.name == "openai/gpt-4o-mini"
+    assert {("max_tokens", "800"), ("pack", "alone"), ("rationales", "false")} <= set(judge.identity.settings)
+    assert isinstance(judge.price, Price)
+
+
+def test_a_price_can_be_given() -> None:
+    """A price of one's own goes before the table; a model that is in no table has none until it is given."""
+    assert rg.llm("openai/none-such").price is None
+    assert rg.llm("openai/none-such", price=(1, 0.5, 2)).price == Price(1, 0.5, 2)
+    assert rg.llm(replying).price is None
+    assert rg.llm(replying, price=(1, 2)).price == Price(1, 1, 2)
+
+
+def test_more_calls_at_once_need_more_samples() -> None:
+    """A judge asks for enough samples side by side to fill the calls that it may make at once."""
+    assert rg.llm("openai/gpt-4o-mini", concurrency=1000).by_sample >= 1000
+    assert rg.llm("openai/gpt-4o-mini").by_sample >= 64
+
+
+def test_a_function_becomes_a_judge() -> None:
+    """A function of messages, sync or async, judges, and keeps the contract."""
+
+    async def waits(messages: Messages) -> str:
+        return replying(messages)
+
+    check_judge(lambda: rg.llm(replying, name="mine"))
+    check_judge(lambda: rg.llm(waits, name="mine", concurrency=2))
+    assert rg.llm(replying, name="mine").identity.name == "mine"
+
+
+def test_a_run_takes_models_as_they_are() -> None:
+    """`judge=` takes a model's name, a function of messages, and each of these by kind."""
+    rows = [{"query": "Who?", "response": "Ada wrote it.", "contexts": ["Ada wrote it."]}]
+    run = rg.evaluate(rows, "faithfulness", replying)
+    assert run.scores[0]["faithfulness"].value == 1.0
+    run = rg.evaluate(rows, "faithfulness", {"decompose": "embedded", "*": replying})
+    assert run.scores[0]["faithfulness"].value == 1.0
+    assert isinstance(judge_of("ollama/qwen3:8b?concurrency=2"), LLMJudge)
+    assert judge_of("decisions:openai/gpt-4o-mini").identity.name == "decisions:openai/gpt-4o-mini"
+
+
+@pytest.mark.parametrize(
+    ("model", "options", "error", "message"),
+    [
+        ("opnai/gpt-4o", {}, UnknownName, "unknown provider 'opnai'; did you mean 'openai'"),
+        ("openai/gpt-4o?temprature=0", {}, UnknownName, "unknown option 'temprature'; did you mean 'temperature'"),
+        ("gpt-4o", {}, BadParameter, "write PROVIDER/MODEL"),
+        (replying, {"temperature": 0}, UnknownName, "unknown option 'temperature'"),
+        (replying, {"pack": "sample"}, BadParameter, "pack=alone"),
+        (7, {}, BadParameter, "7 is no 'provider/model'"),
+        (dict, {}, BadParameter, "no function of messages"),
+        (lambda premise, hypothesis: True, {}, BadParameter, "no function of messages"),
+    ],
+)
+def test_what_is_no_model_is_refused(model: Any, options: dict[str, Any], error: type[Exception], message: str) -> None:
+    """A provider, option or value that there is not, and what is no model at all, are refused with what would do."""
+    with pytest.raises(error, match=message):
+        rg.llm(model, **options)
+
+
+@pytest.mark.parametrize(
+    ("spec", "message"),
+    [
+        ("opnai/gpt-4o", "unknown provider 'opnai'; did you mean 'openai'"),
+        ("nobody/gpt-4o", "known: .*PROVIDER/MODEL.*anthropic.*embedded.*openai"),
+        ("embeded", "unknown judge 'embeded'; did you mean 'embedded'"),
+    ],
+)
+def test_a_spec_that_nobody_answers_to(spec: str, message: str) -> None:
+    """An unknown name in a run names close ones, or all providers and judges that there are."""
+    with pytest.raises(UnknownName, match=message):
+        judge_of(spec)
+
+
+def questions_of(sample: int) -> list[Question]:
+    """What a sample asks in a wave."""
+    chunks = tuple(f"In {sample + chunk} the harbour had {chunk} cranes and {sample} ships." for chunk in range(5))
+    claims = [f"The harbour had {number} cranes." for number in range(6)]
+    return [
+        *(Entail(chunks, claim, "How many cranes?") for claim in claims),
+        *(Relevant("How many cranes did the harbour have?", chunk) for chunk in chunks),
+        Decompose(" ".join(claims), f"How many cranes were there in {sample}?"),
+    ]
+
+
+async def _judged(judge: LLMJudge, samples: int, till: Till) -> list[tuple[Question, Answer | Failure]]:
+    async with judge:
+        waves = [questions_of(sample) for sample in range(samples)]
+        answers = await asyncio.gather(*(judge.consult(wave, till) for wave in waves))
+    return [pair for wave, said in zip(waves, answers, strict=True) for pair in zip(wave, said, strict=True)]
+
+
+@pytest.mark.parametrize("provider", ["openai", "anthropic"])
+def test_no_answer_is_lost(provider: str, stub_server: StubFactory) -> None:
+    """Through rate limits, server errors, cut replies and lost connections every question of 80 samples is answered."""
+    faults = {"429": 0.10, "500": 0.05, "cut": 0.05, "invalid": 0.02, "length": 0.02, "drop": 0.02, "severed": 0.01}
+    server = stub_server(latency=0.005, fault=faults)
+    till = Till()
+    judge = rg.llm(f"{provider}/some-model", base_url=server.url, concurrency=32, price=(1, 2))
+    told = asyncio.run(_judged(judge, 80, till))
+    assert not [answer for _, answer in told if isinstance(answer, Failure)]
+    assert [checked(question, answer) for question, answer in told] == [answer for _, answer in told]
+    stats = server.stats()
+    assert sum(stats["faults"].values()) > 20
+    assert sum(call.prompt_tokens for call in till.calls) <= stats["prompt_tokens"]
+    assert till.open == []
+
+
+def test_a_clean_wave_takes_two_calls(stub_server: StubFactory) -> None:
+    """A sample's questions take one call to decompose and one for all verdicts, and cost what the server counted."""
+    server, till = stub_server(), Till()
+    asyncio.run(_judged(rg.llm("openai/some-model", base_url=server.url, price=(1, 2)), 5, till))
+    stats = server.stats()
+    assert len(till.calls) == stats["calls"] == 10
+    assert sum(call.prompt_tokens for call in till.calls) == stats["prompt_tokens"]
+    assert sum(call.completion_tokens for call in till.calls) == stats["completion_tokens"]
+    dollars = (stats["prompt_tokens"] * 1 + stats["completion_tokens"] * 2) / 1e6
+    assert sum(call.cost or 0 for call in till.calls) == pytest.approx(dollars)
+
+
+@pytest.mark.parametrize(
+    ("options", "reason"),
+    [
+        ({"key": "right"}, "unauthorized"),
+        ({"model": ["other-model"]}, "no_such_model"),
+        ({"script": "quota"}, "quota"),
+        ({"fault": {"refusal": 1}}, "refused"),
+        ({"fault": {"filter": 1}}, "content_filter"),
+        ({"fault": {"blocked": 1}}, "content_filter"),
+        ({"fault": {"malformed": 1}}, "invalid_answer"),
+        ({"fault": {"length": 1}}, "truncated"),
+        ({"window": 100}, "too_long"),
+    ],
+)
+def test_what_went_wrong_is_told_apart(options: dict[str, Any], reason: str, stub_server: StubFactory) -> None:
+    """Over real HTTP each way of failing comes out as its own reason, with a sentence, for each question that fails."""
+    server = stub_server(**options)
+    judge = rg.llm("openai/some-model", base_url=server.url, concurrency=4)
+    failures = [one for one in asyncio.run(judge.answer(questions_of(1)[-3:])) if isinstance(one, Failure)]
+    assert {failure.reason for failure in failures} == {reason}
+    assert all(failure.detail for failure in failures)
+
+
+def test_a_small_window_of_the_server_is_found_out(stub_server: StubFactory) -> None:
+    """A text that fits by our measure, but not the server's window, is judged in parts and answered."""
+    server = stub_server(window=6000)
+    text = " ".join(f"Fact number {n} is that box {n} holds {n} stones." for n in range(900))
+    judge = rg.llm("openai/some-model", base_url=server.url)
+    (answer,) = asyncio.run(judge.answer([Relevant("Which box holds 700 stones?", text)]))
+    assert not isinstance(answer, Failure), answer
+    assert server.stats()["statuses"]["400"] > 0
