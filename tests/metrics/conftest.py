@@ -29,7 +29,7 @@ from ragauge.nouns.samples import Chunk, Sample
 from ragauge.nouns.scores import Evidence, Score
 from ragauge.nouns.statements import Statement
 from ragauge.questions import Classify, Decompose, Entail, Judgment, Question, Rate, Relevant, judgment_key
-from ragauge.waves import Window
+from ragauge.waves import Waves
 
 JUDGE = Identity("test")
 
@@ -115,7 +115,7 @@ class Drive:
 
     def __init__(self, samples: Iterable[Sample], measures: Iterable[Measure], answering: Answering) -> None:
         samples, measures = list(samples), list(measures)
-        window = Window(samples, [need for measure in measures for need in measure.needs])
+        window = Waves(samples, [need for measure in measures for need in measure.needs])
         self.waves: list[list[Question]] = []
         while questions := window.questions:
             self.waves.append(questions)

@@ -34,7 +34,11 @@ RUN = {
     "left_out": dict,
     "failures": dict,
     "bad_rows": list,
+    "spent": dict,
+    "stopped": str,
+    "notes": list,
 }
+SPENT = {"calls", "prompt_tokens", "cached_tokens", "completion_tokens", "cost", "unpriced"}
 PIECE = {"text", "field", "span", "against", "label", "value", "probability", "chunks", "rationale", "judgment"}
 
 
@@ -57,7 +61,8 @@ class Validator:
         _keys(run, set(RUN))
         for key, kind in RUN.items():
             assert isinstance(run[key], kind), key
-        assert run["status"] in ("finished", "interrupted", "running")
+        _keys(run["spent"], SPENT)
+        assert run["status"] in ("finished", "interrupted", "running", "stopped")
 
     def _estimate(self, estimate: Any) -> None:
         _keys(estimate, {"value", "low", "high", "n", "undefined", "failed", "method", "confidence", "better", "over"})

@@ -25,7 +25,7 @@ class Call(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     fault: str = ""
 
 
-class Spent(msgspec.Struct, omit_defaults=True):
+class Spent(msgspec.Struct):
     """What calls have cost together. unpriced: calls whose price is not known; their cost is not in `cost`."""
 
     calls: int = 0
