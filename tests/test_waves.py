@@ -46,13 +46,13 @@ def judged(questions: Iterable[Question], answer: Callable[[Question], Answer | 
     return {q: Judgment(q, answer(q), JUDGE, judgment_key(q, JUDGE)) for q in questions}
 
 
-def finish(window: Waves, answer: Callable[[Question], Answer | Failure] = echo) -> list[list[str]]:
+def finish(waves: Waves, answer: Callable[[Question], Answer | Failure] = echo) -> list[list[str]]:
     """Answer wave after wave; what was asked in each."""
-    waves: list[list[str]] = []
-    while questions := window.questions:
-        waves.append([question.text for question in questions if isinstance(question, Decompose)])
-        window.advance(judged(questions, answer))
-    return waves
+    asked: list[list[str]] = []
+    while questions := waves.questions:
+        asked.append([question.text for question in questions if isinstance(question, Decompose)])
+        waves.advance(judged(questions, answer))
+    return asked
 
 
 def told(outcome: Outcome) -> list[str]:
@@ -62,33 +62,32 @@ def told(outcome: Outcome) -> list[str]:
 
 
 def test_needs_go_on_together_wave_by_wave() -> None:
-    """Each wave holds what all samples ask at that step, and each need is told its own answers in its own order."""
-    window = Waves([Sample("1"), Sample("2")], [asking("one", "aID b", "cID"), asking("two", "d")])
-    assert finish(window) == [["a1", "b", "d", "a2"], ["c1", "c2"]]
-    assert told(window.outcomes[0, "one"]) == ["a1", "b", "c1"]
-    assert told(window.outcomes[1, "one"]) == ["a2", "b", "c2"]
-    assert told(window.outcomes[1, "two"]) == ["d"]
+    """Each wave holds what all needs ask at that step, and each need is told its own answers in its own order."""
+    waves = Waves(Sample("1"), [asking("one", "aID b", "cID"), asking("two", "d")])
+    assert finish(waves) == [["a1", "b", "d"], ["c1"]]
+    assert told(waves.outcomes["one"]) == ["a1", "b", "c1"]
+    assert told(waves.outcomes["two"]) == ["d"]
 
 
 def test_a_question_of_an_earlier_wave_is_not_asked_again() -> None:
     """What was answered in one wave is known in the next, so a need that comes to it late is told at once."""
-    window = Waves([Sample("1")], [asking("late", "a", "b c", "d"), asking("early", "c b")])
-    assert finish(window) == [["a", "c", "b"], ["d"]]
-    assert told(window.outcomes[0, "late"]) == ["a", "b", "c", "d"]
+    waves = Waves(Sample("1"), [asking("late", "a", "b c", "d"), asking("early", "c b")])
+    assert finish(waves) == [["a", "c", "b"], ["d"]]
+    assert told(waves.outcomes["late"]) == ["a", "b", "c", "d"]
 
 
 def test_only_what_is_unknown_is_asked() -> None:
     """Of a step's questions only those not yet answered are put; `asking` still names them all, for counting."""
-    window = Waves([Sample("1")], [asking("early", "a"), asking("late", "b", "a c")])
-    window.advance(judged(window.questions, echo))
-    assert window.questions == [Decompose("c")]
-    assert list(window.asking()) == [("late", Decompose("a")), ("late", Decompose("c"))]
-    finish(window)
-    assert told(window.outcomes[0, "late"]) == ["b", "a", "c"]
+    waves = Waves(Sample("1"), [asking("early", "a"), asking("late", "b", "a c")])
+    waves.advance(judged(waves.questions, echo))
+    assert waves.questions == [Decompose("c")]
+    assert list(waves.asking()) == [("late", Decompose("a")), ("late", Decompose("c"))]
+    finish(waves)
+    assert told(waves.outcomes["late"]) == ["b", "a", "c"]
 
 
 def test_equal_needs_are_worked_once() -> None:
-    """A need that several metrics declare opens one flow for each sample."""
+    """A need that several metrics declare opens one flow."""
     opened: list[str] = []
 
     def flow(sample: Sample) -> Flow[Statements]:
@@ -97,35 +96,37 @@ def test_equal_needs_are_worked_once() -> None:
         return Statements("response", ())
 
     one = Need[Finding]("one", (), frozenset({"decompose"}), flow)
-    finish(Waves([Sample("1"), Sample("2")], [one, one, one.also_asking("entail")]))
-    assert opened == ["1", "2"]
+    finish(Waves(Sample("1"), [one, one, one.also_asking("entail")]))
+    assert opened == ["1"]
 
 
 def test_empty_steps_cost_no_wave() -> None:
     """A step without questions is answered at once, and a need without steps ends before the first wave."""
-    window = Waves([Sample("1")], [asking("none"), asking("gap", "", "a", "", "b", "")])
-    assert told(window.outcomes[0, "none"]) == []
-    assert finish(window) == [["a"], ["b"]]
-    assert told(window.outcomes[0, "gap"]) == ["a", "b"]
+    waves = Waves(Sample("1"), [asking("none"), asking("gap", "", "a", "", "b", "")])
+    assert told(waves.outcomes["none"]) == []
+    assert finish(waves) == [["a"], ["b"]]
+    assert told(waves.outcomes["gap"]) == ["a", "b"]
 
 
 def test_a_sample_without_the_fields_is_undefined() -> None:
     """A need whose fields are absent is not opened; a field that is present and empty is there."""
     need = asking("one", "a", reads=("response", "contexts"))
-    samples = [Sample("1"), Sample("2", response=""), Sample("3", response="", contexts=())]
-    window = Waves(samples, [need])
-    assert finish(window) == [["a"]]
-    assert window.outcomes[0, "one"] == Undefined("the sample has no response and no contexts")
-    assert window.outcomes[1, "one"] == Undefined("the sample has no contexts")
-    assert told(window.outcomes[2, "one"]) == ["a"]
+    nothing, half, whole = (
+        Waves(sample, [need])
+        for sample in (Sample("1"), Sample("2", response=""), Sample("3", response="", contexts=()))
+    )
+    assert nothing.outcomes["one"] == Undefined("the sample has no response and no contexts")
+    assert half.outcomes["one"] == Undefined("the sample has no contexts")
+    assert finish(whole) == [["a"]]
+    assert told(whole.outcomes["one"]) == ["a"]
 
 
 @pytest.mark.parametrize("steps", [(), ("a",), ("a", "b")])
 def test_nothing_to_count_is_undefined_with_its_reason(steps: tuple[str, ...]) -> None:
     """A flow may find at any step that there is nothing to count."""
-    window = Waves([Sample("1")], [asking("one", *steps, fault="no claim")])
-    finish(window)
-    assert window.outcomes[0, "one"] == Undefined("no claim")
+    waves = Waves(Sample("1"), [asking("one", *steps, fault="no claim")])
+    finish(waves)
+    assert waves.outcomes["one"] == Undefined("no claim")
 
 
 def failing(*words: str) -> Callable[[Question], Answer | Failure]:
@@ -140,49 +141,48 @@ def failing(*words: str) -> Callable[[Question], Answer | Failure]:
 
 def test_a_failure_ends_the_needs_that_asked_and_no_others() -> None:
     """Needs that wait for a failed answer end as failed, before their next step; the others go on."""
-    window = Waves([Sample("1")], [asking("bad", "a b", "never"), asking("good", "b", "c")])
-    assert finish(window, failing("a")) == [["a", "b"], ["c"]]
-    assert window.outcomes[0, "bad"] == Failed("judge_error: no a (1 of 2 questions unanswered)")
-    assert told(window.outcomes[0, "good"]) == ["b", "c"]
+    waves = Waves(Sample("1"), [asking("bad", "a b", "never"), asking("good", "b", "c")])
+    assert finish(waves, failing("a")) == [["a", "b"], ["c"]]
+    assert waves.outcomes["bad"] == Failed("judge_error: no a (1 of 2 questions unanswered)")
+    assert told(waves.outcomes["good"]) == ["b", "c"]
 
 
-def test_a_failed_question_is_not_asked_again_in_its_window() -> None:
+def test_a_failed_question_is_not_asked_again_in_its_waves() -> None:
     """A need that comes later to a question that failed fails with the same reason, at no further call."""
-    window = Waves([Sample("1")], [asking("first", "a"), asking("later", "b", "a")])
-    assert finish(window, failing("a")) == [["a", "b"]]
-    assert window.outcomes[0, "first"] == window.outcomes[0, "later"] == Failed("judge_error: no a")
+    waves = Waves(Sample("1"), [asking("first", "a"), asking("later", "b", "a")])
+    assert finish(waves, failing("a")) == [["a", "b"]]
+    assert waves.outcomes["first"] == waves.outcomes["later"] == Failed("judge_error: no a")
 
 
 def test_several_failures_are_told_in_one_sentence() -> None:
     """The commonest reason is told, and how many questions it concerns."""
-    window = Waves([Sample("1")], [asking("one", "a b c")])
+    waves = Waves(Sample("1"), [asking("one", "a b c")])
 
     def answer(question: Question) -> Answer | Failure:
         return Failure("limit") if question != Decompose("a") else Failure("judge_error", "no a")
 
-    finish(window, answer)
-    assert window.outcomes[0, "one"] == Failed("limit (3 of 3 questions unanswered)")
+    finish(waves, answer)
+    assert waves.outcomes["one"] == Failed("limit (3 of 3 questions unanswered)")
 
 
 def test_every_question_of_a_wave_must_be_answered() -> None:
     """A wave that is advanced without one of its judgments is an error of the caller, not an endless run."""
-    window = Waves([Sample("1")], [asking("one", "a b")])
+    waves = Waves(Sample("1"), [asking("one", "a b")])
     with pytest.raises(KeyError):
-        window.advance(judged([Decompose("a")], echo))
+        waves.advance(judged([Decompose("a")], echo))
 
 
 def test_the_outcomes_of_one_sample() -> None:
     """The outcomes of a sample are given by the names of needs."""
     one, two = asking("one"), asking("two", fault="nothing")
-    window = Waves([Sample("1")], [one, two])
-    assert window.sample_outcomes(0, [two]) == {"two": Undefined("nothing")}
-    assert set(window.sample_outcomes(0, [one, two])) == {"one", "two"}
+    waves = Waves(Sample("1"), [one, two])
+    assert waves.outcomes["two"] == Undefined("nothing")
+    assert set(waves.outcomes) == {"one", "two"}
 
 
-def test_a_window_of_nothing_is_done() -> None:
-    """Without samples or without needs there is nothing to ask."""
-    assert Waves([], [asking("one", "a")]).questions == []
-    assert Waves([Sample("1")], []).outcomes == {}
+def test_without_needs_there_is_nothing_to_ask() -> None:
+    """A sample of which nobody wants to know anything is done at once."""
+    assert Waves(Sample("1"), []).outcomes == {}
 
 
 steps = st.lists(st.lists(st.sampled_from("abcdefg"), max_size=4).map(" ".join), max_size=4)
@@ -191,14 +191,14 @@ steps = st.lists(st.lists(st.sampled_from("abcdefg"), max_size=4).map(" ".join),
 @given(st.lists(steps, min_size=1, max_size=5), st.sets(st.sampled_from("abcdefg"), max_size=2))
 def test_any_needs_end_without_asking_twice(plans: list[list[str]], broken: set[str]) -> None:
     """Whatever needs ask, no question is put twice, waves are no more than steps, and every need ends rightly."""
-    window = Waves([Sample("1")], [asking(str(i), *plan) for i, plan in enumerate(plans)])
-    waves = finish(window, failing(*broken))
-    asked = [text for wave in waves for text in wave]
+    waves = Waves(Sample("1"), [asking(str(i), *plan) for i, plan in enumerate(plans)])
+    steps = finish(waves, failing(*broken))
+    asked = [text for step in steps for text in step]
     assert len(set(asked)) == len(asked)
-    assert len(waves) <= max(map(len, plans))
+    assert len(steps) <= max(map(len, plans))
     for i, plan in enumerate(plans):
         words = " ".join(plan).split()
-        outcome = window.outcomes[0, str(i)]
+        outcome = waves.outcomes[str(i)]
         assert isinstance(outcome, Failed) if broken & set(words) else told(outcome) == words
 
 

@@ -1,4 +1,4 @@
-"""Floor 2: waves. The needs of many samples become waves of questions, each asked once. Pure."""
+"""Floor 2: waves. The needs of a sample become waves of questions, each asked once. Pure."""
 
 from __future__ import annotations
 
@@ -10,52 +10,48 @@ from ragauge.nouns.answers import Failure
 from ragauge.nouns.samples import Sample
 from ragauge.questions import Decompose, Judgment, Question
 
-Task = tuple[int, str]  # position of a sample in its window, name of a need
-
 
 class Waves:
-    """The needs of one or more samples, worked out in waves.
+    """The needs of a sample, worked out in waves.
 
     `questions` lists what the current wave asks, nothing of which was asked before; `advance` takes the judgments and
-    opens the next wave. When `questions` is empty every need has ended and `outcomes` tells how.
+    opens the next wave. When `questions` is empty every need has ended and `outcomes` tells how, by name.
 
     As long as texts are to be taken apart a wave asks for that alone: what else is known to be wanted is held back and
     asked together with what hangs on the statements, so that a judge that packs questions needs fewer calls.
     """
 
-    def __init__(self, samples: Sequence[Sample], needs: Iterable[Need[Finding]]) -> None:
-        self.outcomes: dict[Task, Outcome] = {}
-        self._flows: dict[Task, Flow[Finding]] = {}
-        self._waiting: dict[Task, Sequence[Question]] = {}
+    def __init__(self, sample: Sample, needs: Iterable[Need[Finding]]) -> None:
+        self.outcomes: dict[str, Outcome] = {}
+        self._flows: dict[str, Flow[Finding]] = {}
+        self._waiting: dict[str, Sequence[Question]] = {}
         self._judgments: dict[Question, Judgment] = {}
-        unique = {need.name: need for need in needs}
-        for position, sample in enumerate(samples):
-            for need in unique.values():
-                self._open((position, need.name), sample, need)
+        for need in {need.name: need for need in needs}.values():
+            self._open(sample, need)
 
-    def _open(self, task: Task, sample: Sample, need: Need[Finding]) -> None:
+    def _open(self, sample: Sample, need: Need[Finding]) -> None:
         missing = [field for field in need.reads if getattr(sample, field) is None]
         if missing:
-            self.outcomes[task] = Undefined(f"the sample has no {' and no '.join(missing)}")
+            self.outcomes[need.name] = Undefined(f"the sample has no {' and no '.join(missing)}")
             return
-        self._flows[task] = need.flow(sample)
-        self._step(task, None)
+        self._flows[need.name] = need.flow(sample)
+        self._step(need.name, None)
 
-    def _step(self, task: Task, questions: Sequence[Question] | None) -> None:
+    def _step(self, need: str, questions: Sequence[Question] | None) -> None:
         """Run one flow, from its start or from `questions` on, until it asks what is not known yet, or ends."""
-        flow = self._flows[task]
+        flow = self._flows[need]
         try:
             while questions is None or all(question in self._judgments for question in questions):
                 questions = next(flow) if questions is None else flow.send(self._answered(questions))
-            self._waiting[task] = questions
+            self._waiting[need] = questions
             return
         except StopIteration as stop:
-            self.outcomes[task] = stop.value
+            self.outcomes[need] = stop.value
         except NothingToCount as nothing:
-            self.outcomes[task] = Undefined(str(nothing))
+            self.outcomes[need] = Undefined(str(nothing))
         except _Unanswered as failed:
-            self.outcomes[task] = Failed(str(failed))
-        self._flows.pop(task).close()
+            self.outcomes[need] = Failed(str(failed))
+        self._flows.pop(need).close()
 
     def _answered(self, questions: Sequence[Question]) -> list[Judgment]:
         """The judgments of questions that are known. Raises _Unanswered where one is a Failure."""
@@ -67,13 +63,13 @@ class Waves:
 
     @property
     def questions(self) -> list[Question]:
-        """What this wave asks, each question once, in the order of the samples."""
+        """What this wave asks, each question once."""
         pending = dict.fromkeys(question for _, question in self.asking() if question not in self._judgments)
         return [question for question in pending if isinstance(question, Decompose)] or list(pending)
 
     def asking(self) -> Iterator[tuple[str, Question]]:
         """What the needs wait for, known or not, each question with the name of a need that asks it."""
-        for (_, need), questions in self._waiting.items():
+        for need, questions in self._waiting.items():
             for question in questions:
                 yield need, question
 
@@ -81,12 +77,8 @@ class Waves:
         """Answer this wave. Every question of it must be among `judgments`; a Failure ends the needs that asked."""
         self._judgments.update((question, judgments[question]) for question in self.questions)
         waiting, self._waiting = self._waiting, {}
-        for task, questions in waiting.items():
-            self._step(task, questions)
-
-    def sample_outcomes(self, position: int, needs: Iterable[Need[Finding]]) -> dict[str, Outcome]:
-        """How the needs of one sample ended, by name."""
-        return {need.name: self.outcomes[position, need.name] for need in needs}
+        for need, questions in waiting.items():
+            self._step(need, questions)
 
 
 class _Unanswered(Exception):

@@ -115,13 +115,14 @@ class Drive:
 
     def __init__(self, samples: Iterable[Sample], measures: Iterable[Measure], answering: Answering) -> None:
         samples, measures = list(samples), list(measures)
-        window = Waves(samples, [need for measure in measures for need in measure.needs])
+        many = [Waves(sample, [need for measure in measures for need in measure.needs]) for sample in samples]
         self.waves: list[list[Question]] = []
-        while questions := window.questions:
+        while questions := list(dict.fromkeys(question for waves in many for question in waves.questions)):
             self.waves.append(questions)
-            window.advance({q: Judgment(q, answering(q), JUDGE, judgment_key(q, JUDGE)) for q in questions})
-        needs = {need.name: need for measure in measures for need in measure.needs}
-        self.outcomes = [window.sample_outcomes(i, needs.values()) for i in range(len(samples))]
+            judgments = {q: Judgment(q, answering(q), JUDGE, judgment_key(q, JUDGE)) for q in questions}
+            for waves in many:
+                waves.advance(judgments)
+        self.outcomes = [waves.outcomes for waves in many]
         self.scores = [
             {key: score for measure in measures for key, score in measure.scores(ended).items()}
             for ended in self.outcomes

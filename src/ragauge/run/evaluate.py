@@ -130,7 +130,7 @@ class Evaluation:
 
     async def _score(self, sample: Sample) -> SampleRecord | None:
         """The record of a sample; None where there is no money left to ask what it needs."""
-        waves = Waves([sample], self._needs)
+        waves = Waves(sample, self._needs)
         try:
             while questions := waves.questions:
                 waves.advance(await self._asker.answer(questions))
@@ -144,7 +144,7 @@ class Evaluation:
         counted: dict[str, ScoreRecord] = {}
         evidence: dict[str, tuple[Evidence, ...]] = {}
         for metric in self._settings.metrics:
-            outcomes = waves.sample_outcomes(0, metric.needs)
+            outcomes = {need.name: waves.outcomes[need.name] for need in metric.needs}
             for need, outcome in outcomes.items():
                 if need not in evidence:
                     evidence[need] = getattr(outcome, "evidence", ())

@@ -146,7 +146,7 @@ class Counting:
 
     def count(self, sample: Sample) -> None:
         """Walk through the waves of a sample; what is not known is answered by a guess."""
-        waves = Waves([sample], self._needs.values())
+        waves = Waves(sample, self._needs.values())
         asked: dict[str, set[Question]] = {name: set() for name in self._needs}
         calls: list[Expected] = []
         while questions := waves.questions:
