@@ -117,9 +117,11 @@ class Drive:
         samples, measures = list(samples), list(measures)
         many = [Waves(sample, [need for measure in measures for need in measure.needs]) for sample in samples]
         self.waves: list[list[Question]] = []
-        while questions := list(dict.fromkeys(question for waves in many for question in waves.questions)):
-            self.waves.append(questions)
-            judgments = {q: Judgment(q, answering(q), JUDGE, judgment_key(q, JUDGE)) for q in questions}
+        judgments: dict[Question, Judgment] = {}
+        while wanted := [question for waves in many for question in waves.questions]:
+            questions = [question for question in dict.fromkeys(wanted) if question not in judgments]
+            self.waves += [questions] if questions else []
+            judgments |= {q: Judgment(q, answering(q), JUDGE, judgment_key(q, JUDGE)) for q in questions}
             for waves in many:
                 waves.advance(judgments)
         self.outcomes = [waves.outcomes for waves in many]
