@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from functools import reduce
 from pathlib import Path
@@ -97,10 +98,17 @@ def pairs(given: Sequence[str], option: str) -> dict[str, str]:
     return {key: value for key, _, value in split}
 
 
+#: What stands before a judge that is named for a kind of question, or for a topic such as classify:toxic.
+_KIND = re.compile(r"(\w+|(classify|rate):[^=/?(]+)=")
+
+
 def judge_option(given: Sequence[str]) -> str | dict[str, str]:
-    """--judge: one spec, or KIND=SPEC several times; a bare spec beside those is for all other kinds."""
-    bare = [spec for spec in given if "=" not in spec.partition(":")[0]]
-    named = pairs([spec for spec in given if spec not in bare], "--judge")
+    """--judge: one spec, or KIND=SPEC several times; a bare spec beside those, or *=SPEC, is for all other kinds.
+
+    An "=" within a spec, as in openai/gpt-4o-mini?temperature=0 or cascade(a,b,threshold=0.9), names no kind.
+    """
+    bare = [spec.removeprefix("*=") for spec in given if not _KIND.match(spec)]
+    named = pairs([spec for spec in given if _KIND.match(spec)], "--judge")
     if len(bare) > 1:
         raise BadParameter(
             f"--judge was given {' and '.join(bare)}; name a kind for each, as in --judge entail={bare[1]}"

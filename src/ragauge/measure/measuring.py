@@ -8,9 +8,8 @@ from pathlib import Path
 
 import msgspec
 
-from ragauge.errors import BadData
 from ragauge.judges.judge import Judge
-from ragauge.measure.sets import Case, read_cases
+from ragauge.measure.sets import Case, labelled_files, read_cases
 from ragauge.nouns.answers import Answer, Decomposition, Failure, Grade, Label, Verdict
 from ragauge.questions import Entail, Question, kind, topic
 from ragauge.statistics.agreement import auc, balanced_accuracy, group_interval
@@ -48,10 +47,7 @@ async def measure(judge: Judge, folder: Path, limit: int | None = None, seed: in
 
     limit: at most so many rows of a set, drawn with `seed`. Raises BadData where the folder holds no set.
     """
-    files = sorted(file for file in folder.glob("*.jsonl*") if file.is_file())
-    if not files:
-        raise BadData(f"{folder}: no labelled sets (*.jsonl, *.jsonl.gz) here; name the folder that holds them")
-    for file in files:
+    for file in labelled_files(folder):
         yield await _measure_set(judge, file, limit, seed)
 
 

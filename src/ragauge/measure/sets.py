@@ -36,6 +36,14 @@ class Case(msgspec.Struct, frozen=True):
     first: Decompose | None = None
 
 
+def labelled_files(folder: Path) -> list[Path]:
+    """The labelled sets in a folder (*.jsonl, *.jsonl.gz) by name. Raises BadData where there is none."""
+    files = sorted(file for file in folder.glob("*.jsonl*") if file.is_file())
+    if not files:
+        raise BadData(f"{folder}: no labelled sets (*.jsonl, *.jsonl.gz) here; name the folder that holds them")
+    return files
+
+
 def read_cases(file: Path, limit: int | None = None, seed: int = 0) -> list[Case] | None:
     """The rows of a set as cases, or `limit` of them drawn at random; None where no question fits the set.
 

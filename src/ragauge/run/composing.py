@@ -35,7 +35,8 @@ def cascade(*judges: JudgeLike, threshold: Threshold | None = None) -> Cascade:
     judges: at least two, as specs or judges, the cheapest first; the last answers whatever is left.
     threshold: the confidence, max(p, 1 - p), from which a verdict stands; for all kinds of verdict ("entail",
     "relevant", "classify"), or by kind, and then verdicts of other kinds go up. It is the same at every step; nest
-    cascades for others. It has to be given, since none is right for all texts: `ragauge judges fit` finds it on labels.
+    cascades for others. None is right for all texts: `ragauge judges fit` finds one on labels of yours. Without one it
+    is that of the first judge's `threshold`, which the embedded judge has.
 
     Raises BadParameter for fewer than two judges, one that is there twice, no threshold, or a threshold that is none;
     UnknownName for a name that no judge has.
@@ -44,6 +45,8 @@ def cascade(*judges: JudgeLike, threshold: Threshold | None = None) -> Cascade:
     names = ",".join(str(judge.identity) for judge in made)
     if len(made) < 2:
         raise BadParameter(f"cascade({names}) needs at least two judges, the cheapest first: cascade(embedded,JUDGE)")
+    if threshold is None:
+        threshold = getattr(made[0], "threshold", None)
     if threshold is None:
         raise BadParameter(
             f"cascade({names}) needs a threshold, the confidence from which the first judge's word stands, as in "

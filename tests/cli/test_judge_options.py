@@ -1,0 +1,132 @@
+"""How judges are named on the command line, and fitting a threshold there."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from click.testing import Result
+
+import ragauge as rg
+from ragauge.cli.options import judge_option
+from ragauge.errors import BadParameter
+from ragauge.run.specs import judge_of
+
+Call = Callable[..., Result]
+CASCADE = "cascade(embedded,openai/x?temperature=0,threshold=0.9)"
+MODULE = """
+import ragauge as rg
+
+mine = rg.judge_from(entail=lambda premise, hypothesis: (hypothesis in premise, 0.99), name="substring/1")
+"""
+
+
+@pytest.mark.parametrize(
+    "spec",
+    [
+        "embedded",
+        "openai/gpt-4o-mini?temperature=0",
+        "ollama/qwen3:8b?base_url=http://host:1/v1",
+        "decisions:openai/x?concurrency=2",
+        "recording:runs/a=b.jsonl",
+        CASCADE,
+        "cascade(embedded,openai/x,entail=0.9)",
+        "panel(openai/x?temperature=0,openai/y)",
+    ],
+)
+def test_an_equals_sign_within_a_spec_names_no_kind(spec: str) -> None:
+    """A spec is one judge for everything, whatever it has of options; a kind or a topic may stand before it."""
+    assert judge_option([spec]) == judge_option([f"*={spec}"]) == spec
+    for key in ("entail", "classify:toxic", "rate:topical_match"):
+        assert judge_option([f"{key}={spec}"])[key] == spec  # type: ignore[index]
+
+
+def test_one_bare_judge_is_for_the_rest() -> None:
+    """A bare spec beside those by kind is for all other kinds; two bare ones are refused."""
+    assert judge_option([]) == "embedded"
+    assert judge_option([f"entail={CASCADE}", "openai/x?seed=1"]) == {"entail": CASCADE, "*": "openai/x?seed=1"}
+    with pytest.raises(BadParameter, match="name a kind for each"):
+        judge_option([CASCADE, "openai/x?seed=1"])
+
+
+def test_a_panel_judges_from_the_command_line(call: Call, folder: Path) -> None:
+    """`-j "panel(...)"` runs, and the report says how far the members agreed."""
+    (folder / "panel_judges.py").write_text(MODULE)
+    result = call("run", "data.jsonl", "-m", "faithfulness", "-j", "panel(embedded,python:panel_judges:mine)")
+    assert result.exit_code == 0, result.output
+    assert "panel(embedded, substring/1): all agreed on" in " ".join(result.stdout.split())
+    assert str(rg.Run.open(folder / ".ragauge").record.judges["*"]) == "panel(embedded, substring/1)"
+
+
+def test_a_cascade_judges_from_the_command_line(call: Call, folder: Path) -> None:
+    """`-j KIND=cascade(...)` runs with options in brackets, and the report says what went up."""
+    (folder / "cascade_judges.py").write_text(MODULE)
+    spec = "entail=cascade(python:cascade_judges:mine,embedded,threshold=0.9)"
+    result = call("run", "data.jsonl", "-m", "faithfulness", "-j", spec)
+    assert result.exit_code == 0, result.output
+    assert "went up to embedded" in " ".join(result.stdout.split())
+
+
+def test_a_cascade_without_a_threshold_says_how_to_find_one(call: Call) -> None:
+    """The error of a cascade without a threshold names the command that fits one."""
+    result = call("run", "data.jsonl", "-j", "cascade(embedded,openai/x)")
+    assert result.exit_code == 2
+    assert "ragauge judges fit embedded --labels FILE" in result.stderr
+
+
+def _labels(folder: Path, count: int) -> None:
+    """Labels for claims that stand in their texts, or do not."""
+    lines = []
+    for n in range(count):
+        question = {"kind": "entail", "premise": [f"Bridge {n} is red. Bridge {n} is long."]}
+        question["hypothesis"] = f"Bridge {n} is red." if n % 2 else f"Bees number {n} make honey."
+        answer = "entailed" if n % 2 else "neutral"
+        lines.append(json.dumps({"question": question, "answer": answer, "by": "ann"}))
+    (folder / "labels.jsonl").write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+
+def test_a_threshold_is_fitted_on_labels(call: Call, folder: Path) -> None:
+    """`judges fit` says the threshold, the share beyond it, and the spec to use, which can be used."""
+    _labels(folder, 100)
+    result = call("judges", "fit", "embedded", "--labels", "labels.jsonl")
+    assert result.exit_code == 0, result.output
+    said, use = result.stdout.splitlines()
+    assert said.startswith("entail: beyond 0.9")
+    assert "100% of 100 answers, right in 100.0%, at least 97" in said
+    assert use.startswith("use: cascade(embedded,JUDGE,entail=0.9")
+    spec = use.removeprefix("use: ").replace("JUDGE", "openai/gpt-4o-mini")
+    assert str(judge_of(spec).identity) == "cascade(embedded, openai/gpt-4o-mini)"
+
+
+def test_too_few_labels_fit_nothing(call: Call, folder: Path) -> None:
+    """Where the labels do not show the accuracy asked for, that is said, with what comes nearest."""
+    _labels(folder, 20)
+    result = call("judges", "fit", "embedded", "--labels", "labels.jsonl")
+    assert result.exit_code == 0
+    assert "no threshold reaches 95%" in result.stdout
+    assert result.stdout.endswith("a cascade would leave nothing to it\n")
+
+
+def test_a_threshold_is_fitted_on_labelled_sets(call: Call, folder: Path) -> None:
+    """`judges fit --data` takes the sets that `judges measure` takes."""
+    (folder / "sets").mkdir()
+    with gzip.open(folder / "sets" / "ent_a.jsonl.gz", "wt", encoding="utf-8") as file:
+        file.writelines(
+            json.dumps({"premise": f"Lake {n} is deep.", "claim": f"Lake {n} is deep.", "label": 1}) + "\n"
+            for n in range(80)
+        )
+    (folder / "fit_judges.py").write_text(MODULE)
+    result = call("judges", "fit", "python:fit_judges:mine", "--data", "sets", "--limit", 70, "--accuracy", 0.9)
+    assert result.exit_code == 0, result.output
+    assert "use: cascade(python:fit_judges:mine,JUDGE,entail=0.99)" in result.stdout
+    assert "of 70 answers" in result.stdout
+
+
+def test_fitting_needs_labels(call: Call) -> None:
+    """Without labels there is nothing to fit on, and the error says what to give."""
+    result = call("judges", "fit", "embedded")
+    assert result.exit_code == 2
+    assert "--labels FILE, or --data FOLDER" in result.stderr

@@ -1,0 +1,160 @@
+"""Fitting the threshold of a cascade on people's labels."""
+
+from __future__ import annotations
+
+import asyncio
+import gzip
+import json
+import random
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.judges.saying import Open, Saying
+
+from ragauge.errors import BadData, BadParameter
+from ragauge.measure import Fitted, fit_threshold, labelled_sets
+from ragauge.nouns.answers import Decomposition, Failure, Label, Verdict
+from ragauge.questions import Classify, Decompose, Entail, Judgment, Question, Relevant
+from ragauge.store import label
+
+YES, NO = Label.ENTAILED, Label.NOT_ENTAILED
+
+
+def labels(said: list[tuple[float, bool]]) -> tuple[Saying, list[Judgment]]:
+    """A judge that supports every claim with a probability, and labels that say whether that is right."""
+    chance = {Entail((f"premise {at}",), "h"): p for at, (p, _) in enumerate(said)}
+    given = [label(q, Verdict(YES if right else NO), "ann") for q, (_, right) in zip(chance, said, strict=True)]
+    return Open("judge", lambda question: Verdict(YES, chance[question])), given  # type: ignore[index]
+
+
+def fit(said: list[tuple[float, bool]], accuracy: float = 0.95) -> Fitted:
+    """What is fitted for entailment."""
+    judge, given = labels(said)
+    return asyncio.run(fit_threshold(judge, given, accuracy))["entail"]
+
+
+def test_the_lowest_threshold_that_will_do() -> None:
+    """A judge right from 0.8 on and wrong below gets that threshold, with its share and a bound on its accuracy."""
+    found = fit([(0.9, True)] * 100 + [(0.8, True)] * 100 + [(0.7, False)] * 200)
+    assert (found.labelled, found.threshold, found.at, found.share, found.accuracy) == (400, 0.8, 0.8, 0.5, 1.0)
+    assert found.bound == pytest.approx(0.05 ** (1 / 200), abs=0.003)
+
+
+def test_accuracy_has_to_be_shown() -> None:
+    """All of fifty right shows no 95 %, and all of seventy does."""
+    few, enough = fit([(0.9, True)] * 50), fit([(0.9, True)] * 70)
+    assert few.threshold is None
+    assert (few.accuracy, few.bound < 0.95) == (1.0, True)
+    assert enough.threshold == 0.9
+
+
+def test_where_nothing_will_do_the_nearest_is_told() -> None:
+    """A judge that is never right enough gets no threshold, and the figures of the best that there is."""
+    found = fit([(0.9, n % 10 > 0) for n in range(300)] + [(0.6, n % 2 > 0) for n in range(300)])
+    assert found.threshold is None
+    assert found.at is not None
+    assert (found.at, found.share, found.accuracy) == (0.9, 0.5, 0.9)
+
+
+def test_without_probabilities_there_is_nothing_to_fit() -> None:
+    """A judge that gives no probabilities has no threshold and no figures."""
+    judge = Saying("judge", Verdict(YES))
+    assert asyncio.run(fit_threshold(judge, labels([(1, True)] * 99)[1])) == {"entail": Fitted(99)}
+
+
+@given(st.lists(st.tuples(st.floats(0, 1), st.booleans()), min_size=1, max_size=60), st.floats(0.05, 0.95))
+def test_beyond_what_is_fitted_it_is_right_enough(said: list[tuple[float, bool]], accuracy: float) -> None:
+    """Beyond a threshold that is found the share right is at least what was asked for, counted by hand."""
+    found = fit(said, accuracy)
+    if found.threshold is not None:
+        beyond = [right for p, right in said if max(p, 1 - p) >= found.threshold]
+        right = sum(beyond) / len(beyond)
+        assert found.accuracy == pytest.approx(right)
+        assert right + 1e-9 >= found.bound >= accuracy
+        assert found.share == pytest.approx(len(beyond) / len(said))
+
+
+def test_few_fits_are_too_low() -> None:
+    """Of a hundred fits on 300 labels of a judge that knows how sure it is, few fall short of the claim."""
+    random_one, short = random.Random(5), 0
+    for _ in range(100):
+        drawn = [random_one.uniform(0.5, 1) for _ in range(300)]
+        found = fit([(p, random_one.random() < p) for p in drawn], 0.8)
+        short += found.threshold is not None and (1 + found.threshold) / 2 < 0.8
+    assert short <= 10
+
+
+def test_claims_on_one_premise_are_not_independent() -> None:
+    """Right in 190 of 200 claims on as many premises shows more than in 190 on twenty, of which one is all wrong."""
+    judge = Saying("judge", Verdict(YES, 0.9))
+
+    def bound(premises: int) -> float:
+        given = [
+            label(Entail((f"premise {n % premises}",), str(n)), Verdict(YES if n % 20 else NO), "ann")
+            for n in range(200)
+        ]
+        return asyncio.run(fit_threshold(judge, given, 0.99))["entail"].bound
+
+    assert bound(200) > bound(20)
+
+
+def test_each_kind_by_itself() -> None:
+    """Kinds are fitted apart; grades, texts and what the judge cannot answer are left out."""
+    asked: list[Question] = [Entail((str(n),), "h") for n in range(99)]
+    asked += [Relevant(str(n), "t") for n in range(9)]
+    given = [label(q, Verdict(YES if isinstance(q, Entail) else Label.YES), "ann") for q in asked]
+    given += [label(Decompose("t"), Decomposition(()), "ann"), label(Classify("t", "toxic"), Verdict(Label.NO), "ann")]
+    judge = Saying(
+        "j",
+        lambda q: Verdict(YES if isinstance(q, Entail) else Label.YES, 0.9),
+        "decompose",
+        "entail:support",
+        "relevant",
+    )
+    found = asyncio.run(fit_threshold(judge, given))
+    assert [(name, one.labelled, one.threshold) for name, one in found.items()] == [
+        ("entail", 99, 0.9),
+        ("relevant", 9, None),
+    ]
+
+
+def test_failures_are_not_beyond() -> None:
+    """What the judge fails at would go up, and counts as such."""
+    given = labels([(0.9, True)] * 100)[1]
+    failing = Saying("judge", lambda q: Failure("down") if q == given[0].question else Verdict(YES, 0.9))
+    assert asyncio.run(fit_threshold(failing, given))["entail"].share == 0.99
+
+
+@pytest.mark.parametrize("accuracy", [0, 1, 1.5])
+def test_an_accuracy_is_a_share(accuracy: float) -> None:
+    """Perfection cannot be shown, and nothing need not be."""
+    with pytest.raises(BadParameter, match="above 0 and below 1"):
+        fit([(0.9, True)], accuracy)
+
+
+def test_labels_of_verdicts_are_needed() -> None:
+    """Labels for other things are refused, and so are none."""
+    with pytest.raises(BadData, match="no label is for a verdict that judge can give"):
+        asyncio.run(fit_threshold(Saying("judge", Verdict(YES)), [label(Decompose("t"), Decomposition(()), "ann")]))
+
+
+def test_labelled_sets_are_labels(tmp_path: Path) -> None:
+    """Rows of one question become labels by the name of their set; rows that take several are left out."""
+    sets = {
+        "ent_a.jsonl": {"premise": "p", "claim": "c", "label": 1},
+        "rel_a.jsonl": {"question": "q", "passage": "t", "label": 0},
+        "ans_a.jsonl": {"question": "q", "references": ["r", "s"], "answer": "a", "label": 1},
+        "coh_a.jsonl": {"source": "s", "summary": "t", "human_scores": {"coherence": 4.5}},
+        "other.jsonl": {"a": 1},
+    }
+    for name, row in sets.items():
+        with gzip.open(tmp_path / f"{name}.gz", "wt", encoding="utf-8") as file:
+            file.write(json.dumps(row) + "\n")
+    made = labelled_sets(tmp_path)
+    assert [(one.question, one.answer) for one in made] == [
+        (Entail(("p",), "c"), Verdict(YES)),
+        (Relevant("q", "t"), Verdict(Label.NO)),
+    ]
+    assert made[0].judge.settings == (("by", "ent_a"),)
