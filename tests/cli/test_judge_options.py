@@ -72,9 +72,9 @@ def test_a_cascade_judges_from_the_command_line(call: Call, folder: Path) -> Non
 
 def test_a_cascade_without_a_threshold_says_how_to_find_one(call: Call) -> None:
     """The error of a cascade without a threshold names the command that fits one."""
-    result = call("run", "data.jsonl", "-j", "cascade(embedded,openai/x)")
+    result = call("run", "data.jsonl", "-j", "cascade(openai/y,openai/x)")
     assert result.exit_code == 2
-    assert "ragauge judges fit embedded --labels FILE" in result.stderr
+    assert "ragauge judges fit openai/y --labels FILE" in result.stderr
 
 
 def _labels(folder: Path, count: int) -> None:

@@ -143,6 +143,19 @@ def test_a_missing_key_ends_the_run_before_it_begins(monkeypatch: pytest.MonkeyP
     assert rg.plan(_samples(1), METRICS, "openai/gpt-4o-mini").cost.calls == 2
 
 
+def test_what_the_store_answers_needs_no_key(
+    stub_server: StubFactory, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """A run that asks nothing new needs neither key nor server."""
+    server = stub_server()
+    first = rg.evaluate(_samples(2), METRICS, _judge(server), tmp_path)
+    monkeypatch.delenv("OPENAI_API_KEY")
+    again = rg.evaluate(_samples(2), METRICS, _judge(server), tmp_path)
+    assert (again.record.asked, again.record.reused) == (0, first.record.asked)
+    with pytest.raises(rg.UsageError, match="OPENAI_API_KEY"):
+        rg.evaluate(_samples(3), METRICS, "openai/gpt-4o-mini", tmp_path)
+
+
 def test_a_wrong_key_fails_every_score_after_few_calls(stub_server: StubFactory) -> None:
     """A refused key is not tried again and again: the reason is in every score."""
     server = stub_server(key="the-right-one")

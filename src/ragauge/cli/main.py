@@ -22,6 +22,7 @@ COMMANDS = {
     "demo": "ragauge.cli.demo",
     "run": "ragauge.cli.run",
     "plan": "ragauge.cli.plan",
+    "batch": "ragauge.cli.batch",
     "report": "ragauge.cli.report",
     "metrics": "ragauge.cli.metrics",
     "judges": "ragauge.cli.judges",

@@ -48,20 +48,28 @@ class Asker:
         self._under_way: dict[Question, _Pile] = {}
         self._queues: dict[int, _Queue] = {}
         self._tasks: set[asyncio.Task[None]] = set()
+        self._open = AsyncExitStack()
+        self._opening = asyncio.Lock()
+        self._ready: set[int] = set()
 
     @asynccontextmanager
     async def opened(self) -> AsyncIterator[None]:
-        """Judges that hold something open, such as connections, do so for the length of this context."""
-        async with AsyncExitStack() as stack:
-            for judge in self.bench.unique():
-                if isinstance(judge, AbstractAsyncContextManager):
-                    await stack.enter_async_context(judge)
+        """Judges that hold something open, such as connections, do so from their first question to the end of this."""
+        async with self._open:
             try:
                 yield
             finally:
                 for task in self._tasks:
                     task.cancel()
                 await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    async def _opened(self, judge: Judge) -> None:
+        """Open a judge, unless it is open. Raises UsageError where it misses something, such as a key."""
+        if id(judge) not in self._ready and isinstance(judge, AbstractAsyncContextManager):
+            async with self._opening:
+                if id(judge) not in self._ready:
+                    await self._open.enter_async_context(judge)
+        self._ready.add(id(judge))
 
     async def answer(self, questions: Sequence[Question]) -> Known:
         """A judgment for each question; its answer is a Failure where nobody could answer.
@@ -146,6 +154,7 @@ class Asker:
         """Put questions to a judge, and keep the answers. What cannot be kept is not asked for."""
         if self.keeper.fault:
             raise self.keeper.fault
+        await self._opened(judge)
         sitting = _Sitting(self)
         answers = await _answers(judge, questions, sitting)
         if not hasattr(judge, "members"):

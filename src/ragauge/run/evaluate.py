@@ -11,6 +11,7 @@ from typing import Any
 
 import msgspec
 
+from ragauge.errors import UsageError
 from ragauge.judges.desk import notes_of
 from ragauge.metrics.combined import DatasetMetric
 from ragauge.nouns.records import RunRecord, SampleRecord, ScoreRecord
@@ -79,6 +80,7 @@ class Evaluation:
         self._reading, self._samples, self._settings, self._asker, self._store = task
         self._needs = [need for metric in task.settings.metrics for need in metric.needs]
         self._scored: list[SampleRecord] = []
+        self._begun = False
         self._tallies = Tallies(task.settings.metrics)
         self._began = time.monotonic()
         self._digest = hashlib.sha256()
@@ -93,14 +95,19 @@ class Evaluation:
         )
 
     async def go(self, progress: Callable[[int], None] | None) -> Run:
-        """Score all samples; whatever ends the run early, what is done is kept and marked."""
-        async with self._asker.opened():
-            self._store.begin(self._record)
-            status = "interrupted"
-            try:
+        """Score all samples; whatever ends the run early, what is done is kept and marked.
+
+        A run that has scored nothing yet when it is told that it cannot, for want of a key, leaves no trace.
+        """
+        status, cannot = "interrupted", False
+        try:
+            async with self._asker.opened():
                 status = await self._measure(progress)
-            finally:
-                self._keep()
+        except UsageError:
+            cannot = not self._begun
+            raise
+        finally:
+            if not cannot:
                 self._finish(status)
         return Run(self._store, self._record)
 
@@ -112,6 +119,7 @@ class Evaluation:
                 if record is None:
                     self._record.stopped = self._short_of_money()
                     return "stopped"
+                self._begin()
                 self._scored.append(record)
                 if len(self._scored) == AT_ONCE:
                     self._keep()
@@ -154,6 +162,11 @@ class Evaluation:
                 kept[key] = ScoreRecord(score.value, score.undefined, score.failed, score.counts, shown)
         return SampleRecord(sample, scores, {need: pieces for need, pieces in evidence.items() if pieces}, counted)
 
+    def _begin(self) -> None:
+        if not self._begun:
+            self._store.begin(self._record)
+            self._begun = True
+
     def _keep(self) -> None:
         """Keep the samples that were scored since the last time."""
         records, self._scored = self._scored, []
@@ -164,6 +177,8 @@ class Evaluation:
             self._tallies.add(record)
 
     def _finish(self, status: str) -> None:
+        self._begin()
+        self._keep()
         record, asker = self._record, self._asker
         record.status, record.finished = status, _now()
         record.seconds = round(time.monotonic() - self._began, 3)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable
+from datetime import UTC, datetime
 from typing import Any
 
 import msgspec
@@ -21,6 +22,7 @@ class Batch(msgspec.Struct):
     lines: list[tuple[str, bytes]]
     done: float
     input: str = ""
+    created: str = msgspec.field(default_factory=lambda: datetime.now(UTC).isoformat())
     results: list[tuple[str, Reply]] | None = None
     cancelled: bool = False
 
@@ -112,6 +114,11 @@ class Batches:
             "request_counts": {"total": len(batch.lines), "completed": len(good), "failed": len(results) - len(good)},
         }
 
+    def listed(self, *, anthropic: bool) -> dict[str, Any]:
+        """A list of all batches of one protocol, the newest first."""
+        describe = self.anthropic if anthropic else self.openai
+        return {"data": [describe(key) for key in reversed(self._batches) if key.startswith("msg") == anthropic]}
+
     def _written(self, key: str, results: list[tuple[str, Reply]]) -> str | None:
         if not results:
             return None
@@ -129,6 +136,7 @@ class Batches:
         return {
             "id": key,
             "type": "message_batch",
+            "created_at": batch.created,
             "processing_status": "ended" if batch.ended else "in_progress",
             "request_counts": {"processing": waiting, "canceled": len(batch.lines) * batch.cancelled, **counts},
             "results_url": f"/v1/messages/batches/{key}/results" if batch.ended else None,

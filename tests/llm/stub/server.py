@@ -86,6 +86,8 @@ class Stub:
         anthropic = "/messages/" in path
         if sort == "files":
             return _data(self._batches.content(key)) if key else _json(await self._upload(request))
+        if key is None and request.method == "GET":
+            return _json(self._batches.listed(anthropic=anthropic))
         if key is None:
             body = msgspec.json.decode(await request.content.read())
             return _json(self._batches.create_messages(body) if anthropic else self._batches.create(body))

@@ -5,9 +5,10 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import Callable, Mapping
+from contextlib import AbstractAsyncContextManager
 from datetime import UTC, datetime
 from functools import partial
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import quote, urlsplit
 
 from ragauge.errors import UsageError
@@ -178,6 +179,13 @@ class HttpTransport:
         """
         return await self._flow.run(partial(self._posted, path, body, headers), len(body) // 4)
 
+    def request(self, method: str, path: str, **options: Any) -> AbstractAsyncContextManager[aiohttp.ClientResponse]:
+        """One request to a path below the base URL, as it is: not held back, not watched, not tried again."""
+        if self._session is None:
+            raise UsageError(f"{self.name} is not open; use it as in: async with transport: ...")
+        url = self._urls.get(path) or self._url(path)
+        return self._session.request(method, url, allow_redirects=False, **options)
+
     def failed(self, fault: Fault | Reply) -> CallFailed:
         """What to raise for an error reply; after a fatal one all further calls fail at once."""
         fault = read_fault(fault.status, fault.body) if isinstance(fault, Reply) else fault
@@ -226,11 +234,8 @@ class HttpTransport:
         return reply
 
     async def _exchange(self, path: str, body: bytes, headers: Mapping[str, str] | None) -> Reply:
-        if self._session is None:
-            raise UsageError(f"{self.name} is not open; use it as in: async with transport: ...")
-        url = self._urls.get(path) or self._url(path)
         try:
-            async with self._session.post(url, data=body, headers=headers, allow_redirects=False) as response:
+            async with self.request("POST", path, data=body, headers=headers) as response:
                 reply = Reply(response.status, response.headers, await response.read())
         except self._broken as error:
             raise Trouble("unreachable", f"{self._server}: {type(error).__name__}: {error}") from error

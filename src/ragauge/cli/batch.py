@@ -1,0 +1,210 @@
+"""`ragauge batch`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import click
+
+from ragauge.cli.options import DEFAULT_STORE, data_options, judge_option, pairs
+from ragauge.cli.running import progress_bar
+from ragauge.errors import BadParameter
+from ragauge.report.wording import counted, dollars, spent_words
+from ragauge.run.batch.exporting import Exported, export
+from ragauge.run.batch.folder import UNANSWERED, Folder
+from ragauge.run.batch.importing import Imported, import_results
+from ragauge.run.batch.ledger import File
+from ragauge.run.batch.sending import Sent, fetch, lost, status, submit
+from ragauge.run.batch.settings import Settings
+
+_folder = click.argument("folder", type=click.Path(path_type=Path))
+
+
+@click.group("batch")
+def command() -> None:
+    """Ask a model at half price: questions out as files for a provider's batch, results back into the store.
+
+    \b
+    export, submit, fetch      again and again until all is answered: OpenAI, Anthropic and servers like theirs
+    export, import             for files that you bring to a provider yourself
+    status                     how far it is
+    """
+
+
+@command.command("export")
+@data_options
+@click.option(
+    "--store",
+    type=click.Path(path_type=Path),
+    default=DEFAULT_STORE,
+    show_default=True,
+    help="Where judgments are kept.",
+)
+@click.option(
+    "-o",
+    "--output",
+    "folder",
+    type=click.Path(path_type=Path),
+    required=True,
+    metavar="FOLDER",
+    help="Where the files are written, and what is done is kept.",
+)
+def export_command(
+    data: str,
+    metrics: str | None,
+    judges: Sequence[str],
+    mapping: Sequence[str],
+    group: str | None,
+    limit: int | None,
+    skip_bad_rows: bool,
+    labels: Path | None,
+    store: Path,
+    folder: Path,
+) -> None:
+    """Write the questions about DATA that nobody has answered yet as files of requests; no key, nothing is sent.
+
+    Called again with the same options it goes on where it was.
+    """
+    if data == "-":
+        raise BadParameter("a batch reads its data again in every wave; give a file, not standard input")
+    settings = Settings(
+        data=str(Path(data).resolve()),
+        store=str(store.resolve()),
+        judge=judge_option(judges),
+        metrics=metrics,
+        map=pairs(mapping, "--map"),
+        group=group,
+        limit=limit,
+        skip_bad_rows=skip_bad_rows,
+        labels=str(labels.resolve()) if labels else None,
+    )
+    with Folder.make(folder, settings) as opened:
+        _next_wave(opened)
+
+
+@command.command("import")
+@_folder
+@click.argument("results", nargs=-1, type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@click.option(
+    "--lost",
+    "is_lost",
+    is_flag=True,
+    help="No more results will come of what was not sent by `submit`: ask that again.",
+)
+def import_command(folder: Path, results: Sequence[Path], is_lost: bool) -> None:
+    """Keep the answers in RESULTS, files of any part of a batch in any order, and write the next wave."""
+    with Folder.open(folder) as opened:
+        if results:
+            with progress_bar("importing") as progress:
+                imported = import_results(opened, results, progress)
+            _show_imported(imported)
+        if is_lost:
+            click.echo(f"given up as lost: {counted(lost(opened, opened.ledger.files()), 'request')}")
+        _next_wave(opened)
+
+
+@command.command("submit")
+@_folder
+def submit_command(folder: Path) -> None:
+    """Send what is exported and was not sent yet. This is what is paid for; it needs the provider's key."""
+    with Folder.open(folder) as opened:
+        if not submit(opened, _show_sent):
+            click.echo("nothing to send")
+        for file in opened.ledger.files():
+            if not file.batch and not file.untouched and file.waiting:
+                click.echo(f"{file.name} is not sent, since results of it were imported; see import --lost")
+
+
+@command.command("status")
+@_folder
+def status_command(folder: Path) -> None:
+    """Say how far each file is; the provider is asked for those that were sent."""
+    with Folder.open(folder) as opened:
+        for file, progress in status(opened):
+            said = _state(file)
+            if progress:
+                said += f": {progress.status}, {progress.done} of {progress.total} done, {progress.failed} failed"
+                said += f" ({progress.fault})" if progress.fault else ""
+            click.echo(f"{file.name}  {counted(file.requests, 'request')} to {file.spec}, {said}")
+        if not opened.ledger.files():
+            click.echo(_finished(opened))
+
+
+@command.command("fetch")
+@_folder
+def fetch_command(folder: Path) -> None:
+    """Import the results of the batches that ended, and write the next wave."""
+    with Folder.open(folder) as opened:
+        with progress_bar("importing") as progress:
+            fetched = fetch(opened, progress)
+        for file, how_far, imported, again in fetched:
+            click.echo(f"{file.name}: {how_far.status}" + (f" ({how_far.fault})" if how_far.fault else ""))
+            _show_imported(imported)
+            if again:
+                click.echo(f"without a result, asked again: {counted(again, 'request')}")
+        for file in opened.ledger.files():
+            if file.batch and not file.ended:
+                click.echo(f"{file.name}: not ended yet")
+        _next_wave(opened)
+
+
+def _next_wave(folder: Folder) -> None:
+    """Export what can be asked now, and say what to do with it."""
+    with progress_bar("exporting", folder.settings.limit) as progress:
+        exported = export(folder, progress)
+    _show_exported(folder, exported)
+
+
+def _show_exported(folder: Folder, exported: Exported) -> None:
+    if exported.requests:
+        usage, asked = exported.tokens, counted(exported.questions, "question")
+        click.echo(f"wave {exported.wave}: {asked} in {counted(exported.requests, 'request')}")
+        tokens = f"{usage.prompt:,} prompt and {usage.completion:,} completion tokens"
+        click.echo(f"expected: about {tokens}, price {dollars(exported.dollars)} in a batch")
+        for path in exported.files:
+            click.echo(f"wrote {path}")
+        click.echo(f"next: ragauge batch submit {folder.path}, or send them yourself and import what comes back")
+    if exported.waiting:
+        click.echo(f"waiting for the results of {counted(exported.waiting, 'request')}")
+    if exported.unanswered:
+        first = next(iter(exported.unanswered.values()))
+        click.echo(f"given up: {counted(len(exported.unanswered), 'question')}, the first because: {first}")
+        click.echo(f"see {folder.path / UNANSWERED}; a run asks them once more, live")
+    if exported.done:
+        click.echo(_finished(folder))
+
+
+def _finished(folder: Folder) -> str:
+    return f"all is answered; the scores: {folder.settings.command()}"
+
+
+def _show_imported(imported: Imported) -> None:
+    again = imported.faults.total()
+    click.echo(
+        f"{counted(imported.lines, 'line')} of results: {counted(imported.answered, 'answer')}"
+        + (f", {counted(again, 'question')} without a usable one" if again else "")
+    )
+    for reason, number in imported.refused.items():
+        click.echo(f"errors: {number} {reason}, the first because {imported.first[reason]}")
+    if imported.repeated:
+        click.echo(f"imported before: {counted(imported.repeated, 'line')}")
+    if imported.foreign:
+        click.echo(f"of other batches: {counted(imported.foreign, 'line')}")
+    if imported.unreadable:
+        click.echo(f"not results: {counted(len(imported.unreadable), 'line')}, the first {imported.unreadable[0]}")
+    if imported.spent.calls:
+        click.echo(spent_words(imported.spent))
+
+
+def _show_sent(sent: Sent) -> None:
+    how = "was sent already" if sent.found else "sent"
+    click.echo(f"{sent.file.name}: {how}, as {sent.batch}")
+
+
+def _state(file: File) -> str:
+    if file.batch and not file.ended:
+        return f"sent as {file.batch}"
+    if not file.waiting:
+        return "done"
+    return f"not sent, {file.waiting} without a result"

@@ -1,0 +1,197 @@
+"""Importing: the results of a batch, checked as live replies are, into the store under the judge's identity."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import islice
+from pathlib import Path
+from typing import NamedTuple
+
+import msgspec
+
+from ragauge.errors import BadData
+from ragauge.judges.llm.calls import Completion, Usage
+from ragauge.judges.llm.deferred import batch_price, manner_of, read
+from ragauge.judges.llm.wire.batch_lines import Result, failure_of, may_pass, read_result
+from ragauge.judges.llm.wire.faults import Fault
+from ragauge.judges.llm.wire.form import Form, lesson
+from ragauge.nouns.answers import Answer, Failure
+from ragauge.nouns.calls import Call, Spent
+from ragauge.questions import Judgment, Question, judgment_key
+from ragauge.run.batch.folder import Folder
+from ragauge.run.batch.ledger import Entry
+from ragauge.store import Store
+
+#: How many results are kept at a time.
+AT_ONCE = 256
+
+
+class Imported(msgspec.Struct):
+    """What an import came to; every line is counted once.
+
+    replies: lines with a reply, good or bad. refused: lines with an error instead, by reason. first: the first error of
+    each reason. repeated: lines of requests whose reply was imported before. foreign: lines that this folder did not
+    ask. unreadable: lines that are no results, each with where it stands and why. answered: questions with an answer;
+    faults: questions that a reply did not answer, by reason. lost: requests given back to be asked again, because no
+    result will come. spent: calls, tokens and price.
+    """
+
+    replies: int = 0
+    refused: Counter[str] = msgspec.field(default_factory=Counter)
+    first: dict[str, str] = {}
+    repeated: int = 0
+    foreign: int = 0
+    unreadable: list[str] = []
+    answered: int = 0
+    faults: Counter[str] = msgspec.field(default_factory=Counter)
+    lost: int = 0
+    spent: Spent = msgspec.field(default_factory=Spent)
+
+    @property
+    def lines(self) -> int:
+        """How many lines were read."""
+        return self.replies + self.refused.total() + self.repeated + self.foreign + len(self.unreadable)
+
+
+def import_results(folder: Folder, paths: Iterable[Path], progress: Callable[[int], None] | None = None) -> Imported:
+    """Import files of results, whole or not, in any order. To import a line twice does nothing.
+
+    Raises BadData for a file that cannot be read, or none of whose lines were asked by this folder.
+    """
+    imported = Imported()
+    with Store.open(folder.settings.store) as store:
+        importing = _Importing(folder, store, imported)
+        for path in paths:
+            before = imported.lines, imported.foreign
+            importing.take(path, progress)
+            read_here, strange = imported.lines - before[0], imported.foreign - before[1]
+            if read_here and read_here == strange:
+                raise BadData(f"{path}: none of its {read_here} lines answers a request of {folder.path}; check both")
+    return imported
+
+
+class _Taken(NamedTuple):
+    """A reply read. answers, failures: by question."""
+
+    entry: Entry
+    call: Call
+    answers: dict[Question, Answer]
+    failures: dict[Question, Failure]
+
+
+class _Importing:
+    """An import under way. The store is written first: what it holds when an import is killed is not kept twice."""
+
+    def __init__(self, folder: Folder, store: Store, imported: Imported) -> None:
+        self._folder, self._store, self._imported = folder, store, imported
+        self._kept = {call.id for call in store.calls() if call.id.startswith(folder.token)}
+
+    def take(self, path: Path, progress: Callable[[int], None] | None) -> None:
+        """Import a file, some lines at a time."""
+        for some in _batched(self._results(path), AT_ONCE):
+            self._keep(some)
+            if progress:
+                progress(self._imported.lines)
+
+    def _results(self, path: Path) -> Iterator[Result]:
+        """The results of a file; what is none is noted."""
+        try:
+            with path.open("rb") as file:
+                for number, line in enumerate(file, 1):
+                    if not line.isspace():
+                        try:
+                            yield read_result(line)
+                        except ValueError as error:
+                            self._imported.unreadable.append(f"{path}, line {number}: {error}")
+        except OSError as error:
+            raise BadData(f"{path}: {error.strerror}; give files of results") from error
+
+    def _keep(self, results: Sequence[Result]) -> None:
+        imported, ledger = self._imported, self._folder.ledger
+        with ledger.writing():
+            taken: dict[str, _Taken] = {}
+            for result in results:
+                entry = ledger.entry(result.id)
+                if entry is None:
+                    imported.foreign += 1
+                elif entry.replied or result.id in taken:
+                    imported.repeated += 1
+                elif isinstance(result.said, Fault):
+                    self._refused(entry, result.said)
+                else:
+                    taken[entry.id] = self._read(entry, result.said)
+            self._store_answers(taken.values())
+            for one in taken.values():
+                self._settle(one)
+
+    def _read(self, entry: Entry, completion: Completion) -> _Taken:
+        member = self._folder.members[entry.spec]
+        answers, failures = read(entry.questions, completion, manner_of(member.asked).style)
+        usage, price = completion.usage or Usage(), batch_price(member.asked)
+        call = Call(
+            id=f"{self._folder.token}-{entry.id}",
+            asked=len(entry.questions),
+            model=completion.model,
+            prompt_tokens=usage.prompt,
+            cached_tokens=usage.cached,
+            completion_tokens=usage.completion,
+            cost=price.of(usage) if price and completion.usage else None,
+            fault=str(next(iter(failures.values()), ""))[:200],
+        )
+        return _Taken(entry, call, answers, failures)
+
+    def _refused(self, entry: Entry, fault: Fault) -> None:
+        """A request came back with an error: note it, and let its questions be asked again, unless that is vain."""
+        failure = failure_of(fault)
+        self._imported.refused[failure.reason] += 1
+        self._imported.first.setdefault(failure.reason, failure.detail)
+        simpler = lesson(msgspec.json.decode(entry.form, type=Form), fault)
+        if simpler and self._folder.form(entry.spec) == msgspec.json.decode(entry.form, type=Form):
+            self._folder.learn(entry.spec, simpler)
+        if not entry.waiting:
+            return
+        if simpler or may_pass(fault):
+            self._folder.ledger.release([entry.id])
+        else:
+            keys = self._keys(entry, entry.questions)
+            self._folder.ledger.settle(entry, (), dict.fromkeys(keys, failure))
+
+    def _store_answers(self, taken: Iterable[_Taken]) -> None:
+        fresh = [one for one in taken if one.call.id not in self._kept]
+        judgments = []
+        for one in fresh:
+            judge = self._folder.members[one.entry.spec].identity
+            judgments += [
+                Judgment(question, answer, judge, judgment_key(question, judge), one.call.id)
+                for question, answer in one.answers.items()
+            ]
+        self._store.keep(judgments, [one.call for one in fresh])
+
+    def _settle(self, one: _Taken) -> None:
+        imported = self._imported
+        self._kept.add(one.call.id)
+        imported.replies += 1
+        imported.spent.add(one.call)
+        imported.answered += len(one.answers)
+        imported.faults.update(failure.reason for failure in one.failures.values())
+        failed = dict(zip(self._keys(one.entry, one.failures), one.failures.values(), strict=True))
+        self._folder.ledger.settle(one.entry, self._keys(one.entry, one.answers), failed)
+        self._folder.ledger.replied(one.entry.id)
+
+    def _keys(self, entry: Entry, questions: Iterable[Question]) -> list[str]:
+        judge = self._folder.members[entry.spec].identity
+        return [judgment_key(question, judge) for question in questions]
+
+
+def give_back(folder: Folder, files: Iterable[str]) -> int:
+    """Let what is still waited for in these files be asked again; how many requests that is."""
+    with folder.ledger.writing():
+        ids = [id for file in files for id in folder.ledger.waiting_in(file)]
+        folder.ledger.release(ids)
+    return len(ids)
+
+
+def _batched(results: Iterator[Result], size: int) -> Iterator[list[Result]]:
+    while some := list(islice(results, size)):
+        yield some
