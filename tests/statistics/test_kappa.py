@@ -15,7 +15,7 @@ PATTERNS = st.dictionaries(st.tuples(*[st.sampled_from("abc")] * 3), st.integers
 
 def test_cohens_kappa_of_two_raters() -> None:
     """A table of Cohen's form, 20 and 15 agreed of 50, with base rates 0.5 and 0.6, has the kappa 0.4."""
-    table = {("yes", "yes"): 20, ("yes", "no"): 5, ("no", "yes"): 10, ("no", "no"): 15}
+    table: dict[tuple[str, ...], int] = {("yes", "yes"): 20, ("yes", "no"): 5, ("no", "yes"): 10, ("no", "no"): 15}
     assert kappa(table) == pytest.approx(0.4)
 
 
@@ -26,7 +26,7 @@ def test_full_agreement_is_one_and_opposition_is_below_nothing() -> None:
 
 
 @pytest.mark.parametrize("table", [{}, {("a", "a"): 9}])
-def test_without_anything_to_tell_it_is_undefined(table: dict[tuple[str, str], int]) -> None:
+def test_without_anything_to_tell_it_is_undefined(table: dict[tuple[str, ...], int]) -> None:
     """Nothing rated, or one label throughout, gives no kappa."""
     assert kappa(table) is None
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 import fcntl
 import hashlib
 import os
+import os
 import shutil
 import subprocess
 import sys
@@ -65,7 +66,7 @@ def _build(folder: Path) -> Path:
     [source] = folder.glob("llama_cpp_python-*/vendor/llama.cpp")
     flags = [*(f"-DLLAMA_{name}=OFF" for name in _OFF), "-DBUILD_SHARED_LIBS=OFF", "-DCMAKE_BUILD_TYPE=Release"]
     _run(["cmake", "-S", str(source), "-B", str(folder / "build"), *flags])
-    _run(["nice", "cmake", "--build", str(folder / "build"), "--target", "llama-server", "-j1"])
+    _run(["nice", "cmake", "--build", str(folder / "build"), "--target", "llama-server", f"-j{os.cpu_count()}"])
     return folder / "build" / "bin" / "llama-server"
 
 
