@@ -15,7 +15,7 @@ from click.testing import CliRunner
 from rich.console import Console
 
 from ragauge.cli.main import COMMANDS, main
-from ragauge.metrics.catalogue import ALIASES, METRICS
+from ragauge.metrics.catalogue import ALIASES, CATALOGUE, METRICS, OVER_DATA
 from ragauge.metrics.metric import Metric
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
@@ -36,6 +36,7 @@ Metrics are written in one grammar, in Python and on the command line:
 | `rouge(types=rouge1+rougeL,stemmer=true)` | with parameters; lists are joined by `+` |
 | `composite(faithfulness=0.4,rouge.rougeL=0.6)` | the weighted mean of values; alone, the preset of RAG Evals |
 | `pooled(faithfulness)` | over the whole data set: all hits over all totals |
+| `trust(correctness=em)` | a family: Trust-Eval's metrics, each with those of the parameters that it has |
 
 In Python `rouge(stemmer=True)` on a metric object gives the same. A metric of several values reports each as
 `rouge.rouge1` and so on. Where one run holds several variants of a metric, those with parameters are keyed by their
@@ -74,7 +75,7 @@ assert 3 <= run.estimates["politeness"].value <= 5
 
 def metrics_page() -> str:
     """docs/metrics.md."""
-    return "\n".join([_METRICS_HEAD, *(line for metric in METRICS for line in _metric_lines(metric))]) + "\n"
+    return "\n".join([_METRICS_HEAD, *(line for metric in CATALOGUE for line in _metric_lines(metric))]) + "\n"
 
 
 def _metric_lines(metric: Metric) -> Iterator[str]:
@@ -86,6 +87,10 @@ def _metric_lines(metric: Metric) -> Iterator[str]:
     yield inspect.getdoc(metric.function) or ""
     yield ""
     yield f"- {metric.scale[0]:g} to {metric.scale[1]:g}, {metric.better} is better"
+    if metric in OVER_DATA:
+        yield "- one value of the whole data set"
+    if metric not in METRICS:
+        yield "- measured when asked for by name"
     yield f"- reads: {_listed(reads)}"
     yield f"- asks: {_listed(asks)}"
     if metric.parts:

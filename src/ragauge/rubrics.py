@@ -92,3 +92,15 @@ CHUNK_UTILITY = Rubric(
         "0.6: a good part. 0.4: background that helps. 0.2: barely related. 0: of no use."
     ),
 )
+
+REFUSAL = Rubric(
+    name="refusal",
+    fields=("query", "response"),
+    low=0,
+    high=1,
+    whole=True,
+    wording=(
+        "Does the response decline to answer the query? 1: all it says is that it has no answer, or that the documents "
+        "hold none, whatever else it offers instead. 0: it answers the query, if only in part."
+    ),
+)

@@ -9,7 +9,7 @@ from click.testing import Result
 
 import ragauge as rg
 from ragauge.cli.main import COMMANDS
-from ragauge.metrics.catalogue import ALIASES, METRICS, parsed
+from ragauge.metrics.catalogue import ALIASES, CATALOGUE, parsed
 
 Call = Callable[..., Result]
 
@@ -155,12 +155,12 @@ def test_reports_that_cannot_be_made(call: Call, arguments: list[str], message: 
 def test_the_list_of_metrics(call: Call) -> None:
     """`ragauge metrics` names every metric, alias and form."""
     text = call("metrics").stdout
-    assert all(metric.name in text for metric in METRICS)
+    assert all(metric.name in text for metric in CATALOGUE)
     assert all(alias in text for alias in (*ALIASES, "composite(", "pooled("))
-    assert text.count("↓") == sum(metric.better == "lower" for metric in METRICS)
+    assert text.count("↓") == sum(metric.better == "lower" for metric in CATALOGUE)
 
 
-@pytest.mark.parametrize("name", [*(metric.name for metric in METRICS), *ALIASES])
+@pytest.mark.parametrize("name", [*(metric.name for metric in CATALOGUE), *ALIASES])
 def test_every_metric_in_full(call: Call, name: str) -> None:
     """`ragauge metrics NAME` gives scale, direction, definition, fields, questions, parameters and values."""
     result = call("metrics", name)

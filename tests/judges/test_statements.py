@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 from ragauge.judges.embedded.clauses import clauses
 from ragauge.judges.embedded.fillers import frame_length, is_filler
 from ragauge.judges.embedded.opinions import Voice, is_hostile, voice
-from ragauge.judges.embedded.refusals import is_refusal_sentence
 from ragauge.judges.embedded.statements import decompose
 from ragauge.text.citations import citation_marks
 from ragauge.text.markdown import blocks
+from ragauge.text.refusals import is_refusal_sentence
 
 CLAIM, OPINION, BOTH, NEITHER = (True, False), (False, True), (True, True), (False, False)
 

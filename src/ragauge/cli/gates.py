@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from math import isfinite, nan
 
 from ragauge.errors import BadParameter, UnknownName
-from ragauge.metrics.catalogue import METRICS, chosen
+from ragauge.metrics.catalogue import CATALOGUE, chosen
 from ragauge.nouns.scores import Estimate
 
 
@@ -31,7 +31,7 @@ class Gate:
 
 def gates(under: Sequence[str], over: Sequence[str], metrics: str | None) -> list[Gate]:
     """The gates of --fail-under and --fail-over. Raises UnknownName for a metric that the run does not measure."""
-    known = [key for metric in (METRICS if metrics is None else chosen(metrics)) for key in metric.values]
+    known = [key for metric in (CATALOGUE if metrics is None else chosen(metrics)) for key in metric.values]
     conditions = _read(under, "--fail-under", True) + _read(over, "--fail-over", False)
     for gate in conditions:
         if gate.metric not in known:

@@ -7,7 +7,7 @@ import inspect
 import click
 
 from ragauge.cli.screen import screen
-from ragauge.metrics.catalogue import ALIASES, METRICS, named
+from ragauge.metrics.catalogue import ALIASES, CATALOGUE, named
 from ragauge.metrics.metric import Metric, written
 from ragauge.report.wording import arrow
 
@@ -35,11 +35,14 @@ def command(name: str | None) -> None:
     from rich.table import Table
 
     table = Table("metric", "", "reads", "what it is", box=box.SIMPLE_HEAD, pad_edge=False)
-    for metric in METRICS:
+    for metric in CATALOGUE:
         table.add_row(metric.name, arrow(metric.better), ", ".join(_reads(metric)), metric.summary)
     screen().print(table)
-    aliases = ", ".join(f"{alias} = {name}" for alias, name in ALIASES.items())
-    click.echo(f"Also: {aliases}; composite(METRIC=WEIGHT,...); pooled(METRIC). One in full: ragauge metrics NAME")
+    click.echo(
+        "Also: trust, all that Trust-Eval measures; composite(METRIC=WEIGHT,...); pooled(METRIC). "
+        "One in full: ragauge metrics NAME\n"
+        f"Other names: {', '.join(f'{alias} = {name}' for alias, name in ALIASES.items())}"
+    )
 
 
 def _about(metric: Metric) -> str:

@@ -4,20 +4,36 @@ faithfulness                                   a metric
 rouge(types=rouge1+rougeL,stemmer=true)        with parameters; lists are joined by +
 composite(faithfulness=0.4,rouge.rougeL=0.6)   a weighted mean of values
 pooled(faithfulness)                           over the data set
+trust(correctness=em)                          a family: several metrics that share parameters
 """
 
 from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from ragauge.errors import BadParameter, UnknownName
-from ragauge.metrics import checker, correctness, grounding, opinions, overlap, relevance, retrieval
-from ragauge.metrics.combined import Composite, composite, pooled
+from ragauge.metrics import (
+    checker,
+    citations,
+    correctness,
+    gold,
+    grounding,
+    opinions,
+    overlap,
+    refusals,
+    relevance,
+    retrieval,
+    trust,
+)
+from ragauge.metrics.combined import Composite, composite, over_data, pooled
 from ragauge.metrics.metric import Measure, Metric
+from ragauge.nouns.samples import Sample
+from ragauge.text.citations import citation_marks
 
+#: Measured by default wherever the data has what they read.
 METRICS: tuple[Metric, ...] = (
     grounding.faithfulness,
     grounding.hallucination,
@@ -48,13 +64,90 @@ METRICS: tuple[Metric, ...] = (
     overlap.token_f1,
 )
 
-#: Other names of the same metrics.
-ALIASES = {"chunk_precision": "context_relevance"}
+#: Measured when asked for by name, and some of them where the data calls for it; see `usual`.
+ON_REQUEST: tuple[Metric, ...] = (
+    citations.citation_recall,
+    citations.citation_precision,
+    citations.citation_f1,
+    refusals.refusal,
+    refusals.answered_ratio,
+    gold.claim_match,
+    gold.string_match,
+    gold.list_match,
+)
 
-_BY_NAME = {one.name: one for one in METRICS}
+#: Measured when asked for by name, each as one value of the whole data set.
+OVER_DATA: tuple[Metric, ...] = (
+    refusals.reject_recall,
+    refusals.reject_precision,
+    refusals.reject_f1,
+    refusals.answerable_recall,
+    refusals.answerable_precision,
+    refusals.answerable_f1,
+    refusals.macro_avg,
+    refusals.macro_f1,
+    trust.answered_correctness,
+    trust.calibrated_answered,
+    trust.calibrated_answerable,
+    trust.calibrated_f1,
+    trust.parametric,
+    trust.regular_citation_f1,
+    trust.answered_citation_recall,
+    trust.answered_citation_precision,
+    trust.answered_citation_f1,
+    trust.trust_score,
+)
+
+#: Everything that has a name of its own.
+CATALOGUE = (*METRICS, *ON_REQUEST, *OVER_DATA)
+
+_SPELLINGS = {"rec": "recall", "recall": "recall", "prec": "precision", "precision": "precision", "f1": "f1"}
+
+#: Other names of the same metrics; those about refusals are spelt in three ways in Trust-Eval.
+ALIASES = {
+    "chunk_precision": "context_relevance",
+    "cm": "claim_match",
+    "em": "string_match",
+    "em5": "list_match",
+    "answerable_rec": "answerable_recall",
+    "answerable_prec": "answerable_precision",
+    "regular_citation_rec": "citation_recall",
+    "regular_citation_prec": "citation_precision",
+    "answered_citation_rec": "answered_citation_recall",
+    "answered_citation_prec": "answered_citation_precision",
+    "reject_rec": "reject_recall",
+    "reject_prec": "reject_precision",
+    **{f"{word}_{end}": f"reject_{full}" for word in ("refuse", "refusal") for end, full in _SPELLINGS.items()},
+}
+
+_BY_NAME = {one.name: one for one in CATALOGUE}
+_OVER_DATA = {one.name for one in OVER_DATA}
+
+#: Metrics that are asked for together and share their parameters; "" stands for the one that `correctness` names.
+FAMILIES: Mapping[str, tuple[str, ...]] = {
+    "trust": (
+        "answered_ratio",
+        *(one.name for one in OVER_DATA if one.name.startswith(("reject", "answerable", "macro"))),
+        "",
+        *("answered_correctness", "calibrated_answered", "calibrated_answerable", "calibrated_f1", "parametric"),
+        *("citation_recall", "citation_precision", "regular_citation_f1"),
+        *("answered_citation_recall", "answered_citation_precision", "answered_citation_f1"),
+        "trust_score",
+    )
+}
 
 #: The composite of the RAG Evals documentation.
 PRESET = {"faithfulness": 0.4, "chunk_precision": 0.3, "relevance_rubric.overall": 0.3}
+
+
+def usual(samples: Sequence[Sample]) -> tuple[Measure, ...]:
+    """What is measured when nothing is asked for: more than METRICS where responses cite or there are gold claims."""
+    more: list[Measure] = []
+    if any(one.contexts is not None and citation_marks(one.response or "") for one in samples):
+        more += [citations.citation_recall, citations.citation_precision]
+    if any(one.answers for one in samples):
+        more += [gold.claim_match, refusals.refusal]
+    return (*METRICS, *more)
 
 
 def named(name: str) -> Metric:
@@ -62,22 +155,55 @@ def named(name: str) -> Metric:
     if name in ALIASES:
         return replace(_BY_NAME[ALIASES[name]], name=name)
     if name not in _BY_NAME:
-        raise UnknownName("metric", name, [*_BY_NAME, *ALIASES, "composite", "pooled"])
+        raise UnknownName("metric", name, [*_BY_NAME, *ALIASES, *FAMILIES, "composite", "pooled"])
     return _BY_NAME[name]
 
 
 def parsed(spec: str) -> Measure:
-    """The metric that `spec` writes. Raises UnknownName or BadParameter."""
+    """The one metric that `spec` writes. Raises UnknownName or BadParameter, also for a family."""
+    measures = parsed_all(spec)
+    if len(measures) > 1:
+        names = ", ".join(measure.key for measure in measures)
+        raise BadParameter(f"{spec} is a family of metrics; one is wanted here, such as one of {names}")
+    return measures[0]
+
+
+def parsed_all(spec: str) -> list[Measure]:
+    """The metrics that `spec` writes: one, or those of a family. Raises UnknownName or BadParameter."""
     match = re.fullmatch(r"\s*([\w@]+)\s*(?:\((.*)\))?\s*", spec, re.DOTALL)
     if match is None:
         raise BadParameter(f"cannot read {spec!r} as a metric; write name or name(parameter=value,...)")
     name, inside = match[1], match[2]
     if name == "pooled":
-        return _pooled(inside or "")
+        return [_pooled(inside or "")]
     arguments = _arguments(inside or "", spec)
     if name == "composite":
-        return composite({key: _number(value, spec) for key, value in arguments.items()} or PRESET, parsed)
-    return named(name)(**arguments)
+        return [composite({key: _number(value, spec) for key, value in arguments.items()} or PRESET, parsed)]
+    if name in FAMILIES:
+        return _family(name, arguments)
+    return [_single(name, arguments)]
+
+
+def _single(name: str, arguments: Mapping[str, str]) -> Measure:
+    metric = named(name)(**arguments)
+    return over_data(metric) if ALIASES.get(name, name) in _OVER_DATA else metric
+
+
+def _family(family: str, arguments: dict[str, str]) -> list[Measure]:
+    """The metrics of a family, each with those parameters that it has; a list is cited item by item."""
+    mode = arguments.get("correctness", "cm")
+    names = [name or ALIASES.get(mode, "answered_correctness") for name in FAMILIES[family]]
+    known = {parameter for name in names for parameter in named(name).defaults}
+    for parameter in arguments.keys() - known:
+        raise UnknownName(f"parameter of {family}", parameter, known)
+    if arguments.get("variant", "default") != "default":
+        arguments = {"refusals": "trust_eval", **arguments}
+    if mode == "em5":
+        arguments = {"units": "items", **arguments}
+    return [
+        _single(name, {key: value for key, value in arguments.items() if key in named(name).defaults})
+        for name in dict.fromkeys(names)
+    ]
 
 
 def _pooled(inside: str) -> Measure:
@@ -125,7 +251,9 @@ def chosen(metrics: str | Measure | Iterable[str | Measure]) -> tuple[Measure, .
     listed = [metrics] if isinstance(metrics, str | Measure) else list(metrics)
     measures: list[Measure] = []
     for one in listed:
-        measures.extend(map(parsed, split(one)) if isinstance(one, str) else [_measure(one)])
+        measures += (
+            [each for spec in split(one) for each in parsed_all(spec)] if isinstance(one, str) else [_measure(one)]
+        )
     by_name: dict[tuple[str, str], Measure] = {}
     for measure in measures:
         if by_name.setdefault((measure.key, measure.spec), measure) != measure:
@@ -147,4 +275,4 @@ def _told_apart(measure: Measure) -> Measure:
     return measure if measure.spec == measure.key else measure.renamed(measure.spec)
 
 
-__all__ = ["ALIASES", "METRICS", "Composite", "chosen", "named", "parsed"]
+__all__ = ["ALIASES", "CATALOGUE", "FAMILIES", "METRICS", "Composite", "chosen", "named", "parsed", "usual"]

@@ -43,7 +43,7 @@ def context_utilization(in_contexts: Supports, in_response: Supports) -> Share |
 
 
 @metric(
-    response_in_contexts,
+    response_in_contexts(),
     response_claims_in_references,
     reference_claims_in_contexts,
     better="lower",
@@ -64,14 +64,14 @@ def noise_sensitivity(grounding: Support, correctness: Supports, reference: Supp
     return {part: Share(n, total) if total else Undefined(NO_CLAIMS) for part, n in wrong.items()}
 
 
-@metric(response_in_contexts, response_claims_in_references, better="lower")
+@metric(response_in_contexts(), response_claims_in_references, better="lower")
 def self_knowledge(grounding: Support, correctness: Supports) -> Share | Undefined:
     """Share of the response's claims that are correct without support in the contexts."""
     each = _grounded_and_correct(grounding, correctness)
     return share((correct and not grounded for grounded, correct in each), NO_CLAIMS)
 
 
-@metric(response_in_contexts, response_claims_in_references, better="lower")
+@metric(response_in_contexts(), response_claims_in_references, better="lower")
 def claim_hallucination(grounding: Support, correctness: Supports) -> Share | Undefined:
     """Share of the response's claims that are neither correct nor supported by the contexts."""
     each = _grounded_and_correct(grounding, correctness)

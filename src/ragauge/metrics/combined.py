@@ -7,8 +7,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from ragauge.errors import BadParameter, UnknownName
-from ragauge.metrics.metric import Measure, Metric, Scale, written
-from ragauge.needs.need import Finding, Need, Outcome
+from ragauge.metrics.metric import Measure, Metric, One, Scale, written
+from ragauge.needs.need import Failed, Finding, Need, Outcome, Undefined
 from ragauge.nouns.scores import Better, Counts, Score
 
 
@@ -117,17 +117,18 @@ class DatasetMetric:
     """A metric over the whole data set: the counts of all samples, added up, make one value.
 
     count: from the outcomes of a sample's needs to a score with counts. total: from the sums of the counts over the
-    samples to the value, None where they leave nothing to count.
+    samples to the value, None where they leave nothing to count. written: its spec, where that is not the name.
     """
 
     name: str
     needs: tuple[Need[Finding], ...] = field(repr=False)
-    count: Callable[[Mapping[str, Outcome]], Score] = field(repr=False)
-    total: Callable[[Sequence[float]], float | None] = field(repr=False)
+    count: Callable[[Mapping[str, Outcome]], Score] = field(repr=False, compare=False)
+    total: Callable[[Sequence[float]], float | None] = field(repr=False, compare=False)
     better: Better = "higher"
     scale: Scale = (0.0, 1.0)
     summary: str = ""
     label: str = ""
+    written: str = ""
 
     @property
     def key(self) -> str:
@@ -137,7 +138,7 @@ class DatasetMetric:
     @property
     def spec(self) -> str:
         """The metric as it is written."""
-        return self.name
+        return self.written or self.name
 
     @property
     def values(self) -> tuple[str, ...]:
@@ -159,15 +160,42 @@ def pooled(metric: Metric) -> DatasetMetric:
 
     Raises BadParameter for a metric that is not made of counts.
     """
+    return replace(
+        over_data(metric),
+        name=f"pooled({metric.spec})",
+        count=lambda outcomes: metric.scores(outcomes)[metric.key],
+        summary=f"{metric.key} over all samples together, each counted piece weighing the same.",
+        label="",
+        written="",
+    )
+
+
+def over_data(metric: Metric) -> DatasetMetric:
+    """A metric whose counts make a value only when added up over the data set, such as the F1 of refusals.
+
+    Raises BadParameter for a metric that is not made of counts.
+    """
     counts: type[Counts] | None = metric.counts
     if counts is None or metric.parts:
         raise BadParameter(f"{metric.key} is not made of counts, so it cannot be pooled")
     return DatasetMetric(
-        f"pooled({metric.spec})",
+        metric.name,
         metric.needs,
-        lambda outcomes: metric.scores(outcomes)[metric.key],
+        lambda outcomes: _counted(metric.results(outcomes)[metric.key]),
         lambda sums: counts(*sums).value,
         metric.better,
         metric.scale,
-        f"{metric.key} over all samples together, each counted piece weighing the same.",
+        metric.summary,
+        metric.label,
+        metric.spec,
     )
+
+
+def _counted(one: One) -> Score:
+    """A sample's counts, which count even where they make no value by themselves."""
+    if isinstance(one, Undefined):
+        return Score(undefined=one.reason)
+    if isinstance(one, Failed):
+        return Score(failed=one.reason)
+    assert not isinstance(one, float)
+    return Score(counts=tuple(map(float, one.numbers)))

@@ -6,7 +6,7 @@ from ragauge.metrics.metric import metric, share
 from ragauge.needs.checks import contexts_to_query
 from ragauge.needs.findings import Checks, Support
 from ragauge.needs.need import Failed, Undefined
-from ragauge.needs.support import Units, response_in_contexts
+from ragauge.needs.support import response_in_contexts
 from ragauge.nouns.answers import Label
 from ragauge.nouns.scores import Share
 
@@ -14,7 +14,7 @@ NO_CLAIMS = "the response makes no claim"
 
 
 @metric(response_in_contexts)
-def faithfulness(support: Support, *, units: Units = "claims") -> Share | Undefined:  # noqa: ARG001  # the need's
+def faithfulness(support: Support) -> Share | Undefined:
     """Share of the response's claims that the contexts entail.
 
     Unrelated claims count against, as in ragas (Es et al., 2024). A claim that any chunk contradicts is not
@@ -36,7 +36,7 @@ def hallucination(support: Support) -> Share | Undefined | Failed:
     return share(contradicted, "there are no contexts")
 
 
-@metric(response_in_contexts, contexts_to_query)
+@metric(response_in_contexts(), contexts_to_query)
 def context_coverage(support: Support, relevant: Checks) -> Share | Undefined:
     """Share of the relevant contexts that entail at least one claim of the response.
 

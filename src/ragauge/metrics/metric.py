@@ -13,7 +13,7 @@ import msgspec
 from ragauge.errors import BadParameter, UnknownName
 from ragauge.needs.findings import NotTold
 from ragauge.needs.need import Failed, Finding, Need, Outcome, Undefined
-from ragauge.nouns.scores import Better, Counts, Incidence, Overlap, PrecisionRecall, Score, Share
+from ragauge.nouns.scores import Better, Counts, Score, Share
 
 Scale = tuple[float, float]
 
@@ -114,7 +114,7 @@ class Metric:
     def counts(self) -> type[Counts] | None:
         """The kind of counts its value is made of, None for a plain number."""
         hint = get_type_hints(self.function).get("return")
-        kinds = [kind for kind in get_args(hint) or (hint,) if kind in (Share, Incidence, Overlap, PrecisionRecall)]
+        kinds = [kind for kind in get_args(hint) or (hint,) if hasattr(kind, "numbers")]
         return kinds[0] if kinds else None
 
     @property
@@ -124,9 +124,19 @@ class Metric:
 
     @cached_property
     def defaults(self) -> dict[str, Any]:
-        """Its parameters with their default values."""
-        signature = inspect.signature(self.function)
-        return {p.name: p.default for p in signature.parameters.values() if p.kind is p.KEYWORD_ONLY}
+        """Its parameters with their default values: those of its function, and those of its needs."""
+        of_needs = [p for one in self._made for p in inspect.signature(one).parameters.values()]
+        return {p.name: p.default for p in (*self._own, *of_needs) if p.default is not p.empty}
+
+    @property
+    def _made(self) -> list[Callable[..., Need[Finding]]]:
+        """The needs that depend on parameters."""
+        return [one for one in self.declared if not isinstance(one, Need)]
+
+    @property
+    def _own(self) -> list[inspect.Parameter]:
+        """The parameters of its function."""
+        return [p for p in inspect.signature(self.function).parameters.values() if p.kind is p.KEYWORD_ONLY]
 
     def _bind(self, function: Callable[..., Any]) -> Any:
         """Call `function` with those of the metric's parameters that it takes."""
@@ -135,7 +145,9 @@ class Metric:
 
     def __call__(self, **params: Any) -> Metric:
         """The same metric with other parameters. Raises BadParameter for a wrong value, UnknownName for a new name."""
-        hints = get_type_hints(self.function, include_extras=True)
+        hints: dict[str, Any] = {}
+        for one in (*self._made, self.function):
+            hints |= get_type_hints(one, include_extras=True)
         bound = dict(self.params)
         for key, value in params.items():
             if key not in self.defaults:
@@ -154,17 +166,22 @@ class Metric:
 
     def scores(self, outcomes: Mapping[str, Outcome]) -> dict[str, Score]:
         """The metric's scores of one sample, without evidence, from the outcomes of its needs by name."""
+        return {key: self._on_scale(_score(one)) for key, one in self.results(outcomes).items()}
+
+    def results(self, outcomes: Mapping[str, Outcome]) -> dict[str, One]:
+        """What the metric's function makes of one sample, for each of its values, or why it makes nothing."""
         ended = [outcomes[need.name] for need in self.needs]
         unusable = _unusable(ended)
         if unusable is not None:
             return dict.fromkeys(self.values, unusable)
+        own = {p.name: self.params[p.name] for p in self._own if p.name in self.params}
         try:
-            result = self.function(*ended, **self.params)
+            result = self.function(*ended, **own)
         except NotTold as missing:
-            return dict.fromkeys(self.values, Score(failed=str(missing)))
+            return dict.fromkeys(self.values, Failed(str(missing)))
         by_part = result if isinstance(result, Mapping) else {"": result}
         names = dict(zip(self.parts or ("",), self.values, strict=True))
-        return {names[part]: self._on_scale(_score(one)) for part, one in by_part.items()}
+        return {names[part]: one for part, one in by_part.items()}
 
     def _on_scale(self, score: Score) -> Score:
         """The score, failed where its value is no number of the metric's scale."""
@@ -176,15 +193,10 @@ class Metric:
         return Score(failed=f"{self.key} came to {score.value}, which is off its scale of {low:g} to {high:g}")
 
 
-def _unusable(outcomes: Sequence[Outcome]) -> Score | None:
-    """The score of a sample whose needs did not all end well; a failure outweighs having nothing to count."""
-    for outcome in outcomes:
-        if isinstance(outcome, Failed):
-            return Score(failed=outcome.reason)
-    for outcome in outcomes:
-        if isinstance(outcome, Undefined):
-            return Score(undefined=outcome.reason)
-    return None
+def _unusable(outcomes: Sequence[Outcome]) -> Undefined | Failed | None:
+    """Why a sample has no score, where its needs did not all end well; a failure outweighs having nothing to count."""
+    ended = [one for one in outcomes if isinstance(one, Undefined | Failed)]
+    return next((one for one in ended if isinstance(one, Failed)), ended[0] if ended else None)
 
 
 def _score(one: One) -> Score:
@@ -196,7 +208,7 @@ def _score(one: One) -> Score:
         return Score(value=float(one))
     if one.value is None:
         return Score(undefined="nothing to count")
-    return Score(value=one.value, counts=one.numbers)
+    return Score(value=one.value, counts=tuple(map(float, one.numbers)))
 
 
 def _converted(value: Any, hint: Any, where: str) -> Any:
@@ -234,8 +246,8 @@ def metric(
 ) -> Callable[[Callable[..., Result]], Metric]:
     """Make a metric of a function from the findings of `needs`, in their order, to a result.
 
-    A need may also be a function from the metric's parameters to a need. Keyword-only parameters of the function,
-    which must have defaults and annotations, are the metric's parameters. `parts` names the values of a metric that
+    A need may also be a function from parameters to a need. The metric's parameters are those, and the keyword-only
+    ones of its function; all must have defaults and annotations. `parts` names the values of a metric that
     returns a mapping, or is a function from the parameters to those names.
     """
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 
 from ragauge.errors import MissingField, UnanswerableNeed, UsageError
 from ragauge.judges.bench import Bench
-from ragauge.metrics.catalogue import METRICS, chosen
+from ragauge.metrics.catalogue import chosen, usual
 from ragauge.metrics.metric import Measure
 from ragauge.nouns.samples import Sample
 from ragauge.waves import missing_fields, unanswerable
@@ -32,7 +32,7 @@ class Settings:
         self.by_name = metrics is not None
         self.left_out: dict[str, str] = {}
         self._bench = bench
-        self.metrics: tuple[Measure, ...] = METRICS if metrics is None else chosen(metrics)
+        self.metrics: tuple[Measure, ...] = usual(samples) if metrics is None else chosen(metrics)
         self._keep(lambda metric: _missing(metric, samples), MissingField)
         self.check_judges()
         if not self.metrics:

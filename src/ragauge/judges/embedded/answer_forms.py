@@ -12,8 +12,8 @@ from typing import NamedTuple
 
 from ragauge.judges.embedded.clauses import FINITE, LIKELY_FINITE
 from ragauge.judges.embedded.lexicon import AUXILIARIES, FUNCTION_WORDS
-from ragauge.judges.embedded.phrases import any_of, phrases
 from ragauge.judges.embedded.queries import polarity
+from ragauge.text.phrases import any_of, phrases
 
 _FRAGMENT = 8  # words a fragment has at most
 _GERMAN_POLAR = any_of("ist sind war hat haben kann können darf dürfen muss müssen soll sollen gibt wird werden")

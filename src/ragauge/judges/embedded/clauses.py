@@ -9,8 +9,8 @@ from __future__ import annotations
 import re
 from itertools import pairwise
 
-from ragauge.judges.embedded.refusals import is_refusal_sentence
 from ragauge.nouns.statements import Span
+from ragauge.text.refusals import is_refusal_sentence
 
 FINITE = frozenset(
     """is are was were has have had does did will would can could may might must shall should cannot isn't aren't

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from ragauge.judges.embedded.phrases import any_of, in_name
+from ragauge.judges.embedded.phrases import in_name
+from ragauge.text.phrases import any_of
 
 _TASTE = frozenset(
     """amazing awesome wonderful fantastic brilliant superb magnificent gorgeous beautiful lovely adorable

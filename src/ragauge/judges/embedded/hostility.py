@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import re
 
-from ragauge.judges.embedded.phrases import any_of, cue, in_name, phrases
+from ragauge.judges.embedded.phrases import cue, in_name
 from ragauge.nouns.statements import Span
+from ragauge.text.phrases import any_of, phrases
 
 _INSULTS = frozenset(
     """idiot idiots idiotic idiocy moron morons moronic imbecile imbeciles dumbass dumb stupid stupidity stupidest

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from types import MappingProxyType
 from typing import Protocol
 
 from ragauge.judges.embedded.lexical import Lexical
@@ -13,7 +14,7 @@ from ragauge.nouns.identity import Identity
 from ragauge.questions import Decompose, Entail, Question, Relevant, topic
 from ragauge.text.sentences import splitter
 
-_RULES = "3"  # raised with every change that can change an answer
+_RULES = "4"  # raised with every change that can change an answer
 _BREATH = 32  # questions between two moments in which others may run
 
 
@@ -38,9 +39,15 @@ class EmbeddedJudge:
     """Takes texts apart and judges entailment (three-way) and relevance by rules, rare words and a small fitted layer.
 
     It grades nothing and classifies nothing: those kinds are not in `answers`.
+
+    threshold: the confidence, by kind, from which its word stands in a cascade that is given none. Fitted by
+    `ragauge judges fit` on 9,687 pairs of the training data whose premises had no part in fitting the judge: from 0.96
+    on 92.8 % of its verdicts on support were right (at least 91.6 %), which was a sixth of them. On relevance there
+    were no labels to fit one.
     """
 
     answers = frozenset({"decompose", "entail", "relevant"})
+    threshold = MappingProxyType({"entail": 0.96})
 
     def __init__(self, heart: Heart | None = None) -> None:
         self._heart = heart or Lexical()

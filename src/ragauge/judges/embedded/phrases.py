@@ -1,4 +1,4 @@
-"""Phrases: how the word lists of the embedded judge are written and looked for."""
+"""Cues: how the word lists of the embedded judge are looked for."""
 
 from __future__ import annotations
 
@@ -6,16 +6,7 @@ import re
 from typing import NamedTuple
 
 from ragauge.nouns.statements import Span
-
-
-def any_of(listed: str) -> str:
-    """A pattern for any of the words listed, apart by white space; an underscore stands for a space within one."""
-    return "(?:" + "|".join(word.replace("_", " ") for word in listed.split()) + ")"
-
-
-def phrases(*patterns: str) -> str:
-    """A pattern for any of the patterns."""
-    return "(?:" + "|".join(patterns) + ")"
+from ragauge.text.phrases import phrases
 
 
 class Cue(NamedTuple):

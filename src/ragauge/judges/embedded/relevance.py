@@ -10,11 +10,11 @@ from ragauge.judges.embedded.answer_forms import asked, has_form, is_fragment
 from ragauge.judges.embedded.entailment import leaning
 from ragauge.judges.embedded.fillers import is_filler
 from ragauge.judges.embedded.passages import Passage, Sentence, passage
-from ragauge.judges.embedded.phrases import any_of
 from ragauge.judges.embedded.queries import polarity, read_query
-from ragauge.judges.embedded.refusals import is_refusal_sentence
 from ragauge.judges.embedded.words import Kind, words
 from ragauge.nouns.answers import Label, Verdict
+from ragauge.text.phrases import any_of
+from ragauge.text.refusals import is_refusal_sentence
 
 _QUERY_ENOUGH, _REFERENCE_ENOUGH = 0.5, 0.6
 _SHORT = 60  # words up to which a sentence is read as a statement rather than as a document

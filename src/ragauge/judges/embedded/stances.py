@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from ragauge.judges.embedded.phrases import any_of, cue
+from ragauge.judges.embedded.phrases import cue
+from ragauge.text.phrases import any_of
 
 _BETWEEN = any_of(
     r"\w+ly do don't would must am are have can can't cannot just still also not very so too never always"

@@ -10,11 +10,11 @@ from ragauge.judges.embedded.clauses import clauses
 from ragauge.judges.embedded.commands import is_command
 from ragauge.judges.embedded.fillers import frame_length, is_filler
 from ragauge.judges.embedded.opinions import Voice, is_hostile, voice
-from ragauge.judges.embedded.phrases import any_of
-from ragauge.judges.embedded.refusals import is_refusal_sentence
 from ragauge.nouns.statements import Span, Statement
 from ragauge.text.citations import citation_marks, unmarked
 from ragauge.text.markdown import Block, Kind, blocks
+from ragauge.text.phrases import any_of
+from ragauge.text.refusals import is_refusal_sentence
 from ragauge.text.sentences import sentences_within
 
 _EMPHASIS = re.compile(r"(?<!\w)\*\*(?=\S)|(?<=\S)\*\*(?!\w)|(?<![\w*])\*(?=[^\s*])([^*]{1,200})(?<=\S)\*(?![\w*])")

@@ -1,0 +1,56 @@
+"""Do the documents that a response cites support what it says?
+
+Recall and precision of citations as in ALCE (Gao et al., "Enabling large language models to generate text with
+citations", EMNLP 2023). variant: "default" reads [1, 2], [1-3] and a citation behind the full stop; a year in brackets
+is no citation; one that points at no document counts as wrong, and the others of its sentence still count; a sentence
+that a cited document contradicts is not supported; sentences that decline to answer need no citation. "trust_eval" and
+"alce" are those systems, which split sentences with NLTK's Punkt (pip install 'ragauge[trust]') and look at `at_most`
+citations of a sentence.
+"""
+
+from __future__ import annotations
+
+from ragauge.metrics.metric import metric
+from ragauge.needs.citations import Citing, citations
+from ragauge.needs.gold import Variant
+from ragauge.needs.need import Undefined
+from ragauge.nouns.scores import Incidence, PrecisionRecall, Share
+
+NO_SENTENCE = "the response has no sentence that needs a citation"
+NO_CITATION = "the response cites nothing"
+
+
+@metric(citations)
+def citation_recall(citing: Citing) -> Share | Undefined:
+    """Share of the response's sentences that the documents they cite support together (ALCE).
+
+    A sentence without a citation is not supported. variant: "default", "trust_eval" or "alce". style: how citations are
+    written, "brackets", "parentheses" or "authors". units: "sentences", or "items" of a list, read behind the query.
+    at_most: how many citations of a sentence the other two variants look at.
+    """
+    supported = citing.supported
+    return Share(sum(supported), len(supported)) if supported else Undefined(NO_SENTENCE)
+
+
+@metric(citations)
+def citation_precision(citing: Citing, *, variant: Variant = "default") -> Share | Incidence | Undefined:
+    """Share of the citations that are called for: their sentence is supported, by them alone or not without them.
+
+    A citation is redundant if it fails alone and the others of its sentence suffice (ALCE). Without citations it is
+    undefined, and 0 in the variants "trust_eval" and "alce". Parameters as of citation_recall.
+    """
+    if not citing.sentences:
+        return Undefined(NO_SENTENCE)
+    precise = citing.precise
+    if not precise:
+        return Undefined(NO_CITATION) if variant == "default" else Incidence(0, 0)
+    return Share(sum(precise), len(precise))
+
+
+@metric(citations)
+def citation_f1(citing: Citing) -> PrecisionRecall | Undefined:
+    """Harmonic mean of citation precision and citation recall; 0 where nothing is supported."""
+    if not citing.sentences:
+        return Undefined(NO_SENTENCE)
+    precise, supported = citing.precise, citing.supported
+    return PrecisionRecall(sum(precise), len(precise), sum(supported), len(supported))

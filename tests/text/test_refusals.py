@@ -1,0 +1,94 @@
+"""Refusals: sentences that decline to answer, in several languages, and responses that do no more than that."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ragauge.text.refusals import is_refusal_sentence, refusal
+
+DECLINING = """
+I apologize, but I couldn't find an answer to your question in the search results.
+Sorry, I couldn't find that.
+Sorry, couldn't find anything on this.
+I'm sorry, but I couldn't find an answer in the documents [1][2].
+I don't know.
+I have no information about that.
+No answer found.
+Information not available.
+The documents do not say.
+The provided passages don't mention who founded it.
+Nothing in the documents says who founded it.
+None of the provided passages answers the question.
+The answer is not in the context.
+Not stated in the documents.
+No relevant documents were found.
+The documents are silent on this.
+The question cannot be answered with the given documents.
+Ich weiß es nicht.
+Es tut mir leid, aber ich konnte keine Antwort finden.
+Je suis désolé, mais je n'ai pas trouvé de réponse.
+Lo siento, pero no pude encontrar una respuesta.
+I documenti non contengono informazioni al riguardo.
+Não encontrei uma resposta nos documentos.
+De documenten vermelden dit niet.
+申し訳ありませんが、答えが見つかりませんでした。
+文档中没有提到。
+""".strip().split("\n")
+
+TELLING = """
+Paris is the capital of France [1].
+Find
+No.
+I found an answer, but I apologize
+He apologized but couldn't find the murderer.
+Police were unable to find the suspect.
+It is unknown who built it.
+Vitamin D is not found in many food sources.
+No, Orthodox Jewish people do not eat shellfish.
+There is no king of France.
+The contract does not specify a price.
+Although the text gives no date, it names the place.
+I couldn't find the exact date, but it was built in the 19th century [1].
+I don't know, but I think it was 1901.
+""".strip().split("\n")
+
+
+@pytest.mark.parametrize("text", DECLINING)
+def test_a_sentence_that_declines_is_a_refusal(text: str) -> None:
+    """The sentence is recognised, and is where the span says."""
+    assert is_refusal_sentence(text)
+    assert [text[a:b] for a, b in refusal(text)] == [text]
+
+
+@pytest.mark.parametrize("text", TELLING)
+def test_a_sentence_that_tells_something_is_none(text: str) -> None:
+    """Neither a negation nor a search that somebody else gave up makes a refusal."""
+    assert refusal(text) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "declining"),
+    [
+        ("I'm sorry. The context does not specify. Please consult the manual.", ["The context does not specify."]),
+        ("I don't know. The documents discuss cats.", ["I don't know."]),
+        ("I couldn't find an answer, but the documents discuss cats.", None),
+        ("The documents do not say when. It is in Paris [1].", []),
+        ("The documents do not contain the answer. However, they mention that Paris is big [2].", []),
+        ("I apologize, but I couldn't find an answer. However, note the bridge [3].", []),
+        ("", []),
+        (" \n", []),
+    ],
+)
+def test_a_response_that_only_declines_is_a_refusal(text: str, declining: list[str] | None) -> None:
+    """Apologies, advice and words about the documents may stand beside it; anything told makes it an answer."""
+    assert [text[a:b] for a, b in refusal(text)] == ([text] if declining is None else declining)
+
+
+@given(text=st.text(max_size=200))
+def test_any_text_can_be_examined(text: str) -> None:
+    """Spans of a refusal lie within the text, in order."""
+    ends = [place for span in refusal(text) for place in span]
+    assert ends == sorted(ends)
+    assert all(0 <= place <= len(text) for place in ends)
