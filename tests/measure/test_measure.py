@@ -11,11 +11,11 @@ from typing import Any
 
 import pytest
 
-from ragauge.errors import BadData
+from ragauge.errors import BadData, RunFailed
 from ragauge.judges.embedded.judge import EmbeddedJudge
 from ragauge.measure import Measured, measure
 from ragauge.measure.sets import overlap, read_cases
-from ragauge.nouns.answers import Answer, Decomposition, Failure, Label, Verdict
+from ragauge.nouns.answers import Answer, Decomposition, Failure, Grade, Label, Verdict
 from ragauge.nouns.identity import Identity
 from ragauge.nouns.statements import Statement
 from ragauge.questions import Classify, Decompose, Entail, Question, Rate, Relevant
@@ -50,6 +50,44 @@ class Stub:
             return Failure("judge_error")
         good = question.hypothesis.startswith("good")
         return Verdict(Label.ENTAILED if good else Label.NEUTRAL, 0.9 if good else 0.1)
+
+
+class Sampler:
+    """Works by samples, two at a time; entails what begins with "good", without a probability; a grade is a length.
+
+    entered: how often. most: how many waves it had at once. waves: what it was asked together.
+    """
+
+    identity = Identity("sampler")
+    answers = frozenset({"entail", "rate"})
+    by_sample = 2
+
+    def __init__(self) -> None:
+        self.entered = self.most = self._busy = 0
+        self.waves: list[list[Question]] = []
+
+    async def __aenter__(self) -> Sampler:
+        """Counts."""
+        self.entered += 1
+        return self
+
+    async def __aexit__(self, *exc: object) -> None:
+        """Nothing to close."""
+
+    async def answer(self, questions: Sequence[Question]) -> list[Answer | Failure]:
+        """An answer for each question, a moment later."""
+        self.waves.append(list(questions))
+        self._busy += 1
+        self.most = max(self.most, self._busy)
+        await asyncio.sleep(0.001)
+        self._busy -= 1
+        return [self._one(question) for question in questions]
+
+    def _one(self, question: Question) -> Answer:
+        if isinstance(question, Rate):
+            return Grade(len(dict(question.texts)["response"]))
+        assert isinstance(question, Entail)
+        return Verdict(Label.ENTAILED if question.hypothesis.startswith("good") else Label.NEUTRAL)
 
 
 def write(folder: Path, name: str, rows: list[dict[str, Any]]) -> Path:
@@ -105,6 +143,55 @@ def test_figures_of_a_judge_that_is_always_right(tmp_path: Path) -> None:
     (one,) = measured(Stub(), tmp_path)
     assert (one.rows, one.failed, one.auc, one.balanced_accuracy) == (4, 1, 1.0, 1.0)
     assert one.overlap_auc == 0.5
+
+
+def test_a_judge_that_works_by_samples_gets_rows_side_by_side(tmp_path: Path) -> None:
+    """Each row is a wave of its own, as many at once as the judge takes; it is entered once, and asked once."""
+    rows = [SETS["ans_a"] | {"answer": str(n // 2), "label": n % 2} for n in range(10)]
+    write(tmp_path, "ans_a", rows)
+    write(tmp_path, "ent_a", [SETS["ent_a"] | {"claim": f"good {n}", "label": n % 2} for n in range(4)])
+    judge = Sampler()
+    measured(judge, tmp_path)
+    assert (judge.entered, judge.most) == (1, 2)
+    assert [len(wave) for wave in judge.waves] == [2] * 5 + [1] * 4
+
+
+def test_a_judge_without_probabilities_has_a_balanced_accuracy_alone(tmp_path: Path) -> None:
+    """Labels are no probabilities: there is no AUC, and the interval is that of the balanced accuracy."""
+    claims = [("good one", 1), ("bad one", 0), ("good two", 0), ("bad two", 0)] * 10
+    rows = [
+        {"premise": f"{text} {n}", "claim": f"{text} {n}", "label": label} for n, (text, label) in enumerate(claims)
+    ]
+    write(tmp_path, "ent_a", rows)
+    (one,) = measured(Sampler(), tmp_path)
+    assert (one.rows, one.auc) == (40, None)
+    assert one.balanced_accuracy == pytest.approx(5 / 6)
+    assert one.interval is not None
+    assert one.interval[0] < 5 / 6 < one.interval[1] < 1
+
+
+def test_a_grade_says_yes_from_where_people_do(tmp_path: Path) -> None:
+    """A coherence of 4 is where people's grades count as coherent, and so do the judge's."""
+    rows = [SETS["coh_a"] | {"summary": "s" * grade, "human_scores": {"coherence": grade}} for grade in (2, 3, 4, 5)]
+    write(tmp_path, "coh_a", rows)
+    (one,) = measured(Sampler(), tmp_path)
+    assert (one.auc, one.balanced_accuracy) == (1.0, 1.0)
+
+
+def test_a_judge_that_answers_nothing_is_an_error(tmp_path: Path) -> None:
+    """Where no row of a set has an answer the first failure is raised, with the set and the judge."""
+    write(tmp_path, "ent_a", [SETS["ent_a"] | {"claim": "broken"}] * 2)
+    with pytest.raises(RunFailed, match="ent_a: stub answered no row, the first because: judge_error"):
+        measured(Stub(), tmp_path)
+
+
+def test_a_failure_is_told_beside_the_figures(tmp_path: Path) -> None:
+    """Rows without an answer are counted with the first reason; what takes texts apart needs a judge that does."""
+    write(tmp_path, "ent_a", [SETS["ent_a"] | {"claim": claim} for claim in ("good", "broken")])
+    write(tmp_path, "rag_a", [SETS["rag_a"]])
+    (one, _), (_, whole) = measured(Stub(), tmp_path), measured(Sampler(), tmp_path)
+    assert (one.rows, one.failed, one.failure) == (1, 1, "judge_error")
+    assert whole.note == "not answered: decompose"
 
 
 def test_a_response_is_as_good_as_its_weakest_claims(tmp_path: Path) -> None:

@@ -8,14 +8,22 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
+import msgspec
 
-from ragauge.cli.running import progress_bar
+from ragauge.cli.options import max_cost_option, store_options
+from ragauge.cli.running import progress_bar, stoppable
 from ragauge.cli.screen import screen
-from ragauge.errors import BadData, BadParameter
+from ragauge.errors import BadData, BadParameter, RunFailed
+from ragauge.judges.desk import Answers
 from ragauge.judges.judge import Judge
 from ragauge.measure import Fitted, Measured, fit_threshold, labelled_sets, measure
-from ragauge.report.wording import number
-from ragauge.run.specs import DESCRIPTIONS, judge_of
+from ragauge.questions import Judgment, Question
+from ragauge.report.wording import counted, number, spent_words
+from ragauge.run.asking import Asker
+from ragauge.run.budget import Budget, check_priced
+from ragauge.run.keeping import Keeper
+from ragauge.run.preparing import opened_store
+from ragauge.run.specs import DESCRIPTIONS, bench_of, judge_of
 from ragauge.store import read_labels
 
 if TYPE_CHECKING:
@@ -45,19 +53,26 @@ def command(ctx: click.Context) -> None:
 @click.option(
     "--limit", type=click.IntRange(min=1), metavar="N", help="At most N rows of each set, drawn with a fixed seed."
 )
-def measure_command(judge: str, data: Path, limit: int | None) -> None:
+@store_options
+@max_cost_option
+def measure_command(
+    judge: str, data: Path, limit: int | None, store: Path, no_store: bool, max_cost: float | None
+) -> None:
     """Measure JUDGE against people's labels, set by set: AUC with its 95 % interval, and balanced accuracy.
 
-    "words" is the AUC of merely counting the share of words that occur in the text, on the same rows.
+    "words" is the AUC of merely counting the share of words that occur in the text, on the same rows. Of a judge that
+    tells no probabilities the interval is that of the balanced accuracy.
     """
-    results = asyncio.run(_measured(judge_of(judge), data, limit))
-    answered = [one for one in results if one.auc is not None]
-    if not answered:
+    kept = None if no_store else store
+    clerk = _Clerk(judge_of(judge), kept, max_cost)
+    with stoppable(kept, "answer"):
+        results, failed = asyncio.run(_measured(clerk, data, limit))
+    _show(results)
+    clerk.end()
+    if failed:
+        raise failed
+    if not any(one.rows for one in results):
         raise BadData(f"{data}: no labelled set here that {judge} can be measured on; see docs/embedded-judge.md")
-    screen().print(_table(answered))
-    for one in results:
-        if one.note:
-            click.echo(f"{one.name}: {one.note}")
 
 
 @command.command("fit")
@@ -74,19 +89,49 @@ def measure_command(judge: str, data: Path, limit: int | None) -> None:
 )
 @click.option("--accuracy", type=float, default=0.95, show_default=True, help="How often JUDGE has to be right.")
 @click.option("--limit", type=click.IntRange(min=1), metavar="N", help="At most N rows of each set of --data.")
-def fit_command(judge: str, labels: Path | None, data: Path | None, accuracy: float, limit: int | None) -> None:
+@store_options
+@max_cost_option
+def fit_command(
+    judge: str,
+    labels: Path | None,
+    data: Path | None,
+    accuracy: float,
+    limit: int | None,
+    store: Path,
+    no_store: bool,
+    max_cost: float | None,
+) -> None:
     """Fit the threshold beyond which JUDGE is right often enough to be the first of a cascade, on people's labels.
 
     What counts is the lower end of a one-sided 95 % interval of how often it is right.
     """
-    labelled = [*(read_labels(labels) if labels else ()), *(labelled_sets(data, limit) if data else ())]
     if not (labels or data):
         raise BadParameter("give people's labels: --labels FILE, or --data FOLDER of labelled sets")
-    found = asyncio.run(fit_threshold(judge_of(judge), labelled, accuracy))
+    labelled = [*(read_labels(labels) if labels else ()), *(labelled_sets(data, limit) if data else ())]
+    kept = None if no_store else store
+    clerk = _Clerk(judge_of(judge), kept, max_cost)
+    with stoppable(kept, "answer"):
+        found, failed = asyncio.run(_fitted(clerk, labelled, accuracy))
+    clerk.end()
+    if failed:
+        raise failed
     for kind, fitted in found.items():
         click.echo(f"{kind}: {_fit_words(fitted, accuracy)}")
     thresholds = ",".join(f"{kind}={fitted.threshold:g}" for kind, fitted in found.items() if fitted.threshold)
     click.echo(f"use: cascade({judge},JUDGE,{thresholds})" if thresholds else "a cascade would leave nothing to it")
+
+
+@command.command("export")
+@click.argument("judge", metavar="hf/MODEL")
+@click.argument("folder", type=click.Path(file_okay=False, path_type=Path))
+@click.option("--int8", is_flag=True, help="Weights in eight bits: a quarter of the size, and faster on a processor.")
+def export_command(judge: str, folder: Path, int8: bool) -> None:
+    """Write a model that torch runs into FOLDER, where the judge onnx/FOLDER runs it without torch."""
+    from ragauge.judges.nli.exporting import export
+
+    done = export(judge, folder, int8=int8)
+    click.echo(f"{done.megabytes:.1f} MB; on trial pairs within {done.difference:.4f} of torch")
+    click.echo(f"use: onnx/{folder}")
 
 
 def _fit_words(fitted: Fitted, accuracy: float) -> str:
@@ -97,13 +142,72 @@ def _fit_words(fitted: Fitted, accuracy: float) -> str:
     return reached if fitted.threshold else f"no threshold reaches {accuracy:.0%}; {reached}, the nearest to it"
 
 
-async def _measured(judge: Judge, data: Path, limit: int | None) -> list[Measured]:
+class _Clerk:
+    """Answers in a judge's name: from the store, or by asking, and then keeps what is answered. judge: whose name.
+
+    People's labels that the store holds are left aside: it is the judge that is measured.
+    """
+
+    def __init__(self, judge: Judge, store: Path | None, max_cost: float | None) -> None:
+        if max_cost is not None:
+            check_priced(judge)
+        bench = bench_of(judge)
+        self.judge = judge
+        self.asker = Asker(bench, Keeper(bench, opened_store(store), {}), Budget(max_cost))
+
+    async def answer(self, questions: Sequence[Question]) -> Answers:
+        """As the judge's own `answer`."""
+        return await self.asker.ask_member(self.judge, questions)
+
+    def end(self) -> None:
+        """Say what was spent; leave with 4 where the limit was reached."""
+        budget = self.asker.budget
+        if budget.spent.calls:
+            click.echo(f"calls to models: {spent_words(budget.spent)}")
+        if budget.exceeded:
+            reached = f"the limit of ${budget.limit:g} was reached"
+            click.echo(f"stopped: {reached}; the same command goes on from there", err=True)
+            raise SystemExit(4)
+
+
+async def _measured(clerk: _Clerk, data: Path, limit: int | None) -> tuple[list[Measured], RunFailed | None]:
+    """The sets that were measured, and why no more were."""
     results: list[Measured] = []
-    with progress_bar("measuring") as progress:
-        async for one in measure(judge, data, limit):
-            results.append(one)
-            progress(len(results))
-    return results
+    try:
+        async with clerk.asker.opened():
+            with progress_bar("measuring") as progress:
+                reused = 0
+                async for one in measure(clerk.judge, data, limit, answer=clerk.answer):
+                    timed = clerk.asker.reused == reused  # the store's speed is not the judge's
+                    reused = clerk.asker.reused
+                    results.append(one if timed else msgspec.structs.replace(one, seconds=0.0))
+                    progress(len(results))
+    except RunFailed as failed:
+        return results, failed
+    return results, None
+
+
+async def _fitted(
+    clerk: _Clerk, labelled: Sequence[Judgment], accuracy: float
+) -> tuple[dict[str, Fitted], RunFailed | None]:
+    """The thresholds, or why there are none."""
+    try:
+        async with clerk.asker.opened():
+            return await fit_threshold(clerk.judge, labelled, accuracy, clerk.answer), None
+    except RunFailed as failed:
+        return {}, failed
+
+
+def _show(results: Sequence[Measured]) -> None:
+    """Print what was measured, and what was not and why."""
+    measured = [one for one in results if one.rows]
+    if measured:
+        screen().print(_table(measured))
+    for one in results:
+        if one.note:
+            click.echo(f"{one.name}: {one.note}")
+        if one.failure:
+            click.echo(f"{one.name}: {counted(one.failed, 'row')} without an answer, the first because: {one.failure}")
 
 
 def _table(results: Sequence[Measured]) -> Table:
@@ -114,8 +218,8 @@ def _table(results: Sequence[Measured]) -> Table:
     for column in ("set", "rows", "AUC", "95 % interval", "balanced", "words", "rows/s"):
         table.add_column(column, justify="left" if column == "set" else "right", no_wrap=True)
     for one in results:
-        low, high = one.interval or (None, None)
-        figures = [number(one.auc), f"[{number(low)}, {number(high)}]", number(one.balanced_accuracy)]
+        between = f"[{number(one.interval[0])}, {number(one.interval[1])}]" if one.interval else ""
+        figures = [number(one.auc), between, number(one.balanced_accuracy)]
         speed = f"{one.rows / one.seconds:.0f}" if one.seconds else ""
         table.add_row(one.name, str(one.rows), *figures, number(one.overlap_auc), speed)
     return table

@@ -3,27 +3,29 @@
 from __future__ import annotations
 
 import time
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Iterable, Sequence
 from pathlib import Path
 
 import msgspec
 
+from ragauge.errors import RunFailed
 from ragauge.judges.judge import Judge
+from ragauge.measure.asking import Answering, Asking, asking
 from ragauge.measure.sets import Case, labelled_files, read_cases
 from ragauge.nouns.answers import Answer, Decomposition, Failure, Grade, Label, Verdict
 from ragauge.questions import Entail, Question, kind, topic
 from ragauge.statistics.agreement import auc, balanced_accuracy, group_interval
 
-_BATCH = 64
 _LEAST = 2  # a response is as good as the mean of its so many least supported claims
 
 
 class Measured(msgspec.Struct, frozen=True, omit_defaults=True):
     """A judge on one set.
 
-    rows: cases with an answer. failed: cases without one. auc: of its probabilities, with `interval`, 95 % by
-    resampling groups. balanced_accuracy: of its labels. overlap_auc: of the lexical baseline on the same rows.
-    seconds: the judge's own time. note: why there are no figures.
+    rows: cases with an answer. failed: cases without one; failure: the first reason. auc: of its probabilities, None
+    where some answer has none. balanced_accuracy: of its labels. interval: of the AUC, or where there is none of the
+    balanced accuracy, 95 % by resampling groups. overlap_auc: of the lexical baseline on the same rows. seconds: the
+    judge's own time. note: why there are no figures.
     """
 
     name: str
@@ -35,35 +37,52 @@ class Measured(msgspec.Struct, frozen=True, omit_defaults=True):
     overlap_auc: float | None = None
     seconds: float = 0.0
     note: str = ""
+    failure: str = ""
 
 
 class _Outcome(msgspec.Struct, frozen=True):
-    probability: float
+    """What a judge says of a case. probability: of a 1, or a grade; None where it tells none."""
+
+    probability: float | None
     said: bool
 
 
-async def measure(judge: Judge, folder: Path, limit: int | None = None, seed: int = 0) -> AsyncIterator[Measured]:
+async def measure(
+    judge: Judge, folder: Path, limit: int | None = None, seed: int = 0, answer: Answering | None = None
+) -> AsyncIterator[Measured]:
     """`judge` on every labelled set in `folder` (*.jsonl, *.jsonl.gz), in the order of their names.
 
-    limit: at most so many rows of a set, drawn with `seed`. Raises BadData where the folder holds no set.
+    limit: at most so many rows of a set, drawn with `seed`. answer: answers in the judge's name, from a store for
+    example; without it the judge is asked, and is open until the last set. Each row is asked as a sample of its own,
+    many side by side where the judge works by samples.
+
+    Raises BadData where the folder holds no set, UsageError where the judge misses something, such as a key, and
+    RunFailed with the first reason where no row of a set has an answer.
     """
-    for file in labelled_files(folder):
-        yield await _measure_set(judge, file, limit, seed)
+    files = labelled_files(folder)
+    async with asking(judge, answer) as asked:
+        for file in files:
+            yield await _measure_set(asked, file, limit, seed)
 
 
-async def _measure_set(judge: Judge, file: Path, limit: int | None, seed: int) -> Measured:
+async def _measure_set(asked: Asking, file: Path, limit: int | None, seed: int) -> Measured:
     name = file.name.partition(".jsonl")[0]
     cases = read_cases(file, limit, seed)
     if cases is None:
         return Measured(name, note="no question fits this kind of set")
-    unanswered = next((topic(q) for case in cases for q in case.questions if not _answered(judge, q)), None)
+    unanswered = next((topic(q) for case in cases for q in _needed(case) if not _answered(asked.judge, q)), None)
     if unanswered is not None:
         return Measured(name, note=f"not answered: {unanswered}")
     begun = time.perf_counter()
-    outcomes: list[_Outcome | None] = []
-    for start in range(0, len(cases), _BATCH):
-        outcomes += await _outcomes(judge, cases[start : start + _BATCH])
-    return _compared(name, cases, outcomes, time.perf_counter() - begun)
+    outcomes, failure = await _outcomes(asked, cases)
+    if failure and not any(outcomes):
+        raise RunFailed(f"{name}: {asked.judge.identity} answered no row, the first because: {failure}")
+    measured = _compared(name, cases, outcomes, time.perf_counter() - begun)
+    return msgspec.structs.replace(measured, failure=str(failure or ""))
+
+
+def _needed(case: Case) -> list[Question]:
+    return [*case.questions, *([case.first] if case.first else [])]
 
 
 def _answered(judge: Judge, question: Question) -> bool:
@@ -73,37 +92,41 @@ def _answered(judge: Judge, question: Question) -> bool:
 
 def _compared(name: str, cases: Sequence[Case], outcomes: Sequence[_Outcome | None], seconds: float) -> Measured:
     pairs = [(case, outcome) for case, outcome in zip(cases, outcomes, strict=True) if outcome is not None]
-    labels = [case.label for case, _ in pairs]
-    chances = [outcome.probability for _, outcome in pairs]
+    labels, groups = [case.label for case, _ in pairs], [case.group for case, _ in pairs]
+    said = [float(outcome.said) for _, outcome in pairs]
+    chances = [outcome.probability for _, outcome in pairs if outcome.probability is not None]
+    sure = len(chances) == len(pairs)
+    scores, statistic = (chances, auc) if sure else (said, balanced_accuracy)
     return Measured(
         name,
         rows=len(pairs),
         failed=len(cases) - len(pairs),
-        auc=auc(labels, chances),
-        interval=group_interval(labels, chances, [case.group for case, _ in pairs]),
-        balanced_accuracy=balanced_accuracy(labels, [float(outcome.said) for _, outcome in pairs]),
+        auc=auc(labels, chances) if sure else None,
+        interval=group_interval(labels, scores, groups, statistic),
+        balanced_accuracy=balanced_accuracy(labels, said),
         overlap_auc=auc(labels, [case.overlap for case, _ in pairs]),
         seconds=seconds,
     )
 
 
-async def _outcomes(judge: Judge, cases: Sequence[Case]) -> list[_Outcome | None]:
-    asked = await _asked(judge, cases)
-    flat = [question for questions in asked for question in questions]
-    answers = iter(await judge.answer(flat) if flat else [])
-    found: list[_Outcome | None] = []
-    for case, questions in zip(cases, asked, strict=True):
-        read = [outcome for _ in questions if (outcome := _outcome(next(answers))) is not None]
-        whole = len(read) == len(questions) and bool(read)
-        found.append((_weakest(read) if case.first else _strongest(read)) if whole else None)
-    return found
+async def _outcomes(asked: Asking, cases: Sequence[Case]) -> tuple[list[_Outcome | None], Failure | None]:
+    """What the judge says of each case, None where an answer is missing; and the first failure."""
+    parts = await asked.answers([case.first] for case in cases if case.first)
+    waves = [_about_claims(case, parts[case.first]) if case.first else list(case.questions) for case in cases]
+    answers = await asked.answers(waves)
+    outcomes = [_of_case(case, [answers[q] for q in wave]) for case, wave in zip(cases, waves, strict=True)]
+    return outcomes, _first_failure([*parts.values(), *answers.values()])
 
 
-async def _asked(judge: Judge, cases: Sequence[Case]) -> list[list[Question]]:
-    """The questions of each case; where a text is taken apart first, one for each of its claims."""
-    firsts = [case.first for case in cases if case.first is not None]
-    parts = iter(await judge.answer(firsts) if firsts else [])
-    return [_about_claims(case, next(parts)) if case.first else list(case.questions) for case in cases]
+def _first_failure(answers: Iterable[Answer | Failure]) -> Failure | None:
+    return next((answer for answer in answers if isinstance(answer, Failure)), None)
+
+
+def _of_case(case: Case, answers: Sequence[Answer | Failure]) -> _Outcome | None:
+    read = [outcome for answer in answers if (outcome := _outcome(answer, case.least))]
+    if not read or len(read) < len(answers):
+        return None
+    return _weakest(read) if case.first else _strongest(read)
 
 
 def _about_claims(case: Case, parts: Answer | Failure) -> list[Question]:
@@ -118,21 +141,27 @@ def _about_claims(case: Case, parts: Answer | Failure) -> list[Question]:
     ]
 
 
-def _outcome(answer: Answer | Failure) -> _Outcome | None:
+def _outcome(answer: Answer | Failure, least: float) -> _Outcome | None:
     match answer:
         case Verdict(label, probability):
-            said = label in (Label.ENTAILED, Label.YES)
-            return _Outcome(float(said) if probability is None else probability, said)
+            return _Outcome(probability, label in (Label.ENTAILED, Label.YES))
         case Grade(value):
-            return _Outcome(value, value >= 0.5)
+            return _Outcome(value, value >= least)
         case _:
             return None
 
 
 def _strongest(outcomes: list[_Outcome]) -> _Outcome:
-    return _Outcome(max(one.probability for one in outcomes), any(one.said for one in outcomes))
+    chances = _probabilities(outcomes)
+    return _Outcome(chances[-1] if chances else None, any(one.said for one in outcomes))
 
 
 def _weakest(outcomes: list[_Outcome]) -> _Outcome:
-    lowest = sorted(one.probability for one in outcomes)[:_LEAST]
-    return _Outcome(sum(lowest) / len(lowest), all(one.said for one in outcomes))
+    lowest = _probabilities(outcomes)[:_LEAST]
+    return _Outcome(sum(lowest) / len(lowest) if lowest else None, all(one.said for one in outcomes))
+
+
+def _probabilities(outcomes: list[_Outcome]) -> list[float]:
+    """The probabilities, lowest first; empty unless each outcome has one."""
+    told = [one.probability for one in outcomes if one.probability is not None]
+    return sorted(told) if len(told) == len(outcomes) else []

@@ -18,6 +18,7 @@ from ragauge.rubrics import COHERENCE, TOPICAL_MATCH
 
 Row = dict[str, Any]
 _TOKEN = re.compile(r"\w+")
+_COHERENT = 4  # of the grades 1 to 5
 
 
 class Case(msgspec.Struct, frozen=True):
@@ -26,7 +27,7 @@ class Case(msgspec.Struct, frozen=True):
     label: 1 or 0, as people said. group: rows of one group share a question or text. questions: what is asked; several
     are alternatives of which the best counts. first: a text to take apart, each claim of which is then asked about in
     the place of the one question's hypothesis; the claims least supported count. overlap: the lexical baseline, the
-    share of the hypothesis' tokens found in the premise.
+    share of the hypothesis' tokens found in the premise. least: the grade from which on it is a 1.
     """
 
     label: int
@@ -34,6 +35,7 @@ class Case(msgspec.Struct, frozen=True):
     questions: tuple[Question, ...]
     overlap: float
     first: Decompose | None = None
+    least: float = 0.5
 
 
 def labelled_files(folder: Path) -> list[Path]:
@@ -107,8 +109,8 @@ def _responses(row: Row) -> Iterator[Case]:
 
 def _coherence(row: Row) -> Iterator[Case]:
     question = Rate(COHERENCE, (("source", row["source"]), ("response", row["summary"])))
-    label = int(row["human_scores"]["coherence"] >= 4)
-    yield Case(label, row["source"], (question,), overlap(row["summary"], row["source"]))
+    label = int(row["human_scores"]["coherence"] >= _COHERENT)
+    yield Case(label, row["source"], (question,), overlap(row["summary"], row["source"]), least=_COHERENT)
 
 
 def _toxicity(row: Row) -> Iterator[Case]:

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from contextlib import AbstractAsyncContextManager, AsyncExitStack
 from math import floor
 from pathlib import Path
 from typing import NamedTuple
 
 import msgspec
 
-from ragauge.errors import BadData, BadParameter
+from ragauge.errors import BadData, BadParameter, RunFailed
 from ragauge.judges.cascade import VERDICTS, confidence
 from ragauge.judges.composed import can_answer
 from ragauge.judges.judge import Judge
+from ragauge.measure.asking import Answering, asking
 from ragauge.measure.sets import Case, labelled_files, read_cases
 from ragauge.nouns.answers import Answer, Failure, Label, Verdict
 from ragauge.questions import Classify, Entail, Judgment, Question, Relevant, kind
@@ -23,7 +23,6 @@ from ragauge.store import label
 _STEPS = 100  # thresholds are tried in hundredths
 _COIN = 0.5  # the least confidence of an answer that has one
 _SURE = 0.95  # of each bound
-_BATCH = 64
 
 
 class Fitted(msgspec.Struct, frozen=True):
@@ -51,7 +50,9 @@ class _Point(NamedTuple):
     about: str
 
 
-async def fit_threshold(judge: Judge, labelled: Iterable[Judgment], accuracy: float = 0.95) -> dict[str, Fitted]:
+async def fit_threshold(
+    judge: Judge, labelled: Iterable[Judgment], accuracy: float = 0.95, answer: Answering | None = None
+) -> dict[str, Fitted]:
     """For each kind of verdict the lowest threshold beyond which the judge is right often enough, by people's labels.
 
     labelled: as `ragauge.store.read_labels` and `labelled_sets` give them; of several for one question the last counts.
@@ -59,13 +60,15 @@ async def fit_threshold(judge: Judge, labelled: Iterable[Judgment], accuracy: fl
     accuracy: how often it must be right where it is that sure or surer, above 0 and below 1. That has to be shown: what
     counts is the end of a one-sided 95 % interval (Clopper-Pearson; by clusters where questions share a premise, query
     or text, see docs/statistics.md). Right is a verdict of entailment that says "entailed" just where people do: as
-    `confidence`, this does not tell neutral from contradicted.
+    `confidence`, this does not tell neutral from contradicted. answer: answers in the judge's name, as for `measure`.
 
     It holds for texts like the labelled ones, of which as many are supported: check it on labels left aside. Choosing
     the lowest threshold does not spoil the 95 %: for judges that know how sure they are, at most one fit in twenty came
     out too low in simulations with 300 to 3,000 labels.
 
-    Raises BadParameter for an accuracy out of range, BadData where no label is a verdict that the judge can give.
+    Raises BadParameter for an accuracy out of range, BadData where no label is a verdict that the judge can give,
+    UsageError where the judge misses something, such as a key, and RunFailed with the first reason where it answers
+    nothing.
     """
     if not 0 < accuracy < 1:
         raise BadParameter(f"accuracy={accuracy!r} must be above 0 and below 1, as in accuracy=0.95")
@@ -74,9 +77,9 @@ async def fit_threshold(judge: Judge, labelled: Iterable[Judgment], accuracy: fl
     if not questions:
         raise BadData(f"no label is for a verdict that {judge.identity} can give; docs/judges.md shows label files")
     points: dict[str, list[_Point]] = {}
-    for question, answer in zip(questions, await _answers(judge, questions), strict=True):
-        right = _says_yes(answer) == _says_yes(said[question])
-        points.setdefault(kind(question), []).append(_Point(confidence(answer), right, _about(question)))
+    for question, found in (await _answers(judge, questions, answer)).items():
+        right = _says_yes(found) == _says_yes(said[question])
+        points.setdefault(kind(question), []).append(_Point(confidence(found), right, _about(question)))
     return {name: _fitted(points[name], accuracy) for name in VERDICTS if name in points}
 
 
@@ -98,13 +101,18 @@ def _label(case: Case, name: str) -> Judgment | None:
     return label(case.questions[0], Verdict(yes if case.label else no), name)
 
 
-async def _answers(judge: Judge, questions: Sequence[Question]) -> list[Answer | Failure]:
-    answers: list[Answer | Failure] = []
-    async with AsyncExitStack() as stack:
-        if isinstance(judge, AbstractAsyncContextManager):
-            await stack.enter_async_context(judge)
-        for start in range(0, len(questions), _BATCH):
-            answers += await judge.answer(questions[start : start + _BATCH])
+async def _answers(
+    judge: Judge, questions: Sequence[Question], answer: Answering | None
+) -> dict[Question, Answer | Failure]:
+    """An answer to each question; those about the same text are asked together, as a sample's are."""
+    waves: dict[str, list[Question]] = {}
+    for question in questions:
+        waves.setdefault(_about(question), []).append(question)
+    async with asking(judge, answer) as asked:
+        answers = await asked.answers(waves.values())
+    failures = [one for one in answers.values() if isinstance(one, Failure)]
+    if len(failures) == len(answers):
+        raise RunFailed(f"{judge.identity} answered no question, the first because: {failures[0]}")
     return answers
 
 

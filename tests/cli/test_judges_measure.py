@@ -1,0 +1,167 @@
+"""Measuring judges that cost money from the command line: errors are said, answers kept, limits held."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import Result
+from tests.llm.stub.fixture import StubFactory
+
+from ragauge.store import Store, read_labels
+
+Call = Callable[..., Result]
+
+
+@pytest.fixture(autouse=True)
+def key(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A key, which the stub takes as it takes any."""
+    monkeypatch.setenv("OPENAI_API_KEY", "a-key")
+
+
+@pytest.fixture
+def sets(folder: Path) -> Path:
+    """Two labelled sets: forty claims against a text each, twenty passages for a question each."""
+    claims = [
+        {"premise": f"The bridge of town {n} is red.", "claim": f"The {thing} of town {n} is red.", "label": label}
+        for n in range(20)
+        for thing, label in (("bridge", 1), ("harbour tunnel company", 0))
+    ]
+    passages = [
+        {"question": f"Who built mill {n}?", "passage": f"Ann built mill {n}." if n % 2 else "Bees.", "label": n % 2}
+        for n in range(20)
+    ]
+    write(folder / "sets" / "ent_bridges.jsonl", claims)
+    write(folder / "sets" / "rel_mills.jsonl", passages)
+    return folder / "sets"
+
+
+def write(file: Path, rows: list[dict[str, Any]]) -> None:
+    """A labelled set."""
+    file.parent.mkdir(exist_ok=True)
+    file.write_text("\n".join(map(json.dumps, rows)))
+
+
+def rows_of(result: Result) -> dict[str, list[str]]:
+    """The table's cells by the name of the set."""
+    lines = [line.split() for line in result.stdout.splitlines() if line.strip().startswith(("ent_", "rel_"))]
+    return {cells[0]: cells[1:] for cells in lines}
+
+
+def test_a_judge_without_probabilities_is_measured(call: Call, sets: Path, stub_server: StubFactory) -> None:
+    """An LLM has no AUC, which a dash says, but a balanced accuracy with its interval; each row is a call."""
+    server = stub_server(latency=0.05)
+    result = call("judges", "measure", f"openai/gpt-4o-mini?base_url={server.url}&concurrency=32", "--data", sets)
+    assert result.exit_code == 0, result.output
+    table = rows_of(result)
+    assert table["ent_bridges"][:5] == ["40", "–", "[1.000,", "1.000]", "1.000"]
+    assert table["rel_mills"][:2] == ["20", "–"]
+    stats = server.stats()
+    assert stats["calls"] == 60
+    assert stats["widest"] > 8
+    assert "calls to models: 60 calls" in result.stdout
+
+
+def test_an_interrupted_measuring_goes_on(call: Call, sets: Path, stub_server: StubFactory) -> None:
+    """Answers are kept beside the work, so that nothing is asked twice; --no-store keeps nothing."""
+    server = stub_server()
+    judge = f"openai/gpt-4o-mini?base_url={server.url}"
+    call("judges", "measure", judge, "--data", sets, "--limit", 10)
+    assert server.stats()["calls"] == 20
+    again = call("judges", "measure", judge, "--data", sets, "--limit", 10)
+    assert server.stats()["calls"] == 20
+    assert rows_of(again)["ent_bridges"][0] == "10"
+    assert "calls to models" not in again.stdout
+    call("judges", "measure", judge, "--data", sets)
+    assert server.stats()["calls"] == 60
+    call("judges", "measure", judge, "--data", sets, "--no-store", "--limit", 1)
+    assert server.stats()["calls"] == 62
+
+
+def test_labels_of_people_are_not_the_judge(call: Call, sets: Path, folder: Path, stub_server: StubFactory) -> None:
+    """What people said of the same questions stands in the store, and is not taken for the judge's answer."""
+    server = stub_server()
+    question = {
+        "kind": "entail",
+        "premise": ["The bridge of town 0 is red."],
+        "hypothesis": "The bridge of town 0 is red.",
+    }
+    (folder / "labels.jsonl").write_text(json.dumps({"question": question, "answer": "neutral", "by": "ann"}))
+    with Store.open(folder / ".ragauge") as store:
+        store.keep(list(read_labels(folder / "labels.jsonl")))
+    result = call("judges", "measure", f"openai/gpt-4o-mini?base_url={server.url}", "--data", sets)
+    assert server.stats()["calls"] == 60
+    assert rows_of(result)["ent_bridges"][4] == "1.000"
+
+
+def test_a_limit_ends_measuring_and_is_not_overrun(call: Call, sets: Path, stub_server: StubFactory) -> None:
+    """At the limit the command ends with 4 and says how to go on; afterwards only the rest is asked."""
+    server = stub_server()
+    judge = f"openai/gpt-4o-mini?base_url={server.url}&price=10:10"
+    result = call("judges", "measure", judge, "--data", sets, "--max-cost", 0.25)
+    stats = server.stats()
+    assert result.exit_code == 4, result.output
+    assert "stopped: the limit of $0.25 was reached; the same command goes on from there" in result.stderr
+    assert 0 < (stats["prompt_tokens"] + stats["completion_tokens"]) * 10 / 1e6 <= 0.25
+    assert 0 < stats["calls"] < 60
+    assert call("judges", "measure", judge, "--data", sets).exit_code == 0
+    assert server.stats()["calls"] == 60
+
+
+def test_a_limit_needs_a_price(call: Call, sets: Path) -> None:
+    """A model of unknown price is refused together with a limit."""
+    result = call("judges", "measure", "openai/my-own", "--data", sets, "--max-cost", 1)
+    assert result.exit_code == 2
+    assert "price=0.15:0.60" in result.stderr
+
+
+def test_a_missing_key_is_said(call: Call, sets: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without a key the command ends with 2 and names the variable."""
+    monkeypatch.delenv("OPENAI_API_KEY")
+    for command in ("measure", "fit"):
+        result = call("judges", command, "openai/gpt-4o-mini", "--data", sets)
+        assert result.exit_code == 2
+        assert "set OPENAI_API_KEY" in result.stderr
+
+
+@pytest.mark.parametrize("command", ["measure", "fit"])
+def test_a_refused_key_is_the_reason(call: Call, sets: Path, stub_server: StubFactory, command: str) -> None:
+    """A server that takes no key of ours ends the command with 1 and its reason, after as few calls as there can be."""
+    server = stub_server(key="another")
+    judge = f"openai/gpt-4o-mini?base_url={server.url}&concurrency=2"
+    result = call("judges", command, judge, "--data", sets)
+    assert result.exit_code == 1
+    assert "unauthorized" in result.stderr
+    assert "HTTP 401" in result.stderr
+    assert server.stats()["calls"] <= 2
+
+
+def test_a_set_that_fails_ends_measuring_after_those_before_it(
+    call: Call, sets: Path, folder: Path, stub_server: StubFactory
+) -> None:
+    """What was measured before is shown; the error names the set, and its first reason."""
+    (folder / "half.py").write_text(
+        "import ragauge as rg\n"
+        "def broken(query, text):\n    raise OSError('no route')\n"
+        "mine = rg.judge_from(entail=lambda premise, hypothesis: hypothesis in premise, relevant=broken)\n"
+    )
+    result = call("judges", "measure", "python:half:mine", "--data", sets)
+    assert result.exit_code == 1
+    assert rows_of(result)["ent_bridges"][0] == "40"
+    assert "rel_mills: " in result.stderr
+    assert "no route" in result.stderr
+
+
+def test_fitting_keeps_answers_too(call: Call, sets: Path, stub_server: StubFactory) -> None:
+    """`judges fit` asks what shares a text in one call, and asks nothing twice."""
+    server = stub_server()
+    judge = f"openai/gpt-4o-mini?base_url={server.url}"
+    result = call("judges", "fit", judge, "--data", sets)
+    assert result.exit_code == 0, result.output
+    assert "no probability with any of 40 answers" in result.stdout
+    assert server.stats()["calls"] == 40
+    call("judges", "fit", judge, "--data", sets)
+    assert server.stats()["calls"] == 40
