@@ -73,6 +73,12 @@ class Waves:
             for question in questions:
                 yield need, question
 
+    @property
+    def failures(self) -> list[Failure]:
+        """Why questions have no answer, each reason once."""
+        answers = (judgment.answer for judgment in self._judgments.values())
+        return list(dict.fromkeys(answer for answer in answers if isinstance(answer, Failure)))
+
     def advance(self, judgments: Mapping[Question, Judgment]) -> None:
         """Answer this wave. Every question of it must be among `judgments`; a Failure ends the needs that asked."""
         self._judgments.update((question, judgments[question]) for question in self.questions)

@@ -28,7 +28,7 @@ def test_the_help_names_every_command_and_exit_code(call: Call) -> None:
     """The first page lists the commands and what the exit codes mean."""
     text = " ".join(call("--help").stdout.split())
     assert all(f" {name} " in text for name in COMMANDS)
-    assert "0 fine, 1 the run failed, 2 the call or the data is wrong, 3 a gate failed, 4 stopped at --max-cost" in text
+    assert "0 fine, 1 the run failed, 2 the call or the data is wrong, 3 a gate failed, 4 stopped early" in text
 
 
 def test_version_and_unknown_commands(call: Call) -> None:

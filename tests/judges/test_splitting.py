@@ -187,6 +187,44 @@ def test_a_contradiction_outweighs_support(said: tuple[Verdict, ...], label: Ver
     assert [chunk.label for chunk in merged.chunks] == [verdict.label for verdict in said]
 
 
+@given(st.lists(SENTENCES.filter(lambda one: len(one) < 60), min_size=1, max_size=30), st.integers(300, 900), st.data())
+def test_a_sentence_of_a_chunk_is_entailed_however_it_is_split(
+    said: list[str], limit: int, data: st.DataObject
+) -> None:
+    """Windows that do not show a sentence of their chunk cannot contradict it, whatever stands beside the chunk."""
+    text, claim = " ".join(said), data.draw(st.sampled_from(said))
+    premise = (*data.draw(st.lists(st.just("0"), max_size=2)), text, *data.draw(st.lists(st.just("1"), max_size=2)))
+    found = split(Entail(premise, claim), limit)
+    if found is None:
+        return
+    merged = found.merge([_partial_view(part, claim) for part in found.parts])
+    assert isinstance(merged, Verdict)
+    assert merged.label is Label.ENTAILED
+    assert [chunk.label for chunk in merged.chunks] == [E.label if len(one) > 1 else N.label for one in premise]
+
+
+def _partial_view(part: Question, claim: str) -> Verdict:
+    """What a judge says that takes what it does not see in a window for contradicted; short chunks say nothing."""
+    assert isinstance(part, Entail)
+    unseen = [Label.NEUTRAL if text in ("0", "1") else Label.CONTRADICTED for text in part.premise]
+    labels = [Label.ENTAILED if claim in text else other for text, other in zip(part.premise, unseen, strict=True)]
+    joint = max(labels, key=[Label.NEUTRAL, Label.CONTRADICTED, Label.ENTAILED].index)
+    return Verdict(joint, chunks=tuple(map(ChunkVerdict, labels)))
+
+
+def test_a_chunk_that_contradicts_outweighs_one_that_supports() -> None:
+    """Windows of one chunk give way to the window that supports; another chunk that contradicts does not."""
+    chunks = (LONG[:500], LONG[500:1000])
+    found = split(Entail(chunks, "Claim."), 400)
+    assert found is not None
+    said = [E if isinstance(part, Entail) and part.premise[0] in chunks[0] else C for part in found.parts]
+    assert len(said) > 2
+    merged = found.merge(said)
+    assert isinstance(merged, Verdict)
+    assert merged.label is Label.CONTRADICTED
+    assert [chunk.label for chunk in merged.chunks] == [Label.ENTAILED, Label.CONTRADICTED]
+
+
 def test_the_most_probable_verdict_decides_among_equals() -> None:
     """Of two windows that say the same, probability and reason are those of the more probable."""
     found = split(Relevant("q", LONG), 1000)

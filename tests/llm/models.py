@@ -59,7 +59,10 @@ class Model:
         reply = self._replies(prompt)
         if isinstance(reply, Exception):
             raise reply
-        return reply if isinstance(reply, Completion) else Completion(reply, usage=Usage(1000, 100), model="model-1")
+        if isinstance(reply, Completion):
+            return reply
+        counted = max(1000, (len(prompt.system) + len(prompt.user)) // 4)
+        return Completion(reply, usage=Usage(counted, 100), model="model-1")
 
 
 class Till(NoDesk):
@@ -72,13 +75,17 @@ class Till(NoDesk):
         self.calls: list[Call] = []
         self.answered: list[Sequence[Question]] = []
 
-    def reserve(self, dollars: float) -> bool:
+    async def reserve(self, dollars: float) -> bool:
         """True as often as calls may be made."""
         self._left -= 1
         if self._left >= 0:
             self.open.append(dollars)
             self.reserved.append(dollars)
         return self._left >= 0
+
+    def release(self, reserved: float) -> None:
+        """End it."""
+        self.open.remove(reserved)
 
     def record(self, call: Call, questions: Sequence[Question], reserved: float) -> None:
         """Keep it."""

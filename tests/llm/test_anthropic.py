@@ -39,14 +39,14 @@ def _body(options: str = "", form: Form | None = None) -> dict[str, Any]:
 
 
 def test_body() -> None:
-    """The body is that of Anthropic's reference: the system apart and cached, the schema as the format of the output.
+    """The body is that of Anthropic's reference: the system apart, the schema as the format of the output.
 
     Its structured output refuses bounds of numbers and lengths, which are left out; names and values are not.
     """
     assert _body() == {
         "model": "claude-haiku-4-5",
         "max_tokens": 8192,
-        "system": [{"type": "text", "text": "Judge.", "cache_control": {"type": "ephemeral"}}],
+        "system": "Judge.",
         "messages": [
             {"role": "user", "content": "{}"},
             {"role": "assistant", "content": "bad"},
@@ -73,7 +73,7 @@ def test_body_for_models_without_structured_output() -> None:
     assert "output_config" not in body
     body = _body(form=Form("plain"))
     assert not body.keys() & {"tools", "tool_choice", "output_config"}
-    assert json.loads(body["system"][0]["text"].rpartition("\n")[2]) == SCHEMA
+    assert json.loads(body["system"].rpartition("\n")[2]) == SCHEMA
 
 
 def _reply(*content: dict[str, Any], stop: str = "end_turn", **more: Any) -> bytes:

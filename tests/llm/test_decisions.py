@@ -4,24 +4,23 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import pytest
 from aiohttp import web
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.llm.deciding import reply_to, serving
 
 from ragauge.errors import BadParameter, UnknownName, UsageError
 from ragauge.judges.judge import checked
-from ragauge.judges.llm.calls import CallFailed, Usage
+from ragauge.judges.llm.calls import CallFailed, Completion, Prompt, Usage
 from ragauge.judges.llm.decisions.asks import Sheet, levels
 from ragauge.judges.llm.decisions.dialects import DIALECTS, Dialect
 from ragauge.judges.llm.decisions.judge import DecisionsJudge
 from ragauge.judges.llm.decisions.making import decisions_judge
-from ragauge.judges.llm.decisions.messages import digest, read, request
-from ragauge.judges.llm.wire.client import Reply
+from ragauge.judges.llm.decisions.messages import digest, read, received, request
 from ragauge.nouns.answers import Answer, ChunkVerdict, Failure, Grade, Label, Verdict
 from ragauge.questions import Classify, Decompose, Entail, Question, Rate, Relevant
 from ragauge.rubrics import COHERENCE, TOPICAL_MATCH, Rubric
@@ -40,8 +39,9 @@ QUESTIONS: list[Question] = [TWO_CHUNKS, RELEVANT, TOXIC, GRADE, COHERENT]
 
 def body(dialect: Dialect, questions: Sequence[Question]) -> dict[str, Any]:
     """The request for questions, decoded."""
-    sheet = Sheet(questions)
-    decoded: dict[str, Any] = json.loads(request(dialect, "model", sheet.sources, sheet.asks))
+    sheet = Sheet()
+    asks = sheet.take(questions)
+    decoded: dict[str, Any] = json.loads(request(dialect, "model", sheet.sources, asks))
     return decoded
 
 
@@ -51,11 +51,13 @@ def told(instructions: str) -> tuple[str, dict[str, Any]]:
     return words, json.loads(texts)
 
 
-def answered(dialect: Dialect, reply: object, questions: Sequence[Question]) -> list[Answer | Failure]:
+def answered(reply: object, questions: Sequence[Question]) -> list[Answer | Failure]:
     """What questions are answered by one reply."""
-    sheet = Sheet(questions)
+    sheet = Sheet()
+    asks = sheet.take(questions)
     raw = reply if isinstance(reply, bytes) else json.dumps(reply).encode()
-    return sheet.answers(dict(zip(sheet.asks, read(dialect, raw, sheet.asks).said, strict=True)))
+    said = dict(zip(asks, read(received(raw).text, asks), strict=True))
+    return [sheet.answer(question, said) for question in questions]
 
 
 # Requests
@@ -116,10 +118,11 @@ def test_evidence_is_shared_and_asks_name_it(dialect: Dialect) -> None:
 
 def test_the_fewest_asks_are_put() -> None:
     """A single chunk is asked about once, equal chunks are one source, and what two questions share is put once."""
-    assert len(Sheet([Entail(("one",), "claim")]).asks) == 1
-    assert len(Sheet([Entail(("one", "one"), "claim")]).asks) == 1
-    assert len(Sheet([Entail(("one", "two"), "claim"), Entail(("two",), "claim")]).asks) == 3
-    assert Sheet([Decompose("text")]).asks == []
+    assert len(Sheet().take([Entail(("one",), "claim")])) == 1
+    assert len(Sheet().take([Entail(("one", "one"), "claim")])) == 1
+    sheet = Sheet()
+    assert len(sheet.take([Entail(("one", "two"), "claim"), Entail(("two",), "claim")])) == 3
+    assert sheet.take([Entail(("two",), "claim"), Decompose("text"), TOXIC]) == Sheet().take([TOXIC])
 
 
 ORDERS = [
@@ -240,22 +243,22 @@ ANSWERS = [
 
 def test_a_reply_of_openai_is_read() -> None:
     """Labels, probabilities and grades are those of the reply, and the tokens are as the server counted them."""
-    assert answered(DECISIONS, OF_OPENAI, QUESTIONS) == ANSWERS
-    reply = read(DECISIONS, json.dumps(OF_OPENAI).encode(), Sheet(QUESTIONS).asks)
+    assert answered(OF_OPENAI, QUESTIONS) == ANSWERS
+    reply = received(json.dumps(OF_OPENAI).encode())
     assert (reply.usage, reply.model) == (Usage(900, 0, 512), "gpt-6-luna-2026-10-06")
 
 
 def test_a_reply_of_system_one_is_read() -> None:
     """Labels, probabilities and grades are those of the reply, and the tokens are as the server counted them."""
-    assert answered(SYSTEMONE, OF_SYSTEM_ONE, QUESTIONS) == ANSWERS
-    assert read(SYSTEMONE, json.dumps(OF_SYSTEM_ONE).encode(), Sheet(QUESTIONS).asks).usage == Usage(900)
+    assert answered(OF_SYSTEM_ONE, QUESTIONS) == ANSWERS
+    assert received(json.dumps(OF_SYSTEM_ONE).encode()).usage == Usage(900)
 
 
 def test_a_refusal_concerns_its_question_alone() -> None:
     """A question of which one ask is refused fails as refused; the others are answered."""
     answers = [*OF_OPENAI["answers"]]
     answers[1] = {"type": "refusal", "name": "2"}
-    refused, *others = answered(DECISIONS, {"answers": answers}, QUESTIONS)
+    refused, *others = answered({"answers": answers}, QUESTIONS)
     assert isinstance(refused, Failure)
     assert refused.reason == "refused"
     assert others == ANSWERS[1:]
@@ -287,19 +290,18 @@ CHOICE = {"type": "choice", "choice": "entailed", "probabilities": {"entailed": 
 def test_an_answer_that_is_none_becomes_a_failure(question: Question, answer: object) -> None:
     """Answers that are left out, of another type or out of range are failures that keep what was said."""
     answers = {} if answer is None else {"1": answer}
-    (failed,) = answered(SYSTEMONE, {"answers": answers}, [question])
+    (failed,) = answered({"answers": answers}, [question])
     assert isinstance(failed, Failure)
     assert failed.reason == "invalid_answer"
     assert answer is None or failed.raw == json.dumps(answer)
 
 
-@BOTH
 @pytest.mark.parametrize(
     "reply", [b"", b"null", b"[]", b"{}", b'{"answers": 3}', b"<html>", b'{"answers": {"1": {"ty', b"\xff"]
 )
-def test_a_reply_that_is_none_fails_all(dialect: Dialect, reply: bytes) -> None:
+def test_a_reply_that_is_none_fails_all(reply: bytes) -> None:
     """A reply that is cut off or no reply at all makes every question fail, with what came."""
-    answers = answered(dialect, reply, QUESTIONS)
+    answers = answered(reply, QUESTIONS)
     assert {answer.reason for answer in answers if isinstance(answer, Failure)} == {"invalid_answer"}
     assert all(isinstance(answer, Failure) and answer.raw == reply.decode(errors="replace") for answer in answers)
 
@@ -307,7 +309,7 @@ def test_a_reply_that_is_none_fails_all(dialect: Dialect, reply: bytes) -> None:
 def test_probabilities_may_be_left_out_and_rounded() -> None:
     """A choice without probabilities is a verdict without one; rounding past 1 is 1."""
     said = {"1": {"type": "choice", "choice": "neutral"}, "2": {"type": "noul", "noul": 1.0000001}}
-    without, rounded = answered(SYSTEMONE, {"answers": said}, [Entail(("one",), "claim"), TOXIC])
+    without, rounded = answered({"answers": said}, [Entail(("one",), "claim"), TOXIC])
     assert without == Verdict(Label.NEUTRAL, None, (ChunkVerdict(Label.NEUTRAL, None),))
     assert rounded == Verdict(Label.YES, 1.0)
 
@@ -342,7 +344,7 @@ def test_grades_lie_on_the_scale_and_follow_the_levels(rubric: Rubric, one: floa
     top = len(levels(rubric)) - 1
 
     def grade(position: float) -> float:
-        (answer,) = answered(SYSTEMONE, {"answers": {"1": {"type": "score", "score": position}}}, [question])
+        (answer,) = answered({"answers": {"1": {"type": "score", "score": position}}}, [question])
         assert isinstance(answer, Grade)
         assert checked(question, answer) is answer
         return answer.value
@@ -365,69 +367,29 @@ ANY = st.one_of(
 # A server
 
 
-def reply_to(sent: dict[str, Any], share: float = 0.7) -> dict[str, Any]:
-    """What a server of either protocol replies; `share` is the probability of yes and of the first option."""
-    if "state" in sent:
-        answers: Any = {name: systemone(question, share) for name, question in sent["questions"].items()}
-    else:
-        answers = [{"name": question.get("name"), **decision(question, share)} for question in sent["questions"]]
-    return {"model": sent["model"], "answers": answers, "usage": {"input_tokens": 9, "output_tokens": 0}}
-
-
-def decision(question: dict[str, Any], share: float) -> dict[str, Any]:
-    """An answer of OpenAI's form."""
-    if question["type"] == "predicate":
-        return {"type": "predicate", "probability": share}
-    if question["type"] == "choice":
-        shares = [share, 1 - share, *[0.0] * (len(question["choices"]) - 2)]
-        options = [
-            {"value": option["value"], "probability": each}
-            for option, each in zip(question["choices"], shares, strict=True)
-        ]
-        return {"type": "choice", "choice": options[shares.index(max(shares))]["value"], "probabilities": options}
-    return {"type": "score", "score": share * (len(question["levels"]) - 1), "probabilities": []}
-
-
-def systemone(question: dict[str, Any], share: float) -> dict[str, Any]:
-    """An answer of System One's form."""
-    if question["type"] == "noul":
-        return {"type": "noul", "noul": share}
-    if question["type"] == "choice":
-        shares = dict(zip(question["criteria"], [share, 1 - share, 0.0], strict=False))
-        return {"type": "choice", "choice": max(shares, key=lambda option: shares[option]), "probabilities": shares}
-    return {"type": "score", "score": share * (len(question["criteria"]) - 1)}
-
-
-class Line:
-    """A carrier that answers at once, unless `refuses` gives a status; it keeps what was sent."""
+class Server:
+    """A transport that answers at once, unless `refuses` gives a reason; it keeps what was sent."""
 
     name, settings = "some/model", (("base_url", "http://here/v1"),)
 
     def __init__(self, refuses: Callable[[dict[str, Any]], str | None] = lambda _: None) -> None:
         self.sent: list[dict[str, Any]] = []
-        self.paths: set[str] = set()
         self._refuses = refuses
 
-    async def __aenter__(self) -> Line:
+    async def __aenter__(self) -> Server:
         """Nothing to open."""
         return self
 
     async def __aexit__(self, *exc: object) -> None:
         """Nothing to close."""
 
-    async def post(self, path: str, body: bytes) -> Reply:
+    async def complete(self, prompt: Prompt) -> Completion:
         """The reply to a request."""
-        sent = json.loads(body)
+        sent = json.loads(prompt.user)
         self.sent.append(sent)
-        self.paths.add(path)
-        refusal = self._refuses(sent)
-        return (
-            Reply(200, {}, json.dumps(reply_to(sent)).encode()) if refusal is None else Reply(400, {}, refusal.encode())
-        )
-
-    def failed(self, reply: Reply) -> CallFailed:
-        """A failure whose reason is the body."""
-        return CallFailed(Failure(reply.body.decode(), "refused by the test"))
+        if refusal := self._refuses(sent):
+            raise CallFailed(Failure(refusal, "refused by the test"), fatal=refusal == "quota")
+        return received(json.dumps(reply_to(sent)).encode())
 
 
 def ask(judge: DecisionsJudge, questions: Sequence[Question]) -> list[Answer | Failure]:
@@ -439,10 +401,7 @@ def ask(judge: DecisionsJudge, questions: Sequence[Question]) -> list[Answer | F
 @given(questions=st.lists(ANY, max_size=12), share=st.floats(0, 1))
 def test_every_good_reply_gives_fitting_answers(dialect: Dialect, questions: list[Question], share: float) -> None:
     """Whatever is asked, a server that keeps to the protocol gives each question an answer that fits it."""
-    sheet = Sheet(questions)
-    reply = json.dumps(reply_to(json.loads(request(dialect, "m", sheet.sources, sheet.asks)), share)).encode()
-    answers = sheet.answers(dict(zip(sheet.asks, read(dialect, reply, sheet.asks).said, strict=True)))
-    for question, answer in zip(questions, answers, strict=True):
+    for question, answer in zip(questions, answered(reply_to(body(dialect, questions), share), questions), strict=True):
         assert checked(question, answer) is answer
         assert isinstance(answer, Failure) == isinstance(question, Decompose)
 
@@ -450,26 +409,26 @@ def test_every_good_reply_gives_fitting_answers(dialect: Dialect, questions: lis
 @BOTH
 def test_the_judge_keeps_its_contract(dialect: Dialect) -> None:
     """The contract test of judges passes, with odd texts and kinds that it does not claim."""
-    check_judge(lambda: DecisionsJudge(Line(), dialect, "model"))
-    assert DecisionsJudge(Line(), dialect, "model").identity.settings[-1] == ("base_url", "http://here/v1")
+    check_judge(lambda: DecisionsJudge(Server(), dialect, "model"))
+    assert DecisionsJudge(Server(), dialect, "model").identity.settings[-1] == ("base_url", "http://here/v1")
 
 
 @BOTH
 def test_a_sample_takes_one_request(dialect: Dialect) -> None:
-    """All questions of a sample go together, to the path of the protocol."""
-    line = Line()
-    ask(DecisionsJudge(line, dialect, "model"), QUESTIONS)
-    assert (len(line.sent), line.paths) == (1, {f"/{dialect.name}"})
+    """All questions of a sample go together."""
+    server = Server()
+    ask(DecisionsJudge(server, dialect, "model"), QUESTIONS)
+    assert len(server.sent) == 1
 
 
 def test_a_request_carries_no_more_than_the_protocol_allows() -> None:
     """What goes beyond 64 questions goes into further requests, each with the sources it needs, and all is answered."""
-    line = Line()
+    server = Server()
     questions = [Entail((f"chunk {n}", f"other {n}"), "claim") for n in range(50)]
-    answers = ask(DecisionsJudge(line, SYSTEMONE, "model"), questions)
+    answers = ask(DecisionsJudge(server, SYSTEMONE, "model"), questions)
     assert {type(answer) for answer in answers} == {Verdict}
-    assert [len(sent["questions"]) for sent in line.sent] == [64, 64, 22]
-    assert len(json.loads(line.sent[2]["state"])["sources"]) == 15
+    assert [len(sent["questions"]) for sent in server.sent] == [64, 64, 22]
+    assert len(json.loads(server.sent[2]["state"])["sources"]) == 15
 
 
 def test_a_request_that_is_too_much_is_halved() -> None:
@@ -481,39 +440,21 @@ def test_a_request_that_is_too_much_is_halved() -> None:
         return "bad_request" if "bad" in sent["state"] else None
 
     questions: list[Question] = [Relevant("query", text) for text in ("one", "bad", "three")]
-    one, bad, three = ask(DecisionsJudge(Line(refuses), SYSTEMONE, "model"), questions)
+    one, bad, three = ask(DecisionsJudge(Server(refuses), SYSTEMONE, "model"), questions)
     assert one == three == Verdict(Label.YES, 0.7)
     assert bad == Failure("bad_request", "refused by the test")
 
 
 def test_other_failures_are_the_failures_of_all() -> None:
     """A refusal that no halving mends is asked once, and is what each question fails with."""
-    line = Line(lambda _: "unauthorized")
-    answers = ask(DecisionsJudge(line, SYSTEMONE, "model"), [*QUESTIONS, Decompose("text")])
+    server = Server(lambda _: "unauthorized")
+    answers = ask(DecisionsJudge(server, SYSTEMONE, "model"), [*QUESTIONS, Decompose("text")])
     reasons = [answer.reason for answer in answers if isinstance(answer, Failure)]
     assert reasons == ["unauthorized"] * 5 + ["no_judge"]
-    assert len(line.sent) == 1
+    assert len(server.sent) == 1
 
 
 # Over HTTP
-
-Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
-
-
-@asynccontextmanager
-async def serving(handler: Handler) -> AsyncIterator[str]:
-    """A server on this machine that answers every POST; gives its base URL."""
-    app = web.Application()
-    app.router.add_post("/v1/{path}", handler)
-    runner = web.AppRunner(app)
-    await runner.setup()
-    try:
-        site = web.TCPSite(runner, "127.0.0.1", 0)
-        await site.start()
-        host, port = runner.addresses[0][:2]
-        yield f"http://{host}:{port}/v1"
-    finally:
-        await runner.cleanup()
 
 
 async def over_http(

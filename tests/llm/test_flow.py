@@ -305,6 +305,32 @@ def test_a_server_that_nobody_reaches_ends_the_run() -> None:
     assert not failed.value.fatal
 
 
+@pytest.mark.parametrize("reason", ["unreachable", "timeout"])
+def test_a_server_that_stops_answering_ends_the_run(reason: str) -> None:
+    """Three calls in a row without a word of the server end all others; any word in between, and one counts anew."""
+    flow = _flow()
+    assert _run(flow.run(_failing(0))) == "answer"
+    told: list[CallFailed] = []
+
+    def fail(reason: str, times: int) -> None:
+        for _ in range(times):
+            with pytest.raises(CallFailed) as failed:
+                _run(flow.run(_failing(99, reason)))
+            told.append(failed.value)
+
+    fail(reason, 2)
+    fail("server_error", 1)
+    fail(reason, 3)
+    assert [failed.fatal for failed in told] == [False] * 5 + [True]
+    assert told[-1].failure.reason == reason
+    assert "it stopped answering" in told[-1].failure.detail
+    fail(reason, 1)
+    assert (told[-1].fatal, told[-1].sent) == (True, False)
+    flow.resume()
+    fail(reason, 1)
+    assert (told[-1].fatal, told[-1].sent) == (False, True)
+
+
 def test_after_the_end_calls_fail_at_once() -> None:
     """Once it is over, calls fail with the same failure without an attempt, also those that wait for a slot."""
 
@@ -323,6 +349,7 @@ def test_after_the_end_calls_fail_at_once() -> None:
     ended, attempts = _run(main())
     assert attempts == 1
     assert all(isinstance(one, CallFailed) and one.fatal and one.failure == Failure("quota") for one in ended)
+    assert [one.sent for one in ended] == [True, False, False, False, False]
 
 
 async def _forever() -> None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Callable
@@ -191,6 +193,26 @@ def test_cancelling_does_not_wait_for_threads() -> None:
         return taken
 
     assert asyncio.run(cancelled()) < 5
+
+
+ENDLESS = """
+import asyncio, time
+from ragauge.judges.llm.calls import Prompt
+from ragauge.judges.llm.functions import FunctionTransport
+def blocks(messages): time.sleep(30)
+async def main():
+    async with FunctionTransport(blocks) as transport:
+        await asyncio.wait_for(transport.complete(Prompt("", "{}", {})), 0.1)
+asyncio.run(main())
+"""
+
+
+def test_a_process_ends_though_a_function_blocks() -> None:
+    """An interrupted process does not wait for the threads in which functions block."""
+    start = time.monotonic()
+    ended = subprocess.run([sys.executable, "-c", ENDLESS], capture_output=True, timeout=20)
+    assert b"TimeoutError" in ended.stderr
+    assert time.monotonic() - start < 15
 
 
 def test_callables_of_any_form_are_taken() -> None:

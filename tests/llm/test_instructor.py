@@ -30,6 +30,7 @@ class Instructor:
 
     def __init__(self, reply: Any, **kwargs: Any) -> None:
         self.reply, self.kwargs, self.calls = reply, kwargs, list[dict[str, Any]]()
+        self.client: Any = None
         self.mode, self.provider = SimpleNamespace(value="tool_call"), SimpleNamespace(value="openai")
 
     def _said(self, call: dict[str, Any]) -> Any:
@@ -67,11 +68,11 @@ class Refused(Exception):
     body = {"message": "Incorrect API key provided: sk-1", "code": "invalid_api_key"}
 
 
-def raw(text: str | None, finish: str = "stop", arguments: str | None = None) -> Any:
+def raw(text: str | None, finish: str = "stop", arguments: str | None = None, prompt_tokens: int = 10) -> Any:
     """A reply in the form of OpenAI's library."""
     tools = [SimpleNamespace(function=SimpleNamespace(arguments=arguments))] if arguments is not None else None
     usage = SimpleNamespace(
-        prompt_tokens=10, completion_tokens=5, prompt_tokens_details=SimpleNamespace(cached_tokens=4)
+        prompt_tokens=prompt_tokens, completion_tokens=5, prompt_tokens_details=SimpleNamespace(cached_tokens=4)
     )
     message = SimpleNamespace(content=text, tool_calls=tools)
     return SimpleNamespace(
@@ -168,10 +169,33 @@ def test_identity_and_call() -> None:
 
 
 @pytest.mark.usefixtures("_instructor")
+@pytest.mark.parametrize(
+    ("base_url", "told"),
+    [
+        ("https://api.openai.com/v1/", None),
+        ("http://user:secret@127.0.0.1:8000/v1/?key=sk-1", "http://127.0.0.1:8000/v1"),
+        ("https://proxy.example/v1", "https://proxy.example/v1"),
+    ],
+)
+def test_another_server_is_another_judge(base_url: str, told: str | None) -> None:
+    """A server that is not the provider's own is in the identity, without secrets, and has no price until given."""
+    client = Instructor(raw("{}"), model="gpt-4o")
+    client.client = SimpleNamespace(base_url=base_url)
+    judge = rg.llm(client)
+    assert dict(judge.identity.settings).get("base_url") == told
+    assert (judge.price is None) is (told is not None)
+    assert rg.llm(client, price=(1, 2)).price is not None
+
+
+@pytest.mark.usefixtures("_instructor")
 @pytest.mark.parametrize("make", [Instructor, AsyncInstructor])
 def test_a_client_judges(make: Any) -> None:
     """A client is a judge as it is, in `judge=` as in `rg.llm`."""
-    client = make(lambda said: raw(perfect_reply([(one["role"], one["content"]) for one in said])), model="gpt-4o")
+
+    def reply(said: list[dict[str, str]]) -> Any:
+        return raw(perfect_reply([(one["role"], one["content"]) for one in said]), prompt_tokens=1000)
+
+    client = make(reply, model="gpt-4o")
     assert is_instructor(client)
     judge = judge_of(client)
     assert judge.identity == rg.llm(client).identity

@@ -16,9 +16,10 @@ from tests.llm.models import Model, Reply, Till, failing, in_turn, perfect
 from ragauge.errors import BadParameter, UsageError
 from ragauge.judges.desk import Consulting, Expecting
 from ragauge.judges.judge import Judge, checked
-from ragauge.judges.llm.calls import Completion, Prompt, Usage
+from ragauge.judges.llm.calls import CallFailed, Completion, Prompt, Usage
 from ragauge.judges.llm.judge import LLMJudge
 from ragauge.judges.llm.prices import Price
+from ragauge.judges.llm.wire.form import THOUGHT
 from ragauge.nouns.answers import Answer, Decomposition, Failure, Label, Verdict
 from ragauge.nouns.scores import Share
 from ragauge.questions import Classify, Decompose, Entail, Question, Relevant, kind
@@ -123,11 +124,11 @@ def test_only_what_is_missing_is_asked_again() -> None:
     assert not any(reasons(consult(model, CLAIMS, till)))
     first, second = model.prompts
     assert second.schema["required"] == ["2", "5"]
-    assert '"5": is missing' in second.turns[0].fault
+    assert '"5": the answer is missing' in second.turns[0].fault
     assert (second.system, second.user) == (first.system, first.user)
     assert [call.asked for call in till.calls] == [8, 2]
     assert till.answered == [[claim for claim in CLAIMS if claim not in (CLAIMS[1], CLAIMS[4])], [CLAIMS[1], CLAIMS[4]]]
-    assert till.calls[0].fault == "invalid_answer: is missing"
+    assert till.calls[0].fault == "invalid_answer: the answer is missing"
     assert till.calls[1].fault == ""
 
 
@@ -192,7 +193,7 @@ def test_a_failure_keeps_the_reply() -> None:
     (failure,) = ask(model, [Classify("Hello.", "toxic")])
     assert isinstance(failure, Failure)
     assert failure.reason == "invalid_answer"
-    assert '"maybe"' in failure.detail
+    assert failure.detail.startswith('the answer has as its "label" some text, not one of yes, no')
     assert failure.raw is not None
     assert failure.raw.startswith('{"1": {"label": "maybe"')
     assert len(failure.raw) == 4000
@@ -211,6 +212,36 @@ def test_an_error_of_the_transport_is_a_failure() -> None:
     """What a transport should not raise is a failure too."""
     (failure,) = ask(Model(lambda prompt: KeyError("oops")), [TEXT])
     assert failure == Failure("judge_error", "model: the call raised KeyError: 'oops'")
+
+
+def test_calls_that_were_never_sent_are_not_recorded() -> None:
+    """Where a transport knows beforehand that nobody answers, no call is recorded, no money stays set aside."""
+    till = Till()
+    known = CallFailed(Failure("quota", "spent"), fatal=True, sent=False)
+
+    async def consulted() -> LLMJudge:
+        async with LLMJudge(Model(lambda prompt: known), price=PRICE) as judge:
+            assert judge.ended is None
+            assert reasons(await judge.consult([*CLAIMS, TEXT], till)) == ["quota"] * 9
+        return judge
+
+    assert asyncio.run(consulted()).ended == known.failure
+    assert (till.calls, till.open) == ([], [])
+    assert till.reserved
+
+
+def test_a_call_that_waited_for_its_money_is_not_made_after_the_end() -> None:
+    """A judge that has ended while a call waited to be paid for sends it no more, and gives the money back."""
+
+    class Slow(Till):
+        async def reserve(self, dollars: float) -> bool:
+            granted = await super().reserve(dollars)
+            await asyncio.sleep(0.01 * len(self.reserved))
+            return granted
+
+    till, model = Slow(), Model(lambda prompt: failing("unauthorized", fatal=True))
+    assert reasons(consult(model, [*CLAIMS, TEXT], till)) == ["unauthorized"] * 9
+    assert (len(model.prompts), len(till.calls), till.open) == (1, 1, [])
 
 
 def test_a_fatal_failure_ends_all_calls() -> None:
@@ -253,7 +284,7 @@ def test_calls_are_recorded() -> None:
     assert first.cost == pytest.approx((1000 * 1.0 + 100 * 2.0) / 1e6)
     assert second.cached_tokens == 1000
     assert second.cost == pytest.approx((1000 * 1.0 + 1000 * 0.1 + 300 * 2.0) / 1e6)
-    assert first.fault.startswith("invalid_answer: is missing")
+    assert first.fault.startswith("invalid_answer: the answer is missing")
     assert till.open == []
     assert min(till.reserved) > 0
 
@@ -346,6 +377,63 @@ def test_what_the_server_finds_too_long_is_split() -> None:
     hopeless = Model(lambda prompt: failing("too_long"))
     assert reasons(ask(hopeless, [Relevant("Which box?", LONG[:40_000])])) == ["too_long"]
     assert len(hopeless.prompts) < 8
+
+
+def test_a_window_is_found_out_once() -> None:
+    """What the server found too long is not sent again as long in the same run; the identity stays as it was."""
+    model = Model(lambda prompt: failing("too_long") if len(prompt.user) > 9000 else perfect(prompt))
+    judge = LLMJudge(model)
+    identity = judge.identity
+    texts = [Relevant("Which box holds 700 stones?", LONG[start : start + 30_000]) for start in range(3)]
+
+    async def refused() -> list[int]:
+        counts = []
+        for _ in range(2):
+            async with judge:
+                for text in texts:
+                    before = sum(len(prompt.user) > 9000 for prompt in model.prompts)
+                    assert not any(reasons(await judge.answer([text])))
+                    counts.append(sum(len(prompt.user) > 9000 for prompt in model.prompts) - before)
+        return counts
+
+    assert asyncio.run(refused()) == [2, 0, 0, 2, 0, 0]
+    assert judge.identity == identity
+
+
+def _partial_view(prompt: Prompt) -> str:
+    """What a model says that takes each claim which it does not see among the sources for contradicted."""
+    document, said = json.loads(prompt.user), {}
+    for group in document["entail"]:
+        seen = group["sources"]
+        for key, claim in group["claims"].items():
+            holding = [name for name in seen if claim in document["sources"][name]]
+            label = "entailed" if holding else "contradicted"
+            said[key] = {"why": "", "label": label, "supports": holding, "contradicts": []}
+    return json.dumps(said)
+
+
+@pytest.mark.parametrize("context", [None, 4000, 8000])
+def test_a_copy_of_its_context_is_supported_however_that_is_split(context: int | None) -> None:
+    """A text that is its own premise is entailed sentence by sentence, also where windows show a part of it each."""
+    sentences = [f"{sentence}." for sentence in LONG.split(". ")[:300]]
+    questions: list[Question] = [Entail((" ".join(sentences),), sentence) for sentence in sentences]
+    answers = ask(Model(_partial_view), questions, context=context)
+    assert {answer.label for answer in answers if isinstance(answer, Verdict)} == {Label.ENTAILED}
+    assert not any(reasons(answers))
+
+
+def test_thought_is_paid_for() -> None:
+    """Calls to models that think are expected, and money is set aside for them, with THOUGHT tokens more each."""
+
+    class Thinking(Model):
+        name = "openai/o3-mini"
+
+    plain, thinking, tills = LLMJudge(Model(), price=PRICE), LLMJudge(Thinking(), price=PRICE), (Till(), Till())
+    for judge, till in zip((plain, thinking), tills, strict=True):
+        asyncio.run(judge.consult(CLAIMS, till))
+    (less,), (more,) = plain.expect(CLAIMS), thinking.expect(CLAIMS)
+    assert more.completion_tokens == less.completion_tokens + THOUGHT
+    assert tills[1].reserved[0] - tills[0].reserved[0] == pytest.approx(THOUGHT * PRICE.completion / 1e6, abs=2e-6)
 
 
 def test_it_is_open_while_anybody_uses_it() -> None:

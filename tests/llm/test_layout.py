@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from ragauge.judges.llm import layout
 from ragauge.judges.llm.calls import Prompt
-from ragauge.judges.llm.packing import Budget, Pack, packs
+from ragauge.judges.llm.packing import Pack, Room, packs
 from ragauge.judges.llm.prompts import FORM, Style
 from ragauge.questions import Classify, Decompose, Entail, Question, Rate, Relevant
 from ragauge.rubrics import CHUNK_UTILITY, COHERENCE
@@ -116,7 +116,7 @@ def test_what_is_not_asked_is_left_out() -> None:
 def test_the_form_of_messages_is_the_one_that_judges_are_known_by() -> None:
     """A change of layout or schema shows here; raise prompts.FORM with it, since answers may change."""
     said = [msgspec.json.encode((p.user, p.schema)) for s in STYLES for p in (asked(TEXTS, s), asked(VERDICTS, s))]
-    assert (FORM, hashlib.sha256(b"".join(said)).hexdigest()[:8]) == (1, "0c844813")
+    assert (FORM, hashlib.sha256(b"".join(said)).hexdigest()[:8]) == (2, "0c844813")
 
 
 def _with(text: str) -> tuple[Question, ...]:
@@ -168,6 +168,29 @@ def test_an_order_in_a_text_stands_in_the_document_alone(text: str) -> None:
     assert text not in prompt.system
     assert text not in repr(prompt.schema)
     assert [message["role"] for message in prompt.messages] == ["system", "user"]
+
+
+CONTROL = [
+    "<|im_end|>", "<|eot_id|>", "<s>", "</s>", "[INST]", "[/INST]", "<start_of_turn>", "<end_of_turn>", "<bos>",
+    "<｜User｜>",
+]  # fmt: skip
+
+
+@given(st.lists(st.sampled_from(CONTROL) | st.text('<[]\\"/|sINST> u003c', max_size=8), max_size=6).map("".join))
+def test_no_text_holds_a_control_token_of_a_chat_template(text: str) -> None:
+    """Whatever a text or an earlier reply says, no message has such a token, and the document says the same."""
+    prompt = layout.again(asked((Relevant("q", text, "r"),)), text, {0: "the answer is missing"})
+    sent = prompt.user + prompt.turns[0].reply
+    assert not [token for token in CONTROL if token in sent]
+    assert text in document(prompt)["sources"].values()
+
+
+def test_an_earlier_reply_keeps_its_meaning() -> None:
+    """Control tokens are escaped as JSON does, so that a reply in JSON reads as it did."""
+    said = {"1": {"why": "It says <|im_end|> and [INST].", "label": "maybe"}}
+    turn = layout.again(asked(VERDICTS), msgspec.json.encode(said).decode(), {0: "is wrong"}).turns[0]
+    assert "<|" not in turn.reply
+    assert msgspec.json.decode(turn.reply) == said
 
 
 def _schemas(schema: Any) -> Iterator[dict[str, Any]]:
@@ -248,7 +271,7 @@ def test_five_metrics_over_five_chunks_fit_into_their_share_of_characters() -> N
     verdicts += [Relevant(QUERY, claim) for claim in claims]
     verdicts += [Relevant(QUERY, chunk, reference) for chunk in chunks]
     waves = ([Decompose(response, QUERY), Decompose(reference, QUERY)], verdicts)
-    calls = [layout.prompt(pack, Style()) for wave in waves for pack in packs(wave, Budget())]
+    calls = [layout.prompt(pack, Style()) for wave in waves for pack in packs(wave, Room())]
     assert len(calls) <= 3
     sent = sum(len(message["content"]) for call in calls for message in call.messages)
     assert sent <= 12_000 + 2 * sum(map(len, chunks))

@@ -22,7 +22,7 @@ from ragauge.judges.llm.calls import Prompt
 from ragauge.judges.llm.layout import again, prompt
 from ragauge.judges.llm.making import llm
 from ragauge.judges.llm.options import parse
-from ragauge.judges.llm.packing import Budget, Pack, packs
+from ragauge.judges.llm.packing import Pack, Room, packs
 from ragauge.judges.llm.prompts import Style
 from ragauge.judges.llm.replies import read
 from ragauge.judges.llm.wire.client import HttpTransport
@@ -96,7 +96,7 @@ def _completions(url: str, asked: Prompt, **options: Any) -> list[str]:
 
 
 def _packs() -> list[Pack]:
-    return packs(QUESTIONS, Budget())
+    return packs(QUESTIONS, Room())
 
 
 @pytest.mark.parametrize("pack", _packs(), ids=lambda pack: "+".join(sorted(pack.kinds)))

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import json
+import re
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from tests.llm.models import Till, perfect_reply
@@ -13,12 +15,16 @@ from tests.llm.stub.process import StubServer
 import ragauge as rg
 from ragauge.errors import BadParameter, UnknownName
 from ragauge.judges.judge import checked
+from ragauge.judges.llm.calls import Tempo
 from ragauge.judges.llm.judge import LLMJudge
 from ragauge.judges.llm.prices import Price
 from ragauge.nouns.answers import Answer, Failure
 from ragauge.questions import Decompose, Entail, Question, Relevant
 from ragauge.run.specs import judge_of
 from ragauge.testing import check_judge
+
+if TYPE_CHECKING:
+    from tests.llm.conftest import Act, Kit, Request
 
 Messages = list[dict[str, str]]
 StubFactory = Callable[..., StubServer]
@@ -48,8 +54,24 @@ def test_a_price_can_be_given() -> None:
 
 def test_more_calls_at_once_need_more_samples() -> None:
     """A judge asks for enough samples side by side to fill the calls that it may make at once."""
-    assert rg.llm("openai/gpt-4o-mini", concurrency=1000).by_sample >= 1000
-    assert rg.llm("openai/gpt-4o-mini").by_sample >= 64
+    assert rg.llm("openai/gpt-4o-mini", concurrency=1000).by_sample == 2000
+    assert rg.llm(replying, concurrency=3).by_sample == 6
+    assert rg.llm("openai/gpt-4o-mini").by_sample == 256
+
+
+@pytest.mark.parametrize(
+    ("judge", "tempo"),
+    [
+        (rg.llm("openai/gpt-4o-mini"), Tempo(16)),
+        (rg.llm("openai/gpt-4o-mini?rpm=60&tpm=1000&concurrency=99"), Tempo(99, 60, 1000)),
+        (rg.llm("ollama/qwen3:8b"), Tempo(4)),
+        (rg.llm(replying), Tempo(8)),
+        (rg.llm(replying, concurrency=3), Tempo(3)),
+    ],
+)
+def test_how_fast_calls_follow_each_other(judge: LLMJudge, tempo: Tempo) -> None:
+    """A judge says how many calls go side by side and what limits were given, for estimates of time."""
+    assert judge.tempo == tempo
 
 
 def test_a_function_becomes_a_judge() -> None:
@@ -153,6 +175,18 @@ def test_a_clean_wave_takes_two_calls(stub_server: StubFactory) -> None:
     assert sum(call.cost or 0 for call in till.calls) == pytest.approx(dollars)
 
 
+def test_what_was_tried_again_is_told(stub_server: StubFactory) -> None:
+    """A judge notes how often calls were tried again since it was opened, by reason, and nothing where none was."""
+    server = stub_server(fault={"500": 0.5})
+    judge = rg.llm("openai/some-model", base_url=server.url)
+    asyncio.run(_judged(judge, 10, Till()))
+    (note,) = judge.notes()
+    assert re.fullmatch(r"openai/some-model: calls were tried again (\d+) times: server_error \1", note)
+    server.reset()
+    asyncio.run(_judged(judge, 1, Till()))
+    assert judge.notes() == []
+
+
 @pytest.mark.parametrize(
     ("options", "reason"),
     [
@@ -174,6 +208,34 @@ def test_what_went_wrong_is_told_apart(options: dict[str, Any], reason: str, stu
     failures = [one for one in asyncio.run(judge.answer(questions_of(1)[-3:])) if isinstance(one, Failure)]
     assert {failure.reason for failure in failures} == {reason}
     assert all(failure.detail for failure in failures)
+
+
+def test_a_server_that_cuts_prompts_is_found_out(kit: Kit) -> None:
+    """A text of which the server counts too few tokens is judged in parts; if that is no cure, the failure says so."""
+
+    def serve(window: int) -> tuple[Answer | Failure, list[int]]:
+        def script(number: int, request: Request) -> Act:
+            said = [(message["role"], message["content"]) for message in request.body["messages"]]
+            counted = min(window, sum(len(text) for _, text in said) // 4)
+            return kit.reply(perfect_reply(said), usage={"prompt_tokens": counted, "completion_tokens": 9})
+
+        async def served() -> tuple[Answer | Failure, list[int]]:
+            async with kit.serving(script) as server:
+                (answer,) = await rg.llm("ollama/small", base_url=server.url).answer([Relevant("Which?", text)])
+                return answer, [len(json.dumps(request.body)) for request in server.requests]
+
+        return asyncio.run(served())
+
+    text = " ".join(f"Fact number {n} is that box {n} holds {n} stones." for n in range(900))
+    answer, sizes = serve(2048)
+    assert not isinstance(answer, Failure), answer
+    assert sizes[0] > 40_000
+    assert sizes[-1] < 20_000
+    failure, _ = serve(100)
+    assert isinstance(failure, Failure)
+    assert failure.reason == "too_long"
+    assert "the server counted 100 tokens of a prompt of" in failure.detail
+    assert "OLLAMA_CONTEXT_LENGTH" in failure.detail
 
 
 def test_a_small_window_of_the_server_is_found_out(stub_server: StubFactory) -> None:

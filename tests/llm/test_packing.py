@@ -7,7 +7,7 @@ import random
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragauge.judges.llm.packing import INLINE, OVERHEAD, Budget, Pack, packs
+from ragauge.judges.llm.packing import INLINE, OVERHEAD, Pack, Room, packs
 from ragauge.questions import Classify, Decompose, Entail, Question, Rate, Relevant
 from ragauge.rubrics import CHUNK_UTILITY, COHERENCE, COMPLETENESS
 
@@ -22,11 +22,11 @@ QUESTIONS = st.one_of(
     st.builds(lambda a, b: Rate(CHUNK_UTILITY, (("query", a), ("chunk", b))), TEXTS, TEXTS),
 )
 MANY = st.lists(QUESTIONS, max_size=60)
-BUDGETS = st.builds(Budget, st.integers(50, 2000), st.integers(1, 12), st.integers(50, 2000))
+ROOMS = st.builds(Room, st.integers(50, 2000), st.integers(1, 12), st.integers(50, 2000))
 
 
 def chars(pack: Pack) -> int:
-    """The characters of texts a pack holds, each shared text once, as the budget counts them."""
+    """The characters of texts a pack holds, each shared text once, as the room counts them."""
     queries = {q.query or "" for q in pack.questions if isinstance(q, Relevant | Entail)}
     queries |= {text for q in pack.questions if isinstance(q, Rate) for field, text in q.texts if field == "query"}
     inline = sum(len(q.text) for q in pack.questions if isinstance(q, Classify))
@@ -35,36 +35,36 @@ def chars(pack: Pack) -> int:
     return sum(map(len, pack.sources)) + sum(map(len, queries)) + inline + OVERHEAD * len(pack.questions)
 
 
-@given(MANY, BUDGETS, st.booleans())
-def test_each_question_is_in_exactly_one_place(questions: list[Question], budget: Budget, alone: bool) -> None:
-    """Whatever the budget, the packs hold every question once and nothing else, and keys are unique within a pack."""
-    found = packs(questions, budget, alone)
+@given(MANY, ROOMS, st.booleans())
+def test_each_question_is_in_exactly_one_place(questions: list[Question], room: Room, alone: bool) -> None:
+    """Whatever the room, the packs hold every question once and nothing else, and keys are unique within a pack."""
+    found = packs(questions, room, alone)
     placed = [question for pack in found for question in pack.questions]
     assert sorted(map(repr, placed)) == sorted(map(repr, set(questions)))
     assert all(len(set(pack.keys)) == len(pack.questions) for pack in found)
 
 
-@given(MANY, BUDGETS, st.booleans())
-def test_packs_are_a_function_of_the_questions(questions: list[Question], budget: Budget, alone: bool) -> None:
+@given(MANY, ROOMS, st.booleans())
+def test_packs_are_a_function_of_the_questions(questions: list[Question], room: Room, alone: bool) -> None:
     """The same questions give the same packs each time."""
-    assert packs(questions, budget, alone) == packs(tuple(questions), budget, alone)
+    assert packs(questions, room, alone) == packs(tuple(questions), room, alone)
 
 
-@given(MANY, BUDGETS)
-def test_no_pack_of_several_exceeds_the_budget(questions: list[Question], budget: Budget) -> None:
-    """A call holds more than its budget only where a single question does."""
-    for pack in packs(questions, budget):
+@given(MANY, ROOMS)
+def test_no_pack_of_several_exceeds_the_room(questions: list[Question], room: Room) -> None:
+    """A call holds more than it has room for only where a single question does."""
+    for pack in packs(questions, room):
         if len(pack.questions) > 1:
             apart = [len(question.text) for question in pack.questions if isinstance(question, Decompose)]
-            assert sum(apart) <= budget.decompose_chars
-            assert pack.decomposes or len(pack.questions) <= budget.verdicts
-            assert pack.decomposes or chars(pack) <= budget.prompt_chars
+            assert sum(apart) <= room.decompose_chars
+            assert pack.decomposes or len(pack.questions) <= room.verdicts
+            assert pack.decomposes or chars(pack) <= room.prompt_chars
 
 
 @given(MANY)
 def test_texts_to_take_apart_share_a_query_and_a_call_of_their_own(questions: list[Question]) -> None:
     """A call takes texts apart that answer one query, or it gives verdicts; never both."""
-    for pack in packs(questions, Budget()):
+    for pack in packs(questions, Room()):
         asked = [question for question in pack.questions if isinstance(question, Decompose)]
         assert len(asked) in (0, len(pack.questions))
         assert len({question.query for question in asked}) <= 1
@@ -73,7 +73,7 @@ def test_texts_to_take_apart_share_a_query_and_a_call_of_their_own(questions: li
 @given(MANY)
 def test_alone_means_one_question_a_call(questions: list[Question]) -> None:
     """With `alone` there are as many calls as questions."""
-    assert len(packs(questions, Budget(), alone=True)) == len(set(questions))
+    assert len(packs(questions, Room(), alone=True)) == len(set(questions))
 
 
 def test_a_sample_takes_one_call_to_take_apart_and_one_for_all_verdicts() -> None:
@@ -83,7 +83,7 @@ def test_a_sample_takes_one_call_to_take_apart_and_one_for_all_verdicts() -> Non
     questions += [Relevant("Who?", f"Claim {n}") for n in range(6)]
     questions += [Relevant("Who?", chunk, "Reference") for chunk in chunks]
     questions += [Decompose("Response", "Who?"), Decompose("Reference", "Who?")]
-    assert [len(pack.questions) for pack in packs(questions, Budget())] == [2, 26]
+    assert [len(pack.questions) for pack in packs(questions, Room())] == [2, 26]
 
 
 def test_questions_that_share_a_premise_stand_together_whatever_their_order() -> None:
@@ -91,7 +91,7 @@ def test_questions_that_share_a_premise_stand_together_whatever_their_order() ->
     premises = [tuple(f"{name} {n}" for n in range(3)) for name in ("red", "blue")]
     questions: list[Question] = [Entail(premise, f"Claim {n}") for premise in premises for n in range(10)]
     random.Random(3).shuffle(questions)
-    first, second = packs(questions, Budget(verdicts=10))
+    first, second = packs(questions, Room(verdicts=10))
     assert len(first.sources) == len(second.sources) == 3
 
 
@@ -120,5 +120,5 @@ def test_a_text_to_take_apart_has_at_least_one_sentence() -> None:
 
 def test_the_limit_of_a_question_is_that_of_its_call() -> None:
     """Texts that are taken apart have a limit of their own, since the reply repeats them."""
-    budget = Budget(prompt_chars=7, decompose_chars=5)
-    assert (budget.limit(Decompose("t")), budget.limit(Relevant("q", "t"))) == (5, 7)
+    room = Room(prompt_chars=7, decompose_chars=5)
+    assert (room.limit(Decompose("t")), room.limit(Relevant("q", "t"))) == (5, 7)

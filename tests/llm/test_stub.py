@@ -19,7 +19,7 @@ from tests.llm.stub.instances import instance
 from tests.llm.stub.process import StubServer
 
 from ragauge.judges.llm.layout import again, prompt
-from ragauge.judges.llm.packing import Budget, Pack, packs
+from ragauge.judges.llm.packing import Pack, Room, packs
 from ragauge.judges.llm.prompts import Style
 from ragauge.judges.llm.replies import read
 from ragauge.nouns.answers import Decomposition, Grade, Label, Verdict
@@ -80,7 +80,7 @@ def ask(pack: Pack, style: Style, structured: bool) -> Ask:
 @pytest.mark.parametrize("style", [Style(), Style(rationales=False), Style(quotes=True)])
 def test_the_oracle_answers_every_kind_of_question(style: Style, structured: bool, answers: str) -> None:
     """Its replies to our messages have no faults, with and without a schema."""
-    for pack in packs(QUESTIONS, Budget()):
+    for pack in packs(QUESTIONS, Room()):
         reply = oracle.reply(ask(pack, style, structured), answers)
         reading = read(pack, reply, style)
         assert not reading.faults
@@ -89,7 +89,7 @@ def test_the_oracle_answers_every_kind_of_question(style: Style, structured: boo
 
 def test_the_oracle_judges_by_shared_words() -> None:
     """Shared words entail, other numbers contradict, nothing shared is neutral; the rest goes by shared words too."""
-    [taken_apart, judged] = packs(QUESTIONS, Budget())
+    [taken_apart, judged] = packs(QUESTIONS, Room())
     style = Style()
     answers = read(judged, oracle.reply(ask(judged, style, True), "claims"), style).answers
     labels = [answer.label if isinstance(answer, Verdict) else answer for answer in answers.values()]
@@ -104,7 +104,7 @@ def test_the_oracle_judges_by_shared_words() -> None:
 @pytest.mark.parametrize("structured", [True, False])
 def test_a_question_asked_again_gets_only_what_it_lacks(structured: bool) -> None:
     """A re-ask is answered by the keys it names, from its schema or from its last message."""
-    [_, pack] = packs(QUESTIONS, Budget())
+    [_, pack] = packs(QUESTIONS, Room())
     style = Style()
     asked = again(prompt(pack, style), "{}", {1: "is missing", 4: "is missing"})
     said = [(message["role"], message["content"]) for message in asked.messages]
@@ -175,7 +175,7 @@ def test_unknown_faults_are_refused() -> None:
 @pytest.mark.parametrize("fault", ["cut", "length", "malformed", "invalid", "empty"])
 def test_spoilt_replies_lack_answers(fault: str) -> None:
     """A reply with a fault in its text cannot be used as a whole."""
-    [_, pack] = packs(QUESTIONS, Budget())
+    [_, pack] = packs(QUESTIONS, Room())
     reply = oracle.reply(ask(pack, Style(), True), "claims")
     assert read(pack, spoil(reply, fault), Style()).faults
 
@@ -240,7 +240,7 @@ def test_strict_schemas_are_checked(stub_server: StubFactory) -> None:
     status, _, body = chat(server, response_format=form)
     assert status == 400
     assert "'required'" in body["error"]["message"]
-    for pack in packs(QUESTIONS, Budget()):
+    for pack in packs(QUESTIONS, Room()):
         asked = prompt(pack, Style(quotes=True))
         form["json_schema"] = {"name": "reply", "strict": True, "schema": asked.schema}
         status, _, body = chat(server, messages=asked.messages, response_format=form)
@@ -250,7 +250,7 @@ def test_strict_schemas_are_checked(stub_server: StubFactory) -> None:
 
 def test_replies_end_at_the_limit(stub_server: StubFactory) -> None:
     """A reply that exceeds max_tokens is cut there and says "length"."""
-    asked = prompt(packs(QUESTIONS, Budget())[0], Style())
+    asked = prompt(packs(QUESTIONS, Room())[0], Style())
     _, _, body = chat(stub_server(), messages=asked.messages, max_tokens=10)
     assert body["choices"][0]["finish_reason"] == "length"
     assert tokens(body["choices"][0]["message"]["content"]) == 10

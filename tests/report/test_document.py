@@ -71,7 +71,7 @@ class Validator:
         assert numbers == [None] * 3 if estimate["n"] == 0 else numbers == sorted(map(_number, numbers))
 
     def _sample(self, sample: Any, metrics: set[str]) -> None:
-        _keys(sample, {"id", "sample", "scores"})
+        _keys(sample, {"id", "sample", "scores", "failures"})
         assert isinstance(sample["id"], str)
         assert set(sample["scores"]) == {metric for metric in metrics if not metric.startswith("pooled(")}
         for score in sample["scores"].values():

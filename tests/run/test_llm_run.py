@@ -109,9 +109,9 @@ def test_a_limit_on_the_cost_ends_the_run_with_what_is_done(stub_server: StubFac
     part = rg.evaluate(samples, METRICS, _judge(server, concurrency=2), tmp_path, max_cost=whole / 2)
     assert part.record.status == "stopped"
     assert part.record.spent.cost <= whole / 2
-    assert 0 < part.record.samples < 40
+    assert 12 <= part.record.samples <= 20
     assert part.estimates["faithfulness"].n == part.record.samples == len(part.scores)
-    assert "samples to go" in str(part)
+    assert f"with {40 - part.record.samples} samples to go" in str(part)
     before = server.stats()["calls"]
     rest = rg.evaluate(samples, METRICS, _judge(server), tmp_path)
     assert rest.record.samples == 40
@@ -156,13 +156,40 @@ def test_what_the_store_answers_needs_no_key(
         rg.evaluate(_samples(3), METRICS, "openai/gpt-4o-mini", tmp_path)
 
 
-def test_a_wrong_key_fails_every_score_after_few_calls(stub_server: StubFactory) -> None:
-    """A refused key is not tried again and again: the reason is in every score."""
+def test_a_wrong_key_ends_the_run_after_few_calls(stub_server: StubFactory, tmp_path: Path) -> None:
+    """A refused key is not tried again and again: the run ends with the reason, and leaves no trace."""
     server = stub_server(key="the-right-one")
-    run = rg.evaluate(_samples(50), METRICS, _judge(server, concurrency=4))
-    assert run.estimates["faithfulness"].failed == 50
-    assert "unauthorized" in run.record.failures["faithfulness"]
+    with pytest.raises(rg.RunFailed, match="unauthorized.*before a single sample"):
+        rg.evaluate(_samples(50), METRICS, _judge(server, concurrency=4), tmp_path)
     assert server.stats()["statuses"].get("401", 0) <= 8
+    assert Store.open(tmp_path).runs() == []
+
+
+def test_a_server_that_gives_out_stops_the_run(stub_server: StubFactory, tmp_path: Path) -> None:
+    """When the key is refused half-way the run stops with what is done, says why, and goes on when it is right again."""
+    server = stub_server(script=",".join(["ok"] * 45 + ["401"] * 60))
+    part = rg.evaluate(_samples(60), METRICS, _judge(server, concurrency=4), tmp_path)
+    assert part.record.status == "stopped"
+    assert 0 < part.record.samples < 60
+    assert "unauthorized" in part.record.stopped
+    assert f"with {60 - part.record.samples} samples to go" in part.record.stopped
+    assert {one.failed for one in part.estimates.values()} == {0}
+    server.reset()
+    assert rg.evaluate(_samples(60), METRICS, _judge(server), tmp_path).record.samples == 60
+
+
+def test_a_failure_keeps_what_the_judge_replied(stub_server: StubFactory) -> None:
+    """A reply that is of no use to the end is in the run's document, with the reason."""
+    run = rg.evaluate(_samples(1), METRICS, _judge(stub_server(fault={"malformed": 1.0})))
+    (failure, *_) = run.to_dict()["samples"][0]["failures"]
+    assert failure["reason"] == "invalid_answer"
+    assert failure["raw"]
+
+
+def test_too_little_money_for_a_sample_is_said(stub_server: StubFactory) -> None:
+    """A limit below the price of one sample ends the run with an error, not with an empty run."""
+    with pytest.raises(rg.RunFailed, match="limit of .* before a single sample"):
+        rg.evaluate(_samples(5), METRICS, _judge(stub_server()), max_cost=1e-5)
 
 
 def test_a_plan_foretells_the_tokens(stub_server: StubFactory) -> None:
@@ -229,3 +256,14 @@ def test_a_killed_run_repeats_only_what_was_under_way(stub_server: StubFactory, 
     child.wait(timeout=30)
     subprocess.run(command, env=environment, check=True, timeout=120)
     assert 240 <= server.stats()["calls"] <= 240 + 8
+
+
+def test_a_plan_reckons_with_the_limits_that_the_judge_is_given() -> None:
+    """At ten calls a minute twenty calls take two minutes, and one call at a time takes longer than sixteen."""
+    samples = _samples(10)
+
+    def seconds(options: str) -> float:
+        return rg.plan(samples, METRICS, f"openai/gpt-4o-mini?{options}").cost.seconds
+
+    assert seconds("rpm=10") == pytest.approx(120)
+    assert seconds("concurrency=1") > 10 * seconds("concurrency=16")

@@ -19,11 +19,15 @@ class Desk(Protocol):
     async def ask(self, judge: Judge, questions: Sequence[Question]) -> Answers:
         """What another judge answers, each question asked at most once and kept under that judge's identity."""
 
-    def reserve(self, dollars: float) -> bool:
+    async def reserve(self, dollars: float) -> bool:
         """Set money aside for a call; False where it would go beyond what may be spent, and the call is not to be made.
 
-        Every reservation is ended by `record`.
+        Waits as long as money set aside for calls under way may yet come free. Every reservation is ended by `record`,
+        or by `release` where the call was not made after all.
         """
+
+    def release(self, reserved: float) -> None:
+        """A call was not made."""
 
     def record(self, call: Call, questions: Sequence[Question], reserved: float) -> None:
         """A call has ended, with a usable reply to `questions` (none where it failed)."""
@@ -52,17 +56,26 @@ def notes_of(judge: Judge) -> Sequence[str]:
 
 
 class Expected:
-    """A call that would be made: for which questions, with how many tokens, at what price (None: not known)."""
+    """A call that would be made.
 
-    __slots__ = ("completion_tokens", "cost", "prompt_tokens", "questions")
+    questions: what it asks. cost: its price, None where that is not known. seconds: by how much it would lengthen a run.
+    """
+
+    __slots__ = ("completion_tokens", "cost", "prompt_tokens", "questions", "seconds")
 
     def __init__(
-        self, questions: Sequence[Question], prompt_tokens: float, completion_tokens: float, cost: float | None
+        self,
+        questions: Sequence[Question],
+        prompt_tokens: float,
+        completion_tokens: float,
+        cost: float | None,
+        seconds: float = 0.0,
     ) -> None:
         self.questions = questions
         self.prompt_tokens = prompt_tokens
         self.completion_tokens = completion_tokens
         self.cost = cost
+        self.seconds = seconds
 
 
 async def consulted(judge: Judge, questions: Sequence[Question], desk: Desk) -> Answers:
@@ -78,9 +91,12 @@ class NoDesk:
         """Ask the judge itself."""
         return await consulted(judge, questions, self)
 
-    def reserve(self, dollars: float) -> bool:
+    async def reserve(self, dollars: float) -> bool:
         """Anything may be spent."""
         return True
+
+    def release(self, reserved: float) -> None:
+        """Nothing was set aside."""
 
     def record(self, call: Call, questions: Sequence[Question], reserved: float) -> None:
         """Nothing is kept."""

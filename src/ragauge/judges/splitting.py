@@ -3,11 +3,14 @@
 Texts are split between sentences, where possible between paragraphs. What is only held against something else overlaps,
 so that a fact told across a border stands whole in one of the windows; what is taken apart does not, so that nothing is
 found twice. A fact that needs two chunks is seen where both lie in one window: neighbours, as many as fit, do.
+
+Where windows of one chunk differ, support outweighs contradiction: it is likelier that a window shows too little to
+judge by than that the text contradicts itself. Where chunks differ, contradiction outweighs support.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -25,7 +28,9 @@ OVERLAP = 0.1
 #: the same windows may then put into one call; a question whose other texts need more than that is not split.
 ROOM = 0.75
 
-_WEIGHTS = {Label.CONTRADICTED: 2, Label.ENTAILED: 1, Label.YES: 1}
+#: What outweighs what: among windows of one chunk, and among chunks or windows of one text.
+_WITHIN = {Label.ENTAILED: 2, Label.CONTRADICTED: 1}
+_AMONG = {Label.CONTRADICTED: 2, Label.ENTAILED: 1, Label.YES: 1}
 
 Said = TypeVar("Said", Verdict, ChunkVerdict)
 
@@ -99,7 +104,7 @@ def _merged_relevance(starts: Sequence[int], answers: Sequence[Answer]) -> Verdi
         msgspec.structs.replace(answer, span=_shifted(answer.span, start))
         for start, answer in zip(starts, _verdicts(answers), strict=True)
     ]
-    return _weightiest(verdicts)
+    return _weightiest(verdicts, _AMONG)
 
 
 def _split_premise(question: Entail, room: int) -> Split:
@@ -126,19 +131,38 @@ def _pieces(premise: Sequence[str], room: int) -> Iterable[_Piece]:
 
 
 def _merged_entailment(size: int, groups: Sequence[Sequence[_Piece]], answers: Sequence[Answer]) -> Verdict:
-    """CONTRADICTED where any window contradicts, else ENTAILED where any entails; the same for each chunk."""
+    """Each chunk as its windows together say; the whole as the parts say that no window outweighs."""
     verdicts = _verdicts(answers)
     by_chunk: list[list[ChunkVerdict]] = [[] for _ in range(size)]
     for group, verdict in zip(groups, verdicts, strict=True):
-        chunks = verdict.chunks or (ChunkVerdict(verdict.label, verdict.probability),)
-        for piece, said in zip(group, chunks, strict=True):
+        for piece, said in zip(group, _by_piece(verdict), strict=True):
             by_chunk[piece.place].append(msgspec.structs.replace(said, span=_shifted(said.span, piece.start)))
-    return msgspec.structs.replace(_weightiest(verdicts), chunks=tuple(map(_weightiest, by_chunk)))
+        if len(group) > 1 and len({piece.place for piece in group}) == 1:
+            by_chunk[group[0].place].append(ChunkVerdict(verdict.label, verdict.probability))
+    chunks = tuple(_weightiest(said, _WITHIN) for said in by_chunk)
+    standing = [
+        verdict for group, verdict in zip(groups, verdicts, strict=True) if not _outweighed(verdict, group, chunks)
+    ]
+    whole = _weightiest(standing or [Verdict(Label.ENTAILED)], _AMONG)
+    return msgspec.structs.replace(whole, chunks=chunks)
 
 
-def _weightiest(said: Sequence[Said]) -> Said:
-    """What decides: a contradiction, else support or a yes, of these the most probable."""
-    return max(said, key=lambda each: (_WEIGHTS.get(each.label, 0), each.probability or 0.0))
+def _by_piece(verdict: Verdict) -> Sequence[ChunkVerdict]:
+    return verdict.chunks or (ChunkVerdict(verdict.label, verdict.probability),)
+
+
+def _outweighed(verdict: Verdict, group: Sequence[_Piece], chunks: Sequence[ChunkVerdict]) -> bool:
+    """Whether a part contradicts only by windows of chunks that entail as a whole."""
+    if verdict.label is not Label.CONTRADICTED:
+        return False
+    pairs = zip(group, _by_piece(verdict), strict=True)
+    guilty = [piece for piece, said in pairs if said.label is Label.CONTRADICTED]
+    return all(chunks[piece.place].label is Label.ENTAILED for piece in guilty or group)
+
+
+def _weightiest(said: Sequence[Said], weights: Mapping[Label, int]) -> Said:
+    """What decides: what weighs most, of this the most probable."""
+    return max(said, key=lambda each: (weights.get(each.label, 0), each.probability or 0.0))
 
 
 def _verdicts(answers: Iterable[Answer]) -> list[Verdict]:

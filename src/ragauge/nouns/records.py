@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
+from ragauge.nouns.answers import Failure
 from ragauge.nouns.calls import Spent
 from ragauge.nouns.identity import Identity
 from ragauge.nouns.samples import Sample
@@ -24,12 +25,14 @@ class SampleRecord(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     """One sample with its scores; metrics that share evidence share one entry of the evidence table.
 
     counted: what the sample adds to metrics over the whole data set, which are no scores of its own.
+    failures: why questions of the sample have no answer, with what the judge replied; the first few different ones.
     """
 
     sample: Sample
     scores: dict[str, ScoreRecord]
     evidence: dict[str, tuple[Evidence, ...]] = {}
     counted: dict[str, ScoreRecord] = {}
+    failures: tuple[Failure, ...] = ()
 
     def score(self, name: str) -> Score:
         """The score called `name`, with its evidence in place. Raises KeyError where there is none."""

@@ -26,10 +26,11 @@ def head_document(run: RunRecord) -> dict[str, Any]:
 
 
 def sample_document(record: SampleRecord) -> dict[str, Any]:
-    """One sample: its id, its fields, and its scores with their evidence."""
+    """One sample: its id, its fields, its scores with their evidence, and why questions of it have no answer."""
     fields = msgspec.to_builtins(record.sample)
     scores = {key: score_document(record.score(key)) for key in record.scores}
-    return {"id": fields.pop("id"), "sample": fields, "scores": scores}
+    failures = msgspec.to_builtins(record.failures)
+    return {"id": fields.pop("id"), "sample": fields, "scores": scores, "failures": list(failures)}
 
 
 def score_document(score: Score) -> dict[str, Any]:

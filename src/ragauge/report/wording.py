@@ -101,7 +101,8 @@ def footnotes(run: RunRecord) -> list[str]:
     notes = []
     if run.status != "finished":
         why = f" because {run.stopped}" if run.stopped else ""
-        notes.append(f"The run is {run.status}{why}: these are the first {counted(run.samples, 'sample')}.")
+        ended = "has not ended (it was killed, or is under way)" if run.status == "running" else f"is {run.status}{why}"
+        notes.append(f"The run {ended}: these are the first {counted(run.samples, 'sample')}.")
     if run.spent.calls:
         notes.append(f"Calls to models: {spent_words(run.spent)}.")
     notes += run.notes
@@ -124,9 +125,8 @@ def _by_reason(reasons: Mapping[str, str]) -> Iterable[tuple[str, list[str]]]:
 def headline(run: RunRecord) -> str:
     """One line that says what was measured, by whom, and what it took."""
     judges = ", ".join(sorted({str(judge) for judge in run.judges.values()}))
-    return (
-        f"{run.name or run.data}: {counted(run.samples, 'sample')}, judge {judges}, "
-        f"{run.asked} judgments asked, {run.reused} known"
-        + (f" ({run.labelled} from people)" if run.labelled else "")
-        + f", {run.seconds:.1f} s"
-    )
+    measured = f"{run.name or run.data}: {counted(run.samples, 'sample')}, judge {judges}"
+    if run.status == "running":
+        return measured
+    people = f" ({run.labelled} from people)" if run.labelled else ""
+    return f"{measured}, {run.asked} judgments asked, {run.reused} known{people}, {run.seconds:.1f} s"

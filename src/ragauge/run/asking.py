@@ -17,8 +17,9 @@ from ragauge.nouns.answers import Answer, Failure, Verdict
 from ragauge.nouns.calls import Call
 from ragauge.nouns.identity import Identity
 from ragauge.questions import Judgment, Question, judgment_key, kind
-from ragauge.run.budget import Budget, BudgetSpent
+from ragauge.run.budget import Budget
 from ragauge.run.keeping import Keeper, Known, resolve
+from ragauge.run.stopping import Stopped
 from ragauge.store.labels import PEOPLE
 
 NOBODY = Identity("nobody")
@@ -74,7 +75,8 @@ class Asker:
     async def answer(self, questions: Sequence[Question]) -> Known:
         """A judgment for each question; its answer is a Failure where nobody could answer.
 
-        Raises BudgetSpent where a question was not asked because no more money may be spent.
+        Raises Stopped where a question has no answer because no more money may be spent, or because its judge cannot
+        answer any more, for want of a server or a right key.
         """
         loop = asyncio.get_running_loop()
         piles = {id(pile): pile for question in questions if (pile := self._under_way.get(question))}
@@ -184,8 +186,18 @@ class Asker:
             if _is_two_way(judgment):
                 self.unable.add("entail:contradiction")
         if not pile.missing:
-            short = self.budget.exceeded and any(isinstance(one.answer, Failure) for one in pile.judgments.values())
-            resolve(pile.done, pile.judgments, BudgetSpent() if short else None)
+            failed = any(isinstance(judgment.answer, Failure) for judgment in pile.judgments.values())
+            resolve(pile.done, pile.judgments, self._stopped() if failed else None)
+
+    def _stopped(self) -> Stopped | None:
+        """Why a question that has failed is to end the run, None where it is not."""
+        if self.budget.exceeded:
+            return Stopped(f"the limit of ${self.budget.limit:g} was reached")
+        for judge in self.bench.unique():
+            ended: Failure | None = getattr(judge, "ended", None)
+            if ended is not None:
+                return Stopped(f"{judge.identity} cannot answer any more: {ended}")
+        return None
 
     def _end(self, pile: _Pile, error: Exception) -> None:
         for question in pile.missing:
@@ -227,8 +239,11 @@ class _Sitting:
     async def ask(self, judge: Judge, questions: Sequence[Question]) -> Sequence[Answer | Failure]:
         return await self._asker.ask_member(judge, questions)
 
-    def reserve(self, dollars: float) -> bool:
-        return self._asker.budget.reserve(dollars)
+    async def reserve(self, dollars: float) -> bool:
+        return await self._asker.budget.reserve(dollars)
+
+    def release(self, reserved: float) -> None:
+        self._asker.budget.release(reserved)
 
     def record(self, call: Call, questions: Sequence[Question], reserved: float) -> None:
         self._asker.budget.record(call, reserved)

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
+
 from ragauge.errors import BadParameter
 from ragauge.judges.desk import Expecting
 from ragauge.judges.judge import Judge
 from ragauge.nouns.calls import Call, Spent
-
-
-class BudgetSpent(Exception):
-    """Raised where a question is not asked because no more money may be spent."""
 
 
 def check_priced(judge: Judge) -> None:
@@ -27,7 +25,7 @@ class Budget:
     """Counts the cost of calls against a limit in dollars, None for none.
 
     Money is set aside before a call is made, so that calls under way side by side do not overrun the limit together.
-    spent: what has been counted. exceeded: whether a call was refused.
+    spent: what has been counted. exceeded: whether a call was refused; from then on all are.
     """
 
     def __init__(self, limit: float | None = None) -> None:
@@ -35,16 +33,33 @@ class Budget:
         self.spent = Spent()
         self.exceeded = False
         self._reserved = 0.0
+        self._freed = asyncio.Event()
 
-    def reserve(self, dollars: float) -> bool:
-        """Set money aside for a call; False where it is not there any more."""
-        if self.exceeded or (self.limit is not None and self.spent.cost + self._reserved + dollars > self.limit):
-            self.exceeded = True
-            return False
-        self._reserved += dollars
-        return True
+    async def reserve(self, dollars: float) -> bool:
+        """Set money aside for a call, once it is there; False where it will not be any more."""
+        if self.limit is None:
+            return True
+        while not self.exceeded:
+            if self.spent.cost + self._reserved + dollars <= self.limit:
+                self._reserved += dollars
+                return True
+            if not self._reserved:
+                self.exceeded = True
+                self._freed.set()
+                return False
+            self._freed.clear()
+            await self._freed.wait()
+        return False
+
+    def release(self, reserved: float) -> None:
+        """What was set aside is free again."""
+        if self.limit is not None:
+            self._reserved = max(0.0, self._reserved - reserved)
+            if self._reserved < 1e-12:
+                self._reserved = 0.0
+            self._freed.set()
 
     def record(self, call: Call, reserved: float) -> None:
         """A call has ended; what it cost takes the place of what was set aside for it."""
-        self._reserved -= reserved
         self.spent.add(call)
+        self.release(reserved)

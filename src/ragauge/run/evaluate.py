@@ -4,26 +4,26 @@ from __future__ import annotations
 
 import hashlib
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import aclosing
 from datetime import UTC, datetime
 from typing import Any
 
 import msgspec
 
-from ragauge.errors import UsageError
+from ragauge.errors import RunFailed, UsageError
 from ragauge.judges.desk import notes_of
 from ragauge.metrics.combined import DatasetMetric
 from ragauge.nouns.records import RunRecord, SampleRecord, ScoreRecord
 from ragauge.nouns.samples import Sample
 from ragauge.nouns.scores import Evidence
 from ragauge.run.blocking import blocking
-from ragauge.run.budget import BudgetSpent
 from ragauge.run.in_order import in_order
 from ragauge.run.preparing import LabelsLike, Prepared, StoreLike, prepared
 from ragauge.run.run import Run
 from ragauge.run.settings import MetricsLike
 from ragauge.run.specs import JudgeLike
+from ragauge.run.stopping import Stopped
 from ragauge.run.tally import Tallies
 from ragauge.version import VERSION
 from ragauge.waves import Waves
@@ -60,8 +60,9 @@ async def evaluate_async(
     max_cost: in dollars; the run stops before the calls of its judges cost more, and keeps what is done.
     name: of the run. progress: called with the number of samples done.
 
-    Raises UsageError (a metric, judge, column or row is wrong; nothing is asked before metrics and fields are
-    checked), StoreError.
+    Raises UsageError (a metric, judge, column or row is wrong, a key is missing; nothing is asked before metrics and
+    fields are checked), RunFailed (the judge cannot answer at all, or max_cost is too little for a single sample),
+    StoreError.
     """
     task = prepared(data, metrics, judge, store, labels, map, group, limit, skip_bad_rows, max_cost)
     return await Evaluation(task, name).go(progress)
@@ -72,6 +73,9 @@ evaluate = blocking(evaluate_async, "evaluate")
 #: How many samples are kept at a time, and at least how many are under way at once.
 AT_ONCE = 32
 
+#: How many failures a sample's record keeps, each with the reply that was of no use.
+FAILURES = 5
+
 
 class Evaluation:
     """One run under way."""
@@ -80,7 +84,8 @@ class Evaluation:
         self._reading, self._samples, self._settings, self._asker, self._store = task
         self._needs = [need for metric in task.settings.metrics for need in metric.needs]
         self._scored: list[SampleRecord] = []
-        self._begun = False
+        self._begun = self._stopping = False
+        self._drawn_so_far = 0
         self._tallies = Tallies(task.settings.metrics)
         self._began = time.monotonic()
         self._digest = hashlib.sha256()
@@ -97,13 +102,13 @@ class Evaluation:
     async def go(self, progress: Callable[[int], None] | None) -> Run:
         """Score all samples; whatever ends the run early, what is done is kept and marked.
 
-        A run that has scored nothing yet when it is told that it cannot, for want of a key, leaves no trace.
+        A run that has scored nothing yet when it is told that it cannot, for want of a key or of money, leaves no trace.
         """
         status, cannot = "interrupted", False
         try:
             async with self._asker.opened():
                 status = await self._measure(progress)
-        except UsageError:
+        except (UsageError, RunFailed):
             cannot = not self._begun
             raise
         finally:
@@ -112,39 +117,61 @@ class Evaluation:
         return Run(self._store, self._record)
 
     async def _measure(self, progress: Callable[[int], None] | None) -> str:
-        """Score sample by sample, many side by side; says how it ended."""
-        done = 0
-        async with aclosing(in_order(self._samples, self._score, self._width())) as records:
+        """Score sample by sample, many side by side; says how it ended.
+
+        Once a sample is stopped no further one begins. Those under way are finished, since they are paid for, but
+        nothing behind the first that was stopped is counted: the run is of the first samples of the data.
+        """
+        done, stopped = 0, ""
+        async with aclosing(in_order(self._drawn(), self._score, self._width())) as records:
             async for record in records:
-                if record is None:
-                    self._record.stopped = self._short_of_money()
-                    return "stopped"
-                self._begin()
-                self._scored.append(record)
-                if len(self._scored) == AT_ONCE:
-                    self._keep()
+                if isinstance(record, Stopped):
+                    stopped = stopped or str(record)
+                if stopped:
+                    continue
+                assert isinstance(record, SampleRecord)
+                self._take(record)
                 done += 1
                 if progress:
                     progress(done)
-        return "finished"
+        if not stopped:
+            return "finished"
+        if not done:
+            raise RunFailed(f"{stopped}, before a single sample was done")
+        left = self._drawn_so_far - done + sum(1 for _ in self._samples)
+        self._record.stopped = f"{stopped}, with {left} samples to go"
+        return "stopped"
+
+    def _drawn(self) -> Iterator[Sample]:
+        """The samples, as long as the run is not to stop."""
+        for sample in self._samples:
+            self._drawn_so_far += 1
+            yield sample
+            if self._stopping:
+                return
+
+    def _take(self, record: SampleRecord) -> None:
+        self._begin()
+        self._scored.append(record)
+        if len(self._scored) == AT_ONCE:
+            self._keep()
 
     def _width(self) -> int:
-        """How many samples are under way at once."""
+        """How many samples are under way at once; few where there is a limit on the cost, so that few are half done."""
+        if self._asker.budget.limit is not None:
+            return AT_ONCE
         return max(AT_ONCE, *(getattr(judge, "by_sample", 0) for judge in self._asker.bench.unique()))
 
-    def _short_of_money(self) -> str:
-        left = 1 + sum(1 for _ in self._samples)
-        return f"the limit of ${self._asker.budget.limit:g} was reached with about {left} samples to go"
-
-    async def _score(self, sample: Sample) -> SampleRecord | None:
-        """The record of a sample; None where there is no money left to ask what it needs."""
+    async def _score(self, sample: Sample) -> SampleRecord | Stopped:
+        """The record of a sample, or why there can be none."""
         waves = Waves(sample, self._needs)
         try:
             while questions := waves.questions:
                 waves.advance(await self._asker.answer(questions))
                 self._settings.check_judges(self._asker.unable)
-        except BudgetSpent:
-            return None
+        except Stopped as stopped:
+            self._stopping = True
+            return stopped
         return self._sample_record(sample, waves)
 
     def _sample_record(self, sample: Sample, waves: Waves) -> SampleRecord:
@@ -160,7 +187,8 @@ class Evaluation:
             kept = counted if isinstance(metric, DatasetMetric) else scores
             for key, score in metric.scores(outcomes).items():
                 kept[key] = ScoreRecord(score.value, score.undefined, score.failed, score.counts, shown)
-        return SampleRecord(sample, scores, {need: pieces for need, pieces in evidence.items() if pieces}, counted)
+        shown_evidence = {need: pieces for need, pieces in evidence.items() if pieces}
+        return SampleRecord(sample, scores, shown_evidence, counted, tuple(waves.failures[:FAILURES]))
 
     def _begin(self) -> None:
         if not self._begun:

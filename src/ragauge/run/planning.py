@@ -24,32 +24,27 @@ from ragauge.waves import Waves
 
 GUESS = Identity("guess")
 
-#: Seconds a call takes, whatever is in it, and for each token of its reply: hosted models of middling size.
-CALL_SECONDS, TOKEN_SECONDS = 0.6, 0.012
-
-#: Calls under way at once, for the estimate of time.
-SIDE_BY_SIDE = 16
-
 
 @dataclass
 class Cost:
-    """What calls to models would take. dollars: None where the price of one of them is not known."""
+    """What calls to models would take.
+
+    dollars: None where the price of one of them is not known. seconds: a rough idea, from the number of calls side by
+    side and the limits that the judge was given, and from what hosted models of middling size take for a reply.
+    """
 
     calls: float = 0.0
     prompt_tokens: float = 0.0
     completion_tokens: float = 0.0
     dollars: float | None = 0.0
-
-    @property
-    def seconds(self) -> float:
-        """How long it would take, with SIDE_BY_SIDE calls under way at once; no more than a rough idea."""
-        return (self.calls * CALL_SECONDS + self.completion_tokens * TOKEN_SECONDS) / SIDE_BY_SIDE
+    seconds: float = 0.0
 
     def add(self, expected: Expected, share: float = 1.0) -> None:
         """Count a call, or the share of it that is somebody's."""
         self.calls += share
         self.prompt_tokens += share * expected.prompt_tokens
         self.completion_tokens += share * expected.completion_tokens
+        self.seconds += share * expected.seconds
         known = self.dollars is not None and expected.cost is not None
         self.dollars = (self.dollars or 0.0) + share * (expected.cost or 0.0) if known else None
 
@@ -97,7 +92,7 @@ def _cost_lines(plan: Plan) -> Iterator[str]:
     yield (
         f"{cost.calls:.0f} calls, about {cost.prompt_tokens:.0f} prompt and {cost.completion_tokens:.0f} completion "
         f"tokens (estimated, ±{RELATIVE_ERROR:.0%} for the prompts), price {dollars(cost.dollars)}, "
-        f"about {duration(cost.seconds)} with {SIDE_BY_SIDE} calls at once"
+        f"very roughly {duration(cost.seconds)}"
     )
     yield f"  {'share of each metric':<28}{'calls':>8}{'prompt':>10}{'reply':>9}{'price':>11}{'time':>9}"
     for metric, part in plan.cost_by_metric.items():

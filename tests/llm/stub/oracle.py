@@ -5,6 +5,7 @@
   missing among numbers of its own; otherwise it is neutral.
 - relevant: "yes" where a third of the query's content words occur. classify: "no".
 - rate: the higher on the scale, the more words of the response occur in what stands beside it.
+- a question with documents: see `generation`.
 
 It knows nothing of what the request ought to look like beyond this, and so takes the form of an answer from the
 request's schema, where there is one, else from the keys that the instructions or the last message name.
@@ -18,7 +19,7 @@ from math import ceil, floor
 from typing import Any
 
 import msgspec
-from tests.llm.stub import peers
+from tests.llm.stub import generation, peers
 from tests.llm.stub.asks import Ask
 from tests.llm.stub.instances import instance, resolved
 
@@ -43,6 +44,8 @@ Answers = Iterator[tuple[str, dict[str, Any]]]
 def reply(ask: Ask, answers: str) -> str:
     """The reply to a call, as JSON."""
     document = _document(ask.user[0]) if ask.user else None
+    if document is None and (answer := generation.reply(ask)):
+        return answer
     if document is None:
         return msgspec.json.encode(_foreign(ask)).decode()
     full = _decomposed(document, answers) if "texts" in document else dict(_verdicts(document))

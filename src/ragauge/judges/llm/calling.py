@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from concurrent.futures import ThreadPoolExecutor
-from functools import partial
+from concurrent.futures import Future
 from inspect import iscoroutinefunction
 from random import uniform
+from threading import Thread
 from typing import Any
 
 from ragauge.errors import BadParameter
 from ragauge.judges.llm.calls import CallFailed
+
+#: Calls side by side, without a word on how many.
+CONCURRENCY = 8
 
 #: Seconds before a function that raised is called again.
 PAUSE = 0.5
@@ -20,8 +23,8 @@ PAUSE = 0.5
 class Caller:
     """Calls `function`, at most `concurrency` times side by side; to be entered before.
 
-    A blocking function runs in threads. One that raises is called up to `retries` times more, after PAUSE seconds, then
-    twice as many, and so on; CallFailed is a failure at once.
+    A blocking function runs in threads, which do not keep a process alive that is to end. One that raises is called up
+    to `retries` times more, after PAUSE seconds, then twice as many, and so on; CallFailed is a failure at once.
     """
 
     def __init__(self, function: Callable[..., Any], concurrency: int, retries: int) -> None:
@@ -30,19 +33,14 @@ class Caller:
         self._function = function
         self._waits = iscoroutinefunction(function) or iscoroutinefunction(getattr(function, "__call__", None))  # noqa: B004
         self._concurrency, self._retries = concurrency, retries
-        self._threads: ThreadPoolExecutor | None = None
         self._places = asyncio.Semaphore(concurrency)
 
     async def __aenter__(self) -> Caller:
         self._places = asyncio.Semaphore(self._concurrency)
-        if not self._waits:
-            self._threads = ThreadPoolExecutor(self._concurrency, "ragauge-judge")
         return self
 
     async def __aexit__(self, *exc: object) -> None:
-        if self._threads is not None:
-            self._threads.shutdown(wait=False, cancel_futures=True)
-            self._threads = None
+        """Nothing is left to close."""
 
     async def call(self, *args: object) -> Any:
         """What the function returns. Raises what it raised last."""
@@ -59,6 +57,17 @@ class Caller:
         async with self._places:
             if self._waits:
                 return await self._function(*args)
-            loop = asyncio.get_running_loop()
-            reply = await loop.run_in_executor(self._threads, partial(self._function, *args))
+            done: Future[Any] = Future()
+            Thread(target=_run, args=(done, self._function, args), name="ragauge-judge", daemon=True).start()
+            reply = await asyncio.wrap_future(done)
             return await reply if isinstance(reply, Awaitable) else reply
+
+
+def _run(done: Future[Any], function: Callable[..., Any], args: tuple[object, ...]) -> None:
+    """Call a function in this thread, unless nobody waits for it any more."""
+    if not done.set_running_or_notify_cancel():
+        return
+    try:
+        done.set_result(function(*args))
+    except BaseException as error:
+        done.set_exception(error)

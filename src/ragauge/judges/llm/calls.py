@@ -57,12 +57,39 @@ class Completion(msgspec.Struct, frozen=True):
 
 
 class CallFailed(Exception):
-    """A call that has no reply. `failure` says why; `fatal`: no other call of this judge can do better."""
+    """A call that has no reply.
 
-    def __init__(self, failure: Failure, *, fatal: bool = False) -> None:
+    failure: why. fatal: no other call of this judge can do better. sent: False where nothing was sent, since it was
+    known beforehand that no call can succeed.
+    """
+
+    def __init__(self, failure: Failure, *, fatal: bool = False, sent: bool = True) -> None:
         super().__init__(str(failure))
         self.failure = failure
         self.fatal = fatal
+        self.sent = sent
+
+
+#: Seconds a call takes, whatever is in it, and for each token of its reply: hosted models of middling size.
+CALL_SECONDS, TOKEN_SECONDS = 0.6, 0.012
+
+
+class Tempo(msgspec.Struct, frozen=True):
+    """How fast calls may follow each other, for estimates of time.
+
+    side_by_side: calls under way at once. per_minute, tokens_per_minute: None for no limit.
+    """
+
+    side_by_side: int = 16
+    per_minute: float | None = None
+    tokens_per_minute: float | None = None
+
+    def seconds(self, prompt_tokens: float, completion_tokens: float) -> float:
+        """By how much a call lengthens a run; no more than a rough idea."""
+        took = (CALL_SECONDS + TOKEN_SECONDS * completion_tokens) / self.side_by_side
+        turn = 60 / self.per_minute if self.per_minute else 0.0
+        share = 60 * (prompt_tokens + completion_tokens) / self.tokens_per_minute if self.tokens_per_minute else 0.0
+        return max(took, turn, share)
 
 
 class Transport(Protocol):

@@ -16,14 +16,14 @@ from ragauge.judges.judge import checked
 from ragauge.judges.llm import layout, replies, tokens
 from ragauge.judges.llm.calls import Completion, Prompt, Usage
 from ragauge.judges.llm.judge import LLMJudge
-from ragauge.judges.llm.manner import Manner, budget
+from ragauge.judges.llm.manner import LEAST, Manner, room
 from ragauge.judges.llm.options import Asked
-from ragauge.judges.llm.packing import Budget, Pack
+from ragauge.judges.llm.packing import Pack, Room
 from ragauge.judges.llm.prices import Price, batch_factor, price_of
 from ragauge.judges.llm.prompts import Style
-from ragauge.judges.llm.wave import LEAST, unanswered
+from ragauge.judges.llm.wave import unanswered
 from ragauge.judges.llm.wire.batch_lines import body
-from ragauge.judges.llm.wire.form import Form
+from ragauge.judges.llm.wire.form import Form, thought
 from ragauge.judges.splitting import Split, split
 from ragauge.nouns.answers import Answer, Failure
 from ragauge.nouns.identity import Identity
@@ -98,6 +98,7 @@ class DeferredJudge:
         self._asked = asked
         self._book = book
         self._manner = manner_of(asked)
+        self._thought = thought(asked.model, asked.options.reasoning_effort)
 
     async def answer(self, questions: Sequence[Question]) -> list[Answer | Failure]:
         """PENDING for each question, or the failure with which it was given up."""
@@ -118,7 +119,7 @@ class DeferredJudge:
 
     def _split(self, question: Question) -> Split | None:
         """The parts of a question that is too long for a call, or that the server found too long by itself."""
-        if parted := split(question, self._manner.budget.limit(question)):
+        if parted := split(question, self._manner.room.limit(question)):
             return parted
         standing = self._standing(question)
         if standing is None or not standing.alone or standing.failure is None or standing.failure.reason != "too_long":
@@ -149,7 +150,7 @@ class DeferredJudge:
         said = body(self._asked, prompt, self._book.form(self.identity))
         stated = msgspec.json.encode((self.identity, tries, pack.questions))
         id = hashlib.sha256(stated + said).hexdigest()[:32]
-        expected = Usage(tokens.prompt_tokens(prompt), tokens.completion_tokens(pack, style))
+        expected = Usage(tokens.prompt_tokens(prompt), tokens.completion_tokens(pack, style) + self._thought)
         return Request(id, said, pack.questions, expected)
 
     def _prompt(self, pack: Pack) -> Prompt:
@@ -165,7 +166,7 @@ class DeferredJudge:
 def manner_of(asked: Asked) -> Manner:
     """The manner in which the judge of a spec asks."""
     options = asked.options
-    return Manner(budget(options.context), options.pack == "alone", Style(options.rationales, options.quotes))
+    return Manner(room(options.context), options.pack == "alone", Style(options.rationales, options.quotes))
 
 
 def batch_price(asked: Asked) -> Price | None:
@@ -194,9 +195,9 @@ def read(
 
 def _narrower(manner: Manner, tries: int) -> Manner:
     """The manner for questions that were asked so often: as ever, a quarter as much in a call, one question a call."""
-    whole = manner.budget
-    quarter = Budget(whole.prompt_chars, max(1, whole.verdicts // 4), whole.decompose_chars // 4)
-    return msgspec.structs.replace(manner, budget=quarter if tries == 1 else whole, alone=manner.alone or tries > 1)
+    whole = manner.room
+    quarter = Room(whole.prompt_chars, max(1, whole.verdicts // 4), whole.decompose_chars // 4)
+    return msgspec.structs.replace(manner, room=quarter if tries == 1 else whole, alone=manner.alone or tries > 1)
 
 
 def _merged(parted: Split, said: Sequence[Answer | Failure]) -> Answer | Failure:

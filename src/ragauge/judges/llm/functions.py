@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ragauge.judges.fingerprint import fingerprint
-from ragauge.judges.llm.calling import Caller
+from ragauge.judges.llm.calling import CONCURRENCY, Caller
 from ragauge.judges.llm.calls import CallFailed, Completion, Prompt
 from ragauge.nouns.answers import Failure
 
@@ -23,7 +23,7 @@ class FunctionTransport:
     """
 
     def __init__(
-        self, function: Callable[..., Any], *, name: str | None = None, concurrency: int = 8, retries: int = 2
+        self, function: Callable[..., Any], *, name: str | None = None, concurrency: int = CONCURRENCY, retries: int = 2
     ) -> None:
         self.name, self.settings = _known_as(function, name or getattr(function, "model_name", None))
         self._caller = Caller(function, concurrency, retries)

@@ -5,12 +5,14 @@ from __future__ import annotations
 import sys
 from importlib import import_module
 from typing import Any
+from urllib.parse import urlsplit, urlunsplit
 
 import msgspec
 
 from ragauge.errors import BadParameter
-from ragauge.judges.llm.calling import Caller
+from ragauge.judges.llm.calling import CONCURRENCY, Caller
 from ragauge.judges.llm.calls import CallFailed, Completion, Finish, Prompt, Usage
+from ragauge.judges.llm.providers import PROVIDERS
 from ragauge.judges.llm.wire.faults import call_failed, fault_of
 from ragauge.nouns.answers import Failure
 
@@ -36,13 +38,14 @@ class InstructorTransport:
 
     model: where the client was made without one. options: arguments of the client's call, such as temperature=0.
     The schema of the reply is instructor's response model; what comes back is checked and asked again by the judge, so
-    that instructor's own retries are off. A sync client runs in threads, up to `concurrency` side by side.
+    that instructor's own retries are off. A sync client runs in threads, up to `concurrency` side by side. The address
+    of a server that is not the provider's own is in the settings.
 
     Raises BadParameter where neither the client nor `model` names a model.
     """
 
     def __init__(
-        self, client: Any, *, model: str | None = None, concurrency: int = 8, **options: str | float | bool
+        self, client: Any, *, model: str | None = None, concurrency: int = CONCURRENCY, **options: str | float | bool
     ) -> None:
         model = model or client.kwargs.get("model")
         if model is None:
@@ -89,9 +92,23 @@ class InstructorTransport:
         }
 
 
+def _elsewhere(client: Any) -> str | None:
+    """The address of a client's server, where that is not the provider's own; without what may be secret in it."""
+    said = getattr(getattr(client, "client", None), "base_url", None)
+    if said is None:
+        return None
+    provider = PROVIDERS.get(client.provider.value)
+    asked, own = urlsplit(str(said)), urlsplit(provider.base_url or "" if provider else "")
+    if asked.hostname == own.hostname and asked.port == own.port:
+        return None
+    return urlunsplit((asked.scheme, asked.netloc.rpartition("@")[2], asked.path.rstrip("/"), "", ""))
+
+
 def _settings(client: Any, options: dict[str, str | float | bool]) -> tuple[tuple[str, str], ...]:
     told = {name: value for name, value in {**client.kwargs, **options}.items() if name not in _UNTOLD}
+    base_url = _elsewhere(client)
     return (
+        *((("base_url", base_url),) if base_url else ()),
         ("via", f"instructor:{client.mode.value}"),
         *((name, msgspec.json.encode(value, enc_hook=repr).decode()) for name, value in sorted(told.items())),
     )

@@ -8,9 +8,9 @@ from typing import Literal
 from ragauge.errors import BadParameter, UsageError
 from ragauge.judges.desk import Desk, Expected, NoDesk
 from ragauge.judges.llm import layout
-from ragauge.judges.llm.calls import Transport
+from ragauge.judges.llm.calls import Tempo, Transport
 from ragauge.judges.llm.line import Line
-from ragauge.judges.llm.manner import Manner, budget
+from ragauge.judges.llm.manner import Fit, Manner, room
 from ragauge.judges.llm.packing import Pack
 from ragauge.judges.llm.prices import Price
 from ragauge.judges.llm.prompts import Style
@@ -30,6 +30,7 @@ class LLMJudge:
     decide, as a span. pack: "together" puts all questions of a sample's wave into as few calls as they fit in, "alone"
     asks one question a call. context: tokens of the model's window, where it is small; longer texts are judged in
     parts. width: how many samples a run works on at once, to have calls ready whenever the transport has room for one.
+    tempo: how fast calls may follow each other, for estimates.
 
     Use it as an asynchronous context manager to keep connections open from one `answer` to the next; a run does.
     """
@@ -46,11 +47,14 @@ class LLMJudge:
         pack: Packing = "together",
         context: int | None = None,
         width: int = 256,
+        tempo: Tempo | None = None,
     ) -> None:
         if pack not in ("together", "alone"):
             raise BadParameter(f"pack={pack!r} must be 'together' or 'alone'")
-        self._manner = Manner(budget(context), pack == "alone", Style(rationales, quotes))
+        self._manner = Manner(room(context), pack == "alone", Style(rationales, quotes))
+        self._fit = Fit(self._manner)
         self._line = Line(transport, price)
+        self.tempo = tempo or Tempo()
         self.by_sample = width
         self.identity = Identity(transport.name, (*transport.settings, *self._manner.settings))
 
@@ -59,9 +63,25 @@ class LLMJudge:
         """What its calls cost; None where that is not known."""
         return self._line.price
 
+    @property
+    def ended(self) -> Failure | None:
+        """Why it cannot answer any more, once that is so; None again when it is opened anew."""
+        return self._line.ended
+
+    def notes(self) -> list[str]:
+        """How often calls were tried again since it was opened, and why."""
+        retries: Mapping[str, int] = getattr(self._line.transport, "retries", {})
+        if not any(retries.values()):
+            return []
+        most = sorted(retries.items(), key=lambda one: (-one[1], one[0]))
+        told = ", ".join(f"{reason} {count}" for reason, count in most)
+        return [f"{self.identity.name}: calls were tried again {sum(retries.values())} times: {told}"]
+
     async def __aenter__(self) -> LLMJudge:
         """Open the transport, unless it is open. Raises UsageError where something is missing, such as a key."""
         await self._line.__aenter__()
+        if self._line.entered == 1:
+            self._fit.forget()
         return self
 
     async def __aexit__(self, *exc: object) -> None:
@@ -77,7 +97,7 @@ class LLMJudge:
 
     async def consult(self, questions: Sequence[Question], desk: Desk) -> list[Answer | Failure]:
         """As `answer`, inside of a run, which has entered the judge."""
-        wave = Wave(self._line, self._manner, desk)
+        wave = Wave(self._line, self._fit, desk)
         await wave.ask(questions)
         return [wave.answers[question] for question in questions]
 
@@ -91,4 +111,5 @@ class LLMJudge:
         tokens = self._line.expected(pack, layout.prompt(pack, self._manner.style), self._manner.style)
         cost = self._line.price.of(tokens) if self._line.price else None
         questions = list(dict.fromkeys(wholes.get(question, question) for question in pack.questions))
-        return Expected(questions, tokens.prompt, tokens.completion, cost)
+        seconds = self.tempo.seconds(tokens.prompt, tokens.completion)
+        return Expected(questions, tokens.prompt, tokens.completion, cost, seconds)

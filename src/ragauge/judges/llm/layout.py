@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -10,36 +11,48 @@ import msgspec
 from ragauge.judges.llm.calls import Prompt, Turn
 from ragauge.judges.llm.packing import Pack
 from ragauge.judges.llm.prompts import Style, system
-from ragauge.judges.llm.schema import Form, Schema, narrowed, texts_schema, verdicts_schema
+from ragauge.judges.llm.schema import Schema, VerdictForm, narrowed, texts_schema, verdicts_schema
 from ragauge.questions import Classify, Decompose, Entail, Question, Rate, Relevant
 
 Json = dict[str, Any]
 
 _encode = msgspec.json.Encoder().encode
 
-_ENTAIL, _PASSAGE, _REMARK = Form("entail"), Form("passage"), Form("remark")
+#: Where words begin that chat templates give a meaning to, as in <|im_end|>, </s>, <start_of_turn>, [INST].
+_TEMPLATE = re.compile(r"<(?=[|｜]|/?s>|(?:start|end)_of_turn>|[be]os>)|\[(?=/?INST\])")
+_ESCAPES = {"<": "\\u003c", "[": "\\u005b"}
+
+_ENTAIL, _PASSAGE, _REMARK = VerdictForm("entail"), VerdictForm("passage"), VerdictForm("remark")
 
 
 def prompt(pack: Pack, style: Style) -> Prompt:
     """The call that asks the questions of a pack."""
     document, schema = _texts(pack) if pack.decomposes else _verdicts(pack, style)
-    return Prompt(system(pack.kinds, style), _encode(document).decode(), schema)
+    return Prompt(system(pack.kinds, style), _defused(_encode(document).decode()), schema)
 
 
 def again(asked: Prompt, reply: str, faults: Mapping[int, str]) -> Prompt:
     """The same call once more, with the reply it got and what is wrong there; it asks only for what is missing.
 
-    asked: the prompt of a pack. faults: by the position of the question in the pack, as `replies.read` gives them.
+    asked: the prompt of a pack. faults: by the position of the question in the pack, as `replies.read` gives them; no
+    words of the reply are in them, which could be those of a text that poses as an instruction.
     """
     letter = "T" if next(iter(asked.schema["properties"])).startswith("T") else ""
     wanted = {f"{letter}{position + 1}": fault for position, fault in sorted(faults.items())}
     said = "".join(f'\n- "{key}": {fault}' for key, fault in wanted.items())
     keys = ", ".join(f'"{key}"' for key in wanted)
     turn = Turn(
-        reply.strip() or "(no reply)",
+        _defused(reply.strip()) or "(no reply)",
         f"This cannot be used:{said}\nReply with one JSON object in the form described and exactly these keys: {keys}.",
     )
     return Prompt(asked.system, asked.user, narrowed(asked.schema, tuple(wanted)), (*asked.turns, turn))
+
+
+def _defused(document: str) -> str:
+    """JSON of the same meaning, in which no server finds a control token of its chat template."""
+    if "<" not in document and "INST]" not in document:
+        return document
+    return _TEMPLATE.sub(lambda found: _ESCAPES[found[0]], document)
 
 
 def _texts(pack: Pack) -> tuple[Json, Schema]:
@@ -71,7 +84,7 @@ class _Page:
         self._sources = sources
         self._queries: dict[str, str] = {}
         self._groups: dict[str, dict[object, Json]] = {"entail": {}, "relevant": {}, "classify": {}, "rate": {}}
-        self._forms: dict[tuple[str, ...], Form] = {}
+        self._forms: dict[tuple[str, ...], VerdictForm] = {}
 
     def document(self) -> Json:
         """All that was placed, sources first."""
@@ -83,7 +96,7 @@ class _Page:
         found.update((kind, list(groups.values())) for kind, groups in self._groups.items() if groups)
         return found
 
-    def entail(self, key: str, question: Entail) -> Form:
+    def entail(self, key: str, question: Entail) -> VerdictForm:
         premise = question.premise
         groups = self._groups["entail"]
         group = groups.get((premise, question.query))
@@ -91,11 +104,11 @@ class _Page:
             ids = list(dict.fromkeys([self._sources[text] for text in premise]))
             group = groups[premise, question.query] = {**self._query(question.query), "sources": ids, "claims": {}}
             if len(ids) > 1:
-                self._forms[premise] = Form("joint", tuple(ids))
+                self._forms[premise] = VerdictForm("joint", tuple(ids))
         group["claims"][key] = question.hypothesis
         return self._forms.get(premise, _ENTAIL)
 
-    def relevant(self, key: str, question: Relevant) -> Form:
+    def relevant(self, key: str, question: Relevant) -> VerdictForm:
         groups = self._groups["relevant"]
         group = groups.get((question.query, question.reference))
         if group is None:
@@ -109,12 +122,12 @@ class _Page:
         group.setdefault("sources", {})[key] = source
         return _PASSAGE
 
-    def classify(self, key: str, question: Classify) -> Form:
+    def classify(self, key: str, question: Classify) -> VerdictForm:
         group = self._groups["classify"].setdefault(question.trait, {"trait": question.trait, "opinions": {}})
         group["opinions"][key] = question.text
         return _REMARK
 
-    def rate(self, key: str, question: Rate) -> Form:
+    def rate(self, key: str, question: Rate) -> VerdictForm:
         rubric = question.rubric
         groups = self._groups["rate"]
         if rubric not in groups:
@@ -123,7 +136,7 @@ class _Page:
         groups[rubric]["items"][key] = {
             field: self._query_id(text) if field == "query" else self._sources[text] for field, text in question.texts
         }
-        return Form("grade", low=rubric.low, high=rubric.high, whole=rubric.whole)
+        return VerdictForm("grade", low=rubric.low, high=rubric.high, whole=rubric.whole)
 
     def _query(self, query: str | None) -> Json:
         return {} if query is None else {"query": self._query_id(query)}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from itertools import count
 from secrets import token_hex
 
@@ -10,8 +11,15 @@ from ragauge.judges.llm.calls import CallFailed, Completion, Prompt, Transport, 
 from ragauge.judges.llm.packing import Pack
 from ragauge.judges.llm.prices import Price, token_factor
 from ragauge.judges.llm.prompts import Style
+from ragauge.judges.llm.wire.form import thought
 from ragauge.nouns.answers import Failure
 from ragauge.nouns.calls import Call
+
+#: More characters than a token has on the average of a prompt, in any language.
+MOST_CHARS = 8
+
+#: A character that stands several times in a row; a line of dashes may be a single token.
+_RUN = re.compile(r"(.)\1+", re.DOTALL)
 
 #: Bytes of UTF-8 a token, in English as in Chinese.
 _BYTES = 4
@@ -21,7 +29,8 @@ _MAYBE_PAID = frozenset({"timeout", "cancelled"})
 
 
 class Line:
-    """Makes calls. price: None where it is not known. ended: why no further call can succeed, once that is so.
+    """Makes calls. price: None where it is not known. ended: why no further call can succeed, once that is so. entered:
+    how many times it was entered and not left yet.
 
     It may be entered several times, and is open until it has been left as often.
     """
@@ -29,45 +38,71 @@ class Line:
     def __init__(self, transport: Transport, price: Price | None) -> None:
         self.transport = transport
         self._factor = token_factor(transport.name)
+        self._thought = thought(transport.name, dict(transport.settings).get("reasoning_effort"))
         self.price = price
         self.ended: Failure | None = None
-        self._entered = 0
+        self.entered = 0
         self._numbers = count(1)
         self._opening = ""
 
     async def __aenter__(self) -> Line:
         """Open the transport, unless it is open. Raises UsageError where something is missing, such as a key."""
-        self._entered += 1
-        if self._entered == 1:
+        self.entered += 1
+        if self.entered == 1:
             self.ended = None
             self._opening = token_hex(6)
             try:
                 await self.transport.__aenter__()
             except BaseException:
-                self._entered -= 1
+                self.entered -= 1
                 raise
         return self
 
     async def __aexit__(self, *exc: object) -> None:
-        self._entered -= 1
-        if not self._entered:
+        self.entered -= 1
+        if not self.entered:
             await self.transport.__aexit__(*exc)
 
     async def complete(self, prompt: Prompt) -> Completion | Failure:
         """The reply to a prompt, or why there is none. Does not raise."""
         try:
+            return await self.send(prompt)
+        except CallFailed as failed:
+            return failed.failure
+
+    async def send(self, prompt: Prompt) -> Completion:
+        """The reply to a prompt. Raises CallFailed, whatever goes wrong."""
+        try:
             return await self.transport.complete(prompt)
         except CallFailed as failed:
             if failed.fatal:
                 self.ended = failed.failure
-            return failed.failure
+            raise
         except Exception as error:
-            return Failure("judge_error", f"{self.transport.name}: the call raised {type(error).__name__}: {error}")
+            said = f"{self.transport.name}: the call raised {type(error).__name__}: {error}"
+            raise CallFailed(Failure("judge_error", said)) from error
+
+    def cut(self, prompt: Prompt, completion: Completion) -> Failure | None:
+        """Why a reply does not count: by its own count of tokens the server cannot have read the whole prompt.
+
+        Source: Ollama's chat completions cut what exceeds the window without a word, and answer what is left.
+        """
+        counted = completion.usage.prompt if completion.usage else 0
+        texts = (prompt.system, prompt.user)
+        characters = sum(map(len, texts))
+        if not 0 < counted * MOST_CHARS < characters or counted * MOST_CHARS >= sum(map(_without_runs, texts)):
+            return None
+        return Failure(
+            "too_long",
+            f"{self.transport.name}: the server counted {counted} tokens of a prompt of {characters} characters, so "
+            "its window is too small and it cut the prompt; raise it (Ollama: OLLAMA_CONTEXT_LENGTH), or tell it with "
+            "context=",
+        )
 
     def expected(self, pack: Pack, prompt: Prompt, style: Style) -> Usage:
-        """The tokens that a call is expected to take."""
+        """The tokens that a call is expected to take, with those of what a model thinks; see `wire.form.thought`."""
         told, said = tokens.prompt_tokens(prompt), tokens.completion_tokens(pack, style)
-        return Usage(round(self._factor * told), round(self._factor * said))
+        return Usage(round(self._factor * told), round(self._factor * said) + self._thought)
 
     def reserve(self, pack: Pack, prompt: Prompt, style: Style) -> float:
         """About the dollars that a call will cost, told quickly; 0 where the price is not known."""
@@ -76,7 +111,7 @@ class Line:
         document = _quickly(prompt.user)
         sent = document + _quickly(prompt.system) + sum(_quickly(turn.reply) for turn in prompt.turns)
         said = 2 * document if pack.decomposes else tokens.completion_tokens(pack, style)
-        return self._factor * self.price.of(Usage(sent, said))
+        return self.price.of(Usage(round(self._factor * sent), round(self._factor * said) + self._thought))
 
     def call(self, outcome: Completion | Failure, asked: int, seconds: float, fault: str) -> Call:
         """The record of a call that asked so many questions."""
@@ -89,6 +124,11 @@ class Line:
             return Call(name, asked, outcome.model, seconds=seconds, fault=fault)
         cost = self.price.of(usage) if self.price else None
         return Call(name, asked, outcome.model, usage.prompt, usage.cached, usage.completion, cost, seconds, fault)
+
+
+def _without_runs(text: str) -> int:
+    """The characters of a text, those that are repeated counted once."""
+    return len(_RUN.sub(r"\1", text))
 
 
 def _quickly(text: str) -> int:

@@ -6,12 +6,15 @@ from inspect import signature
 from typing import Any
 
 from ragauge.errors import BadParameter, UnknownName
-from ragauge.judges.llm.calls import Transport
+from ragauge.judges.llm.calling import CONCURRENCY
+from ragauge.judges.llm.calls import Tempo, Transport
 from ragauge.judges.llm.functions import FunctionTransport
 from ragauge.judges.llm.instructor import InstructorTransport, is_instructor
 from ragauge.judges.llm.judge import LLMJudge
+from ragauge.judges.llm.line import Line
 from ragauge.judges.llm.options import Options, options_of, parse
 from ragauge.judges.llm.prices import Price, context_window, price_of
+from ragauge.judges.llm.providers import Provider, provider
 
 #: The options that are the judge's own, not those of what carries its calls.
 _JUDGE = frozenset({"rationales", "quotes", "pack", "price", "context"})
@@ -39,20 +42,34 @@ def llm(model: Any, /, **options: Any) -> LLMJudge:
 
     Raises UnknownName for a provider or option that there is not, BadParameter for a value that cannot be.
     """
+    return _judge(*_reached(model, options))
+
+
+def line_to(model: Any, /, **options: Any) -> Line:
+    """A line to a model, for whoever has something else to ask of it than a judge's questions.
+
+    model, options, errors: as for `llm`; options of judges change nothing.
+    """
+    transport, read = _reached(model, options)
+    return Line(transport, _price(transport, read))
+
+
+def _reached(model: Any, options: dict[str, Any]) -> tuple[Transport, Options]:
+    """What carries calls to a model, and the options that were given."""
     if isinstance(model, str):
         from ragauge.judges.llm.wire.client import HttpTransport
 
         asked = parse(model, **options)
-        return _judge(HttpTransport(asked.provider, asked.model, asked.options), asked.options)
+        return HttpTransport(asked.provider, asked.model, asked.options), asked.options
     if not is_model(model):
         raise BadParameter(f"{model!r} is no 'provider/model', no instructor client, and no function of messages")
-    own = options_of({name: value for name, value in options.items() if name in _JUDGE})
+    own = options_of({name: value for name, value in options.items() if name in {*_JUDGE, "concurrency"}})
     rest = {name: value for name, value in options.items() if name not in _JUDGE}
     if is_instructor(model):
-        return _judge(InstructorTransport(model, **rest), own)
+        return InstructorTransport(model, **rest), own
     for name in rest.keys() - _FUNCTION:
         raise UnknownName("option", name, _JUDGE | _FUNCTION)
-    return _judge(FunctionTransport(model, **rest), own)
+    return FunctionTransport(model, **rest), own
 
 
 def is_model(thing: object) -> bool:
@@ -70,14 +87,33 @@ def is_model(thing: object) -> bool:
     return True
 
 
+def _price(transport: Transport, options: Options) -> Price | None:
+    """What calls cost; a client of a server that is not the provider's own tells nothing of its price."""
+    if options.price:
+        return Price(*options.price)
+    elsewhere = isinstance(transport, InstructorTransport) and "base_url" in dict(transport.settings)
+    return None if elsewhere else price_of(transport.name)
+
+
 def _judge(transport: Transport, options: Options) -> LLMJudge:
-    price = Price(*options.price) if options.price else price_of(transport.name)
     return LLMJudge(
         transport,
-        price=price,
+        price=_price(transport, options),
         rationales=options.rationales,
         quotes=options.quotes,
         pack=options.pack,
         context=options.context or context_window(transport.name),
-        width=max(256, 2 * (options.concurrency or 0)),
+        width=2 * options.concurrency if options.concurrency else 256,
+        tempo=_tempo(transport, options),
     )
+
+
+def _tempo(transport: Transport, options: Options) -> Tempo:
+    """How fast calls follow each other; without a word on how many side by side, as many as an estimate assumes."""
+    usual = Tempo().side_by_side
+    most = CONCURRENCY if isinstance(transport, FunctionTransport | InstructorTransport) else _served(transport).most
+    return Tempo(options.concurrency or min(most, usual), options.rpm, options.tpm)
+
+
+def _served(transport: Transport) -> Provider:
+    return provider(transport.name.partition("/")[0])

@@ -1,4 +1,4 @@
-"""Packing: questions put into as few calls as they fit in. A function of the questions and the budget alone."""
+"""Packing: questions put into as few calls as they fit in. A function of the questions and the room alone."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ INLINE = 240
 OVERHEAD = 24
 
 
-class Budget(msgspec.Struct, frozen=True):
+class Room(msgspec.Struct, frozen=True):
     """What one call may hold.
 
     prompt_chars: characters of texts in a call that asks for verdicts or grades. verdicts: such questions in a call.
@@ -89,10 +89,10 @@ def _keys(letter: str, count: int) -> tuple[str, ...]:
     return tuple(f"{letter}{number}" for number in range(1, count + 1))
 
 
-def packs(questions: Iterable[Question], budget: Budget, alone: bool = False) -> list[Pack]:
+def packs(questions: Iterable[Question], room: Room, alone: bool = False) -> list[Pack]:
     """The calls that ask these questions, those to decompose first; a question that is given twice is asked once.
 
-    Questions that share texts stand together, so that few texts are sent twice. A question that exceeds the budget by
+    Questions that share texts stand together, so that few texts are sent twice. A question that exceeds the room by
     itself gets a call of its own. alone: each question does.
     """
     groups: dict[object, list[Question]] = {}
@@ -103,8 +103,8 @@ def packs(questions: Iterable[Question], budget: Budget, alone: bool = False) ->
     taken_apart = [group for group in groups.values() if isinstance(group[0], Decompose)]
     judged = sorted((group for group in groups.values() if not isinstance(group[0], Decompose)), key=_rank)
     calls = chain(
-        chain.from_iterable(_decompositions(group, budget.decompose_chars) for group in taken_apart),
-        _verdicts(chain.from_iterable(judged), budget),
+        chain.from_iterable(_decompositions(group, room.decompose_chars) for group in taken_apart),
+        _verdicts(chain.from_iterable(judged), room),
     )
     return [Pack(tuple(call)) for call in calls]
 
@@ -139,13 +139,13 @@ def _decompositions(questions: Iterable[Question], chars: int) -> Iterator[list[
     yield call
 
 
-def _verdicts(questions: Iterable[Question], budget: Budget) -> Iterator[list[Question]]:
+def _verdicts(questions: Iterable[Question], room: Room) -> Iterator[list[Question]]:
     call = _Call()
     for question in questions:
-        if not call.took(question, budget):
+        if not call.took(question, room):
             yield call.questions
             call = _Call()
-            call.took(question, budget)
+            call.took(question, room)
     if call.questions:
         yield call.questions
 
@@ -159,12 +159,12 @@ class _Call:
         self._texts: set[str] = set()
         self._queries: set[str] = set()
 
-    def took(self, question: Question, budget: Budget) -> bool:
-        """Take one more question, unless that exceeds the budget; the first is always taken."""
+    def took(self, question: Question, room: Room) -> bool:
+        """Take one more question, unless that exceeds the room; the first is always taken."""
         texts, query, chars = _parts(question)
         chars += sum([len(text) for text in texts if text not in self._texts])
         chars += 0 if query in self._queries else len(query)
-        full = len(self.questions) >= budget.verdicts or self._chars + chars > budget.prompt_chars
+        full = len(self.questions) >= room.verdicts or self._chars + chars > room.prompt_chars
         if self.questions and full:
             return False
         self.questions.append(question)

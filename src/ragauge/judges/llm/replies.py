@@ -11,7 +11,7 @@ import msgspec
 
 from ragauge.judges.llm.packing import Pack
 from ragauge.judges.llm.prompts import Style
-from ragauge.judges.llm.salvage import salvaged
+from ragauge.judges.llm.salvage import REPEATED, salvaged
 from ragauge.nouns.answers import Answer, ChunkVerdict, Decomposition, Grade, Label, Verdict
 from ragauge.nouns.statements import Span, Statement
 from ragauge.questions import Classify, Decompose, Entail, Question, Rate, Relevant
@@ -22,15 +22,14 @@ _ENTAILMENT = {label.value: label for label in (Label.ENTAILED, Label.NEUTRAL, L
 _YES_NO = {label.value: label for label in (Label.YES, Label.NO)}
 _PLAIN = {label: ChunkVerdict(label) for label in _ENTAILMENT.values()}
 _FLAGS = {"claim": (True, False), "opinion": (False, True), "both": (True, True), "neither": (False, False)}
-_SHOWN = 60
-
 _decode = msgspec.json.Decoder().decode
 
 
 class Reading(msgspec.Struct, frozen=True):
     """A reply read. Both are keyed by positions in the pack, and each position is in one of them.
 
-    answers: what can be used. faults: what is wrong with, or instead of, the other answers.
+    answers: what can be used. faults: what is wrong with the other answers, in a sentence that holds no words of the
+    reply, so that it can be told to the model.
     """
 
     answers: dict[int, Answer]
@@ -38,7 +37,7 @@ class Reading(msgspec.Struct, frozen=True):
 
 
 class _Unfit(Exception):
-    """A part of a reply that is no answer; the message completes "it ..."."""
+    """A part of a reply that is no answer; the message completes "the answer ..."."""
 
 
 def read(pack: Pack, text: str, style: Style) -> Reading:
@@ -46,7 +45,7 @@ def read(pack: Pack, text: str, style: Style) -> Reading:
     reading = Reading({}, {})
     reader = _Reader(pack, style)
     found = _found(pack, text)
-    missing = "is missing" if found else "is missing: there is no JSON object that holds any of the keys"
+    missing = "the answer is missing" + ("" if found else ": there is no JSON object that holds any of the keys")
     for position, (key, question) in enumerate(zip(pack.keys, pack.questions, strict=True)):
         if key not in found:
             reading.faults[position] = missing
@@ -54,7 +53,7 @@ def read(pack: Pack, text: str, style: Style) -> Reading:
         try:
             reading.answers[position] = _READ[type(question)](reader, question, found[key])
         except _Unfit as unfit:
-            reading.faults[position] = str(unfit)
+            reading.faults[position] = f"the answer {unfit}"
     return reading
 
 
@@ -86,7 +85,7 @@ class _Reader:
 
     def decomposition(self, question: Decompose, said: object) -> Decomposition:
         if not isinstance(said, list):
-            raise _Unfit(f"is {_shown(said)}, not a list of statements")
+            raise _no("list of statements", said)
         spans = self._pack.sentences[self._pack.questions.index(question)]
         placed = sorted((_statement(question.text, spans, piece) for piece in said), key=itemgetter(0))
         return Decomposition(tuple(dict.fromkeys(piece for _, piece in placed if piece.text)))
@@ -117,7 +116,7 @@ class _Reader:
         rubric, value = question.rubric, _number(item.get("grade"))
         if value is None or not rubric.low <= value <= rubric.high or (rubric.whole and value != int(value)):
             scale = f"a {'whole ' if rubric.whole else ''}number from {rubric.low:g} to {rubric.high:g}"
-            raise _Unfit(f'has the "grade" {_shown(item.get("grade"))}, which is not {scale}')
+            raise _Unfit(f'has as its "grade" {_shown(item.get("grade"))}, not {scale}')
         return Grade(value, self._why(item))
 
     def _ids_of(self, premise: tuple[str, ...]) -> list[str]:
@@ -176,10 +175,10 @@ def _each(item: Item, known: set[str]) -> dict[str, Label]:
 def _listed(item: Item, name: str, known: set[str]) -> list[str]:
     listed = item.get(name)
     if not isinstance(listed, list):
-        raise _Unfit(f'has no list "{name}"' if listed is None else f'has "{name}" {_shown(listed)}, not a list')
+        raise _Unfit(f'has no list "{name}"' if listed is None else f'has as "{name}" {_shown(listed)}, not a list')
     for source in listed:
         if not isinstance(source, str) or source not in known:
-            raise _Unfit(f'has in "{name}" {_shown(source)}; its sources are {", ".join(sorted(known))}')
+            raise _Unfit(f'has in "{name}" {_shown(source)}, not one of its sources {", ".join(sorted(known))}')
     return listed
 
 
@@ -202,15 +201,21 @@ def located(quote: str, text: str) -> Span | None:
 
 def _item(said: object) -> Item:
     if not isinstance(said, dict):
-        raise _Unfit(f"is {_shown(said)}, not an object")
+        raise _no("object", said)
     return said
+
+
+def _no(wanted: str, said: object) -> _Unfit:
+    if said == REPEATED:
+        return _Unfit("is given more than once")
+    return _Unfit(f"is {_shown(said)}, not {'an' if wanted[0] in 'aeiou' else 'a'} {wanted}")
 
 
 def _label(item: Item, labels: Mapping[str, Label]) -> Label:
     said = item.get("label")
     found = labels.get(_word(said))
     if found is None:
-        raise _Unfit(f'has the "label" {_shown(said)}, which is not one of {", ".join(labels)}')
+        raise _Unfit(f'has as its "label" {_shown(said)}, not one of {", ".join(labels)}')
     return found
 
 
@@ -228,6 +233,9 @@ def _number(said: object) -> float | None:
 
 
 def _shown(said: object) -> str:
-    """A piece of a reply as JSON, shortened."""
-    written = msgspec.json.encode(said).decode()
-    return written if len(written) <= _SHOWN else f"{written[:_SHOWN]}..."
+    """What a piece of a reply is: a number, true, false and null as they are, others by their type alone."""
+    if isinstance(said, str):
+        return "some text"
+    if isinstance(said, list | dict):
+        return "a list" if isinstance(said, list) else "an object"
+    return f"{msgspec.json.encode(said).decode():.20}"

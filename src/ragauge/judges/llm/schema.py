@@ -25,7 +25,7 @@ _LABELS: dict[str, tuple[str, ...]] = {
 _STRING: Schema = {"type": "string"}
 
 
-class Form(NamedTuple):
+class VerdictForm(NamedTuple):
     """The form of one verdict.
 
     kind: entailment by one source ("entail") or several ("joint"), whose ids are `sources`; yes or no on a source
@@ -40,9 +40,9 @@ class Form(NamedTuple):
 
 
 @lru_cache(maxsize=512)
-def verdicts_schema(keys: tuple[str, ...], forms: tuple[Form, ...], style: Style) -> Schema:
+def verdicts_schema(keys: tuple[str, ...], forms: tuple[VerdictForm, ...], style: Style) -> Schema:
     """The schema of a reply with a verdict of its form under each key. It is shared: do not change it."""
-    names: dict[Form, str] = {}
+    names: dict[VerdictForm, str] = {}
     for form in forms:
         names.setdefault(form, f"{form.kind}{len(names) + 1}")
     whole = _object({key: _reference(names[form]) for key, form in zip(keys, forms, strict=True)})
@@ -87,7 +87,7 @@ def _statement(sentences: int) -> Schema:
     return _object({"s": number, "text": _STRING, "kind": _enum(STATEMENT_KINDS)})
 
 
-def _verdict(form: Form, style: Style) -> Schema:
+def _verdict(form: VerdictForm, style: Style) -> Schema:
     fields: Schema = {"why": _STRING} if style.rationales else {}
     if form.kind == "grade":
         return _object({**fields, "grade": _grade(form)})
@@ -100,7 +100,7 @@ def _verdict(form: Form, style: Style) -> Schema:
     return _object(fields)
 
 
-def _grade(form: Form) -> Schema:
+def _grade(form: VerdictForm) -> Schema:
     if form.whole:
         return {"type": "integer", "minimum": ceil(form.low), "maximum": floor(form.high)}
     return {"type": "number", "minimum": form.low, "maximum": form.high}

@@ -69,7 +69,7 @@ def prompt_tokens(prompt: Prompt) -> int:
 def completion_tokens(pack: Pack, style: Style) -> int:
     """About how many tokens a good reply to a call is, written without white space and with reasons of a dozen words.
 
-    What a model thinks before it replies is not counted.
+    What a model thinks before it replies is not counted; see `wire.form.thought`.
     """
     if pack.decomposes:
         return round(sum(_taken_apart(question.text, len(spans)) for question, spans in _texts(pack)))

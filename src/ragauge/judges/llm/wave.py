@@ -14,9 +14,9 @@ import msgspec
 
 from ragauge.judges.desk import Desk
 from ragauge.judges.llm import layout, replies
-from ragauge.judges.llm.calls import Completion, Finish, Prompt
+from ragauge.judges.llm.calls import CallFailed, Completion, Finish, Prompt
 from ragauge.judges.llm.line import Line
-from ragauge.judges.llm.manner import Manner
+from ragauge.judges.llm.manner import LEAST, Fit
 from ragauge.judges.llm.packing import Pack
 from ragauge.judges.splitting import Split, split
 from ragauge.nouns.answers import Answer, Failure
@@ -24,9 +24,6 @@ from ragauge.questions import Question
 
 #: Characters of a reply that a failure keeps.
 RAW = 4000
-
-#: Characters of a question that is not split any further, however long a server finds it.
-LEAST = 4000
 
 #: What one question among several may be the cause of: halves find it, and the others are answered.
 _OF_ONE = frozenset({"too_long", "content_filter", "refused"})
@@ -36,7 +33,10 @@ _OF_FORM = frozenset({"invalid_answer", "truncated"})
 
 _ENDINGS: dict[Finish, tuple[str, str]] = {
     "stop": ("invalid_answer", ""),
-    "length": ("truncated", "is missing: the reply was cut off at its greatest length; be brief, or raise max_tokens"),
+    "length": (
+        "truncated",
+        "the reply was cut off at its greatest length, before this answer; be brief, or raise max_tokens",
+    ),
     "content_filter": ("content_filter", "the provider's filter stopped the reply"),
     "refusal": ("refused", "the model would not answer"),
 }
@@ -61,14 +61,15 @@ _UNDONE = _Attempt((), {}, fault="cancelled")
 class Wave:
     """Questions of one consultation. answers: what they have come to."""
 
-    def __init__(self, line: Line, manner: Manner, desk: Desk) -> None:
+    def __init__(self, line: Line, fit: Fit, desk: Desk) -> None:
         self.answers: dict[Question, Answer | Failure] = {}
-        self._line, self._manner, self._desk = line, manner, desk
+        self._line, self._fit, self._desk = line, fit, desk
+        self._style = fit.manner.style
         self._wholes: dict[Question, Question] = {}
 
     async def ask(self, questions: Sequence[Question]) -> None:
         """Ask, so that each question is in `answers`; those too long for a call in parts."""
-        await self._make(*self._manner.calls(questions))
+        await self._make(*self._fit.manner.calls(questions))
 
     async def _make(self, calls: Sequence[Pack], splits: Mapping[Question, Split]) -> None:
         """Make calls, among them those of the parts of split questions, and put the answers to the parts together."""
@@ -111,12 +112,13 @@ class Wave:
         await self._settle([Pack(parted.parts[:1])])
         if isinstance(self.answers[parted.parts[0]], Failure):
             return False
-        await self._make(self._manner.packs(parted.parts[1:]), {question: parted})
+        calls, splits = self._fit.manner.calls(parted.parts[1:])
+        await self._make(calls, {**splits, question: parted})
         return True
 
     async def _failures(self, pack: Pack) -> dict[Question, Failure]:
         """Ask a pack, and ask again for what a reply got wrong; the failures of what is still unanswered."""
-        prompt = layout.prompt(pack, self._manner.style)
+        prompt = layout.prompt(pack, self._style)
         attempt = await self._call(pack, prompt)
         if attempt.failures and _can_be_mended(attempt.failures, pack):
             attempt = await self._call(pack, layout.again(prompt, attempt.reply, attempt.faults))
@@ -125,30 +127,52 @@ class Wave:
     async def _call(self, pack: Pack, prompt: Prompt) -> _Attempt:
         """Make one call, if it may be paid for, and record it."""
         line, desk = self._line, self._desk
-        reserved = line.reserve(pack, prompt, self._manner.style)
-        if line.ended is not None or not desk.reserve(reserved):
-            return self._failed(pack, line.ended or _MAX_COST)
+        reserved = line.reserve(pack, prompt, self._style)
+        if refusal := await self._refusal(reserved):
+            return self._failed(pack, refusal)
         outcome: Completion | Failure = _CANCELLED
-        attempt = _UNDONE
+        attempt, sent = _UNDONE, True
         start = perf_counter()
         try:
-            outcome = await line.complete(prompt)
-            attempt = self._failed(pack, outcome) if isinstance(outcome, Failure) else self._read(pack, outcome)
+            outcome = await line.send(prompt)
+            attempt = self._read(pack, prompt, outcome)
+        except CallFailed as failed:
+            outcome, sent = failed.failure, failed.sent
+            attempt = self._failed(pack, outcome)
         finally:
-            seconds = perf_counter() - start
-            call = line.call(outcome, len(prompt.schema["properties"]), seconds, attempt.fault)
-            wholes = self._wholes
-            answered = [wholes.get(one, one) for one in attempt.answered] if wholes else attempt.answered
-            desk.record(call, answered, reserved)
+            if sent:
+                call = line.call(outcome, len(prompt.schema["properties"]), perf_counter() - start, attempt.fault)
+                desk.record(call, self._whole(attempt.answered), reserved)
+            else:
+                desk.release(reserved)
+        if attempt.failures and next(iter(attempt.failures.values())).reason == "too_long":
+            self._fit.refused(pack, len(prompt.user))
         return attempt
+
+    async def _refusal(self, reserved: float) -> Failure | None:
+        """Why a call may not be made; None where it may, and the money is set aside."""
+        if self._line.ended is not None:
+            return self._line.ended
+        if not await self._desk.reserve(reserved):
+            return self._line.ended or _MAX_COST
+        if self._line.ended is not None:
+            self._desk.release(reserved)
+        return self._line.ended
+
+    def _whole(self, answered: Sequence[Question]) -> Sequence[Question]:
+        """The questions that were asked, in place of the parts of them that were answered."""
+        wholes = self._wholes
+        return [wholes.get(one, one) for one in answered] if wholes else answered
 
     def _failed(self, pack: Pack, failure: Failure) -> _Attempt:
         failures = {question: failure for question in pack.questions if question not in self.answers}
         return _Attempt((), failures, fault=str(failure))
 
-    def _read(self, pack: Pack, completion: Completion) -> _Attempt:
-        """Keep what a reply answers for the first time."""
-        reading = replies.read(pack, completion.text, self._manner.style)
+    def _read(self, pack: Pack, prompt: Prompt, completion: Completion) -> _Attempt:
+        """Keep what a reply answers for the first time; nothing of a reply to a prompt that was cut."""
+        if cut := self._line.cut(prompt, completion):
+            return self._failed(pack, cut)
+        reading = replies.read(pack, completion.text, self._style)
         questions, answers = pack.questions, self.answers
         answered = []
         for position, answer in reading.answers.items():

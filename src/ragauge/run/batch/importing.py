@@ -51,7 +51,12 @@ class Imported(msgspec.Struct):
     @property
     def lines(self) -> int:
         """How many lines were read."""
-        return self.replies + self.refused.total() + self.repeated + self.foreign + len(self.unreadable)
+        return self.replies + self.refused.total() + self.repeated + self.strange
+
+    @property
+    def strange(self) -> int:
+        """How many of them are nothing that this folder asked for."""
+        return self.foreign + len(self.unreadable)
 
 
 def import_results(folder: Folder, paths: Iterable[Path], progress: Callable[[int], None] | None = None) -> Imported:
@@ -63,11 +68,15 @@ def import_results(folder: Folder, paths: Iterable[Path], progress: Callable[[in
     with Store.open(folder.settings.store) as store:
         importing = _Importing(folder, store, imported)
         for path in paths:
-            before = imported.lines, imported.foreign
+            before = imported.lines, imported.strange
             importing.take(path, progress)
-            read_here, strange = imported.lines - before[0], imported.foreign - before[1]
+            read_here, strange = imported.lines - before[0], imported.strange - before[1]
             if read_here and read_here == strange:
-                raise BadData(f"{path}: none of its {read_here} lines answers a request of {folder.path}; check both")
+                first = f"; the first is {imported.unreadable[0]}" if imported.unreadable else ""
+                raise BadData(
+                    f"{path}: none of its {read_here} lines answers a request of {folder.path}; give files of results, "
+                    f"as the provider returned them{first}"
+                )
     return imported
 
 

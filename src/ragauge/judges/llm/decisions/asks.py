@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import chain
 from typing import Any, Literal
 
 import msgspec
@@ -66,14 +67,20 @@ class Said(msgspec.Struct, frozen=True):
 class Sheet:
     """The asks that questions come to, and the texts that they share.
 
-    asks: each once, in the order of the questions. sources: id -> text, each text once.
+    sources: id -> text, each text once.
     """
 
-    def __init__(self, questions: Sequence[Question]) -> None:
+    def __init__(self) -> None:
+        self.sources: dict[str, str] = {}
         self._ids: dict[str, str] = {}
-        self._asked = [(question, self._asks(question)) for question in questions]
-        self.asks = list(dict.fromkeys(ask for _, asks in self._asked for ask in asks))
-        self.sources = {id: text for text, id in self._ids.items()}
+        self._asked: dict[Question, list[Ask]] = {}
+
+    def take(self, questions: Iterable[Question]) -> list[Ask]:
+        """Take in questions; gives their asks, each once, but for those that are on the sheet already."""
+        before = set(chain.from_iterable(self._asked.values()))
+        fresh = {question: self._asks(question) for question in questions if question not in self._asked}
+        self._asked.update(fresh)
+        return [ask for ask in dict.fromkeys(chain.from_iterable(fresh.values())) if ask not in before]
 
     def _asks(self, question: Question) -> list[Ask]:
         asks = _ASKS.get(type(question))
@@ -81,12 +88,21 @@ class Sheet:
 
     def _named(self, text: str) -> str:
         """The id of a text."""
-        return self._ids.setdefault(text, f"S{len(self._ids) + 1}")
+        id = self._ids.setdefault(text, f"S{len(self._ids) + 1}")
+        self.sources[id] = text
+        return id
 
-    def answers(self, said: Mapping[Ask, Said | Failure]) -> list[Answer | Failure]:
-        """An answer to each question, in order; a Failure where one of its asks has none."""
-        return [_answer(question, [said[ask] for ask in asks]) for question, asks in self._asked]
+    def askers(self, asks: Iterable[Ask]) -> list[Question]:
+        """The questions that any of the asks belong to."""
+        some = set(asks)
+        return [question for question, own in self._asked.items() if not some.isdisjoint(own)]
 
+    def answer(self, question: Question, said: Mapping[Ask, Said | Failure]) -> Answer | Failure:
+        """The answer to a question of the sheet; a Failure where one of its asks has none."""
+        return _answer(question, [said.get(ask, _UNSAID) for ask in self._asked[question]])
+
+
+_UNSAID = Failure("unanswered", "it has not been asked yet")
 
 Named = Callable[[str], str]
 

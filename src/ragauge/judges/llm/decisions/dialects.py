@@ -23,14 +23,13 @@ class Dialect(msgspec.Struct, frozen=True):
     """One dialect.
 
     path: below the base URL. most: how many asks a request may carry. body: a request of a model, the shared evidence
-    and asks by name. answer: what one answer of a reply says; raises msgspec.MsgspecError where it has another form.
+    and asks by name.
     """
 
     name: str
     path: str
     most: int
     body: Callable[[str, str, Mapping[str, Ask]], dict[str, Any]]
-    answer: Callable[[msgspec.Raw], Said | Failure]
 
 
 REFUSED = Failure("refused", "the model declined to answer")
@@ -50,43 +49,6 @@ def _decisions_question(ask: Ask) -> dict[str, Any]:
     return question
 
 
-class _Predicate(msgspec.Struct, tag="predicate"):
-    probability: float
-
-
-class _Share(msgspec.Struct):
-    value: str | bool
-    probability: float
-
-
-class _Choice(msgspec.Struct, tag="choice"):
-    choice: str | bool
-    probabilities: list[_Share]
-
-
-class _Score(msgspec.Struct, tag="score"):
-    score: float
-
-
-class _Refusal(msgspec.Struct, tag="refusal"):
-    pass
-
-
-_DECISION = msgspec.json.Decoder(_Predicate | _Choice | _Score | _Refusal)
-
-
-def _decision(answer: msgspec.Raw) -> Said | Failure:
-    match _DECISION.decode(answer):
-        case _Predicate(probability=number):
-            return Said("predicate", number)
-        case _Choice(choice=choice, probabilities=shares):
-            return Said("choice", choice=str(choice), shares={str(share.value): share.probability for share in shares})
-        case _Score(score=number):
-            return Said("score", number)
-        case _:
-            return REFUSED
-
-
 def _systemone_body(model: str, evidence: str, asks: Mapping[str, Ask]) -> dict[str, Any]:
     return {
         "model": model,
@@ -102,24 +64,48 @@ def _systemone_question(ask: Ask) -> dict[str, Any]:
     return {"type": ask.type, "instructions": ask.instructions, "criteria": criteria}
 
 
+class _Predicate(msgspec.Struct, tag="predicate"):
+    probability: float
+
+
 class _Noul(msgspec.Struct, tag="noul"):
-    noul: float
+    probability: float = msgspec.field(name="noul")
 
 
-class _Picked(msgspec.Struct, tag="choice"):
-    choice: str
-    probabilities: dict[str, float] = {}
+class _Share(msgspec.Struct):
+    value: str | bool
+    probability: float
 
 
-_JUDGMENT = msgspec.json.Decoder(_Noul | _Picked | _Score | _Refusal)
+class _Choice(msgspec.Struct, tag="choice"):
+    choice: str | bool
+    probabilities: list[_Share] | dict[str, float] = {}
+
+    @property
+    def shares(self) -> dict[str, float]:
+        if isinstance(self.probabilities, dict):
+            return self.probabilities
+        return {str(share.value): share.probability for share in self.probabilities}
 
 
-def _judgment(answer: msgspec.Raw) -> Said | Failure:
-    match _JUDGMENT.decode(answer):
-        case _Noul(noul=number):
+class _Score(msgspec.Struct, tag="score"):
+    score: float
+
+
+class _Refusal(msgspec.Struct, tag="refusal"):
+    pass
+
+
+_ANSWER = msgspec.json.Decoder(_Predicate | _Noul | _Choice | _Score | _Refusal)
+
+
+def said(answer: msgspec.Raw) -> Said | Failure:
+    """What one answer of a reply says, in either dialect. Raises msgspec.MsgspecError where it has another form."""
+    match _ANSWER.decode(answer):
+        case _Predicate(probability=number) | _Noul(probability=number):
             return Said("predicate", number)
-        case _Picked(choice=choice, probabilities=shares):
-            return Said("choice", choice=choice, shares=shares)
+        case _Choice() as one:
+            return Said("choice", choice=str(one.choice), shares=one.shares)
         case _Score(score=number):
             return Said("score", number)
         case _:
@@ -127,6 +113,6 @@ def _judgment(answer: msgspec.Raw) -> Said | Failure:
 
 
 DIALECTS = {
-    "decisions": Dialect("decisions", "/decisions", 400, _decisions_body, _decision),
-    "systemone": Dialect("systemone", "/systemone", 64, _systemone_body, _judgment),
+    "decisions": Dialect("decisions", "/decisions", 400, _decisions_body),
+    "systemone": Dialect("systemone", "/systemone", 64, _systemone_body),
 }

@@ -5,7 +5,9 @@ from __future__ import annotations
 from ragauge.errors import BadParameter, UnknownName
 from ragauge.judges.llm.decisions.dialects import DIALECTS
 from ragauge.judges.llm.decisions.judge import DecisionsJudge
+from ragauge.judges.llm.decisions.transport import DecisionsTransport
 from ragauge.judges.llm.options import Options, parse
+from ragauge.judges.llm.prices import Price, price_of
 from ragauge.judges.llm.wire.client import HttpTransport
 
 #: The options that mean something to an endpoint that writes no text.
@@ -28,7 +30,9 @@ def decisions_judge(spec: str, *, dialect: str | None = None, **options: object)
     for option in Options.__struct_fields__:
         if option not in _TAKEN and getattr(chosen, option) != getattr(_PLAIN, option):
             raise BadParameter(f"{option}: a decisions endpoint takes none; leave it out")
-    return DecisionsJudge(HttpTransport(provider, model, chosen), DIALECTS[name], model)
+    transport = DecisionsTransport(HttpTransport(provider, model, chosen), DIALECTS[name].path)
+    price = Price(*chosen.price) if chosen.price else price_of(transport.name)
+    return DecisionsJudge(transport, DIALECTS[name], model, price)
 
 
 _PLAIN = Options()

@@ -8,16 +8,19 @@ from functools import cache
 
 import msgspec
 
-from ragauge.judges.llm.calls import Usage
+from ragauge.judges.llm.calls import Completion, Usage
 from ragauge.judges.llm.decisions import wording
 from ragauge.judges.llm.decisions.asks import Ask, Said, Sheet, checked
-from ragauge.judges.llm.decisions.dialects import Dialect
+from ragauge.judges.llm.decisions.dialects import Dialect, said
 from ragauge.nouns.answers import Failure
-from ragauge.questions import Classify, Entail, Rate, Relevant
+from ragauge.questions import Classify, Entail, Question, Rate, Relevant
 from ragauge.rubrics import COHERENCE, TOPICAL_MATCH
 
+#: Characters of a reply that a failure keeps.
+_RAW = 2000
 
-def request(dialect: Dialect, model: str, sources: Mapping[str, str], asks: Sequence[Ask]) -> bytes:
+
+def request(dialect: Dialect, model: str, sources: Mapping[str, str], asks: Sequence[Ask]) -> str:
     """The body of a request.
 
     The shared evidence is one JSON text with the sources that the asks name; the asks are named "1", "2" and so on.
@@ -25,45 +28,42 @@ def request(dialect: Dialect, model: str, sources: Mapping[str, str], asks: Sequ
     used = dict.fromkeys(id for ask in asks for id in ask.sources)
     evidence = {"note": wording.NOTE, "sources": {id: sources[id] for id in used}}
     named = {str(number): ask for number, ask in enumerate(asks, start=1)}
-    return msgspec.json.encode(dialect.body(model, msgspec.json.encode(evidence).decode(), named))
+    return msgspec.json.encode(dialect.body(model, msgspec.json.encode(evidence).decode(), named)).decode()
 
 
-class Reply(msgspec.Struct, frozen=True):
-    """What a reply says to each ask, in order; usage: None where the server does not tell; model: as it names it."""
-
-    said: tuple[Said | Failure, ...]
-    usage: Usage | None = None
-    model: str = ""
-
-
-def read(dialect: Dialect, body: bytes, asks: Sequence[Ask]) -> Reply:
-    """The reply to a request of these asks; a Failure stands for each ask to which it says nothing usable."""
+def received(body: bytes) -> Completion:
+    """A reply as it came, with its tokens and the model's name where it tells them."""
+    text = body.decode(errors="replace")
     try:
-        envelope = _ENVELOPE.decode(body)
-        answers = _by_name(envelope.answers)
-    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
-        return Reply((_fault(f"the reply cannot be read: {error}", body),) * len(asks))
-    said = tuple(_said(dialect, ask, answers.get(str(number))) for number, ask in enumerate(asks, start=1))
-    return Reply(said, envelope.usage.counted if envelope.usage else None, envelope.model)
+        bill = _BILL.decode(text)
+    except msgspec.MsgspecError:
+        return Completion(text)
+    return Completion(text, usage=bill.usage.counted if bill.usage else None, model=bill.model)
 
 
-def _said(dialect: Dialect, ask: Ask, answer: msgspec.Raw | None) -> Said | Failure:
+def read(text: str, asks: Sequence[Ask]) -> list[Said | Failure]:
+    """What a reply says to each of the asks of its request; a Failure where that is nothing usable."""
+    try:
+        answers = _by_name(_ENVELOPE.decode(text).answers)
+    except msgspec.MsgspecError as error:
+        return [_fault(f"the reply cannot be read: {error}", text)] * len(asks)
+    return [_said(ask, answers.get(str(number))) for number, ask in enumerate(asks, start=1)]
+
+
+def _said(ask: Ask, answer: msgspec.Raw | None) -> Said | Failure:
     if answer is None:
         return Failure("invalid_answer", "the reply leaves a question out")
+    raw = bytes(answer).decode()
     try:
-        said = dialect.answer(answer)
-    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
-        return _fault(f"an answer cannot be read: {error}", bytes(answer))
-    found = said if isinstance(said, Failure) else checked(ask, said)
-    return msgspec.structs.replace(found, raw=_shown(bytes(answer))) if isinstance(found, Failure) else found
+        heard = said(answer)
+    except msgspec.MsgspecError as error:
+        return _fault(f"an answer cannot be read: {error}", raw)
+    found = heard if isinstance(heard, Failure) else checked(ask, heard)
+    return msgspec.structs.replace(found, raw=raw[:_RAW]) if isinstance(found, Failure) else found
 
 
-def _fault(detail: str, raw: bytes) -> Failure:
-    return Failure("invalid_answer", detail, raw=_shown(raw))
-
-
-def _shown(raw: bytes) -> str:
-    return raw.decode(errors="replace")[:2000]
+def _fault(detail: str, raw: str) -> Failure:
+    return Failure("invalid_answer", detail, raw=raw[:_RAW])
 
 
 class _Details(msgspec.Struct):
@@ -81,18 +81,24 @@ class _Tokens(msgspec.Struct):
         return Usage(self.input_tokens, self.output_tokens, details.cached_tokens if details else 0)
 
 
-class _Envelope(msgspec.Struct):
-    """What the replies of both protocols share."""
+class _Bill(msgspec.Struct):
+    """What the replies of both protocols say beside the answers."""
 
-    answers: list[msgspec.Raw] | dict[str, msgspec.Raw]
     usage: _Tokens | None = None
     model: str = ""
+
+
+class _Envelope(msgspec.Struct):
+    """Where the answers stand in the replies of both protocols."""
+
+    answers: list[msgspec.Raw] | dict[str, msgspec.Raw]
 
 
 class _Named(msgspec.Struct):
     name: str | None = None
 
 
+_BILL = msgspec.json.Decoder(_Bill)
 _ENVELOPE = msgspec.json.Decoder(_Envelope)
 _NAMED = msgspec.json.Decoder(_Named)
 
@@ -108,15 +114,15 @@ def _by_name(answers: list[msgspec.Raw] | dict[str, msgspec.Raw]) -> dict[str, m
 def digest(dialect: Dialect) -> str:
     """A short hash of all that is said beside the texts: of a request with asks of every form."""
     texts = (("query", "q"), ("response", "r"))
-    sheet = Sheet(
-        [
-            Entail(("a", "b"), "c"),
-            Entail(("a",), "c", "q"),
-            Relevant("q", "a"),
-            Relevant("q", "a", "b"),
-            *(Classify("o", trait) for trait in (*wording.TRAITS, "other")),
-            Rate(TOPICAL_MATCH, texts),
-            Rate(COHERENCE, (("source", "a"), ("response", "r"))),
-        ]
-    )
-    return hashlib.sha256(request(dialect, "", sheet.sources, sheet.asks)).hexdigest()[:8]
+    questions: list[Question] = [
+        Entail(("a", "b"), "c"),
+        Entail(("a",), "c", "q"),
+        Relevant("q", "a"),
+        Relevant("q", "a", "b"),
+        *(Classify("o", trait) for trait in (*wording.TRAITS, "other")),
+        Rate(TOPICAL_MATCH, texts),
+        Rate(COHERENCE, (("source", "a"), ("response", "r"))),
+    ]
+    sheet = Sheet()
+    asks = sheet.take(questions)
+    return hashlib.sha256(request(dialect, "", sheet.sources, asks).encode()).hexdigest()[:8]

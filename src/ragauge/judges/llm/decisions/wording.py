@@ -45,3 +45,8 @@ CANNOT = (
     "a decisions endpoint does not answer questions of kind {!r}; name a judge for that kind, as in "
     "judge={{'decompose': 'embedded', '*': 'decisions:...'}}"
 )
+
+TOO_LONG = (
+    "this question has no texts that can be halved further; name a judge with a longer window for its kind, as in "
+    "judge={{{!r}: 'PROVIDER/MODEL', '*': 'decisions:...'}}"
+)

@@ -28,13 +28,14 @@ def body(prompt: Prompt, model: str, options: Options, form: Form) -> bytes:
     """The body of a request, as JSON.
 
     Held to its schema by `output_config.format` ("schema"), by the forced use of a tool ("json", for models without
-    the former), or by words alone ("plain"). The system message is marked for the prompt cache.
+    the former), or by words alone ("plain"). Nothing is marked for the prompt cache: the system message is below its
+    least of 1,024 tokens or more, and a sample's texts are sent once.
     """
     text = told(prompt) if form.structured == "plain" else prompt.system
     asked: dict[str, Any] = {
         "model": model,
         "max_tokens": options.max_tokens or MAX_TOKENS,
-        "system": [{"type": "text", "text": text, "cache_control": {"type": "ephemeral"}}],
+        "system": text,
         "messages": prompt.messages[1:],
     }
     if form.temperature:

@@ -53,8 +53,8 @@ class Reply(NamedTuple):
 class HttpTransport:
     """Carries prompts to a model over HTTP.
 
-    name: "provider/model". settings: what else can change a reply. latency: the median seconds of the last replies, 0
-    before the first. retries: how often calls were tried again, by reason.
+    name: "provider/model". settings: what else can change a reply. retries: how often calls were tried again since it
+    was opened, by reason.
     """
 
     def __init__(
@@ -101,13 +101,8 @@ class HttpTransport:
         return tuple((name, f"{value}") for name, value in chosen.items() if value is not None)
 
     @property
-    def latency(self) -> float:
-        """The median seconds of the last replies; 0 before the first."""
-        return self._flow.patience.median
-
-    @property
     def retries(self) -> dict[str, int]:
-        """How often calls were tried again, by reason."""
+        """How often calls were tried again since it was opened, by reason."""
         return dict(self._flow.retries)
 
     async def __aenter__(self) -> HttpTransport:

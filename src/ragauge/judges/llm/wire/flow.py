@@ -21,6 +21,10 @@ T = TypeVar("T")
 RETRIES_RATE = 12
 RETRIES = 6
 
+#: How many calls in a row may be given up for SILENCE, with no word of the server in between, before it is over.
+MOST_SILENT = 3
+SILENCE = frozenset({"unreachable", "timeout"})
+
 #: Seconds: the least and the most that a wait before a retry is drawn from, and the longest a server may ask for.
 LEAST_BASE = 0.05
 MOST_WAIT = 30.0
@@ -41,10 +45,13 @@ class Flow:
         self._server, self._chance = server, chance
         self._over: Failure | None = None
         self._replied = False
+        self._silent = 0
 
     def resume(self) -> None:
-        """Forget that it was over."""
+        """Begin anew: forget that it was over, and what was counted."""
         self._over = None
+        self._silent = 0
+        self.retries.clear()
 
     def stop(self, failure: Failure) -> None:
         """No further call can do better: let them fail at once."""
@@ -70,16 +77,20 @@ class Flow:
         try:
             await self.pace.turn(tokens)
             if self._over is not None:
-                raise CallFailed(self._over, fatal=True)
+                raise CallFailed(self._over, fatal=True, sent=bool(counts))
             done = await self._sent(attempt, self.patience.began(counts["timeout"]))
-            if isinstance(done, Trouble):
-                self.slots.replied(throttled=done.throttled)
-            else:
-                self._replied = True
-                self.slots.replied(throttled=False)
+            self._heard(done)
             return done
         finally:
             self.slots.give()
+
+    def _heard(self, done: object) -> None:
+        """Take note of what an attempt came to, while its slot is still taken."""
+        trouble = done if isinstance(done, Trouble) else None
+        self._replied |= trouble is None
+        if trouble is None or trouble.reason not in SILENCE:
+            self._silent = 0
+        self.slots.replied(throttled=trouble is not None and trouble.throttled)
 
     async def _sent(self, attempt: Callable[[], Awaitable[T]], call: Call) -> T | Trouble:
         answered = False
@@ -115,8 +126,14 @@ class Flow:
         return trouble.wait + backoff
 
     def _given_up(self, trouble: Trouble, counts: Counter[str]) -> CallFailed:
-        failure = Failure(trouble.reason, f"{trouble.detail} (tried {counts.total()} times)")
-        nobody = trouble.reason == "unreachable" and not self._replied
-        if nobody:
+        """What to raise for a call that was tried often enough. It is over where the server seems to be gone."""
+        detail = f"{trouble.detail} (tried {counts.total()} times)"
+        self._silent += trouble.reason in SILENCE
+        gone = self._silent >= MOST_SILENT
+        if gone:
+            detail += "; it stopped answering: see that it runs, and run again, what is answered is kept"
+        failure = Failure(trouble.reason, detail)
+        fatal = gone or (trouble.reason == "unreachable" and not self._replied)
+        if fatal:
             self.stop(failure)
-        return CallFailed(failure, fatal=nobody)
+        return CallFailed(failure, fatal=fatal)

@@ -13,6 +13,9 @@ from ragauge.judges.llm.wire.faults import Fault, reason_of
 #: OpenAI's reasoning models, which take no temperature, and max_completion_tokens instead of max_tokens.
 _REASONING = re.compile(r"(.*/)?(o\d|gpt-[5-9](?!.*chat))")
 
+#: Tokens that a model which thinks is taken to think for a call.
+THOUGHT = 500
+
 
 class Form(msgspec.Struct, frozen=True):
     """What a request may hold.
@@ -30,6 +33,17 @@ class Form(msgspec.Struct, frozen=True):
 def reasons(model: str) -> bool:
     """Whether a model is known by its name to think before it answers."""
     return bool(_REASONING.match(model))
+
+
+def thought(model: str, effort: str | None) -> int:
+    """About the tokens that a model thinks before the reply to a call, which are paid for as part of it.
+
+    THOUGHT for a model that is known to think or is told how hard to, 0 for others. Nobody knows beforehand: it is a
+    guess, and real calls take from none to many thousand.
+    """
+    if effort in ("none", "minimal"):
+        return 0
+    return THOUGHT if effort is not None or reasons(model) else 0
 
 
 def first_form(provider: Provider, model: str, options: Options) -> Form:
