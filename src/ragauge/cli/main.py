@@ -1,6 +1,6 @@
 """The `ragauge` command.
 
-Exit codes: 0 fine, 1 the run failed, 2 the call or the data is wrong, 3 a gate failed, 4 stopped at --max-cost,
+Exit codes: 0 fine, 1 the run failed, 2 the call or the data is wrong, 3 a gate failed, 4 stopped early,
 130 interrupted.
 """
 
@@ -23,6 +23,8 @@ COMMANDS = {
     "run": "ragauge.cli.run",
     "plan": "ragauge.cli.plan",
     "batch": "ragauge.cli.batch",
+    "dataset": "ragauge.cli.dataset",
+    "generate": "ragauge.cli.generate",
     "report": "ragauge.cli.report",
     "metrics": "ragauge.cli.metrics",
     "judges": "ragauge.cli.judges",
@@ -85,6 +87,6 @@ def main() -> None:
     ragauge run data.jsonl        measure your own
     ragauge metrics               what can be measured, and what each metric needs
 
-    Exit codes: 0 fine, 1 the run failed, 2 the call or the data is wrong, 3 a gate failed, 4 stopped at --max-cost,
+    Exit codes: 0 fine, 1 the run failed, 2 the call or the data is wrong, 3 a gate failed, 4 stopped early,
     130 interrupted.
     """

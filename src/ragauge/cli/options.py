@@ -18,6 +18,12 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 #: Where judgments and runs are kept unless the caller says otherwise: beside the work.
 DEFAULT_STORE = ".ragauge"
 
+_MAP = click.option(
+    "--map", "mapping", multiple=True, metavar="FIELD=COLUMN", help="Take a field from this column, repeatable."
+)
+_LIMIT = click.option("--limit", type=click.IntRange(min=1), metavar="N", help="Only the first N samples.")
+_SKIP = click.option("--skip-bad-rows", is_flag=True, help="Leave out rows that cannot be read, and count them.")
+
 _DATA = (
     click.argument("data", metavar="DATA"),
     click.option(
@@ -31,12 +37,10 @@ _DATA = (
         metavar="JUDGE",
         help="embedded, recording:PATH, python:MODULE:NAME, or KIND=JUDGE, repeatable. [default: embedded]",
     ),
-    click.option(
-        "--map", "mapping", multiple=True, metavar="FIELD=COLUMN", help="Take a field from this column, repeatable."
-    ),
+    _MAP,
     click.option("--group", metavar="COLUMN", help="Samples with the same value here are not independent."),
-    click.option("--limit", type=click.IntRange(min=1), metavar="N", help="Only the first N samples."),
-    click.option("--skip-bad-rows", is_flag=True, help="Leave out rows that cannot be read, and count them."),
+    _LIMIT,
+    _SKIP,
     click.option(
         "--labels",
         type=click.Path(exists=True, dir_okay=False, path_type=Path),
@@ -54,6 +58,16 @@ _STORE = (
     ),
     click.option("--no-store", is_flag=True, help="Keep nothing."),
 )
+
+
+def max_cost_option(command: Command) -> Command:
+    """--max-cost, in dollars."""
+    return click.option(
+        "--max-cost",
+        type=click.FloatRange(min=0, min_open=True),
+        metavar="DOLLARS",
+        help="Stop before the calls to models cost more; what is done is kept. Exit with 4 then.",
+    )(command)
 
 
 def output_option(what: str) -> Callable[[Command], Command]:
@@ -82,6 +96,17 @@ def _with(options: Sequence[Callable[[Command], Command]]) -> Callable[[Command]
 def data_options(command: Command) -> Command:
     """DATA, and how it is read and judged."""
     return _with(_DATA)(command)
+
+
+def reading_options(command: Command) -> Command:
+    """How data is read where nothing is measured: --map, --limit and --skip-bad-rows."""
+    return _with((_MAP, _LIMIT, _SKIP))(command)
+
+
+def samples_option(command: Command) -> Command:
+    """-o, the file that samples are written to."""
+    kind = click.Path(dir_okay=False, path_type=Path)
+    return click.option("-o", "--output", type=kind, required=True, help="Where the samples go (.jsonl).")(command)
 
 
 def store_options(command: Command) -> Command:

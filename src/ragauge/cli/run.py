@@ -9,7 +9,15 @@ from typing import TYPE_CHECKING
 import click
 
 from ragauge.cli.gates import Gate, failures, gates
-from ragauge.cli.options import data_options, judge_option, output_option, pairs, show_option, store_options
+from ragauge.cli.options import (
+    data_options,
+    judge_option,
+    max_cost_option,
+    output_option,
+    pairs,
+    show_option,
+    store_options,
+)
 from ragauge.cli.running import measure
 from ragauge.cli.screen import screen
 from ragauge.errors import RunFailed
@@ -27,12 +35,7 @@ if TYPE_CHECKING:
 @store_options
 @output_option("Write the run")
 @click.option("--name", default="", help="A name for the run.")
-@click.option(
-    "--max-cost",
-    type=click.FloatRange(min=0, min_open=True),
-    metavar="DOLLARS",
-    help="Stop before the calls to models cost more; what is done is kept. Exit with 4 then.",
-)
+@max_cost_option
 @show_option(0)
 @click.option(
     "--fail-under", multiple=True, metavar="METRIC=VALUE", help="Exit with 3 if the estimate is lower, repeatable."

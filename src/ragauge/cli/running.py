@@ -5,12 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
+from ragauge.errors import RunFailed
+from ragauge.report.wording import counted
 from ragauge.run.evaluate import evaluate
 from ragauge.run.run import Run
+
+if TYPE_CHECKING:
+    from ragauge.dataset.samples import Failures
 
 
 @contextmanager
@@ -26,17 +31,41 @@ def progress_bar(label: str, total: int | None = None) -> Iterator[Callable[[int
         yield lambda done: bar.update(task, completed=done)
 
 
-def measure(data: Any, label: str, store: Path | None, **options: Any) -> Run:
-    """`evaluate` with a progress bar; when it is interrupted the process ends with code 130 and says how to go on."""
+@contextmanager
+def stoppable(store: Path | None, what: str = "judgment", more: str = "") -> Iterator[None]:
+    """When the work is interrupted the process ends with code 130 and says how to go on.
+
+    what: is kept. more: there is to say, for the end of the sentence.
+    """
     try:
-        with progress_bar(label, options.get("limit")) as progress:
-            return evaluate(data, store=store, progress=progress, **options)
+        yield
     except KeyboardInterrupt:
         kept = (
-            f"Every judgment made so far is kept in {store}: the same command goes on from there, "
-            "and `ragauge report` shows what is done."
+            f"Every {what} made so far is kept in {store}: the same command goes on from there{more}."
             if store
             else "Nothing was kept, because of --no-store."
         )
         click.echo(f"\nStopped. {kept}", err=True)
         raise SystemExit(130) from None
+
+
+def measure(data: Any, label: str, store: Path | None, **options: Any) -> Run:
+    """`evaluate` with a progress bar."""
+    shown = ", and `ragauge report` shows what is done"
+    with stoppable(store, more=shown), progress_bar(label, options.get("limit")) as progress:
+        return evaluate(data, store=store, progress=progress, **options)
+
+
+def failure_lines(failures: Failures) -> Iterator[str]:
+    """What samples lack for want of an answer, one line a part."""
+    for part, number in failures.items():
+        yield f"without {part}: {counted(number, 'sample')}, the first because {failures.first[part]}"
+
+
+def end_of_work(samples: int, whole: int, failures: Failures, stopped: str) -> None:
+    """Leave with 1 where not one of the samples is whole, with 4 where the work was stopped."""
+    if samples and not whole:
+        raise RunFailed(f"no sample is whole, the first because {next(iter(failures.first.values()))}")
+    if stopped:
+        click.echo(f"stopped: {stopped}; the same command goes on from there", err=True)
+        raise SystemExit(4)

@@ -59,6 +59,7 @@ ALIASES: dict[str, tuple[str, ...]] = {
         "expectations",
         "expected",
         "highlights",
+        "annotations",
         "answers",
         "answer",
         "summary",

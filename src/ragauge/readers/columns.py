@@ -13,6 +13,9 @@ from ragauge.readers.nesting import unfolded
 from ragauge.readers.values import Malformed, native
 from ragauge.readers.written import list_in
 
+#: Columns whose meaning hangs on what the others are.
+_AMBIGUOUS = ("answers", "annotations")
+
 #: Words that a `source` beside a query must have to be read as a text that was summarised.
 _SHORTEST_SOURCE = 20
 
@@ -32,7 +35,7 @@ class Columns:
         self._bound = {column: field for field, column in self._asked.items() if column}
         self._seen = dict.fromkeys(seen)
         self._refused: Collection[tuple[str, str]] = ()
-        self._refused = set(_misleading(rows, self._assign([c for c in seen if folded(c) != "answers"])))
+        self._refused = set(_misleading(rows, self._assign([c for c in seen if folded(c) not in _AMBIGUOUS])))
         self.by_field: dict[str, str] = {}
         self.serving = lru_cache(maxsize=256)(self._serving)
         self.serving(tuple(seen))
@@ -96,12 +99,17 @@ def _misleading(rows: Sequence[Mapping[str, Any]], others: Mapping[str, str]) ->
 
     Beside a query, `text` may be anything, and a `source` of a few words says where a row comes from; neither is a
     text that was summarised. `answers` are alternatives (SQuAD, Natural Questions) unless other columns or their own
-    shape tell that they are claims (Trust-Eval, ALCE).
+    shape tell that they are claims (Trust-Eval, ALCE). In the files of these two an `answer` is what people wrote, also
+    where no system has answered yet. Annotations are references where they hold long answers (ASQA).
     """
     if "query" in others:
         yield "source", "text"
         if not any(map(_has_source_text, rows)):
             yield "source", "source"
+    if not any(map(_holds_annotations, rows)):
+        yield "references", "annotations"
+    if any(map(_is_of_benchmark, rows)):
+        yield "response", "answer"
     if "references" not in others and not any(map(_holds_claims, rows)):
         yield "answers", "answers"
 
@@ -118,6 +126,20 @@ def _holds_claims(row: Mapping[str, Any]) -> bool:
     labelled = any(isinstance(doc, Mapping) and "answers_found" in doc for doc in docs)
     nested = any(isinstance(native(item), list | tuple) for item in _listed(cells.get("answers")))
     return labelled or nested or "qapairs" in cells
+
+
+def _holds_annotations(row: Mapping[str, Any]) -> bool:
+    """Whether the row's annotations are long answers."""
+    found = [
+        native(item) for column, value in row.items() if folded(column) == "annotations" for item in _listed(value)
+    ]
+    return bool(found) and all(isinstance(item, Mapping) and "long_answer" in item for item in found)
+
+
+def _is_of_benchmark(row: Mapping[str, Any]) -> bool:
+    """Whether the row has documents and gold claims under the names of ALCE and Trust-Eval."""
+    columns = set(map(folded, row))
+    return {"question", "docs"} <= columns and ("claims" in columns or _holds_claims(row))
 
 
 def _listed(value: Any) -> Sequence[Any]:

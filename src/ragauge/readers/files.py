@@ -29,20 +29,23 @@ _BINARY: dict[str, Callable[[Path], Iterator[Any]]] = {
     ".feather": rows_of_arrow,
 }
 
+#: The extensions that files of rows may have; those of text may have .gz behind them.
+KNOWN = (*_TEXT, *_BINARY)
+
 
 def file(path: Path) -> Source:
     """The rows of a file in the format its extension names. Raises BadData for one that is not there or not known."""
-    extension = _extension(path)
+    ending = extension(path)
     if os.path.isdir(path):  # noqa: PTH112  # unlike Path.is_dir, it takes a name of any length
         raise BadData(f"{path}: a folder, not a file; name one file in it")
-    if extension not in _TEXT and extension not in _BINARY:
-        known = ", ".join([*_TEXT, *_BINARY])
-        found = f"the extension {extension!r} is not known" if extension else "a name without extension"
+    if ending not in KNOWN:
+        known = ", ".join(KNOWN)
+        found = f"the extension {ending!r} is not known" if ending else "a name without extension"
         raise BadData(f"{path}: {found}; known: {known}, and .gz after those of text")
     _check_is_there(path)
-    if extension in _BINARY:
-        return Source(str(path), partial(_BINARY[extension], path))
-    return Source(str(path), partial(_text_rows, path, str(path), _TEXT[extension]))
+    if ending in _BINARY:
+        return Source(str(path), partial(_BINARY[ending], path))
+    return Source(str(path), partial(_text_rows, path, str(path), _TEXT[ending]))
 
 
 def standard_input() -> Source:
@@ -51,7 +54,8 @@ def standard_input() -> Source:
     return Source(name, partial(_text_rows, None, name, rows_of_lines), once=True)
 
 
-def _extension(path: Path) -> str:
+def extension(path: Path) -> str:
+    """The extension that names the format, in small letters: that before .gz, where such a file may be packed."""
     suffixes = [suffix.lower() for suffix in path.suffixes]
     packed = len(suffixes) > 1 and suffixes[-1] == ".gz" and suffixes[-2] in _TEXT
     return suffixes[-2] if packed else (suffixes[-1] if suffixes else "")

@@ -12,6 +12,7 @@ from ragauge.readers.written import list_in
 def references(value: Any, plural: bool) -> tuple[str, ...] | None:
     """Alternatives: a list, an object with a list under "text" (SQuAD), or one text. Blank ones are left out.
 
+    An item may be an object with its text under "long_answer" (ASQA's annotations).
     plural: the column's name promises several, so a list written as text is read as a list.
     """
     value = native(value)
@@ -20,13 +21,17 @@ def references(value: Any, plural: bool) -> tuple[str, ...] | None:
     found = _items(value, spelled=plural)
     if found is None:
         return None
-    return tuple(reference for reference in _texts(found) if reference.strip())
+    return tuple(reference for reference in _texts([_long(native(item)) for item in found]) if reference.strip())
 
 
 def claims(value: Any) -> tuple[tuple[str, ...], ...] | None:
     """Gold claims: each a list of wordings, one wording, or a question with its short answers (ALCE's ASQA)."""
     found = _items(native(value), spelled=True)
     return None if found is None else tuple(_wordings(native(item)) for item in found)
+
+
+def _long(item: Any) -> Any:
+    return native(item["long_answer"]) if isinstance(item, Mapping) and "long_answer" in item else item
 
 
 def _items(value: Any, spelled: bool) -> Sequence[Any] | None:

@@ -59,7 +59,7 @@ def prepared(
         for one in bench.unique():
             check_priced(one)
     settings = Settings(metrics, bench, first)
-    opened = _opened(store)
+    opened = opened_store(store)
     asker = Asker(bench, Keeper(bench, opened, _by_question(labels)), Budget(max_cost))
     return Prepared(reading, chain(first, samples), settings, asker, opened)
 
@@ -70,7 +70,7 @@ def _skipped(reading: Reading) -> str:
     return f"; all {len(reading.bad_rows)} rows were skipped, the first because: {reading.bad_rows[0]}"
 
 
-def _opened(store: StoreLike) -> Store:
+def opened_store(store: StoreLike) -> Store:
     """An open store; None is one that does not outlive its Run."""
     if isinstance(store, Store):
         return store

@@ -40,7 +40,12 @@ def m002_calls(db: sqlite3.Connection) -> None:
     db.execute("ALTER TABLE judgments ADD COLUMN call TEXT NOT NULL DEFAULT ''")
 
 
-MIGRATIONS = (m001_judgments_runs_labels, m002_calls)
+def m003_responses(db: sqlite3.Connection) -> None:
+    """What systems under test answered, each under the hash of its prompt and the system."""
+    db.execute("CREATE TABLE responses (id INTEGER PRIMARY KEY, key BLOB NOT NULL UNIQUE, record NOT NULL)")
+
+
+MIGRATIONS = (m001_judgments_runs_labels, m002_calls, m003_responses)
 
 
 def recognise(db: sqlite3.Connection) -> None:

@@ -11,8 +11,9 @@ from types import TracebackType
 
 from ragauge.nouns.calls import Call
 from ragauge.nouns.records import RunRecord, SampleRecord
+from ragauge.nouns.responses import Response
 from ragauge.questions import Judgment, Question
-from ragauge.store import calls, judgments, labels, runs
+from ragauge.store import calls, judgments, labels, responses, runs
 from ragauge.store.database import Database, explained
 from ragauge.store.texts import Numbers
 
@@ -95,6 +96,19 @@ class Store:
     def _judgments_after(self, last: int) -> tuple[int, list[Judgment]]:
         with self._database.reading("read judgments") as db:
             return judgments.page(db, last)
+
+    # responses of systems under test
+
+    def find_responses(self, keys: Sequence[str]) -> dict[str, Response]:
+        """Those of the responses addressed by `keys` that are there, by key."""
+        with self._database.reading("find responses") as db:
+            return responses.find(db, keys)
+
+    def keep_responses(self, given: Sequence[Response], made: Sequence[Call] = ()) -> None:
+        """Add responses, and the calls that were made for them; the first response under a key stays."""
+        with self._database.writing("keep responses") as db:
+            responses.keep(db, given)
+            calls.keep(db, made)
 
     # runs
 

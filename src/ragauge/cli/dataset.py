@@ -1,0 +1,129 @@
+"""`ragauge dataset`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from importlib.resources import as_file, files
+from pathlib import Path
+from shutil import copytree
+
+import click
+
+from ragauge.cli.options import judge_option, max_cost_option, pairs, reading_options, samples_option, store_options
+from ragauge.cli.running import end_of_work, failure_lines, progress_bar, stoppable
+from ragauge.dataset import Built, build
+from ragauge.dataset.building import TOP
+from ragauge.dataset.samples import check_samples_output
+from ragauge.errors import UsageError
+from ragauge.report.wording import counted, spent_words
+
+
+@click.group("dataset")
+def command() -> None:
+    """Make a data set: questions and gold answers in, samples with documents and labels out.
+
+    \b
+    ragauge dataset mini       a small corpus with questions, to try it on
+    ragauge dataset build      from your own questions and corpus
+    """
+
+
+@command.command("build")
+@click.argument("questions")
+@click.option(
+    "--corpus",
+    type=click.Path(exists=True, path_type=Path),
+    help="Folder or file that is searched for documents. [default: the documents in the data]",
+)
+@samples_option
+@click.option("--top", type=click.IntRange(min=1), default=TOP, show_default=True, help="Documents of each sample.")
+@click.option("--claims", metavar="JUDGE", help="Takes gold answers apart. [default: the whole answer is one claim]")
+@click.option(
+    "-j",
+    "--judge",
+    "judges",
+    multiple=True,
+    metavar="JUDGE",
+    help="Says which document holds which claim; as for `ragauge run`. [default: embedded]",
+)
+@reading_options
+@store_options
+@max_cost_option
+def build_command(
+    questions: str,
+    corpus: Path | None,
+    output: Path,
+    top: int,
+    claims: str | None,
+    judges: Sequence[str],
+    mapping: Sequence[str],
+    limit: int | None,
+    skip_bad_rows: bool,
+    store: Path,
+    no_store: bool,
+    max_cost: float | None,
+) -> None:
+    """Make samples of QUESTIONS, a file of questions with gold answers: five documents each from your corpus, the gold
+    claims, and for each document which of them it holds.
+
+    The corpus is text, Markdown, JSON Lines or Parquet, cut into passages of about 100 words; its index is kept beside
+    the judgments.
+    """
+    check_samples_output(output, [questions, *([corpus] if corpus else [])])
+    kept = None if no_store else store
+    with stoppable(kept), progress_bar("building", limit) as progress:
+        built = build(
+            questions,
+            corpus,
+            judge=judge_option(judges),
+            claims=claims,
+            top=top,
+            store=kept,
+            map=pairs(mapping, "--map"),
+            limit=limit,
+            skip_bad_rows=skip_bad_rows,
+            max_cost=max_cost,
+            progress=progress,
+        )
+    built.save(output)
+    for line in _lines(built):
+        click.echo(line)
+    click.echo(f"wrote {output}; next: ragauge generate {output} -j PROVIDER/MODEL -o answers.jsonl")
+    whole = len(built.samples) - max(built.failures.values(), default=0)
+    end_of_work(len(built.samples), whole, built.failures, built.stopped)
+
+
+def _lines(built: Built) -> Iterator[str]:
+    """What there is to say of a data set."""
+    if built.corpus:
+        left_out = ", ".join(f"{number} {kind}" for kind, number in built.corpus.left_out.items())
+        made = "indexed" if built.indexed else "index known"
+        yield f"{built.corpus.name}: {counted(len(built.corpus.passages), 'passage')}, {made}" + (
+            f"; files left out: {left_out}" if left_out else ""
+        )
+    answerable = sum(sample.answerable is True for sample in built.samples)
+    yield (
+        f"{counted(len(built.samples), 'sample')}, {answerable} answerable; "
+        f"{built.asked} judgments asked, {built.reused} known"
+    )
+    if built.without_documents:
+        yield f"without documents: {counted(built.without_documents, 'sample')}"
+    if built.without_gold:
+        yield f"without a gold answer, so not labelled: {counted(built.without_gold, 'sample')}"
+    yield from failure_lines(built.failures)
+    if built.bad_rows:
+        yield f"rows skipped: {len(built.bad_rows)}, the first because: {built.bad_rows[0]}"
+    if built.spent.calls:
+        yield spent_words(built.spent)
+
+
+@command.command("mini")
+@click.argument("folder", type=click.Path(file_okay=False, path_type=Path), default=Path("mini"))
+def mini_command(folder: Path) -> None:
+    """Copy a small corpus with questions and gold answers into FOLDER (mini): a dozen documents, fifteen questions."""
+    if folder.exists():
+        raise UsageError(f"{folder} is there already; give another folder")
+    with as_file(files("ragauge.dataset") / "mini") as packaged:
+        copytree(packaged, folder)
+    click.echo(f"wrote {folder}; make samples of it with:")
+    click.echo(f"ragauge dataset build {folder}/questions.jsonl --corpus {folder}/corpus -o samples.jsonl")

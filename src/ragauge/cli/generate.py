@@ -1,0 +1,110 @@
+"""`ragauge generate`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import get_args
+
+import click
+
+from ragauge.cli.options import max_cost_option, pairs, reading_options, samples_option, store_options
+from ragauge.cli.running import end_of_work, failure_lines, progress_bar, stoppable
+from ragauge.dataset import Generated, generate
+from ragauge.dataset.generation.generating import SHOTS
+from ragauge.dataset.generation.prompts import REFUSAL_SENTENCE, Form
+from ragauge.dataset.samples import check_samples_output
+from ragauge.errors import BadParameter
+from ragauge.report.wording import counted, spent_words
+
+
+@click.command("generate")
+@click.argument("samples")
+@click.option("-j", "--model", required=True, metavar="PROVIDER/MODEL", help="Any LLM, such as openai/gpt-4o-mini.")
+@samples_option
+@click.option(
+    "--form", type=click.Choice(get_args(Form)), default="prose", help="Sentences, or a list. [default: prose]"
+)
+@click.option(
+    "--refusal",
+    metavar="SENTENCE",
+    help=f"What to say where there is no answer. [default: {REFUSAL_SENTENCE}]",
+)
+@click.option("--no-refusal", is_flag=True, help="Have every question answered.")
+@click.option("--shots", metavar="FILE", help="Answered samples to show as examples.")
+@click.option(
+    "--shot-count", type=click.IntRange(min=0), default=SHOTS, show_default=True, metavar="N", help="How many of them."
+)
+@click.option("--seed", type=int, default=42, show_default=True, help="Which of them, and in which order.")
+@click.option("--top", type=click.IntRange(min=1), metavar="N", help="Only the first N documents. [default: all]")
+@click.option("--cite", metavar="JUDGE", help="Finds citations for answers that have none.")
+@reading_options
+@store_options
+@max_cost_option
+def command(
+    samples: str,
+    model: str,
+    output: Path,
+    form: Form,
+    refusal: str | None,
+    no_refusal: bool,
+    shots: str | None,
+    shot_count: int,
+    seed: int,
+    top: int | None,
+    cite: str | None,
+    mapping: Sequence[str],
+    limit: int | None,
+    skip_bad_rows: bool,
+    store: Path,
+    no_store: bool,
+    max_cost: float | None,
+) -> None:
+    """Have a model answer SAMPLES from their documents, with citations such as [1][2], or decline.
+
+    Answers are kept as they arrive: the same command asks only for what is missing.
+    """
+    if refusal is not None and (no_refusal or not refusal.strip()):
+        raise BadParameter("give --refusal SENTENCE, or --no-refusal alone")
+    check_samples_output(output, [samples, *([shots] if shots else [])])
+    kept = None if no_store else store
+    with stoppable(kept, "answer"), progress_bar("answering", limit) as progress:
+        generated = generate(
+            samples,
+            model,
+            form=form,
+            refusal="" if no_refusal else refusal or REFUSAL_SENTENCE,
+            shots=shots,
+            shot_count=shot_count,
+            seed=seed,
+            top=top,
+            cite=cite,
+            store=kept,
+            map=pairs(mapping, "--map"),
+            limit=limit,
+            skip_bad_rows=skip_bad_rows,
+            max_cost=max_cost,
+            progress=progress,
+        )
+    generated.save(output)
+    for line in _lines(generated):
+        click.echo(line)
+    click.echo(f"wrote {output}; measure it with: ragauge run {output} -m trust")
+    end_of_work(len(generated.samples), generated.answered, generated.failures, generated.stopped)
+
+
+def _lines(generated: Generated) -> Iterator[str]:
+    """What there is to say of the answers."""
+    yield (
+        f"{generated.system}: {counted(generated.answered, 'answer')} to {counted(len(generated.samples), 'sample')}, "
+        f"{generated.refused} of them refusals; {generated.asked} asked for, {generated.reused} known"
+    )
+    if generated.empty:
+        yield f"empty answers: {generated.empty}"
+    if generated.cited:
+        yield f"given citations afterwards: {counted(generated.cited, 'answer')}"
+    yield from failure_lines(generated.failures)
+    if generated.bad_rows:
+        yield f"rows skipped: {len(generated.bad_rows)}, the first because: {generated.bad_rows[0]}"
+    if generated.spent.calls:
+        yield spent_words(generated.spent)

@@ -1,0 +1,202 @@
+"""Building: questions and gold answers in, samples with documents and answerability labels out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from ragauge.dataset.corpus import Corpus, read_corpus
+from ragauge.dataset.labelling import Labels, labels
+from ragauge.dataset.retrieving import CorpusRetriever, ForeignRetriever, Retriever, RetrieverFailed
+from ragauge.dataset.samples import Failures, Progress, failed, fresh, worked, worked_out, write_samples
+from ragauge.errors import BadParameter, MissingField, UnanswerableNeed
+from ragauge.judges.bench import Bench
+from ragauge.needs.need import Failed, Need
+from ragauge.nouns.calls import Spent
+from ragauge.nouns.samples import Sample
+from ragauge.readers import Reading, read
+from ragauge.readers.aliases import rank
+from ragauge.run.asking import Asker
+from ragauge.run.blocking import blocking
+from ragauge.run.budget import Budget, check_priced
+from ragauge.run.keeping import Keeper
+from ragauge.run.preparing import StoreLike, opened_store
+from ragauge.run.specs import JudgeLike, bench_of
+from ragauge.run.stopping import Stopped
+from ragauge.waves import unanswerable
+
+#: Documents of a sample, as in Trust-Eval.
+TOP = 5
+
+_AT_ONCE = 32
+
+
+@dataclass
+class Built:
+    """A data set, and what there is to say of it.
+
+    samples: one for each question, in order; none is left out. A sample that lacks something for want of an answer
+    says so in its metadata, under "failed". corpus: what was searched; None where documents came from elsewhere.
+    indexed: whether its index was made anew. without_gold, without_documents: samples that nothing could be said of
+    for that reason. failures: parts that a judge or retriever failed to give, which another attempt may.
+    stopped: why nothing more was asked, where max_cost or the judge's end came before that of the data.
+    bad_rows: rows that were skipped on request.
+    """
+
+    samples: list[Sample]
+    corpus: Corpus | None = None
+    indexed: bool = False
+    without_gold: int = 0
+    without_documents: int = 0
+    failures: Failures = field(default_factory=Failures)
+    asked: int = 0
+    reused: int = 0
+    spent: Spent = field(default_factory=Spent)
+    stopped: str = ""
+    bad_rows: tuple[str, ...] = ()
+
+    def save(self, path: str | Path) -> Path:
+        """Write the samples as JSON Lines, which `ragauge generate` and `ragauge run` read. Raises UsageError."""
+        write_samples(self.samples, Path(path))
+        return Path(path)
+
+
+async def build_async(
+    questions: Any,
+    corpus: str | Path | Corpus | None = None,
+    *,
+    retriever: Any = None,
+    judge: JudgeLike = "embedded",
+    claims: JudgeLike | None = None,
+    top: int = TOP,
+    store: StoreLike = None,
+    map: Mapping[str, str] | None = None,
+    limit: int | None = None,
+    skip_bad_rows: bool = False,
+    max_cost: float | None = None,
+    progress: Progress | None = None,
+) -> Built:
+    """Make a data set for Trust-Eval's metrics. `build` works wherever `evaluate` does; this is awaited.
+
+    questions: questions with gold answers, in anything that `read` reads; where there is no response beside it, a
+    column such as "answer" is the gold answer.
+    corpus: a folder or file that is searched for documents. retriever: finds them instead: a function of the question,
+    or a retriever of LlamaIndex or LangChain. Without both, the documents in the data are taken.
+    judge: says which document holds which claim. claims: a judge that takes gold answers apart into claims; without
+    it the whole answer is one claim. top: documents a sample, 1 or more.
+    store: where judgments are kept, and the index of a corpus; None keeps nothing. limit, skip_bad_rows, map: as in
+    `evaluate`. max_cost: in dollars; labels beyond it are missing, and said to be. progress: called with the number of
+    samples done.
+
+    Raises UsageError where the data or the corpus cannot be read, a judge cannot answer, or there are no documents.
+    """
+    if corpus is not None and retriever is not None:
+        raise BadParameter("give a corpus or a retriever, not both")
+    if top < 1:
+        raise BadParameter(f"top={top} must be 1 or more")
+    bench = _bench(judge, claims, max_cost)
+    wanted = labels("whole" if claims is None else "apart")
+    if topics := unanswerable([wanted], bench.can):
+        raise UnanswerableNeed(f"no judge at hand answers {', '.join(topics)}; name one that does")
+    reading, samples = _questions(questions, map, limit, skip_bad_rows)
+    searched = read_corpus(corpus) if isinstance(corpus, str | Path) else corpus
+    opened = opened_store(store)
+    finder = _retriever(searched, retriever, opened.path.parent if store is not None else None)
+    if finder is None and reading.columns and "contexts" not in reading.columns:
+        raise MissingField(f"{reading.name}: no documents; give a corpus (--corpus FOLDER), or a retriever")
+    asker = Asker(bench, Keeper(bench, opened, {}), Budget(max_cost))
+    built = Built([], searched, isinstance(finder, CorpusRetriever) and finder.made)
+    building = _Building(asker, finder, wanted, top, built)
+    async with asker.opened():
+        built.samples = await worked(samples, building.sample, _AT_ONCE, progress)
+    built.bad_rows = tuple(str(bad) for bad in reading.bad_rows)
+    built.asked, built.reused, built.spent = asker.asked, asker.reused, asker.budget.spent
+    return built
+
+
+build = blocking(build_async, "build")
+
+
+def _questions(
+    data: Any, map: Mapping[str, str] | None, limit: int | None, skip: bool
+) -> tuple[Reading, Iterator[Sample]]:
+    """The questions. Raises MissingField where there are none."""
+    reading = read(data, map=map, skip_bad_rows=skip, limit=limit)
+    columns = reading.columns
+    if columns and "query" not in columns:
+        raise MissingField(f"{reading.name}: no column of questions; name it with map={{'query': COLUMN}}")
+    column = columns.get("response", "")
+    is_gold = "references" not in columns and "response" not in (map or {}) and rank("references", column) is not None
+    return reading, (_as_gold(sample) if is_gold else sample for sample in reading)
+
+
+def _as_gold(sample: Sample) -> Sample:
+    """The sample with its only answer, which stands beside a question alone, for a gold answer."""
+    references = (sample.response,) if sample.response else None
+    return msgspec.structs.replace(sample, references=references, response=None)
+
+
+def _retriever(corpus: Corpus | None, retriever: Any, folder: Path | None) -> Retriever | None:
+    if corpus is not None:
+        return CorpusRetriever(corpus, folder)
+    return None if retriever is None else ForeignRetriever(retriever)
+
+
+def _bench(judge: JudgeLike, claims: JudgeLike | None, max_cost: float | None) -> Bench:
+    bench = bench_of(judge)
+    if claims is not None:
+        bench = Bench({**bench.judges, "decompose": bench_of(claims).judges["*"]})
+    if max_cost is not None:
+        for one in bench.unique():
+            check_priced(one)
+    return bench
+
+
+class _Building:
+    """Makes samples, and counts what they lack."""
+
+    def __init__(self, asker: Asker, retriever: Retriever | None, wanted: Need[Labels], top: int, built: Built) -> None:
+        self._asker, self._retriever, self._labels, self._top = asker, retriever, wanted, top
+        self._built = built
+
+    async def sample(self, given: Sample) -> Sample:
+        """The sample with its documents and labels, or with a word on why it lacks them."""
+        sample = await self._with_documents(fresh(given))
+        if not sample.contexts:
+            self._built.without_documents += 1
+        return await self._labelled(sample)
+
+    async def _with_documents(self, sample: Sample) -> Sample:
+        if self._retriever is None:
+            kept = sample.contexts and sample.contexts[: self._top]
+            return msgspec.structs.replace(sample, contexts=kept)
+        answerable = sample.answerable if sample.contexts is None else None
+        bare = msgspec.structs.replace(sample, contexts=None, answerable=answerable)
+        if not sample.query:
+            return self._lacking(bare, "documents", "no_query: the sample has no query")
+        try:
+            found = await self._retriever.find(sample.query, self._top)
+        except RetrieverFailed as error:
+            return self._lacking(bare, "documents", f"retriever_error: {error}")
+        return msgspec.structs.replace(bare, contexts=found)
+
+    async def _labelled(self, sample: Sample) -> Sample:
+        try:
+            outcome = await worked_out(self._asker, sample, self._labels)
+        except Stopped as stopped:
+            self._built.stopped = self._built.stopped or str(stopped)
+            return self._lacking(sample, "labels", f"stopped: {stopped}")
+        if isinstance(outcome, Failed):
+            return self._lacking(sample, "labels", outcome.reason)
+        if isinstance(outcome, Labels):
+            return outcome.on(sample)
+        self._built.without_gold += 1
+        return sample
+
+    def _lacking(self, sample: Sample, part: str, reason: str) -> Sample:
+        self._built.failures.note(part, reason)
+        return failed(sample, part, reason)

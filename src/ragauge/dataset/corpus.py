@@ -1,0 +1,123 @@
+"""A corpus: the documents of a folder or file, cut into passages."""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import msgspec
+
+from ragauge.dataset.passages import WORDS, passages, sections
+from ragauge.errors import BadData, BadRow
+from ragauge.nouns.samples import Chunk
+from ragauge.readers.contexts import ID_KEYS, chunks
+from ragauge.readers.files import KNOWN, extension, file
+from ragauge.readers.lines import lines, opened
+from ragauge.readers.values import Malformed
+
+_MARKDOWN = (".md", ".markdown")
+_TEXT = (".txt", ".text", *_MARKDOWN)
+
+
+class Corpus(NamedTuple):
+    """What was read. left_out: how many files of each kind that cannot be read as text, and how many empty ones."""
+
+    name: str
+    passages: list[Chunk]
+    left_out: dict[str, int]
+
+    @property
+    def digest(self) -> str:
+        """A hash of all passages, 32 hex digits."""
+        whole = hashlib.sha256()
+        for passage in self.passages:
+            whole.update(f"{passage.id}\0{passage.passage}\0\0".encode())
+        return whole.hexdigest()[:32]
+
+
+def read_corpus(path: str | Path, words: int = WORDS) -> Corpus:
+    """The passages of a file, or of all files of a folder and its folders, in the order of their names.
+
+    Text (.txt .md) is cut into passages of at most `words` words under the name of its file or, in Markdown, its title
+    and the heading. Rows (.jsonl .json .csv .tsv .parquet .arrow) have their text, id and title under the names that
+    contexts have them under; rows longer than `words` are cut too. Hidden files are passed over.
+
+    Raises BadData where there is nothing to read, and where a file or row that should hold text does not.
+    """
+    root = Path(path)
+    files = list(_files(root)) if root.is_dir() else [root]
+    left_out = Counter(kind for one in files if (kind := _unread(one)))
+    if not root.is_dir() and left_out:
+        raise BadData(f"{root}: not a corpus; give a folder, or a file of {' '.join(sorted({*_TEXT, *KNOWN}))}")
+    base = root if root.is_dir() else root.parent
+    found = [passage for one in files if not _unread(one) for passage in _passages(one, base, words)]
+    if not found:
+        raise BadData(f"{root}: no text in {len(files)} files; put .txt, .md, .jsonl or .parquet files there")
+    return Corpus(str(root), found, dict(left_out))
+
+
+def _files(folder: Path) -> Iterator[Path]:
+    for path in sorted(folder.rglob("*")):
+        hidden = any(part.startswith(".") for part in path.relative_to(folder).parts)
+        if path.is_file() and not hidden:
+            yield path
+
+
+def _unread(path: Path) -> str:
+    """Why a file is left out; "" where it is not."""
+    kind = extension(path)
+    if kind not in _TEXT and kind not in KNOWN:
+        return kind or "no extension"
+    return "empty" if path.is_file() and not path.stat().st_size else ""
+
+
+def _passages(path: Path, base: Path, words: int) -> Iterator[Chunk]:
+    name = path.relative_to(base).as_posix()
+    if extension(path) not in _TEXT:
+        yield from _of_rows(path, name, words)
+        return
+    pieces = [(title, piece) for title, body in _titled(path) for piece in passages(body, words)]
+    for number, (title, piece) in enumerate(pieces, start=1):
+        yield Chunk(piece, f"{name}#{number}", title)
+
+
+def _titled(path: Path) -> list[tuple[str, str]]:
+    """The sections of a text file, each under its title."""
+    text = _text_of(path)
+    if path.suffix.lower() not in _MARKDOWN:
+        return [(path.stem, text)]
+    title, parts = sections(text)
+    title = title or path.stem
+    return [(f"{title} – {heading}" if heading else title, body) for heading, body in parts]
+
+
+def _text_of(path: Path) -> str:
+    try:
+        with opened(path) as stream:
+            return "".join(lines(stream, str(path)))
+    except OSError as error:
+        raise BadData(f"{path}: cannot be opened ({error.strerror}); check its name and permissions") from None
+
+
+def _of_rows(path: Path, name: str, words: int) -> Iterator[Chunk]:
+    for number, row in enumerate(file(path).rows(), start=1):
+        whole = _row(row, f"{name}#{number}", str(path), number)
+        pieces = passages(whole.text, words)
+        for part, piece in enumerate(pieces, start=1):
+            id = f"{whole.id}#{part}" if len(pieces) > 1 else whole.id
+            yield Chunk(piece, id, whole.title, whole.metadata)
+
+
+def _row(row: Any, id: str, where: str, number: int) -> Chunk:
+    """The document in a row, under its own id or else this one. Raises BadRow."""
+    try:
+        if isinstance(row, Malformed):
+            raise row
+        (found,) = chunks([row]) or ()
+        own = isinstance(row, Mapping) and any(row.get(key) is not None for key in ID_KEYS)
+    except Malformed as error:
+        raise BadRow(where, number, None, error.problem.removeprefix("item 1 "), error.fix) from None
+    return found if own else msgspec.structs.replace(found, id=id)

@@ -1,0 +1,71 @@
+"""Citing afterwards: an answer that cites nothing is given the citations that a judge finds for it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from ragauge.dataset.generation.prompts import Form
+from ragauge.needs.findings import Statements, Support
+from ragauge.needs.need import Flow, Need, NothingToCount
+from ragauge.needs.support import support
+from ragauge.nouns.answers import ChunkVerdict, Label, Verdict
+from ragauge.nouns.samples import Sample
+from ragauge.nouns.scores import Evidence
+from ragauge.nouns.statements import Span, Statement
+from ragauge.text.cited import CitedPiece, cited_items, cited_sentences
+from ragauge.text.refusals import refusal
+
+_STOP = re.compile(r"[.!?。！？]*[\"'”’)\]]*\Z")
+
+
+@dataclass(frozen=True)
+class Citing:
+    """An answer with citations. added: how many of its sentences or items got one."""
+
+    response: str
+    added: int
+    evidence: tuple[Evidence, ...] = ()
+
+
+def citing(form: Form) -> Need[Citing]:
+    """Each sentence, or item of a list, with the document that entails it best; none where none entails it.
+
+    An answer that cites something is left as it is, and so is a refusal.
+    """
+
+    def flow(sample: Sample) -> Flow[Citing]:
+        text = sample.response or ""
+        cut = cited_items if form == "list" else cited_sentences
+        pieces = cut(text, [""] * len(sample.contexts or ()))
+        if not pieces or any(piece.citations for piece in pieces) or refusal(text):
+            raise NothingToCount("there is nothing to be cited")
+        statements = Statements("response", tuple(Statement(piece.text, piece.span) for piece in pieces))
+        chunks = [(chunk.id, chunk.passage) for chunk in sample.contexts or ()]
+        found: Support = yield from support(statements, "contexts", chunks, sample.query)
+        best = [_best(verdict, len(chunks)) for verdict in found.verdicts]
+        return Citing(_marked(text, pieces, best), len(best) - best.count(None))
+
+    return Need(f"citing({form})", ("response", "contexts"), frozenset({"entail:support"}), flow)
+
+
+def _best(verdict: Verdict, chunks: int) -> int | None:
+    """The position of the chunk that entails best, the first of equals; None where none entails by itself."""
+    each: Sequence[Verdict | ChunkVerdict] = verdict.chunks or ((verdict,) if chunks == 1 else ())
+    entailing = [i for i, chunk in enumerate(each) if chunk.label is Label.ENTAILED]
+    return max(entailing, key=lambda i: (each[i].probability or 0.0, -i), default=None)
+
+
+def _marked(text: str, pieces: Sequence[CitedPiece], best: Sequence[int | None]) -> str:
+    """The text with a mark before the end of each piece that has a document."""
+    for piece, chunk in sorted(zip(pieces, best, strict=True), reverse=True, key=lambda pair: pair[0].span):
+        if chunk is not None:
+            at = _before_stop(text, piece.span)
+            text = f"{text[:at]} [{chunk + 1}]{text[at:]}"
+    return text
+
+
+def _before_stop(text: str, span: Span) -> int:
+    found = _STOP.search(text[slice(*span)])
+    return span[0] + found.start() if found else span[1]

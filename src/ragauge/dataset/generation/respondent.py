@@ -1,0 +1,126 @@
+"""The respondent: a model that is asked for answers. Each is kept as it arrives, and none is asked for twice."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+from contextlib import AsyncExitStack
+from time import perf_counter
+
+import msgspec
+
+from ragauge.judges.llm import tokens
+from ragauge.judges.llm.calls import Completion, Prompt, Turn, Usage
+from ragauge.judges.llm.line import Line
+from ragauge.judges.llm.salvage import salvaged
+from ragauge.judges.llm.wave import unanswered
+from ragauge.nouns.answers import Failure
+from ragauge.nouns.calls import Spent
+from ragauge.nouns.identity import Identity
+from ragauge.nouns.responses import Response
+from ragauge.run.budget import Budget
+from ragauge.run.stopping import Stopped
+from ragauge.store import Store
+
+#: Tokens that an answer takes, for the money that is set aside for it.
+_ANSWER = 300
+
+_CANCELLED = Failure("cancelled", "the call was given up")
+_AGAIN = 'This cannot be used: {fault}. Reply with one JSON object and nothing else: {{"answer": "..."}}'
+
+Outcome = str | Failure
+
+
+class Respondent:
+    """Answers prompts. To be entered before; the line is opened when something has to be asked.
+
+    asked, reused: how many answers were asked for, and how many the store held.
+    """
+
+    def __init__(self, line: Line, store: Store, budget: Budget) -> None:
+        self.identity = Identity(line.transport.name, line.transport.settings)
+        self.asked = self.reused = 0
+        self._line, self._store, self._budget = line, store, budget
+        self._under_way: dict[str, asyncio.Task[Outcome]] = {}
+        self._open = AsyncExitStack()
+        self._opening = asyncio.Lock()
+        self._is_open = False
+
+    @property
+    def spent(self) -> Spent:
+        """What all calls of the same budget have cost."""
+        return self._budget.spent
+
+    async def __aenter__(self) -> Respondent:
+        """Nothing is opened yet."""
+        return self
+
+    async def __aexit__(self, *exc: object) -> None:
+        """Close the line."""
+        await self._open.aclose()
+
+    async def respond(self, prompt: Prompt) -> Outcome:
+        """The answer to a prompt, or why there is none.
+
+        Raises Stopped where no more may be spent or the model cannot answer any more, UsageError where something is
+        missing, such as a key.
+        """
+        key = hashlib.sha256(msgspec.json.encode([self.identity, prompt])).hexdigest()[:32]
+        if task := self._under_way.get(key):
+            return await task
+        known = self._store.find_responses([key])
+        if known:
+            self.reused += 1
+            return known[key].text
+        self.asked += 1
+        task = self._under_way[key] = asyncio.ensure_future(self._ask(key, prompt))
+        task.add_done_callback(lambda _: self._under_way.pop(key))
+        return await task
+
+    async def _ask(self, key: str, prompt: Prompt) -> Outcome:
+        """Ask, and once more where the reply is not in its form."""
+        async with self._opening:
+            if not self._is_open:
+                await self._open.enter_async_context(self._line)
+                self._is_open = True
+        outcome = await self._call(key, prompt)
+        if isinstance(outcome, Failure) and outcome.reason == "invalid_answer":
+            turn = Turn(outcome.raw or "(no reply)", _AGAIN.format(fault=outcome.detail))
+            return await self._call(key, msgspec.structs.replace(prompt, turns=(turn,)))
+        return outcome
+
+    async def _call(self, key: str, prompt: Prompt) -> Outcome:
+        """Make one call, if it may be paid for; keep its record, and the answer it brings."""
+        reserved = self._line.price.of(Usage(tokens.prompt_tokens(prompt), _ANSWER)) if self._line.price else 0.0
+        if self._line.ended is None and not await self._budget.reserve(reserved):
+            raise Stopped(f"the limit of ${self._budget.limit:g} was reached")
+        if self._line.ended is not None:
+            self._budget.release(reserved)
+            raise Stopped(f"{self.identity} cannot answer any more: {self._line.ended}")
+        completion: Completion | Failure = _CANCELLED
+        outcome: Outcome = _CANCELLED
+        start = perf_counter()
+        try:
+            completion = await self._line.complete(prompt)
+            if isinstance(completion, Failure):
+                outcome = completion
+            else:
+                outcome = self._line.cut(prompt, completion) or answer_in(completion)
+        finally:
+            fault = str(outcome) if isinstance(outcome, Failure) else ""
+            call = self._line.call(completion, 1, perf_counter() - start, fault)
+            self._budget.record(call, reserved)
+            answered = [] if isinstance(outcome, Failure) else [Response(key, outcome, self.identity, call.id)]
+            self._store.keep_responses(answered, [call])
+        return outcome
+
+
+def answer_in(completion: Completion) -> Outcome:
+    """The answer in a reply: under "answer" of its JSON object or, where it holds no object at all, all of it."""
+    said = salvaged(completion.text, ["answer"]).get("answer")
+    if completion.finish == "stop":
+        if isinstance(said, str):
+            return said.strip()
+        if completion.text.strip() and '{"' not in completion.text:
+            return completion.text.strip()
+    return unanswered(completion, 'there is no text under "answer" in it')

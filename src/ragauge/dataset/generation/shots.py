@@ -1,0 +1,49 @@
+"""Shots: answered samples that show a model what is wanted, drawn with a seed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from random import Random
+
+import msgspec
+
+from ragauge.dataset.generation.prompts import Manner
+from ragauge.errors import BadData
+from ragauge.nouns.samples import Sample
+from ragauge.text import trust_eval
+from ragauge.text.refusals import refusal
+
+
+def with_shots(manner: Manner, samples: Sequence[Sample], count: int, seed: int, top: int | None = None) -> Manner:
+    """The manner with `count` of these samples as examples, in an order that the seed decides.
+
+    Half of them, rounded down, refuse, where refusals are wanted, as in Trust-Eval; of a kind that there is too little
+    of, the other takes the place. A refusal is shown in the words that are asked for. A sample without a response is
+    shown with its first reference. top: documents of each that are shown.
+
+    Raises BadData where there are fewer samples than that with a question, documents and an answer.
+    """
+    usable = [shown for one in samples if (shown := _shown(one, manner, top))]
+    answers = [one for one in usable if one.response != manner.refusal]
+    refusals = [one for one in usable if manner.refusal and one.response == manner.refusal]
+    if len(answers) + len(refusals) < count:
+        raise BadData(
+            f"{len(answers) + len(refusals)} of {len(samples)} samples can be shown, {count} are wanted; each needs a "
+            "query, contexts, and a response or reference"
+        )
+    chance = Random(seed)
+    declined = min(len(refusals), max(count // 2 if manner.refusal else 0, count - len(answers)))
+    drawn = [*chance.sample(refusals, declined), *chance.sample(answers, count - declined)]
+    chance.shuffle(drawn)
+    return msgspec.structs.replace(manner, shots=tuple(drawn))
+
+
+def _shown(sample: Sample, manner: Manner, top: int | None) -> Sample | None:
+    """What of a sample is shown; None where something is missing, or where it refuses and nothing is to."""
+    response = sample.response or next(iter(sample.references or ()), "")
+    if not (sample.query and sample.contexts and response):
+        return None
+    if refusal(response) or trust_eval.is_refusal(response):
+        response = manner.refusal
+    shown = Sample(sample.id, sample.query, response, sample.contexts[:top])
+    return shown if response else None

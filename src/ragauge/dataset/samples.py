@@ -1,0 +1,98 @@
+"""Samples on their way: read from what people have, worked on side by side, and written in order."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Awaitable, Callable, Iterable
+from contextlib import aclosing
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from ragauge.errors import UsageError
+from ragauge.needs.need import Finding, Need, Outcome
+from ragauge.nouns.samples import Sample
+from ragauge.run.asking import Asker
+from ragauge.run.in_order import in_order
+from ragauge.waves import Waves
+
+#: The key of a sample's metadata under which it stands why a part of it is missing: part -> reason.
+FAILED = "failed"
+
+#: The key under which it stands which judge found the citations, where it was not the system itself.
+CITED_BY = "cited_by"
+
+Progress = Callable[[int], None]
+
+
+class Failures(Counter[str]):
+    """How often each part of samples failed for want of an answer, and the first reason of each."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.first: dict[str, str] = {}
+
+    def note(self, part: str, reason: str) -> None:
+        """Count a failure."""
+        self[part] += 1
+        self.first.setdefault(part, reason)
+
+
+def failed(sample: Sample, part: str, reason: str) -> Sample:
+    """The sample with a word on what it lacks and why."""
+    return with_metadata(sample, **{FAILED: {**sample.metadata.get(FAILED, {}), part: reason}})
+
+
+def fresh(sample: Sample) -> Sample:
+    """The sample without what an earlier attempt says of itself."""
+    kept = {key: value for key, value in sample.metadata.items() if key not in (FAILED, CITED_BY)}
+    return msgspec.structs.replace(sample, metadata=kept)
+
+
+def with_metadata(sample: Sample, **more: Any) -> Sample:
+    """The sample with more metadata."""
+    return msgspec.structs.replace(sample, metadata={**sample.metadata, **more})
+
+
+async def worked_out(asker: Asker, sample: Sample, need: Need[Finding]) -> Outcome:
+    """What a need of one sample comes to. Raises Stopped."""
+    waves = Waves(sample, [need])
+    while questions := waves.questions:
+        waves.advance(await asker.answer(questions))
+    return waves.outcomes[need.name]
+
+
+async def worked(
+    samples: Iterable[Sample], work: Callable[[Sample], Awaitable[Sample]], width: int, progress: Progress | None
+) -> list[Sample]:
+    """What `work` makes of each sample, in order, many side by side. progress: called with the number done."""
+    done: list[Sample] = []
+    async with aclosing(in_order(samples, work, width)) as results:
+        async for one in results:
+            done.append(one)
+            if progress:
+                progress(len(done))
+    return done
+
+
+def check_samples_output(path: Path, inputs: Iterable[str | Path]) -> None:
+    """Raise UsageError where samples cannot be written to `path`, or where it is one of the `inputs`."""
+    if path.suffix.lower() != ".jsonl":
+        raise UsageError(f"cannot write {path.name!r}: samples are written as JSON Lines; name it {path.stem}.jsonl")
+    if any(path.resolve() == Path(given).resolve() for given in inputs):
+        raise UsageError(f"{path} is read by this command; choose another file with -o")
+
+
+def write_samples(samples: Iterable[Sample], path: Path) -> None:
+    """Write samples as JSON Lines, whole or not at all. Raises UsageError where the file cannot be written."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        partial = path.with_name(f".{path.name}.{os.getpid()}")
+        with partial.open("wb") as file:
+            for sample in samples:
+                file.write(msgspec.json.encode(sample) + b"\n")
+        partial.replace(path)
+    except OSError as error:
+        raise UsageError(f"cannot write {path}: {error.strerror}; choose another place with -o") from error

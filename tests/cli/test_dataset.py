@@ -1,0 +1,122 @@
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from click.testing import Result
+
+Call = Callable[..., Result]
+
+ROWS = [
+    {"question": "When does the harbour open?", "answer": "The harbour opens at six."},
+    {"question": "Who sweeps the quay?"},
+    {"question": "Is zinc heavy?", "answer": "Zinc is heavy."},
+]
+
+
+@pytest.fixture
+def workplace(folder: Path) -> Path:
+    """A folder with a corpus and a file of questions."""
+    (folder / "corpus").mkdir()
+    (folder / "corpus" / "harbour.md").write_text("# Harbour\nThe harbour opens at six.\n\n## Quay\nIt is of basalt.\n")
+    (folder / "corpus" / "map.pdf").write_bytes(b"%PDF")
+    (folder / "questions.jsonl").write_text("\n".join(map(json.dumps, ROWS)), encoding="utf-8")
+    return folder
+
+
+def test_build_writes_samples_and_says_what_they_lack(call: Call, workplace: Path) -> None:
+    """Every question is in the file; what could not be found or labelled is counted, and so is what was left out."""
+    result = call("dataset", "build", "questions.jsonl", "--corpus", "corpus", "-o", "samples.jsonl")
+    assert result.exit_code == 0
+    assert result.output.splitlines() == [
+        "corpus: 2 passages, indexed; files left out: 1 .pdf",
+        "3 samples, 1 answerable; 1 judgments asked, 0 known",
+        "without documents: 1 sample",
+        "without a gold answer, so not labelled: 1 sample",
+        "wrote samples.jsonl; next: ragauge generate samples.jsonl -j PROVIDER/MODEL -o answers.jsonl",
+    ]
+    rows = [json.loads(line) for line in (workplace / "samples.jsonl").read_text(encoding="utf-8").splitlines()]
+    assert [row["query"] for row in rows] == [row["question"] for row in ROWS]
+    assert rows[0]["contexts"][0]["metadata"]["answers_found"] == [1]
+    assert (rows[0]["answerable"], rows[2]["answerable"], rows[2]["contexts"]) == (True, False, [])
+    assert "answers" not in rows[1]
+
+
+def test_the_index_and_judgments_are_kept_beside_each_other(call: Call, workplace: Path) -> None:
+    """A second call finds both in the store; with --no-store nothing is left behind."""
+    command = ["dataset", "build", "questions.jsonl", "--corpus", "corpus", "-o", "samples.jsonl"]
+    call(*command, "--no-store")
+    assert not (workplace / ".ragauge").exists()
+    call(*command)
+    assert "index known" in call(*command).output
+    assert sorted(path.suffix for path in (workplace / ".ragauge").iterdir())[:2] == [".db", ".npz"]
+
+
+def test_options_of_build(call: Call, workplace: Path) -> None:
+    """Documents a sample, the judge of claims, columns and rows are the caller's choice."""
+    (workplace / "odd.jsonl").write_text('{"asked": "The harbour?", "right": "It opens. It is of basalt."}\n{broken\n')
+    result = call(
+        *(
+            "dataset",
+            "build",
+            "odd.jsonl",
+            "--corpus",
+            "corpus",
+            "-o",
+            "samples.jsonl",
+            "--top",
+            1,
+            "--claims",
+            "embedded",
+        ),
+        *("--map", "query=asked", "--map", "references=right", "--skip-bad-rows"),
+    )
+    assert "rows skipped: 1, the first because: odd.jsonl, row 2" in result.output
+    (row,) = map(json.loads, (workplace / "samples.jsonl").read_text(encoding="utf-8").splitlines())
+    assert (len(row["contexts"]), len(row["answers"])) == (1, 2)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["questions.jsonl", "-o", "samples.jsonl"], "no documents; give a corpus (--corpus FOLDER)"),
+        (["questions.jsonl", "--corpus", "corpus", "-o", "samples.csv"], "samples are written as JSON Lines"),
+        (["questions.jsonl", "--corpus", "corpus", "-o", "questions.jsonl"], "is read by this command"),
+        (["nowhere.jsonl", "--corpus", "corpus", "-o", "samples.jsonl"], "no such file"),
+        (["questions.jsonl", "--corpus", "nowhere", "-o", "samples.jsonl"], "does not exist"),
+        (["questions.jsonl", "--corpus", "corpus/map.pdf", "-o", "samples.jsonl"], "not a corpus"),
+        (["questions.jsonl", "--corpus", "corpus", "-o", "s.jsonl", "-j", "decompose=embedded", "--top", 0], "--top"),
+    ],
+)
+def test_mistakes_end_with_two(arguments: list[str], message: str, call: Call, workplace: Path) -> None:
+    """What is wrong with the call or the data is said in one line, and nothing is written."""
+    result = call("dataset", "build", *arguments)
+    assert result.exit_code == 2
+    assert message in result.stderr
+    assert not (workplace / "samples.jsonl").exists()
+
+
+def test_all_judgments_failed(call: Call, workplace: Path) -> None:
+    """A judge that fails on every sample ends with 1; the samples are written with the reason all the same."""
+    (workplace / "mine.py").write_text(
+        "import ragauge as rg\n\ndef entail(premise, hypothesis):\n    raise OSError('no memory')\n\n"
+        "judge = rg.judge_from(entail=entail)\n"
+    )
+    (workplace / "one.jsonl").write_text(json.dumps(ROWS[0]), encoding="utf-8")
+    result = call(
+        "dataset", "build", "one.jsonl", "--corpus", "corpus", "-o", "samples.jsonl", "-j", "python:mine:judge"
+    )
+    assert result.exit_code == 1
+    assert "without labels: 1 sample, the first because judge_error: entail() raised OSError" in result.output
+    assert "no memory" in (workplace / "samples.jsonl").read_text(encoding="utf-8")
+
+
+def test_mini_copies_the_packaged_corpus(call: Call, folder: Path) -> None:
+    """A dozen documents and fifteen questions with gold answers lie in the folder; one that is there is left alone."""
+    assert call("dataset", "mini", "small").exit_code == 0
+    assert len(list((folder / "small" / "corpus").glob("*.md"))) == 12
+    assert len((folder / "small" / "questions.jsonl").read_text(encoding="utf-8").splitlines()) == 15
+    again = call("dataset", "mini", "small")
+    assert (again.exit_code, "small is there already" in again.stderr) == (2, True)

@@ -1,0 +1,88 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from ragauge.dataset.corpus import read_corpus
+from ragauge.errors import BadData, BadRow
+
+
+def _folder(tmp_path: Path, **files: str) -> Path:
+    for name, text in files.items():
+        path = tmp_path / name.replace("__", "/").replace("_", ".")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+    return tmp_path
+
+
+def test_a_folder_of_many_forms(tmp_path: Path) -> None:
+    """Text has the name of its file, Markdown title and heading, rows their own; order is by name."""
+    rows = [{"text": "Row one.", "title": "R", "id": "r7"}, {"content": "Row two.", "year": 1931}]
+    folder = _folder(
+        tmp_path,
+        a_md="# Tea\nHot.\n## Green\nPale.",
+        sub__b_txt="Plain text.",
+        z_jsonl="\n".join(map(json.dumps, rows)),
+    )
+    corpus = read_corpus(folder)
+    assert [(one.id, one.title, one.text) for one in corpus.passages] == [
+        ("a.md#1", "Tea", "Hot."),
+        ("a.md#2", "Tea – Green", "Pale."),
+        ("sub/b.txt#1", "b", "Plain text."),
+        ("r7", "R", "Row one."),
+        ("z.jsonl#2", "", "Row two."),
+    ]
+    assert corpus.passages[-1].metadata == {"year": 1931}
+
+
+def test_parquet_rows_are_documents(tmp_path: Path) -> None:
+    """A Parquet file of texts is a corpus; a row longer than a passage is cut, and its pieces are numbered."""
+    pa = pytest.importorskip("pyarrow")
+    import pyarrow.parquet as pq
+
+    pq.write_table(pa.table({"id": ["x"], "text": ["One two. Three four."]}), tmp_path / "c.parquet")
+    corpus = read_corpus(tmp_path / "c.parquet", words=2)
+    assert [(one.id, one.text) for one in corpus.passages] == [("x#1", "One two."), ("x#2", "Three four.")]
+
+
+def test_what_is_left_out_is_said(tmp_path: Path) -> None:
+    """Files of other kinds and empty files are counted by kind; hidden ones are passed over."""
+    corpus = read_corpus(_folder(tmp_path, a_txt="Text.", b_pdf="%PDF", c_png="x", d_txt="", hidden__e_txt="Text."))
+    assert corpus.left_out == {".pdf": 1, ".png": 1, "empty": 1}
+    (tmp_path / "hidden").rename(tmp_path / ".hidden")
+    assert len(read_corpus(tmp_path).passages) == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("a.pdf", b"%PDF", "not a corpus; give a folder, or a file of"),
+        ("a.txt", b"caf\xe9", "not UTF-8: byte 0xe9 at offset 3"),
+        ("a.txt", b" \n", "no text in 1 files"),
+        ("a.jsonl", b'{"text": "a"}\n{"name": "b"}', "row 2: has no text among 'name'; give its text under 'text'"),
+        ("a.jsonl", b"{broken", "row 1: line 1 is not JSON"),
+    ],
+)
+def test_what_cannot_be_read_is_named(name: str, content: bytes, message: str, tmp_path: Path) -> None:
+    """A file or row without text ends in an error that names it and says how to mend it."""
+    path = tmp_path / name
+    path.write_bytes(content)
+    with pytest.raises(BadData, match=message.replace("(", r"\(")):
+        read_corpus(path)
+
+
+def test_an_empty_folder_is_no_corpus(tmp_path: Path) -> None:
+    """A folder without text is an error, not a corpus in which nothing is found."""
+    with pytest.raises(BadData, match=r"put \.txt, \.md, \.jsonl or \.parquet files there"):
+        read_corpus(tmp_path)
+    assert issubclass(BadRow, BadData)
+
+
+def test_the_digest_follows_the_text(tmp_path: Path) -> None:
+    """A corpus has another digest as soon as one of its texts has changed, and the same otherwise."""
+    first = read_corpus(_folder(tmp_path, a_txt="Text.", b_txt="More.")).digest
+    assert read_corpus(tmp_path).digest == first
+    (tmp_path / "b.txt").write_text("Less.")
+    assert read_corpus(tmp_path).digest != first

@@ -1,0 +1,126 @@
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ragauge.dataset.corpus import Corpus
+from ragauge.dataset.retrieving import CorpusRetriever, ForeignRetriever, RetrieverFailed
+from ragauge.errors import BadParameter
+from ragauge.nouns.samples import Chunk
+
+CORPUS = Corpus("c", [Chunk("Tea is hot.", "t", "Tea"), Chunk("Ice is cold.", "i", "Ice", {"year": 1931})], {})
+
+
+class Document:
+    """As LangChain's."""
+
+    def __init__(self, page_content: str) -> None:
+        self.page_content, self.metadata, self.id = page_content, {"k": 1}, "d1"
+
+
+class Node:
+    """As LlamaIndex's scored node."""
+
+    def __init__(self, text: str) -> None:
+        self.node, self.score = Document(text), 0.5
+
+
+class LlamaIndex:
+    """A retriever of LlamaIndex."""
+
+    def retrieve(self, query: str) -> list[Node]:
+        """Three nodes."""
+        return [Node(f"{query} {n}") for n in range(3)]
+
+
+class AsynchronousLlamaIndex(LlamaIndex):
+    """One that can be awaited."""
+
+    async def aretrieve(self, query: str) -> list[Node]:
+        """Three nodes."""
+        return self.retrieve(query)
+
+
+class LangChain:
+    """A retriever of LangChain."""
+
+    def invoke(self, query: str) -> list[Document]:
+        """Three documents."""
+        return [Document(f"{query} {n}") for n in range(3)]
+
+
+async def _later(query: str) -> list[str]:
+    return [f"{query} {n}" for n in range(3)]
+
+
+def _find(retriever: Any, top: int = 2) -> tuple[Chunk, ...]:
+    return asyncio.run(retriever.find("q", top))
+
+
+@pytest.mark.parametrize(
+    "retriever",
+    [
+        LlamaIndex(),
+        AsynchronousLlamaIndex(),
+        LangChain(),
+        _later,
+        lambda query: [{"text": f"{query} {n}"} for n in "012"],
+    ],
+    ids=["llama-index", "awaited", "langchain", "coroutine", "function"],
+)
+def test_anybodys_retriever(retriever: Any) -> None:
+    """Functions and the retrievers of two libraries give the first documents, in their order."""
+    assert [chunk.text for chunk in _find(ForeignRetriever(retriever))] == ["q 0", "q 1"]
+
+
+def test_metadata_of_documents_is_kept() -> None:
+    """A LangChain document keeps its id and metadata."""
+    (chunk,) = _find(ForeignRetriever(LangChain()), 1)
+    assert (chunk.id, chunk.metadata) == ("d1", {"k": 1})
+
+
+def _raises(query: str) -> list[str]:
+    raise OSError("no index")
+
+
+@pytest.mark.parametrize(
+    ("retriever", "message"),
+    [
+        (_raises, "the retriever raised OSError: no index"),
+        (lambda query: [{"name": "x"}], "item 1 has no text among 'name'"),
+        (lambda query: 7, "TypeError"),
+    ],
+)
+def test_a_retriever_that_fails_is_told(retriever: Callable[[str], Any], message: str) -> None:
+    """What goes wrong in somebody's retriever is one kind of error, which says what."""
+    with pytest.raises(RetrieverFailed, match=message):
+        _find(ForeignRetriever(retriever))
+
+
+def test_what_is_no_retriever() -> None:
+    """A value that cannot be called and has no known method is refused at once."""
+    with pytest.raises(BadParameter, match="is no retriever; give a function of the question"):
+        ForeignRetriever(7)
+
+
+def test_passages_have_their_scores() -> None:
+    """What is found in a corpus keeps id, title and metadata, and says how well it fits."""
+    (chunk,) = asyncio.run(CorpusRetriever(CORPUS).find("cold ice", 5))
+    assert (chunk.id, chunk.title, chunk.metadata["year"]) == ("i", "Ice", 1931)
+    assert chunk.metadata["score"] > 0
+
+
+def test_an_index_is_made_once(tmp_path: Path) -> None:
+    """The index is kept under the corpus's hash, read back, and made anew for another corpus or where it is broken."""
+    assert CorpusRetriever(CORPUS, tmp_path).made
+    assert not CorpusRetriever(CORPUS, tmp_path).made
+    assert CorpusRetriever(Corpus("d", CORPUS.passages[:1], {}), tmp_path).made
+    for path in tmp_path.iterdir():
+        path.write_bytes(b"broken")
+    again = CorpusRetriever(CORPUS, tmp_path)
+    assert again.made
+    assert [chunk.id for chunk in asyncio.run(again.find("tea", 5))] == ["t"]

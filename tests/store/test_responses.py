@@ -1,0 +1,29 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+from ragauge.nouns.calls import Call
+from ragauge.nouns.identity import Identity
+from ragauge.nouns.responses import Response
+from ragauge.store import Store
+
+SYSTEM = Identity("openai/m", (("temperature", "0"),))
+LONG = Response("0a" * 16, "Tea is hot [1]. " * 100, SYSTEM, "call-1")
+SHORT = Response("0b" * 16, "", SYSTEM)
+
+
+def test_responses_are_read_back(tmp_path: Path) -> None:
+    """What is kept is found by its key in another process, with the call that brought it; what is not there is not."""
+    with Store.open(tmp_path) as store:
+        store.keep_responses([LONG, SHORT], [Call("call-1", model="m")])
+    with Store.open(tmp_path) as store:
+        assert store.find_responses([LONG.key, SHORT.key, "0c" * 16]) == {LONG.key: LONG, SHORT.key: SHORT}
+        assert [call.id for call in store.calls()] == ["call-1"]
+
+
+def test_the_first_response_stays(tmp_path: Path) -> None:
+    """A second response under a key does not replace the first."""
+    with Store.open(tmp_path) as store:
+        store.keep_responses([LONG])
+        store.keep_responses([Response(LONG.key, "Another.", SYSTEM), SHORT])
+        assert store.find_responses([LONG.key])[LONG.key] == LONG
