@@ -30,7 +30,7 @@ class Keeper:
 
     def known(self, questions: Sequence[Question]) -> Known:
         """What people's labels or the store already answer."""
-        found = {question: self.labels[question] for question in questions if question in self.labels}
+        found = self._labelled(questions) if self.labels else {}
         found.update(self._store.find_labels([question for question in questions if question not in found]))
         keys = {}
         for question in questions:
@@ -38,6 +38,9 @@ class Keeper:
             if question not in found and judge is not None:
                 keys[judgment_key(question, judge.identity)] = question
         return {**found, **self._stored(keys)}
+
+    def _labelled(self, questions: Sequence[Question]) -> Known:
+        return {question: self.labels[question] for question in questions if question in self.labels}
 
     def known_from(self, judge: Judge, questions: Sequence[Question]) -> Known:
         """What the store already holds of one judge's answers."""
@@ -48,7 +51,8 @@ class Keeper:
 
     def keep_labels_of(self, known: Known) -> None:
         """Keep those of `known` that the labels given with the run answer."""
-        self._store.keep([self.labels[question] for question in known if question in self.labels])
+        if self.labels:
+            self._store.keep(list(self._labelled(list(known)).values()))
 
     async def keep(self, judgments: Sequence[Judgment], calls: Sequence[Call]) -> None:
         """Keep judgments that have an answer, in one transaction with what else arrives at the same moment."""
