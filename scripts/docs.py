@@ -114,7 +114,7 @@ Made from the code by `python scripts/docs.py`.
 | 1 | the run failed: no score has a value, or the store cannot be written |
 | 2 | the call or the data is wrong; the message says what, where and how to mend it |
 | 3 | a gate failed (`--fail-under`, `--fail-over`) |
-| 4 | stopped before the end of the data: `--max-cost`, or the judge's server or key gave out; what is done is kept, and the same command goes on from there |
+| 4 | stopped early: `--max-cost`, or server or key gave out; what is done is kept, the same command goes on |
 | 130 | interrupted; what was judged is kept, and the same command goes on from there |
 
 A progress bar is shown on a terminal and left out when the output is piped. `NO_COLOR` is honoured.

@@ -159,14 +159,14 @@ def test_what_the_store_answers_needs_no_key(
 def test_a_wrong_key_ends_the_run_after_few_calls(stub_server: StubFactory, tmp_path: Path) -> None:
     """A refused key is not tried again and again: the run ends with the reason, and leaves no trace."""
     server = stub_server(key="the-right-one")
-    with pytest.raises(rg.RunFailed, match="unauthorized.*before a single sample"):
+    with pytest.raises(rg.RunFailed, match=r"unauthorized.*before a single sample"):
         rg.evaluate(_samples(50), METRICS, _judge(server, concurrency=4), tmp_path)
     assert server.stats()["statuses"].get("401", 0) <= 8
     assert Store.open(tmp_path).runs() == []
 
 
 def test_a_server_that_gives_out_stops_the_run(stub_server: StubFactory, tmp_path: Path) -> None:
-    """When the key is refused half-way the run stops with what is done, says why, and goes on when it is right again."""
+    """When the key is refused half-way the run stops with what is done, says why, and can go on later."""
     server = stub_server(script=",".join(["ok"] * 45 + ["401"] * 60))
     part = rg.evaluate(_samples(60), METRICS, _judge(server, concurrency=4), tmp_path)
     assert part.record.status == "stopped"
@@ -188,7 +188,7 @@ def test_a_failure_keeps_what_the_judge_replied(stub_server: StubFactory) -> Non
 
 def test_too_little_money_for_a_sample_is_said(stub_server: StubFactory) -> None:
     """A limit below the price of one sample ends the run with an error, not with an empty run."""
-    with pytest.raises(rg.RunFailed, match="limit of .* before a single sample"):
+    with pytest.raises(rg.RunFailed, match=r"limit of .* before a single sample"):
         rg.evaluate(_samples(5), METRICS, _judge(stub_server()), max_cost=1e-5)
 
 

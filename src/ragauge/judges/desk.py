@@ -58,7 +58,7 @@ def notes_of(judge: Judge) -> Sequence[str]:
 class Expected:
     """A call that would be made.
 
-    questions: what it asks. cost: its price, None where that is not known. seconds: by how much it would lengthen a run.
+    questions: what it asks. cost: its price, None where that is not known. seconds: by how much it lengthens a run.
     """
 
     __slots__ = ("completion_tokens", "cost", "prompt_tokens", "questions", "seconds")

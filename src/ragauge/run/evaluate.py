@@ -102,7 +102,7 @@ class Evaluation:
     async def go(self, progress: Callable[[int], None] | None) -> Run:
         """Score all samples; whatever ends the run early, what is done is kept and marked.
 
-        A run that has scored nothing yet when it is told that it cannot, for want of a key or of money, leaves no trace.
+        A run that has scored nothing yet when it is told that it cannot, for want of a key or money, leaves no trace.
         """
         status, cannot = "interrupted", False
         try:
