@@ -1,10 +1,12 @@
 #!/bin/sh
 # Install ragauge for development into .venv and run its tests.
-# With --all: lint, types, floors and the slow tests too, as CI does.
+# With --all: lint, types, floors, the slow tests and those of models that torch runs too, as CI does.
 set -eu
 cd "$(dirname "$0")/.."
 [ -x .venv/bin/python ] || python3 -m venv .venv
-.venv/bin/python -m pip install --quiet --disable-pip-version-check -e '.[dev]' -c constraints.txt
+extras=dev
+[ "${1:-}" != --all ] || extras=dev,dev-models
+.venv/bin/python -m pip install --quiet --disable-pip-version-check -e ".[$extras]" -c constraints.txt
 if [ "${1:-}" != --all ]; then
     exec .venv/bin/python -m pytest -n auto
 fi

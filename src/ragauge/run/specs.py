@@ -58,6 +58,18 @@ def _decisions(argument: str) -> Judge:
     return decisions_judge(argument)
 
 
+def _hf(spec: str) -> Judge:
+    from ragauge.judges.nli.hf import hf_judge
+
+    return hf_judge(spec)
+
+
+def _onnx(spec: str) -> Judge:
+    from ragauge.judges.nli.onnx import onnx_judge
+
+    return onnx_judge(spec)
+
+
 def _composed(spec: str) -> Judge:
     from ragauge.run.composing import composed
 
@@ -82,6 +94,9 @@ MAKERS: dict[str, Callable[[str], Judge]] = {
     "decisions": _decisions,
 }
 
+#: What comes before the first slash of a spec of a model that runs here, and who makes the judge of the whole spec.
+LOCAL: dict[str, Callable[[str], Judge]] = {"hf": _hf, "onnx": _onnx}
+
 #: Judges made of judges, written with these in brackets.
 COMPOSED = ("panel", "cascade")
 
@@ -89,6 +104,8 @@ DESCRIPTIONS = {
     "embedded": "in the package: CPU, offline, no key, deterministic",
     "PROVIDER/MODEL": "any LLM, with options behind it: openai/gpt-4o-mini, ollama/qwen3:8b?concurrency=2",
     "decisions:PROVIDER/MODEL": "an endpoint that answers typed questions with probabilities; cannot decompose",
+    "hf/MODEL": "an NLI model of the hub or of a folder, run here by torch; answers entail alone",
+    "onnx/FOLDER": "the same without torch, from what `ragauge judges export` wrote",
     "panel(JUDGE,JUDGE,...)": "several judges vote, and how far they agree is reported",
     "cascade(JUDGE,JUDGE,threshold=T)": "the first answers where it is sure, the rest goes up to the next",
     "recording:PATH": "exact replay of a store or of a file of judgments (.jsonl)",
@@ -124,8 +141,9 @@ def _named(spec: str) -> Judge:
     if "(" in spec and spec.partition("(")[0] in COMPOSED:
         return _composed(spec)
     if "/" in spec.partition("?")[0]:
-        return _model(spec)
-    raise UnknownName("judge", spec, DESCRIPTIONS)
+        return LOCAL.get(spec.partition("/")[0], _model)(spec)
+    looks_like_a_model = any(character.isdigit() or character == "-" for character in spec)
+    raise UnknownName("judge", spec, [*DESCRIPTIONS, *([f"openai/{spec}"] if looks_like_a_model else [])])
 
 
 def bench_of(judge: JudgeLike) -> Bench:

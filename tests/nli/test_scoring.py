@@ -1,0 +1,132 @@
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+
+from ragauge.judges.nli.card import Card
+from ragauge.judges.nli.forms import Pair
+from ragauge.judges.nli.labels import TWO_WAY
+from ragauge.judges.nli.reading import Tokens
+from ragauge.judges.nli.scoring import Scorer
+
+
+class _Letters:
+    """Reads a pair letter by letter."""
+
+    def read(self, pairs: Sequence[Pair]) -> list[Tokens]:
+        """The code of each letter."""
+        return [Tokens([ord(letter) for letter in "".join(pair)], [0] * len("".join(pair))) for pair in pairs]
+
+    def starts(self, text: str) -> list[int]:
+        """Every letter is a token."""
+        return list(range(len(text)))
+
+
+class _Model:
+    """Says support in proportion to the letters "y"; notes each batch, and breaks at a "!"."""
+
+    device, workers = "nowhere", 1
+
+    def __init__(self, batch_tokens: int = 40, window: int = 64) -> None:
+        self.card = Card("letters", "1", "true", TWO_WAY, window)
+        self.batch_tokens = batch_tokens
+        self.reader: Any = _Letters()
+        self.batches: list[tuple[int, int]] = []
+
+    def logits(self, ids: Any, mask: Any, type_ids: Any) -> Any:
+        """Two classes."""
+        self.batches.append(ids.shape)
+        if (ids == ord("!")).any():
+            raise MemoryError("too much")
+        if (ids == ord("?")).any():
+            return np.full((len(ids), 2), np.nan)
+        assert (ids * (1 - mask) == 0).all()
+        return np.stack([mask.sum(axis=1) * 0.0, (ids == ord("y")).sum(axis=1)], axis=1)
+
+
+def _never() -> bool:
+    return False
+
+
+def test_each_pair_is_read_once() -> None:
+    """Pairs that are the same go to the model once, and not again in a later batch."""
+    model = _Model()
+    scorer = Scorer(model)
+
+    first = scorer.scores([("yy", "a"), ("n", "b"), ("yy", "a")], _never)
+    again = scorer.scores([("n", "b"), ("n", "c")], _never)
+
+    assert (scorer.asked, scorer.scored) == (5, 3)
+    assert first["n", "b"] == again["n", "b"] == [(0.5, 0.5)]
+    assert first["yy", "a"] == [(0.1192, 0.8808)]
+
+
+def test_batches_are_of_like_length_within_the_budget() -> None:
+    """The longest come first, together as many as the budget of padded tokens allows; one alone may exceed it."""
+    model = _Model(batch_tokens=40)
+
+    Scorer(model).scores([("n" * size, "a") for size in (3, 49, 9, 19, 18, 5, 4)], _never)
+
+    assert model.batches == [(1, 50), (2, 20), (4, 10)]
+
+
+def test_a_budget_of_none_is_pair_by_pair() -> None:
+    """A model that must not be given several at once is given one."""
+    model = _Model(batch_tokens=0)
+
+    Scorer(model).scores([("n", "a"), ("n", "b")], _never)
+
+    assert model.batches == [(1, 2), (1, 2)]
+
+
+def test_a_batch_that_fails_costs_its_own_pairs() -> None:
+    """What the model fails at is said for the pairs of that batch, and the others have their scores."""
+    found = Scorer(_Model(batch_tokens=0)).scores([("!", "a"), ("?", "a"), ("y", "a")], _never)
+
+    assert found["!", "a"] == "MemoryError: too much"
+    assert "no finite number" in str(found["?", "a"])
+    assert found["y", "a"] == [(0.2689, 0.7311)]
+
+
+def test_long_premises_are_read_in_windows() -> None:
+    """A premise beyond the window is read in several texts, each within it; and each has its score."""
+    model = _Model(window=64)
+    scorer = Scorer(model)
+
+    found = scorer.scores([(f"{'n ' * 80}y yy yyy", "a")], _never)
+
+    assert scorer.windowed == 1
+    assert max(length for _, length in model.batches) <= 64
+    (windows,) = found.values()
+    assert max(chances[1] for chances in windows if not isinstance(chances, str)) > 0.99
+
+
+def test_a_hypothesis_that_leaves_no_room_is_refused() -> None:
+    """A hypothesis as long as the window is not cut: that pair has no score, and the reason says so."""
+    found = Scorer(_Model(window=64)).scores([("n" * 80, "a" * 60)], _never)
+
+    assert "takes 60 of the 64 tokens" in str(next(iter(found.values())))
+
+
+def test_nobody_waits() -> None:
+    """Once nobody waits for the answers the model is given nothing more."""
+    model = _Model()
+
+    found = Scorer(model).scores([("y", "a")], lambda: True)
+
+    assert model.batches == []
+    assert found == {("y", "a"): "InterruptedError: nobody waits for the answers any more"}
+
+
+@pytest.mark.parametrize("size", [1, 70_000])
+def test_memory_is_bounded(size: int) -> None:
+    """Pairs long past are forgotten, however many there were; a batch is answered whole."""
+    scorer = Scorer(_Model(batch_tokens=1 << 20))
+
+    found = scorer.scores([(str(number), "a") for number in range(size)], _never)
+
+    assert len(found) == size
+    assert len(scorer._memory) <= 1 << 16

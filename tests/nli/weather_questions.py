@@ -1,0 +1,57 @@
+"""Questions about the weather, which every family has to answer alike."""
+
+from __future__ import annotations
+
+import asyncio
+
+import ragauge as rg
+from ragauge.nouns.answers import Label, Verdict
+from ragauge.questions import Entail
+
+#: Two chunks that support the claim only together.
+TOGETHER = Entail(("rain here monday .", "friday wind north ."), "wet monday and gusty friday .")
+
+#: One chunk that supports the claim, and one that contradicts it.
+DISPUTED = Entail(("rain here .", "north dry ."), "wet .")
+
+_FAR = " ".join(f"{word} today here north later ." for word in ("here", "north", "later", "today") * 8)
+
+#: As TOGETHER, with more between the two than a window holds.
+FAR_APART = Entail((f"rain monday . {_FAR}", f"{_FAR} wind friday ."), "wet monday and gusty friday .")
+
+#: The support at the very end of a premise of many windows.
+AT_THE_END = Entail((f"{_FAR} {_FAR} rain .",), "wet .")
+
+
+def verdicts(judge: rg.Judge, *questions: Entail) -> list[Verdict]:
+    """The judge's verdicts."""
+    answers = asyncio.run(judge.answer(questions))
+    return [answer for answer in answers if isinstance(answer, Verdict)]
+
+
+def check_joint_support(judge: rg.Judge) -> None:
+    """Together the chunks support the claim, alone neither does; be they side by side or windows apart."""
+    for question in (TOGETHER, FAR_APART):
+        (verdict,) = verdicts(judge, question)
+        assert verdict.label == Label.ENTAILED, question
+        assert [chunk.label for chunk in verdict.chunks] == [neither(judge)] * 2, question
+
+
+def check_dispute(judge: rg.Judge) -> None:
+    """One chunk supports and the other does not, or contradicts where the judge can tell; and so the whole."""
+    (verdict,) = verdicts(judge, DISPUTED)
+    against = Label.CONTRADICTED if "entail" in judge.answers else Label.NOT_ENTAILED
+    assert [chunk.label for chunk in verdict.chunks] == [Label.ENTAILED, against]
+    assert verdict.label == against
+
+
+def check_the_end_is_read(judge: rg.Judge) -> None:
+    """What stands at the end of a premise of many windows counts."""
+    (verdict,) = verdicts(judge, AT_THE_END)
+    assert verdict.label == Label.ENTAILED
+    assert [chunk.label for chunk in verdict.chunks] == [Label.ENTAILED]
+
+
+def neither(judge: rg.Judge) -> Label:
+    """What the judge says where nothing follows."""
+    return Label.NEUTRAL if "entail" in judge.answers else Label.NOT_ENTAILED
