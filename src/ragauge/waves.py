@@ -28,6 +28,7 @@ class Waves:
         self._judgments: dict[Question, Judgment] = {}
         for need in {need.name: need for need in needs}.values():
             self._open(sample, need)
+        self.questions = self._wanted()
 
     def _open(self, sample: Sample, need: Need[Finding]) -> None:
         missing = [field for field in need.reads if getattr(sample, field) is None]
@@ -61,9 +62,8 @@ class Waves:
             raise _Unanswered(_say(failures, len(judgments)))
         return judgments
 
-    @property
-    def questions(self) -> list[Question]:
-        """What this wave asks, each question once."""
+    def _wanted(self) -> list[Question]:
+        """What the next wave asks, each question once."""
         pending = dict.fromkeys(question for _, question in self.asking() if question not in self._judgments)
         return [question for question in pending if isinstance(question, Decompose)] or list(pending)
 
@@ -85,6 +85,7 @@ class Waves:
         waiting, self._waiting = self._waiting, {}
         for need, questions in waiting.items():
             self._step(need, questions)
+        self.questions = self._wanted()
 
 
 class _Unanswered(Exception):

@@ -133,7 +133,7 @@ class Metric:
         """The needs that depend on parameters."""
         return [one for one in self.declared if not isinstance(one, Need)]
 
-    @property
+    @cached_property
     def _own(self) -> list[inspect.Parameter]:
         """The parameters of its function."""
         return [p for p in inspect.signature(self.function).parameters.values() if p.kind is p.KEYWORD_ONLY]

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import sqlite3
 from collections import ChainMap
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import msgspec
 
 from ragauge.nouns.answers import Answer, Failure
 from ragauge.nouns.identity import Identity
-from ragauge.questions import Judgment, Question, Rate, kind
+from ragauge.questions import Entail, Judgment, Question, Rate, kind
 from ragauge.store.packing import Cell, pack, unpack
 from ragauge.store.texts import (
     AT_ONCE,
@@ -48,9 +48,11 @@ def keep(db: sqlite3.Connection, judgments: Sequence[Judgment], known: dict[str,
     judgments = list(answered(judgments))
     judges = {judgment.judge: _encode(judgment.judge).decode() for judgment in judgments}
     questions = [_plain(judgment.question) for judgment in judgments]
-    wanted = {*judges.values(), *long_texts(questions)}
+    premises = {judgment.question.premise for judgment in judgments if isinstance(judgment.question, Entail)}
+    wanted = {*judges.values(), *long_texts(questions), *long_texts(premises)}
     new = keep_texts(db, [text for text in wanted if text not in known])
     numbers = ChainMap(new, known) if new else known
+    referred = {premise: msgspec.Raw(_encode(refer(premise, numbers))) for premise in premises}
     db.executemany(
         "INSERT INTO judgments (key, judge, question, answer, call) VALUES (?, ?, ?, ?, ?)"
         " ON CONFLICT (key) DO NOTHING",
@@ -58,22 +60,28 @@ def keep(db: sqlite3.Connection, judgments: Sequence[Judgment], known: dict[str,
             (
                 bytes.fromhex(judgment.key),
                 numbers[judges[judgment.judge]],
-                pack(_encode(refer(question, numbers))),
+                pack(_encode({**refer(plain, numbers), **_premise(judgment.question, referred)})),
                 pack(_encode(judgment.answer)),
                 judgment.call,
             )
-            for judgment, question in zip(judgments, questions, strict=True)
+            for judgment, plain in zip(judgments, questions, strict=True)
         ],
     )
     return new
 
 
 def _plain(question: Question) -> dict[str, Any]:
-    """The question as plain data; tuples may stand for lists."""
+    """The question as plain data, but for its premise; tuples may stand for lists."""
     fields = {name: value for name, value in msgspec.structs.asdict(question).items() if value is not None}
+    fields.pop("premise", None)
     if isinstance(question, Rate):
         fields["rubric"] = msgspec.to_builtins(question.rubric)
     return {"kind": kind(question), **fields}
+
+
+def _premise(question: Question, referred: Mapping[tuple[str, ...], msgspec.Raw]) -> dict[str, msgspec.Raw]:
+    """The premise, which the questions of a sample share, as it was written once for all of them."""
+    return {"premise": referred[question.premise]} if isinstance(question, Entail) else {}
 
 
 def find(db: sqlite3.Connection, keys: Sequence[str]) -> dict[str, Judgment]:

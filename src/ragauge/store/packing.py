@@ -8,7 +8,7 @@ import zlib
 Cell = str | bytes
 
 #: Shorter texts stay as they are: to press them costs a run more time than all else that the store does with them.
-_WORTHWHILE = 512
+_WORTHWHILE = 1024
 
 #: Part of the file format: to change it is a migration. zlib refuses to read with a dictionary it did not write with.
 _PHRASES = (
