@@ -6,8 +6,8 @@ import math
 from collections.abc import Mapping, Sequence
 
 from ragauge.errors import BadParameter, UnknownName
-from ragauge.judges.composed import NO_MONEY, Composed, asked, can_answer, expected
-from ragauge.judges.desk import Answers, Desk, Expected, Expecting
+from ragauge.judges.composed import Composed, asked, can_answer, expected
+from ragauge.judges.desk import NO_MONEY, Answers, Desk, Expected, Expecting
 from ragauge.judges.judge import Judge
 from ragauge.judges.savings import Savings
 from ragauge.nouns.answers import Answer, Failure, Verdict
@@ -86,7 +86,7 @@ class Cascade(Composed):
     def _stands(self, question: Question, answer: Answer | Failure) -> bool:
         """Whether what the first says is the answer."""
         if isinstance(answer, Failure):
-            return answer.reason == NO_MONEY
+            return answer.reason == NO_MONEY.reason
         return confidence(answer) >= self._threshold[kind(question)]
 
     def _count(self, questions: Sequence[Question], up: Sequence[Question], unsure: int) -> None:

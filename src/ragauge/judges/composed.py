@@ -14,9 +14,6 @@ from ragauge.nouns.answers import Answer, Failure
 from ragauge.nouns.identity import Identity
 from ragauge.questions import Entail, Question, topic
 
-#: The failure after which nobody else is asked: the run stops there, and goes on when there is money again.
-NO_MONEY = "max_cost"
-
 
 class Composed:
     """A judge that asks its members. Subclasses say in `consult` whom they ask what, and what they make of it.

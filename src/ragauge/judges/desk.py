@@ -12,6 +12,9 @@ from ragauge.questions import Question
 
 Answers = Sequence[Answer | Failure]
 
+#: Why a question has no answer when the money is spent. Nobody else is asked either: the run stops there.
+NO_MONEY = Failure("max_cost", "no more may be spent; raise max_cost and run again, what is answered is kept")
+
 
 class Desk(Protocol):
     """At a run's desk answers of other judges are kept and reused, calls are recorded, and the money is counted."""

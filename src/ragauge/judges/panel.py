@@ -6,8 +6,8 @@ import asyncio
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from ragauge.judges.composed import NO_MONEY, Composed, asked, can_answer, expected
-from ragauge.judges.desk import Answers, Desk, Expected
+from ragauge.judges.composed import Composed, asked, can_answer, expected
+from ragauge.judges.desk import NO_MONEY, Answers, Desk, Expected
 from ragauge.judges.judge import Judge
 from ragauge.judges.votes import as_told_by_all, grade, verdict
 from ragauge.needs.need import answerable
@@ -78,8 +78,8 @@ class Panel(Composed):
     def _decided(self, question: Question, answers: Sequence[Answer | Failure]) -> Answer | Failure:
         """What the answers of the members come to."""
         failures = [answer for answer in answers if isinstance(answer, Failure)]
-        if 2 * len(failures) >= len(answers) or any(failure.reason == NO_MONEY for failure in failures):
-            return next((failure for failure in failures if failure.reason == NO_MONEY), failures[0])
+        if 2 * len(failures) >= len(answers) or any(failure.reason == NO_MONEY.reason for failure in failures):
+            return next((failure for failure in failures if failure.reason == NO_MONEY.reason), failures[0])
         self._short += bool(failures)
         if isinstance(question, Rate):
             grades = [answer for answer in answers if isinstance(answer, Grade)]
@@ -115,4 +115,4 @@ class Panel(Composed):
 
 def _is_open(answer: Answer | Failure | None) -> bool:
     """Whether another member is to be asked."""
-    return answer is None or (isinstance(answer, Failure) and answer.reason != NO_MONEY)
+    return answer is None or (isinstance(answer, Failure) and answer.reason != NO_MONEY.reason)

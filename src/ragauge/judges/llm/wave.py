@@ -12,7 +12,7 @@ from time import perf_counter
 
 import msgspec
 
-from ragauge.judges.desk import Desk
+from ragauge.judges.desk import NO_MONEY, Desk
 from ragauge.judges.llm import layout, replies
 from ragauge.judges.llm.calls import CallFailed, Completion, Finish, Prompt
 from ragauge.judges.llm.line import Line
@@ -40,8 +40,6 @@ _ENDINGS: dict[Finish, tuple[str, str]] = {
     "content_filter": ("content_filter", "the provider's filter stopped the reply"),
     "refusal": ("refused", "the model would not answer"),
 }
-
-_MAX_COST = Failure("max_cost", "no more may be spent; raise max_cost and run again, what is answered is kept")
 
 
 class _Attempt(msgspec.Struct):
@@ -154,7 +152,7 @@ class Wave:
         if self._line.ended is not None:
             return self._line.ended
         if not await self._desk.reserve(reserved):
-            return self._line.ended or _MAX_COST
+            return self._line.ended or NO_MONEY
         if self._line.ended is not None:
             self._desk.release(reserved)
         return self._line.ended

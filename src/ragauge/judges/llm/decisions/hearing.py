@@ -8,8 +8,7 @@ from time import perf_counter
 
 import msgspec
 
-from ragauge.judges.composed import NO_MONEY
-from ragauge.judges.desk import Desk
+from ragauge.judges.desk import NO_MONEY, Desk
 from ragauge.judges.llm.calls import CallFailed, Completion, Prompt, Usage
 from ragauge.judges.llm.decisions.asks import Ask, Said, Sheet
 from ragauge.judges.llm.decisions.dialects import Dialect
@@ -30,7 +29,6 @@ TOO_LONG = "too_long"
 #: What is wrong with a request may be wrong with one ask of it, and halves are shorter.
 _DIVISIBLE = frozenset({TOO_LONG, "bad_request"})
 
-_MAX_COST = Failure(NO_MONEY, "no more may be spent; raise max_cost and run again, what is answered is kept")
 _CANCELLED = Failure("cancelled")
 
 Heard = dict[Question, Answer | Failure]
@@ -89,7 +87,7 @@ class Hearing:
         body = request(self._dialect, self._model, self._sheet.sources, asks)
         reserved = line.price.of(usage_of(line, body)) if line.price else 0.0
         if line.ended is not None or not await desk.reserve(reserved):
-            return line.ended or _MAX_COST
+            return line.ended or NO_MONEY
         outcome: Completion | Failure = _CANCELLED
         sent, start = True, perf_counter()
         try:
