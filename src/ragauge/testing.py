@@ -11,24 +11,11 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from ragauge.judges.judge import Judge, checked
-from ragauge.needs.need import answerable
+from ragauge.judges.judge import Judge, can_answer, checked
 from ragauge.nouns.answers import Answer, Failure, Grade, Label, Verdict
 from ragauge.nouns.identity import Identity
 from ragauge.nouns.scores import Share
-from ragauge.questions import (
-    KINDS,
-    Classify,
-    Decompose,
-    Entail,
-    Judgment,
-    Question,
-    Rate,
-    Relevant,
-    judgment_key,
-    kind,
-    topic,
-)
+from ragauge.questions import KINDS, Classify, Decompose, Entail, Judgment, Question, Rate, Relevant, judgment_key, kind
 from ragauge.rubrics import CHUNK_UTILITY, COHERENCE, TOPICAL_MATCH
 from ragauge.run.blocking import blocking
 from ragauge.store import Store
@@ -73,7 +60,7 @@ async def _check_judge(make: Callable[[], Judge], questions: Sequence[Question])
     before = judge.identity
     _check_identity(before, make().identity)
     _check_topics(judge.answers)
-    claimed = [question for question in questions if _claims(judge.answers, question)]
+    claimed = [question for question in questions if can_answer(judge, question)]
     answers = await _answers(judge, claimed)
     _demand(not all(isinstance(answer, Failure) for answer in answers), f"no question was answered: {answers[:1]}")
     if not getattr(judge, "by_sample", False):
@@ -100,10 +87,6 @@ def _check_topics(answers: frozenset[str]) -> None:
     _demand(bool(answers), "answers is empty; name the kinds of question that it answers")
     unknown = [claimed for claimed in answers if claimed.partition(":")[0] not in KINDS]
     _demand(not unknown, f"answers names {unknown}; the kinds are {', '.join(KINDS)}")
-
-
-def _claims(answers: frozenset[str], question: Question) -> bool:
-    return answerable(topic(question), answers) or (isinstance(question, Entail) and "entail:support" in answers)
 
 
 async def _answers(judge: Judge, questions: Sequence[Question]) -> Sequence[Answer | Failure]:

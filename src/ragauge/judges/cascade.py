@@ -6,9 +6,9 @@ import math
 from collections.abc import Mapping, Sequence
 
 from ragauge.errors import BadParameter, UnknownName
-from ragauge.judges.composed import Composed, asked, can_answer, expected
+from ragauge.judges.composed import Composed, asked, expected
 from ragauge.judges.desk import NO_MONEY, Answers, Desk, Expected, Expecting
-from ragauge.judges.judge import Judge
+from ragauge.judges.judge import Judge, can_answer
 from ragauge.judges.savings import Savings
 from ragauge.nouns.answers import Answer, Failure, Verdict
 from ragauge.questions import Question, kind

@@ -9,10 +9,9 @@ from typing import Self
 from ragauge.errors import BadParameter, UsageError
 from ragauge.judges.desk import Answers, Desk, Expected, Expecting, NoDesk, notes_of
 from ragauge.judges.judge import DEFAULT_BATCH, Judge, checked
-from ragauge.needs.need import answerable
 from ragauge.nouns.answers import Answer, Failure
 from ragauge.nouns.identity import Identity
-from ragauge.questions import Entail, Question, topic
+from ragauge.questions import Question
 
 
 class Composed:
@@ -67,12 +66,6 @@ async def asked(desk: Desk, judge: Judge, questions: Sequence[Question]) -> dict
     """What a member answers; an answer that does not fit its question is a Failure."""
     answers = await desk.ask(judge, questions) if questions else ()
     return {question: checked(question, answer) for question, answer in zip(questions, answers, strict=True)}
-
-
-def can_answer(judge: Judge, question: Question) -> bool:
-    """Whether a judge answers a question, be it two-way."""
-    own = judge.answers
-    return answerable(topic(question), own) or (isinstance(question, Entail) and "entail:support" in own)
 
 
 def expected(judge: Judge, questions: Sequence[Question]) -> list[Expected]:

@@ -6,9 +6,10 @@ from collections.abc import Sequence
 from typing import Protocol, runtime_checkable
 
 from ragauge.fitting import misfit
+from ragauge.needs.need import answerable
 from ragauge.nouns.answers import Answer, Failure, Verdict
 from ragauge.nouns.identity import Identity
-from ragauge.questions import Entail, Question
+from ragauge.questions import Entail, Question, topic
 
 
 @runtime_checkable
@@ -41,6 +42,12 @@ class Judge(Protocol):
 
 #: How many questions a judge is given at once unless it says otherwise.
 DEFAULT_BATCH = 32
+
+
+def can_answer(judge: Judge, question: Question) -> bool:
+    """Whether a judge answers a question, be it two-way."""
+    own = judge.answers
+    return answerable(topic(question), own) or (isinstance(question, Entail) and "entail:support" in own)
 
 
 def checked(question: Question, answer: Answer | Failure) -> Answer | Failure:

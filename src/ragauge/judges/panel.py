@@ -6,9 +6,9 @@ import asyncio
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from ragauge.judges.composed import Composed, asked, can_answer, expected
+from ragauge.judges.composed import Composed, asked, expected
 from ragauge.judges.desk import NO_MONEY, Answers, Desk, Expected
-from ragauge.judges.judge import Judge
+from ragauge.judges.judge import Judge, can_answer
 from ragauge.judges.votes import as_told_by_all, grade, verdict
 from ragauge.needs.need import answerable
 from ragauge.nouns.answers import Answer, Failure, Grade, Label, Verdict

@@ -9,11 +9,11 @@ from pathlib import Path
 import msgspec
 
 from ragauge.errors import RunFailed
-from ragauge.judges.judge import Judge
+from ragauge.judges.judge import Judge, can_answer
 from ragauge.measure.asking import Answering, Asking, asking
 from ragauge.measure.sets import Case, labelled_files, read_cases
 from ragauge.nouns.answers import Answer, Decomposition, Failure, Grade, Label, Verdict
-from ragauge.questions import Entail, Question, kind, topic
+from ragauge.questions import Entail, Question, topic
 from ragauge.statistics.agreement import auc, balanced_accuracy, group_interval
 
 _LEAST = 2  # a response is as good as the mean of its so many least supported claims
@@ -70,7 +70,7 @@ async def _measure_set(asked: Asking, file: Path, limit: int | None, seed: int) 
     cases = read_cases(file, limit, seed)
     if cases is None:
         return Measured(name, note="no question fits this kind of set")
-    unanswered = next((topic(q) for case in cases for q in _needed(case) if not _answered(asked.judge, q)), None)
+    unanswered = next((topic(q) for case in cases for q in _needed(case) if not can_answer(asked.judge, q)), None)
     if unanswered is not None:
         return Measured(name, note=f"not answered: {unanswered}")
     begun = time.perf_counter()
@@ -83,11 +83,6 @@ async def _measure_set(asked: Asking, file: Path, limit: int | None, seed: int) 
 
 def _needed(case: Case) -> list[Question]:
     return [*case.questions, *([case.first] if case.first else [])]
-
-
-def _answered(judge: Judge, question: Question) -> bool:
-    own = kind(question)
-    return bool({own, topic(question)} & judge.answers) or (own == "entail" and "entail:support" in judge.answers)
 
 
 def _compared(name: str, cases: Sequence[Case], outcomes: Sequence[_Outcome | None], seconds: float) -> Measured:

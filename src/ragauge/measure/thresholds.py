@@ -11,8 +11,7 @@ import msgspec
 
 from ragauge.errors import BadData, BadParameter, RunFailed
 from ragauge.judges.cascade import VERDICTS, confidence
-from ragauge.judges.composed import can_answer
-from ragauge.judges.judge import Judge
+from ragauge.judges.judge import Judge, can_answer
 from ragauge.measure.asking import Answering, asking
 from ragauge.measure.sets import Case, labelled_files, read_cases
 from ragauge.nouns.answers import Answer, Failure, Label, Verdict
