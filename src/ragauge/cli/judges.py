@@ -149,8 +149,7 @@ class _Clerk:
     """
 
     def __init__(self, judge: Judge, store: Path | None, max_cost: float | None) -> None:
-        if max_cost is not None:
-            check_priced(judge)
+        check_priced([judge], max_cost)
         bench = bench_of(judge)
         self.judge = judge
         self.asker = Asker(bench, Keeper(bench, opened_store(store), {}), Budget(max_cost))

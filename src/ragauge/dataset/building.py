@@ -150,9 +150,7 @@ def _bench(judge: JudgeLike, claims: JudgeLike | None, max_cost: float | None) -
     bench = bench_of(judge)
     if claims is not None:
         bench = Bench({**bench.judges, "decompose": bench_of(claims).judges["*"]})
-    if max_cost is not None:
-        for one in bench.unique():
-            check_priced(one)
+    check_priced(bench.unique(), max_cost)
     return bench
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Iterable
 
 from ragauge.errors import BadParameter
 from ragauge.judges.desk import Expecting
@@ -10,15 +11,16 @@ from ragauge.judges.judge import Judge
 from ragauge.nouns.calls import Call, Spent
 
 
-def check_priced(judge: Judge) -> None:
-    """Raise BadParameter where a limit in dollars means nothing, since a model's price is not known."""
-    for member in getattr(judge, "members", ()):
-        check_priced(member)
-    if isinstance(judge, Expecting) and not hasattr(judge, "members") and getattr(judge, "price", None) is None:
-        raise BadParameter(
-            f"a limit on the cost needs the price of {judge.identity}, which is not known; give it in dollars per "
-            f"million tokens, prompt and completion: {judge.identity}?price=0.15:0.60"
-        )
+def check_priced(judges: Iterable[Judge], limit: float | None) -> None:
+    """Raise BadParameter where a limit in dollars means nothing, since the price of a judge's model is not known."""
+    for judge in judges if limit is not None else ():
+        if hasattr(judge, "members"):
+            check_priced(judge.members, limit)
+        elif isinstance(judge, Expecting) and getattr(judge, "price", None) is None:
+            raise BadParameter(
+                f"a limit on the cost needs the price of {judge.identity}, which is not known; give it in dollars per "
+                f"million tokens, prompt and completion: {judge.identity}?price=0.15:0.60"
+            )
 
 
 class Budget:

@@ -55,9 +55,7 @@ def prepared(
     if not first:
         raise BadData(f"{reading.name} holds no sample" + _skipped(reading))
     bench = bench_of(judge)
-    if max_cost is not None:
-        for one in bench.unique():
-            check_priced(one)
+    check_priced(bench.unique(), max_cost)
     settings = Settings(metrics, bench, first)
     opened = opened_store(store)
     asker = Asker(bench, Keeper(bench, opened, _by_question(labels)), Budget(max_cost))

@@ -137,9 +137,7 @@ def _asker(cite: JudgeLike, store: Store, budget: Budget) -> Asker:
     bench = bench_of(cite)
     if topics := unanswerable([citing("prose")], bench.can):
         raise UnanswerableNeed(f"the judge of citations does not answer {', '.join(topics)}; name one that does")
-    if budget.limit is not None:
-        for one in bench.unique():
-            check_priced(one)
+    check_priced(bench.unique(), budget.limit)
     return Asker(bench, Keeper(bench, store, {}), budget)
 
 
