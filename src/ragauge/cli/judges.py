@@ -11,7 +11,7 @@ import click
 import msgspec
 
 from ragauge.cli.options import max_cost_option, store_options
-from ragauge.cli.running import progress_bar, stoppable
+from ragauge.cli.running import progress_bar, stop, stoppable
 from ragauge.cli.screen import screen
 from ragauge.errors import BadData, BadParameter, RunFailed
 from ragauge.judges.desk import Answers
@@ -164,9 +164,7 @@ class _Clerk:
         if budget.spent.calls:
             click.echo(f"calls to models: {spent_words(budget.spent)}")
         if budget.exceeded:
-            reached = f"the limit of ${budget.limit:g} was reached"
-            click.echo(f"stopped: {reached}; the same command goes on from there", err=True)
-            raise SystemExit(4)
+            stop(f"the limit of ${budget.limit:g} was reached")
 
 
 async def _measured(clerk: _Clerk, data: Path, limit: int | None) -> tuple[list[Measured], RunFailed | None]:

@@ -18,7 +18,7 @@ from ragauge.cli.options import (
     show_option,
     store_options,
 )
-from ragauge.cli.running import measure
+from ragauge.cli.running import measure, stop
 from ragauge.cli.screen import screen
 from ragauge.errors import RunFailed
 from ragauge.report.files import check_output
@@ -115,8 +115,7 @@ def end(run: Run, conditions: Sequence[Gate]) -> None:
         first = next(iter(run.record.failures.values()))
         raise RunFailed(f"every score failed, the first because: {first}")
     if run.record.stopped:
-        click.echo(f"stopped: {run.record.stopped}; the same command goes on from there", err=True)
-        raise SystemExit(4)
+        stop(run.record.stopped)
     failed = failures(run.estimates, conditions)
     for line in failed:
         click.echo(f"gate failed: {line}", err=True)

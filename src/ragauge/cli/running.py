@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
@@ -67,5 +67,10 @@ def end_of_work(samples: int, whole: int, failures: Failures, stopped: str) -> N
     if samples and not whole:
         raise RunFailed(f"no sample is whole, the first because {next(iter(failures.first.values()))}")
     if stopped:
-        click.echo(f"stopped: {stopped}; the same command goes on from there", err=True)
-        raise SystemExit(4)
+        stop(stopped)
+
+
+def stop(why: str) -> NoReturn:
+    """Leave with 4, and say why the work was stopped and how to go on."""
+    click.echo(f"stopped: {why}; the same command goes on from there", err=True)
+    raise SystemExit(4)
