@@ -10,12 +10,12 @@ from shutil import copytree
 import click
 
 from ragauge.cli.options import judge_option, max_cost_option, pairs, reading_options, samples_option, store_options
-from ragauge.cli.running import end_of_work, failure_lines, progress_bar, stoppable
+from ragauge.cli.running import closing_lines, end_of_work, progress_bar, stoppable
 from ragauge.dataset import Built, build
 from ragauge.dataset.building import TOP
 from ragauge.dataset.samples import check_samples_output
 from ragauge.errors import UsageError
-from ragauge.report.wording import counted, spent_words
+from ragauge.report.wording import counted
 
 
 @click.group("dataset")
@@ -89,8 +89,7 @@ def build_command(
     for line in _lines(built):
         click.echo(line)
     click.echo(f"wrote {output}; next: ragauge generate {output} -j PROVIDER/MODEL -o answers.jsonl")
-    whole = len(built.samples) - max(built.failures.values(), default=0)
-    end_of_work(len(built.samples), whole, built.failures, built.stopped)
+    end_of_work(built, len(built.samples) - max(built.failures.values(), default=0))
 
 
 def _lines(built: Built) -> Iterator[str]:
@@ -110,11 +109,7 @@ def _lines(built: Built) -> Iterator[str]:
         yield f"without documents: {counted(built.without_documents, 'sample')}"
     if built.without_gold:
         yield f"without a gold answer, so not labelled: {counted(built.without_gold, 'sample')}"
-    yield from failure_lines(built.failures)
-    if built.bad_rows:
-        yield f"rows skipped: {len(built.bad_rows)}, the first because: {built.bad_rows[0]}"
-    if built.spent.calls:
-        yield spent_words(built.spent)
+    yield from closing_lines(built)
 
 
 @command.command("mini")

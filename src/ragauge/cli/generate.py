@@ -9,13 +9,13 @@ from typing import get_args
 import click
 
 from ragauge.cli.options import max_cost_option, pairs, reading_options, samples_option, store_options
-from ragauge.cli.running import end_of_work, failure_lines, progress_bar, stoppable
+from ragauge.cli.running import closing_lines, end_of_work, progress_bar, stoppable
 from ragauge.dataset import Generated, generate
 from ragauge.dataset.generation.generating import SHOTS
 from ragauge.dataset.generation.prompts import REFUSAL_SENTENCE, Form
 from ragauge.dataset.samples import check_samples_output
 from ragauge.errors import BadParameter
-from ragauge.report.wording import counted, spent_words
+from ragauge.report.wording import counted
 
 
 @click.command("generate")
@@ -90,7 +90,7 @@ def command(
     for line in _lines(generated):
         click.echo(line)
     click.echo(f"wrote {output}; measure it with: ragauge run {output} -m trust")
-    end_of_work(len(generated.samples), generated.answered, generated.failures, generated.stopped)
+    end_of_work(generated, generated.answered)
 
 
 def _lines(generated: Generated) -> Iterator[str]:
@@ -103,8 +103,4 @@ def _lines(generated: Generated) -> Iterator[str]:
         yield f"empty answers: {generated.empty}"
     if generated.cited:
         yield f"given citations afterwards: {counted(generated.cited, 'answer')}"
-    yield from failure_lines(generated.failures)
-    if generated.bad_rows:
-        yield f"rows skipped: {len(generated.bad_rows)}, the first because: {generated.bad_rows[0]}"
-    if generated.spent.calls:
-        yield spent_words(generated.spent)
+    yield from closing_lines(generated)

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import click
 
 from ragauge.errors import RunFailed
-from ragauge.report.wording import counted
+from ragauge.report.wording import counted, spent_words
 from ragauge.run.evaluate import evaluate
 from ragauge.run.run import Run
 
 if TYPE_CHECKING:
-    from ragauge.dataset.samples import Failures
+    from ragauge.dataset.samples import Made
 
 
 @contextmanager
@@ -56,18 +56,22 @@ def measure(data: Any, label: str, store: Path | None, **options: Any) -> Run:
         return evaluate(data, store=store, progress=progress, **options)
 
 
-def failure_lines(failures: Failures) -> Iterator[str]:
-    """What samples lack for want of an answer, one line a part."""
-    for part, number in failures.items():
-        yield f"without {part}: {counted(number, 'sample')}, the first because {failures.first[part]}"
+def closing_lines(made: Made) -> Iterator[str]:
+    """What samples lack for want of an answer, which rows were left out, and what was spent."""
+    for part, number in made.failures.items():
+        yield f"without {part}: {counted(number, 'sample')}, the first because {made.failures.first[part]}"
+    if made.bad_rows:
+        yield f"rows skipped: {len(made.bad_rows)}, the first because: {made.bad_rows[0]}"
+    if made.spent.calls:
+        yield spent_words(made.spent)
 
 
-def end_of_work(samples: int, whole: int, failures: Failures, stopped: str) -> None:
+def end_of_work(made: Made, whole: int) -> None:
     """Leave with 1 where not one of the samples is whole, with 4 where the work was stopped."""
-    if samples and not whole:
-        raise RunFailed(f"no sample is whole, the first because {next(iter(failures.first.values()))}")
-    if stopped:
-        stop(stopped)
+    if made.samples and not whole:
+        raise RunFailed(f"no sample is whole, the first because {next(iter(made.failures.first.values()))}")
+    if made.stopped:
+        stop(made.stopped)
 
 
 def stop(why: str) -> NoReturn:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -12,11 +12,10 @@ import msgspec
 from ragauge.dataset.corpus import Corpus, read_corpus
 from ragauge.dataset.labelling import Labels, labels
 from ragauge.dataset.retrieving import CorpusRetriever, ForeignRetriever, Retriever, RetrieverFailed
-from ragauge.dataset.samples import Failures, Progress, failed, fresh, worked, worked_out, write_samples
+from ragauge.dataset.samples import Made, Progress, fresh, worked, worked_out
 from ragauge.errors import BadParameter, MissingField, UnanswerableNeed
 from ragauge.judges.bench import Bench
 from ragauge.needs.need import Failed, Need
-from ragauge.nouns.calls import Spent
 from ragauge.nouns.samples import Sample
 from ragauge.readers import Reading, read
 from ragauge.readers.aliases import rank
@@ -35,34 +34,18 @@ TOP = 5
 _AT_ONCE = 32
 
 
-@dataclass
-class Built:
-    """A data set, and what there is to say of it.
+@dataclass(kw_only=True)
+class Built(Made):
+    """A data set: a sample for each question.
 
-    samples: one for each question, in order; none is left out. A sample that lacks something for want of an answer
-    says so in its metadata, under "failed". corpus: what was searched; None where documents came from elsewhere.
-    indexed: whether its index was made anew. without_gold, without_documents: samples that nothing could be said of
-    for that reason. failures: parts that a judge or retriever failed to give, which another attempt may.
-    stopped: why nothing more was asked, where max_cost or the judge's end came before that of the data.
-    bad_rows: rows that were skipped on request.
+    corpus: what was searched; None where documents came from elsewhere. indexed: whether its index was made anew.
+    without_gold, without_documents: samples that nothing could be said of for that reason.
     """
 
-    samples: list[Sample]
     corpus: Corpus | None = None
     indexed: bool = False
     without_gold: int = 0
     without_documents: int = 0
-    failures: Failures = field(default_factory=Failures)
-    asked: int = 0
-    reused: int = 0
-    spent: Spent = field(default_factory=Spent)
-    stopped: str = ""
-    bad_rows: tuple[str, ...] = ()
-
-    def save(self, path: str | Path) -> Path:
-        """Write the samples as JSON Lines, which `ragauge generate` and `ragauge run` read. Raises UsageError."""
-        write_samples(self.samples, Path(path))
-        return Path(path)
 
 
 async def build_async(
@@ -109,7 +92,7 @@ async def build_async(
     if finder is None and reading.columns and "contexts" not in reading.columns:
         raise MissingField(f"{reading.name}: no documents; give a corpus (--corpus FOLDER), or a retriever")
     asker = Asker(bench, Keeper(bench, opened, {}), Budget(max_cost))
-    built = Built([], searched, isinstance(finder, CorpusRetriever) and finder.made)
+    built = Built(corpus=searched, indexed=isinstance(finder, CorpusRetriever) and finder.made)
     building = _Building(asker, finder, wanted, top, built)
     async with asker.opened():
         built.samples = await worked(samples, building.sample, _AT_ONCE, progress)
@@ -175,26 +158,21 @@ class _Building:
         answerable = sample.answerable if sample.contexts is None else None
         bare = msgspec.structs.replace(sample, contexts=None, answerable=answerable)
         if not sample.query:
-            return self._lacking(bare, "documents", "no_query: the sample has no query")
+            return self._built.lacking(bare, "documents", "no_query: the sample has no query")
         try:
             found = await self._retriever.find(sample.query, self._top)
         except RetrieverFailed as error:
-            return self._lacking(bare, "documents", f"retriever_error: {error}")
+            return self._built.lacking(bare, "documents", f"retriever_error: {error}")
         return msgspec.structs.replace(bare, contexts=found)
 
     async def _labelled(self, sample: Sample) -> Sample:
         try:
             outcome = await worked_out(self._asker, sample, self._labels)
         except Stopped as stopped:
-            self._built.stopped = self._built.stopped or str(stopped)
-            return self._lacking(sample, "labels", f"stopped: {stopped}")
+            return self._built.stop(sample, "labels", stopped)
         if isinstance(outcome, Failed):
-            return self._lacking(sample, "labels", outcome.reason)
+            return self._built.lacking(sample, "labels", outcome.reason)
         if isinstance(outcome, Labels):
             return outcome.on(sample)
         self._built.without_gold += 1
         return sample
-
-    def _lacking(self, sample: Sample, part: str, reason: str) -> Sample:
-        self._built.failures.note(part, reason)
-        return failed(sample, part, reason)

@@ -6,6 +6,7 @@ import os
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterable
 from contextlib import aclosing
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -13,9 +14,11 @@ import msgspec
 
 from ragauge.errors import UsageError
 from ragauge.needs.need import Finding, Need, Outcome
+from ragauge.nouns.calls import Spent
 from ragauge.nouns.samples import Sample
 from ragauge.run.asking import Asker
 from ragauge.run.in_order import in_order
+from ragauge.run.stopping import Stopped
 from ragauge.waves import Waves
 
 #: The key of a sample's metadata under which it stands why a part of it is missing: part -> reason.
@@ -38,6 +41,40 @@ class Failures(Counter[str]):
         """Count a failure."""
         self[part] += 1
         self.first.setdefault(part, reason)
+
+
+@dataclass(kw_only=True)
+class Made:
+    """Samples, and what there is to say of how they were made.
+
+    samples: as many as were given, in order. One that lacks something for want of an answer says so in its metadata,
+    under "failed". failures: what samples lack so, which another attempt may bring. asked, reused: what was asked for,
+    and what the store held. stopped: why nothing more was asked, where max_cost or the end of a judge or model came
+    before that of the data. bad_rows: rows that were skipped on request.
+    """
+
+    samples: list[Sample] = field(default_factory=list)
+    failures: Failures = field(default_factory=Failures)
+    asked: int = 0
+    reused: int = 0
+    spent: Spent = field(default_factory=Spent)
+    stopped: str = ""
+    bad_rows: tuple[str, ...] = ()
+
+    def save(self, path: str | Path) -> Path:
+        """Write the samples as JSON Lines, which `ragauge run` reads. Raises UsageError."""
+        write_samples(self.samples, Path(path))
+        return Path(path)
+
+    def lacking(self, sample: Sample, part: str, reason: object) -> Sample:
+        """The sample with a word on what it lacks and why, which is counted."""
+        self.failures.note(part, str(reason))
+        return failed(sample, part, str(reason))
+
+    def stop(self, sample: Sample, part: str, stopped: Stopped) -> Sample:
+        """The same, where a sample lacks something because nothing more may be asked."""
+        self.stopped = self.stopped or str(stopped)
+        return self.lacking(sample, part, f"stopped: {stopped}")
 
 
 def failed(sample: Sample, part: str, reason: str) -> Sample:

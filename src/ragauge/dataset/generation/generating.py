@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import AsyncExitStack
-from dataclasses import dataclass, field
-from pathlib import Path
+from dataclasses import dataclass
 from typing import Any
 
 import msgspec
@@ -14,23 +13,12 @@ from ragauge.dataset.generation.citing import Citing, citing
 from ragauge.dataset.generation.prompts import REFUSAL_SENTENCE, Form, Manner, prompt
 from ragauge.dataset.generation.respondent import Respondent
 from ragauge.dataset.generation.shots import with_shots
-from ragauge.dataset.samples import (
-    CITED_BY,
-    Failures,
-    Progress,
-    failed,
-    fresh,
-    with_metadata,
-    worked,
-    worked_out,
-    write_samples,
-)
+from ragauge.dataset.samples import CITED_BY, Made, Progress, fresh, with_metadata, worked, worked_out
 from ragauge.errors import BadParameter, UnanswerableNeed
 from ragauge.judges.llm.line import Line
 from ragauge.judges.llm.making import line_to
 from ragauge.needs.need import Failed, Need
 from ragauge.nouns.answers import Failure
-from ragauge.nouns.calls import Spent
 from ragauge.nouns.samples import Sample
 from ragauge.readers import read
 from ragauge.run.asking import Asker
@@ -52,33 +40,18 @@ _AT_ONCE = 256
 SHOTS = 2
 
 
-@dataclass
-class Generated:
-    """Samples with responses, and what there is to say of them.
+@dataclass(kw_only=True)
+class Generated(Made):
+    """Samples with responses.
 
-    samples: as many as were given, in order. One without a response says why in its metadata, under "failed".
     refused, empty: how many responses decline, and are empty. cited: how many were given citations afterwards.
-    asked, reused: answers that were asked for, and that the store held. stopped: why nothing more was asked, where
-    max_cost or the model's end came before that of the data.
     """
 
-    samples: list[Sample]
     system: str
     answered: int = 0
     refused: int = 0
     empty: int = 0
     cited: int = 0
-    failures: Failures = field(default_factory=Failures)
-    asked: int = 0
-    reused: int = 0
-    spent: Spent = field(default_factory=Spent)
-    stopped: str = ""
-    bad_rows: tuple[str, ...] = ()
-
-    def save(self, path: str | Path) -> Path:
-        """Write the samples as JSON Lines, which `ragauge run` reads. Raises UsageError."""
-        write_samples(self.samples, Path(path))
-        return Path(path)
 
 
 async def generate_async(
@@ -147,7 +120,7 @@ class _Generating:
     def __init__(
         self, respondent: Respondent, manner: Manner, top: int | None, asker: Asker | None, wanted: Need[Citing]
     ) -> None:
-        self.generated = Generated([], respondent.identity.name)
+        self.generated = Generated(system=respondent.identity.name)
         self._respondent, self._manner, self._top = respondent, manner, top
         self._asker, self._wanted = asker, wanted
 
@@ -170,16 +143,15 @@ class _Generating:
             fresh(given), response=None, contexts=contexts, system=self._respondent.identity.name
         )
         if not sample.query:
-            return self._lacking(sample, "response", Failure("no_query", "the sample has no query"))
+            return self.generated.lacking(sample, "response", Failure("no_query", "the sample has no query"))
         if contexts is None:
-            return self._lacking(sample, "response", _NO_DOCUMENTS)
+            return self.generated.lacking(sample, "response", _NO_DOCUMENTS)
         try:
             response = await self._respondent.respond(prompt(sample, self._manner))
         except Stopped as stopped:
-            self._stop(stopped)
-            return self._lacking(sample, "response", f"stopped: {stopped}")
+            return self.generated.stop(sample, "response", stopped)
         if isinstance(response, Failure):
-            return self._lacking(sample, "response", response)
+            return self.generated.lacking(sample, "response", response)
         self._count(response)
         return await self._cited(msgspec.structs.replace(sample, response=response))
 
@@ -195,22 +167,14 @@ class _Generating:
         try:
             outcome = await worked_out(self._asker, sample, self._wanted)
         except Stopped as stopped:
-            self._stop(stopped)
-            return self._lacking(sample, "citations", f"stopped: {stopped}")
+            return self.generated.stop(sample, "citations", stopped)
         if isinstance(outcome, Failed):
-            return self._lacking(sample, "citations", outcome.reason)
+            return self.generated.lacking(sample, "citations", outcome.reason)
         if not isinstance(outcome, Citing) or not outcome.added:
             return sample
         self.generated.cited += 1
         judge = ", ".join(str(one.identity) for one in self._asker.bench.unique())
         return with_metadata(msgspec.structs.replace(sample, response=outcome.response), **{CITED_BY: judge})
-
-    def _stop(self, stopped: Stopped) -> None:
-        self.generated.stopped = self.generated.stopped or str(stopped)
-
-    def _lacking(self, sample: Sample, part: str, reason: object) -> Sample:
-        self.generated.failures.note(part, str(reason))
-        return failed(sample, part, str(reason))
 
 
 _NO_DOCUMENTS = Failure("no_documents", "the sample has no contexts; build the data first, with a corpus")
