@@ -6,15 +6,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack
 from typing import Self
 
-from ragauge.errors import BadParameter, UsageError
-from ragauge.judges.desk import Answers, Desk, Expected, Expecting, NoDesk, notes_of
+from ragauge.errors import BadParameter
+from ragauge.judges.desk import Consulting, Desk, Expected, Expecting, notes_of
 from ragauge.judges.judge import DEFAULT_BATCH, Judge, checked
 from ragauge.nouns.answers import Answer, Failure
 from ragauge.nouns.identity import Identity
 from ragauge.questions import Question
 
 
-class Composed:
+class Composed(Consulting):
     """A judge that asks its members. Subclasses say in `consult` whom they ask what, and what they make of it.
 
     members: at least two judges, each once; their order counts. settings: what else can change an answer.
@@ -44,18 +44,6 @@ class Composed:
     async def __aexit__(self, *exc: object) -> None:
         """Leave the members."""
         await self._entered.pop().aclose()
-
-    async def answer(self, questions: Sequence[Question]) -> Answers:
-        """An answer to each question, or a Failure that says why there is none."""
-        try:
-            async with self:
-                return await self.consult(questions, NoDesk())
-        except UsageError as error:
-            return [Failure("judge_error", str(error))] * len(questions)
-
-    async def consult(self, questions: Sequence[Question], desk: Desk) -> Answers:
-        """As `answer`; the members are asked over the desk."""
-        raise NotImplementedError
 
     def notes(self) -> list[str]:
         """What the members have to say of how they worked."""

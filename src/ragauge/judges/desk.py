@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import Protocol, runtime_checkable
+from typing import Protocol, Self, runtime_checkable
 
+from ragauge.errors import UsageError
 from ragauge.judges.judge import Judge
 from ragauge.nouns.answers import Answer, Failure
 from ragauge.nouns.calls import Call
@@ -36,12 +38,28 @@ class Desk(Protocol):
         """A call has ended, with a usable reply to `questions` (none where it failed)."""
 
 
-@runtime_checkable
-class Consulting(Protocol):
-    """A judge that makes use of a desk. `answer` is for those who have none."""
+class Consulting(ABC):
+    """A judge that makes use of a desk; whoever consults it has entered it. `answer` is for those who have no desk."""
 
+    @abstractmethod
+    async def __aenter__(self) -> Self:
+        """Open what it needs. Raises UsageError where something is missing, such as a key."""
+
+    @abstractmethod
+    async def __aexit__(self, *exc: object) -> None:
+        """Close it."""
+
+    @abstractmethod
     async def consult(self, questions: Sequence[Question], desk: Desk) -> Answers:
-        """As `answer`."""
+        """As `answer`, inside of a run."""
+
+    async def answer(self, questions: Sequence[Question]) -> list[Answer | Failure]:
+        """An answer to each question, or a Failure that says why there is none. Does not raise."""
+        try:
+            async with self:
+                return list(await self.consult(questions, NoDesk()))
+        except UsageError as error:
+            return [Failure("judge_error", str(error))] * len(questions)
 
 
 @runtime_checkable

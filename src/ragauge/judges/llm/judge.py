@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Literal
+from typing import Literal, Self
 
-from ragauge.errors import BadParameter, UsageError
-from ragauge.judges.desk import Desk, Expected, NoDesk
+from ragauge.errors import BadParameter
+from ragauge.judges.desk import Desk, Expected
 from ragauge.judges.llm import layout
 from ragauge.judges.llm.calls import Tempo, Transport
-from ragauge.judges.llm.line import Line
 from ragauge.judges.llm.manner import Fit, Manner, room
+from ragauge.judges.llm.model_judge import ModelJudge
 from ragauge.judges.llm.packing import Pack
 from ragauge.judges.llm.prices import Price
 from ragauge.judges.llm.prompts import Style
@@ -22,7 +22,7 @@ from ragauge.questions import KINDS, Question
 Packing = Literal["together", "alone"]
 
 
-class LLMJudge:
+class LLMJudge(ModelJudge):
     """Answers questions of every kind with a language model.
 
     transport: carries prompts to the model. price: for what calls cost; None where it is not known. rationales:
@@ -51,22 +51,12 @@ class LLMJudge:
     ) -> None:
         if pack not in ("together", "alone"):
             raise BadParameter(f"pack={pack!r} must be 'together' or 'alone'")
+        super().__init__(transport, price)
         self._manner = Manner(room(context), pack == "alone", Style(rationales, quotes))
         self._fit = Fit(self._manner)
-        self._line = Line(transport, price)
         self.tempo = tempo or Tempo()
         self.by_sample = width
         self.identity = Identity(transport.name, (*transport.settings, *self._manner.settings))
-
-    @property
-    def price(self) -> Price | None:
-        """What its calls cost; None where that is not known."""
-        return self._line.price
-
-    @property
-    def ended(self) -> Failure | None:
-        """Why it cannot answer any more, once that is so; None again when it is opened anew."""
-        return self._line.ended
 
     def notes(self) -> list[str]:
         """How often calls were tried again since it was opened, and why."""
@@ -77,26 +67,15 @@ class LLMJudge:
         told = ", ".join(f"{reason} {count}" for reason, count in most)
         return [f"{self.identity.name}: calls were tried again {sum(retries.values())} times: {told}"]
 
-    async def __aenter__(self) -> LLMJudge:
-        """Open the transport, unless it is open. Raises UsageError where something is missing, such as a key."""
-        await self._line.__aenter__()
+    async def __aenter__(self) -> Self:
+        """As any judge that asks a model; what was learned of the size of its window is forgotten."""
+        await super().__aenter__()
         if self._line.entered == 1:
             self._fit.forget()
         return self
 
-    async def __aexit__(self, *exc: object) -> None:
-        await self._line.__aexit__(*exc)
-
-    async def answer(self, questions: Sequence[Question]) -> list[Answer | Failure]:
-        """An answer to each question, or a Failure that says why there is none. Does not raise."""
-        try:
-            async with self:
-                return await self.consult(questions, NoDesk())
-        except UsageError as error:
-            return [Failure("judge_error", str(error))] * len(questions)
-
     async def consult(self, questions: Sequence[Question], desk: Desk) -> list[Answer | Failure]:
-        """As `answer`, inside of a run, which has entered the judge."""
+        """The answers of one wave."""
         wave = Wave(self._line, self._fit, desk)
         await wave.ask(questions)
         return [wave.answers[question] for question in questions]

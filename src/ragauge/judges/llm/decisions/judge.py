@@ -6,22 +6,21 @@ from collections.abc import Sequence
 
 import msgspec
 
-from ragauge.errors import UsageError
-from ragauge.judges.desk import Desk, Expected, NoDesk
+from ragauge.judges.desk import Desk, Expected
 from ragauge.judges.llm.calls import Tempo, Transport
 from ragauge.judges.llm.decisions import wording
 from ragauge.judges.llm.decisions.asks import Ask, Sheet
 from ragauge.judges.llm.decisions.dialects import Dialect
 from ragauge.judges.llm.decisions.hearing import Hearing, is_too_long, usage_of
 from ragauge.judges.llm.decisions.messages import digest, request
-from ragauge.judges.llm.line import Line
+from ragauge.judges.llm.model_judge import ModelJudge
 from ragauge.judges.llm.prices import Price
 from ragauge.nouns.answers import Answer, Failure
 from ragauge.nouns.identity import Identity
 from ragauge.questions import Question, kind
 
 
-class DecisionsJudge:
+class DecisionsJudge(ModelJudge):
     """A judge whose answers are the probabilities of a decisions endpoint; it cannot take texts apart.
 
     transport: to the endpoint, as `DecisionsTransport`. dialect: the protocol that the server speaks. model: as the
@@ -32,39 +31,13 @@ class DecisionsJudge:
     by_sample = 256
 
     def __init__(self, transport: Transport, dialect: Dialect, model: str, price: Price | None = None) -> None:
-        self._line, self._dialect, self._model = Line(transport, price), dialect, model
+        super().__init__(transport, price)
+        self._dialect, self._model = dialect, model
         settings = (("dialect", dialect.name), ("wording", digest(dialect)), *transport.settings)
         self.identity = Identity(f"decisions:{transport.name}", settings)
 
-    @property
-    def price(self) -> Price | None:
-        """What its requests cost; None where that is not known."""
-        return self._line.price
-
-    @property
-    def ended(self) -> Failure | None:
-        """Why no further request can succeed, once that is so."""
-        return self._line.ended
-
-    async def __aenter__(self) -> DecisionsJudge:
-        """Open the connection. Raises UsageError where the key or the address is missing."""
-        await self._line.__aenter__()
-        return self
-
-    async def __aexit__(self, *exc: object) -> None:
-        """Close the connection."""
-        await self._line.__aexit__(*exc)
-
-    async def answer(self, questions: Sequence[Question]) -> list[Answer | Failure]:
-        """Answers with probabilities, in as few requests as the protocol allows. Does not raise."""
-        try:
-            async with self:
-                return await self.consult(questions, NoDesk())
-        except UsageError as error:
-            return [Failure("judge_error", str(error))] * len(questions)
-
     async def consult(self, questions: Sequence[Question], desk: Desk) -> list[Answer | Failure]:
-        """As `answer`, inside of a run, which has entered the judge."""
+        """Answers with probabilities, in as few requests as the protocol allows."""
         heard = await Hearing(self._line, self._dialect, self._model, desk).ask(questions)
         return [_mended(question, heard[question]) for question in questions]
 
