@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragauge.judges.splitting import ROOM, split, windows
-from ragauge.nouns.answers import Answer, ChunkVerdict, Decomposition, Label, Verdict
+from ragauge.judges.splitting import ROOM, halved, split, windows
+from ragauge.nouns.answers import Answer, ChunkVerdict, Decomposition, Failure, Label, Verdict
 from ragauge.nouns.statements import Statement
 from ragauge.questions import Classify, Decompose, Entail, Question, Rate, Relevant
 from ragauge.rubrics import CONCISENESS
@@ -240,3 +240,18 @@ def test_a_long_blank_text_is_one_empty_part() -> None:
     assert found is not None
     assert found.parts == (Relevant("q", ""),)
     assert found.merge([Verdict(Label.NO)]) == Verdict(Label.NO)
+
+
+def test_a_question_in_parts_fails_as_its_first_part_that_failed() -> None:
+    """A part without an answer is the answer to the whole, and what would have followed need not have been asked."""
+    parted = halved(Relevant("q", LONG), 200)
+    assert parted is not None
+    first, second, *_ = parted.parts
+    yes, failed = Verdict(Label.YES), Failure("refused")
+    assert parted.answer(dict.fromkeys(parted.parts, yes)) == yes
+    assert parted.answer({first: yes, second: failed}) == failed
+
+
+def test_a_question_that_is_short_already_is_not_halved() -> None:
+    """Halves of a question are asked down to a least length."""
+    assert halved(Relevant("q", LONG), 4000) is None

@@ -16,7 +16,7 @@ from typing import TypeVar
 
 import msgspec
 
-from ragauge.nouns.answers import Answer, ChunkVerdict, Decomposition, Label, Verdict
+from ragauge.nouns.answers import Answer, ChunkVerdict, Decomposition, Failure, Label, Verdict
 from ragauge.nouns.statements import Span
 from ragauge.questions import Classify, Decompose, Entail, Question, Rate, Relevant
 from ragauge.text.sentences import sentences
@@ -45,6 +45,16 @@ class Split:
     parts: tuple[Question, ...]
     merge: Callable[[Sequence[Answer]], Answer]
 
+    def answer(self, heard: Mapping[Question, Answer | Failure]) -> Answer | Failure:
+        """The answer to the whole, or the failure of the first part that has one; what is behind that is not needed."""
+        answers: list[Answer] = []
+        for part in self.parts:
+            said = heard[part]
+            if isinstance(said, Failure):
+                return said
+            answers.append(said)
+        return self.merge(answers)
+
 
 @dataclass(frozen=True)
 class _Piece:
@@ -66,6 +76,15 @@ def split(question: Question, limit: int) -> Split | None:
     if size + other <= limit or other > limit - room or isinstance(question, Classify | Rate):
         return None
     return _split_premise(question, room) if isinstance(question, Entail) else _split_text(question, room)
+
+
+def halved(question: Question, least: int) -> Split | None:
+    """A question that a model found too long, in parts of half its size.
+
+    None where it cannot be split, and where it has no more than `least` characters.
+    """
+    size = len(msgspec.json.encode(question).decode())
+    return split(question, size // 2) if size > least else None
 
 
 def _sizes(question: Question) -> tuple[int, int]:

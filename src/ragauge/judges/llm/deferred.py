@@ -6,7 +6,7 @@ It stands under the identity of that judge, so that answers from a batch and liv
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple, Protocol
 
 import msgspec
@@ -24,7 +24,7 @@ from ragauge.judges.llm.prompts import Style
 from ragauge.judges.llm.wave import unanswered
 from ragauge.judges.llm.wire.batch_lines import body
 from ragauge.judges.llm.wire.form import Form, thought
-from ragauge.judges.splitting import Split, split
+from ragauge.judges.splitting import Split, halved, split
 from ragauge.nouns.answers import Answer, Failure
 from ragauge.nouns.identity import Identity
 from ragauge.questions import Question, judgment_key
@@ -111,10 +111,7 @@ class DeferredJudge:
         said = dict(zip(parts, await desk.ask(self, parts), strict=True)) if parts else {}
         self._write([question for question in questions if question not in splits])
         return [
-            _merged(splits[question], [said[part] for part in splits[question].parts])
-            if question in splits
-            else self._failure(question)
-            for question in questions
+            _merged(splits[question], said) if question in splits else self._failure(question) for question in questions
         ]
 
     def _split(self, question: Question) -> Split | None:
@@ -124,8 +121,7 @@ class DeferredJudge:
         standing = self._standing(question)
         if standing is None or not standing.alone or standing.failure is None or standing.failure.reason != "too_long":
             return None
-        size = len(msgspec.json.encode(question).decode())
-        return split(question, size // 2) if size > LEAST else None
+        return halved(question, LEAST)
 
     def _standing(self, question: Question) -> Standing | None:
         return self._book.standing(judgment_key(question, self.identity))
@@ -200,10 +196,8 @@ def _narrower(manner: Manner, tries: int) -> Manner:
     return msgspec.structs.replace(manner, room=quarter if tries == 1 else whole, alone=manner.alone or tries > 1)
 
 
-def _merged(parted: Split, said: Sequence[Answer | Failure]) -> Answer | Failure:
-    """The answer to a whole from those to its parts; without one of them, why there is none."""
-    failed = [one for one in said if isinstance(one, Failure)]
-    lost = next((one for one in failed if one != PENDING), None)
-    if failed:
-        return lost or PENDING
-    return parted.merge([one for one in said if not isinstance(one, Failure)])
+def _merged(parted: Split, said: Mapping[Question, Answer | Failure]) -> Answer | Failure:
+    """The answer to a whole; a part that was given up counts, whatever others are still waited for."""
+    failures = (one for part in parted.parts if isinstance(one := said[part], Failure))
+    lost = next((failure for failure in failures if failure != PENDING), None)
+    return lost or parted.answer(said)

@@ -18,7 +18,7 @@ from ragauge.judges.llm.calls import CallFailed, Completion, Finish, Prompt
 from ragauge.judges.llm.line import Line
 from ragauge.judges.llm.manner import LEAST, Fit
 from ragauge.judges.llm.packing import Pack
-from ragauge.judges.splitting import Split, split
+from ragauge.judges.splitting import Split, halved
 from ragauge.nouns.answers import Answer, Failure
 from ragauge.questions import Question
 
@@ -75,9 +75,7 @@ class Wave:
             self._name_whole(question, parted)
         await self._settle(calls)
         for question, parted in splits.items():
-            said = [self.answers[part] for part in parted.parts]
-            failed = next((one for one in said if isinstance(one, Failure)), None)
-            self.answers[question] = failed or parted.merge([one for one in said if not isinstance(one, Failure)])
+            self.answers[question] = parted.answer(self.answers)
 
     def _name_whole(self, question: Question, parted: Split) -> None:
         self._wholes.update(dict.fromkeys(parted.parts, self._wholes.get(question, question)))
@@ -102,8 +100,7 @@ class Wave:
 
     async def _in_parts(self, question: Question) -> bool:
         """Ask a question that the server finds too long in parts, the first of them first; False where that fails."""
-        size = len(msgspec.json.encode(question).decode())
-        parted = split(question, size // 2) if size > LEAST else None
+        parted = halved(question, LEAST)
         if parted is None:
             return False
         self._name_whole(question, parted)

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from time import perf_counter
-
-import msgspec
 
 from ragauge.judges.desk import NO_MONEY, Desk
 from ragauge.judges.llm.calls import CallFailed, Completion, Prompt, Usage
@@ -17,7 +15,7 @@ from ragauge.judges.llm.line import Line
 from ragauge.judges.llm.manner import LEAST
 from ragauge.judges.llm.prices import token_factor
 from ragauge.judges.llm.tokens import estimate
-from ragauge.judges.splitting import Split, split
+from ragauge.judges.splitting import halved
 from ragauge.nouns.answers import Answer, Failure
 from ragauge.questions import Question
 
@@ -58,7 +56,7 @@ class Hearing:
 
     async def _in_parts(self, questions: Iterable[Question]) -> Heard:
         """What questions are answered by halves; the first half of each is asked first, to see whether it fits."""
-        splits = {question: parted for question in questions if (parted := _halved(question))}
+        splits = {question: parted for question in questions if (parted := halved(question, LEAST))}
         if not splits:
             return {}
         for question, parted in splits.items():
@@ -66,7 +64,7 @@ class Hearing:
         heard = await self.ask([parted.parts[0] for parted in splits.values()])
         fitting = [parted for parted in splits.values() if not isinstance(heard[parted.parts[0]], Failure)]
         heard |= await self.ask([part for parted in fitting for part in parted.parts[1:]])
-        return {question: _merged(parted, heard) for question, parted in splits.items()}
+        return {question: parted.answer(heard) for question, parted in splits.items()}
 
     async def _put(self, asks: Sequence[Ask], tries: int = TRIES) -> None:
         """Have each ask answered or failed: without a usable answer it is put again, a refused request in halves."""
@@ -119,15 +117,3 @@ def is_too_long(answer: Answer | Failure) -> bool:
 
 def _is_unusable(said: Said | Failure) -> bool:
     return isinstance(said, Failure) and said.reason != "refused"
-
-
-def _halved(question: Question) -> Split | None:
-    size = len(msgspec.json.encode(question).decode())
-    return split(question, size // 2) if size > LEAST else None
-
-
-def _merged(parted: Split, heard: Mapping[Question, Answer | Failure]) -> Answer | Failure:
-    """The answer to a whole from what its parts are answered, of which only the first may have been asked."""
-    answers = [heard[part] for part in parted.parts if part in heard]
-    failed = next((one for one in answers if isinstance(one, Failure)), None)
-    return failed or parted.merge([one for one in answers if not isinstance(one, Failure)])
