@@ -223,15 +223,16 @@ def test_a_limit_needs_a_price(system: Any) -> None:
         generate(ROWS, system(), max_cost=1)
 
 
-def test_a_wrong_key_stops_the_rest(stub_server: Callable[..., Any]) -> None:
-    """Once the server refuses the key nothing more is sent, and every sample says so."""
+def test_a_wrong_key_stops_the_rest(stub_server: Callable[..., Any], tmp_path: Path) -> None:
+    """Once the server refuses the key nothing more is sent or counted as a call, and every sample says so."""
     server = stub_server(key="right")
-    generated = generate(
-        [{**ROWS[0], "id": str(n), "query": str(n)} for n in range(9)], f"openai/m?base_url={server.url}&concurrency=1"
-    )
+    rows = [{**ROWS[0], "id": str(n), "query": str(n)} for n in range(9)]
+    generated = generate(rows, f"openai/m?base_url={server.url}&concurrency=1", store=tmp_path)
     assert generated.answered == 0
     assert "unauthorized" in generated.samples[-1].metadata["failed"]["response"]
-    assert server.stats()["calls"] < 9
+    assert generated.spent.calls == server.stats()["calls"] == 1
+    with Store.open(tmp_path) as store:
+        assert len(list(store.calls())) == 1
 
 
 def test_a_missing_key_is_said_unless_nothing_is_asked(

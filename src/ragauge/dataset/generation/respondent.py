@@ -10,7 +10,7 @@ from time import perf_counter
 import msgspec
 
 from ragauge.judges.llm import tokens
-from ragauge.judges.llm.calls import Completion, Prompt, Turn, Usage
+from ragauge.judges.llm.calls import CallFailed, Completion, Prompt, Turn, Usage
 from ragauge.judges.llm.line import Line
 from ragauge.judges.llm.salvage import salvaged
 from ragauge.judges.llm.wave import unanswered
@@ -90,29 +90,38 @@ class Respondent:
         return outcome
 
     async def _call(self, key: str, prompt: Prompt) -> Outcome:
-        """Make one call, if it may be paid for; keep its record, and the answer it brings."""
+        """Make one call, if it may be paid for; keep its record, if it was sent, and the answer it brings."""
         reserved = self._line.price.of(Usage(tokens.prompt_tokens(prompt), _ANSWER)) if self._line.price else 0.0
-        if self._line.ended is None and not await self._budget.reserve(reserved):
-            raise Stopped(f"the limit of ${self._budget.limit:g} was reached")
-        if self._line.ended is not None:
-            self._budget.release(reserved)
-            raise Stopped(f"{self.identity} cannot answer any more: {self._line.ended}")
+        await self._reserve(reserved)
         completion: Completion | Failure = _CANCELLED
         outcome: Outcome = _CANCELLED
-        start = perf_counter()
+        sent, start = True, perf_counter()
         try:
-            completion = await self._line.complete(prompt)
-            if isinstance(completion, Failure):
-                outcome = completion
-            else:
-                outcome = self._line.cut(prompt, completion) or answer_in(completion)
+            completion = await self._line.send(prompt)
+            outcome = self._line.cut(prompt, completion) or answer_in(completion)
+        except CallFailed as failed:
+            completion = outcome = failed.failure
+            sent = failed.sent
         finally:
-            fault = str(outcome) if isinstance(outcome, Failure) else ""
-            call = self._line.call(completion, 1, perf_counter() - start, fault)
-            self._budget.record(call, reserved)
-            answered = [] if isinstance(outcome, Failure) else [Response(key, outcome, self.identity, call.id)]
-            self._store.keep_responses(answered, [call])
+            if sent:
+                fault = str(outcome) if isinstance(outcome, Failure) else ""
+                call = self._line.call(completion, 1, perf_counter() - start, fault)
+                self._budget.record(call, reserved)
+                answered = [] if isinstance(outcome, Failure) else [Response(key, outcome, self.identity, call.id)]
+                self._store.keep_responses(answered, [call])
+            else:
+                self._budget.release(reserved)
         return outcome
+
+    async def _reserve(self, dollars: float) -> None:
+        """Set money aside for a call. Raises Stopped where none may be made."""
+        if self._line.ended is None:
+            if not await self._budget.reserve(dollars):
+                raise Stopped(f"the limit of ${self._budget.limit:g} was reached")
+            if self._line.ended is None:
+                return
+            self._budget.release(dollars)
+        raise Stopped(f"{self.identity} cannot answer any more: {self._line.ended}")
 
 
 def answer_in(completion: Completion) -> Outcome:

@@ -63,13 +63,6 @@ class Line:
         if not self.entered:
             await self.transport.__aexit__(*exc)
 
-    async def complete(self, prompt: Prompt) -> Completion | Failure:
-        """The reply to a prompt, or why there is none. Does not raise."""
-        try:
-            return await self.send(prompt)
-        except CallFailed as failed:
-            return failed.failure
-
     async def send(self, prompt: Prompt) -> Completion:
         """The reply to a prompt. Raises CallFailed, whatever goes wrong."""
         try:
