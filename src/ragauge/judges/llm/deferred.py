@@ -168,7 +168,7 @@ def manner_of(asked: Asked) -> Manner:
 def batch_price(asked: Asked) -> Price | None:
     """The price of a model's tokens in a batch; None where it, or what a batch costs, is not known."""
     name = f"{asked.provider.name}/{asked.model}"
-    price = Price(*asked.options.price) if asked.options.price else price_of(name)
+    price = price_of(name, asked.options.price)
     factor = 1.0 if asked.provider.local else batch_factor(name)
     return None if price is None or factor is None else price.times(factor)
 

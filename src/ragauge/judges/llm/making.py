@@ -89,10 +89,8 @@ def is_model(thing: object) -> bool:
 
 def _price(transport: Transport, options: Options) -> Price | None:
     """What calls cost; a client of a server that is not the provider's own tells nothing of its price."""
-    if options.price:
-        return Price(*options.price)
     elsewhere = isinstance(transport, InstructorTransport) and "base_url" in dict(transport.settings)
-    return None if elsewhere else price_of(transport.name)
+    return None if elsewhere and not options.price else price_of(transport.name, options.price)
 
 
 def _judge(transport: Transport, options: Options) -> LLMJudge:

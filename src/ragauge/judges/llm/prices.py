@@ -81,12 +81,15 @@ def table() -> Table:
     return msgspec.json.decode(files(__package__).joinpath("prices.json").read_bytes(), type=Table)
 
 
-def price_of(name: str) -> Price | None:
+def price_of(name: str, given: tuple[float, float, float] | None = None) -> Price | None:
     """The price of a model such as "openai/gpt-4o-mini"; None where it is not known.
 
+    given: what the caller says that it is, which goes before the table.
     A dated snapshot ("gpt-4o-mini-2024-07-18") without a row of its own costs what its model costs; so does a model
     behind a router ("openrouter/openai/gpt-4o-mini") that passes prices on. Models on one's own machine cost 0.
     """
+    if given:
+        return Price(*given)
     if _local(name):
         return Price(0.0, 0.0, 0.0)
     model = _model(name)

@@ -7,7 +7,7 @@ from ragauge.judges.llm.decisions.dialects import DIALECTS
 from ragauge.judges.llm.decisions.judge import DecisionsJudge
 from ragauge.judges.llm.decisions.transport import DecisionsTransport
 from ragauge.judges.llm.options import Options, parse
-from ragauge.judges.llm.prices import Price, price_of
+from ragauge.judges.llm.prices import price_of
 from ragauge.judges.llm.wire.client import HttpTransport
 
 #: The options that mean something to an endpoint that writes no text.
@@ -31,8 +31,7 @@ def decisions_judge(spec: str, *, dialect: str | None = None, **options: object)
         if option not in _TAKEN and getattr(chosen, option) != getattr(_PLAIN, option):
             raise BadParameter(f"{option}: a decisions endpoint takes none; leave it out")
     transport = DecisionsTransport(HttpTransport(provider, model, chosen), DIALECTS[name].path)
-    price = Price(*chosen.price) if chosen.price else price_of(transport.name)
-    return DecisionsJudge(transport, DIALECTS[name], model, price)
+    return DecisionsJudge(transport, DIALECTS[name], model, price_of(transport.name, chosen.price))
 
 
 _PLAIN = Options()
