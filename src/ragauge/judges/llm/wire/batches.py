@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -57,7 +58,7 @@ class Progress(msgspec.Struct, frozen=True):
     fault: str = ""
 
 
-class Batches:
+class Batches(ABC):
     """One model's batch endpoints; an asynchronous context manager. Methods raise BatchFailed.
 
     Whether `create` was heard cannot always be known: after it raised, `found` says which batches came of it.
@@ -74,21 +75,21 @@ class Batches:
     async def __aexit__(self, *exc: object) -> None:
         await self._transport.__aexit__(*exc)
 
+    @abstractmethod
     async def upload(self, file: Path) -> str:
         """Bring a file of requests to the provider, and give its name there; "" where it goes with the batch."""
-        raise NotImplementedError
 
+    @abstractmethod
     async def create(self, file: Path, upload: str) -> str:
         """Make a batch of a file, and give its id. It is paid for from then on."""
-        raise NotImplementedError
 
+    @abstractmethod
     async def found(self, upload: str, since: str, requests: int) -> list[str]:
         """The ids of batches that may have been made of a file: of this upload, or since then with as many requests."""
-        raise NotImplementedError
 
+    @abstractmethod
     async def progress(self, id: str) -> Progress:
         """How far a batch is."""
-        raise NotImplementedError
 
     async def download(self, progress: Progress, to: Path) -> None:
         """Write all results of a batch that ended into a file; it is there as a whole or not at all."""
