@@ -9,7 +9,7 @@ from typing import Any
 
 from tests.llm.stub import chat, messages, oracle
 
-from ragauge.run.batch.settings import Settings
+from ragauge.run.batch.settings import BatchSettings
 
 METRICS = "faithfulness,answer_relevance,context_precision,context_recall,answer_correctness"
 SPEC = "openai/gpt-4o-mini"
@@ -37,10 +37,10 @@ def data_file(folder: Path, count: int = 6) -> Path:
     return path
 
 
-def settings(folder: Path, *, count: int = 6, **changed: Any) -> Settings:
+def settings(folder: Path, *, count: int = 6, **changed: Any) -> BatchSettings:
     """A batch over a file of rows."""
     given = {"judge": SPEC, "metrics": METRICS, **changed}
-    return Settings(data=str(data_file(folder, count)), store=str(folder / "store"), **given)
+    return BatchSettings(data=str(data_file(folder, count)), store=str(folder / "store"), **given)
 
 
 def lines(path: Path) -> list[Line]:

@@ -16,7 +16,7 @@ from ragauge.run.batch.folder import UNANSWERED, Folder
 from ragauge.run.batch.importing import Imported, import_results
 from ragauge.run.batch.ledger import File
 from ragauge.run.batch.sending import Sent, fetch, lost, status, submit
-from ragauge.run.batch.settings import Settings
+from ragauge.run.batch.settings import BatchSettings
 
 _folder = click.argument("folder", type=click.Path(path_type=Path))
 
@@ -68,7 +68,7 @@ def export_command(
     """
     if data == "-":
         raise BadParameter("a batch reads its data again in every wave; give a file, not standard input")
-    settings = Settings(
+    settings = BatchSettings(
         data=str(Path(data).resolve()),
         store=str(store.resolve()),
         judge=judge_option(judges),

@@ -12,7 +12,7 @@ from ragauge.cli.options import max_cost_option, pairs, reading_options, samples
 from ragauge.cli.running import closing_lines, end_of_work, progress_bar, stoppable
 from ragauge.dataset import Generated, generate
 from ragauge.dataset.generation.generating import SHOTS
-from ragauge.dataset.generation.prompts import REFUSAL_SENTENCE, Form
+from ragauge.dataset.generation.prompts import REFUSAL_SENTENCE, AnswerForm
 from ragauge.dataset.samples import check_samples_output
 from ragauge.errors import BadParameter
 from ragauge.report.wording import counted
@@ -23,7 +23,7 @@ from ragauge.report.wording import counted
 @click.option("-j", "--model", required=True, metavar="PROVIDER/MODEL", help="Any LLM, such as openai/gpt-4o-mini.")
 @samples_option
 @click.option(
-    "--form", type=click.Choice(get_args(Form)), default="prose", help="Sentences, or a list. [default: prose]"
+    "--form", type=click.Choice(get_args(AnswerForm)), default="prose", help="Sentences, or a list. [default: prose]"
 )
 @click.option(
     "--refusal",
@@ -45,7 +45,7 @@ def command(
     samples: str,
     model: str,
     output: Path,
-    form: Form,
+    form: AnswerForm,
     refusal: str | None,
     no_refusal: bool,
     shots: str | None,

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ragauge.dataset.generation.prompts import Form
+from ragauge.dataset.generation.prompts import AnswerForm
 from ragauge.needs.findings import Statements, Support
 from ragauge.needs.need import Flow, Need, NothingToCount
 from ragauge.needs.support import support
@@ -29,7 +29,7 @@ class Citing:
     evidence: tuple[Evidence, ...] = ()
 
 
-def citing(form: Form) -> Need[Citing]:
+def citing(form: AnswerForm) -> Need[Citing]:
     """Each sentence, or item of a list, with the document that entails it best; none where none entails it.
 
     An answer that cites something is left as it is, and so is a refusal.

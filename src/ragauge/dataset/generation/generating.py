@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 
 from ragauge.dataset.generation.citing import Citing, citing
-from ragauge.dataset.generation.prompts import REFUSAL_SENTENCE, Form, Manner, prompt
+from ragauge.dataset.generation.prompts import REFUSAL_SENTENCE, AnswerForm, Brief, prompt
 from ragauge.dataset.generation.respondent import Respondent
 from ragauge.dataset.generation.shots import with_shots
 from ragauge.dataset.samples import CITED_BY, Made, Progress, fresh, with_metadata, worked, worked_out
@@ -58,7 +58,7 @@ async def generate_async(
     data: Any,
     model: Any,
     *,
-    form: Form = "prose",
+    form: AnswerForm = "prose",
     refusal: str = REFUSAL_SENTENCE,
     shots: Any = None,
     shot_count: int = SHOTS,
@@ -87,9 +87,9 @@ async def generate_async(
     """
     if (top is not None and top < 1) or shot_count < 0:
         raise BadParameter(f"top={top} must be 1 or more, or None; shot_count={shot_count} 0 or more")
-    manner = Manner(form, refusal)
+    brief = Brief(form, refusal)
     if shots is not None:
-        manner = with_shots(manner, list(read(shots)), shot_count, seed, top)
+        brief = with_shots(brief, list(read(shots)), shot_count, seed, top)
     line = model if isinstance(model, Line) else line_to(model)
     budget = Budget(max_cost)
     if max_cost is not None and line.price is None:
@@ -97,7 +97,7 @@ async def generate_async(
     opened = opened_store(store)
     respondent = Respondent(line, opened, budget)
     reading = read(data, map=map, skip_bad_rows=skip_bad_rows, limit=limit)
-    work = _Generating(respondent, manner, top, cite and _asker(cite, opened, budget), citing(form))
+    work = _Generating(respondent, brief, top, cite and _asker(cite, opened, budget), citing(form))
     await work.go(reading, progress)
     return work.generated
 
@@ -118,10 +118,10 @@ class _Generating:
     """Gets responses, and counts how they came out."""
 
     def __init__(
-        self, respondent: Respondent, manner: Manner, top: int | None, asker: Asker | None, wanted: Need[Citing]
+        self, respondent: Respondent, brief: Brief, top: int | None, asker: Asker | None, wanted: Need[Citing]
     ) -> None:
         self.generated = Generated(system=respondent.identity.name)
-        self._respondent, self._manner, self._top = respondent, manner, top
+        self._respondent, self._brief, self._top = respondent, brief, top
         self._asker, self._wanted = asker, wanted
 
     async def go(self, reading: Any, progress: Progress | None) -> None:
@@ -147,7 +147,7 @@ class _Generating:
         if contexts is None:
             return self.generated.lacking(sample, "response", _NO_DOCUMENTS)
         try:
-            response = await self._respondent.respond(prompt(sample, self._manner))
+            response = await self._respondent.respond(prompt(sample, self._brief))
         except Stopped as stopped:
             return self.generated.stop(sample, "response", stopped)
         if isinstance(response, Failure):

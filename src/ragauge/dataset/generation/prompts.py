@@ -14,7 +14,7 @@ from ragauge.nouns.samples import Chunk, Sample
 from ragauge.text.trust_eval import REFUSAL
 
 #: How an answer is written: sentences, or items with commas between them.
-Form = Literal["prose", "list"]
+AnswerForm = Literal["prose", "list"]
 
 #: What a system is told to say where the documents hold no answer. Trust-Eval knows a refusal by how it begins.
 REFUSAL_SENTENCE = f"{REFUSAL} in the documents."
@@ -27,29 +27,29 @@ _SCHEMA = {
 }
 
 
-class Manner(msgspec.Struct, frozen=True):
-    """How questions are to be answered. refusal: the sentence that declines; "" where nothing is to be declined.
+class Brief(msgspec.Struct, frozen=True):
+    """What a system is told of how to answer. refusal: the sentence that declines; "" where nothing is to be declined.
 
     shots: answered samples that are shown before each question.
     """
 
-    form: Form = "prose"
+    form: AnswerForm = "prose"
     refusal: str = REFUSAL_SENTENCE
     shots: tuple[Sample, ...] = ()
 
 
-def prompt(sample: Sample, manner: Manner) -> Prompt:
+def prompt(sample: Sample, brief: Brief) -> Prompt:
     """The call that asks for an answer; all texts stand in JSON strings of one document, the user's message."""
     document: dict[str, Any] = {}
-    if manner.shots:
-        document["examples"] = [{**_asked(shot), "answer": shot.response} for shot in manner.shots]
-    return Prompt(_system(manner), msgspec.json.encode({**document, **_asked(sample)}).decode(), _SCHEMA)
+    if brief.shots:
+        document["examples"] = [{**_asked(shot), "answer": shot.response} for shot in brief.shots]
+    return Prompt(_system(brief), msgspec.json.encode({**document, **_asked(sample)}).decode(), _SCHEMA)
 
 
-def _system(manner: Manner) -> str:
-    declined = f"{_section('refuse')}\n\n{manner.refusal}" if manner.refusal else _section("always")
-    shown = [_section("examples")] if manner.shots else []
-    return "\n\n".join([_section("preamble"), _section(manner.form), declined, *shown, _section("reply")])
+def _system(brief: Brief) -> str:
+    declined = f"{_section('refuse')}\n\n{brief.refusal}" if brief.refusal else _section("always")
+    shown = [_section("examples")] if brief.shots else []
+    return "\n\n".join([_section("preamble"), _section(brief.form), declined, *shown, _section("reply")])
 
 
 def _asked(sample: Sample) -> dict[str, Any]:

@@ -17,7 +17,7 @@ from ragauge.judges.llm.deferred import Book, DeferredJudge
 from ragauge.judges.llm.wire.form import Form, first_form
 from ragauge.nouns.identity import Identity
 from ragauge.run.batch.ledger import Ledger
-from ragauge.run.batch.settings import Member, Settings, bench
+from ragauge.run.batch.settings import BatchSettings, Member, bench
 from ragauge.version import VERSION
 
 LEDGER = "batch.db"
@@ -29,7 +29,7 @@ UNANSWERED = "unanswered.jsonl"
 class Manifest(msgspec.Struct, frozen=True):
     """What a folder is for. token: tells its calls from those of other folders. identities: of the judges, by kind."""
 
-    settings: Settings
+    settings: BatchSettings
     identities: dict[str, Identity]
     version: str
     token: str
@@ -50,7 +50,7 @@ class Folder:
             _check_same(member, manifest.identities[kind], manifest.version)
 
     @classmethod
-    def make(cls, path: Path, settings: Settings) -> Folder:
+    def make(cls, path: Path, settings: BatchSettings) -> Folder:
         """The folder for these settings, made where there is none, or where nothing was exported into it yet.
 
         Raises UsageError where it holds a batch with other settings, or other files.

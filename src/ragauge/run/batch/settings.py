@@ -17,7 +17,7 @@ from ragauge.nouns.identity import Identity
 from ragauge.run.specs import judge_of
 
 
-class Settings(msgspec.Struct, frozen=True, kw_only=True):
+class BatchSettings(msgspec.Struct, frozen=True, kw_only=True):
     """What `ragauge run` would be called with. Files are kept as absolute paths, so that any folder will do.
 
     judge: a spec, or specs by kind of question. store: where answers are kept.
@@ -59,7 +59,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
             yield from ("--labels", _shown(self.labels))
         yield from ("--store", _shown(self.store))
 
-    def difference(self, other: Settings) -> str:
+    def difference(self, other: BatchSettings) -> str:
         """The first setting that the other has otherwise, for people; "" where they are equal."""
         mine, others = msgspec.structs.asdict(self), msgspec.structs.asdict(other)
         differing = (name for name in mine if mine[name] != others[name])
