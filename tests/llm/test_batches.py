@@ -124,40 +124,23 @@ def test_a_refused_key_says_so_and_can_be_mended(batch: Callable[..., Any], monk
 
 
 @pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize(("step", "made"), [("check_sending", False), ("sent", True)])
 def test_a_submit_that_is_killed_pays_once(
-    model: str, batch: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+    step: str, made: bool, model: str, batch: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Killed after the batch was made and before that was written down, submit finds the batch and makes no other."""
+    """Killed just before the batch is made, or before that is written down, submit makes it, or finds it, later."""
     folder, server = batch(model)
     with folder:
         export(folder)
         with monkeypatch.context() as patched:
-            patched.setattr(Ledger, "sent", _killed)
+            patched.setattr(Ledger, step, _killed)
             with pytest.raises(Killed):
                 submit(folder)
         assert [file.batch for file in folder.ledger.files()] == [""]
         (sent,) = submit(folder)
-        assert sent.found
+        assert sent.found == made
         (fetched,) = fetch(folder)
     assert fetched.imported.replies == 6
-    assert server.stats()["calls"] == 6
-
-
-@pytest.mark.parametrize("model", MODELS)
-def test_a_submit_that_is_killed_before_it_pays_goes_on(
-    model: str, batch: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Killed just before the batch is made, submit looks for it in vain and makes it."""
-    folder, server = batch(model)
-    with folder:
-        export(folder)
-        with monkeypatch.context() as patched:
-            patched.setattr(Ledger, "check_sending", _killed)
-            with pytest.raises(Killed):
-                submit(folder)
-        (sent,) = submit(folder)
-        assert not sent.found
-        assert fetch(folder)[0].imported.replies == 6
     assert server.stats()["calls"] == 6
 
 

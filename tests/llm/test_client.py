@@ -121,28 +121,26 @@ def test_no_answer_is_lost(kit: Kit, retry_after: str | None) -> None:
     assert transport.retries.keys() == {"rate_limited", "server_error", "timeout", "unreachable"}
 
 
-def test_concurrency_is_kept(kit: Kit) -> None:
-    """With concurrency=5 the server has five requests at once, and never more."""
+def _side_by_side(kit: Kit, spec: str, calls: int) -> int:
+    """The most requests that a server has at once."""
 
     async def main() -> int:
         async with kit.serving(lambda number, request: kit.reply(), 0.01) as server:
-            async with _transport("openai/m?concurrency=5", server.url) as transport:
-                await asyncio.gather(*(transport.complete(PROMPT) for _ in range(60)))
+            async with _transport(spec, server.url) as transport:
+                await asyncio.gather(*(transport.complete(PROMPT) for _ in range(calls)))
             return server.most
 
-    assert asyncio.run(main()) == 5
+    return asyncio.run(main())
+
+
+def test_concurrency_is_kept(kit: Kit) -> None:
+    """With concurrency=5 the server has five requests at once, and never more."""
+    assert _side_by_side(kit, "openai/m?concurrency=5", 60) == 5
 
 
 def test_concurrency_grows_with_the_server(kit: Kit) -> None:
     """Without a fixed number more and more calls are sent side by side."""
-
-    async def main() -> int:
-        async with kit.serving(lambda number, request: kit.reply(), 0.01) as server:
-            async with _transport("openai/m", server.url) as transport:
-                await asyncio.gather(*(transport.complete(PROMPT) for _ in range(200)))
-            return server.most
-
-    assert 16 < asyncio.run(main()) <= 256
+    assert 16 < _side_by_side(kit, "openai/m", 200) <= 256
 
 
 def test_a_server_is_learned(kit: Kit) -> None:

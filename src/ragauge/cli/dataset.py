@@ -6,10 +6,11 @@ from collections.abc import Iterator, Sequence
 from importlib.resources import as_file, files
 from pathlib import Path
 from shutil import copytree
+from typing import Any
 
 import click
 
-from ragauge.cli.options import judge_option, max_cost_option, pairs, reading_options, samples_option, store_options
+from ragauge.cli.options import judge_option, samples_option, work_options
 from ragauge.cli.running import closing_lines, end_of_work, progress_bar, stoppable
 from ragauge.dataset import Built, build
 from ragauge.dataset.building import TOP
@@ -46,9 +47,7 @@ def command() -> None:
     metavar="JUDGE",
     help="Says which document holds which claim; as for `ragauge run`. [default: embedded]",
 )
-@reading_options
-@store_options
-@max_cost_option
+@work_options
 def build_command(
     questions: str,
     corpus: Path | None,
@@ -56,12 +55,7 @@ def build_command(
     top: int,
     claims: str | None,
     judges: Sequence[str],
-    mapping: Sequence[str],
-    limit: int | None,
-    skip_bad_rows: bool,
-    store: Path,
-    no_store: bool,
-    max_cost: float | None,
+    work: dict[str, Any],
 ) -> None:
     """Make samples of QUESTIONS, a file of questions with gold answers: five documents each from your corpus, the gold
     claims, and for each document which of them it holds.
@@ -70,21 +64,9 @@ def build_command(
     the judgments.
     """
     check_samples_output(output, [questions, *([corpus] if corpus else [])])
-    kept = None if no_store else store
-    with stoppable(kept), progress_bar("building", limit) as progress:
-        built = build(
-            questions,
-            corpus,
-            judge=judge_option(judges),
-            claims=claims,
-            top=top,
-            store=kept,
-            map=pairs(mapping, "--map"),
-            limit=limit,
-            skip_bad_rows=skip_bad_rows,
-            max_cost=max_cost,
-            progress=progress,
-        )
+    with stoppable(work["store"]), progress_bar("building", work["limit"]) as progress:
+        judge = judge_option(judges)
+        built = build(questions, corpus, judge=judge, claims=claims, top=top, progress=progress, **work)
     built.save(output)
     for line in _lines(built):
         click.echo(line)

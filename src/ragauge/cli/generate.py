@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
-from typing import get_args
+from typing import Any, get_args
 
 import click
 
-from ragauge.cli.options import max_cost_option, pairs, reading_options, samples_option, store_options
+from ragauge.cli.options import samples_option, work_options
 from ragauge.cli.running import closing_lines, end_of_work, progress_bar, stoppable
 from ragauge.dataset import Generated, generate
 from ragauge.dataset.generation.generating import SHOTS
@@ -38,9 +38,7 @@ from ragauge.report.wording import counted
 @click.option("--seed", type=int, default=42, show_default=True, help="Which of them, and in which order.")
 @click.option("--top", type=click.IntRange(min=1), metavar="N", help="Only the first N documents. [default: all]")
 @click.option("--cite", metavar="JUDGE", help="Finds citations for answers that have none.")
-@reading_options
-@store_options
-@max_cost_option
+@work_options
 def command(
     samples: str,
     model: str,
@@ -53,12 +51,7 @@ def command(
     seed: int,
     top: int | None,
     cite: str | None,
-    mapping: Sequence[str],
-    limit: int | None,
-    skip_bad_rows: bool,
-    store: Path,
-    no_store: bool,
-    max_cost: float | None,
+    work: dict[str, Any],
 ) -> None:
     """Have a model answer SAMPLES from their documents, with citations such as [1][2], or decline.
 
@@ -67,8 +60,7 @@ def command(
     if refusal is not None and (no_refusal or not refusal.strip()):
         raise BadParameter("give --refusal SENTENCE, or --no-refusal alone")
     check_samples_output(output, [samples, *([shots] if shots else [])])
-    kept = None if no_store else store
-    with stoppable(kept, "answer"), progress_bar("answering", limit) as progress:
+    with stoppable(work["store"], "answer"), progress_bar("answering", work["limit"]) as progress:
         generated = generate(
             samples,
             model,
@@ -79,12 +71,8 @@ def command(
             seed=seed,
             top=top,
             cite=cite,
-            store=kept,
-            map=pairs(mapping, "--map"),
-            limit=limit,
-            skip_bad_rows=skip_bad_rows,
-            max_cost=max_cost,
             progress=progress,
+            **work,
         )
     generated.save(output)
     for line in _lines(generated):

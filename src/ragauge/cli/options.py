@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from functools import reduce
+from functools import reduce, wraps
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import click
 
@@ -112,6 +112,20 @@ def samples_option(command: Command) -> Command:
 def store_options(command: Command) -> Command:
     """--store and --no-store."""
     return _with(_STORE)(command)
+
+
+def work_options(command: Command) -> Command:
+    """How samples are read, where answers are kept, and what they may cost.
+
+    The command is given all of it as `work`, arguments of `ragauge.dataset.build` and `generate`.
+    """
+
+    @wraps(command)
+    def called(mapping: Sequence[str], store: Path, no_store: bool, **given: Any) -> Any:
+        work = {name: given.pop(name) for name in ("limit", "skip_bad_rows", "max_cost")}
+        return command(work={**work, "map": pairs(mapping, "--map"), "store": None if no_store else store}, **given)
+
+    return cast(Command, reading_options(store_options(max_cost_option(called))))
 
 
 def pairs(given: Sequence[str], option: str) -> dict[str, str]:
