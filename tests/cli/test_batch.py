@@ -14,11 +14,10 @@ from typing import Any
 import pytest
 from click.testing import Result
 from tests.llm.batching import answered, errored, lines, results
-from tests.llm.stub.process import StubServer
+from tests.llm.stub.fixture import StubFactory
 
 Call = Callable[..., Result]
 Start = Callable[..., subprocess.Popen[str]]
-StubFactory = Callable[..., StubServer]
 
 EXPORT = ("batch", "export", "data.jsonl", "-j", "openai/gpt-4o-mini", "-m", "faithfulness", "-o", "out")
 

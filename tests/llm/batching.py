@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
 from tests.llm.stub import chat, messages, oracle
 
+from ragauge.run.batch.exporting import Exported, export
+from ragauge.run.batch.folder import Folder
+from ragauge.run.batch.importing import Imported, import_results
 from ragauge.run.batch.settings import BatchSettings
 
 METRICS = "faithfulness,answer_relevance,context_precision,context_recall,answer_correctness"
 SPEC = "openai/gpt-4o-mini"
 
 Line = dict[str, Any]
+Answering = Callable[[Line], Line]
 
 
 def samples(count: int) -> list[Line]:
@@ -88,3 +92,28 @@ def results(folder: Path, found: Iterable[Line], name: str = "results.jsonl") ->
     path = folder / name
     path.write_text("".join(json.dumps(line) + "\n" for line in reversed(list(found))), encoding="utf-8")
     return path
+
+
+class Killed(BaseException):
+    """What a test ends a command with in its middle."""
+
+
+def waves_of(folder: Folder, place: Path, answering: Answering = answered) -> Iterator[Exported]:
+    """Export and answer, wave after wave, until nothing is asked; each export as it came."""
+    while True:
+        exported = export(folder)
+        yield exported
+        under_way = [line for path in exported.files for line in lines(path)]
+        if not exported.files:
+            return
+        take(folder, place, map(answering, under_way))
+
+
+def take(folder: Folder, place: Path, made: Iterable[Line]) -> Imported:
+    """Import lines of results."""
+    return import_results(folder, [results(place, made)])
+
+
+def killed(*arguments: object, **options: object) -> None:
+    """Ends the command."""
+    raise Killed

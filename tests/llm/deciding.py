@@ -1,14 +1,35 @@
-"""A server of decisions endpoints on this machine, and what it replies."""
+"""What the tests of decisions endpoints share: questions, a server on this machine, and what it replies."""
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Awaitable, Callable
+import asyncio
+import json
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from typing import Any
 
+import pytest
 from aiohttp import web
 
+from ragauge.judges.llm.decisions.asks import Sheet
+from ragauge.judges.llm.decisions.dialects import DIALECTS, Dialect
+from ragauge.judges.llm.decisions.judge import DecisionsJudge
+from ragauge.judges.llm.decisions.messages import read, received, request
+from ragauge.nouns.answers import Answer, Failure
+from ragauge.questions import Classify, Entail, Question, Rate, Relevant
+from ragauge.rubrics import COHERENCE, TOPICAL_MATCH
+
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
+
+DECISIONS, SYSTEMONE = DIALECTS["decisions"], DIALECTS["systemone"]
+BOTH = pytest.mark.parametrize("dialect", DIALECTS.values(), ids=DIALECTS)
+
+TWO_CHUNKS = Entail(("one", "two"), "claim", "query")
+RELEVANT = Relevant("query", "one", "reference")
+TOXIC = Classify("opinion", "toxic")
+GRADE = Rate(TOPICAL_MATCH, (("query", "query"), ("response", "response")))
+COHERENT = Rate(COHERENCE, (("source", "one"), ("response", "response")))
+QUESTIONS: list[Question] = [TWO_CHUNKS, RELEVANT, TOXIC, GRADE, COHERENT]
 
 
 @asynccontextmanager
@@ -58,3 +79,31 @@ def systemone(question: dict[str, Any], share: float) -> dict[str, Any]:
         shares = dict(zip(question["criteria"], [share, 1 - share, 0.0], strict=False))
         return {"type": "choice", "choice": max(shares, key=lambda option: shares[option]), "probabilities": shares}
     return {"type": "score", "score": share * (len(question["criteria"]) - 1)}
+
+
+def body(dialect: Dialect, questions: Sequence[Question]) -> dict[str, Any]:
+    """The request for questions, decoded."""
+    sheet = Sheet()
+    asks = sheet.take(questions)
+    decoded: dict[str, Any] = json.loads(request(dialect, "model", sheet.sources, asks))
+    return decoded
+
+
+def told(instructions: str) -> tuple[str, dict[str, Any]]:
+    """The words and the texts of instructions."""
+    words, _, texts = instructions.rpartition("\n")
+    return words, json.loads(texts)
+
+
+def answered(reply: object, questions: Sequence[Question]) -> list[Answer | Failure]:
+    """What questions are answered by one reply."""
+    sheet = Sheet()
+    asks = sheet.take(questions)
+    raw = reply if isinstance(reply, bytes) else json.dumps(reply).encode()
+    said = dict(zip(asks, read(received(raw).text, asks), strict=True))
+    return [sheet.answer(question, said) for question in questions]
+
+
+def ask(judge: DecisionsJudge, questions: Sequence[Question]) -> list[Answer | Failure]:
+    """What a judge answers."""
+    return asyncio.run(judge.answer(questions))

@@ -13,7 +13,8 @@ from threading import Thread
 from typing import Any
 
 import pytest
-from tests.llm.batching import METRICS, answered, lines, results, settings
+from tests.llm.batching import METRICS, Killed, answered, killed, lines, results, settings
+from tests.llm.stub.fixture import StubFactory
 from tests.llm.stub.process import StubServer
 
 import ragauge as rg
@@ -27,13 +28,7 @@ from ragauge.run.batch.importing import import_results
 from ragauge.run.batch.ledger import Ledger
 from ragauge.run.batch.sending import fetch, status, submit
 
-StubFactory = Callable[..., StubServer]
-
 MODELS = ("openai/gpt-4o-mini", "anthropic/claude-haiku-4-5")
-
-
-class Killed(BaseException):
-    """What a test ends a command with in its middle."""
 
 
 @pytest.fixture(autouse=True)
@@ -133,7 +128,7 @@ def test_a_submit_that_is_killed_pays_once(
     with folder:
         export(folder)
         with monkeypatch.context() as patched:
-            patched.setattr(Ledger, step, _killed)
+            patched.setattr(Ledger, step, killed)
             with pytest.raises(Killed):
                 submit(folder)
         assert [file.batch for file in folder.ledger.files()] == [""]
@@ -155,9 +150,9 @@ def test_a_fetch_that_is_killed_imports_once(
         submit(folder)
         with monkeypatch.context() as patched:
             if step == "download":
-                patched.setattr(Path, "replace", _killed)
+                patched.setattr(Path, "replace", killed)
             else:
-                patched.setattr(f"ragauge.run.batch.sending.{step}", _killed)
+                patched.setattr(f"ragauge.run.batch.sending.{step}", killed)
             with pytest.raises(Killed):
                 fetch(folder)
         (fetched,) = fetch(folder)
@@ -324,7 +319,3 @@ def _serving(
         yield f"http://127.0.0.1:{server.server_port}/v1", seen
         server.shutdown()
         thread.join()
-
-
-def _killed(*arguments: object, **options: object) -> None:
-    raise Killed

@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 import pytest
 from aiohttp import web
 from tests.llm.deciding import reply_to, serving
+from tests.llm.judging import CLAIMS
 from tests.llm.models import Till
 
 import ragauge as rg
@@ -23,7 +24,6 @@ from ragauge.nouns.records import RunRecord
 from ragauge.questions import Decompose, Entail, Question, Rate, Relevant
 from ragauge.rubrics import COHERENCE
 
-CLAIMS: list[Question] = [Entail(("Ann has 3 cats.", "Bob has a dog."), f"Ann has {n} cats.") for n in range(1, 9)]
 LONG = " ".join(f"Town {n} was founded by monks and lies on a river." for n in range(400))
 T = TypeVar("T")
 METRICS = ["context_precision", "context_recall", "faithfulness"]

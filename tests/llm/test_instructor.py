@@ -5,13 +5,13 @@ from __future__ import annotations
 import asyncio
 import logging
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import pytest
 from tests.llm.models import perfect_reply
-from tests.llm.stub.process import StubServer
+from tests.llm.stub.fixture import StubFactory
 
 import ragauge as rg
 from ragauge.errors import BadParameter
@@ -21,7 +21,6 @@ from ragauge.nouns.answers import Answer, Failure
 from ragauge.run.specs import judge_of
 from ragauge.testing import PLAIN
 
-StubFactory = Callable[..., StubServer]
 PROMPT = Prompt("Judge.", "{}", {"type": "object", "properties": {"1": {"type": "string"}}, "required": ["1"]})
 
 

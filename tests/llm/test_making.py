@@ -5,12 +5,11 @@ from __future__ import annotations
 import asyncio
 import json
 import re
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from tests.llm.models import Till, perfect_reply
-from tests.llm.stub.process import StubServer
+from tests.llm.stub.fixture import StubFactory
 
 import ragauge as rg
 from ragauge.errors import BadParameter, UnknownName
@@ -27,7 +26,6 @@ if TYPE_CHECKING:
     from tests.llm.conftest import Act, Kit, Request
 
 Messages = list[dict[str, str]]
-StubFactory = Callable[..., StubServer]
 
 
 def replying(messages: Messages) -> str:

@@ -94,3 +94,9 @@ def _sample(n: int, fields: dict[str, Any]) -> Sample:
         "references": (f"{n} is a number. {n} is small.",),
     }
     return Sample(str(n), **{**given, **fields})
+
+
+@pytest.fixture
+def key(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A key of OpenAI, which a run wants to see before its first question, even where it then asks none."""
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-none")

@@ -1,0 +1,107 @@
+"""Slots: how many calls are under way at once, found out from the replies."""
+
+from __future__ import annotations
+
+import asyncio
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ragauge.judges.llm.wire.slots import Slots
+
+
+def _epochs(slots: Slots, *throttled: float, used_up: bool = True) -> list[int]:
+    """The limit after epochs of which these shares were throttled."""
+    limits = []
+    for share in throttled:
+        slots._used_up = used_up
+        replies = slots.limit
+        for number in range(replies):
+            slots.replied(throttled=number < share * replies)
+        limits.append(slots.limit)
+    return limits
+
+
+def test_slots_double_while_the_server_answers() -> None:
+    """From 8 the limit doubles with each epoch that is used up, to 256 at most, or to what the provider bears."""
+    assert _epochs(Slots(), *[0] * 6) == [16, 32, 64, 128, 256, 256]
+    assert _epochs(Slots(most=4), 0) == [4]
+
+
+def test_slots_do_not_collapse_at_random_throttling() -> None:
+    """A tenth, even a quarter of throttled replies does not cut the limit."""
+    assert _epochs(Slots(), 0.1, 0.25, 0.1) == [16, 32, 64]
+
+
+def test_slots_are_cut_where_the_server_is_asked_too_much() -> None:
+    """Beyond a quarter the limit falls to 0.7 of itself, at least 1, and grows by a sixteenth from then on."""
+    slots = Slots()
+    assert _epochs(slots, 0, 0, 0, 0.5, 0, 0) == [16, 32, 64, 44, 46, 48]
+    assert _epochs(slots, *[1] * 20)[-1] == 1
+    assert _epochs(slots, 0, 0) == [2, 3]
+
+
+def test_slots_that_are_not_used_up_do_not_grow() -> None:
+    """A limit that nobody waited for stays."""
+    assert _epochs(Slots(), 0, 0, used_up=False) == [8, 8]
+
+
+def test_a_fixed_number_of_slots_stays() -> None:
+    """With a fixed concurrency neither answers nor throttling change the limit."""
+    assert _epochs(Slots(fixed=5), 0, 1, 1, 0) == [5, 5, 5, 5]
+
+
+@given(st.integers(1, 5), st.lists(st.tuples(st.integers(0, 5), st.integers(0, 9)), max_size=30))
+def test_slots_are_never_lost_or_exceeded(fixed: int, calls: list[tuple[int, int]]) -> None:
+    """However long calls hold their slots, and whenever some are cancelled, all slots are free in the end."""
+    slots = Slots(fixed=fixed)
+    most = 0
+
+    async def call(steps: int) -> None:
+        nonlocal most
+        await slots.take(ahead=steps % 2 == 1)
+        most = max(most, slots.busy)
+        try:
+            for _ in range(steps):
+                await asyncio.sleep(0)
+        finally:
+            slots.give()
+
+    async def main() -> None:
+        tasks = [asyncio.create_task(call(steps)) for steps, _ in calls]
+        for moment in range(10):
+            await asyncio.sleep(0)
+            for task, (_, cancelled) in zip(tasks, calls, strict=True):
+                if cancelled == moment:
+                    task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+    asyncio.run(main())
+    assert slots.busy == 0
+    assert most <= fixed
+
+
+def test_a_freed_slot_goes_to_the_next_at_once() -> None:
+    """A slot that is given back is the next one's at once, retries first; a call that is cancelled hands it on."""
+
+    async def main() -> list[str]:
+        slots, order = Slots(fixed=1), []
+
+        async def call(name: str, *, ahead: bool = False) -> None:
+            await slots.take(ahead=ahead)
+            order.append(name)
+            slots.give()
+
+        await slots.take()
+        tasks = [asyncio.create_task(call(name)) for name in ("a", "b", "c")]
+        await asyncio.sleep(0)
+        tasks.append(asyncio.create_task(call("again", ahead=True)))
+        await asyncio.sleep(0)
+        slots.give()
+        assert slots.busy == 1
+        tasks[3].cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        assert slots.busy == 0
+        return order
+
+    assert asyncio.run(main()) == ["a", "b", "c"]
