@@ -208,6 +208,16 @@ def test_what_went_wrong_is_told_apart(options: dict[str, Any], reason: str, stu
     assert all(failure.detail for failure in failures)
 
 
+def test_a_key_can_be_handed_over(stub_server: StubFactory, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A key given as api_key goes before the environment's, and is no part of the judge's identity."""
+    monkeypatch.setenv("OPENAI_API_KEY", "wrong")
+    server = stub_server(key="right")
+    judge = rg.llm("openai/some-model", base_url=server.url, api_key="right")
+    assert judge.identity == rg.llm("openai/some-model", base_url=server.url).identity
+    (answer,) = asyncio.run(judge.answer(questions_of(1)[-1:]))
+    assert not isinstance(answer, Failure), answer
+
+
 def test_a_server_that_cuts_prompts_is_found_out(kit: Kit) -> None:
     """A text of which the server counts too few tokens is judged in parts; if that is no cure, the failure says so."""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from inspect import signature
 from typing import Any
 
@@ -36,9 +37,10 @@ def llm(model: Any, /, **options: Any) -> LLMJudge:
     Options of every judge: rationales=False leaves out the reasons; quotes=True has the deciding words quoted, as
     spans; pack="alone" asks one question a call; price=(prompt, cached, completion), or (prompt, completion), in
     dollars per million tokens; context=, tokens of the model's window, for models with a small one.
-    Options of models by name: temperature, max_tokens, base_url, concurrency, rpm, tpm, timeout, reasoning_effort,
-    structured, seed; see `ragauge.judges.llm.options.Options`. Of a function: name, concurrency, retries. Of an
-    instructor client: model, concurrency, and whatever its calls take.
+    Options of models by name: api_key, in place of the environment's, which a spec cannot hold; temperature, max_tokens,
+    base_url, concurrency, rpm, tpm, timeout, reasoning_effort, structured, seed; see
+    `ragauge.judges.llm.options.Options`. Of a function: name, concurrency, retries. Of an instructor client: model,
+    concurrency, and whatever its calls take.
 
     Raises UnknownName for a provider or option that there is not, BadParameter for a value that cannot be.
     """
@@ -57,10 +59,7 @@ def line_to(model: Any, /, **options: Any) -> Line:
 def _reached(model: Any, options: dict[str, Any]) -> tuple[Transport, Options]:
     """What carries calls to a model, and the options that were given."""
     if isinstance(model, str):
-        from ragauge.judges.llm.wire.client import HttpTransport
-
-        asked = parse(model, **options)
-        return HttpTransport(asked.provider, asked.model, asked.options), asked.options
+        return _hosted(model, **options)
     if not is_model(model):
         raise BadParameter(f"{model!r} is no 'provider/model', no instructor client, and no function of messages")
     own = options_of({name: value for name, value in options.items() if name in {*_JUDGE, "concurrency"}})
@@ -70,6 +69,14 @@ def _reached(model: Any, options: dict[str, Any]) -> tuple[Transport, Options]:
     for name in rest.keys() - _FUNCTION:
         raise UnknownName("option", name, _JUDGE | _FUNCTION)
     return FunctionTransport(model, **rest), own
+
+
+def _hosted(model: str, *, api_key: str | None = None, **options: Any) -> tuple[Transport, Options]:
+    from ragauge.judges.llm.wire.client import HttpTransport
+
+    asked = parse(model, **options)
+    environment = {**os.environ, asked.provider.keys[0]: api_key} if api_key else os.environ
+    return HttpTransport(asked.provider, asked.model, asked.options, environment), asked.options
 
 
 def is_model(thing: object) -> bool:

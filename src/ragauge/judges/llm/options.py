@@ -116,7 +116,7 @@ def _pairs(tail: str) -> dict[str, object]:
 
 def _value(name: str, value: object) -> Any:
     if name in ("key", "api_key"):
-        raise BadParameter(f"{name}: keys are read from environment variables, such as OPENAI_API_KEY; leave it out")
+        raise BadParameter(f"{name}: give the key in the environment, as OPENAI_API_KEY, or to rg.llm as api_key=")
     if name not in _WANTED:
         raise UnknownName("option", name, _WANTED)
     try:
