@@ -218,6 +218,24 @@ def test_a_key_can_be_handed_over(stub_server: StubFactory, monkeypatch: pytest.
     assert not isinstance(answer, Failure), answer
 
 
+def test_one_judge_in_two_threads_is_refused(stub_server: StubFactory) -> None:
+    """A judge that is at work in one thread says so in another, and works there once the first is done."""
+    judge = rg.llm("openai/some-model", base_url=stub_server().url)
+
+    def elsewhere() -> Answer | Failure:
+        (answer,) = asyncio.run(judge.answer(questions_of(1)[-1:]))
+        return answer
+
+    async def here() -> Answer | Failure:
+        async with judge:
+            return await asyncio.to_thread(elsewhere)
+
+    refused = asyncio.run(here())
+    assert isinstance(refused, Failure)
+    assert "is at work in another thread" in refused.detail
+    assert not isinstance(elsewhere(), Failure)
+
+
 def test_a_server_that_cuts_prompts_is_found_out(kit: Kit) -> None:
     """A text of which the server counts too few tokens is judged in parts; if that is no cure, the failure says so."""
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 from itertools import count
 from secrets import token_hex
 
+from ragauge.errors import UsageError
 from ragauge.judges.llm import tokens
 from ragauge.judges.llm.calls import CallFailed, Completion, Prompt, Transport, Usage
 from ragauge.judges.llm.packing import Pack
@@ -32,7 +34,7 @@ class Line:
     """Makes calls. price: None where it is not known. ended: why no further call can succeed, once that is so. entered:
     how many times it was entered and not left yet.
 
-    It may be entered several times, and is open until it has been left as often.
+    It may be entered several times, and is open until it has been left as often. It belongs to one event loop at a time.
     """
 
     def __init__(self, transport: Transport, price: Price | None) -> None:
@@ -42,11 +44,20 @@ class Line:
         self.price = price
         self.ended: Failure | None = None
         self.entered = 0
+        self._loop: asyncio.AbstractEventLoop | None = None
         self._numbers = count(1)
         self._opening = ""
 
     async def __aenter__(self) -> Line:
-        """Open the transport, unless it is open. Raises UsageError where something is missing, such as a key."""
+        """Open the transport, unless it is open.
+
+        Raises UsageError where something is missing, such as a key, or where it is open in another thread's event loop.
+        """
+        loop = asyncio.get_running_loop()
+        if self.entered and loop is not self._loop:
+            name = self.transport.name
+            raise UsageError(f"{name} is at work in another thread; make a judge for each thread, as with rg.llm(...)")
+        self._loop = loop
         self.entered += 1
         if self.entered == 1:
             self.ended = None
