@@ -34,7 +34,7 @@ class Line:
     """Makes calls. price: None where it is not known. ended: why no further call can succeed, once that is so. entered:
     how many times it was entered and not left yet.
 
-    It may be entered several times, and is open until it has been left as often. It belongs to one event loop at a time.
+    It may be entered several times, and is open until it has been left as often; it serves one event loop at a time.
     """
 
     def __init__(self, transport: Transport, price: Price | None) -> None:
