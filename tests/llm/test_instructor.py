@@ -224,8 +224,8 @@ def test_the_real_library(client: str, mode: str, stub_server: StubFactory) -> N
     """Real clients of instructor, sync and async, in each mode, answer all questions over HTTP, through faults."""
     instructor: Any = pytest.importorskip("instructor", minversion="1.7")
     openai: Any = pytest.importorskip("openai")
-    server = stub_server(fault={"cut": 0.1, "length": 0.05, "invalid": 0.05, "500": 0.05})
-    plain = getattr(openai, client)(base_url=server.url, api_key="none", max_retries=4)
+    server = stub_server(fault={"cut": 0.1, "length": 0.05, "invalid": 0.05, "500": 0.05, "429": 0.1})
+    plain = getattr(openai, client)(base_url=server.url, api_key="none", max_retries=0)
     made = instructor.from_openai(plain, mode=getattr(instructor.Mode, mode))
     judge = rg.llm(made, model="some-model", temperature=0)
 
@@ -239,3 +239,13 @@ def test_the_real_library(client: str, mode: str, stub_server: StubFactory) -> N
 
     assert not [answer for answer in asyncio.run(answers()) if isinstance(answer, Failure)]
     assert server.stats()["calls"] >= 10
+
+
+def test_the_model_of_a_provider_string(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A client made by instructor.from_provider keeps its model out of sight; it is found."""
+    instructor: Any = pytest.importorskip("instructor", minversion="1.7")
+    pytest.importorskip("openai")
+    monkeypatch.setenv("OPENAI_API_KEY", "none")
+    for asynchronous in (False, True):
+        client = instructor.from_provider("openai/gpt-4o-mini", async_client=asynchronous)
+        assert rg.llm(client).identity.name == "openai/gpt-4o-mini"

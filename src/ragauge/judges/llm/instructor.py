@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from importlib import import_module
+from inspect import getclosurevars, isfunction
 from typing import Any
 from urllib.parse import urlsplit, urlunsplit
 
@@ -13,8 +14,11 @@ from ragauge.errors import BadParameter
 from ragauge.judges.llm.calling import CONCURRENCY, Caller
 from ragauge.judges.llm.calls import CallFailed, Completion, Finish, Prompt, Usage
 from ragauge.judges.llm.providers import PROVIDERS
-from ragauge.judges.llm.wire.faults import call_failed, fault_of
+from ragauge.judges.llm.wire.faults import call_failed, fault_of, passes
 from ragauge.nouns.answers import Failure
+
+#: How often a call is tried again where the server may answer it later, beside what the client itself does.
+RETRIES = 4
 
 #: Arguments of a client that change no answer, or that may hold a key.
 _UNTOLD = frozenset({"model", "max_retries", "timeout", "api_key", "extra_headers"})
@@ -38,8 +42,9 @@ class InstructorTransport:
 
     model: where the client was made without one. options: arguments of the client's call, such as temperature=0.
     The schema of the reply is instructor's response model; what comes back is checked and asked again by the judge, so
-    that instructor's own retries are off. A sync client runs in threads, up to `concurrency` side by side. The address
-    of a server that is not the provider's own is in the settings.
+    that instructor's own retries are off. Rate limits and errors of the server are waited out as for functions. A sync
+    client runs in threads, up to `concurrency` side by side. The address of a server that is not the provider's own is
+    in the settings.
 
     Raises BadParameter where neither the client nor `model` names a model.
     """
@@ -47,7 +52,7 @@ class InstructorTransport:
     def __init__(
         self, client: Any, *, model: str | None = None, concurrency: int = CONCURRENCY, **options: str | float | bool
     ) -> None:
-        model = model or client.kwargs.get("model")
+        model = model or client.kwargs.get("model") or _model_of(client)
         if model is None:
             raise BadParameter("this instructor client names no model; give one: rg.llm(client, model='gpt-4o-mini')")
         self._client = client
@@ -55,7 +60,7 @@ class InstructorTransport:
         self.name = f"{client.provider.value}/{model}"
         self.settings = _settings(client, options)
         asynchronous = isinstance(client, sys.modules["instructor"].AsyncInstructor)
-        self._caller = Caller(self._waited if asynchronous else self._asked, concurrency, retries=0)
+        self._caller = Caller(self._waited if asynchronous else self._asked, concurrency, RETRIES)
 
     async def __aenter__(self) -> InstructorTransport:
         await self._caller.__aenter__()
@@ -66,7 +71,10 @@ class InstructorTransport:
 
     async def complete(self, prompt: Prompt) -> Completion:
         """The reply, whether or not instructor finds it valid. Raises CallFailed."""
-        reply: Completion = await self._caller.call(prompt)
+        try:
+            reply: Completion = await self._caller.call(prompt)
+        except _Passing as passing:
+            raise passing.failed from passing
         return reply
 
     def _asked(self, prompt: Prompt) -> Completion:
@@ -90,6 +98,13 @@ class InstructorTransport:
             "max_retries": 0,
             **self._options,
         }
+
+
+def _model_of(client: Any) -> str | None:
+    """The model that `instructor.from_provider` was given, which since 1.17 is told only to the function that asks."""
+    function = getattr(client, "create_fn", None)
+    known = getclosurevars(function).nonlocals if isfunction(function) else {}
+    return known.get("default_model")
 
 
 def _elsewhere(client: Any) -> str | None:
@@ -126,8 +141,16 @@ def _response_model(schema: dict[str, Any]) -> type:
     return type("Answers", (pydantic.BaseModel,), members)
 
 
+class _Passing(Exception):
+    """A fault after which the same call may be answered later. failed: what it is when it does not pass."""
+
+    def __init__(self, failed: CallFailed) -> None:
+        super().__init__(str(failed))
+        self.failed = failed
+
+
 def _rejected(error: Exception) -> Completion:
-    """The reply that instructor would not take. Raises CallFailed where there is none."""
+    """The reply that instructor would not take. Raises CallFailed where there is none, _Passing if there may be."""
     raw = getattr(error, "last_completion", None)
     if raw is not None:
         return _completion(_text(raw), raw)
@@ -137,12 +160,13 @@ def _rejected(error: Exception) -> Completion:
     raise _failed(cause) from error
 
 
-def _failed(error: BaseException) -> CallFailed:
+def _failed(error: BaseException) -> CallFailed | _Passing:
     status, said = getattr(error, "status_code", None), f"{type(error).__name__}: {error!s:.500}"
     if not isinstance(status, int):
         return CallFailed(Failure("judge_error", f"the instructor client raised {said}"))
     fault = fault_of(status, getattr(error, "body", None) or said)
-    return call_failed(fault, "the instructor client's server", "the key of the client")
+    failed = call_failed(fault, "the instructor client's server", "the key of the client")
+    return _Passing(failed) if passes(fault) else failed
 
 
 def _completion(text: str, raw: Any) -> Completion:
