@@ -164,7 +164,7 @@ class _Clerk:
         if budget.spent.calls:
             click.echo(f"calls to models: {spent_words(budget.spent)}")
         if budget.exceeded:
-            stop(f"the limit of ${budget.limit:g} was reached")
+            stop(budget.reason)
 
 
 async def _measured(clerk: _Clerk, data: Path, limit: int | None) -> tuple[list[Measured], RunFailed | None]:

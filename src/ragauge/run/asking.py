@@ -192,7 +192,7 @@ class Asker:
     def _stopped(self) -> Stopped | None:
         """Why a question that has failed is to end the run, None where it is not."""
         if self.budget.exceeded:
-            return Stopped(f"the limit of ${self.budget.limit:g} was reached")
+            return Stopped(self.budget.reason)
         for judge in self.bench.unique():
             ended: Failure | None = getattr(judge, "ended", None)
             if ended is not None:

@@ -37,6 +37,11 @@ class Budget:
         self._reserved = 0.0
         self._freed = asyncio.Event()
 
+    @property
+    def reason(self) -> str:
+        """Why a run that asks for more is to end."""
+        return f"the limit of ${self.limit:g} was reached"
+
     async def reserve(self, dollars: float) -> bool:
         """Set money aside for a call, once it is there; False where it will not be any more."""
         if self.limit is None:

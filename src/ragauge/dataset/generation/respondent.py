@@ -34,7 +34,7 @@ Outcome = str | Failure
 class Respondent:
     """Answers prompts. To be entered before; the line is opened when something has to be asked.
 
-    asked, reused: how many answers were asked for, and how many the store held.
+    asked, reused: how many answers were asked for by a call, and how many the store held.
     """
 
     def __init__(self, line: Line, store: Store, budget: Budget) -> None:
@@ -72,7 +72,6 @@ class Respondent:
         if known:
             self.reused += 1
             return known[key].text
-        self.asked += 1
         task = self._under_way[key] = asyncio.ensure_future(self._ask(key, prompt))
         task.add_done_callback(lambda _: self._under_way.pop(key))
         return await task
@@ -104,6 +103,7 @@ class Respondent:
             sent = failed.sent
         finally:
             if sent:
+                self.asked += not prompt.turns
                 fault = str(outcome) if isinstance(outcome, Failure) else ""
                 call = self._line.call(completion, 1, perf_counter() - start, fault)
                 self._budget.record(call, reserved)
@@ -117,7 +117,7 @@ class Respondent:
         """Set money aside for a call. Raises Stopped where none may be made."""
         if self._line.ended is None:
             if not await self._budget.reserve(dollars):
-                raise Stopped(f"the limit of ${self._budget.limit:g} was reached")
+                raise Stopped(self._budget.reason)
             if self._line.ended is None:
                 return
             self._budget.release(dollars)
