@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragauge.errors import BadParameter, UnknownName, UsageError
-from ragauge.metrics.catalogue import ALIASES, METRICS, chosen, named, parsed, split
+from ragauge.metrics.catalogue import ALIASES, METRICS, chosen, named, parsed, split, value_of
 from ragauge.metrics.metric import Metric
 from ragauge.metrics.overlap import rouge
 
@@ -134,6 +134,7 @@ VALUES: dict[str, st.SearchStrategy[Any]] = {
     "words": st.integers(0, 5),
     "units": st.sampled_from(["claims", "sentences"]),
     "counting": st.sampled_from(["own", "common"]),
+    "against": st.sampled_from(["references", "response"]),
 }
 
 
@@ -170,3 +171,35 @@ def test_any_text_is_read_or_refused(text: str) -> None:
         assert chosen(text)
     except UsageError as refused:
         assert str(refused)  # noqa: PT017
+
+
+@pytest.mark.parametrize(
+    ("name", "spec", "key"),
+    [
+        ("faithfulness", "faithfulness", "faithfulness"),
+        ("rouge.rougeL", "rouge", "rouge.rougeL"),
+        ("rouge(types=rougeL).rougeL", "rouge(types=rougeL)", "rouge(types=rougeL).rougeL"),
+        ("bleu(tokenizer=whitespace)", "bleu(tokenizer=whitespace)", "bleu(tokenizer=whitespace)"),
+        ("chunk_precision", "chunk_precision", "chunk_precision"),
+    ],
+)
+def test_one_value_by_its_name(name: str, spec: str, key: str) -> None:
+    """A value is found by its metric's spec and its part, under a key of its own among variants."""
+    metric, found = value_of(name)
+    assert (metric.spec, found) == (spec, key)
+    assert key in metric.values
+
+
+@pytest.mark.parametrize(
+    ("name", "error", "told"),
+    [
+        ("rouge", UnknownName, "unknown value of rouge 'rouge'; known: rouge.rouge1"),
+        ("rouge.rougeX", UnknownName, "did you mean"),
+        ("faithfulnes", UnknownName, "did you mean 'faithfulness'"),
+        ("macro_f1", BadParameter, "macro_f1 is a metric over the data set"),
+    ],
+)
+def test_no_one_value(name: str, error: type[Exception], told: str) -> None:
+    """A metric of several values, one over the data set, and a wrong name are no name of one value."""
+    with pytest.raises(error, match=told):
+        value_of(name)

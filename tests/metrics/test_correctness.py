@@ -107,6 +107,13 @@ def test_common_counting_lifts_the_response_to_the_golden_claims_found(
     assert score.value == pytest.approx(2 * 1 * 0.75 / 1.75, rel=0, abs=1e-15)
 
 
+def test_common_counting_without_golden_claims_is_undefined(value: Valuing) -> None:
+    """Nothing can be in common with no claim, whatever the response claims; another reference may still have some."""
+    nothing = "undefined: no reference makes a claim beyond the query"
+    assert value("claim_f1(counting=common)", query="p", response="a", references=["p"]) == nothing
+    assert value("claim_f1(counting=common)", query="p", response="a", references=["p", "a"]) == 1.0
+
+
 def test_claim_f1_is_the_best_over_references(scores: Scoring, sample: Sampling) -> None:
     """With several references claim F1 is that of the best one, and its counts are that reference's."""
     score = scores(sample(query="q", response="a b", references=["x y z", "a c", "a b"]), "claim_f1")["claim_f1"]

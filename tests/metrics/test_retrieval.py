@@ -39,6 +39,25 @@ def test_context_precision(value: Valuing, contexts: list[str], references: list
     assert value("context_precision", query="q", contexts=contexts, references=references) == expected
 
 
+@pytest.mark.parametrize(
+    ("contexts", "response", "expected"),
+    [
+        (["a", "x"], "a", 1.0),
+        (["x", "a"], "a", 0.5),
+        (["g"], "a", 0.0),
+        ([], "a", NO_CONTEXTS),
+        (["a"], "", "undefined: the response is empty"),
+        (["a"], None, "undefined: the sample has no response"),
+    ],
+)
+def test_context_precision_against_the_response(
+    value: Valuing, contexts: list[str], response: str, expected: float | str
+) -> None:
+    """Against the response, a context counts that is useful for it, whatever the references are."""
+    fields = {"query": "q", "contexts": contexts, "response": response, "references": ["g"]}
+    assert value("context_precision(against=response)", **fields) == expected
+
+
 @pytest.mark.parametrize("useful", list(product([False, True], repeat=4)))
 def test_average_precision_is_its_textbook_sum(useful: tuple[bool, ...]) -> None:
     """Average precision equals the sum of precision@k times usefulness over the number of useful ranks."""

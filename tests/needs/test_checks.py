@@ -9,6 +9,7 @@ import pytest
 from ragauge.needs.checks import (
     contexts_to_query,
     contexts_to_references,
+    contexts_to_response,
     grade_of,
     opinions_with,
     statements_to_query,
@@ -51,6 +52,20 @@ def test_chunks_are_checked_for_each_reference(worked: Working) -> None:
     assert asked == [[Relevant("q", text, reference) for reference in ("g", "h") for text in ("q a", "q\nb")]]
     assert [checks.passed for checks in found.sets] == [(True, True), (True, True)]
     assert [piece.against for piece in found.evidence] == ["references[1]"] * 2 + ["references[2]"] * 2
+
+
+def test_chunks_are_checked_for_the_response(worked: Working) -> None:
+    """Where there is no reference, every chunk is checked for its use to the response."""
+    found, asked = worked(contexts_to_response.flow(Sample("1", query="q", contexts=CHUNKS[:2], response="r a")))
+    assert asked == [[Relevant("q", text, "r a") for text in ("q a", "q\nb")]]
+    assert [checks.passed for checks in found.sets] == [(True, True)]
+    assert [piece.against for piece in found.evidence] == ["response"] * 2
+
+
+def test_an_empty_response_gives_chunks_nothing_to_be_of_use_to() -> None:
+    """Usefulness for an empty response cannot be asked."""
+    with pytest.raises(NothingToCount, match="the response is empty"):
+        next(contexts_to_response.flow(Sample("1", query="q", contexts=CHUNKS, response=" ")))
 
 
 def test_checks_without_references_have_nothing_to_count() -> None:

@@ -94,12 +94,21 @@ GOLDEN: list[tuple[str, dict[str, Any], dict[str, Any]]] = [
             "query": "q",
             "response": "a",
             "answers": (("r", "s"),),
-            "answerable": True,
             "contexts": (
                 Chunk("c1", "1", "T", {"answers_found": [0]}),
                 Chunk("c2", "2", "U", {"answers_found": [1]}),
             ),
         },
+    ),
+    (
+        "Trust-Eval: an item of the user's own, before its documents are labelled",
+        {"question": "q", "output": "a", "answers": ["r"], "docs": [{"title": "T", "text": "c"}]},
+        {"query": "q", "response": "a", "answers": (("r",),), "contexts": (Chunk("c", "1", "T"),)},
+    ),
+    (
+        "Trust-Eval: the same with a text for its answers",
+        {"question": "q", "output": "a", "answers": "r", "docs": [{"text": "c"}]},
+        {"query": "q", "response": "a", "answers": (("r",),), "contexts": (Chunk("c", "1"),)},
     ),
     (
         "ALCE: ASQA with its long gold answer",

@@ -65,12 +65,12 @@ def _only(row: dict[str, Any], folder: Path, wrapped: bool) -> Sample:
 
 @pytest.mark.parametrize("wrapped", [False, True])
 @pytest.mark.parametrize(
-    ("row", "answers", "references", "answerable"),
+    ("row", "answers", "references"),
     [
-        (ASQA, (("1931", "in 1931"), ("1990",)), ("annotations",), None),
-        (QAMPARI, (("Una", "River Una"), ("Ves",)), ("Una, Ves.",), True),
-        (ELI5, (("Yeast makes gas.",), ("Dough holds the gas.",)), (ELI5["answer"],), True),
-        (EXPERTQA, (("The splint is padded.",),), (EXPERTQA["answer"],), True),
+        (ASQA, (("1931", "in 1931"), ("1990",)), ("annotations",)),
+        (QAMPARI, (("Una", "River Una"), ("Ves",)), ("Una, Ves.",)),
+        (ELI5, (("Yeast makes gas.",), ("Dough holds the gas.",)), (ELI5["answer"],)),
+        (EXPERTQA, (("The splint is padded.",),), (EXPERTQA["answer"],)),
     ],
     ids=["asqa", "qampari", "eli5", "expertqa"],
 )
@@ -78,7 +78,6 @@ def test_a_benchmark_before_anybody_answered(
     row: dict[str, Any],
     answers: tuple[tuple[str, ...], ...],
     references: tuple[str, ...],
-    answerable: bool | None,
     wrapped: bool,
     tmp_path: Path,
 ) -> None:
@@ -87,7 +86,7 @@ def test_a_benchmark_before_anybody_answered(
     if references == ("annotations",):
         references = tuple(one["long_answer"] for one in ASQA["annotations"])
     assert (sample.query, sample.response) == (row["question"], None)
-    assert (sample.answers, sample.references, sample.answerable) == (answers, references, answerable)
+    assert (sample.answers, sample.references) == (answers, references)
     (chunk,) = sample.contexts or ()
     assert (chunk.id, chunk.title, chunk.text) == ("311", "The bridge", "It opened in 1931.")
     assert chunk.metadata.get("answers_found") == row["docs"][0].get("answers_found")

@@ -154,10 +154,23 @@ def test_ids_are_matched_by_position() -> None:
         list(read([{**row, "retrieved_context_ids": ["x"]}]))
 
 
-def test_labels_of_documents_tell_whether_a_question_is_answerable() -> None:
-    """No document that holds an answer means not answerable; a column of its own has the last word."""
-    docs = [{"text": "a", "answers_found": [0, 0]}, {"text": "b", "answers_found": 0}]
+def test_labels_of_documents_stay_with_the_documents() -> None:
+    """Whether a question is answerable is what its own column says; what follows from the documents is not guessed."""
+    docs = [{"text": "a", "answers_found": [0, 0]}, {"text": "b"}]
     (by_docs,) = read([{"question": "q", "docs": docs}])
     (by_column,) = read([{"question": "q", "docs": docs, "answerable": "yes"}])
-    (unlabelled,) = read([{"question": "q", "docs": ["a"]}])
-    assert (by_docs.answerable, by_column.answerable, unlabelled.answerable) == (False, True, None)
+    assert (by_docs.answerable, by_column.answerable) == (None, True)
+    assert [chunk.metadata for chunk in by_docs.contexts or ()] == [{"answers_found": [0, 0]}, {}]
+
+
+def test_a_title_in_the_metadata_is_the_title() -> None:
+    """LangChain's loaders keep the title there; one of the document's own goes before it, and what is no text is none."""
+    (chunk, own, odd) = contexts(
+        [
+            {"page_content": "Hot.", "metadata": {"title": "Tea", "page": 3}},
+            {"text": "Hot.", "title": "Own", "metadata": {"title": "Tea"}},
+            {"text": "Hot.", "metadata": {"title": 7}},
+        ]
+    )
+    assert (chunk.title, chunk.metadata) == ("Tea", {"title": "Tea", "page": 3})
+    assert (own.title, odd.title) == ("Own", "")

@@ -135,8 +135,8 @@ BROKEN = [
     ("blank.json", b" ", "blank.json: no rows"),
     ("none.json", b"[]", "none.json: no rows"),
     ("head.csv", b"query,response\n", "head.csv: no rows"),
-    ("rows.xlsx", b"x", "rows.xlsx: the extension '.xlsx' is not known; known: .jsonl, .ndjson, .json, .csv, .tsv, "
-     ".parquet, .arrow, .feather, and .gz after those of text"),
+    ("rows.ods", b"x", "rows.ods: the extension '.ods' is not known; known: .jsonl, .ndjson, .json, .csv, .tsv, .txt, "
+     ".parquet, .arrow, .feather, .xlsx, and .gz after those of text"),
     ("rows", b"x", "rows: a name without extension; known: .jsonl"),
     ("a.parquet.gz", b"x", "a.parquet.gz: the extension '.gz' is not known"),
     ("latin.csv", b"query\nq1\ncaf\xe9\n", "latin.csv: not UTF-8: byte 0xe9 at offset 12 (line 3); save the file as "

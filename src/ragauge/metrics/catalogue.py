@@ -28,7 +28,7 @@ from ragauge.metrics import (
     retrieval,
     trust,
 )
-from ragauge.metrics.combined import Composite, composite, over_data, pooled
+from ragauge.metrics.combined import Composite, composite, over_data, pooled, value_named
 from ragauge.metrics.metric import Measure, Metric
 from ragauge.nouns.samples import Sample
 from ragauge.text.citations import citation_marks
@@ -265,6 +265,17 @@ def chosen(metrics: str | Measure | Iterable[str | Measure]) -> tuple[Measure, .
     return tuple(_told_apart(measure) if shared[measure.key] > 1 else measure for measure in unique)
 
 
+def value_of(name: str) -> tuple[Measure, str]:
+    """The metric that gives the one value that `name` names, and the key of that value in a run of the metric.
+
+    name: a metric's spec, with a dot and the name of one of its values if it has many: "faithfulness",
+    "rouge(stemmer=true).rougeL". The metric is keyed by its full spec, so that variants stand side by side in a run.
+
+    Raises UnknownName or BadParameter, also for a metric of several values, and for one over the data set.
+    """
+    return value_named(name, parsed)
+
+
 def _measure(one: object) -> Measure:
     if not isinstance(one, Measure):
         raise BadParameter(f"{one!r} is not a metric; give a spec such as 'faithfulness', or a metric itself")
@@ -275,4 +286,4 @@ def _told_apart(measure: Measure) -> Measure:
     return measure if measure.spec == measure.key else measure.renamed(measure.spec)
 
 
-__all__ = ["ALIASES", "CATALOGUE", "FAMILIES", "METRICS", "Composite", "chosen", "named", "parsed", "usual"]
+__all__ = ["ALIASES", "CATALOGUE", "FAMILIES", "METRICS", "Composite", "chosen", "named", "parsed", "usual", "value_of"]

@@ -100,16 +100,20 @@ def composite(weights: Mapping[str, float], find: Callable[[str], Measure]) -> C
 
 
 def _part(value: str, weight: float, find: Callable[[str], Measure]) -> Part:
-    """The part that `value` names: a metric's spec, with a dot and the name of one of its values if it has many."""
+    return Part(*value_named(value, find), weight)
+
+
+def value_named(value: str, find: Callable[[str], Measure]) -> tuple[Measure, str]:
+    """The metric, keyed by its full spec, and the key of its value: what `catalogue.value_of` documents."""
     spec = value[: value.rfind(")") + 1] or value.partition(".")[0]
     found = find(spec)
     if isinstance(found, DatasetMetric):
-        raise BadParameter(f"{value} is a metric over the data set; a composite is a mean on each sample")
+        raise BadParameter(f"{value} is a metric over the data set; name one that each sample has")
     metric = found.renamed(found.spec)
     key = metric.key + value[len(spec) :]
     if key not in metric.values:
         raise UnknownName(f"value of {metric.key}", value, metric.values)
-    return Part(metric, key, weight)
+    return metric, key
 
 
 @dataclass(frozen=True)

@@ -73,7 +73,8 @@ def claim_f1(
     """Harmonic mean of claim precision and claim recall; the best over the references.
 
     counting: "own" (each side counts its own claims) or "common", as Dataworkz does: precision is the golden claims
-    found over the response's claims, and a response is never charged with fewer claims than were found in it.
+    found over the response's claims, a response is never charged with fewer claims than were found in it, and without
+    golden claims there is nothing to count.
     """
     each = [
         _both(news(golden, given), news(own, in_query), counting)
@@ -81,7 +82,8 @@ def claim_f1(
     ]
     scored = [counts for counts in each if counts.value is not None]
     if not scored:
-        return Undefined("neither the response nor a reference makes a claim beyond the query")
+        nobody = "neither the response nor a reference makes" if counting == "own" else "no reference makes"
+        return Undefined(f"{nobody} a claim beyond the query")
     return max(scored, key=lambda counts: counts.value or 0.0)
 
 
@@ -89,7 +91,7 @@ def _both(golden: Sequence[bool], own: Sequence[bool], counting: Counting) -> Pr
     found = sum(golden)
     if counting == "own":
         return PrecisionRecall(sum(own), len(own), found, len(golden))
-    return PrecisionRecall(found, max(len(own), found), found, len(golden))
+    return PrecisionRecall(found, max(len(own), found) if golden else 0, found, len(golden))
 
 
 def best_share(each: Sequence[Sequence[bool]], nothing: str) -> Share | Undefined:

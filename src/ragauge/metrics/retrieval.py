@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Literal
 
 from ragauge.metrics.correctness import best_share
 from ragauge.metrics.metric import metric, share
-from ragauge.needs.checks import contexts_to_query, contexts_to_references
+from ragauge.needs.checks import contexts_to_query, contexts_to_references, contexts_to_response
 from ragauge.needs.findings import Checks, CheckSets, Supports
-from ragauge.needs.need import Undefined
+from ragauge.needs.need import Need, Undefined
 from ragauge.needs.support import reference_claims_in_contexts, references_in_contexts
 from ragauge.nouns.answers import Label
 from ragauge.nouns.scores import Share
@@ -16,12 +17,18 @@ from ragauge.nouns.scores import Share
 NO_CONTEXTS = "there are no contexts"
 
 
-@metric(contexts_to_references)
+def _useful(against: Literal["references", "response"] = "references") -> Need[CheckSets]:
+    """What the contexts are to be useful for."""
+    return contexts_to_references if against == "references" else contexts_to_response
+
+
+@metric(_useful)
 def context_precision(useful: CheckSets) -> float | Undefined:
     """Mean of precision@k over the ranks k of useful contexts; 0 where none is useful.
 
     A context is useful if it helps to produce any of the references. As in ragas, DeepEval and Valor; known in
-    information retrieval as average precision.
+    information retrieval as average precision. against: "references", or "response" for its use to the response, which
+    ragas calls context utilization.
     """
     verdicts = [any(ranks) for ranks in zip(*(checks.passed for checks in useful.sets), strict=True)]
     return average_precision(verdicts) if verdicts else Undefined(NO_CONTEXTS)

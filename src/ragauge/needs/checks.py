@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from functools import cache
 
 from ragauge.needs.findings import Checks, CheckSets, Grades, chunk_pieces, piece_of
-from ragauge.needs.need import Flow, Need, need, together
-from ragauge.needs.statements import references_of, response_statements
+from ragauge.needs.need import Flow, Need, NothingToCount, need, together
+from ragauge.needs.statements import references_of, response_of, response_statements
 from ragauge.nouns.samples import Chunk, Sample
 from ragauge.questions import Classify, Rate, Relevant
 from ragauge.rubrics import Rubric
@@ -36,6 +36,15 @@ def contexts_to_references(sample: Sample) -> Flow[CheckSets]:
     contexts = sample.contexts or ()
     flows = [_useful(sample.query or "", contexts, name, text) for name, text in references_of(sample).items()]
     return CheckSets((yield from together(flows)))
+
+
+@need(reads=["query", "contexts", "response"], asks=["relevant"])
+def contexts_to_response(sample: Sample) -> Flow[CheckSets]:
+    """Is each chunk useful for producing the response?"""
+    text = response_of(sample)
+    if not text.strip():
+        raise NothingToCount("the response is empty")
+    return CheckSets(((yield from _useful(sample.query or "", sample.contexts or (), "response", text)),))
 
 
 def _useful(query: str, contexts: Sequence[Chunk], name: str, reference: str) -> Flow[Checks]:

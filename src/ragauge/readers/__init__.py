@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ragauge.readers.joining import Joined, join
 from ragauge.readers.reading import Reading, read
 
-__all__ = ["Reading", "read"]
+__all__ = ["Joined", "Reading", "join", "read"]

@@ -16,6 +16,9 @@ from ragauge.readers.written import list_in
 #: Columns whose meaning hangs on what the others are.
 _AMBIGUOUS = ("answers", "annotations")
 
+#: The columns of an item of Trust-Eval that a system has answered.
+_ANSWERED_ITEM = {"question", "answers", "docs", "output"}
+
 #: Words that a `source` beside a query must have to be read as a text that was summarised.
 _SHORTEST_SOURCE = 20
 
@@ -99,8 +102,9 @@ def _misleading(rows: Sequence[Mapping[str, Any]], others: Mapping[str, str]) ->
 
     Beside a query, `text` may be anything, and a `source` of a few words says where a row comes from; neither is a
     text that was summarised. `answers` are alternatives (SQuAD, Natural Questions) unless other columns or their own
-    shape tell that they are claims (Trust-Eval, ALCE). In the files of these two an `answer` is what people wrote, also
-    where no system has answered yet. Annotations are references where they hold long answers (ASQA).
+    shape tell that they are claims (ALCE), or the columns are those of answered items of Trust-Eval. In the files of
+    these two an `answer` is what people wrote, also where no system has answered yet. Annotations are references where
+    they hold long answers (ASQA).
     """
     if "query" in others:
         yield "source", "text"
@@ -125,7 +129,7 @@ def _holds_claims(row: Mapping[str, Any]) -> bool:
     docs = _listed(cells.get("docs"))
     labelled = any(isinstance(doc, Mapping) and "answers_found" in doc for doc in docs)
     nested = any(isinstance(native(item), list | tuple) for item in _listed(cells.get("answers")))
-    return labelled or nested or "qapairs" in cells
+    return labelled or nested or "qapairs" in cells or cells.keys() >= _ANSWERED_ITEM
 
 
 def _holds_annotations(row: Mapping[str, Any]) -> bool:

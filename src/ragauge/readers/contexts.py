@@ -9,7 +9,7 @@ from ragauge.nouns.samples import Chunk
 from ragauge.readers.values import Malformed, native, plain, text, text_or_none, without_missing
 from ragauge.readers.written import list_in, object_in
 
-TEXT_KEYS = ("text", "content", "page_content", "chunk", "passage", "body", "snippet", "context")
+TEXT_KEYS = ("text", "content", "contents", "page_content", "chunk", "passage", "body", "snippet", "context")
 ID_KEYS = ("id", "doc_id", "chunk_id", "document_id", "node_id", "id_", "doc_uri")
 METADATA_KEYS = ("metadata", "meta")
 
@@ -26,6 +26,11 @@ def chunks(value: Any) -> tuple[Chunk, ...] | None:
     if value is None or (isinstance(value, str) and not value.strip()):
         return None
     return tuple(_chunk(native(item), position) for position, item in enumerate(_items(value), start=1))
+
+
+def is_single(value: Any) -> bool:
+    """Whether a value is one text, object or document, and not several of them."""
+    return isinstance(value, str | bytes) or bool(_fields(value))
 
 
 def named(given: tuple[Chunk, ...], ids: Any) -> tuple[Chunk, ...]:
@@ -93,12 +98,19 @@ def _chunk(item: Any, position: int) -> Chunk:
         raise Malformed(problem, f"give its text under {TEXT_KEYS[0]!r}")
     known = (text_key, id_key, metadata_key, "title")
     rest = without_missing((key, value) for key, value in fields.items() if key not in known)
+    metadata = merged(fields[metadata_key] if metadata_key else None, rest)
     return Chunk(
         text=_text_at(native(fields[text_key]), position),
         id=(text_or_none(fields[id_key]) if id_key else None) or str(position),
-        title=text_or_none(fields.get("title")) or "",
-        metadata=merged(fields[metadata_key] if metadata_key else None, rest),
+        title=text_or_none(fields.get("title")) or _title_in(metadata),
+        metadata=metadata,
     )
+
+
+def _title_in(metadata: Mapping[str, Any]) -> str:
+    """The title where LangChain's loaders put it."""
+    title = metadata.get("title")
+    return title if isinstance(title, str) else ""
 
 
 def _fields(item: Any) -> Mapping[str, Any]:

@@ -44,6 +44,11 @@ def _header(reader: Any, name: str) -> list[str]:
         cells = next(reader)
     except csv.Error as error:
         raise BadData(f"{name}: the header is not CSV: {error}; name each column in the first row") from None
+    return named_columns(cells, name)
+
+
+def named_columns(cells: Iterable[str], name: str) -> list[str]:
+    """The names in a table's first row, a number for those left blank. Raises BadData for one that stands twice."""
     header = [cell.strip() or f"column {position}" for position, cell in enumerate(cells, start=1)]
     if twice := sorted({column for column in header if header.count(column) > 1}):
         raise BadData(f"{name}: columns named twice: {', '.join(map(repr, twice))}; give each column its own name")

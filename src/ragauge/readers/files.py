@@ -11,7 +11,9 @@ from typing import Any
 
 from ragauge.errors import BadData
 from ragauge.readers.arrow_files import rows_of_arrow, rows_of_parquet
+from ragauge.readers.block_files import rows_of_blocks
 from ragauge.readers.csv_files import rows_of_table
+from ragauge.readers.excel_files import rows_of_workbook
 from ragauge.readers.json_files import rows_of_document, rows_of_lines
 from ragauge.readers.lines import lines, opened
 from ragauge.readers.sources import Source
@@ -22,11 +24,13 @@ _TEXT: dict[str, Callable[[Iterator[str], str], Any]] = {
     ".json": lambda found, name: rows_of_document("".join(found), name),
     ".csv": rows_of_table,
     ".tsv": partial(rows_of_table, delimiter="\t"),
+    ".txt": rows_of_blocks,
 }
 _BINARY: dict[str, Callable[[Path], Iterator[Any]]] = {
     ".parquet": rows_of_parquet,
     ".arrow": rows_of_arrow,
     ".feather": rows_of_arrow,
+    ".xlsx": rows_of_workbook,
 }
 
 #: The extensions that files of rows may have; those of text may have .gz behind them.

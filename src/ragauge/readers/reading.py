@@ -27,9 +27,9 @@ def read(
 ) -> Reading:
     """Samples from a file, a frame, a data set or plain rows.
 
-    data: a path (.jsonl .ndjson .json .csv .tsv, each also with .gz; .parquet .arrow .feather), "-" for JSON Lines
-        on standard input, a list or generator of dicts or Samples, a dict of columns, a pandas, Polars or PyArrow
-        frame, a Hugging Face data set, an evaluation data set of ragas or DeepEval.
+    data: a path (.jsonl .ndjson .json .csv .tsv .txt, each also with .gz; .parquet .arrow .feather .xlsx), "-" for
+        JSON Lines on standard input, a list or generator of dicts or Samples, a dict of columns, a pandas, Polars or
+        PyArrow frame, a Hugging Face data set, an evaluation data set of ragas or DeepEval.
     map: field -> column, where the names in docs/data.md do not fit; "" keeps a field empty.
     skip_bad_rows: go on after a row that cannot be read, and keep the error in `Reading.bad_rows`.
     limit: read at most so many rows, 1 or more.
@@ -40,10 +40,11 @@ def read(
     """
     if limit is not None and limit < 1:
         raise BadParameter(f"limit is {limit}; give 1 or more, or None for all rows")
-    return Reading(_source(data), map or {}, skip_bad_rows, limit)
+    return Reading(source(data), map or {}, skip_bad_rows, limit)
 
 
-def _source(data: Any) -> Source:
+def source(data: Any) -> Source:
+    """Where the rows of any data come from, whatever their columns mean. Raises as `read` does."""
     if isinstance(data, str) and data == "-":
         return standard_input()
     return file(Path(data)) if isinstance(data, str | Path) else in_memory(data)

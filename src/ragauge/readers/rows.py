@@ -23,18 +23,16 @@ def sample(cells: Mapping[str, Any], columns: Columns, where: str, number: int) 
     cells = columns.unfold(cells)
     row = _Row(where, number, cells, columns.serving(tuple(cells)))
     row.check()
-    contexts = row.chunks("contexts", "retrieved_context_ids")
-    answerable = row.value("answerable", truth)
     return Sample(
         id=row.value("id", text_or_none) or str(number),
         query=row.value("query", text_or_none),
         response=row.value("response", _response),
-        contexts=contexts,
+        contexts=row.chunks("contexts", "retrieved_context_ids"),
         references=row.value("references", partial(references, plural=row.is_plural("references"))),
         source=row.value("source", text_or_none),
         reference_contexts=row.chunks("reference_contexts", "reference_context_ids"),
         answers=row.value("answers", claims),
-        answerable=_answerable_by(contexts) if answerable is None else answerable,
+        answerable=row.value("answerable", truth),
         system=row.value("system", text_or_none),
         group=row.value("group", text_or_none),
         metadata=row.metadata(),
@@ -84,11 +82,3 @@ def _response(value: Any) -> str | None:
     """Unlike other fields, an empty response is present: the system answered nothing."""
     value = native(value)
     return None if value is None else text(value)
-
-
-def _answerable_by(contexts: tuple[Chunk, ...] | None) -> bool | None:
-    """Whether any document holds any gold claim, by Trust-Eval's label `answers_found`; None without such labels."""
-    labels = [chunk.metadata["answers_found"] for chunk in contexts or () if "answers_found" in chunk.metadata]
-    if not labels:
-        return None
-    return any(any(label) if isinstance(label, list) else bool(label) for label in labels)

@@ -3,26 +3,35 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from collections.abc import Callable, Coroutine
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
-from functools import wraps
+from functools import cache, wraps
+from threading import Lock, Thread
 from typing import Any, ParamSpec, TypeVar
 
 P = ParamSpec("P")
 T = TypeVar("T")
 
 
-def blocking(function: Callable[P, Coroutine[Any, Any, T]], name: str) -> Callable[P, T]:
+_STARTING = Lock()
+
+
+def blocking(function: Callable[P, Coroutine[Any, Any, T]], name: str, *, shared: bool = False) -> Callable[P, T]:
     """The function called `name` that takes the same arguments and waits for the result.
 
-    Under a running loop (Jupyter, FastAPI) the work is done in a thread with a loop of its own.
+    Under a running loop (Jupyter, FastAPI) the work is done in a thread with a loop of its own. shared: it always is,
+    and the callers of all threads share that loop, so that they may share a judge with its connections and limits.
     """
 
     @wraps(function)
     def wait(*args: P.args, **kwargs: P.kwargs) -> T:
         work = function(*args, **kwargs)
-        return _in_thread(work) if _loop_runs() else asyncio.run(work)
+        running = _running_loop()
+        if shared and running is not _shared_loop():  # what runs on that loop cannot wait for it
+            return _on_shared_loop(work)
+        return _in_thread(work) if running else asyncio.run(work)
 
     wait.__name__ = wait.__qualname__ = name
     return wait
@@ -48,9 +57,30 @@ def _in_thread(work: Coroutine[Any, Any, T]) -> T:
             raise
 
 
-def _loop_runs() -> bool:
+def _on_shared_loop(work: Coroutine[Any, Any, T]) -> T:
+    outcome = asyncio.run_coroutine_threadsafe(work, _shared_loop())
     try:
-        asyncio.get_running_loop()
+        return outcome.result()
+    except KeyboardInterrupt:
+        outcome.cancel()
+        raise
+
+
+def _shared_loop() -> asyncio.AbstractEventLoop:
+    """The loop of this process; a process that was forked has its own, since threads are not forked."""
+    with _STARTING:
+        return _started_loop(os.getpid())
+
+
+@cache
+def _started_loop(process: int) -> asyncio.AbstractEventLoop:
+    loop = asyncio.new_event_loop()
+    Thread(target=loop.run_forever, name="ragauge", daemon=True).start()
+    return loop
+
+
+def _running_loop() -> asyncio.AbstractEventLoop | None:
+    try:
+        return asyncio.get_running_loop()
     except RuntimeError:
-        return False
-    return True
+        return None

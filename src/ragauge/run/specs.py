@@ -12,7 +12,7 @@ from ragauge.errors import BadData, BadParameter, UnknownName
 from ragauge.judges.bench import Bench
 from ragauge.judges.judge import Judge
 
-JudgeLike = Any  # a spec, a Judge, an instructor client, a function of messages, or a mapping from kind to these
+JudgeLike = Any  # a spec, a Judge, a client or model of another library, a function, or a mapping from kind to these
 
 
 def _embedded(argument: str) -> Judge:
@@ -36,17 +36,22 @@ def _recording(argument: str) -> Judge:
         return RecordingJudge(store.judgments())
 
 
-def _python(argument: str) -> Judge:
+def python_object(argument: str) -> Any:
+    """What "MODULE:NAME" names; MODULE.py may be in this folder. Raises BadParameter where there is no such thing."""
     module, _, name = argument.partition(":")
     if not name:
         raise BadParameter(f"python:{argument}: write python:MODULE:NAME, such as python:judges:mine")
     sys.path.insert(0, str(Path.cwd()))
     try:
-        found = getattr(import_module(module), name)
+        return getattr(import_module(module), name)
     except (ImportError, AttributeError) as error:
         raise BadParameter(f"python:{argument}: {error}; MODULE.py must be in this folder or installed") from error
     finally:
         sys.path.remove(str(Path.cwd()))
+
+
+def _python(argument: str) -> Judge:
+    found = python_object(argument)
     if not isinstance(found, Judge):
         raise BadParameter(f"python:{argument} is {type(found).__name__}, not a judge; make one with judge_from(...)")
     return found
@@ -116,7 +121,8 @@ DESCRIPTIONS = {
 def judge_of(spec: JudgeLike) -> Judge:
     """One judge from its spec, such as "embedded" or "openai/gpt-4o-mini", or the judge itself.
 
-    A client of the `instructor` library, and a function from messages to text, become LLM judges.
+    A client of the `instructor` library, a chat model of LangChain or LlamaIndex, and a function from messages to text
+    become LLM judges.
 
     Raises UnknownName for a name that no judge has, BadParameter for anything that is no judge.
     """
@@ -124,8 +130,14 @@ def judge_of(spec: JudgeLike) -> Judge:
         return _named(spec)
     if isinstance(spec, Judge):
         return spec
+    from ragauge.judges.langchain import is_langchain, langchain_judge
+    from ragauge.judges.llama_index import is_llama_index, llama_index_judge
     from ragauge.judges.llm.making import is_model, llm
 
+    if is_langchain(spec):
+        return langchain_judge(spec)
+    if is_llama_index(spec):
+        return llama_index_judge(spec)
     if is_model(spec):
         return llm(spec)
     raise BadParameter(

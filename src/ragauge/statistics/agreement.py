@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Sequence
 from typing import TYPE_CHECKING, Any
 
+from ragauge.statistics.ranks import average_ranks
+
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
@@ -28,8 +30,7 @@ def auc(labels: Sequence[float] | Array, scores: Sequence[float] | Array) -> flo
     zeros = truth.size - ones
     if not ones or not zeros:
         return None
-    _, place, counts = np.unique(values, return_inverse=True, return_counts=True)
-    ranks = (np.cumsum(counts) - (counts - 1) / 2)[place]
+    ranks = average_ranks(values)
     return float((ranks[truth == 1].sum() - ones * (ones + 1) / 2) / (ones * zeros))
 
 

@@ -56,7 +56,7 @@ def bleu(
 
 def _check(weights: Sequence[float], smoothing: str) -> None:
     if not weights or not all(math.isfinite(weight) and weight >= 0 for weight in weights):
-        raise ValueError(f"BLEU weights must be one or more finite numbers of at least 0, not {list(weights)}")
+        raise ValueError(f"BLEU weights must be one or more finite numbers of at least 0, not {weights!r}")
     if smoothing not in ("none", "method1"):
         raise ValueError(f"unknown BLEU smoothing {smoothing!r}; use none or method1")
 

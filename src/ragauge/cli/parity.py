@@ -1,0 +1,112 @@
+"""`ragauge parity`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+
+import click
+
+from ragauge.cli.options import judge_option, max_cost_option, pairs, reading_options, store_options
+from ragauge.cli.run import end
+from ragauge.cli.running import measure
+from ragauge.errors import BadParameter
+from ragauge.metrics.catalogue import split
+from ragauge.peers import parity
+from ragauge.peers.choosing import choose, measuring
+from ragauge.peers.columns import PEERS
+from ragauge.peers.outcome import check_output
+from ragauge.peers.sheet import NAMING, read_sheet
+from ragauge.run.run import Run
+
+
+@click.command("parity")
+@click.argument("scores")
+@click.option("--against", type=click.Choice(list(PEERS)), required=True, help="The system that SCORES are of.")
+@click.option("--data", help="The samples, where they are not in SCORES.")
+@click.option("--run", "beside", metavar="RUN", help="A run in the store, or latest, instead: nothing is judged.")
+@click.option("-m", "--metrics", metavar="LIST", help="Only these of ours. [default: all that SCORES has columns for]")
+@click.option(
+    "--column",
+    "columns",
+    multiple=True,
+    metavar="THEIRS=OURS",
+    help="Compare this column, repeatable; NAME/100=... if it is in per cent, 1-NAME=... if it says the reverse.",
+)
+@click.option(
+    "-j", "--judge", "judges", multiple=True, metavar="JUDGE", help="As for `ragauge run`. [default: embedded]"
+)
+@reading_options
+@store_options
+@max_cost_option
+@click.option(
+    "--show", type=click.IntRange(min=0), default=3, show_default=True, metavar="N", help="Rows shown for each cause."
+)
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(dir_okay=False, path_type=Path),
+    multiple=True,
+    help="Write the comparison: .md .json; repeatable.",
+)
+def command(
+    scores: str,
+    against: str,
+    data: str | None,
+    beside: str | None,
+    metrics: str | None,
+    columns: Sequence[str],
+    judges: Sequence[str],
+    mapping: Sequence[str],
+    limit: int | None,
+    skip_bad_rows: bool,
+    store: Path,
+    no_store: bool,
+    max_cost: float | None,
+    show: int,
+    output: Sequence[Path],
+) -> None:
+    """Put another system's SCORES beside ours on the same rows, and say why they differ.
+
+    SCORES is its file of scores, in any form that `ragauge run` reads: a row per sample under the system's own column
+    names, or one row of numbers for the whole data set. The samples are read from it too, and measured now, unless
+    --data or --run names them.
+    """
+    for path in output:
+        check_output(path)
+    if data and beside:
+        raise BadParameter("give --data or --run, not both: a run has its samples")
+    map = pairs(mapping, "--map")
+    sheet = read_sheet(scores, {} if data else {field: map[field] for field in NAMING if field in map})
+    if not (data or beside or any(line.query or line.response for line in sheet.lines)):
+        raise BadParameter(f"{scores} holds no samples; name them with --data FILE, or a run of them with --run RUN")
+    kept = choose(sheet, against, _columns(columns), split(metrics or ""))
+    if beside:
+        run = Run.open(store, beside)
+    else:
+        run = measure(
+            data or scores,
+            "judging",
+            None if no_store else store,
+            metrics=measuring(kept),
+            judge=judge_option(judges),
+            map=map,
+            limit=limit,
+            skip_bad_rows=skip_bad_rows,
+            max_cost=max_cost,
+        )
+    found = parity(run, sheet, against, columns=_columns(columns), metrics=split(metrics or ""), show=show)
+    click.echo(str(found), nl=False)
+    for path in output:
+        click.echo(f"wrote {found.save(path)}")
+    end(run, ())
+
+
+def _columns(given: Sequence[str]) -> dict[str, str]:
+    """--column: theirs to ours; both may hold an "=" in brackets."""
+    matches = [(one, re.fullmatch(r"(.+)=([^=()]+(?:\(.*\))?[.\w]*)", one)) for one in given]
+    for one, match in matches:
+        if match is None:
+            raise BadParameter(f"--column {one!r}: write --column THEIRS=OURS")
+    return {match[1]: match[2] for _, match in matches if match}

@@ -1,0 +1,219 @@
+"""What the scores of other systems are called, and which of our metrics measures the same."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import msgspec
+
+
+class Column(msgspec.Struct, frozen=True):
+    """How a column of a peer's scores relates to a value of ours.
+
+    ours: the key of our value. metric: how our metric is written to be as near to theirs as it can be; where it is
+    empty, as the key says.
+    differs: how their definition differs, empty where it is the same.
+    nothing: what they give where there is nothing to count. per: what their number is divided by; flipped: their number
+    is taken from 1 before. scale: of their numbers after that, where it is not that of our metric.
+    """
+
+    ours: str
+    metric: str = ""
+    differs: str = ""
+    nothing: str = ""
+    per: float = 1.0
+    flipped: bool = False
+    scale: tuple[float, float] | None = None
+
+    def converted(self, value: float) -> float:
+        """Their number on our scale."""
+        return 1 - value if self.flipped else value / self.per
+
+
+class Peer(msgspec.Struct, frozen=True):
+    """Another system: its columns by folded name (see `ragauge.readers.aliases.folded`).
+
+    evidence: columns that say what its numbers were made of, to be quoted.
+    """
+
+    columns: Mapping[str, Column]
+    evidence: tuple[str, ...] = ()
+
+
+_GRADED_TWICE = "theirs is the mean of two grades of the whole text, ours a share of judged pieces"
+
+_RAGAS = {
+    "faithfulness": Column("faithfulness", nothing="NaN where the response has no statement"),
+    "faithfulnesswithhhem": Column(
+        "faithfulness", differs="theirs has an NLI model check the statements", nothing="NaN without a statement"
+    ),
+    "nvresponsegroundedness": Column("faithfulness", differs=_GRADED_TWICE),
+    "answerrelevancy": Column(
+        "answer_relevance",
+        differs="theirs is the mean cosine of the query and of questions made from the response, ours the share of the "
+        "response's statements that are relevant",
+        nothing="NaN or 0 where no question could be made",
+        scale=(-1.0, 1.0),
+    ),
+    "contextprecision": Column("context_precision", "context_precision"),
+    "llmcontextprecisionwithreference": Column("context_precision", "context_precision"),
+    "llmcontextprecisionwithoutreference": Column("context_precision", "context_precision(against=response)"),
+    "contextutilization": Column("context_precision", "context_precision(against=response)"),
+    "contextrecall": Column("context_recall", nothing="NaN where the reference has no statement"),
+    "nvcontextrelevance": Column("context_relevance", differs=_GRADED_TWICE),
+    "answercorrectness": Column(
+        "answer_correctness", differs="theirs is 0.75 F1 of statements + 0.25 cosine of embeddings, ours the F1"
+    ),
+    "nvaccuracy": Column("answer_correctness", differs=_GRADED_TWICE),
+    "factualcorrectness": Column("answer_correctness"),
+    "factualcorrectnessmodef1": Column("answer_correctness"),
+    "factualcorrectnessmodeprecision": Column(
+        "claim_precision", differs="theirs keeps claims that the query presupposes"
+    ),
+    "factualcorrectnessmoderecall": Column("claim_recall", differs="theirs keeps claims that the query presupposes"),
+    "noisesensitivityrelevant": Column("noise_sensitivity.relevant", "noise_sensitivity"),
+    "noisesensitivityirrelevant": Column("noise_sensitivity.irrelevant", "noise_sensitivity"),
+    "noisesensitivitymoderelevant": Column("noise_sensitivity.relevant", "noise_sensitivity"),
+    "noisesensitivitymodeirrelevant": Column("noise_sensitivity.irrelevant", "noise_sensitivity"),
+    "rougescore": Column("rouge.rougeL", "rouge(types=rougeL,stemmer=true)"),
+    "rougescoremodefmeasure": Column("rouge.rougeL", "rouge(types=rougeL,stemmer=true)"),
+    "bleuscore": Column("bleu", differs="theirs is sacreBLEU of pieces split at '. ', ours the sentence BLEU of NLTK"),
+    "chrfscore": Column("chrf"),
+    "exactmatch": Column("exact_match", differs="theirs compares the texts as they stand, ours after SQuAD's rules"),
+}
+
+_VALOR = {
+    "answercorrectness": Column("answer_correctness"),
+    "answerrelevance": Column("answer_relevance", nothing="0 where there is no statement"),
+    "bias": Column("bias"),
+    "toxicity": Column("toxicity"),
+    "contextprecision": Column("context_precision", nothing="1 without contexts and references, 0 without one of them"),
+    "contextrecall": Column("context_recall", nothing="1 without contexts and references, 0 without one of them"),
+    "contextrelevance": Column("context_relevance", nothing="0 without contexts"),
+    "faithfulness": Column("faithfulness", nothing="1 where there is no claim"),
+    "hallucination": Column("hallucination"),
+    "summarycoherence": Column("summary_coherence"),
+    "bleu": Column("bleu"),
+    **{
+        prefix + name.lower(): Column(f"rouge.{name}", "rouge")
+        for prefix in ("", "rouge")
+        for name in ("rouge1", "rouge2", "rougeL", "rougeLsum")
+    },
+}
+
+_DEEPEVAL = {
+    "faithfulness": Column(
+        "faithfulness",
+        differs="theirs counts a claim as faithful unless the contexts contradict it, ours only if they support it",
+        nothing="1 where there is no claim",
+    ),
+    "answerrelevancy": Column(
+        "answer_relevance",
+        differs="theirs counts what is only ambiguous as relevant",
+        nothing="1 where there is no statement",
+    ),
+    "contextualprecision": Column("context_precision", nothing="0 without contexts"),
+    "contextualrecall": Column("context_recall", nothing="0 where the reference has no sentence"),
+    "contextualrelevancy": Column(
+        "context_relevance", differs="theirs is a share of the contexts' statements, ours of the contexts"
+    ),
+    "hallucination": Column("hallucination", nothing="0 without contexts"),
+    "bias": Column("bias"),
+    "toxicity": Column("toxicity"),
+}
+
+_OVERALL = Column(
+    "relevance_rubric.overall",
+    "relevance_rubric",
+    differs="theirs is what the model says, ours the mean of the three grades",
+)
+_PRECISION = Column("context_relevance", nothing="0 without contexts")
+_SUPPORTED = Column("faithfulness", nothing="0 where there is no statement")
+
+_RAG_EVALS = {
+    "faithfulness": _SUPPORTED,
+    "faithfulnessscore": _SUPPORTED,
+    "precision": _PRECISION,
+    "precisionscore": _PRECISION,
+    "chunkprecision": _PRECISION,
+    "relevance": _OVERALL,
+    "relevancescore": _OVERALL,
+    "answerrelevance": _OVERALL,
+    "overallscore": _OVERALL,
+    **{
+        name.replace("_", ""): Column(f"relevance_rubric.{name}", "relevance_rubric")
+        for name in ("topical_match", "completeness", "conciseness")
+    },
+    "chunkutility": Column("chunk_utility", nothing="0 without contexts"),
+    "contextrecall": Column("context_coverage", nothing="1 where no context is relevant"),
+}
+
+_COMMON = "claim_f1(counting=common)"
+
+_DATAWORKZ = {
+    "llmrecall": Column("claim_recall"),
+    "llmprecision": Column(
+        "claim_precision",
+        differs="theirs is golden claims found / claims of the response, ours claims of the response that the golden "
+        "answer holds / claims of the response",
+    ),
+    "llmf1": Column("claim_f1", _COMMON),
+    "bleuscore": Column("bleu", "bleu(tokenizer=whitespace,smoothing=method1)"),
+    "rouge1": Column("rouge.rouge1", "rouge(types=rouge1+rougeL,stemmer=true)"),
+    "rougel": Column("rouge.rougeL", "rouge(types=rouge1+rougeL,stemmer=true)"),
+}
+
+
+def _per_cent(mode: str, suffix: str, parametric: str) -> dict[str, Column]:
+    """The columns of Trust-Eval that name the form of its correctness."""
+    family = f"trust(variant=trust_eval,correctness={mode})"
+    names = {
+        f"regular_{suffix}": "claim_match" if mode == "cm" else "string_match",
+        f"answered_{suffix}": "answered_correctness",
+        f"calib_answered_{suffix}": "calibrated_answered",
+        f"calib_answerable_{suffix}": "calibrated_answerable",
+        f"calib_{suffix}_f1": "calibrated_f1",
+        f"{parametric}_{suffix}": "parametric",
+    }
+    return {theirs.replace("_", ""): Column(ours, family, per=100) for theirs, ours in names.items()}
+
+
+def _refusals() -> dict[str, Column]:
+    """The columns about refusals, in the three spellings that Trust-Eval has had."""
+    ends = {"rec": "recall", "prec": "precision", "f1": "f1"}
+    names = {"macroavg": "macro_avg", "macrof1": "macro_f1", "answeredratio": "answered_ratio"}
+    for theirs, ours in (("reject",) * 2, ("refuse", "reject"), ("refusal", "reject"), ("answerable",) * 2):
+        names |= {theirs + short: f"{ours}_{full}" for short, full in ends.items()}
+    return {theirs: Column(ours, f"{ours}(refusals=trust_eval)", per=100) for theirs, ours in names.items()}
+
+
+_CITATIONS = {
+    "regularcitationrec": Column("citation_recall", "citation_recall(variant=trust_eval)", per=100),
+    "regularcitationprec": Column("citation_precision", "citation_precision(variant=trust_eval)", per=100),
+    "regularcitationf1": Column("regular_citation_f1", "regular_citation_f1(variant=trust_eval)", per=100),
+    **{
+        f"answeredcitation{short}": Column(
+            f"answered_citation_{full}",
+            f"answered_citation_{full}(refusals=trust_eval,variant=trust_eval)",
+            per=100,
+        )
+        for short, full in (("rec", "recall"), ("prec", "precision"), ("f1", "f1"))
+    },
+}
+
+_TRUST_EVAL = {
+    **_refusals(),
+    **_per_cent("cm", "claims_nli", "parametric_answered"),
+    **_per_cent("em", "str_em", "parametric"),
+    **_CITATIONS,
+    "trustscore": Column("trust_score", per=100),
+}
+
+PEERS: Mapping[str, Peer] = {
+    "ragas": Peer(_RAGAS),
+    "valor": Peer(_VALOR),
+    "deepeval": Peer(_DEEPEVAL),
+    "rag_evals": Peer(_RAG_EVALS),
+    "trust_eval": Peer(_TRUST_EVAL),
+    "dataworkz": Peer(_DATAWORKZ, ("Golden Response Claims", "Candidate Response Claims", "Common Claims")),
+}

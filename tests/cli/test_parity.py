@@ -1,0 +1,90 @@
+"""`ragauge parity`."""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import Result
+
+Call = Callable[..., Result]
+
+
+@pytest.fixture
+def scored(folder: Path, rows: list[dict[str, Any]]) -> Path:
+    """The folder of the tests, with the rows and ragas' scores of them as scores.csv, in ragas' form."""
+    with (folder / "scores.csv").open("w", encoding="utf-8", newline="") as file:
+        table = csv.writer(file)
+        table.writerow(["user_input", "response", "retrieved_contexts", "faithfulness", "answer_relevancy", "mine"])
+        for n, row in enumerate(rows):
+            faithfulness = "" if n == 0 else 1.0 if n % 2 else 0.0
+            table.writerow([row["query"], row["response"], json.dumps(row["contexts"]), faithfulness, 0.9, 50])
+    return folder
+
+
+def test_the_scores_alone(scored: Path, call: Call) -> None:
+    """`ragauge parity --against ragas scores.csv` measures the samples in the file and tells why numbers differ."""
+    done = call("parity", "--against", "ragas", "scores.csv", "-o", "out.md", "-o", "out.json")
+    assert done.exit_code == 0
+    assert "6 of 6 rows matched with 6 samples by position." in done.output
+    assert "Not compared: mine: no metric of ours is known for it." in done.output
+    assert "### a number here, none there (NaN, empty or an error): 1 row" in done.output
+    assert "### other verdicts or other claims: 2 rows" in done.output
+    assert "supported by context 1: “Ada Bell wrote book 3 in 1930.”" in done.output
+    assert "another definition: theirs is the mean cosine" in done.output
+    document = json.loads((scored / "out.json").read_text(encoding="utf-8"))
+    assert [column["ours"] for column in document["columns"]] == ["faithfulness", "answer_relevance"]
+    assert (scored / "out.md").read_text(encoding="utf-8").startswith("# ragauge beside ragas\n")
+
+
+def test_beside_a_run(scored: Path, call: Call) -> None:
+    """Beside a run of the store nothing is judged, and rows are found by their texts."""
+    call("run", "data.jsonl", "-m", "faithfulness")
+    done = call("parity", "scores.csv", "--against", "ragas", "--run", "latest", "--show", "0")
+    assert done.exit_code == 0
+    assert "Not compared: answer_relevancy: answer_relevance was not measured." in done.output
+    assert "matched with 6 samples by" in done.output
+    assert "supported by" not in done.output
+
+
+def test_samples_from_elsewhere(scored: Path, call: Call) -> None:
+    """With --data the samples come from another file; columns can be named, in per cent, with brackets and all."""
+    (scored / "bare.csv").write_text("score(of=it)\n" + "100\n" * 6, encoding="utf-8")
+    column = "score(of=it)/100=faithfulness"
+    done = call("parity", "bare.csv", "--against", "valor", "--data", "data.jsonl", "--column", column, "--no-store")
+    assert done.exit_code == 0
+    assert "6 of 6 rows matched with 6 samples by position." in done.output
+    assert "| score(of=it) | faithfulness | 6 | 1.000 | 1.000 |" in done.output
+
+
+def test_numbers_of_the_whole(scored: Path, call: Call) -> None:
+    """One row of numbers stands beside the estimates, and wants to be told of which samples it is."""
+    (scored / "totals.json").write_text('{"faithfulness": 0.9}', encoding="utf-8")
+    alone = call("parity", "totals.json", "--against", "ragas")
+    assert alone.exit_code == 2
+    assert "totals.json holds no samples; name them with --data FILE, or a run of them with --run RUN" in alone.stderr
+    done = call("parity", "totals.json", "--against", "ragas", "--data", "data.jsonl")
+    assert "Theirs are numbers of the whole data set." in done.output
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["--run", "latest", "--data", "data.jsonl"], "give --data or --run, not both"),
+        (["-o", "out.html"], "unknown ending; use one of .md .json"),
+        (["--column", "mine"], "write --column THEIRS=OURS"),
+        (["--column", "nix=bleu"], "unknown column 'nix'"),
+        (["--column", "mine=nix"], "unknown metric 'nix'"),
+        (["-m", "bleu"], "has a counterpart among bleu"),
+        (["--map", "query=nix"], "unknown column 'nix'"),
+    ],
+)
+def test_wrong_calls(scored: Path, call: Call, arguments: list[str], told: str) -> None:
+    """What is wrong with a call is told before anything is judged, with exit code 2."""
+    done = call("parity", "scores.csv", "--against", "ragas", *arguments)
+    assert done.exit_code == 2
+    assert told in done.stderr

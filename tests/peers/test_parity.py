@@ -1,0 +1,199 @@
+"""A peer's scores beside a run."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.peers.conftest import SUPPORTED
+
+import ragauge as rg
+from ragauge.errors import UsageError
+from ragauge.peers.causes import CAUSES
+from ragauge.peers.outcome import Compared
+
+#: What faithfulness is on the first eleven rows.
+OURS = [supported / 4 for supported in SUPPORTED[:-1]]
+
+
+def compared(run: rg.Run, rows: list[dict[str, Any]], values: list[Any], name: str = "faithfulness") -> Compared:
+    """One column of theirs beside ours, on the rows."""
+    scores = [{**row, name: value} for row, value in zip(rows, values, strict=True)]
+    (column,) = rg.parity(run, scores, "ragas", columns={name: "faithfulness"}).columns
+    return column
+
+
+def test_the_same_numbers(run: rg.Run, rows: list[dict[str, Any]]) -> None:
+    """With the same numbers on both sides nothing differs, also where one is undefined here and NaN there."""
+    column = compared(run, rows, [*OURS, float("nan")])
+    assert (column.figures.n, column.figures.close, column.neither, column.differences) == (11, 11, 1, ())
+    assert column.figures.mean_theirs == column.figures.mean_ours == pytest.approx(sum(OURS) / 11)
+    assert column.figures.rank == pytest.approx(1)
+    assert column.figures.difference is not None
+    assert column.figures.difference.value == 0
+    assert (column.figures.difference.low or 0) < 0 < (column.figures.difference.high or 0)
+
+
+def test_each_difference_has_its_cause(run: rg.Run, rows: list[dict[str, Any]]) -> None:
+    """Rows are sorted by cause: NaN there, undefined here, other claims, other verdicts, off the scale."""
+    values: list[Any] = [*OURS, 1.0]
+    values[0] = ""  # NaN in a CSV file
+    values[1] = 0.667  # 3 of 4 here, and no share of 4
+    values[4] = 0.5  # 0 of 4 here
+    values[6] = 7  # 0.75 here
+    column = compared(run, rows, values)
+    found = {one.cause: (one.count, one.rows[0].id) for one in column.differences}
+    assert found == {
+        "undefined_here": (1, "r11"),
+        "missing_there": (1, "r0"),
+        "scale": (1, "r6"),
+        "pieces": (1, "r1"),
+        "verdicts": (1, "r4"),
+    }
+    assert list(found) == [cause for cause in CAUSES if cause in found]
+    told = {one.cause: one.rows[0] for one in column.differences}
+    assert told["undefined_here"].why == "the response makes no claim"
+    assert told["missing_there"].why == "theirs is ''"
+    assert told["verdicts"].evidence == tuple(
+        f"not supported by contexts: “{claim}”"
+        for claim in ("Ada wrote it.", "Bob drew it.", "Cleo printed it.", "Dan sold it.")
+    )
+
+
+def test_the_evidence_speaks_for_the_direction(run: rg.Run, rows: list[dict[str, Any]]) -> None:
+    """Where ours is higher, the claims are told that we find supported, with their context."""
+    column = compared(run, rows, [*OURS[:2], 0.0, *OURS[3:], None])
+    ((row,),) = [one.rows for one in column.differences]
+    assert (row.theirs, row.ours) == (0.0, 0.5)
+    assert row.evidence == ("supported by context 1: “Ada wrote it.”", "supported by context 1: “Bob drew it.”")
+
+
+def test_another_definition(run: rg.Run, rows: list[dict[str, Any]]) -> None:
+    """A metric that is defined otherwise says so, may be negative, and its rows are not taken for other verdicts."""
+    scores = [{**row, "answer_relevancy": -0.01 if n else 0.6} for n, row in enumerate(rows)]
+    (column,) = rg.parity(run, scores, "ragas").columns
+    assert [one.cause for one in column.differences] == ["undefined_here", "definition"]
+    assert column.notes[0].startswith("another definition: theirs is the mean cosine")
+    assert column.figures.difference is not None
+
+
+def test_per_cent_and_the_other_way_round(run: rg.Run, rows: list[dict[str, Any]]) -> None:
+    """Columns in per cent or turned round are warned of, and right once they are declared."""
+    per_cent = compared(run, rows, [*(100 * value for value in OURS), None], "mine")
+    assert per_cent.figures.difference is None
+    assert per_cent.notes[0].startswith("another scale: theirs run from 0 to 100, our scale is 0 to 1")
+    turned = compared(run, rows, [*(1 - value for value in OURS), None], "mine")
+    assert turned.notes == ("the other way round: theirs fall where ours rise; try --column 1-mine=...",)
+    rows = [{**row, "p": 100 * value, "q": 1 - value} for row, value in zip(rows, OURS, strict=False)]
+    declared = rg.parity(run, rows, "ragas", columns={"p/100": "faithfulness", "1-q": "faithfulness"})
+    assert [one.figures.close for one in declared.columns] == [11, 11]
+
+
+def test_numbers_without_verdicts(run: rg.Run, rows: list[dict[str, Any]]) -> None:
+    """Overlap metrics have no verdicts, and a form of ours that is not theirs is named."""
+    (column,) = rg.parity(run, [{**row, "rouge_score(mode=fmeasure)": 0.9} for row in rows], "ragas").columns
+    assert {one.cause for one in column.differences} == {"numbers"}
+    assert column.notes == (
+        "measured here as rouge(types=rougeL); rouge(types=rougeL,stemmer=true) is nearer to theirs",
+    )
+
+
+def test_numbers_of_the_whole_data_set(run: rg.Run) -> None:
+    """One row of numbers is put beside our estimates and their intervals."""
+    found = rg.parity(run, {"faithfulness": 0.5, "context_recall": 0.01, "answer_correctness": 1}, "ragas")
+    assert [(one.ours, one.value, one.n) for one in found.totals] == [
+        ("faithfulness", 0.5, 11),
+        ("context_recall", 0.01, 12),
+    ]
+    assert found.left == {"answer_correctness": "answer_correctness was not measured"}
+    assert "| faithfulness | faithfulness | 11 | 0.500 |" in str(found)
+    assert str(found).count("| yes |") == str(found).count("| no |") == 1
+
+
+def test_trust_eval_is_in_per_cent(judge: rg.Judge) -> None:
+    """Trust-Eval's block is put beside ours as fractions."""
+    documents = [{"text": "Ada wrote it.", "answers_found": [1]}]
+    row = {"question": "Who?", "output": "Ada wrote it. [1]", "answers": [["Ada wrote it"]], "docs": documents}
+    run = rg.evaluate([row, row], "trust(variant=trust_eval)", "embedded")
+    (total, ratio) = rg.parity(run, {"answerable_rec": 100.0, "answered_ratio": 50}, "trust_eval").totals
+    assert (total.value, total.estimate) == (1.0, 1.0)
+    assert (ratio.value, ratio.estimate) == (0.5, 1.0)
+
+
+def test_a_metric_of_ones_own(rows: list[dict[str, Any]], judge: rg.Judge) -> None:
+    """A metric that is in no catalogue is compared too, on a scale that spans the numbers."""
+
+    @rg.metric(name="stars", scale=(1.0, 5.0))
+    def stars() -> float:
+        """Always four."""
+        return 4.0
+
+    run = rg.evaluate(rows, [stars], judge)
+    (column,) = rg.parity(run, [{**row, "rating": 2} for row in rows], "valor", columns={"rating": "stars"}).columns
+    assert (column.figures.mean_ours, column.figures.mean_theirs) == (4.0, 2.0)
+
+
+def test_groups_widen_the_interval(rows: list[dict[str, Any]], judge: rg.Judge) -> None:
+    """Where samples belong together, groups are what is drawn by chance."""
+    scores = [{**row, "faithfulness": value} for row, value in zip(rows, [0.5] * 12, strict=True)]
+    grouped = [{**row, "group": str(n // 3)} for n, row in enumerate(rows)]
+    (column,) = rg.parity(rg.evaluate(grouped, "faithfulness", judge), scores, "ragas").columns
+    assert column.figures.difference is not None
+    assert column.figures.difference.method == "Gaffke over clusters"
+
+
+def test_what_cannot_be_compared(run: rg.Run, rows: list[dict[str, Any]]) -> None:
+    """A run without the counterpart says what to measure."""
+    with pytest.raises(UsageError, match="has no counterpart of what list of 1 row holds; measure bias"):
+        rg.parity(run, [{**rows[0], "Bias": 0}], "valor")
+
+
+def test_it_is_written(run: rg.Run, rows: list[dict[str, Any]], tmp_path: Path) -> None:
+    """As JSON it is one versioned document, as Markdown what is printed, with nothing that a browser would run."""
+    scores = [{**row, "faithfulness": 0.0 if n else "<b>", "a|b": 1} for n, row in enumerate(rows)]
+    found = rg.parity(run, scores, "ragas")
+    document = json.loads(found.save(tmp_path / "out.json").read_text(encoding="utf-8"))
+    assert (document["schema"], document["peer"]) == ("ragauge.parity/1", "ragas")
+    assert document["columns"][0]["differences"][-1]["rows"][0]["evidence"]
+    assert document["matching"]["by"] == "id"
+    assert "'<b>'" in str(found)
+    assert "<" not in found.save(tmp_path / "out.md").read_text(encoding="utf-8")
+    for bad in ("out.html", "no/such/folder/out.md"):
+        with pytest.raises(UsageError, match="cannot write"):
+            found.save(tmp_path / bad)
+
+
+@given(st.lists(st.one_of(st.none(), st.floats(0, 1.1)), min_size=12, max_size=12), st.integers(0, 4))
+def test_every_row_is_accounted_for(run: rg.Run, rows: list[dict[str, Any]], values: list[Any], show: int) -> None:
+    """Each row is close, different, or without a number on either side; no more rows are told than were asked for."""
+    scores = [
+        {**row, "faithfulness": value} for row, value in zip(rows, [*values[:11], values[11] or 0.0], strict=True)
+    ]
+    (column,) = rg.parity(run, scores, "ragas", show=show).columns
+    assert column.figures.close + sum(one.count for one in column.differences) + column.neither == 12
+    assert all(len(one.rows) == min(show, one.count) for one in column.differences)
+
+
+@pytest.mark.shared
+def test_the_scores_of_dataworkz(shared: Path) -> None:
+    """On the hundred rows of Dataworkz BLEU and ROUGE agree to the digits written, and the claims are told."""
+    path = shared / "data" / "dataworkz" / "apple10k_evaluation_result.csv"
+    metrics = "bleu(tokenizer=whitespace,smoothing=method1),rouge(types=rouge1+rougeL,stemmer=true),claim_recall"
+    found = rg.parity(rg.evaluate(path, metrics), path, "dataworkz")
+    assert found.matching is not None
+    assert (found.matching.by, found.matching.pairs) == ("id", 100)
+    by_name = {one.theirs: one for one in found.columns}
+    for name in ("Bleu Score", "Rouge-1", "Rouge-L"):
+        assert (by_name[name].figures.n, by_name[name].figures.close) == (100, 100)
+        assert by_name[name].figures.mean_theirs == pytest.approx(by_name[name].figures.mean_ours, abs=5e-5)
+    recall = by_name["LLM Recall"]
+    assert recall.figures.mean_theirs is not None
+    assert round(recall.figures.mean_theirs, 2) == 0.82
+    assert recall.figures.rank is not None
+    assert recall.figures.rank > 0.3
+    assert any(line.startswith("theirs, Common Claims: ") for line in recall.differences[0].rows[0].evidence)
+    assert found.left["LLM F1"] == "claim_f1 was not measured"

@@ -1,0 +1,83 @@
+"""A peer's scores as they are read."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ragauge.errors import BadData, BadRow, UnknownName
+from ragauge.peers.sheet import number_in, read_sheet
+
+
+def test_a_table_as_ragas_writes_it(tmp_path: Path) -> None:
+    """Texts and numbers of a CSV file are found under ragas' names, of both generations; empty cells hold no number."""
+    path = tmp_path / "scores.csv"
+    path.write_text("question,answer,contexts,faithfulness\nWho?,Ada.,['x'],0.5\nWhen?,1910,['y'],\n", encoding="utf-8")
+    sheet = read_sheet(str(path), {})
+    assert [(line.id, line.query, line.response) for line in sheet.lines] == [
+        ("1", "Who?", "Ada."),
+        ("2", "When?", "1910"),
+    ]
+    assert [number_in(line.cells["faithfulness"]) for line in sheet.lines] == [0.5, None]
+    assert sheet.numbered
+    assert sheet.is_scored("faithfulness")
+    assert not sheet.is_scored("contexts")
+
+
+def test_scores_in_objects() -> None:
+    """What Valor and DeepEval write as objects of a name and a value are columns; chunks with scores are not."""
+    rouge = [{"type": "ROUGE", "value": 0.1 * n, "parameters": {"rouge_type": f"rouge{n}"}} for n in (1, 2)]
+    error = [{"type": "Error", "value": {"type": "ValueError", "message": "no"}, "parameters": {}}]
+    row = {
+        "Faithfulness": [{"type": "Faithfulness", "value": 1.0, "parameters": {}}],
+        "Bias": error,
+        "ROUGE": rouge,
+        "metrics_data": [{"name": "Contextual Recall", "score": 0.75, "success": True}],
+        "contexts": [{"text": "A chunk.", "type": "page", "score": 0.9}],
+    }
+    (line,) = read_sheet([row], {}).lines
+    numbers = {name: number_in(cell) for name, cell in line.cells.items()}
+    assert numbers == {
+        "Faithfulness": 1.0,
+        "Bias": None,
+        "ROUGE rouge1": 0.1,
+        "ROUGE rouge2": 0.2,
+        "Contextual Recall": 0.75,
+        "contexts": None,
+    }
+
+
+def test_columns_can_be_named() -> None:
+    """A map says which columns hold the id and the texts, and "" keeps a known name from it."""
+    row = {"key": 7, "q": "Who?", "output": "Ada.", "faithfulness": 1}
+    (line,) = read_sheet([row], {"id": "key", "query": "q", "response": ""}).lines
+    assert (line.id, line.query, line.response) == ("7", "Who?", None)
+    with pytest.raises(UnknownName, match="unknown column 'z'"):
+        read_sheet([row], {"id": "z"})
+
+
+@pytest.mark.parametrize(("text", "error"), [("", BadData), ('{"a": 1}\n[2]\n', BadRow), ("[]", BadData)])
+def test_what_holds_no_scores(text: str, error: type[Exception], tmp_path: Path) -> None:
+    """An empty file, a broken row and a list without rows are told, with the name of the file."""
+    path = tmp_path / "scores.jsonl"
+    path.write_text(text, encoding="utf-8")
+    with pytest.raises(error, match=r"scores\.jsonl"):
+        read_sheet(path, {})
+
+
+@pytest.mark.parametrize("cell", [None, "", "nan", "NaN", "inf", "n/a", [], {}, math.nan, math.inf, "0,5", object()])
+def test_what_is_no_number(cell: Any) -> None:
+    """NaN, infinities, and whatever is no number are None, in whatever way they are written."""
+    assert number_in(cell) is None
+
+
+@given(st.floats(allow_nan=False, allow_infinity=False))
+def test_numbers_are_read_as_they_are(value: float) -> None:
+    """A number is the same as a number, as text and through JSON."""
+    assert number_in(value) == number_in(str(value)) == number_in(json.loads(json.dumps(value))) == value

@@ -1,0 +1,80 @@
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+from zipfile import ZipFile
+
+import pytest
+
+from ragauge.errors import BadData, MissingExtra
+from ragauge.readers import read
+
+openpyxl = pytest.importorskip("openpyxl")
+
+Writing = Callable[..., Path]
+
+
+@pytest.fixture
+def written(tmp_path: Path) -> Writing:
+    """Writes rows of cells into the first sheet of a workbook, and a second sheet beside it."""
+
+    def write(*rows: list[Any]) -> Path:
+        book = openpyxl.Workbook()
+        for row in rows:
+            book.active.append(row)
+        book.create_sheet("other").append(["query"])
+        book.save(tmp_path / "rows.xlsx")
+        return tmp_path / "rows.xlsx"
+
+    return write
+
+
+def test_the_first_sheet_is_read(written: Writing) -> None:
+    """Names of columns are understood as in any table; a column without a name and empty rows do no harm."""
+    path = written(["Query", "Golden Response", None], ["Who?", "Ada.", 7], [None, None, None], ["When?", None, None])
+    reading = read(path)
+    assert reading.columns == {"query": "Query", "references": "Golden Response"}
+    assert [(one.id, one.query, one.references) for one in reading] == [
+        ("1", "Who?", ("Ada.",)),
+        ("2", "When?", None),
+    ]
+    assert next(iter(reading)).metadata == {"column 3": 7}
+
+
+def test_values_are_as_excel_holds_them(written: Writing) -> None:
+    """A number or date becomes its text, whatever Excel shows in its place."""
+    path = written(
+        ["query", "reference"], ["a", 2830067000000], ["b", 0.25], ["c", 411.0], ["d", datetime(2022, 10, 27)]
+    )
+    assert [one.references for one in read(path)] == [
+        ("2830067000000",),
+        ("0.25",),
+        ("411",),
+        ("2022-10-27 00:00:00",),
+    ]
+
+
+def test_what_is_no_workbook_says_so(tmp_path: Path, written: Writing) -> None:
+    """Other bytes, another archive, a sheet with no row, and names that stand twice are refused with their reason."""
+    (tmp_path / "text.xlsx").write_bytes(b"query,response")
+    with pytest.raises(BadData, match=r"text\.xlsx: not a whole Excel workbook \(File is not a zip file\)"):
+        read(tmp_path / "text.xlsx")
+    with ZipFile(tmp_path / "other.xlsx", "w") as archive:
+        archive.writestr("note.txt", "x")
+    with pytest.raises(BadData, match=r"other\.xlsx: not a whole Excel workbook"):
+        read(tmp_path / "other.xlsx")
+    with pytest.raises(BadData, match=r"rows\.xlsx: no rows"):
+        read(written())
+    with pytest.raises(BadData, match=r"rows\.xlsx: columns named twice: 'query'"):
+        read(written(["query", "query"], ["a", "b"]))
+
+
+def test_without_the_library_the_extra_is_named(written: Writing, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where openpyxl is not installed the message says what to install."""
+    path = written(["query"], ["a"])
+    monkeypatch.setitem(sys.modules, "openpyxl", None)
+    with pytest.raises(MissingExtra, match=r"reading Excel files .* pip install 'ragauge\[xlsx\]'"):
+        read(path)
