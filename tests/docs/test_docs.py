@@ -16,7 +16,7 @@ from click.testing import CliRunner
 from ragauge.cli.main import main
 
 ROOT = Path(__file__).resolve().parents[2]
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")), *sorted((ROOT / "docs/migrating").glob("*.md"))]
 
 
 def blocks(page: Path, language: str) -> list[str]:

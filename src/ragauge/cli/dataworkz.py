@@ -1,0 +1,121 @@
+"""`ragauge dataworkz`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import click
+
+from ragauge.cli.gates import gates
+from ragauge.cli.options import judge_option, max_cost_option, store_options, work_options
+from ragauge.cli.run import end
+from ragauge.cli.running import progress_bar, stoppable
+from ragauge.compat.dataworkz import COLUMNS, METRICS, Evaluation, evaluate, evaluate_question
+from ragauge.errors import RunFailed
+from ragauge.nouns.gates import Gate
+from ragauge.report.wording import footnotes
+
+_judge = click.option(
+    "-j", "--judge", "judges", multiple=True, metavar="JUDGE", help="As for `ragauge run`. [default: embedded]"
+)
+_extras = click.option("--no-extras", is_flag=True, help="No BERTScore and no similarity, even where installed.")
+
+
+@click.group("dataworkz", context_settings={"token_normalize_func": lambda name: name.replace("-", "_")})
+def command() -> None:
+    """Evaluate as Dataworkz' framework does: claims of golden responses in the responses of a system.
+
+    Names may be written with - or with _.
+    """
+
+
+@command.command("evaluate")
+@click.option("--benchmark", required=True, metavar="FILE", help="Questions and golden responses (.xlsx .csv ...).")
+@click.option(
+    "--dataworkz_response_file", "responses", required=True, metavar="FILE", help="Answers to them (.txt, or a table)."
+)
+@click.option("--evaluation_file", required=True, metavar="FILE", help="Where the rows go, as CSV.")
+@_judge
+@_extras
+@click.option(
+    "--fail-under",
+    multiple=True,
+    metavar="METRIC=VALUE",
+    help="Exit with 3 if it is lower: claim_f1, bleu, rouge.rouge1, rouge.rougeL; repeatable.",
+)
+@work_options
+def evaluate_command(
+    benchmark: str,
+    responses: str,
+    evaluation_file: str,
+    judges: Sequence[str],
+    no_extras: bool,
+    fail_under: Sequence[str],
+    work: dict[str, Any],
+) -> None:
+    """Hold each response against the golden response to the same question, and write a row for each.
+
+    Judgments are kept as they arrive: the same command goes on where it was stopped.
+    """
+    conditions = gates(fail_under, (), METRICS)
+    with stoppable(work["store"]), progress_bar("judging", work["limit"]) as progress:
+        judge = judge_option(judges)
+        done = evaluate(
+            benchmark,
+            responses,
+            evaluation_file,
+            judge=judge,
+            extras=not no_extras,
+            name=benchmark,
+            progress=progress,
+            **work,
+        )
+    click.echo(f"{done}\nwrote {evaluation_file}")
+    if work["store"]:
+        click.echo(f"run {done.run.id}; its evidence: ragauge report {done.run.id}")
+    _end(done, conditions)
+
+
+@command.command("evaluate_question")
+@click.option("--question", required=True)
+@click.option("--golden_response", required=True)
+@click.option("--candidate_response", required=True)
+@_judge
+@_extras
+@store_options
+@max_cost_option
+def question_command(
+    question: str,
+    golden_response: str,
+    candidate_response: str,
+    judges: Sequence[str],
+    no_extras: bool,
+    store: Path,
+    no_store: bool,
+    max_cost: float | None,
+) -> None:
+    """Hold one response against one golden response."""
+    kept = None if no_store else store
+    with stoppable(kept):
+        judge = judge_option(judges)
+        texts = (question, golden_response, candidate_response)
+        done = evaluate_question(*texts, judge=judge, store=kept, max_cost=max_cost, extras=not no_extras)
+    (row,) = done.rows
+    for column in COLUMNS[COLUMNS.index("Bleu Score") :]:
+        if row[column] is not None:
+            click.echo(f"{column}: {row[column]}")
+    for line in done.missing:
+        click.echo(line)
+    _end(done, ())
+
+
+def _end(done: Evaluation, conditions: Sequence[Gate]) -> None:
+    """Print what else there is to know; leave with 1 where no claims were judged, else as `ragauge run` does."""
+    record = done.run.record
+    for note in footnotes(record):
+        click.echo(note)
+    if "claim_f1" in record.failures and not done.run.estimates["claim_f1"].n:
+        raise RunFailed(f"no claims were judged, the first because: {record.failures['claim_f1']}")
+    end(done.run, conditions)

@@ -1,0 +1,313 @@
+"""RAG Evals (jxnl/ragas-alt): metrics, result models, evaluations of one's own. Ids of chunks are positions from 0."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from statistics import fmean
+from typing import Annotated, Any, Generic, Self, TypeVar
+
+import ragauge as rg
+from ragauge.compat import UndefinedScore
+
+try:
+    from pydantic import BaseModel, Field, ValidationInfo, computed_field, field_validator, model_validator
+except ImportError:
+    raise rg.MissingExtra("ragauge.compat.rag_evals", "instructor") from None
+
+base = sys.modules[__name__]  # where RAG Evals has ContextEvaluation and the models of graded chunks
+
+Unit = Annotated[float, Field(ge=0, le=1)]
+Fields = dict[str, Any]
+
+
+def _positions(info: ValidationInfo, ids: Sequence[Any]) -> range:
+    """The positions in the context, where there are ids to check. Raises ValueError for an id that is none of them."""
+    chunks: Any = info.context.get("context") if isinstance(info.context, dict) else None
+    if ids and not isinstance(chunks, list):
+        raise ValueError("ids of chunks need model_validate(data, context={'context': [...]}), the list of the chunks")
+    positions = range(len(chunks) if ids else 0)
+    if unknown := [one for one in ids if one not in positions]:
+        raise ValueError(f"there is no chunk {unknown}; ids are positions in the context, which has {len(chunks)}")
+    return positions
+
+
+class ChunkScore(BaseModel):
+    """A chunk and its score from 0 to 1."""
+
+    id_chunk: int
+    score: Unit
+
+
+class ChunkBinaryScore(ChunkScore):
+    """A chunk and whether it passes."""
+
+    score: bool
+
+
+class ChunkGraded(BaseModel):
+    """Chunks with scores from 0 to 1. Validated with the context: model_validate(data, context={"context": [...]})."""
+
+    graded_chunks: list[ChunkScore]
+
+    @field_validator("graded_chunks")
+    @classmethod
+    def _in_order(cls, chunks: list[ChunkScore], info: ValidationInfo) -> list[ChunkScore]:
+        """The chunks in the order of the context; those that were left out are added with a score of 0."""
+        graded = [chunk.id_chunk for chunk in chunks]
+        left_out = [position for position in _positions(info, graded) if position not in graded]
+        if left_out:
+            logging.getLogger(__name__).warning("chunks %s were not graded; their score is 0", left_out)
+        added = [type(chunks[0])(id_chunk=position, score=0) for position in left_out]
+        return sorted([*chunks, *added], key=lambda chunk: chunk.id_chunk)
+
+    @property
+    def score(self) -> float:
+        """The mean score of the chunks. Raises UndefinedScore where there are none."""
+        if not self.graded_chunks:
+            raise UndefinedScore("no chunk was graded, so there is no mean; was the context empty?")
+        return fmean(chunk.score for chunk in self.graded_chunks)
+
+
+class ChunkGradedBinary(ChunkGraded):
+    """Chunks that pass or fail; the score is the share that passes. Validated with the context, as ChunkGraded is."""
+
+    graded_chunks: list[ChunkBinaryScore]  # type: ignore[assignment]
+
+
+class StatementEvaluation(BaseModel):
+    """A statement of the answer, whether the context supports it, and which chunks do. Validated with the context."""
+
+    statement: str
+    is_supported: bool
+    supporting_chunk_ids: list[int] | None = None
+
+    @field_validator("supporting_chunk_ids", mode="before")
+    @classmethod
+    def _in_the_context(cls, ids: Any, info: ValidationInfo) -> Any:
+        _positions(info, ids if isinstance(ids, list) else ())
+        return ids
+
+    @model_validator(mode="after")
+    def _supported_by_a_chunk(self) -> Self:
+        if self.is_supported and not self.supporting_chunk_ids:
+            raise ValueError("a supported statement must name the chunks that support it: supporting_chunk_ids")
+        return self
+
+
+class FaithfulnessResult(BaseModel):
+    """The statements of an answer."""
+
+    statements: list[StatementEvaluation]
+
+    @property
+    def score(self) -> float:
+        """The share of statements that are supported; 0 where there are none."""
+        return fmean(each.is_supported for each in self.statements) if self.statements else 0.0
+
+
+class RelevanceScore(BaseModel):
+    """How well an answer fits its question, in three respects from 0 to 1, and why."""
+
+    topical_match: Unit
+    completeness: Unit
+    conciseness: Unit
+    reasoning: str
+
+    @computed_field  # type: ignore[prop-decorator]
+    @property
+    def overall_score(self) -> float:
+        """The mean of the three."""
+        return fmean((self.topical_match, self.completeness, self.conciseness))
+
+
+class ChunkRecallEvaluation(BaseModel):
+    """Whether a chunk is relevant to the question, whether the answer uses it, and what the answer lacks if not."""
+
+    id_chunk: int
+    is_relevant: bool
+    is_included: bool
+    missing_info: str | None = None
+
+
+class ContextRecallResult(BaseModel):
+    """How far an answer covers what was retrieved."""
+
+    evaluated_chunks: list[ChunkRecallEvaluation]
+
+    @property
+    def score(self) -> float:
+        """The share of relevant chunks that the answer uses; 1 where none is relevant."""
+        used = [chunk.is_included for chunk in self.evaluated_chunks if chunk.is_relevant]
+        return fmean(used) if used else 1.0
+
+    @property
+    def missing_information(self) -> list[Fields]:
+        """`chunk_id` and `missing_info` of the relevant chunks that the answer does not use."""
+        missing = [each for each in self.evaluated_chunks if each.is_relevant and not each.is_included]
+        return [{"chunk_id": each.id_chunk, "missing_info": each.missing_info} for each in missing if each.missing_info]
+
+
+class ChunkUtilityScore(BaseModel):
+    """How useful a chunk is, from 0 to 1, and why."""
+
+    id_chunk: int
+    utility_score: Unit
+    justification: str
+
+
+class ChunkUtilityResult(BaseModel):
+    """How useful the chunks are."""
+
+    evaluated_chunks: list[ChunkUtilityScore]
+
+    @property
+    def score(self) -> float:
+        """The mean usefulness; 0 where there are no chunks."""
+        return fmean(chunk.utility_score for chunk in self.evaluated_chunks) if self.evaluated_chunks else 0.0
+
+    def _first(self, best: Callable[..., Fields | None]) -> Fields | None:
+        told = [{"chunk_id": each.id_chunk, **each.model_dump(exclude={"id_chunk"})} for each in self.evaluated_chunks]
+        return best(told, key=lambda chunk: chunk["utility_score"], default=None)
+
+    most_useful_chunk = property(lambda self: self._first(max), doc="The first of the most useful, None without any.")
+    least_useful_chunk = property(lambda self: self._first(min), doc="The first of the least useful, None without any.")
+
+
+class CompositeResult(BaseModel):
+    """Three results for one answer, and their weighted mean."""
+
+    faithfulness: FaithfulnessResult
+    precision: ChunkGradedBinary
+    relevance: RelevanceScore
+
+    @property
+    def composite_score(self) -> float:
+        """0.4 faithfulness + 0.3 precision + 0.3 overall relevance. Raises UndefinedScore without chunks."""
+        return 0.4 * self.faithfulness.score + 0.3 * self.precision.score + 0.3 * self.relevance.overall_score
+
+
+Made = TypeVar("Made", bound=BaseModel)
+Chunks = list[Any]  # texts, or dicts with a text
+Scores = Any  # of one sample, as `rg.score` gives them
+
+
+@dataclass(frozen=True)
+class Metric(Generic[Made]):
+    """A metric of RAG Evals. metrics: those of ragauge behind it. made: from their scores to the result."""
+
+    metrics: tuple[str, ...]
+    made: Callable[[Scores], Made]
+
+    async def agrade(self, question: str, answer: str | None, context: Chunks, client: Any, store: Any = None) -> Made:
+        """The result for an answer; for ChunkPrecision and ChunkUtility, which read none, that may be None.
+
+        client: of instructor, or any judge that `rg.evaluate` takes. store: as for `rg.evaluate`.
+        Raises UsageError for arguments and judges that will not do, RunFailed where the judge has no answer.
+        """
+        row = {"question": question, "answer": answer, "contexts": context}
+        scores = await rg.score_async(row, self.metrics, client, store)
+        for key, score in scores.items():
+            if score.failed is not None:
+                raise rg.RunFailed(f"{key}: {score.failed}")
+        return self.made(scores)
+
+    grade = rg.blocking(agrade, "grade")
+
+
+def _statements(scores: Scores) -> FaithfulnessResult:
+    return FaithfulnessResult(statements=[_statement(claim, scores) for claim in scores["faithfulness"].evidence])
+
+
+def _statement(claim: rg.Evidence, scores: Scores) -> StatementEvaluation:
+    """Where chunks support a claim only together, all of them are named."""
+    labels = _labels(claim, scores)
+    alone = [i for i, label in enumerate(labels) if label is rg.Label.ENTAILED]
+    ids = [*range(len(labels))] if claim.entailed and not alone else alone
+    known = {"statement": claim.text, "is_supported": claim.entailed, "supporting_chunk_ids": ids}
+    return StatementEvaluation.model_construct(**known)
+
+
+def _labels(claim: rg.Evidence, scores: Scores) -> list[rg.Label | None]:
+    """What each chunk says of a claim; what they say together where no more is told."""
+    return [chunk.label for chunk in claim.chunks] or [claim.label] * len(scores.sample.contexts)
+
+
+def _relevant(scores: Scores) -> ChunkGradedBinary:
+    passed = [check.label is rg.Label.YES for check in scores["context_relevance"].evidence]
+    chunks = [ChunkBinaryScore(id_chunk=i, score=one) for i, one in enumerate(passed)]
+    return ChunkGradedBinary.model_construct(graded_chunks=chunks)
+
+
+def _fitting(scores: Scores) -> RelevanceScore:
+    grades = scores["relevance_rubric.overall"].evidence
+    reasons = [f"{grade.against}: {grade.rationale}" for grade in grades if grade.rationale]
+    return RelevanceScore(**{grade.against: grade.value for grade in grades}, reasoning="\n".join(reasons))
+
+
+def _covered(scores: Scores) -> ContextRecallResult:
+    pieces = scores["context_coverage"].evidence
+    claims = [_labels(piece, scores) for piece in pieces if piece.field == "response"]
+    checks = [piece for piece in pieces if piece.field != "response"]
+    used = [any(labels[i] is rg.Label.ENTAILED for labels in claims) for i in range(len(checks))]
+    return ContextRecallResult(evaluated_chunks=[_recalled(i, check, used[i]) for i, check in enumerate(checks)])
+
+
+def _recalled(position: int, check: rg.Evidence, used: bool) -> ChunkRecallEvaluation:
+    relevant = check.label is rg.Label.YES
+    missing = check.text[slice(*(check.span or (None,)))] if relevant and not used else None
+    return ChunkRecallEvaluation(id_chunk=position, is_relevant=relevant, is_included=used, missing_info=missing)
+
+
+def _useful(scores: Scores) -> ChunkUtilityResult:
+    grades = [{"utility_score": g.value, "justification": g.rationale or ""} for g in scores["chunk_utility"].evidence]
+    return ChunkUtilityResult(evaluated_chunks=[ChunkUtilityScore(id_chunk=i, **one) for i, one in enumerate(grades)])
+
+
+def _composed(scores: Scores) -> CompositeResult:
+    return CompositeResult(faithfulness=_statements(scores), precision=_relevant(scores), relevance=_fitting(scores))
+
+
+Faithfulness = Metric(("faithfulness",), _statements)
+ChunkPrecision = Metric(("context_relevance",), _relevant)
+AnswerRelevance = Metric(("relevance_rubric",), _fitting)
+ContextRecall = Metric(("context_coverage",), _covered)
+ChunkUtility = Metric(("chunk_utility",), _useful)
+Composite = Metric(("faithfulness", "context_relevance", "relevance_rubric"), _composed)
+
+_TEMPLATE = """\
+{% macro text(value) %}{{ value | string | replace("<", "&lt;") }}{% endmacro -%}
+{% for example in examples or () %}<example>{{ text(example) }}</example>
+{% endfor %}<question>{{ text(question) }}</question>
+{% if answer is not none %}<answer>{{ text(answer) }}</answer>
+{% endif %}{% for each in context %}<chunk id="{{ each.id }}">{{ text(each.chunk) }}</chunk>
+{% endfor %}"""
+
+
+class ContextEvaluation(BaseModel):
+    """An evaluation with a prompt of one's own, in one call of an instructor client, which retries as it is set to.
+
+    prompt, chunk_template: the system and the user message, Jinja templates on `question`, `answer`, `examples` and
+    `context`, a list of `id` and `chunk`. Validators of response_model find the same in `info.context`.
+    """
+
+    prompt: str
+    examples: list[Any] | None = None
+    response_model: type[BaseModel]
+    chunk_template: str = _TEMPLATE
+
+    async def agrade(self, question: str, answer: str | None, context: Chunks, client: Any) -> Any:
+        """An instance of response_model. client: of instructor, sync or async. Raises BadParameter for another."""
+        if not hasattr(client, "create"):
+            raise rg.BadParameter(f"a prompt of your own needs a client of instructor, not {client!r:.80}")
+        chunks = [{"id": position, "chunk": chunk} for position, chunk in enumerate(context)]
+        told = {"question": question, "answer": answer, "examples": self.examples, "context": chunks}
+        said = [{"role": "system", "content": self.prompt}, {"role": "user", "content": self.chunk_template}]
+        model = self.response_model
+        reply = await asyncio.to_thread(client.create, messages=said, response_model=model, context=told)
+        return await reply if asyncio.iscoroutine(reply) else reply
+
+    grade = rg.blocking(agrade, "grade")

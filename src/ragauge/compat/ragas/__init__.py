@@ -1,0 +1,187 @@
+"""ragas: change `ragas` to `ragauge.compat.ragas` in the imports; docs/migrating/ragas.md says what differs.
+
+from ragauge.compat.ragas import evaluate
+from ragauge.compat.ragas.metrics import faithfulness
+
+result = evaluate(dataset, metrics=[faithfulness])
+result["faithfulness"], result.to_pandas(), result.run.scores[0]["faithfulness"].evidence
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from math import isnan, nan
+from statistics import fmean
+from typing import TYPE_CHECKING, Any
+
+import ragauge as rg
+from ragauge.compat.ragas import metrics as named
+
+if TYPE_CHECKING:
+    import pandas
+
+#: Our field for each column of ragas, of today's and those of 0.1; and fields of ours that ragas has no column for.
+_FIELDS = {"user_input": "query", "retrieved_contexts": "contexts", "reference": "references"}
+_FIELDS |= {"question": "query", "answer": "response", "ground_truth": "references", "ground_truths": "references"}
+_UNKNOWN = ("id", "source", "answers", "answerable", "system", "group")
+
+#: Arguments of ragas' `evaluate` that change nothing here.
+_IDLE = "embeddings callbacks run_config token_usage_parser show_progress batch_size allow_nest_asyncio in_ci".split()
+
+
+def __getattr__(name: str) -> Any:
+    """The metrics are here, too."""
+    return getattr(named, name)
+
+
+class BadInput(rg.UsageError, ValueError, TypeError):
+    """What ragas too refuses, with a ValueError or a TypeError."""
+
+
+@dataclass(kw_only=True)
+class SingleTurnSample:
+    """A question, what was retrieved and answered, and what is right."""
+
+    user_input: str | None = None
+    retrieved_contexts: list[str] | None = None
+    reference_contexts: list[str] | None = None
+    response: str | None = None
+    reference: str | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """The columns that are not None."""
+        return {column: value for column, value in vars(self).items() if value is not None}
+
+
+class EvaluationDataset(list[SingleTurnSample]):
+    """Samples to be evaluated.
+
+    samples: what `rg.read` reads: `SingleTurnSample`s (ragas' too), dicts, a `datasets.Dataset`, a frame and more, with
+    the columns of any version of ragas. column_map: name -> the column in its place. Raises what `rg.read` raises.
+    """
+
+    def __init__(self, samples: Any, column_map: Mapping[str, str] | None = None) -> None:
+        mapped = {_FIELDS.get(name, name): column for name, column in (column_map or {}).items()}
+        super().__init__(map(_sample, rg.read(samples, map={**dict.fromkeys(_UNKNOWN, ""), **mapped})))
+
+    @classmethod
+    def from_list(cls, data: Any) -> EvaluationDataset:
+        """The data set of samples in any of these forms."""
+        return cls(data)
+
+    from_dict = from_pandas = from_hf_dataset = from_list
+
+    def to_list(self) -> list[dict[str, Any]]:
+        """A dict for each sample, without what is None."""
+        return [sample.to_dict() for sample in self]
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """A row for each sample. Raises MissingExtra where pandas is not installed."""
+        try:
+            import pandas
+        except ImportError:
+            raise rg.MissingExtra("to_pandas()", "pandas") from None
+        return pandas.DataFrame(self.to_list())
+
+
+def _sample(sample: rg.Sample) -> SingleTurnSample:
+    """Of several references the first counts, as in ragas 0.1."""
+    both = {"retrieved_contexts": sample.contexts, "reference_contexts": sample.reference_contexts}
+    texts = {name: [chunk.passage for chunk in chunks] for name, chunks in both.items() if chunks is not None}
+    reference = next(iter(sample.references or ()), None)
+    return SingleTurnSample(user_input=sample.query, response=sample.response, reference=reference, **texts)
+
+
+@dataclass(repr=False)
+class EvaluationResult:
+    """scores: metric -> value for each sample, NaN where there is none. runs: by metric; those of a judge share one."""
+
+    scores: list[dict[str, float]]
+    dataset: EvaluationDataset
+    runs: dict[str, rg.Run]
+
+    def __getitem__(self, metric: str) -> list[float]:
+        return [scores[metric] for scores in self.scores]
+
+    @property
+    def run(self) -> rg.Run:
+        """The run of the first metric: the evidence behind its scores, and why there are none."""
+        return next(iter(self.runs.values()))
+
+    @property
+    def means(self) -> dict[str, float]:
+        """The mean of each metric over the samples with a value; `run.estimates` says how many those are."""
+        values = {metric: [value for value in self[metric] if not isnan(value)] for metric in self.runs}
+        return {metric: fmean(found) if found else nan for metric, found in values.items()}
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """A row for each sample: its columns, then its scores. Raises MissingExtra where pandas is not installed."""
+        return self.dataset.to_pandas().assign(**{metric: self[metric] for metric in self.runs})
+
+    def __repr__(self) -> str:
+        return "{" + ", ".join(f"'{metric}': {mean:.4f}" for metric, mean in self.means.items()) + "}"
+
+
+async def aevaluate(
+    dataset: Any,
+    metrics: Sequence[named.Metric] | None = None,
+    llm: Any = None,
+    *,
+    experiment_name: str | None = None,
+    raise_exceptions: bool = False,
+    column_map: Mapping[str, str] | None = None,
+    store: Any = None,
+    **idle: Any,
+) -> EvaluationResult:
+    """Measure a data set. `evaluate` works in scripts, notebooks and under a running event loop; this is awaited.
+
+    dataset, column_map: see EvaluationDataset. metrics: by default ragas' four: answer_relevancy, context_precision,
+    faithfulness, context_recall. llm: a chat model of LangChain, or any judge of `rg.evaluate`, such as
+    "openai/gpt-4o-mini"; by default the embedded judge, which asks no model. raise_exceptions: raise RunFailed where a
+    judge has no answer, which is else NaN and warned of. store: where judgments and runs are kept, `experiment_name`
+    being the run's. Other arguments of ragas are taken, and change nothing.
+
+    Warns of a metric for which ragas has another number. Raises BadInput for what is no metric, a missing column and an
+    unknown argument, and what `rg.read` and `rg.evaluate` raise.
+    """
+    if unknown := idle.keys() - set(_IDLE):
+        raise BadInput(f"evaluate() has no argument {min(unknown)!r}")
+    samples = EvaluationDataset(dataset, column_map)
+    left = chosen = _checked(metrics, samples)
+    kept = rg.Store.temporary() if store is None else store
+    found = [{metric.key: nan for metric in chosen} for _ in samples]
+    runs: dict[str, rg.Run] = {}
+    while left:
+        judge = left[0].judge(llm)
+        group = [metric for metric in left if metric.judge(llm) == judge]
+        left = [metric for metric in left if metric not in group]
+        measures = [metric.measure for metric in group]
+        run = await rg.evaluate_async(samples, measures, judge, kept, name=experiment_name or "")
+        for metric, reason in run.record.failures.items():
+            if raise_exceptions:
+                raise rg.RunFailed(f"{metric}: {reason}")
+            warnings.warn(f"{metric} is NaN for some samples: {reason}", stacklevel=2)
+        for values, scores, sample in zip(found, run.scores, samples, strict=True):
+            values |= {metric.key: metric.value(scores, sample) for metric in group}
+        runs |= {metric.key: run for metric in group}
+    return EvaluationResult(found, samples, {metric.key: runs[metric.key] for metric in chosen})
+
+
+evaluate = rg.blocking(aevaluate, "evaluate")
+
+
+def _checked(metrics: Sequence[named.Metric] | None, samples: EvaluationDataset) -> Sequence[named.Metric]:
+    if metrics is None:
+        metrics = [named.answer_relevancy, named.context_precision, named.faithfulness, named.context_recall]
+    listed = isinstance(metrics, list | tuple) and all(isinstance(one, named.Metric) for one in metrics)
+    if not listed or not metrics:
+        raise BadInput("metrics must be a list of objects, such as metrics=[faithfulness, NoiseSensitivity()]")
+    for metric in metrics:
+        for column in metric.columns:
+            if all(getattr(sample, column) is None for sample in samples):
+                raise BadInput(f"{metric.name} needs {column}; by another name: column_map={{{column!r}: NAME}}")
+        if metric.differs:
+            warnings.warn(f"{metric.name} is not ragas': {metric.__doc__}", stacklevel=2)
+    return metrics

@@ -1,0 +1,159 @@
+"""ragas' metrics by their own names, as instances and as classes; docs/metrics.md says what ours ask and count.
+
+from ragauge.compat.ragas.metrics import faithfulness
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+from math import nan
+from typing import TYPE_CHECKING, Any
+
+import ragauge as rg
+
+if TYPE_CHECKING:
+    from ragauge.compat.ragas import SingleTurnSample
+
+
+#: The column for each of our fields.
+_COLUMNS = {"query": "user_input", "contexts": "retrieved_contexts", "response": "response", "references": "reference"}
+
+
+class Metric:
+    """A metric of ragas. llm: its judge, in the place of what `evaluate` is given. name: what its scores are called.
+
+    Each class says: ours, the value of our metrics that it is; nothing, what ragas gives where ours is undefined;
+    differs, whether ragas has another number, which the class then explains.
+    """
+
+    name = ours = mode = ""
+    nothing, differs = nan, False
+    entail: Any = None
+
+    def __init_subclass__(cls, **said: Any) -> None:
+        for attribute, value in said.items():
+            setattr(cls, attribute, value)
+
+    def __init__(self, *, llm: Any = None, name: str | None = None) -> None:
+        self.llm, self.name = llm, name or self.name
+        self.key = f"{self.name}(mode={self.mode})" if self.mode else self.name
+        self.measure, self._score = rg.value_of(self.ours)
+        self.columns = [_COLUMNS[field] for need in self.measure.needs for field in need.reads]
+
+    def judge(self, llm: Any) -> Any:
+        """Who is to judge, where `evaluate` was given `llm`."""
+        judge = llm if self.llm is None else self.llm
+        judge = getattr(judge, "langchain_llm", "embedded" if judge is None else judge)  # which ragas wraps
+        if self.entail is None:
+            return judge
+        return {**(judge if isinstance(judge, Mapping) else {"*": judge}), "entail": self.entail}
+
+    def value(self, scores: Mapping[str, rg.Score], sample: SingleTurnSample) -> float:
+        """The value of a sample, NaN where there is none. scores: what a run of `measure` has for it."""
+        score = scores[self._score]
+        if score.value is not None:
+            return self.counted(score.value, score.counts)
+        complete = None not in [getattr(sample, column) for column in self.columns]
+        return self.nothing if complete and score.failed is None else nan
+
+    def counted(self, value: float, counts: Sequence[float]) -> float:
+        """ragas' value, from ours and the counts that it is made of."""
+        return value
+
+    async def single_turn_ascore(self, sample: SingleTurnSample, callbacks: Any = None) -> float:
+        """The value of one sample. Raises RunFailed where the judge has no answer."""
+        from ragauge.compat.ragas import aevaluate
+
+        return (await aevaluate([sample], [self], raise_exceptions=True))[self.key][0]
+
+    single_turn_score = rg.blocking(single_turn_ascore, "single_turn_score")
+
+
+class Faithfulness(Metric, name="faithfulness", ours="faithfulness"):
+    """Share of the response's claims that the contexts entail; NaN without a claim."""
+
+
+class FaithulnesswithHHEM(Faithfulness, name="faithfulness_with_hhem"):
+    """Faithfulness for which the llm finds the claims, and HHEM-2.1-Open checks them.
+
+    judge: another judge of entailment, or a folder that holds HHEM ("hf/./FOLDER?device=cuda").
+    """
+
+    entail = "hf/vectara/hallucination_evaluation_model"
+
+    def __init__(self, *, judge: Any = None, **given: Any) -> None:
+        super().__init__(**given)
+        self.entail = self.entail if judge is None else judge
+
+
+class AnswerRelevancy(Metric, name="answer_relevancy", ours="answer_relevance", differs=True):
+    """Share of the response's statements that are relevant to the query; ragas' is a mean cosine of embeddings."""
+
+
+class ContextPrecision(Metric, name="context_precision", ours="context_precision", nothing=0.0):
+    """Mean of precision@k over the ranks k of contexts that are useful for the reference; 0 without contexts."""
+
+
+class ContextUtilization(Metric, name="context_utilization", ours="context_precision(against=response)", nothing=0.0):
+    """Context precision with the response in place of the reference; ours of this name is another, RAGChecker's."""
+
+
+class ContextRecall(Metric, name="context_recall", ours="context_recall"):
+    """Share of the reference's statements that the contexts entail; NaN without a statement."""
+
+
+class NoiseSensitivity(Metric, name="noise_sensitivity"):
+    """Share of the response's claims that are wrong and from a relevant context, or only from others ("irrelevant")."""
+
+    def __init__(self, *, mode: str = "relevant", **given: Any) -> None:
+        self.mode, self.ours = mode, f"noise_sensitivity.{mode}"
+        super().__init__(**given)
+
+
+class FactualCorrectness(Metric, name="factual_correctness", ours="answer_correctness"):
+    """The response's claims against the reference and the reverse, to two decimals; 0 without claims.
+
+    tp, fp: response claims that the reference supports or not; fn: reference claims that the response lacks.
+    mode: "precision" tp / (tp + fp), "recall" tp / (tp + fn), or "f1", in which recall weighs `beta` times as much.
+    """
+
+    def __init__(self, *, mode: str = "f1", beta: float = 1.0, **given: Any) -> None:
+        if mode not in ("f1", "precision", "recall"):
+            raise rg.UnknownName("mode of factual_correctness", mode, ["f1", "precision", "recall"])
+        self.mode, self.beta = mode, beta
+        super().__init__(**given)
+
+    def counted(self, value: float, counts: Sequence[float]) -> float:
+        """The value of the mode."""
+        (tp, fp, fn), weight = counts, self.beta**2
+        whole = {"precision": tp + fp, "recall": tp + fn, "f1": tp + (weight * fn + fp) / (1 + weight)}[self.mode]
+        return round(100 * tp / whole) / 100 if tp else 0.0
+
+
+class AnswerCorrectness(Metric, name="answer_correctness", ours="answer_correctness"):
+    """F1 of the statements; ragas', without weights=[1, 0], is its mean with a cosine of embeddings."""
+
+    def __init__(self, *, weights: Sequence[float] = (0.75, 0.25), **given: Any) -> None:
+        super().__init__(**given)
+        self.differs = weights[1] > 0
+
+
+class RougeScore(Metric, name="rouge_score", mode="fmeasure"):
+    """ROUGE F-measure with Porter's stemmer. rouge_type: "rougeL" or "rouge1"."""
+
+    def __init__(self, *, rouge_type: str = "rougeL", **given: Any) -> None:
+        self.ours = f"rouge(types={rouge_type},stemmer=true).{rouge_type}"
+        super().__init__(**given)
+
+
+class ChrfScore(Metric, name="chrf_score", ours="chrf"):
+    """Character n-gram F-score, as in sacreBLEU."""
+
+
+FaithfulnesswithHHEM, LLMContextRecall, ResponseRelevancy = FaithulnesswithHHEM, ContextRecall, AnswerRelevancy
+LLMContextPrecisionWithReference = partial(ContextPrecision, name="llm_context_precision_with_reference")
+LLMContextPrecisionWithoutReference = partial(ContextUtilization, name="llm_context_precision_without_reference")
+
+faithfulness, answer_relevancy, answer_correctness = Faithfulness(), AnswerRelevancy(), AnswerCorrectness()
+context_precision, context_recall, context_utilization = ContextPrecision(), ContextRecall(), ContextUtilization()

@@ -1,0 +1,299 @@
+"""Trust-Eval (Song et al., ICLR 2025), judged by ragauge: its data, its keys in per cent, and its classes.
+
+Values and edges are those of trust_eval 0.1.5; docs/migrating/trust-eval.md says what differs.
+"""
+
+from __future__ import annotations
+
+import inspect
+import json
+import warnings
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from importlib import import_module, resources
+from pathlib import Path
+from typing import Any, Literal
+
+import ragauge as rg
+from ragauge.dataset import Built, Generated, build, generate
+
+Item = dict[str, Any]
+Result = dict[str, float | None]
+EvalType = Literal["cm", "em", "em5"]
+Prefix = Literal["reject", "refuse", "refusal"]
+
+#: The NLI model that Trust-Eval has by default, of 11 billion parameters, and the words by which it knows a refusal.
+TRUE = "google/t5_xxl_true_nli_mixture"
+FLAG = "I apologize, but I couldn't find an answer"
+
+_MAP = {"query": "question", "response": "output", "contexts": "docs", "answers": "answers", "id": "", "answerable": ""}
+
+
+def evaluate(
+    data: Any,
+    eval_type: EvalType = "cm",
+    entail: Any = "embedded",
+    *,
+    prefix: Prefix = "reject",
+    at_most_citations: int = 3,
+    store: Any = None,
+) -> Result:
+    """Trust-Eval's numbers of answered items, under its keys, in per cent; None for a mean of nothing, its NaN.
+
+    data: a list of items, {"data": [...]}, or the path of a JSON file with either. eval_type: how gold claims are
+    looked for: "cm" by entailment, "em" as strings, "em5" as items of a list. entail: a function of premise and
+    hypothesis, sync or async, that is asked once about each pair that Trust-Eval asks its NLI model about; TRUE; or
+    any judge of `rg.evaluate`. prefix: how the keys about refusals begin. at_most_citations: how many citations of a
+    sentence count. store: where the judgments and the run, with its evidence, are kept.
+    Raises UsageError where data or an option is wrong, RunFailed where a question has no answer.
+    """
+    if prefix not in ("reject", "refuse", "refusal"):
+        raise rg.BadParameter(f"prefix={prefix!r} must be 'reject', 'refuse' or 'refusal'")
+    options = f"correctness={eval_type},variant=trust_eval,labels=given,at_most={at_most_citations}"
+    run = rg.evaluate(data, f"trust({options})", _judge(entail), store, map=_MAP)
+    return rg.trust_eval_block(run, eval_type, prefix, at_most_citations)
+
+
+def _judge(entail: Any, alone: Collection[str] = ()) -> Any:
+    """Whoever judges. alone: the only premises that a function is to see, not also several of them together."""
+    if entail == TRUE:
+        return f"hf/{TRUE}"
+    if isinstance(entail, rg.Judge) or not callable(entail) or len(inspect.signature(entail).parameters) == 1:
+        return entail
+
+    async def said(premise: str, hypothesis: str) -> Any:
+        if alone and premise not in alone:
+            return False
+        reply = entail(premise, hypothesis)
+        reply = await reply if inspect.isawaitable(reply) else reply
+        return bool(reply) if reply in (0, 1) else reply
+
+    return rg.judge_from(entail=said)
+
+
+def retrieve(queries: str | Sequence[str], top_k: int = 5, corpus: Any = None, store: Any = None) -> list[Any]:
+    """The documents that fit best: a list for each query, or one list where `queries` is a single text.
+
+    corpus: a folder or file that is searched by BM25, or a retriever as for `ragauge.dataset.build`; without one the
+    packaged corpus is searched, which is good for trials alone. store: where the index is kept.
+    """
+    if corpus is None:
+        corpus = Path(str(resources.files("ragauge.dataset") / "mini" / "corpus"))
+        warnings.warn("no corpus was named; a packaged one of twelve short documents is searched", stacklevel=2)
+    rows = [{"query": query} for query in ([queries] if isinstance(queries, str) else queries)]
+    kind = "corpus" if isinstance(corpus, str | Path) else "retriever"
+    found = [
+        [{**doc.metadata, "id": doc.id, "title": doc.title, "text": doc.text} for doc in sample.contexts or ()]
+        for sample in _samples(build(rows, top=top_k, store=store, **{kind: corpus}))
+    ]
+    return found[0] if isinstance(queries, str) else found
+
+
+def construct_data(questions: Sequence[str], answers: Sequence[str], raw_docs: list[Any], config: Config) -> list[Item]:
+    """Items whose gold claim is the whole answer, each document labelled by whether it entails it: `answers_found`.
+
+    raw_docs: a list of documents for each question, as `retrieve` gives them.
+    """
+    docs = [raw_docs] if raw_docs and isinstance(raw_docs[0], Mapping) else raw_docs
+    if not len(questions) == len(answers) == len(docs):
+        counts = f"{len(questions)} questions, {len(answers)} answers and {len(docs)} lists of documents"
+        raise rg.BadData(f"{counts}; give as many of each")
+    passages = [[f"{doc.get('title') or ''} {doc['text']}".strip() for doc in found] for found in docs]
+    columns = {"query": list(questions), "answers": [[[answer]] for answer in answers], "contexts": passages}
+    judge = _judge(config.autoais_model, {text for texts in passages for text in texts})
+    built = build(columns, judge=judge, top=max(1, *map(len, docs)), store=config.store)
+    labels = [[chunk.metadata["answers_found"] for chunk in sample.contexts or ()] for sample in _samples(built)]
+    return [
+        {"question": q, "answers": [a], "docs": [{**doc, "answers_found": yes} for doc, yes in zip(d, y, strict=True)]}
+        for q, a, d, y in zip(questions, answers, docs, labels, strict=True)
+    ]
+
+
+def _samples(made: Built | Generated) -> Sequence[rg.Sample]:
+    """What was built or generated. Raises RunFailed where a sample lacks something."""
+    for part, reason in made.failures.first.items():
+        raise rg.RunFailed(f"{made.failures[part]} of {len(made.samples)} items lack {part}: {reason}; try again")
+    return made.samples
+
+
+#: Settings of Trust-Eval's that can only be what they are by default.
+_FIXED = {"rejection_flag": FLAG, "rejection_threshold": 85, "num_samples": 1, "posthoc": False, "external_docs": None}
+_FIXED |= {"parametric": True, "calib": True}
+
+#: Settings of Trust-Eval's that there is no use for: of its prompts and examples, its model's sampling and loading.
+_UNUSED = """compute_citations compute_correctness is_qampari lora_path max_retry posthoc_retriever temperature top_p
+    azure azure_openai_api ndoc_in_demo no_demo openai_api posthoc_retriever_device retry seed sft_model shot yaml_path
+    data_generation fewer_doc_in_demo max_length max_new_tokens no_doc_in_demo overwrite prompt_file vllm""".split()
+
+_EVAL_TYPES: dict[str, EvalType] = {"asqa": "em", "qampari": "em5", "eli5": "cm"}
+
+
+@dataclass(init=False)
+class Config:
+    """The settings of generation and of evaluation, which may stand in one file.
+
+    data_type: "asqa", "qampari" or "eli5" stand for the eval_type "em", "em5" or "cm", whichever is given.
+    model: what answers, as for `ragauge.dataset.generate`. ndoc: the documents an item keeps. rejection: whether the
+    model is told to decline where they hold no answer. corpus: as for `retrieve`.
+    data_file: items to be answered; quick_test: how many of them. eval_file: answered items. result_path: the numbers.
+    autoais_model: the NLI model, as `entail` of `evaluate`, which has prefix and at_most_citations too. store: where
+    answers and judgments are kept, so that none is paid for twice.
+    Raises UnknownName for settings that neither Trust-Eval nor ragauge knows, BadParameter for values that cannot be
+    had here. Warns of those that there is no use for.
+    """
+
+    data_type: str = ""
+    eval_type: EvalType = "cm"
+    model: Any = None
+    ndoc: int = 5
+    rejection: bool = True
+    corpus: Any = None
+    data_file: str = ""
+    quick_test: int | None = None
+    eval_file: str = ""
+    result_path: str = ""
+    autoais_model: Any = "embedded"
+    at_most_citations: int = 3
+    prefix: Prefix = "reject"
+    store: Any = None
+
+    def __init__(self, **settings: Any) -> None:
+        given = {name.replace("refusal", "rejection"): value for name, value in settings.items()}
+        own = {field.name for field in fields(self)}
+        if unknown := sorted(given.keys() - {*own, *_FIXED, *_UNUSED}):
+            raise rg.UnknownName("setting", ", ".join(unknown), own)
+        if fixed := [name for name, value in _FIXED.items() if given.get(name, value) != value]:
+            raise rg.BadParameter(f"{fixed[0]} can only be {_FIXED[fixed[0]]!r} here, not {given[fixed[0]]!r}")
+        if unused := sorted(given.keys() & {*_UNUSED}):
+            warnings.warn(f"settings that are of no use here: {', '.join(unused)}", stacklevel=2)
+        vars(self).update({name: value for name, value in given.items() if name in own})
+        self.eval_type = _EVAL_TYPES.get(self.data_type, self.eval_type)
+        file = f"{self.data_type or 'eli5'}_eval_top100_calibrated.json"
+        self.data_file, self.eval_file = self.data_file or f"data/{file}", self.eval_file or f"eval_data/{file}"
+        self.result_path = self.result_path or f"results/{self.eval_type}_evaluation.json"
+
+    @classmethod
+    def from_yaml(cls, yaml_path: str | Path) -> Config:
+        """The settings in a YAML or JSON file. Raises BadData where it cannot be read."""
+        try:
+            load = json.loads if Path(yaml_path).suffix == ".json" else import_module("yaml").safe_load
+            found = dict(load(Path(yaml_path).read_text(encoding="utf-8")))
+        except Exception as error:
+            fix = "pip install pyyaml, or write .json" if isinstance(error, ImportError) else "mend it"
+            raise rg.BadData(f"{yaml_path}: no settings by name: {error}; {fix}, or give them as arguments") from error
+        return cls(**found)
+
+
+ResponseGeneratorConfig = EvaluationConfig = Config
+
+
+@dataclass
+class ResponseGenerator:
+    """Has a model answer items, dicts of "question" and "docs", from their documents. eval_data: with "output"."""
+
+    config: Config
+    eval_data: list[Item] = field(default_factory=list)
+
+    def generate_responses(self, data: Sequence[Item] | None = None) -> list[Item]:
+        """The items, those of data_file unless given, answered. Raises RunFailed where one has no output."""
+        if (config := self.config).model is None:
+            raise rg.BadParameter("no model is named; add the setting model='openai/gpt-4o-mini' or another")
+        items = _items(config.data_file)[: config.quick_test] if data is None else data
+        generated = generate(
+            [{key: item[key] for key in ("question", "docs")} for item in items],
+            config.model,
+            form="list" if config.data_type == "qampari" else "prose",
+            top=config.ndoc,
+            refusal=f"{FLAG} in the documents." if config.rejection else "",
+            store=config.store,
+        )
+        self.eval_data = [
+            {**item, "docs": item["docs"][: config.ndoc], "output": sample.response}
+            for item, sample in zip(items, _samples(generated), strict=True)
+        ]
+        return self.eval_data
+
+    def save_responses(self, output_path: str | Path | None = None) -> None:
+        """Write the answered items as JSON: {"data": ..., "config": ...}."""
+        _write(output_path or self.config.eval_file, {"data": self.eval_data, "config": vars(self.config)})
+
+
+@dataclass
+class Evaluator:
+    """Evaluates answered items: those of the eval_file, unless data is given. result: the numbers."""
+
+    config: Config
+    eval_data: Any = None
+    result: Result = field(default_factory=dict)
+
+    def compute_metrics(self, correctness: bool = True, citations: bool = True) -> Result:
+        """The numbers, as `evaluate` gives them, without those of a part that is not wanted."""
+        config = self.config
+        block = evaluate(
+            self.eval_data or config.eval_file,
+            "em" if config.eval_type == "cm" and not correctness else config.eval_type,
+            config.autoais_model,
+            prefix=config.prefix,
+            at_most_citations=config.at_most_citations if citations else 0,
+            store=config.store,
+        )
+        unwanted = [] if correctness else ["claims_nli", "str_em", "qampari", "num_preds", "trust_score"]
+        unwanted += [] if citations else ["citation", "trust_score"]
+        self.result = {key: value for key, value in block.items() if not any(part in key for part in unwanted)}
+        return self.result
+
+    def save_results(self, output_path: str | Path | None = None) -> None:
+        """Write the numbers as JSON."""
+        _write(output_path or self.config.result_path, self.result)
+
+
+class TrustScoreEvaluator:
+    """From questions and answers to Trust-Eval's numbers. data: the items.
+
+    generator_config, eval_config: a file of settings, settings by name, or a Config; without them the files
+    generator_config.yaml and eval_config.yaml, where they are there.
+    """
+
+    def __init__(self, generator_config: Any = None, eval_config: Any = None) -> None:
+        self.generator_config = _configured(generator_config, "generator_config.yaml")
+        self.eval_config = _configured(eval_config, "eval_config.yaml")
+        self.data: list[Item] | None = None
+
+    def create_dataset(self, questions: Sequence[str], answers: Sequence[str]) -> list[Item]:
+        """Items with documents from the corpus, labelled; see `retrieve` and `construct_data`."""
+        config = self.generator_config
+        found = retrieve(list(questions), config.ndoc, config.corpus, config.store)
+        self.data = construct_data(questions, answers, found, config)
+        return self.data
+
+    def run(self, output_path: str | Path = "output/custom_data.json") -> list[Item]:
+        """The items with the answers of the model, which are written too; see `ResponseGenerator`."""
+        generator = ResponseGenerator(self.generator_config)
+        self.data = generator.generate_responses(self.data)
+        generator.save_responses(output_path)
+        return self.data
+
+    def evaluate(self, output_path: str | Path = "results/custom_data.json") -> Result:
+        """The numbers, which are written too; see `evaluate`."""
+        evaluator = Evaluator(self.eval_config, self.data)
+        result = evaluator.compute_metrics()
+        evaluator.save_results(output_path)
+        return result
+
+
+def _configured(given: Any, usual: str) -> Config:
+    if isinstance(given, Config):
+        return given
+    if isinstance(given, Mapping):
+        return Config(**given)
+    return Config.from_yaml(given or usual) if given or Path(usual).is_file() else Config()
+
+
+def _items(path: str) -> list[Item]:
+    found = json.loads(Path(path).read_text(encoding="utf-8"))
+    return list(found["data"] if isinstance(found, Mapping) else found)
+
+
+def _write(path: str | Path, document: Any) -> None:
+    Path(path).parent.mkdir(parents=True, exist_ok=True)
+    Path(path).write_text(json.dumps(document, indent=4, default=str), encoding="utf-8")

@@ -1,0 +1,65 @@
+"""Trust-Eval's output block of a run, from the judgments that its store holds."""
+
+from __future__ import annotations
+
+from typing import NoReturn, get_args
+
+from ragauge.errors import BadData, BadParameter, RunFailed, UsageError
+from ragauge.judges.absent import AbsentJudge
+from ragauge.judges.bench import Bench
+from ragauge.metrics import trust_eval
+from ragauge.metrics.trust_eval import Item, Prefix
+from ragauge.needs.gold import Correctness
+from ragauge.needs.need import Finding, Need, Undefined
+from ragauge.nouns.records import SampleRecord
+from ragauge.run.keeping import Keeper
+from ragauge.run.run import Run
+from ragauge.waves import Waves
+
+
+def trust_eval_block(
+    run: Run, correctness: Correctness = "cm", prefix: Prefix = "reject", at_most: int = 3
+) -> dict[str, float | None]:
+    """What Trust-Eval returns for a data set (Song et al., ICLR 2025): its keys, in per cent, with its own zeros.
+
+    run: one that measured `trust(variant=trust_eval,labels=given)` with the same correctness and at_most; nothing is
+    asked. correctness: "cm", "em" or "em5". prefix: how the keys about refusals begin. at_most: the citations of a
+    sentence that count. A value is None where Trust-Eval has NaN, the mean of nothing.
+
+    Raises BadData where a sample lacks gold claims, or a document its labels; RunFailed where a question has no answer;
+    UsageError where the run did not ask it, or a parameter is wrong.
+    """
+    for given, known in ((correctness, get_args(Correctness)), (prefix, get_args(Prefix))):
+        if given not in known:
+            raise BadParameter(f"{given!r} is none of {', '.join(known)}")
+    wanted = trust_eval.needs(correctness, at_most)
+    bench = Bench({kind: AbsentJudge(identity) for kind, identity in run.record.judges.items()})
+    keeper = Keeper(bench, run.store, {})
+    items = [_item(record, wanted, keeper) for record in run.records()]
+    return trust_eval.trust_eval_block(items, correctness, prefix)
+
+
+def _item(record: SampleRecord, wanted: tuple[Need[Finding], ...], keeper: Keeper) -> Item:
+    """A sample with everything that the run found out about it."""
+    waves = Waves(record.sample, wanted)
+    while questions := waves.questions:
+        known = keeper.known(questions)
+        if len(known) < len(questions):
+            _unanswered(record)
+        waves.advance(known)
+    outcomes = [waves.outcomes[need.name] for need in wanted]
+    for outcome in outcomes:
+        if isinstance(outcome, Undefined):
+            fix = "samples need 'answers' and documents 'answers_found', which `ragauge dataset build` makes"
+            raise BadData(f"sample {record.sample.id}: {outcome.reason}; {fix}")
+    return Item(record.sample, *outcomes)  # type: ignore[arg-type]  # each need returns what the field of its place is
+
+
+def _unanswered(record: SampleRecord) -> NoReturn:
+    if record.failures:
+        fix = "with a store, the same run again asks only for what is missing"
+        raise RunFailed(f"sample {record.sample.id}: {record.failures[0]}; {fix}")
+    raise UsageError(
+        f"sample {record.sample.id}: the run did not ask what Trust-Eval counts; measure "
+        "'trust(variant=trust_eval,labels=given)' with the same correctness and at_most"
+    )

@@ -1,0 +1,93 @@
+from __future__ import annotations
+
+import ast
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import ragauge
+import ragauge.dataset
+
+SOURCE = Path(ragauge.__file__).parent
+DOORS = sorted((SOURCE / "compat").rglob("*.py"))
+
+#: What all front doors together may cost.
+LINES = 1500
+
+#: Where a front door may take names of ragauge from, and which.
+PUBLIC = {"ragauge": ragauge.__all__, "ragauge.dataset": ragauge.dataset.__all__}
+
+#: Libraries that people have who come from one of the systems, and others have not.
+THEIRS = ("datasets", "instructor", "langchain_core", "llama_index", "openai", "pandas", "pydantic", "ragas", "yaml")
+
+
+def taken(source: str) -> Iterator[tuple[str, str]]:
+    """What a module takes of other modules: pairs of a module and a name; "" for the module itself."""
+    nodes = list(ast.walk(ast.parse(source)))
+    imports = [alias for node in nodes if isinstance(node, ast.Import) for alias in node.names]
+    called = {alias.asname or alias.name: alias.name for alias in imports}
+    yield from ((alias.name, "") for alias in imports)
+    for node in nodes:
+        if isinstance(node, ast.ImportFrom):
+            yield from (("." * node.level + (node.module or ""), alias.name) for alias in node.names)
+        elif isinstance(node, ast.Attribute) and (module := called.get(ast.unparse(node.value))):
+            yield module, node.attr
+
+
+def private(source: str) -> list[str]:
+    """What a module takes of ragauge that is not public; another front door may be taken from."""
+
+    def is_public(module: str, name: str) -> bool:
+        if module.partition(".")[0] != "ragauge" or module.startswith("ragauge.compat"):
+            return not module.startswith(".")
+        return module in PUBLIC and (not name or name in PUBLIC[module])
+
+    return [f"{module}.{name}" for module, name in taken(source) if not is_public(module, name)]
+
+
+@pytest.mark.parametrize("door", DOORS, ids=lambda path: path.stem)
+def test_front_doors_stand_on_the_public_api(door: Path) -> None:
+    """A front door takes of ragauge only what everybody can: names of `ragauge.__all__` and of `ragauge.dataset`."""
+    assert private(door.read_text(encoding="utf-8")) == []
+
+
+@pytest.mark.parametrize(
+    ("source", "found"),
+    [
+        ("import ragauge as rg\nrg.evaluate, rg.Judge", []),
+        ("import ragauge as rg\nrg._HOMES", ["ragauge._HOMES"]),
+        ("import ragauge.judges", ["ragauge.judges."]),
+        ("from ragauge import judges", ["ragauge.judges"]),
+        ("from ragauge.nouns.samples import Sample", ["ragauge.nouns.samples.Sample"]),
+        ("def late():\n    from ragauge.dataset import bm25, build", ["ragauge.dataset.bm25"]),
+        ("import ragauge\nragauge.store.sqlite", ["ragauge.store"]),
+        ("from ..judges import judge", ["..judges.judge"]),
+        ("from ragauge.compat.valor import Context\nimport ragauge.compat.ragas, json", []),
+    ],
+)
+def test_what_is_private_is_found(source: str, found: list[str]) -> None:
+    """The test above sees each way of reaching behind the public API, and nothing in what is allowed."""
+    assert private(source) == found
+
+
+def test_front_doors_are_thin() -> None:
+    """All front doors together have fewer than 1,500 lines."""
+    assert sum(door.read_text(encoding="utf-8").count("\n") for door in DOORS) < LINES
+
+
+@pytest.mark.parametrize("door", DOORS, ids=lambda path: path.stem)
+def test_front_doors_open_on_the_plain_install(door: Path) -> None:
+    """A front door is imported without the libraries that its system needed, or says which to install."""
+    module = ".".join(door.relative_to(SOURCE.parent).with_suffix("").parts).removesuffix(".__init__")
+    blocked = f"import sys; sys.modules.update(dict.fromkeys({THEIRS}))"
+    done = subprocess.run(
+        [sys.executable, "-c", f"{blocked}; import {module}"],
+        env={**os.environ, "PYTHONPATH": str(SOURCE.parent)},
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0 or "ragauge.errors.MissingExtra: " in done.stderr, done.stderr
