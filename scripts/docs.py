@@ -124,6 +124,7 @@ A progress bar is shown on a terminal and left out when the output is piped. `NO
 def commands_page() -> str:
     """docs/command-line.md."""
     names = [[name] for name in COMMANDS] + [["judges", "measure"], ["judges", "fit"], ["judges", "export"]]
+    names += [["dataworkz", name] for name in ("evaluate", "evaluate_question")]
     names += [["batch", name] for name in ("export", "submit", "status", "fetch", "import")]
     return "\n".join([_COMMANDS_HEAD, *(_help(name) for name in names)])
 

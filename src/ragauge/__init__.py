@@ -17,6 +17,8 @@ from typing import TYPE_CHECKING, Any
 from ragauge.version import VERSION as __version__
 
 if TYPE_CHECKING:
+    from ragauge.comparison import Comparison, compare
+    from ragauge.embeddings import bertscore, similarity
     from ragauge.errors import (
         BadData,
         BadParameter,
@@ -33,6 +35,7 @@ if TYPE_CHECKING:
     from ragauge.judges.function import judge_from
     from ragauge.judges.judge import Judge
     from ragauge.judges.llm.making import llm
+    from ragauge.metrics.catalogue import value_of
     from ragauge.metrics.metric import metric
     from ragauge.metrics.relevance import graded
     from ragauge.needs.need import Undefined
@@ -40,20 +43,29 @@ if TYPE_CHECKING:
     from ragauge.nouns.samples import Chunk, Sample
     from ragauge.nouns.scores import Estimate, Evidence, Score, Share
     from ragauge.nouns.statements import Statement
-    from ragauge.readers import read
+    from ragauge.peers import Parity, parity
+    from ragauge.readers import join, read
+    from ragauge.report.explaining import explain
     from ragauge.rubrics import Rubric
+    from ragauge.run.blocking import blocking
     from ragauge.run.composing import cascade, panel
     from ragauge.run.evaluate import evaluate, evaluate_async
     from ragauge.run.planning import Plan, plan
     from ragauge.run.rescoring import rescore
     from ragauge.run.run import Run
+    from ragauge.run.scoring import score, score_async
+    from ragauge.run.specs import bench_of, judge_of
+    from ragauge.run.trust_eval import trust_eval_block
     from ragauge.store import Store
+    from ragauge.text.bleu import bleu
+    from ragauge.text.rouge import rouge
 
 _HOMES = {
     "BadData": "errors",
     "BadParameter": "errors",
     "BadRow": "errors",
     "Chunk": "nouns.samples",
+    "Comparison": "comparison",
     "Estimate": "nouns.scores",
     "Evidence": "nouns.scores",
     "Failure": "nouns.answers",
@@ -62,6 +74,7 @@ _HOMES = {
     "Label": "nouns.answers",
     "MissingExtra": "errors",
     "MissingField": "errors",
+    "Parity": "peers",
     "Plan": "run.planning",
     "RagaugeError": "errors",
     "Rubric": "rubrics",
@@ -78,17 +91,32 @@ _HOMES = {
     "UnknownName": "errors",
     "UsageError": "errors",
     "Verdict": "nouns.answers",
+    "bench_of": "run.specs",
+    "bertscore": "embeddings",
+    "bleu": "text.bleu",
+    "blocking": "run.blocking",
     "cascade": "run.composing",
+    "compare": "comparison",
     "evaluate": "run.evaluate",
     "evaluate_async": "run.evaluate",
+    "explain": "report.explaining",
     "graded": "metrics.relevance",
+    "join": "readers",
     "judge_from": "judges.function",
+    "judge_of": "run.specs",
     "llm": "judges.llm.making",
     "metric": "metrics.metric",
     "panel": "run.composing",
+    "parity": "peers",
     "plan": "run.planning",
     "read": "readers",
     "rescore": "run.rescoring",
+    "rouge": "text.rouge",
+    "score": "run.scoring",
+    "score_async": "run.scoring",
+    "similarity": "embeddings",
+    "trust_eval_block": "run.trust_eval",
+    "value_of": "metrics.catalogue",
 }
 
 __all__ = [
@@ -96,6 +124,7 @@ __all__ = [
     "BadParameter",
     "BadRow",
     "Chunk",
+    "Comparison",
     "Estimate",
     "Evidence",
     "Failure",
@@ -104,6 +133,7 @@ __all__ = [
     "Label",
     "MissingExtra",
     "MissingField",
+    "Parity",
     "Plan",
     "RagaugeError",
     "Rubric",
@@ -121,17 +151,32 @@ __all__ = [
     "UsageError",
     "Verdict",
     "__version__",
+    "bench_of",
+    "bertscore",
+    "bleu",
+    "blocking",
     "cascade",
+    "compare",
     "evaluate",
     "evaluate_async",
+    "explain",
     "graded",
+    "join",
     "judge_from",
+    "judge_of",
     "llm",
     "metric",
     "panel",
+    "parity",
     "plan",
     "read",
     "rescore",
+    "rouge",
+    "score",
+    "score_async",
+    "similarity",
+    "trust_eval_block",
+    "value_of",
 ]
 
 

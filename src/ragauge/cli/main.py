@@ -26,6 +26,9 @@ COMMANDS = {
     "dataset": "ragauge.cli.dataset",
     "generate": "ragauge.cli.generate",
     "report": "ragauge.cli.report",
+    "compare": "ragauge.cli.compare",
+    "dataworkz": "ragauge.cli.dataworkz",
+    "parity": "ragauge.cli.parity",
     "metrics": "ragauge.cli.metrics",
     "judges": "ragauge.cli.judges",
 }

@@ -14,15 +14,22 @@ from ragauge.store import Store
 
 def revived(store: Store, record: RunRecord) -> RunRecord:
     """The record with the estimates of the samples that were kept; metrics of one's own are not among them."""
-    tallies = Tallies(_catalogued(record))
+    tallies = Tallies(catalogued(record))
     samples = 0
     for kept in store.samples(record.id):
         tallies.add(kept)
         samples += 1
-    return msgspec.structs.replace(record, samples=samples, estimates=tallies.estimates() if samples else {})
+    return msgspec.structs.replace(
+        record,
+        samples=samples,
+        estimates=tallies.estimates() if samples else {},
+        failures=tallies.failures(),
+        undefined=tallies.undefined(),
+        empty=tallies.empty,
+    )
 
 
-def _catalogued(record: RunRecord) -> tuple[Measure, ...]:
+def catalogued(record: RunRecord) -> tuple[Measure, ...]:
     """The run's metrics as the catalogue knows them."""
     known = []
     for spec in record.metrics:

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
 
 from ragauge.errors import UsageError
+from ragauge.nouns.gates import Gate, gates_of
 from ragauge.nouns.records import RunRecord, SampleRecord
 from ragauge.nouns.samples import Sample
 from ragauge.nouns.scores import Estimate, Score
 from ragauge.report.document import run_document
+from ragauge.report.explaining import explain
 from ragauge.report.files import save
 from ragauge.report.markdown import run_markdown
 from ragauge.report.notebook import run_html
@@ -23,13 +25,32 @@ if TYPE_CHECKING:
 
 
 class SampleScores(dict[str, Score]):
-    """The scores of one sample by metric key, with the sample itself as `sample`."""
+    """The scores of one sample by metric key, with the sample itself as `sample`.
 
-    def __init__(self, record: SampleRecord) -> None:
+    A metric over the data set has no score here. `counted` has what the sample adds to it: a Score without a value,
+    with its counts, or the reason there are none, and the evidence.
+    """
+
+    def __init__(self, record: SampleRecord, estimates: Mapping[str, Estimate]) -> None:
         super().__init__({key: record.score(key) for key in record.scores})
         self.sample: Sample = record.sample
+        self._record, self._estimates = record, estimates
+
+    @property
+    def counted(self) -> dict[str, Score]:
+        """What the sample adds to each metric over the data set."""
+        return {key: self._record.score(key) for key in self._record.counted}
+
+    def explain(self, key: str) -> str:
+        """A score in words, with the pieces that count against the text; see `ragauge.explain`."""
+        return explain(self[key], self._estimates[key].better)
 
     def __missing__(self, key: str) -> Score:
+        if key in self._record.counted:
+            raise KeyError(
+                f"{key!r} is a metric over the data set: run.estimates[{key!r}] is its value, and "
+                f"run.scores[i].counted[{key!r}] what a sample adds to it"
+            )
         raise KeyError(f"no score is called {key!r}; there are {', '.join(self)}")
 
 
@@ -52,10 +73,11 @@ class Scores(Sequence[SampleScores]):
         at = position + len(self) if position < 0 else position
         if not 0 <= at < len(self):
             raise IndexError(f"position {position} in a run of {len(self)} samples")
-        return SampleScores(self._store.sample(self._run.id, at))
+        return SampleScores(self._store.sample(self._run.id, at), self._run.estimates)
 
     def __iter__(self) -> Iterator[SampleScores]:
-        return map(SampleScores, self._store.samples(self._run.id))
+        samples = self._store.samples(self._run.id)
+        return (SampleScores(sample, self._run.estimates) for sample in samples)
 
 
 class Run:
@@ -71,7 +93,9 @@ class Run:
 
     @classmethod
     def open(cls, store: Store | str | Path, run: str = "latest") -> Run:
-        """A run that a store keeps, by its id, the beginning of it, or "latest"; what is done of one not finished.
+        """A run that a store keeps, by its id, its name, the beginning of its id, or "latest".
+
+        Of a run that has not finished it holds what is done.
 
         Raises UnknownName where there is none such, StoreError where the store cannot be read.
         """
@@ -128,8 +152,21 @@ class Run:
         return run_frame(self.record, self.records())
 
     def save(self, path: str | Path) -> Path:
-        """Write the run to a file, as its ending says: .json .jsonl .csv .parquet .md. Raises UsageError for others."""
+        """Write the run to a file, as its ending says: .json .jsonl .csv .parquet .md .html.
+
+        Raises UsageError for others.
+        """
         return save(self.record, self.records(), Path(path))
+
+    def hold_to(self, bounds: Mapping[str, float] | Sequence[Gate]) -> None:
+        """Keep with the run, in place of others, the conditions that its estimates must meet; reports show which hold.
+
+        bounds: metric key -> the least that will do, or the most where lower is better.
+        Raises UnknownName for a metric that was not measured, BadParameter for a bound that is no number.
+        """
+        gates = gates_of(bounds, self.estimates) if isinstance(bounds, Mapping) else tuple(bounds)
+        self.record.gates = gates
+        self._store.finish(self.record)
 
     def __repr__(self) -> str:
         return f"<Run {self.id}: {self.record.samples} samples, {len(self.estimates)} estimates, {self.record.status}>"

@@ -73,17 +73,21 @@ def samples(db: sqlite3.Connection, run_id: str, start: int, stop: int | None) -
 
 
 def find(db: sqlite3.Connection, wanted: str) -> RunRecord:
-    """The run whose id is `wanted` or alone begins with it; "latest" is the newest."""
+    """The run whose id is `wanted`, else the newest of that name, else the only one whose id begins so.
+
+    "latest" is the newest of all.
+    """
     ids = _ids(db)
     if not ids:
         raise StoreError("it holds no runs yet; make one with: ragauge run")
     matches = [ids[0]] if wanted == "latest" else [id for id in ids if id == wanted]
-    matches = matches or [id for id in ids if wanted and id.startswith(wanted)]
+    matches = matches or _named(db, wanted)[:1] or [id for id in ids if wanted and id.startswith(wanted)]
     if len(matches) > 1:
         some = ", ".join(matches[:5])
         raise UsageError(f"{wanted!r} is the beginning of {len(matches)} runs ({some}); give more of the id")
     if not matches:
-        raise UnknownName("run", wanted, [*ids[:20], "latest"])
+        names = {run.name for run in newest_first(db) if run.name}
+        raise UnknownName("run", wanted, [*ids[:20], *names, "latest"])
     (record,) = db.execute("SELECT record FROM runs WHERE id = ?", matches).fetchone()
     return _decode_run(unpack(record))
 
@@ -103,6 +107,10 @@ def number_of(db: sqlite3.Connection, run_id: str) -> int:
 
 def _ids(db: sqlite3.Connection) -> list[str]:
     return [id for (id,) in db.execute("SELECT id FROM runs ORDER BY id DESC")]
+
+
+def _named(db: sqlite3.Connection, name: str) -> list[str]:
+    return [run.id for run in newest_first(db) if name and run.name == name]
 
 
 def _column(records: Sequence[SampleRecord], metric: str) -> bytes:
