@@ -1,6 +1,7 @@
 #!/bin/sh
 # Install ragauge for development into .venv and run its tests.
-# With --all: lint, types, floors, the slow tests and those of models that torch runs too, as CI does.
+# With --all: lint, types, floors, the slow tests and those of models that torch runs too, as CI does; and Chromium for
+# the tests of the report page, which are skipped where it is not there, is installed where the system lets us.
 set -eu
 cd "$(dirname "$0")/.."
 [ -x .venv/bin/python ] || python3 -m venv .venv
@@ -9,6 +10,9 @@ extras=dev
 .venv/bin/python -m pip install --quiet --disable-pip-version-check -e ".[$extras]" -c constraints.txt
 if [ "${1:-}" != --all ]; then
     exec .venv/bin/python -m pytest -n auto
+fi
+if ! command -v chromium >/dev/null && command -v apt-get >/dev/null && [ "$(id -u)" = 0 ]; then
+    { apt-get update && apt-get install -y --no-install-recommends chromium; } >/dev/null || true
 fi
 .venv/bin/ruff check .
 .venv/bin/ruff format --check .

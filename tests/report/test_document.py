@@ -33,7 +33,10 @@ RUN = {
     "labelled": int,
     "left_out": dict,
     "failures": dict,
+    "undefined": dict,
+    "empty": int,
     "bad_rows": list,
+    "gates": list,
     "spent": dict,
     "stopped": str,
     "notes": list,
@@ -46,7 +49,7 @@ class Validator:
     """The form "ragauge.run/1", checked to the last key: whatever is missing, new or of another type is a fault."""
 
     def __init__(self, document: Any) -> None:
-        _keys(document, {"schema", "run", "estimates", "samples"})
+        _keys(document, {"schema", "run", "estimates", "patterns", "cuts", "samples"})
         assert document["schema"] == "ragauge.run/1"
         self.samples = document["samples"]
         self._run(document["run"])
@@ -71,14 +74,17 @@ class Validator:
         assert numbers == [None] * 3 if estimate["n"] == 0 else numbers == sorted(map(_number, numbers))
 
     def _sample(self, sample: Any, metrics: set[str]) -> None:
-        _keys(sample, {"id", "sample", "scores", "failures"})
+        _keys(sample, {"id", "sample", "signs", "patterns", "scores", "counted", "failures"})
         assert isinstance(sample["id"], str)
         assert set(sample["scores"]) == {metric for metric in metrics if not metric.startswith("pooled(")}
+        assert set(sample["counted"]) == metrics - set(sample["scores"])
         for score in sample["scores"].values():
-            self._score(score)
+            self._score(score, {"value", "undefined", "failed"})
+        for score in sample["counted"].values():
+            self._score(score, {"counts", "undefined", "failed"})
 
-    def _score(self, score: Any) -> None:
-        states = set(score) & {"value", "undefined", "failed"}
+    def _score(self, score: Any, allowed: set[str]) -> None:
+        states = set(score) & allowed
         assert len(states) == 1
         _keys(score, {*states, "evidence"}, {"counts"})
         assert "value" not in score or _number(score["value"]) is not None

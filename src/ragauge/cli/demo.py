@@ -43,7 +43,15 @@ def command(store: Path, no_store: bool, output: Sequence[Path], show: int) -> N
     show_runs(console, runs, show)
     for path in written:
         console.print(f"wrote {path}")
+    console.print(_seen(runs["baseline"], keep=not no_store))
     console.print("Now your own data: ragauge run FILE        what can be measured: ragauge metrics")
+
+
+def _seen(baseline: Run, keep: bool) -> str:
+    """Where the baseline can be looked at: a report beside the store, where something is kept."""
+    if not keep:
+        return "To look at it in a browser: ragauge demo -o demo.html"
+    return f"The baseline's report, to open in a browser: {baseline.save(baseline.store.path.with_name('demo.html'))}"
 
 
 def measured(store: Path | None) -> dict[str, Run]:

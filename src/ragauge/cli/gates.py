@@ -1,50 +1,33 @@
-"""Gates: conditions on estimates that a run must meet."""
+"""Gates as options of a command: --fail-under and --fail-over."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from math import isfinite, nan
+from typing import Literal
 
 from ragauge.errors import BadParameter, UnknownName
 from ragauge.metrics.catalogue import CATALOGUE, chosen
+from ragauge.nouns.gates import Gate
 from ragauge.nouns.scores import Estimate
-
-
-@dataclass(frozen=True)
-class Gate:
-    """The estimate of `metric` must not be below (or above) `bound`."""
-
-    metric: str
-    bound: float
-    below: bool
-
-    def failure(self, estimates: Mapping[str, Estimate]) -> str | None:
-        """What is wrong, or None. A metric without a value fails: it cannot be said to have passed."""
-        estimate = estimates.get(self.metric)
-        if estimate is None or estimate.value is None:
-            return f"{self.metric} has no value"
-        if (estimate.value < self.bound) if self.below else (estimate.value > self.bound):
-            return f"{self.metric} is {estimate.value:.3f}, {'below' if self.below else 'above'} {self.bound:g}"
-        return None
 
 
 def gates(under: Sequence[str], over: Sequence[str], metrics: str | None) -> list[Gate]:
     """The gates of --fail-under and --fail-over. Raises UnknownName for a metric that the run does not measure."""
     known = [key for metric in (CATALOGUE if metrics is None else chosen(metrics)) for key in metric.values]
-    conditions = _read(under, "--fail-under", True) + _read(over, "--fail-over", False)
+    conditions = _read(under, "--fail-under", "below") + _read(over, "--fail-over", "above")
     for gate in conditions:
         if gate.metric not in known:
             raise UnknownName("metric of this run", gate.metric, known)
     return conditions
 
 
-def _read(given: Sequence[str], option: str, below: bool) -> list[Gate]:
+def _read(given: Sequence[str], option: str, fails: Literal["below", "above"]) -> list[Gate]:
     for condition in given:
         if "=" not in condition:
             raise BadParameter(f"{option} {condition}: write {option} METRIC=NUMBER")
     split = [condition.rpartition("=") for condition in given]  # a metric's own parameters may hold a "="
-    return [Gate(metric, _number(bound, f"{option} {metric}={bound}"), below) for metric, _, bound in split]
+    return [Gate(metric, _number(bound, f"{option} {metric}={bound}"), fails) for metric, _, bound in split]
 
 
 def _number(text: str, where: str) -> float:

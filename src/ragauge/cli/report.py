@@ -23,7 +23,7 @@ from ragauge.store import Store
 @show_option(3)
 @click.option("--list", "listed", is_flag=True, help="List the runs of the store instead.")
 def command(run: str, store: Path, output: Sequence[Path], show: int, listed: bool) -> None:
-    """Show RUN, by its id or the beginning of it; without one, the newest. Nothing is judged again."""
+    """Show RUN, by its id, the beginning of it, or its name; without one, the newest. Nothing is judged again."""
     if not store.exists():
         raise UsageError(f"there is no store at {store}; `ragauge run` makes one, --store names another")
     with Store.open(store) as opened:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ragauge.cli.gates import Gate, failures, gates
+from ragauge.cli.gates import failures, gates
 from ragauge.cli.options import (
     data_options,
     judge_option,
@@ -21,6 +21,7 @@ from ragauge.cli.options import (
 from ragauge.cli.running import measure, stop
 from ragauge.cli.screen import screen
 from ragauge.errors import RunFailed
+from ragauge.nouns.gates import Gate
 from ragauge.report.files import check_output
 from ragauge.report.terminal import run_view, sample_view
 from ragauge.report.worst import chooser, worst
@@ -82,6 +83,7 @@ def command(
         name=name,
         max_cost=max_cost,
     )
+    run.hold_to(conditions)
     written = [run.save(path) for path in output]
     show_run(run, show)
     for path in written:

@@ -6,6 +6,7 @@ import msgspec
 
 from ragauge.nouns.answers import Failure
 from ragauge.nouns.calls import Spent
+from ragauge.nouns.gates import Gate
 from ragauge.nouns.identity import Identity
 from ragauge.nouns.samples import Sample
 from ragauge.nouns.scores import Estimate, Evidence, Score
@@ -35,8 +36,11 @@ class SampleRecord(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     failures: tuple[Failure, ...] = ()
 
     def score(self, name: str) -> Score:
-        """The score called `name`, with its evidence in place. Raises KeyError where there is none."""
-        kept = self.scores[name]
+        """The score called `name`, or what the sample adds to a metric over the data set, with its evidence in place.
+
+        Raises KeyError where there is neither.
+        """
+        kept = self.scores.get(name) or self.counted[name]
         evidence = tuple(piece for key in kept.evidence for piece in self.evidence.get(key, ()))
         return Score(kept.value, kept.undefined, kept.failed, kept.counts, evidence)
 
@@ -53,8 +57,10 @@ class RunRecord(msgspec.Struct, omit_defaults=True):
     stopped: why the run ended before the data did, where it stopped by itself; its status is then "stopped".
     notes: what judges have to say of how they worked, such as the agreement of a panel.
     labels, labelled: how many labels of people were given with the run, and how many answers came from people.
-    failures: for each metric that some samples failed to get, the first reason.
+    failures: for each metric that some samples failed to get, the first reason. undefined: the same for metrics that
+    have nothing to count on some samples. empty: how many responses are empty.
     bad_rows: rows that were skipped on request, each as its error message.
+    gates: conditions that the estimates must meet.
     """
 
     id: str
@@ -78,5 +84,8 @@ class RunRecord(msgspec.Struct, omit_defaults=True):
     seconds: float = 0.0
     left_out: dict[str, str] = {}
     failures: dict[str, str] = {}
+    undefined: dict[str, str] = {}
+    empty: int = 0
     bad_rows: tuple[str, ...] = ()
+    gates: tuple[Gate, ...] = ()
     estimates: dict[str, Estimate] = {}

@@ -142,6 +142,12 @@ class Evidence(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     rationale: str | None = None
     judgment: str = ""
 
+    @property
+    def entailed(self) -> bool:
+        """Whether what it was held against entails it: all chunks together, and none contradicts it."""
+        contradicted = any(chunk.label is Label.CONTRADICTED for chunk in self.chunks)
+        return self.label is Label.ENTAILED and not contradicted
+
 
 class Score(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     """A metric on one sample: a value, or undefined (nothing to count), or failed (no answer), with the reason.

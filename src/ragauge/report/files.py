@@ -12,8 +12,13 @@ from typing import Any
 
 from ragauge.errors import MissingExtra, UsageError
 from ragauge.nouns.records import RunRecord, SampleRecord
+from ragauge.report.claims import write_claims_csv, write_claims_parquet
 from ragauge.report.document import head_document, sample_document
+from ragauge.report.html import write_html
+from ragauge.report.junit import write_junit
 from ragauge.report.markdown import run_markdown
+from ragauge.report.sarif import write_sarif
+from ragauge.report.wording import by_reason
 
 Samples = Iterable[SampleRecord]
 
@@ -22,7 +27,9 @@ def save(run: RunRecord, samples: Samples, path: Path) -> Path:
     """Write the run to `path`; an existing file is replaced once all is written.
 
     .json: the whole document. .jsonl: a line per sample. .csv, .parquet: a row per sample, a column per metric.
-    .md: a report to read. Raises UsageError for another ending, or where the file cannot be written.
+    .claims.csv, .claims.parquet: a row per judged piece. .md: a report to read. .html: a page to look at.
+    .xml: JUnit, a test per value, which gates pass or fail. .sarif: a result per claim that does not hold.
+    Raises UsageError for another ending, or where the file cannot be written.
     """
     write = writer_of(path)
     part = path.with_name(path.name + ".part")
@@ -50,11 +57,19 @@ def check_output(path: Path, inputs: Iterable[str | Path] = ()) -> None:
 
 def writer_of(path: Path) -> Callable[[RunRecord, Samples, Path], None]:
     """What writes files with the ending of `path`. Raises UsageError where there is no such form."""
-    if path.suffix.lower() not in WRITERS:
+    ending = _ending(path)
+    if ending is None:
         raise UsageError(f"cannot write {path.name!r}: unknown ending; use one of {' '.join(WRITERS)}")
-    if path.suffix.lower() == ".parquet" and find_spec("pyarrow") is None:
+    if ending.endswith(".parquet") and find_spec("pyarrow") is None:
         raise MissingExtra("writing parquet", "arrow")
-    return WRITERS[path.suffix.lower()]
+    return WRITERS[ending]
+
+
+def _ending(path: Path) -> str | None:
+    """The longest ending that the name has; a file called claims.csv has the ending .claims.csv too."""
+    name = f".{path.name.lower()}"
+    found = [ending for ending in WRITERS if path.suffix and name.endswith(ending)]
+    return max(found, key=len, default=None)
 
 
 def _json(run: RunRecord, samples: Samples, path: Path) -> None:
@@ -96,6 +111,11 @@ WRITERS: dict[str, Callable[[RunRecord, Samples, Path], None]] = {
     ".csv": _csv,
     ".parquet": _parquet,
     ".md": _markdown,
+    ".html": write_html,
+    ".xml": write_junit,
+    ".sarif": write_sarif,
+    ".claims.csv": write_claims_csv,
+    ".claims.parquet": write_claims_parquet,
 }
 
 
@@ -108,14 +128,20 @@ def rows(run: RunRecord, samples: Samples) -> Iterator[dict[str, Any]]:
     """One flat row per sample: its values by metric, None where undefined or failed."""
     for record in samples:
         scores = {key: record.scores[key] for key in _metrics(run) if key in record.scores}
-        remarks = {key: score.undefined or score.failed for key, score in scores.items() if score.value is None}
         yield {
             "id": record.sample.id,
             "query": record.sample.query,
             "response": record.sample.response,
             **{key: scores[key].value if key in scores else None for key in _metrics(run)},
-            "remarks": "; ".join(f"{key}: {reason}" for key, reason in remarks.items() if reason),
+            "remarks": "; ".join(by_reason(_missing(run, record))),
         }
+
+
+def _missing(run: RunRecord, record: SampleRecord) -> dict[str, str]:
+    """Why the sample has no value of a metric, or adds nothing to one over the data set."""
+    scores = {**record.scores, **record.counted}
+    reasons = {key: scores[key].undefined or scores[key].failed for key in run.estimates if key in scores}
+    return {key: reason for key, reason in reasons.items() if reason}
 
 
 def _metrics(run: RunRecord) -> list[str]:

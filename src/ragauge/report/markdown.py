@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 
 from ragauge.nouns.records import RunRecord, SampleRecord
@@ -22,27 +23,61 @@ from ragauge.report.worst import chooser, worst
 #: How many samples the report shows.
 SHOWN = 10
 
+#: Characters that the report has at most. GitHub takes comments of 65,536; the rest is room for words around it.
+LENGTH = 60_000
+
+#: Characters that are shown of a response, and of any other text.
+RESPONSE, TEXT = 2000, 300
+
 
 def run_markdown(run: RunRecord, samples: Iterable[SampleRecord]) -> str:
-    """The report: what was measured, every estimate, and the worst samples with their evidence."""
-    return "\n".join(_lines(run, samples)) + "\n"
+    """The report: what was measured, every estimate, and the worst samples with their evidence.
+
+    It is fit for a comment on a pull request: it is not too long, and no text in it pings anybody or loads anything.
+    """
+    report = "\n".join(_lines(run))[:LENGTH] + "\n"
+    key = _key(run)
+    return report if key is None else report + _worst_part(run, samples, key, LENGTH - len(report))
 
 
-def _lines(run: RunRecord, samples: Iterable[SampleRecord]) -> Iterator[str]:
+def _key(run: RunRecord) -> str | None:
+    """The metric whose worst samples are shown: that of a gate that failed, or else the usual one."""
+    failed = [gate.metric for gate in run.gates if gate.failure(run.estimates)]
+    shown = (key for key in failed if key in run.estimates and run.estimates[key].over == "samples")
+    return next(shown, None) or chooser(run)
+
+
+def _lines(run: RunRecord) -> Iterator[str]:
     yield f"# {run.name or 'Run ' + run.id}"
     yield ""
     yield headline(run) + f", ragauge {run.version}, started {run.started}."
     yield ""
+    yield from _gate_lines(run)
     yield from estimates_lines(run)
     yield ""
-    yield from (f"- {note}" for note in footnotes(run))
-    key = chooser(run)
-    if key is None:
-        return
-    yield ""
-    yield f"## Worst by {key}"
+    yield from (f"- {_plain(shortened(note, 2 * TEXT))}" for note in footnotes(run))
+
+
+def _gate_lines(run: RunRecord) -> Iterator[str]:
+    for gate in run.gates:
+        failure = gate.failure(run.estimates)
+        yield f"- ❌ **{failure}**" if failure else f"- ✅ {gate}"
+    if run.gates:
+        yield ""
+
+
+def _worst_part(run: RunRecord, samples: Iterable[SampleRecord], key: str, room: int) -> str:
+    """The worst samples, folded; as many as there is room for."""
+    begin, end = f"\n<details><summary>Worst by {key}</summary>\n", "\n</details>\n"
+    room -= len(begin) + len(end)
+    parts = []
     for record in worst(samples, key, run.estimates[key].better, SHOWN):
-        yield from sample_lines(record, key)
+        part = "\n".join(sample_lines(record, key)) + "\n"
+        room -= len(part)
+        if room < 0:
+            break
+        parts.append(part)
+    return "".join([begin, *parts, end])
 
 
 def estimates_lines(run: RunRecord) -> Iterator[str]:
@@ -66,22 +101,28 @@ def sample_lines(record: SampleRecord, key: str) -> Iterator[str]:
     """One sample: what was asked and answered, its score, and each piece that was judged."""
     score = record.score(key)
     yield ""
-    yield f"### {record.sample.id}: {_plain(shortened(record.sample.query or record.sample.source or '', 100))}"
+    yield f"### {_plain(record.sample.id)}: {_plain(shortened(record.sample.query or record.sample.source or '', 100))}"
     yield ""
     yield f"**{key} {score_words(score)}**"
     yield ""
     yield _quoted(record.sample.response or "")
     yield ""
     for piece in score.evidence:
-        yield f"- {verdict_words(piece)}: {_plain(shortened(piece.text, 300))}"
+        yield f"- {verdict_words(piece)}: {_plain(shortened(piece.text, TEXT))}"
         yield from (f"  - {_plain(line)}" for line in chunk_words(piece, record))
 
 
 def _quoted(text: str) -> str:
-    lines: Sequence[str] = text.splitlines() or ["(empty)"]
-    return "\n".join(f"> {_plain(line)}".rstrip() for line in lines)
+    cut = text if len(text) <= RESPONSE else text[: RESPONSE - 1] + "…"
+    lines: Sequence[str] = cut.splitlines() or ["(empty)"]
+    return "\n".join(f"> {_plain(line.strip())}".rstrip() for line in lines)
+
+
+#: What Markdown, or GitHub in it, would take for more than text: a mention would ping people, an image be loaded.
+_ACTIVE = re.compile(r"[\\`*~$]|^[#>]|(?<!\w)_|_(?!\w)|(?<=!)\[|\](?=[(\[])|@(?=\w)|<|&(?=#?\w+;)")
+_HARMLESS = {"<": "&lt;", "&": "&amp;", "@": "@<!-- -->"}
 
 
 def _plain(line: str) -> str:
-    """A line that Markdown shows as it stands, as far as HTML goes."""
-    return printable(line).replace("<", "&lt;")
+    """A line that Markdown shows as it stands."""
+    return _ACTIVE.sub(lambda found: _HARMLESS.get(found[0], "\\" + found[0]), printable(line))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 
 from ragauge.nouns.answers import Label
 from ragauge.nouns.calls import Spent
@@ -110,16 +110,31 @@ def footnotes(run: RunRecord) -> list[str]:
         notes.append(f"Rows skipped: {len(run.bad_rows)}, the first because: {run.bad_rows[0]}")
     if run.labels and not run.labelled:
         notes.append("No label was used: a label counts for the very texts it names, and the query where there is one.")
-    notes += [f"Failed at least once: {', '.join(keys)}: {reason}." for reason, keys in _by_reason(run.failures)]
-    return notes + [f"Not measured: {', '.join(keys)}: {reason}." for reason, keys in _by_reason(run.left_out)]
+    if run.empty:
+        notes.append(f"Empty responses: {run.empty} of {run.samples}.")
+    notes += [f"Failed at least once: {one}." for one in by_reason(run.failures)]
+    notes += [f"Undefined at least once: {one}." for one in by_reason(run.undefined)]
+    return notes + [f"Not measured: {one}." for one in by_reason(run.left_out)]
 
 
-def _by_reason(reasons: Mapping[str, str]) -> Iterable[tuple[str, list[str]]]:
-    """Reasons with the metrics they hold for."""
+def by_reason(reasons: Mapping[str, str]) -> list[str]:
+    """Each reason once, behind the metrics that it holds for: "bleu, chrf: the sample has no references"."""
     grouped: dict[str, list[str]] = {}
     for metric, reason in reasons.items():
         grouped.setdefault(reason, []).append(metric)
-    return grouped.items()
+    return [f"{', '.join(metrics)}: {reason}" for reason, metrics in grouped.items()]
+
+
+def caution(run: RunRecord) -> str:
+    """How far the embedded judge can be trusted; empty where it had no part in the run."""
+    if not any(re.search(r"\bembedded\b", judge.name) for judge in run.judges.values()):
+        return ""
+    return (
+        "The embedded judge compares words, numbers and names, not meaning: it misses paraphrase, and claims in the "
+        "text's own words pass too easily. On public sets its AUC against people's labels lies between 0.56 and 0.98, "
+        "where 0.5 is chance; docs/embedded-judge.md has the table. Take it for a first look, and have a model or "
+        "people judge where a single verdict matters."
+    )
 
 
 def headline(run: RunRecord) -> str:

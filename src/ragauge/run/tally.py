@@ -25,6 +25,7 @@ class Tally:
     undefined: int = 0
     failed: int = 0
     first_failure: str = ""
+    first_undefined: str = ""
 
     def add(self, score: ScoreRecord, group: str | None) -> None:
         """Take in one sample's score; `group` is the sample's group, None where samples are independent."""
@@ -33,6 +34,7 @@ class Tally:
             self.first_failure = self.first_failure or score.failed
         elif score.undefined is not None:
             self.undefined += 1
+            self.first_undefined = self.first_undefined or score.undefined
         else:
             self.groups.append(group)
             if isinstance(self.measure, DatasetMetric):
@@ -65,13 +67,16 @@ class Tally:
 
 
 class Tallies:
-    """The tallies of all metrics of a run."""
+    """The tallies of all metrics of a run. empty: how many responses are empty."""
 
     def __init__(self, metrics: Iterable[Measure]) -> None:
+        self.empty = 0
         self._by_key = {key: Tally(metric) for metric in metrics for key in metric.values}
 
     def add(self, record: SampleRecord) -> None:
         """Take in one sample; scores of metrics that are not among those tallied are passed over."""
+        response = record.sample.response
+        self.empty += response is not None and not response.strip()
         for key, score in (record.scores | record.counted).items():
             if key in self._by_key:
                 self._by_key[key].add(score, record.sample.group)
@@ -79,6 +84,10 @@ class Tallies:
     def failures(self) -> dict[str, str]:
         """For each value that some samples failed to get, the first reason."""
         return {key: tally.first_failure for key, tally in self._by_key.items() if tally.failed}
+
+    def undefined(self) -> dict[str, str]:
+        """For each value that has nothing to count on some samples, the first reason."""
+        return {key: tally.first_undefined for key, tally in self._by_key.items() if tally.undefined}
 
     def estimates(self) -> dict[str, Estimate]:
         """An estimate for each value of each metric."""

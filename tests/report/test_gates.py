@@ -1,0 +1,66 @@
+from __future__ import annotations
+
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+from tests.report.judged import measured
+
+import ragauge as rg
+from ragauge.nouns.gates import Gate
+
+
+def test_bounds_hold_on_the_side_that_is_worse() -> None:
+    """A bound is the least that will do where higher is better, and the most where lower is."""
+    run = measured()
+    run.hold_to({"faithfulness": 0.5, "hallucination": 0.5})
+    assert run.record.gates == (Gate("faithfulness", 0.5, "below"), Gate("hallucination", 0.5, "above"))
+    assert [gate.failure(run.estimates) for gate in run.record.gates] == ["faithfulness is 0.444, below 0.5", None]
+    assert [str(gate) for gate in run.record.gates] == ["faithfulness ≥ 0.5", "hallucination ≤ 0.5"]
+
+
+def test_an_estimate_on_its_bound_passes() -> None:
+    """Equal is good enough on either side."""
+    run = measured()
+    value = run.estimates["hallucination"].value
+    assert value is not None
+    gates = [Gate("hallucination", value, "above"), Gate("hallucination", value, "below")]
+    assert [gate.failure(run.estimates) for gate in gates] == [None, None]
+
+
+def test_gates_are_kept_with_the_run(tmp_path: Path) -> None:
+    """A run that is opened again knows its gates, its document has them, and new ones take their place."""
+    run = measured(store=tmp_path / "store")
+    run.hold_to({"faithfulness": 0.5})
+    again = rg.Run.open(tmp_path / "store")
+    assert list(again.to_dict()["run"]["gates"]) == [{"metric": "faithfulness", "bound": 0.5, "fails": "below"}]
+    again.hold_to({"hallucination": 0.1})
+    assert [gate.metric for gate in rg.Run.open(tmp_path / "store").record.gates] == ["hallucination"]
+
+
+@pytest.mark.parametrize(
+    ("bounds", "complaint"),
+    [({"faithfulnes": 0.5}, "did you mean 'faithfulness'"), ({"faithfulness": "high"}, "the bound of faithfulness is")],
+)
+def test_bounds_that_mean_nothing_are_refused(bounds: dict[str, float], complaint: str) -> None:
+    """A metric that was not measured, or a bound that is no number, is an error that says so."""
+    with pytest.raises(rg.UsageError, match=complaint):
+        measured().hold_to(bounds)
+    with pytest.raises(rg.BadParameter, match="give a number"):
+        measured().hold_to({"faithfulness": float("nan")})
+
+
+def test_every_gate_finds_its_worst_in_one_pass(tmp_path: Path) -> None:
+    """Two gates that fail each show the samples that are worst by their own metric, worst first, five at most."""
+    rows = [
+        {"id": f"{n}", "response": f"a is {n}.", "contexts": [f"a is {n}.", *["not: a is 0", "x"][: n % 2]]}
+        for n in range(9)
+    ]
+    rows[3]["response"] = "a is 0."
+    run = measured([*rows, {"id": "none", "response": "b.", "contexts": ["x"]}])
+    run.hold_to({"faithfulness": 1, "hallucination": 0})
+    suite = ElementTree.parse(run.save(tmp_path / "results.xml")).getroot()[0]
+    texts = {case.get("name"): case.findtext("failure") or "" for case in suite.iter("testcase")}
+    assert [line.split(":")[0].strip() for line in texts["faithfulness"].splitlines()[1:]][:2] == ["3", "none"]
+    assert texts["hallucination"].splitlines()[1].startswith("  3: ")
+    assert len(texts["faithfulness"].splitlines()) == 6

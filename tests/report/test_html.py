@@ -1,0 +1,138 @@
+from __future__ import annotations
+
+import gzip
+import json
+import re
+from base64 import b64decode
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import ragauge as rg
+from ragauge.errors import UsageError
+from ragauge.report.blocks import BITS, BLOCK, Index, parts
+from ragauge.report.html import page
+
+COUNT = 2 * BLOCK + 3
+ROWS: list[dict[str, Any]] = [
+    {
+        "id": f"r{i}",
+        "query": f"what is {i}?",
+        "response": f"{i % 5} it is",
+        "contexts": [f"{i} it is"],
+        "group": f"g{i % 2}",
+    }
+    for i in range(COUNT)
+]
+
+
+def _entail(premise: str, hypothesis: str) -> str:
+    if hypothesis.startswith("4"):
+        raise ValueError("four")
+    return "entailed" if hypothesis in premise else "contradicted" if hypothesis.startswith("3") else "neutral"
+
+
+@pytest.fixture(scope="module")
+def run() -> rg.Run:
+    """Samples in three blocks; a fifth of them fail."""
+    judge = rg.judge_from(decompose=lambda text: [text], entail=_entail)
+    return rg.evaluate(ROWS, "faithfulness,hallucination,pooled(faithfulness)", judge, name="<i>n</i> <!-- data -->")
+
+
+@pytest.fixture(scope="module")
+def written(run: rg.Run, tmp_path_factory: pytest.TempPathFactory) -> str:
+    """The report's file."""
+    return run.save(tmp_path_factory.mktemp("report") / "r.html").read_text(encoding="utf-8")
+
+
+@pytest.fixture(scope="module")
+def embedded(written: str) -> dict[str, Any]:
+    """Its data by part."""
+    found = re.findall(r'<script type="application/gzip" id="data-([\w-]+)">([\w+/=]*)</script>', written)
+    return {name: json.loads(gzip.decompress(b64decode(data))) for name, data in found}
+
+
+def _joined(sample: dict[str, Any]) -> dict[str, Any]:
+    """A sample of a block as the document has it: evidence under each score."""
+    evidence = sample.pop("evidence")
+
+    def whole(scores: dict[str, Any]) -> dict[str, Any]:
+        pieces = {
+            key: [piece for need in one["evidence"] for piece in evidence.get(need, [])] for key, one in scores.items()
+        }
+        return {key: {**one, "evidence": pieces[key]} for key, one in scores.items()}
+
+    return {**sample, "scores": whole(sample["scores"]), "counted": whole(sample["counted"])}
+
+
+def test_the_file_holds_the_whole_document(run: rg.Run, embedded: dict[str, Any]) -> None:
+    """Head and blocks together are the document of the run, to the last digit."""
+    document = json.loads(json.dumps(run.to_dict()))
+    samples = [_joined(sample) for number in range(3) for sample in embedded[f"samples-{number}"]]
+    head = {key: embedded["head"][key] for key in ("schema", "run", "estimates", "patterns", "cuts")}
+    assert {**head, "samples": samples} == document
+    assert set(embedded) == {"head", "index", "texts", "samples-0", "samples-1", "samples-2"}
+
+
+def test_the_index_has_a_column_for_everything(run: rg.Run, embedded: dict[str, Any]) -> None:
+    """Columns are as long as the run, hold its values, and say which scores failed and what the verdicts were."""
+    index = embedded["index"]
+    assert index["ids"] == [row["id"] for row in ROWS]
+    assert index["groups"][:3] == ["g0", "g1", "g0"]
+    assert index["values"]["faithfulness"] == run.values("faithfulness")
+    assert index["failed"]["faithfulness"] == [i for i in range(COUNT) if i % 5 == 4]
+    assert set(index["values"]) == {"faithfulness", "hallucination"}
+    assert index["labels"]["faithfulness"][:4] == [BITS[rg.Label(label)] for label in ("entailed",) * 3 + ("entailed",)]
+    assert index["labels"]["faithfulness"][8] == BITS[rg.Label.CONTRADICTED]
+    assert index["signs"] == {"refused": [0.0] * COUNT}
+    assert embedded["texts"][1] == "r1\nwhat is 1?\n1 it is"
+
+
+def test_an_empty_run_has_an_empty_index() -> None:
+    """Without samples there are columns without rows."""
+    assert Index().columns() == {"ids": [], "titles": [], "signs": {}, "values": {}, "failed": {}, "labels": {}}
+
+
+def test_parts_are_the_same_each_time(run: rg.Run) -> None:
+    """The same run gives the same bytes."""
+    assert list(parts(run.record, run.records())) == list(parts(run.record, run.records()))
+
+
+def test_the_page_refers_to_nothing(written: str) -> None:
+    """There is no address of another resource in the file, nothing to be fetched, and no handler in its markup."""
+    shell = re.sub(r'<script type="application/gzip".*?</script>', "", written)
+    assert re.findall(r"""(?:src|href)\s*=\s*["'](?!#|data:,)[^"']*""", shell) == []
+    assert set(re.findall(r"https?://[\w./]+", shell)) == {"http://www.w3.org/2000/svg"}
+    assert not re.search(
+        r"<[^>]* on\w+=|@import|url\(|innerHTML|outerHTML|insertAdjacentHTML|document\.write|eval\(", shell
+    )
+
+
+def test_a_name_is_only_text(written: str) -> None:
+    """Markup in the name of a run is text in the title, whatever it imitates."""
+    assert "<title>&lt;i&gt;n&lt;/i&gt; &lt;!-- data --&gt; – ragauge</title>" in written
+    assert "<!--" not in re.sub(r"(?s)<script.*?</script>", "", written)
+
+
+def test_the_policy_lets_only_this_page_act() -> None:
+    """Script and style are allowed by their hashes alone; where the data is served, its address is allowed besides."""
+    assert "default-src 'none'; script-src 'sha256-" in page("a")
+    assert "connect-src 'none'" in page("a")
+    assert "connect-src 'self'" in page("a", connect="'self'")
+    assert "unsafe" not in page("a")
+
+
+def test_every_module_is_in_the_page() -> None:
+    """What lies in the folder of the page is in the page, each module once."""
+    folder = Path(rg.__file__).parent / "page"
+    names = sorted(path.stem for path in folder.glob("*.js"))
+    assert sorted(re.findall(r"^modules\.(\w+) = ", page("a"), re.MULTILINE)) == names
+    assert not re.search(r"^(?:import|export) ", page("a"), re.MULTILINE)
+    assert page("a").count("</script") == 1
+
+
+def test_the_ending_is_known(run: rg.Run, tmp_path: Path) -> None:
+    """`.html` is among the endings that a message names."""
+    with pytest.raises(UsageError, match=r"use one of \.json .*\.html"):
+        run.save(tmp_path / "run.htm")

@@ -1,0 +1,143 @@
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import ragauge as rg
+from ragauge.metrics.catalogue import CATALOGUE
+from ragauge.nouns.records import SampleRecord, ScoreRecord
+from ragauge.nouns.samples import Chunk, Sample
+from ragauge.report.patterns import CUTS, PATTERNS, Condition, Pattern, patterns_of, signs_of
+
+SIGNALS = sorted({signal for pattern in PATTERNS for one in (*pattern.when, *pattern.unless) for signal in one.signals})
+
+
+def shown(**signals: float) -> list[str]:
+    """The names of the patterns that these signals show; `at` stands for "@", `_in_` for ".", in their names."""
+    return [pattern.name for pattern in PATTERNS if pattern.shows(signals)]
+
+
+@pytest.mark.parametrize(
+    ("signals", "names"),
+    [
+        ({"hallucination": 0.2}, ["contradicted"]),
+        ({"hallucination": 0.0}, []),
+        ({"context_recall": 0.4}, ["missed"]),
+        ({"context_recall": 1.0, "context_utilization": 0.0, "refused": 0}, ["ignored"]),
+        ({"context_recall": 1.0, "claim_recall": 0.0}, ["ignored"]),
+        ({"context_recall": 1.0, "context_utilization": 0.0, "refused": 1}, ["refused"]),
+        ({"faithfulness": 0.5, "context_relevance": 1.0}, ["unsupported"]),
+        ({"faithfulness": 0.5}, ["unsupported"]),
+        ({"faithfulness": 0.5, "context_relevance": 0.2}, ["ungrounded"]),
+        ({"faithfulness": 1.0, "context_relevance": 0.2}, ["noisy"]),
+        ({"faithfulness": 1.0, "context_relevance": 1.0}, []),
+        ({"answer_relevance": 0.0}, ["irrelevant"]),
+        ({"answer_relevance": 0.0, "refused": 1}, []),
+        ({"refused": 1, "answerable": 1}, ["refused"]),
+        ({"refused": 1, "answerable": 0}, []),
+        ({"refused": 0, "answerable": 0}, ["answered"]),
+        ({"citation_precision": 0.5}, ["miscited"]),
+        ({"bias": 0.5, "toxicity": 0.0}, ["biased"]),
+        ({"toxicity": 0.5}, ["toxic"]),
+        ({}, []),
+    ],
+)
+def test_what_shows_which_pattern(signals: dict[str, float], names: list[str]) -> None:
+    """The four combinations of chunk precision and faithfulness, and each other cause, are told apart."""
+    assert shown(**signals) == names
+
+
+def test_the_first_signal_that_is_there_counts() -> None:
+    """A condition goes by the first of its signals that the sample has, and fails where it has none."""
+    condition = Condition("below", ("a", "b"))
+    cuts = {"a": 0.5, "b": 0.5}
+    assert condition.holds({"a": 0.0, "b": 1.0}, cuts)
+    assert not condition.holds({"a": 1.0, "b": 0.0}, cuts)
+    assert condition.holds({"b": 0.0}, cuts)
+    assert not condition.holds({}, cuts)
+
+
+@given(st.dictionaries(st.sampled_from(SIGNALS), st.floats(0, 1)), st.sampled_from(SIGNALS), st.floats(0, 1))
+def test_levels_are_sharp(signals: dict[str, float], signal: str, cut: float) -> None:
+    """Of below and at least one holds wherever there is a signal; above is at least without the cut itself."""
+    cuts: Mapping[str, float] = {**CUTS, signal: cut}
+    below, at_least, above = (
+        Condition(level, (signal,)).holds(signals, cuts) for level in ("below", "at_least", "above")
+    )
+    assert below + at_least == (signal in signals)
+    assert above == (at_least and signals[signal] != cut)
+
+
+@given(st.dictionaries(st.sampled_from(SIGNALS), st.floats(0, 1)))
+def test_patterns_that_exclude_each_other(signals: dict[str, float]) -> None:
+    """An answer is refused or not, grounded or not: patterns that say so never show together."""
+    names = set(shown(**signals))
+    for excluding in (
+        {"refused", "answered"},
+        {"unsupported", "ungrounded"},
+        {"noisy", "ungrounded"},
+        {"ignored", "missed"},
+    ):
+        assert not excluding <= names
+
+
+def test_signals_are_metrics_or_signs() -> None:
+    """Every signal has a cut, and is a value that some metric of the catalogue gives, or a sign."""
+    values = {value for metric in CATALOGUE for value in metric.values}
+    assert set(SIGNALS) == set(CUTS)
+    assert set(SIGNALS) - values == {"refused", "answerable"}
+    assert len({pattern.name for pattern in PATTERNS}) == len(PATTERNS)
+    assert all(isinstance(pattern, Pattern) and pattern.advice.endswith(".") for pattern in PATTERNS)
+
+
+def test_the_documentation_lists_the_patterns() -> None:
+    """The table in docs/report.md has every pattern in its order."""
+    text = (Path(__file__).parents[2] / "docs/report.md").read_text(encoding="utf-8")
+    rows = [line.split("|")[1].strip() for line in text.split("| pattern |")[1].split("\n\n")[0].splitlines()[2:]]
+    assert rows == [pattern.title for pattern in PATTERNS]
+
+
+def _signs(sample: Sample, **scores: ScoreRecord) -> dict[str, float]:
+    return signs_of(SampleRecord(sample, scores))
+
+
+def test_signs() -> None:
+    """A refusal is told by the metric where it was measured, else by rule; answerable is told by the data alone."""
+    refusing = Sample("1", response="I don't know.")
+    assert _signs(refusing) == {"refused": 1}
+    assert _signs(refusing, refusal=ScoreRecord(0.0)) == {"refused": 0}
+    assert _signs(refusing, refusal=ScoreRecord(failed="down")) == {"refused": 1}
+    assert _signs(Sample("1", response="Six.", answerable=False)) == {"refused": 0, "answerable": 0}
+    assert _signs(Sample("1", response="Six.", answerable=True)) == {"refused": 0, "answerable": 1}
+    assert _signs(Sample("1")) == {}
+
+
+@pytest.mark.parametrize(("labels", "answerable"), [(([0], [1]), 1), (([0], [0]), 0), (([0], None), None)])
+def test_documents_labels_tell_whether_there_is_an_answer(
+    labels: tuple[list[int] | None, ...], answerable: int
+) -> None:
+    """Where each context says which gold claims it holds, the sample is answerable if one holds any."""
+    chunks = tuple(Chunk("a", metadata={} if found is None else {"answers_found": found}) for found in labels)
+    assert _signs(Sample("1", contexts=chunks)).get("answerable") == answerable
+
+
+def test_patterns_are_in_the_document() -> None:
+    """The document names the patterns of each sample, and holds the table that they come from."""
+    row = {"query": "q", "response": "b", "contexts": ["a"], "references": ["a"], "answerable": True}
+    judge = rg.judge_from(
+        decompose=lambda text: [text],
+        entail=lambda premise, hypothesis: "entailed" if premise == hypothesis else "neutral",
+    )
+    run = rg.evaluate([row], "faithfulness,context_recall,claim_recall", judge)
+    document = run.to_dict()
+    (sample,) = document["samples"]
+    assert sample["patterns"] == ["ignored", "unsupported"]
+    assert sample["signs"] == {"refused": 0, "answerable": 1}
+    assert [pattern["name"] for pattern in document["patterns"]] == [pattern.name for pattern in PATTERNS]
+    assert document["cuts"] == dict(CUTS)
+    (record,) = run.records()
+    assert patterns_of(record, signs_of(record)) == sample["patterns"]
