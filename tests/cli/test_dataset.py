@@ -44,6 +44,48 @@ def test_build_writes_samples_and_says_what_they_lack(call: Call, workplace: Pat
     assert "answers" not in rows[1]
 
 
+def test_what_is_bad_in_the_corpus_is_skipped_on_request(call: Call, workplace: Path) -> None:
+    """One bad file ends the command with 2, or is left out and told with --skip-bad-rows."""
+    (workplace / "corpus" / "menu.txt").write_bytes(b"caf\xe9")
+    command = ["dataset", "build", "questions.jsonl", "--corpus", "corpus", "-o", "samples.jsonl"]
+    refused = call(*command)
+    assert (refused.exit_code, "menu.txt: not UTF-8" in refused.stderr) == (2, True)
+    result = call(*command, "--skip-bad-rows")
+    assert result.exit_code == 0
+    assert "skipped in corpus: 1, the first because: corpus/menu.txt: not UTF-8" in result.output
+
+
+def test_a_retriever_of_ones_own(call: Call, workplace: Path) -> None:
+    """--retriever names a function in a module of this folder, which finds the documents in the corpus's place."""
+    (workplace / "harbour_finder.py").write_text("def find(query):\n    return ['The harbour opens at six.', query]\n")
+    command = [
+        "dataset",
+        "build",
+        "questions.jsonl",
+        "-o",
+        "samples.jsonl",
+        "--retriever",
+        "python:harbour_finder:find",
+    ]
+    result = call(*command)
+    assert result.exit_code == 0, result.output
+    assert result.output.splitlines()[0] == "3 samples, 1 answerable; 2 judgments asked, 0 known"
+    row = json.loads((workplace / "samples.jsonl").read_text(encoding="utf-8").splitlines()[0])
+    assert [chunk["text"] for chunk in row["contexts"]] == ["The harbour opens at six.", ROWS[0]["question"]]
+    both = call(*command, "--corpus", "corpus")
+    assert (both.exit_code, "a corpus or a retriever, not both" in both.stderr) == (2, True)
+
+
+def test_several_gold_answers_are_not_all_taken_apart(call: Call, workplace: Path) -> None:
+    """--claims says of how many samples it left further gold answers aside."""
+    row = {"question": "The harbour?", "references": ["It opens at six. It is of basalt.", "At six; of basalt."]}
+    (workplace / "several.jsonl").write_text(json.dumps(row), encoding="utf-8")
+    command = ["dataset", "build", "several.jsonl", "--corpus", "corpus", "-o", "samples.jsonl"]
+    result = call(*command, "--claims", "embedded")
+    assert "only the first of several gold answers was taken apart: 1 sample" in result.output
+    assert "only the first" not in call(*command).output
+
+
 def test_the_index_and_judgments_are_kept_beside_each_other(call: Call, workplace: Path) -> None:
     """A second call finds both in the store; with --no-store nothing is left behind."""
     command = ["dataset", "build", "questions.jsonl", "--corpus", "corpus", "-o", "samples.jsonl"]
@@ -110,6 +152,7 @@ def test_all_judgments_failed(call: Call, workplace: Path) -> None:
     )
     assert result.exit_code == 1
     assert "without labels: 1 sample, the first because judge_error: entail() raised OSError" in result.output
+    assert "wrote samples.jsonl\n" in result.output
     assert "no memory" in (workplace / "samples.jsonl").read_text(encoding="utf-8")
 
 

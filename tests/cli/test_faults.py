@@ -24,7 +24,7 @@ def _message(result: Result) -> str:
     [
         (["data.json"], "error: data.json: no such file; did you mean 'data.jsonl'?"),
         (["nowhere/data.jsonl"], "there is no folder nowhere either"),
-        (["data.xlsx"], "the extension '.xlsx' is not known; known: .jsonl"),
+        (["data.ods"], "the extension '.ods' is not known; known: .jsonl"),
         (["data.jsonl", "-m", "faithfulnes"], "unknown metric 'faithfulnes'; did you mean 'faithfulness'?"),
         (["data.jsonl", "-m", "rouge(types=rougeX)"], "rouge"),
         (["data.jsonl", "-m", "rouge(stem=true)"], "unknown parameter of rouge 'stem'"),
@@ -67,6 +67,22 @@ def test_a_wrong_call_ends_with_2_before_anything_is_asked(
     assert "Traceback" not in result.stderr
     if (folder / ".ragauge").exists():
         assert list(Store.open(folder / ".ragauge").judgments()) == []
+
+
+def test_a_field_that_is_missing_is_said_once_with_its_cure(call: Call, folder: Path) -> None:
+    """Metrics that lack the same share one message; where its column serves another field, that is said."""
+    answers = call("run", "data.jsonl", "-m", "trust")
+    assert "citation" not in _message(answers)
+    assert "parametric, trust_score: no sample has 'answers'; name the column with --map answers=COLUMN" in _message(
+        answers
+    )
+    row = {"query": "How is tea?", "answers": ["Tea is hot."], "contexts": ["Tea is hot."], "response": "Hot."}
+    (folder / "plain.jsonl").write_text(json.dumps(row), encoding="utf-8")
+    refused = call("run", "plain.jsonl", "-m", "trust")
+    assert refused.exit_code == 2
+    assert _message(refused).count("no sample has 'answers'") == 1
+    assert "the column 'answers' is read as 'references', which --map answers=answers changes" in _message(refused)
+    assert call("run", "plain.jsonl", "-m", "trust", "--map", "answers=answers").exit_code == 0
 
 
 @pytest.mark.parametrize(

@@ -62,6 +62,16 @@ def test_the_same_command_asks_only_for_what_is_missing(call: Call, workplace: P
     assert "2 asked for, 0 known" in call(*COMMAND, "-j", model, "--no-store").output
 
 
+def test_a_refusal_of_ones_own_is_measured_as_one(call: Call, workplace: Path, model: str) -> None:
+    """What --refusal has a model say counts as a refusal at once, and in the run that reads the file."""
+    result = call(*COMMAND, "-j", model, "--refusal", "Nothing on file.", "--limit", 2)
+    assert "2 answers to 2 samples, 1 of them refusals" in result.output
+    assert _answers(workplace)[1]["response"] == "Nothing on file."
+    call("run", "answers.jsonl", "-m", "answered_ratio", "-o", "run.json")
+    estimate = json.loads((workplace / "run.json").read_text(encoding="utf-8"))["estimates"]["answered_ratio"]
+    assert estimate["value"] == 0.5
+
+
 def test_options_of_generate(call: Call, workplace: Path, model: str) -> None:
     """Form, shots, number of documents and the judge of citations are the caller's choice."""
     shot = {"query": "q", "contexts": ["c"], "response": "Yes [1]."}
@@ -100,7 +110,9 @@ def test_a_limit_ends_with_four(call: Call, workplace: Path, stub_server: Callab
     result = call(*COMMAND, "-j", model, "--max-cost", 0.5)
     assert result.exit_code == 4
     assert "stopped: the limit of $0.5 was reached; the same command goes on from there" in result.stderr
-    assert 0 < sum("response" in row for row in _answers(workplace)) < 20
+    answered = sum("response" in row for row in _answers(workplace))
+    assert 0 < answered < 20
+    assert f"; {answered} asked for, 0 known" in result.output
 
 
 def test_no_answer_at_all_ends_with_one(call: Call, workplace: Path, stub_server: Callable[..., Any]) -> None:
@@ -108,4 +120,5 @@ def test_no_answer_at_all_ends_with_one(call: Call, workplace: Path, stub_server
     result = call(*COMMAND, "-j", f"openai/m?base_url={stub_server(key='right').url}")
     assert result.exit_code == 1
     assert "no sample is whole, the first because" in result.stderr
+    assert "wrote answers.jsonl\n" in result.output
     assert all(row["metadata"]["failed"]["response"] for row in _answers(workplace))

@@ -139,19 +139,18 @@ def test_a_refused_key_is_the_reason(call: Call, sets: Path, stub_server: StubFa
     assert server.stats()["calls"] <= 2
 
 
-def test_a_set_that_fails_ends_measuring_after_those_before_it(
-    call: Call, sets: Path, folder: Path, stub_server: StubFactory
-) -> None:
-    """What was measured before is shown; the error names the set, and its first reason."""
+def test_a_set_that_fails_does_not_keep_others_from_being_measured(call: Call, sets: Path, folder: Path) -> None:
+    """The sets behind it are measured and shown; the error names the set, and its first reason."""
     (folder / "half.py").write_text(
         "import ragauge as rg\n"
-        "def broken(query, text):\n    raise OSError('no route')\n"
-        "mine = rg.judge_from(entail=lambda premise, hypothesis: hypothesis in premise, relevant=broken)\n"
+        "def broken(premise, hypothesis):\n    raise OSError('no route')\n"
+        "mine = rg.judge_from(entail=broken, relevant=lambda query, text: 'built' in text)\n"
     )
     result = call("judges", "measure", "python:half:mine", "--data", sets)
     assert result.exit_code == 1
-    assert rows_of(result)["ent_bridges"][0] == "40"
-    assert "rel_mills: " in result.stderr
+    assert rows_of(result)["rel_mills"][0] == "20"
+    assert "ent_bridges: 40 rows without an answer, the first because: judge_error: entail() raised" in result.output
+    assert "ent_bridges: function answered no row" in result.stderr
     assert "no route" in result.stderr
 
 

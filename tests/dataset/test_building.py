@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import ragauge as rg
-from ragauge.dataset import Built, build
+from ragauge.dataset import Built, build, generate
 from ragauge.dataset.corpus import Corpus
 from ragauge.errors import BadParameter, MissingField, UnanswerableNeed
 from ragauge.nouns.samples import Chunk, Sample
@@ -58,6 +58,64 @@ def test_documents_and_labels_in_the_data_are_kept(judge: rg.Judge) -> None:
     built = build([{"question": "q", "answers": [["x"]], "docs": docs}], judge=judge, top=4)
     assert _found(built.samples[0]) == [[0], [1], [0], [1]]
     assert (built.asked, built.samples[0].answerable) == (0, True)
+
+
+@pytest.mark.parametrize("answerable", [True, False])
+def test_people_who_call_a_question_answerable_have_the_last_word(answerable: bool, judge: rg.Judge) -> None:
+    """The sample's own label stays, whatever the judge says of its documents; of an unanswerable one none is asked."""
+    row = {"question": "q", "answers": [["x" if answerable else "Tea"]], "docs": ["Tea."], "answerable": answerable}
+    built = build([row], judge=judge)
+    assert built.samples[0].answerable is answerable
+    assert (_found(built.samples[0]), built.asked) == ([[0]], int(answerable))
+
+
+def test_labels_of_some_documents_are_kept(judge: rg.Judge) -> None:
+    """A labelled document keeps its label beside one that the judge is asked about; odd labels are made anew."""
+    docs = [{"text": "Tea", "answers_found": [0]}, {"text": "Tea"}, {"text": "Ice", "answers_found": [1, 0]}]
+    (sample,) = build([{"question": "q", "answers": [["Tea"]], "docs": docs}], judge=judge).samples
+    assert (_found(sample), sample.answerable) == ([[0], [1], [0]], True)
+    docs[1] = {"text": "Ice"}
+    (sample,) = build([{"question": "q", "answers": [["Tea"]], "docs": docs}], judge=judge).samples
+    assert (_found(sample), sample.answerable) == ([[0], [0], [0]], False)
+
+
+def test_fewer_documents_may_hold_no_answer(judge: rg.Judge, system: Any) -> None:
+    """That a question is answerable from all its documents says nothing of the first; that it is not does."""
+    docs = [{"text": "Ice.", "answers_found": [0]}, {"text": "Tea.", "answers_found": [1]}]
+    row = {"question": "q", "answers": [["x"]], "docs": docs, "answerable": True}
+    assert build([row], judge=judge, top=1).samples[0].answerable is False
+    assert build([row], judge=judge, top=2).samples[0].answerable is True
+    assert generate([row], system(), top=1).samples[0].answerable is None
+    assert generate([{**row, "answerable": False}], system(), top=1).samples[0].answerable is False
+
+
+@pytest.mark.parametrize("wordings", [["The Big Apple", "Tea is hot."], ["Tea is hot.", "The Big Apple"]])
+def test_any_wording_of_a_gold_answer_counts(wordings: list[str], judge: rg.Judge) -> None:
+    """The order of several correct answers does not decide whether a document holds the answer."""
+    (sample,) = build([{"question": "How is tea?", "references": wordings}], CORPUS, judge=judge).samples
+    assert {chunk.id: chunk.metadata["answers_found"] for chunk in sample.contexts or ()} == {"x": [1], "y": [0]}
+    assert sample.answerable is True
+
+
+def test_further_references_that_are_not_taken_apart_are_counted(judge: rg.Judge) -> None:
+    """With a judge of claims the first of several correct answers alone is taken apart, and that is said."""
+    rows = [{"question": "How is tea?", "references": ["Tea is hot; Tea is green", "Hot; green"]}, QUESTION]
+    built = build(rows, CORPUS, judge=judge, claims=judge)
+    assert built.samples[0].answers == (("Tea is hot",), ("Tea is green",))
+    assert built.first_of_several == 1
+    assert build(rows, CORPUS, judge=judge).first_of_several == 0
+
+
+def test_a_retriever_is_named(judge: rg.Judge, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A text names a retriever in a Python module as it names a judge; another text is none."""
+    (tmp_path / "finding.py").write_text("def find(query):\n    return 'Tea is green.'\n", encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    row = {"question": "How is tea?", "gold_answer": "Tea is green."}
+    (sample,) = build([row], retriever="python:finding:find", judge=judge).samples
+    assert [chunk.text for chunk in sample.contexts or ()] == ["Tea is green."]
+    for spec, message in (("python:finding:lost", "lost"), ("find", "is no retriever; give a function")):
+        with pytest.raises(BadParameter, match=message):
+            build([row], retriever=spec, judge=judge)
 
 
 def test_labels_that_the_new_documents_lack_are_made_anew(judge: rg.Judge) -> None:

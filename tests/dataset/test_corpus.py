@@ -86,3 +86,26 @@ def test_the_digest_follows_the_text(tmp_path: Path) -> None:
     assert read_corpus(tmp_path).digest == first
     (tmp_path / "b.txt").write_text("Less.")
     assert read_corpus(tmp_path).digest != first
+
+
+def test_bad_files_and_rows_are_skipped_on_request(tmp_path: Path) -> None:
+    """A file that is not UTF-8 and an odd row end the reading, or are left out with their errors beside the rest."""
+    folder = _folder(tmp_path, b_jsonl='{"text": "Good."}\n{"name": "odd"}\n{broken\n{"text": "Fine."}', c_txt="Well.")
+    (folder / "a.txt").write_bytes(b"caf\xe9")
+    with pytest.raises(BadData, match=r"a\.txt: not UTF-8"):
+        read_corpus(folder)
+    corpus = read_corpus(folder, skip_bad=True)
+    assert [passage.text for passage in corpus.passages] == ["Good.", "Fine.", "Well."]
+    assert [message.partition(": ")[0].rpartition("/")[2] for message in corpus.bad] == [
+        "a.txt",
+        "b.jsonl, row 2",
+        "b.jsonl, row 3",
+    ]
+    with pytest.raises(BadData, match=r"no text in 1 files; .*not UTF-8"):
+        read_corpus(folder / "a.txt", skip_bad=True)
+
+
+def test_pyserini_s_documents(tmp_path: Path) -> None:
+    """Pyserini keeps the text under `contents`."""
+    corpus = read_corpus(_folder(tmp_path, c_jsonl='{"id": "doc7", "contents": "Tea is hot."}') / "c.jsonl")
+    assert [(passage.id, passage.text) for passage in corpus.passages] == [("doc7", "Tea is hot.")]

@@ -66,6 +66,18 @@ def test_the_usual_refusal_is_known_for_one() -> None:
     assert refusal(REFUSAL_SENTENCE)
 
 
+def test_a_refusal_in_ones_own_words_is_known_afterwards(system: Any, judge: rg.Judge, tmp_path: Path) -> None:
+    """The sentence goes with the samples: it is a refusal here, for citations, and where the file is measured."""
+    generated = generate(ROWS[:1], system("Nothing on file."), refusal="Nothing on file!", cite=judge)
+    assert (generated.refused, generated.cited) == (1, 0)
+    run = rg.evaluate(generated.save(tmp_path / "answers.jsonl"), "refusal,citation_recall", judge)
+    assert run.values("refusal") == [1.0]
+    assert run.values("citation_recall") == [None]
+    again = generate(generated.samples, system("Nothing on file."), refusal="")
+    assert again.refused == 0
+    assert rg.evaluate(again.samples, "refusal", judge).values("refusal") == [0.0]
+
+
 def test_nothing_is_asked_twice(system: Any, tmp_path: Path) -> None:
     """Equal prompts are asked once, side by side or in another run; another manner or another system is asked anew."""
     first = system()
@@ -210,6 +222,7 @@ def test_money_is_limited(stub_server: Callable[..., Any], tmp_path: Path) -> No
     missing = [sample for sample in short.samples if sample.response is None]
     assert 0 < len(missing) < 20
     assert short.spent.cost <= 0.5
+    assert short.asked == short.spent.calls == short.answered
     assert "the limit of $0.5 was reached" in short.stopped
     assert all(sample.metadata["failed"]["response"].startswith("stopped:") for sample in missing)
     rest = generate(rows, model, store=tmp_path, max_cost=50)

@@ -83,6 +83,30 @@ def test_metadata_of_documents_is_kept() -> None:
     assert (chunk.id, chunk.metadata) == ("d1", {"k": 1})
 
 
+class Iterable(Document):
+    """A document that can be iterated over, as pydantic's models can."""
+
+    def __iter__(self) -> Any:
+        """Its fields."""
+        return iter(vars(self).items())
+
+
+@pytest.mark.parametrize(
+    "found",
+    [
+        "The ferry takes 40 minutes.",
+        {"text": "The ferry takes 40 minutes."},
+        Document("The ferry takes 40 minutes."),
+        Iterable("The ferry takes 40 minutes."),
+        iter(["The ferry takes 40 minutes."]),
+    ],
+    ids=["text", "object", "document", "iterable document", "iterator"],
+)
+def test_one_document_is_one_document(found: Any) -> None:
+    """A retriever may give one text or document instead of a list; a text is no list of its letters."""
+    assert [chunk.text for chunk in _find(ForeignRetriever(lambda query: found))] == ["The ferry takes 40 minutes."]
+
+
 def _raises(query: str) -> list[str]:
     raise OSError("no index")
 
@@ -93,6 +117,8 @@ def _raises(query: str) -> list[str]:
         (_raises, "the retriever raised OSError: no index"),
         (lambda query: [{"name": "x"}], "item 1 has no text among 'name'"),
         (lambda query: 7, "TypeError"),
+        (lambda query: None, "TypeError"),
+        (lambda query: b"bytes", "a value of type bytes, not text"),
     ],
 )
 def test_a_retriever_that_fails_is_told(retriever: Callable[[str], Any], message: str) -> None:

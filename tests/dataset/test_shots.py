@@ -40,6 +40,8 @@ def test_refusals_are_shown_in_the_words_asked_for() -> None:
     shots = with_shots(Brief(refusal="Nothing found."), POOL, 4, 1).shots
     assert {shot.response for shot in shots if shot.id.startswith("r")} == {"Nothing found."}
     assert all(shot.id.startswith("a") for shot in with_shots(Brief(refusal=""), POOL, 4, 1).shots)
+    told = Sample("r9", "Question?", "Nope.", DOCUMENTS, metadata={"refusal_sentence": "Nope."})
+    assert with_shots(Brief(refusal="Nothing found."), [told], 1, 1).shots[0].response == "Nothing found."
 
 
 def test_shots_stand_before_the_question() -> None:

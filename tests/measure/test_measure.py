@@ -179,10 +179,21 @@ def test_a_grade_says_yes_from_where_people_do(tmp_path: Path) -> None:
 
 
 def test_a_judge_that_answers_nothing_is_an_error(tmp_path: Path) -> None:
-    """Where no row of a set has an answer the first failure is raised, with the set and the judge."""
+    """Where no row of a set has an answer the first failure is raised, with set and judge, after the last set."""
     write(tmp_path, "ent_a", [SETS["ent_a"] | {"claim": "broken"}] * 2)
+    write(tmp_path, "ent_b", [SETS["ent_a"] | {"claim": "good"}])
+    results: list[Measured] = []
+
+    async def collect() -> None:
+        async for one in measure(Stub(), tmp_path):
+            results.append(one)
+
     with pytest.raises(RunFailed, match="ent_a: stub answered no row, the first because: judge_error"):
-        measured(Stub(), tmp_path)
+        asyncio.run(collect())
+    assert [(one.name, one.rows, one.failed, one.failure) for one in results] == [
+        ("ent_a", 0, 2, "judge_error"),
+        ("ent_b", 1, 0, ""),
+    ]
 
 
 def test_a_failure_is_told_beside_the_figures(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from ragauge.metrics.catalogue import chosen
 from ragauge.needs.citations import citations
-from ragauge.needs.gold import labels_of
+from ragauge.needs.held import labels_of
 from ragauge.nouns.answers import Answer, ChunkVerdict, Label, Verdict
 from ragauge.nouns.samples import Chunk, Sample
 from ragauge.questions import Entail, Question
@@ -56,8 +56,9 @@ def words(question: Question) -> Answer:
         ("A: a [1]. I don't know the rest.", 1.0, 1.0),
         ("A: a [1]. D.", 0.5, 1.0),
         ("I don't know.", "undefined: the response has no sentence that needs a citation", None),
-        ("", "undefined: the response has no sentence that needs a citation", None),
-        ("[1]", "undefined: the response has no sentence that needs a citation", None),
+        ("", 0.0, "undefined: the response cites nothing"),
+        (" \n", 0.0, "undefined: the response cites nothing"),
+        ("[1]", 0.0, 0.0),
     ],
 )
 def test_the_default_variant(response: str, recall: Any, precision: Any, value: Valuing) -> None:

@@ -17,7 +17,7 @@ from ragauge.metrics.refusals import Groundedness, MeanF1, MeanRecall
 from ragauge.metrics.trust import MeanCitations, Trust
 from ragauge.metrics.trust_eval import trust_eval_block
 from ragauge.needs.gold import Matched
-from ragauge.nouns.answers import Grade, Label
+from ragauge.nouns.answers import Grade, Label, Verdict
 from ragauge.nouns.samples import Chunk, Sample
 from ragauge.questions import Entail, Rate
 from ragauge.readers import read
@@ -129,11 +129,12 @@ def test_list_scores_are_fractions(items: list[str], gold: list[str]) -> None:
 
 
 def test_what_documents_hold_is_asked_where_labels_are_missing(drive: type[Drive], words: Answering) -> None:
-    """A label of the sample goes before those of documents, these before the judge, who is asked of each claim once."""
-    asked = row("a", (doc("a"), doc("b", 1, 0)), (("a",), ("q",)))
+    """A label of the sample goes before those of documents, these before the judge, who is asked of the rest once."""
+    asked = row("a", (doc("a"), doc("b", 1, 0), doc("c")), (("a",), ("q",)))
     done = drive([asked], chosen("reject_f1,calibrated_f1(correctness=em)"), words)
-    assert done.questions == [Entail(("a", "b"), "a"), Entail(("a", "b"), "q")]
+    assert done.questions == [Entail(("a", "c"), "a"), Entail(("a", "c"), "q")]
     for known in (
+        row("a", (doc("a", 1),), None),
         row("a", (doc("a", 1),), (("a",),)),
         row("a", (doc("a"),), (("a",),), answerable=False),
         row("a", (), (("a",),)),
@@ -153,7 +154,7 @@ def test_what_documents_hold_is_asked_where_labels_are_missing(drive: type[Drive
         (row("a", (doc("a"),), ((),)), "calibrated_f1", "a gold claim in 'answers' has no wording"),
         (row("a", (doc("a"),), None), "answered_correctness", "the sample has no answers"),
         (row(NO, (doc("a", 1),), (("a",),)), "answered_correctness", "the response is a refusal"),
-        (row("", (doc("a", 1),), (("a",),)), "answered_citation_f1", "no sentence that needs a citation"),
+        (row(NO, (doc("a", 1),), (("a",),)), "regular_citation_f1", "no sentence that needs a citation"),
     ],
 )
 def test_bad_input_has_a_stated_outcome(
@@ -164,6 +165,68 @@ def test_bad_input_has_a_stated_outcome(
     assert (score.value, score.failed, score.counts) == (None, None, ())
     assert score.undefined is not None
     assert re.search(reason, score.undefined)
+
+
+def test_labels_of_some_documents_count_beside_the_judge(drive: type[Drive], words: Answering) -> None:
+    """What the data says of a document stands; the evidence shows each document's label, whoever gave it."""
+    sample = row("a", (doc("a", 0), doc("b", 1), doc("c")), (("a",),))
+    done = drive([sample], chosen("answerable_recall"), words)
+    (piece,) = done.evidence("answerability(asked)")
+    assert done.scores[0]["answerable_recall"].counts == (1, 1)
+    assert [chunk.label for chunk in piece.chunks] == [Label.NO, Label.YES, Label.NEUTRAL]
+    assert (piece.field, piece.label) == ("answers[0]", Label.YES)
+    held_by_none = row("a", (doc("a", 0), doc("c")), (("a",),))
+    assert drive([held_by_none], chosen("answerable_recall"), words).scores[0]["answerable_recall"].undefined
+
+
+@pytest.mark.parametrize("wordings", [("apple", "york"), ("york", "apple")])
+def test_the_order_of_wordings_decides_nothing(wordings: tuple[str, str], drive: type[Drive], words: Answering) -> None:
+    """Of a claim in several wordings the one that stands in a text is asked about, wherever it is in the list."""
+    sample = row("It is York.", (doc("z"), doc("york")), (wordings,))
+    done = drive([sample], chosen("answerable_recall,claim_match"), words)
+    assert done.questions == [Entail(("z", "york"), "york"), Entail(("It is York.",), "york")]
+    assert done.scores[0]["answerable_recall"].counts == (1, 1)
+
+
+@pytest.mark.parametrize("wordings", [("a&b", "c&d"), ("c&d", "a&b"), ("x", "C&D!", "c&d", "a&b")])
+def test_where_no_wording_stands_in_a_text_each_is_asked(
+    wordings: tuple[str, ...], drive: type[Drive], words: Answering
+) -> None:
+    """A judge may find a wording in other words, and again the order decides nothing; Trust-Eval tries the first."""
+    done = drive([row("d c", (doc("d c"),), (wordings,))], chosen("answerable_recall,claim_match"), words)
+    assert len(done.questions) == len({one.strip("!").lower() for one in wordings})
+    assert done.scores[0]["answerable_recall"].counts == (1, 1)
+    assert done.scores[0]["claim_match"].value == 1.0
+    theirs = drive([row("d c", (doc("d c"),), (wordings,))], chosen("claim_match(variant=trust_eval)"), words)
+    assert [question.hypothesis for question in theirs.questions] == [wordings[0]]  # type: ignore[union-attr]
+
+
+def test_people_may_judge_documents_together(drive: type[Drive], words: Answering) -> None:
+    """A label for all documents at once says that they hold the claim, and not which of them does."""
+
+    def together(question: Any) -> Any:
+        return Verdict(words(question).label)  # type: ignore[union-attr]
+
+    sample = row("a", (doc("a"), doc("b", 0), doc("c")), (("a",),))
+    done = drive([sample], chosen("answerable_recall"), together)
+    assert done.scores[0]["answerable_recall"].counts == (1, 1)
+    assert done.evidence("answerability(asked)")[0].chunks == ()
+
+
+@pytest.mark.parametrize("response", ["Nope, Sir!", "NOPE,  SIR [1].", "Nope, sir. I don't know."])
+def test_what_a_system_was_told_to_say_is_a_refusal(response: str, value: Valuing) -> None:
+    """The sentence is known from the sample's metadata, but for case, spaces, citations and the full stop."""
+    given: dict[str, Any] = {"response": response, "contexts": ["a"], "metadata": {"refusal_sentence": "Nope, sir."}}
+    assert value("refusal", **given) == 1.0
+    assert value("citation_recall", **given) == "undefined: the response has no sentence that needs a citation"
+
+
+@pytest.mark.parametrize(
+    ("response", "sentence"), [("Nope, sir. Tea is hot.", "Nope, sir."), ("Nope.", True), ("Nope.", ""), ("", "Nope.")]
+)
+def test_what_is_told_beside_it_is_an_answer(response: str, sentence: Any, value: Valuing) -> None:
+    """More than the sentence is an answer; a value that is no sentence makes nothing a refusal."""
+    assert value("refusal", response=response, metadata={"refusal_sentence": sentence}) == 0.0
 
 
 def test_an_empty_response_is_an_answer_without_gold_claims(value: Valuing) -> None:

@@ -1,11 +1,15 @@
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
 
-from ragauge.errors import BadData, MissingExtra
+from ragauge.errors import BadData, BadParameter, MissingExtra
+from ragauge.judges.nli.hf import Source
 from ragauge.judges.nli.hub import config_of, content_hash, place_of
+from ragauge.judges.nli.judge import NliJudge
+from ragauge.judges.nli.options import Options
 from ragauge.run.specs import judge_of
 
 
@@ -23,6 +27,12 @@ def test_a_folder_is_pinned_by_its_content(tmp_path: Path) -> None:
     assert content_hash(one) != content_hash(other)
 
 
+def test_a_folder_has_no_revisions(tmp_path: Path) -> None:
+    """A revision of a folder is refused, since what is there is what is read."""
+    with pytest.raises(BadParameter, match="revision=abc, but a folder has no revisions"):
+        place_of(str(tmp_path), "abc")
+
+
 def test_files_of_a_folder(tmp_path: Path) -> None:
     """Settings are read where they are there, and a file that is no JSON is named."""
     place = place_of(str(tmp_path), None)
@@ -32,6 +42,23 @@ def test_files_of_a_folder(tmp_path: Path) -> None:
     assert place.name == tmp_path.name
     with pytest.raises(BadData, match=r"config\.json.*must be JSON"):
         config_of(place)
+
+
+def test_a_tokenizer_from_elsewhere_is_pinned(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """HHEM reads with another model's tokenizer: another one there, under the same name, makes another judge."""
+    monkeypatch.setattr("ragauge.judges.nli.hf.open_tokenizer", lambda path: path)
+    folder, foundation = tmp_path / "hhem", tmp_path / "flan"
+    folder.mkdir()
+    foundation.mkdir()
+    config = {"architectures": ["HHEMv2ForSequenceClassification"], "foundation": str(foundation)}
+    (folder / "config.json").write_text(json.dumps(config), encoding="utf-8")
+    identities = []
+    for tokens in ("one", "other", "one"):
+        (foundation / "tokenizer.json").write_text(json.dumps(tokens), encoding="utf-8")
+        card = Source(str(folder), Options(device="cpu"), "hf/hhem").card
+        assert card.tokenizer == f"flan@{content_hash(foundation)}"
+        identities.append(NliJudge("hf/hhem", card, lambda: pytest.fail("no model is opened")).identity)
+    assert identities[0] == identities[2] != identities[1]
 
 
 @pytest.mark.parametrize("model", ["./absent", "/absent/folder", "~/absent", "a/b/c"])

@@ -36,6 +36,11 @@ def command() -> None:
     type=click.Path(exists=True, path_type=Path),
     help="Folder or file that is searched for documents. [default: the documents in the data]",
 )
+@click.option(
+    "--retriever",
+    metavar="python:MODULE:NAME",
+    help="Finds the documents instead: a function of the question, or a retriever of LlamaIndex or LangChain.",
+)
 @samples_option
 @click.option("--top", type=click.IntRange(min=1), default=TOP, show_default=True, help="Documents of each sample.")
 @click.option("--claims", metavar="JUDGE", help="Takes gold answers apart. [default: the whole answer is one claim]")
@@ -51,6 +56,7 @@ def command() -> None:
 def build_command(
     questions: str,
     corpus: Path | None,
+    retriever: str | None,
     output: Path,
     top: int,
     claims: str | None,
@@ -66,12 +72,16 @@ def build_command(
     check_samples_output(output, [questions, *([corpus] if corpus else [])])
     with stoppable(work["store"]), progress_bar("building", work["limit"]) as progress:
         judge = judge_option(judges)
-        built = build(questions, corpus, judge=judge, claims=claims, top=top, progress=progress, **work)
+        built = build(
+            questions, corpus, retriever=retriever, judge=judge, claims=claims, top=top, progress=progress, **work
+        )
     built.save(output)
     for line in _lines(built):
         click.echo(line)
-    click.echo(f"wrote {output}; next: ragauge generate {output} -j PROVIDER/MODEL -o answers.jsonl")
-    end_of_work(built, len(built.samples) - max(built.failures.values(), default=0))
+    whole = len(built.samples) - max(built.failures.values(), default=0)
+    follows = f"; next: ragauge generate {output} -j PROVIDER/MODEL -o answers.jsonl"
+    click.echo(f"wrote {output}{follows if whole else ''}")
+    end_of_work(built, whole)
 
 
 def _lines(built: Built) -> Iterator[str]:
@@ -82,6 +92,8 @@ def _lines(built: Built) -> Iterator[str]:
         yield f"{built.corpus.name}: {counted(len(built.corpus.passages), 'passage')}, {made}" + (
             f"; files left out: {left_out}" if left_out else ""
         )
+        if bad := built.corpus.bad:
+            yield f"skipped in {built.corpus.name}: {len(bad)}, the first because: {bad[0]}"
     answerable = sum(sample.answerable is True for sample in built.samples)
     yield (
         f"{counted(len(built.samples), 'sample')}, {answerable} answerable; "
@@ -91,6 +103,8 @@ def _lines(built: Built) -> Iterator[str]:
         yield f"without documents: {counted(built.without_documents, 'sample')}"
     if built.without_gold:
         yield f"without a gold answer, so not labelled: {counted(built.without_gold, 'sample')}"
+    if built.first_of_several:
+        yield f"only the first of several gold answers was taken apart: {counted(built.first_of_several, 'sample')}"
     yield from closing_lines(built)
 
 

@@ -77,7 +77,8 @@ def command(
     generated.save(output)
     for line in _lines(generated):
         click.echo(line)
-    click.echo(f"wrote {output}; measure it with: ragauge run {output} -m trust")
+    follows = f"; measure it with: ragauge run {output} -m trust"
+    click.echo(f"wrote {output}{follows if generated.answered else ''}")
     end_of_work(generated, generated.answered)
 
 

@@ -12,7 +12,7 @@ import msgspec
 from ragauge.dataset.corpus import Corpus, read_corpus
 from ragauge.dataset.labelling import Labels, labels
 from ragauge.dataset.retrieving import CorpusRetriever, ForeignRetriever, Retriever, RetrieverFailed
-from ragauge.dataset.samples import Made, Progress, fresh, worked, worked_out
+from ragauge.dataset.samples import Made, Progress, fresh, with_first_documents, worked, worked_out
 from ragauge.errors import BadParameter, MissingField, UnanswerableNeed
 from ragauge.judges.bench import Bench
 from ragauge.needs.need import Failed, Need
@@ -24,7 +24,7 @@ from ragauge.run.blocking import blocking
 from ragauge.run.budget import Budget, check_priced
 from ragauge.run.keeping import Keeper
 from ragauge.run.preparing import StoreLike, opened_store
-from ragauge.run.specs import JudgeLike, bench_of
+from ragauge.run.specs import JudgeLike, bench_of, python_object
 from ragauge.run.stopping import Stopped
 from ragauge.waves import unanswerable
 
@@ -39,13 +39,15 @@ class Built(Made):
     """A data set: a sample for each question.
 
     corpus: what was searched; None where documents came from elsewhere. indexed: whether its index was made anew.
-    without_gold, without_documents: samples that nothing could be said of for that reason.
+    without_gold, without_documents: samples that nothing could be said of for that reason. first_of_several: samples
+    of whose references only the first was taken apart into claims.
     """
 
     corpus: Corpus | None = None
     indexed: bool = False
     without_gold: int = 0
     without_documents: int = 0
+    first_of_several: int = 0
 
 
 async def build_async(
@@ -68,12 +70,13 @@ async def build_async(
     questions: questions with gold answers, in anything that `read` reads; where there is no response beside it, a
     column such as "answer" is the gold answer.
     corpus: a folder or file that is searched for documents. retriever: finds them instead: a function of the question,
-    or a retriever of LlamaIndex or LangChain. Without both, the documents in the data are taken.
-    judge: says which document holds which claim. claims: a judge that takes gold answers apart into claims; without
-    it the whole answer is one claim. top: documents a sample, 1 or more.
-    store: where judgments are kept, and the index of a corpus; None keeps nothing. limit, skip_bad_rows, map: as in
-    `evaluate`. max_cost: in dollars; labels beyond it are missing, and said to be. progress: called with the number of
-    samples done.
+    a retriever of LlamaIndex or LangChain, or "python:MODULE:NAME", which names one. Without both, the documents in the
+    data are taken.
+    judge: says which document holds which claim. claims: a judge that takes gold answers apart into claims, of several
+    references the first; without it the whole answer is one claim. top: documents a sample, 1 or more.
+    store: where judgments are kept, and the index of a corpus; None keeps nothing. limit, map: as in `evaluate`.
+    skip_bad_rows: as there, for files and rows of the corpus too. max_cost: in dollars; labels beyond it are missing,
+    and said to be. progress: called with the number of samples done.
 
     Raises UsageError where the data or the corpus cannot be read, a judge cannot answer, or there are no documents.
     """
@@ -86,7 +89,7 @@ async def build_async(
     if topics := unanswerable([wanted], bench.can):
         raise UnanswerableNeed(f"no judge at hand answers {', '.join(topics)}; name one that does")
     reading, samples = _questions(questions, map, limit, skip_bad_rows)
-    searched = read_corpus(corpus) if isinstance(corpus, str | Path) else corpus
+    searched = read_corpus(corpus, skip_bad=skip_bad_rows) if isinstance(corpus, str | Path) else corpus
     opened = opened_store(store)
     finder = _retriever(searched, retriever, opened.path.parent if store is not None else None)
     if finder is None and reading.columns and "contexts" not in reading.columns:
@@ -126,7 +129,9 @@ def _as_gold(sample: Sample) -> Sample:
 def _retriever(corpus: Corpus | None, retriever: Any, folder: Path | None) -> Retriever | None:
     if corpus is not None:
         return CorpusRetriever(corpus, folder)
-    return None if retriever is None else ForeignRetriever(retriever)
+    named = isinstance(retriever, str) and retriever.startswith("python:")
+    found = python_object(retriever.removeprefix("python:")) if named else retriever
+    return None if found is None else ForeignRetriever(found)
 
 
 def _bench(judge: JudgeLike, claims: JudgeLike | None, max_cost: float | None) -> Bench:
@@ -153,8 +158,7 @@ class _Building:
 
     async def _with_documents(self, sample: Sample) -> Sample:
         if self._retriever is None:
-            kept = sample.contexts and sample.contexts[: self._top]
-            return msgspec.structs.replace(sample, contexts=kept)
+            return with_first_documents(sample, self._top)
         answerable = sample.answerable if sample.contexts is None else None
         bare = msgspec.structs.replace(sample, contexts=None, answerable=answerable)
         if not sample.query:
@@ -173,6 +177,8 @@ class _Building:
         if isinstance(outcome, Failed):
             return self._built.lacking(sample, "labels", outcome.reason)
         if isinstance(outcome, Labels):
+            several = sample.answers is None and len(sample.references or ()) > 1
+            self._built.first_of_several += several and outcome.answers != (sample.references,)
             return outcome.on(sample)
         self._built.without_gold += 1
         return sample

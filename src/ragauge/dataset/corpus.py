@@ -23,11 +23,15 @@ _TEXT = (".txt", ".text", *_MARKDOWN)
 
 
 class Corpus(NamedTuple):
-    """What was read. left_out: how many files of each kind that cannot be read as text, and how many empty ones."""
+    """What was read. left_out: how many files of each kind that cannot be read as text, and how many empty ones.
+
+    bad: files and rows that were skipped on request, each as its error message.
+    """
 
     name: str
     passages: list[Chunk]
     left_out: dict[str, int]
+    bad: tuple[str, ...] = ()
 
     @property
     def digest(self) -> str:
@@ -38,25 +42,27 @@ class Corpus(NamedTuple):
         return whole.hexdigest()[:32]
 
 
-def read_corpus(path: str | Path, words: int = WORDS) -> Corpus:
+def read_corpus(path: str | Path, words: int = WORDS, *, skip_bad: bool = False) -> Corpus:
     """The passages of a file, or of all files of a folder and its folders, in the order of their names.
 
     Text (.txt .md) is cut into passages of at most `words` words under the name of its file or, in Markdown, its title
     and the heading. Rows (.jsonl .json .csv .tsv .parquet .arrow) have their text, id and title under the names that
     contexts have them under; rows longer than `words` are cut too. Hidden files are passed over.
+    skip_bad: go on after a file or row that should hold text and does not, and keep the error in `Corpus.bad`.
 
-    Raises BadData where there is nothing to read, and where a file or row that should hold text does not.
+    Raises BadData where there is nothing to read, and at the first file or row that is bad, unless told to skip it.
     """
     root = Path(path)
     files = list(_files(root)) if root.is_dir() else [root]
     left_out = Counter(kind for one in files if (kind := _unread(one)))
     if not root.is_dir() and left_out:
         raise BadData(f"{root}: not a corpus; give a folder, or a file of {' '.join(sorted({*_TEXT, *KNOWN}))}")
-    base = root if root.is_dir() else root.parent
-    found = [passage for one in files if not _unread(one) for passage in _passages(one, base, words)]
+    cutting = _Cutting(root if root.is_dir() else root.parent, words, skip_bad)
+    found = [passage for one in files if not _unread(one) for passage in cutting.passages(one)]
     if not found:
-        raise BadData(f"{root}: no text in {len(files)} files; put .txt, .md, .jsonl or .parquet files there")
-    return Corpus(str(root), found, dict(left_out))
+        why = f"; {cutting.bad[0]}" if cutting.bad else "; put .txt, .md, .jsonl or .parquet files there"
+        raise BadData(f"{root}: no text in {len(files)} files{why}")
+    return Corpus(str(root), found, dict(left_out), tuple(cutting.bad))
 
 
 def _files(folder: Path) -> Iterator[Path]:
@@ -74,14 +80,42 @@ def _unread(path: Path) -> str:
     return "empty" if path.is_file() and not path.stat().st_size else ""
 
 
-def _passages(path: Path, base: Path, words: int) -> Iterator[Chunk]:
-    name = path.relative_to(base).as_posix()
-    if extension(path) not in _TEXT:
-        yield from _of_rows(path, name, words)
-        return
-    pieces = [(title, piece) for title, body in _titled(path) for piece in passages(body, words)]
-    for number, (title, piece) in enumerate(pieces, start=1):
-        yield Chunk(piece, f"{name}#{number}", title)
+class _Cutting:
+    """Cuts files of a corpus into passages. bad: the errors of the files and rows that were skipped."""
+
+    def __init__(self, base: Path, words: int, skip_bad: bool) -> None:
+        self.bad: list[str] = []
+        self._base, self._words, self._skip_bad = base, words, skip_bad
+
+    def passages(self, path: Path) -> Iterator[Chunk]:
+        """The passages of one file. Raises BadData, unless what is bad is to be skipped."""
+        name = path.relative_to(self._base).as_posix()
+        try:
+            yield from self._of_text(path, name) if extension(path) in _TEXT else self._of_rows(path, name)
+        except BadData as error:
+            self._skip(error)
+
+    def _of_text(self, path: Path, name: str) -> Iterator[Chunk]:
+        pieces = [(title, piece) for title, body in _titled(path) for piece in passages(body, self._words)]
+        for number, (title, piece) in enumerate(pieces, start=1):
+            yield Chunk(piece, f"{name}#{number}", title)
+
+    def _of_rows(self, path: Path, name: str) -> Iterator[Chunk]:
+        for number, row in enumerate(file(path).rows(), start=1):
+            try:
+                whole = _row(row, f"{name}#{number}", str(path), number)
+            except BadRow as error:
+                self._skip(error)
+                continue
+            pieces = passages(whole.text, self._words)
+            for part, piece in enumerate(pieces, start=1):
+                id = f"{whole.id}#{part}" if len(pieces) > 1 else whole.id
+                yield Chunk(piece, id, whole.title, whole.metadata)
+
+    def _skip(self, error: BadData) -> None:
+        if not self._skip_bad:
+            raise error
+        self.bad.append(str(error))
 
 
 def _titled(path: Path) -> list[tuple[str, str]]:
@@ -100,15 +134,6 @@ def _text_of(path: Path) -> str:
             return "".join(lines(stream, str(path)))
     except OSError as error:
         raise BadData(f"{path}: cannot be opened ({error.strerror}); check its name and permissions") from None
-
-
-def _of_rows(path: Path, name: str, words: int) -> Iterator[Chunk]:
-    for number, row in enumerate(file(path).rows(), start=1):
-        whole = _row(row, f"{name}#{number}", str(path), number)
-        pieces = passages(whole.text, words)
-        for part, piece in enumerate(pieces, start=1):
-            id = f"{whole.id}#{part}" if len(pieces) > 1 else whole.id
-            yield Chunk(piece, id, whole.title, whole.metadata)
 
 
 def _row(row: Any, id: str, where: str, number: int) -> Chunk:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from inspect import isawaitable, iscoroutinefunction
 from pathlib import Path
 from typing import Any, Protocol
@@ -14,7 +14,7 @@ from ragauge.dataset.bm25 import BM25
 from ragauge.dataset.corpus import Corpus
 from ragauge.errors import BadParameter
 from ragauge.nouns.samples import Chunk
-from ragauge.readers.contexts import chunks
+from ragauge.readers.contexts import chunks, is_single
 from ragauge.readers.values import Malformed
 
 #: Methods of retrievers, the awaited one of each library before the other: LlamaIndex; LangChain, new and old.
@@ -58,29 +58,33 @@ class RetrieverFailed(Exception):
 class ForeignRetriever:
     """Finds documents by a function of the question, or a retriever of LlamaIndex or LangChain.
 
-    What it gives is read as contexts are: texts, objects with a text, LangChain's documents, LlamaIndex's nodes. One
-    that blocks is called in a thread.
+    What it gives is read as contexts are: texts, objects with a text, LangChain's documents, LlamaIndex's nodes; or one
+    of these alone, which is one document. A retriever that blocks is called in a thread.
     """
 
     def __init__(self, retriever: Any) -> None:
         method = next((getattr(retriever, name) for name in _METHODS if hasattr(retriever, name)), retriever)
         if not callable(method):
-            raise BadParameter(f"{retriever!r} is no retriever; give a function of the question, or an object with one")
+            raise BadParameter(
+                f"{retriever!r} is no retriever; give a function of the question, an object with one, or "
+                "python:MODULE:NAME, which names either"
+            )
         self._call: Callable[[str], Any] = method
 
     async def find(self, query: str, top: int) -> tuple[Chunk, ...]:
         """The first `top` documents. Raises RetrieverFailed."""
         try:
-            return (chunks(list(await self._found(query))) or ())[:top]
+            found = await self._found(query)
+            return (chunks(found if is_single(found) else list(found)) or ())[:top]
         except Malformed as error:
             raise RetrieverFailed(f"the retriever's {error}") from error
         except Exception as error:
             raise RetrieverFailed(f"the retriever raised {type(error).__name__}: {error}") from error
 
-    async def _found(self, query: str) -> Sequence[Any]:
+    async def _found(self, query: str) -> Any:
         waits = iscoroutinefunction(self._call) or iscoroutinefunction(getattr(self._call, "__call__", None))  # noqa: B004
-        found: Any = self._call(query) if waits else await asyncio.to_thread(self._call, query)
-        return await found if isawaitable(found) else found  # type: ignore[no-any-return]
+        found = self._call(query) if waits else await asyncio.to_thread(self._call, query)
+        return await found if isawaitable(found) else found
 
 
 def _with(chunk: Chunk, **metadata: Any) -> Chunk:

@@ -93,6 +93,16 @@ def with_metadata(sample: Sample, **more: Any) -> Sample:
     return msgspec.structs.replace(sample, metadata={**sample.metadata, **more})
 
 
+def with_first_documents(sample: Sample, top: int | None) -> Sample:
+    """The sample with its first `top` documents, None for all.
+
+    That there is an answer in the documents need not hold of fewer; that there is none does.
+    """
+    kept = sample.contexts and sample.contexts[:top]
+    fewer_may_lack_it = sample.answerable is True and kept != sample.contexts
+    return msgspec.structs.replace(sample, contexts=kept, answerable=None if fewer_may_lack_it else sample.answerable)
+
+
 async def worked_out(asker: Asker, sample: Sample, need: Need[Finding]) -> Outcome:
     """What a need of one sample comes to. Raises Stopped."""
     waves = Waves(sample, [need])

@@ -56,13 +56,19 @@ async def measure(
     example; without it the judge is asked, and is open until the last set. Each row is asked as a sample of its own,
     many side by side where the judge works by samples.
 
-    Raises BadData where the folder holds no set, UsageError where the judge misses something, such as a key, and
-    RunFailed with the first reason where no row of a set has an answer.
+    Raises BadData where the folder holds no set, UsageError where the judge misses something, such as a key, and, after
+    the last set, RunFailed with the first reason where no row of a set had an answer.
     """
     files = labelled_files(folder)
+    unanswered: list[Measured] = []
     async with asking(judge, answer) as asked:
         for file in files:
-            yield await _measure_set(asked, file, limit, seed)
+            measured = await _measure_set(asked, file, limit, seed)
+            unanswered += [measured] if measured.failed and not measured.rows else []
+            yield measured
+    if unanswered:
+        names = ", ".join(one.name for one in unanswered)
+        raise RunFailed(f"{names}: {judge.identity} answered no row, the first because: {unanswered[0].failure}")
 
 
 async def _measure_set(asked: Asking, file: Path, limit: int | None, seed: int) -> Measured:
@@ -76,7 +82,7 @@ async def _measure_set(asked: Asking, file: Path, limit: int | None, seed: int) 
     begun = time.perf_counter()
     outcomes, failure = await _outcomes(asked, cases)
     if failure and not any(outcomes):
-        raise RunFailed(f"{name}: {asked.judge.identity} answered no row, the first because: {failure}")
+        return Measured(name, failed=len(cases), failure=str(failure))
     measured = _compared(name, cases, outcomes, time.perf_counter() - begun)
     return msgspec.structs.replace(measured, failure=str(failure or ""))
 

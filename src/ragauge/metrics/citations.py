@@ -24,9 +24,10 @@ NO_CITATION = "the response cites nothing"
 def citation_recall(citing: Citing) -> Share | Undefined:
     """Share of the response's sentences that the documents they cite support together (ALCE).
 
-    A sentence without a citation is not supported. variant: "default", "trust_eval" or "alce". style: how citations are
-    written, "brackets", "parentheses" or "authors". units: "sentences", or "items" of a list, read behind the query.
-    at_most: how many citations of a sentence the other two variants look at.
+    A sentence without a citation is not supported; nor is an empty response, which counts as one sentence. variant:
+    "default", "trust_eval" or "alce", which leave empty responses undefined. style: how citations are written,
+    "brackets", "parentheses" or "authors". units: "sentences", or "items" of a list, read behind the query. at_most:
+    how many citations of a sentence the other two variants look at.
     """
     supported = citing.supported
     return Share(sum(supported), len(supported)) if supported else Undefined(NO_SENTENCE)

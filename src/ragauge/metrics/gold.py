@@ -19,10 +19,11 @@ ENOUGH = 5
 
 @metric(claims_entailed)
 def claim_match(matched: Matched) -> Share:
-    """Share of the gold claims that the response entails; of several wordings of one the first is tried.
+    """Share of the gold claims of which the response entails some wording.
 
-    As claims_nli in Trust-Eval and ALCE. variant: "trust_eval" strips citations as that system does and reads the
-    response without the query.
+    As claims_nli in Trust-Eval and ALCE. variant: "default" tries the wordings that stand in the response, or all of
+    them where none does; "trust_eval" the first alone, strips citations as that system does and reads the response
+    without the query.
     """
     return Share(sum(matched.claims), len(matched.claims))
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import msgspec
 
 from ragauge.metrics.metric import metric
-from ragauge.needs.gold import Held, answerability
+from ragauge.needs.held import Held, answerability
 from ragauge.needs.need import Undefined
 from ragauge.needs.refusals import Refused, refusals
 from ragauge.nouns.scores import Overlap, Share
@@ -81,7 +81,9 @@ def refusal(refused: Refused) -> Share:
     """Whether the response declines to answer; over the data, the share that does. An empty response is no refusal.
 
     refusals: who tells. "rules": sentences such as "I don't know" or "the documents do not say", and nothing told
-    beside them. "trust_eval": a fuzzy match with the sentence that Trust-Eval prescribes. "judge": a grade.
+    beside them; also the one under "refusal_sentence" in the sample's metadata, which the system was told to say
+    (`ragauge generate --refusal`). "trust_eval": a fuzzy match with the sentence that Trust-Eval prescribes. "judge":
+    a grade.
     """
     return Share(refused.refused, 1)
 

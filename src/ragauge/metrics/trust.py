@@ -13,7 +13,8 @@ from ragauge.metrics.gold import calibrated, correct, grounded, harmonic, known
 from ragauge.metrics.metric import metric
 from ragauge.metrics.refusals import REFUSED, UNANSWERABLE, Groundedness, MeanF1, cells
 from ragauge.needs.citations import Citing, citations
-from ragauge.needs.gold import Correctness, Held, Matched, claims_in_documents, claims_in_response
+from ragauge.needs.gold import Correctness, Matched, claims_in_response
+from ragauge.needs.held import Held, claims_in_documents
 from ragauge.needs.need import Undefined
 from ragauge.needs.refusals import Refused, refusals
 from ragauge.nouns.scores import Overlap, Share

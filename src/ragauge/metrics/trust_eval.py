@@ -13,7 +13,8 @@ from typing import Literal, NamedTuple
 from ragauge.errors import BadParameter
 from ragauge.metrics.gold import ListScore, calibrated, correct, grounded, harmonic, list_score
 from ragauge.needs.citations import Citing, citations
-from ragauge.needs.gold import Correctness, Held, Matched, claims_in_documents, claims_in_response
+from ragauge.needs.gold import Correctness, Matched, claims_in_response
+from ragauge.needs.held import Held, claims_in_documents
 from ragauge.needs.need import Finding, Need
 from ragauge.needs.refusals import Refused, refusals
 from ragauge.nouns.samples import Sample

@@ -8,9 +8,10 @@ from functools import cache
 from typing import cast
 
 from ragauge.needs.cited import Cited, Pointer, Units, cited_by_them, cited_by_us, passages
-from ragauge.needs.gold import Variant, labels_of
+from ragauge.needs.gold import Variant
+from ragauge.needs.held import labels_of
 from ragauge.needs.need import Flow, Need, together
-from ragauge.nouns.answers import Label, Verdict
+from ragauge.nouns.answers import ChunkVerdict, Label, Verdict
 from ragauge.nouns.samples import Chunk, Sample
 from ragauge.nouns.scores import ChunkEvidence, Evidence
 from ragauge.questions import Entail, Judgment
@@ -72,11 +73,11 @@ class Citing:
 
 def _evidence(one: Backed, ids: Sequence[str]) -> Iterator[Evidence]:
     if one.judgment is None:
-        why = "cites no document" if one.cited.pointers else "cites nothing"
+        why = "says nothing" if not one.cited.text else "cites no document" if one.cited.pointers else "cites nothing"
         yield Evidence(one.cited.text, "response", one.cited.span, "citations", Label.NEUTRAL, rationale=why)
     else:
         said = cast(Verdict, one.judgment.answer)
-        cited = zip((ids[i] for i in one.cited.chunks), said.chunks, strict=False)
+        cited = zip((ids[i] for i in one.cited.chunks), _by_chunk(one.cited, said), strict=False)
         yield Evidence(
             one.cited.text,
             "response",
@@ -101,6 +102,11 @@ def _evidence(one: Backed, ids: Sequence[str]) -> Iterator[Evidence]:
             rationale=called.why,
             judgment=called.judgment,
         )
+
+
+def _by_chunk(cited: Cited, said: Verdict) -> Sequence[ChunkVerdict]:
+    """What a joint verdict says of each chunk; nothing where the chunks were one text, or people gave no labels."""
+    return said.chunks if len(said.chunks) == len(cited.chunks) else ()
 
 
 @cache
@@ -147,13 +153,10 @@ class _Case:
         return Backed(cited, True, joint, called)
 
     def _alone(self, cited: Cited, joint: Judgment) -> Flow[dict[int, Judgment | None]]:
-        """For each chunk cited, what tells that it supports the sentence by itself; None where it does not.
-
-        The joint verdict has a label for each chunk, unless people gave it.
-        """
+        """For each chunk cited, what tells that it supports the sentence by itself; None where it does not."""
         if len(cited.chunks) == 1:
             return {cited.chunks[0]: joint}
-        labels = [chunk.label for chunk in cast(Verdict, joint.answer).chunks]
+        labels = [chunk.label for chunk in _by_chunk(cited, cast(Verdict, joint.answer))]
         if labels:
             each = zip(cited.chunks, labels, strict=True)
             return {i: joint if label is Label.ENTAILED else None for i, label in each}
@@ -174,7 +177,9 @@ class _Case:
         return Called(pointer, needed, _TOGETHER if needed else _REDUNDANT, without.key)
 
     def _question(self, cited: Cited, chunks: Sequence[int]) -> Entail:
-        return Entail(tuple(self._passages[i] for i in chunks), cited.text, self._query)
+        """Trust-Eval and ALCE put several documents to their model as one text, a line apart."""
+        texts = tuple(self._passages[i] for i in chunks)
+        return Entail(texts if self._strict else ("\n".join(texts),), cited.text, self._query)
 
     def _supports(self, judgment: Judgment) -> bool:
         said = cast(Verdict, judgment.answer)

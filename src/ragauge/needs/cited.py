@@ -7,11 +7,12 @@ from dataclasses import dataclass
 from typing import Literal
 
 from ragauge.needs.gold import Variant
-from ragauge.needs.statements import response_of
+from ragauge.needs.refusals import told
+from ragauge.needs.statements import cited_as, response_of
 from ragauge.nouns.samples import Chunk, Sample
 from ragauge.nouns.statements import Span
 from ragauge.text import trust_eval
-from ragauge.text.citations import Citation, Style
+from ragauge.text.citations import Citation, Style, citations
 from ragauge.text.cited import CitedPiece, cited_items, cited_sentences
 from ragauge.text.punkt import punkt_sentences
 from ragauge.text.refusals import is_refusal_sentence
@@ -48,14 +49,21 @@ class Cited:
 
 
 def cited_by_us(sample: Sample, style: Style, units: Units) -> list[Cited]:
-    """Our own reading: every citation counts, once for each chunk and sentence; refusals need no support."""
+    """Our own reading: every citation counts, once for each chunk and sentence; refusals need no support.
+
+    A response that says nothing is one piece without words, which nothing supports.
+    """
     text = response_of(sample)
     cut = cited_items if units == "items" else cited_sentences
-    pieces = cut(text, [_label(chunk) for chunk in sample.contexts or ()], style)
+    labels = cited_as(sample)
+    pieces = cut(text, labels, style)
+    if not pieces:
+        nothing = CitedPiece("", (0, len(text)), tuple(citations(text, labels, style)))
+        return [Cited("", nothing.span, tuple(_pointers(text, nothing)))]
     return [
         Cited(_behind_query(sample, piece.text, units), piece.span, tuple(_pointers(text, piece)))
         for piece in pieces
-        if not is_refusal_sentence(piece.text)
+        if not is_refusal_sentence(piece.text, told(sample), cited=bool(piece.citations))
     ]
 
 
@@ -97,12 +105,6 @@ def _numbered(text: str, span: Span, count: int, at_most: int) -> Iterator[Point
 
 def _behind_query(sample: Sample, text: str, units: Units) -> str:
     return f"{sample.query or ''} {text}".strip() if units == "items" else text
-
-
-def _label(chunk: Chunk) -> str:
-    """What may name a chunk: its id, its title and what is known of its author and year."""
-    known = [str(chunk.metadata[key]) for key in ("author", "authors", "year", "date") if key in chunk.metadata]
-    return " ".join([chunk.id, chunk.title, *known])
 
 
 def passages(chunks: Sequence[Chunk], variant: Variant) -> list[str]:

@@ -21,6 +21,16 @@ from ragauge.text.refusals import refusal
 Refusals = Literal["rules", "trust_eval", "judge"]
 
 
+#: Where a sample's metadata says what its system was told to say in place of an answer.
+SENTENCE = "refusal_sentence"
+
+
+def told(sample: Sample) -> str:
+    """What the system was told to say in place of an answer; "" where that is not known."""
+    sentence = sample.metadata.get(SENTENCE)
+    return sentence if isinstance(sentence, str) else ""
+
+
 @dataclass(frozen=True)
 class Refused:
     """Whether the response is a refusal.
@@ -59,7 +69,7 @@ def _matched(sample: Sample) -> Flow[Refused]:
 def _by_rule(sample: Sample) -> Flow[Refused]:
     yield from ()
     text = response_of(sample)
-    spans = refusal(text)
+    spans = refusal(text, told(sample))
     declined = tuple(Evidence(text[start:end], "response", (start, end), "refusal", Label.YES) for start, end in spans)
     return Refused(bool(spans), bool(spans), declined or _whole(text, refused=False))
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 from ragauge.needs.findings import Statements, Texts
 from ragauge.needs.need import Flow, NothingToCount, need
-from ragauge.nouns.samples import Sample
+from ragauge.nouns.samples import Chunk, Sample
 from ragauge.nouns.statements import Span, Statement
 from ragauge.questions import Decompose
 
@@ -15,6 +15,16 @@ def response_of(sample: Sample) -> str:
     """The response; a need that reads "response" may rely on it."""
     assert sample.response is not None
     return sample.response
+
+
+def cited_as(sample: Sample) -> list[str]:
+    """What a text may cite each chunk by: its id, its title, and what is known of its author and year."""
+    return [_cited_as(chunk) for chunk in sample.contexts or ()]
+
+
+def _cited_as(chunk: Chunk) -> str:
+    known = [str(chunk.metadata[key]) for key in ("author", "authors", "year", "date") if key in chunk.metadata]
+    return " ".join([chunk.id, chunk.title, *known])
 
 
 def references_of(sample: Sample) -> dict[str, str]:

@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 
 from ragauge.judges.bench import Bench
-from ragauge.judges.desk import consulted
+from ragauge.judges.desk import NO_MONEY, consulted
 from ragauge.judges.judge import DEFAULT_BATCH, Judge, checked
 from ragauge.nouns.answers import Answer, Failure, Verdict
 from ragauge.nouns.calls import Call
@@ -160,7 +160,7 @@ class Asker:
         sitting = _Sitting(self)
         answers = await _answers(judge, questions, sitting)
         if not hasattr(judge, "members"):
-            self.asked += len(questions)
+            self.asked += sum(answer is not NO_MONEY for answer in answers)
         identity, call = judge.identity, sitting.call_of.get
         judgments = [
             Judgment(question, _taken(question, answer), identity, judgment_key(question, identity), call(question, ""))

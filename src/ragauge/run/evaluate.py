@@ -215,7 +215,8 @@ class Evaluation:
         record.asked, record.reused, record.spent = asker.asked, asker.reused, asker.budget.spent
         record.notes = tuple(note for judge in asker.bench.unique() for note in notes_of(judge))
         record.labels, record.labelled = len(asker.keeper.labels), asker.labelled
-        record.failures = self._tallies.failures()
+        record.failures, record.undefined = self._tallies.failures(), self._tallies.undefined()
+        record.empty = self._tallies.empty
         record.bad_rows = tuple(str(bad) for bad in self._reading.bad_rows)
         record.data_hash = self._digest.hexdigest()[:32]
         measured = {key for metric in self._settings.metrics for key in metric.values}

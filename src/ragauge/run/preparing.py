@@ -56,7 +56,7 @@ def prepared(
         raise BadData(f"{reading.name} holds no sample" + _skipped(reading))
     bench = bench_of(judge)
     check_priced(bench.unique(), max_cost)
-    settings = Settings(metrics, bench, first)
+    settings = Settings(metrics, bench, first, reading.columns)
     opened = opened_store(store)
     asker = Asker(bench, Keeper(bench, opened, _by_question(labels)), Budget(max_cost))
     return Prepared(reading, chain(first, samples), settings, asker, opened)

@@ -22,6 +22,7 @@ from ragauge.store import Store
 
 if TYPE_CHECKING:
     import pandas
+    from opentelemetry._logs import LoggerProvider
 
 
 class SampleScores(dict[str, Score]):
@@ -152,11 +153,21 @@ class Run:
         return run_frame(self.record, self.records())
 
     def save(self, path: str | Path) -> Path:
-        """Write the run to a file, as its ending says: .json .jsonl .csv .parquet .md .html.
+        """Write the run to a file, as its ending says; docs/output.md lists them.
 
         Raises UsageError for others.
         """
         return save(self.record, self.records(), Path(path))
+
+    def emit(self, provider: LoggerProvider | None = None) -> int:
+        """Hand each score to OpenTelemetry as an event `gen_ai.evaluation.result`; see docs/ci.md. Gives their number.
+
+        provider: where they go; None is the one that is set for the process. Raises MissingExtra where OpenTelemetry is
+        not installed, UsageError where no provider is set.
+        """
+        from ragauge.report.events import emit_events
+
+        return emit_events(self.record, self.records(), provider)
 
     def hold_to(self, bounds: Mapping[str, float] | Sequence[Gate]) -> None:
         """Keep with the run, in place of others, the conditions that its estimates must meet; reports show which hold.

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
 from ragauge.errors import MissingField, UnanswerableNeed, UsageError
 from ragauge.judges.bench import Bench
 from ragauge.metrics.catalogue import chosen, usual
 from ragauge.metrics.metric import Measure
 from ragauge.nouns.samples import Sample
+from ragauge.readers.aliases import rank
+from ragauge.report.wording import by_reason
 from ragauge.waves import missing_fields, unanswerable
 
 MetricsLike = str | Measure | Iterable[str | Measure] | None
@@ -24,8 +26,10 @@ _WANTED = {
 class Settings:
     """The metrics of a run. Those asked for by name must all be measurable; of the default set, those that are."""
 
-    def __init__(self, metrics: MetricsLike, bench: Bench, samples: Sequence[Sample]) -> None:
-        """samples: the first of the data set, enough to see which fields it has.
+    def __init__(
+        self, metrics: MetricsLike, bench: Bench, samples: Sequence[Sample], columns: Mapping[str, str] | None = None
+    ) -> None:
+        """samples: the first of the data set, enough to see which fields it has. columns: the column of each field.
 
         Raises MissingField or UnanswerableNeed for a metric asked for by name.
         """
@@ -33,7 +37,7 @@ class Settings:
         self.left_out: dict[str, str] = {}
         self._bench = bench
         self.metrics: tuple[Measure, ...] = usual(samples) if metrics is None else chosen(metrics)
-        self._keep(lambda metric: _missing(metric, samples), MissingField)
+        self._keep(lambda metric: _missing(metric, samples, columns or {}), MissingField)
         self.check_judges()
         if not self.metrics:
             nearest, fault = min(self.left_out.items(), key=lambda each: len(each[1]))
@@ -50,17 +54,26 @@ class Settings:
     def _keep(self, fault_of: Callable[[Measure], str | None], error: type[UsageError]) -> None:
         faults = {metric.key: fault for metric in self.metrics if (fault := fault_of(metric))}
         if faults and self.by_name:
-            raise error("; ".join(f"{key}: {fault}" for key, fault in faults.items()))
+            raise error("; ".join(by_reason(faults)))
         self.left_out.update(faults)
         self.metrics = tuple(metric for metric in self.metrics if metric.key not in faults)
 
 
-def _missing(metric: Measure, samples: Sequence[Sample]) -> str | None:
+def _missing(metric: Measure, samples: Sequence[Sample], columns: Mapping[str, str]) -> str | None:
     fields = missing_fields(metric.needs, samples)
     if not fields:
         return None
     named = " and ".join(f"{field!r}" + (f" ({_WANTED[field]})" if field in _WANTED else "") for field in fields)
-    return f"no sample has {named}; name the column with --map {fields[0]}=COLUMN if it is there under another name"
+    return f"no sample has {named}; {_cure(fields, columns)}"
+
+
+def _cure(fields: Sequence[str], columns: Mapping[str, str]) -> str:
+    """How to name the column of a field: one that could be it serves another, or it has a name that is not known."""
+    for field in fields:
+        for other, column in columns.items():
+            if rank(field, column) is not None:
+                return f"the column {column!r} is read as {other!r}, which --map {field}={column} changes"
+    return f"name the column with --map {fields[0]}=COLUMN if it is there under another name"
 
 
 def _unanswerable(metric: Measure, bench: Bench, unable: Collection[str]) -> str | None:

@@ -26,7 +26,7 @@ _LETTERED = re.compile(
 _ACRONYM = re.compile(r"(?:^|[\s(\"“])(?:[A-Za-z]\.){2,}\Z|(?:^|[\s(])(?:Ph\.D|Inc|Ltd|Co|Corp|Jr|Sr)\.\Z")
 _DAY = re.compile(r"\b\d{1,2}\.\Z")
 _MONTH = re.compile(rf"(?:{_GERMAN_MONTHS})\b")
-_OPENER = re.compile(
+OPENER = re.compile(
     r"""["“'‘(\[*]*(?:The|A|An|He|She|It|They|We|I|You|His|Her|Its|Their|Our|My|This|That|These|Those|There|Then|In|On|At
     |But|And|However|When|While|After|Before|If|As|By|For|Some|Many|Most|What|Who|How|Why|Where|Yes|No|So|Since|Next
     |Although|Though|Because|During|Today|Later|Also|Both|Each|Is|Was|Are|Did|Do|Does|To|From|With|Under)\b""",
@@ -54,4 +54,4 @@ def is_abbreviated(left: str, right: str) -> bool:
     if _BEFORE_ANYTHING.search(left):
         return True
     initial = _INITIAL.search(left) and not _LETTERED.search(left)
-    return bool((initial or _ACRONYM.search(left)) and begins.isalpha() and not _OPENER.match(right))
+    return bool((initial or _ACRONYM.search(left)) and begins.isalpha() and not OPENER.match(right))

@@ -2,17 +2,19 @@
 
 The library sentencex proposes the ends (Unicode-aware, with lists of abbreviations); where it has no wheel, a pattern
 proposes every full stop. Both kinds of proposal pass the same corrections: what belongs to the sentence before (closing
-brackets, citation marks, emoji) is given back to it, stops that end no sentence are dropped, missed ends are added.
+brackets, emoji) is given back to it, stops that end no sentence are dropped, missed ends are added. Citation marks are
+passed over.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 
+from ragauge.nouns.statements import Span
 from ragauge.text.abbreviations import is_abbreviated
-from ragauge.text.citations import MARK
+from ragauge.text.rest import Rest
 
 _WINDOW = 4096
 _SIGHT = 60
@@ -20,13 +22,13 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 
 _SUPERSCRIPTS = "[⁰¹²³⁴⁵⁶⁷⁸⁹]*"
 _STOP = re.compile(
-    rf"""(?<![.!?…؟।])[.!?…؟।]++ (?: [\"'”’»)\]*_]*+ {_SUPERSCRIPTS} (?=\s) | (?=[A-Z]|\[\d) )
+    rf"""(?<![.!?…؟।])[.!?…؟।]++ (?: [\"'“”‘’»)\]*_]*+ {_SUPERSCRIPTS} (?=\s) | (?=[A-Z]) )
       | [。！？]++[」』”’）]*
     """,
     re.VERBOSE,
 )
 _MISSED = re.compile(
-    r"""\([^()]{12,400}[.!?]\)\s+(?=[A-Z"“])                          # (A whole sentence.) Next
+    r"""(?:\([^()]{12,400}|(?<!\w\s)\([A-Z][^()]{3,400})[.!?]\)\s+(?=[A-Z"“(])  # (A whole sentence.) Next
       | (?:…|\.(?<!\.\.)\.\.++)\s++(?=[A-Z])                         # Well... Next
       | No\.(?:(?<=\ANo\.)|(?<=[.!?]\sNo\.))\s+(?=[A-Z])             # No. Next
       | \.(?<=[Vv]itamin\s[A-Z]\.)\s+(?=[A-Z])                      # vitamin C. Next
@@ -35,15 +37,16 @@ _MISSED = re.compile(
     re.VERBOSE,
 )
 _CLOSERS = re.compile(
-    rf"""(?: [)\]\"'”’»*_]++ (?=\s|\Z|\[\d) | [)\]”’»] )*+ (?:(?<=\])\(https?://[^\s()]*\))? {_SUPERSCRIPTS}""",
+    rf"""(?: [)\]\"'“”‘’»*_]++ (?=\s|\Z) | [)\]”’»] )*+ {_SUPERSCRIPTS}""",
     re.VERBOSE,
 )
+_STOP_BEHIND_MARK = re.compile(r"[.!?]++[\"'”’)]*+\s++(?![a-z])")
 _EMOJI = "[\U0001f300-\U0001faff\u2600-\u26ff\u2764\ufe0f\u200d]"
-_ATTACHED = re.compile(rf"(?:\s*(?:{MARK}|{_EMOJI}))+")
+_ATTACHED = re.compile(rf"(?:\s*{_EMOJI})+")
 
 _ENUMERATOR = re.compile(r"\(?(?:\d{1,3}|[A-Za-z]|[ivx]{1,4})[.)]\Z")
 _PLAIN_WORD_AND_STOP = re.compile(r"(?:^|[\s\"“'‘(])[^\W\d_]*[a-z]{2}[.!?]+[\"”’)]*\Z")
-_PLAIN_WORD = re.compile(r"[\"“(]?(?!(?:Com|Org|Net|Edu|Gov|Js|Py|Io|Ai)\b)(?:[A-Z][a-z]+|[AI])(?![\w./@])|\[\d")
+_PLAIN_WORD = re.compile(r"[\"“(]?(?!(?:Com|Org|Net|Edu|Gov|Js|Py|Io|Ai)\b)(?:[A-Z][a-z]+|[AI])(?![\w./@])")
 
 
 @cache
@@ -58,14 +61,21 @@ def splitter() -> str:
     return f"sentencex {version('sentencex')}"
 
 
-def sentence_starts(passage: str) -> list[int]:
-    """The offsets at which a new sentence begins in a passage, ascending, without 0."""
+def sentence_starts(passage: str, marks: Sequence[Span] = ()) -> list[int]:
+    """The offsets at which a new sentence begins in a passage, ascending, without 0.
+
+    marks: citation marks in the passage. They are passed over; a stop right behind one is no abbreviation's.
+    """
+    rest = Rest(passage, marks)
+    sure = {found.end() for seam in rest.seams if (found := _STOP_BEHIND_MARK.match(rest.text, seam))}
     starts: list[int] = []
-    for proposal in sorted({_settled(passage, cut) for cut in _proposals(passage)}):
+    for proposal in sorted({_settled(rest.text, cut) for cut in _proposals(rest.text)} | sure):
         previous = starts[-1] if starts else 0
-        if previous < proposal < len(passage) and not _false_stop(passage, previous, proposal):
+        if not previous < proposal < len(rest.text):
+            continue
+        if proposal in sure or not _false_stop(rest.text, previous, proposal):
             starts.append(proposal)
-    return starts
+    return [rest.origin(start) for start in starts]
 
 
 def _proposals(passage: str) -> Iterator[int]:

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from bisect import bisect_left, bisect_right
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from ragauge.nouns.statements import Span
+from ragauge.text.bibliography import bibliography
 from ragauge.text.citations import Citation, Style, citations, unmarked
+from ragauge.text.markdown import blocks
+from ragauge.text.rest import Rest
 from ragauge.text.sentences import sentences
 
 _BETWEEN_ITEMS = re.compile(r"[,;\n]")
-_BULLET = re.compile(r"[-*•]\s+")
+_BREAK = re.compile(r"\n")
 _SPACE = re.compile(r"\s*")
 _EDGES = " \t\r\n.,;•*-"
 
@@ -27,24 +31,27 @@ class CitedPiece(NamedTuple):
 def cited_sentences(text: str, labels: Sequence[str], style: Style = "brackets") -> list[CitedPiece]:
     """The sentences of a text with what each cites; labels and style as in `citations`.
 
-    A mark behind the full stop belongs to the sentence before it, also where nothing else stands in its paragraph.
-    Bracketed years are text.
+    A mark behind the full stop belongs to the sentence before it, also where nothing else stands in its paragraph; one
+    that begins a line belongs to what follows on it. Where every mark stands before a sentence, the first of the text
+    among them, each belongs to the sentence behind it. Bracketed years are text; a list of sources is left out.
     """
-    return _pieces(text, sentences(text), citations(text, labels, style))
+    reading = _Reading(text, labels, style)
+    spans = map(reading.without_marker, sentences(text, reading.marks))
+    return reading.pieces([reading.without_marks(span) for span in spans])
 
 
 def cited_items(text: str, labels: Sequence[str], style: Style = "brackets") -> list[CitedPiece]:
     """The items of a list, parted by commas, semicolons or line breaks outside of marks, with what each cites."""
-    cites = citations(text, labels, style)
-    inside = {at for citation in cites for at in range(*citation.span)}
-    cuts = [found.start() for found in _BETWEEN_ITEMS.finditer(text) if found.start() not in inside]
-    spans = [_trimmed(text, span) for span in zip([0, *(cut + 1 for cut in cuts)], [*cuts, len(text)], strict=True)]
-    return _pieces(text, [span for span in spans if span[0] < span[1]], cites)
+    reading = _Reading(text, labels, style)
+    rest = Rest(text, reading.left_out)
+    cuts = [rest.origin(found.start()) for found in _BETWEEN_ITEMS.finditer(rest.text)]
+    spans = zip([0, *(cut + 1 for cut in cuts)], [*cuts, len(text)], strict=True)
+    return reading.pieces([reading.without_marker(_trimmed(text, span)) for span in spans])
 
 
 def without_citations(text: str, labels: Sequence[str], style: Style = "brackets") -> str:
-    """The text without its citations; names that are part of the sentence stay, and so do bracketed years."""
-    return unmarked(text, (0, len(text)), _removable(text, citations(text, labels, style)))
+    """The text without its citations and sources; names that are part of the sentence stay, as do bracketed years."""
+    return unmarked(text, (0, len(text)), _Reading(text, labels, style).left_out)
 
 
 def _trimmed(text: str, span: Span) -> Span:
@@ -53,49 +60,90 @@ def _trimmed(text: str, span: Span) -> Span:
     return start, max(start, span[0] + len(piece.rstrip(_EDGES)))
 
 
-def _removable(text: str, cites: Sequence[Citation]) -> list[Span]:
-    """The marks that are no part of what is said."""
-    return list(dict.fromkeys(one.span for one in cites if one.reach != "year" and text[one.span[0]] in "[(【"))
+class _Stand(NamedTuple):
+    """Where a mark stands among spans. place: the last span that begins before it, -1 for none. inside: that span.
 
-
-def _pieces(text: str, spans: Sequence[Span], cites: Sequence[Citation]) -> list[CitedPiece]:
-    marks = _removable(text, cites)
-    pieces: list[CitedPiece] = []
-    for span in _with_leading_marks(text, spans, marks):
-        mine = tuple(one for one in cites if one.reach != "year" and span[0] <= one.span[0] < span[1])
-        pieces.append(CitedPiece(_BULLET.sub("", unmarked(text, span, marks).strip()), span, mine))
-    return pieces
-
-
-def _with_leading_marks(text: str, spans: Sequence[Span], marks: Sequence[Span]) -> Iterator[Span]:
-    """The spans that say something; marks before one go to the one before on its line, marks alone to it anyhow.
-
-    Marks alone before anything is said go to the first span that says something.
+    opens, closes: whether none of the spans is on its line before it, and behind it.
     """
-    ends = dict(marks)
-    pending: Span | None = None
-    alone: int | None = None
-    for start, end in spans:
-        behind = _behind_marks(text, start, ends)
-        if not any(map(str.isalnum, unmarked(text, (start, end), marks))):
-            pending, alone = (pending[0], end) if pending else None, start if alone is None else alone
-            continue
-        if pending:
-            if start < behind and "\n" not in text[pending[1] : start]:
-                pending, start = (pending[0], behind), _past_space(text, behind)
-            yield pending
-        pending = start if pending or alone is None else alone, end
-    if pending:
-        yield pending
+
+    place: int
+    inside: bool
+    opens: bool
+    closes: bool
 
 
-def _behind_marks(text: str, start: int, ends: Mapping[int, int]) -> int:
-    """Where the marks end that a span begins with."""
-    while (at := _past_space(text, start)) in ends:
-        start = ends[at]
-    return start
+class _Reading:
+    """A text with its citations. marks: theirs, no part of what is said. left_out: the marks, and lists of sources."""
+
+    def __init__(self, text: str, labels: Sequence[str], style: Style) -> None:
+        self._text = text
+        laid_out = blocks(text)
+        sources = [(block.start, block.end) for block in bibliography(text, laid_out)]
+        cites = [one for one in citations(text, labels, style) if one.reach != "year"]
+        self._citations = [one for one in cites if not _within(one.span[0], sources)]
+        self.marks = list(dict.fromkeys(one.span for one in self._citations if text[one.span[0]] in "[(【"))
+        self.left_out = sorted([*self.marks, *sources])
+        self._bodies = {block.start: block.body for block in laid_out}
+        self._ends, self._starts = dict(self.marks), {end: start for start, end in self.marks}
+        self._breaks = [found.start() for found in _BREAK.finditer(text)]
+
+    def without_marker(self, span: Span) -> Span:
+        """A span without what marks it as an item of a list, a heading or a quotation: "- ", "1. ", "## ", "> "."""
+        return self._bodies.get(span[0], span[0]), span[1]
+
+    def without_marks(self, span: Span) -> Span:
+        """A span without the marks that it begins and ends with."""
+        start, end = span
+        while start in self._ends:
+            start = _past_space(self._text, self._ends[start])
+        while end > start and (end in self._starts or self._text[end - 1].isspace()):
+            end = self._starts.get(end, end - 1)
+        return start, end
+
+    def pieces(self, spans: Sequence[Span]) -> list[CitedPiece]:
+        """Those of the spans that say something, each with its citations and as far as these reach."""
+        saying = [span for span in spans if self._says(span)]
+        leading = self._are_leading([self._stand(mark, saying) for mark in self.marks], len(saying))
+        mine: list[list[Citation]] = [[] for _ in saying]
+        for one in self._citations if saying else ():
+            stand = self._stand(one.span, saying)
+            before = stand.place < 0 or (not stand.inside and (leading or (stand.opens and not stand.closes)))
+            mine[stand.place + before].append(one)
+        return [self._piece(span, cites) for span, cites in zip(saying, mine, strict=True)]
+
+    def _piece(self, span: Span, cites: Sequence[Citation]) -> CitedPiece:
+        places = [place for reach in (span, *(one.span for one in cites)) for place in reach]
+        span = min(places), max(places)
+        return CitedPiece(unmarked(self._text, span, self.left_out).strip(), span, tuple(cites))
+
+    def _says(self, span: Span) -> bool:
+        return any(map(str.isalnum, unmarked(self._text, span, self.left_out)))
+
+    def _stand(self, mark: Span, spans: Sequence[Span]) -> _Stand:
+        place = bisect_right(spans, mark[0], key=lambda span: span[0]) - 1
+        inside = place >= 0 and mark[0] < spans[place][1]
+        opens = place < 0 or self._line(spans[place][1]) < self._line(mark[0])
+        closes = place + 1 == len(spans) or self._line(mark[1]) < self._line(spans[place + 1][0])
+        return _Stand(place, inside, opens, closes)
+
+    def _line(self, at: int) -> int:
+        return bisect_left(self._breaks, at)
+
+    def _are_leading(self, stands: Sequence[_Stand], spans: int) -> bool:
+        """Whether every mark stands before a span and closes no line, the first before the first of them."""
+        return bool(stands) and stands[0].place < 0 and all(_leads(one, spans) for one in stands)
+
+
+def _leads(stand: _Stand, spans: int) -> bool:
+    return not stand.inside and stand.place + 1 < spans and (stand.opens or not stand.closes)
 
 
 def _past_space(text: str, at: int) -> int:
     found = _SPACE.match(text, at)
     return found.end() if found else at
+
+
+def _within(at: int, spans: Sequence[Span]) -> bool:
+    """Whether a place lies in one of some spans, which are in order."""
+    last = bisect_right(spans, at, key=lambda span: span[0]) - 1
+    return last >= 0 and at < spans[last][1]

@@ -5,15 +5,19 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import get_args
 
 from ragauge.dataset.generation.prompts import AnswerForm
 from ragauge.needs.findings import Statements, Support
 from ragauge.needs.need import Flow, Need, NothingToCount
+from ragauge.needs.refusals import told
+from ragauge.needs.statements import cited_as
 from ragauge.needs.support import support
 from ragauge.nouns.answers import ChunkVerdict, Label, Verdict
 from ragauge.nouns.samples import Sample
 from ragauge.nouns.scores import Evidence
 from ragauge.nouns.statements import Span, Statement
+from ragauge.text.citations import Style, citation_marks, citations
 from ragauge.text.cited import CitedPiece, cited_items, cited_sentences
 from ragauge.text.refusals import refusal
 
@@ -32,14 +36,14 @@ class Citing:
 def citing(form: AnswerForm) -> Need[Citing]:
     """Each sentence, or item of a list, with the document that entails it best; none where none entails it.
 
-    An answer that cites something is left as it is, and so is a refusal.
+    An answer that cites something, however citations are written, is left as it is, and so is a refusal.
     """
 
     def flow(sample: Sample) -> Flow[Citing]:
         text = sample.response or ""
         cut = cited_items if form == "list" else cited_sentences
         pieces = cut(text, [""] * len(sample.contexts or ()))
-        if not pieces or any(piece.citations for piece in pieces) or refusal(text):
+        if not pieces or _cites(text, cited_as(sample)) or refusal(text, told(sample)):
             raise NothingToCount("there is nothing to be cited")
         statements = Statements("response", tuple(Statement(piece.text, piece.span) for piece in pieces))
         chunks = [(chunk.id, chunk.passage) for chunk in sample.contexts or ()]
@@ -48,6 +52,12 @@ def citing(form: AnswerForm) -> Need[Citing]:
         return Citing(_marked(text, pieces, best), len(best) - best.count(None))
 
     return Need(f"citing({form})", ("response", "contexts"), frozenset({"entail:support"}), flow)
+
+
+def _cites(text: str, chunks: Sequence[str]) -> bool:
+    """Whether a text cites: a number in brackets, or in any style a chunk. chunks: what each is cited by."""
+    reached = (one.reach for style in get_args(Style) for one in citations(text, chunks, style))
+    return bool(citation_marks(text)) or "chunk" in reached
 
 
 def _best(verdict: Verdict, chunks: int) -> int | None:

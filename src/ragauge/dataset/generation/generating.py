@@ -13,11 +13,21 @@ from ragauge.dataset.generation.citing import Citing, citing
 from ragauge.dataset.generation.prompts import REFUSAL_SENTENCE, AnswerForm, Brief, prompt
 from ragauge.dataset.generation.respondent import Respondent
 from ragauge.dataset.generation.shots import with_shots
-from ragauge.dataset.samples import CITED_BY, Made, Progress, fresh, with_metadata, worked, worked_out
+from ragauge.dataset.samples import (
+    CITED_BY,
+    Made,
+    Progress,
+    fresh,
+    with_first_documents,
+    with_metadata,
+    worked,
+    worked_out,
+)
 from ragauge.errors import BadParameter, UnanswerableNeed
 from ragauge.judges.llm.line import Line
 from ragauge.judges.llm.making import line_to
 from ragauge.needs.need import Failed, Need
+from ragauge.needs.refusals import SENTENCE
 from ragauge.nouns.answers import Failure
 from ragauge.nouns.samples import Sample
 from ragauge.readers import read
@@ -77,7 +87,8 @@ async def generate_async(
     data: samples with queries and contexts, in anything that `read` reads. model: as for `rg.llm`: "provider/model",
     with options behind it if wanted; a client of `instructor`; a function from messages to text.
     form: "prose", sentences with citations such as [1][2]; "list", items with a citation each. refusal: the sentence to
-    be said where the documents hold no answer; "" for none, the system is then told to answer always.
+    be said where the documents hold no answer, which the samples carry in their metadata, so that it is known for a
+    refusal afterwards; "" for none, the system is then told to answer always.
     shots: answered samples to show as examples, shot_count of them drawn with the seed. top: how many documents of each
     sample are shown, and kept; None for all. cite: a judge; answers without any citation get those that it finds.
     store: where answers are kept, each under its prompt and model, so that none is asked for twice. max_cost: in
@@ -138,13 +149,12 @@ class _Generating:
 
     async def _sample(self, given: Sample) -> Sample:
         """The sample with its response, or with a word on why it has none."""
-        contexts = given.contexts if given.contexts is None else given.contexts[: self._top]
-        sample = msgspec.structs.replace(
-            fresh(given), response=None, contexts=contexts, system=self._respondent.identity.name
-        )
+        shown = with_first_documents(fresh(given), self._top)
+        told = with_metadata(shown, **{SENTENCE: self._brief.refusal})
+        sample = msgspec.structs.replace(told, response=None, system=self._respondent.identity.name)
         if not sample.query:
             return self.generated.lacking(sample, "response", Failure("no_query", "the sample has no query"))
-        if contexts is None:
+        if sample.contexts is None:
             return self.generated.lacking(sample, "response", _NO_DOCUMENTS)
         try:
             response = await self._respondent.respond(prompt(sample, self._brief))
@@ -159,7 +169,7 @@ class _Generating:
         done = self.generated
         done.answered += 1
         done.empty += not response
-        done.refused += bool(refusal_in(response)) or trust_eval.is_refusal(response)
+        done.refused += bool(refusal_in(response, self._brief.refusal)) or trust_eval.is_refusal(response)
 
     async def _cited(self, sample: Sample) -> Sample:
         if self._asker is None:

@@ -19,7 +19,8 @@ CARD = "ragauge.json"
 class Card(msgspec.Struct, frozen=True, omit_defaults=True):
     """What a model is.
 
-    source: its name, or that of its folder. revision: the commit on the hub, or a hash of its files.
+    source: its name, or that of its folder. revision: the commit on the hub, or a hash of its files. tokenizer: where
+    it has none of its own, the same of the model whose tokenizer it reads with, as NAME@REVISION.
     labels: of its classes, in their order. window: the tokens of one input. pad: the token that fills up a batch.
     end: the text of the token that ends a sequence. type_ids: whether it is told which of two texts a token is of.
     quantised: its weights are whole numbers of eight bits.
@@ -34,6 +35,7 @@ class Card(msgspec.Struct, frozen=True, omit_defaults=True):
     end: str = ""
     type_ids: bool = False
     quantised: bool = False
+    tokenizer: str = ""
 
     @property
     def three_way(self) -> bool:

@@ -46,7 +46,7 @@ class Source:
         self.device = options.device or _device()
         config, settings = config_of(place), config_of(place, "tokenizer_config.json")
         family = family_of(config, place.name, options.family, spec)
-        self.tokenizer, self._end = _tokenizer(place, config, family)
+        self.tokenizer, self._end, borrowed = _tokenizer(place, config, family)
         pad = config.get("pad_token_id")
         self.card = Card(
             source=place.name,
@@ -57,6 +57,7 @@ class Source:
             pad=0 if pad is None else pad,
             end=self._end if family.startswith("minicheck") else "",
             type_ids=int(config.get("type_vocab_size") or 0) > 1,
+            tokenizer=borrowed,
         )
 
     def load(self, dtype: str, attention: str | None = None) -> TorchModel:
@@ -83,24 +84,25 @@ def _dtype(family: Family, device: str) -> str:
     return "float16"
 
 
-def _tokenizer(place: Place, config: Any, family: Family) -> tuple[Any, str]:
-    """The tokenizer, and the text of the token that ends a sequence."""
+def _tokenizer(place: Place, config: Any, family: Family) -> tuple[Any, str, str]:
+    """The tokenizer, the text of the token that ends a sequence, and where the tokenizer is from, if from elsewhere."""
     path = place.file("tokenizer.json")
     if path is not None:
         settings = config_of(place, "tokenizer_config.json")
-        return open_tokenizer(path), _text(settings.get("eos_token") or settings.get("sep_token") or "</s>")
+        return open_tokenizer(path), _text(settings.get("eos_token") or settings.get("sep_token") or "</s>"), ""
     if family == "hhem":
-        return _foundation(str(config.get("foundation") or _FOUNDATION)), ""
-    return _converted(place)
+        tokenizer, origin = _foundation(str(config.get("foundation") or _FOUNDATION))
+        return tokenizer, "", origin
+    return *_converted(place), ""
 
 
-def _foundation(name: str) -> Any:
-    """The tokenizer of the model that HHEM was made from."""
+def _foundation(name: str) -> tuple[Any, str]:
+    """The tokenizer of the model that HHEM was made from, and which one it is."""
     place = place_of(name, None)
     path = place.file("tokenizer.json")
     if path is None:
         raise BadData(f"hf/{name}: it has no tokenizer.json, which HHEM needs")
-    return open_tokenizer(path)
+    return open_tokenizer(path), f"{place.name}@{place.revision}"
 
 
 def _converted(place: Place) -> tuple[Any, str]:

@@ -9,7 +9,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ragauge.errors import BadData, MissingExtra
+from ragauge.errors import BadData, BadParameter, MissingExtra
 
 _CONTENT = frozenset({".safetensors", ".bin", ".onnx", ".data", ".json", ".model", ".txt"})
 
@@ -43,9 +43,14 @@ def place_of(model: str, revision: str | None) -> Place:
     """The place of a folder or of a model on the hub, of the latter at the commit that `revision` stands for now.
 
     Where HF_HUB_OFFLINE is set, nothing is fetched, and the commit is that in the cache. Raises BadData where there is
-    no such model.
+    no such model, BadParameter for a revision of a folder.
     """
     if Path(model).expanduser().is_dir():
+        if revision is not None:
+            raise BadParameter(
+                f"hf/{model}: revision={revision}, but a folder has no revisions: the one that is there is read; leave "
+                "the option out, or name the model as the hub does"
+            )
         folder = Path(model).expanduser()
         return Place(str(folder), content_hash(folder), local=True)
     if model.startswith((".", "/", "~")) or model.count("/") > 1:

@@ -33,7 +33,8 @@ class NliJudge:
         self.card, self._load = card, load
         labels = ":".join(card.labels)
         known = (("revision", card.revision), ("family", card.family), ("labels", labels), ("window", str(card.window)))
-        self.identity = Identity(name, (*known, ("form", FORM), *settings))
+        borrowed = (("tokenizer", card.tokenizer),) if card.tokenizer else ()
+        self.identity = Identity(name, (*known, *borrowed, ("form", FORM), *settings))
         self.answers = frozenset({"entail" if card.three_way else "entail:support"})
         self._questions = 0
         self._scorer: Scorer | None = None

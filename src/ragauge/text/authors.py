@@ -1,0 +1,197 @@
+"""Citations by author and year: (Smith, 2020), (see Smith et al., 2020; Jones & Lee, 2019), Smith (2020)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from ragauge.nouns.statements import Span
+from ragauge.text.abbreviations import OPENER
+from ragauge.text.code import CODE
+from ragauge.text.phrases import any_of
+
+_SIGHT = 200  # characters before a year in parentheses that may be names
+_LONGEST = 300
+
+_YEAR = r"(?:1[0-9]|20)\d\d"
+_YEARS = rf"{_YEAR}[a-z]?(?:(?:,\s?|,?\s(?:and|&)\s)(?:{_YEAR}[a-z]?|[a-z]\b))*"
+_ONE_YEAR = re.compile(rf"({_YEAR})([a-z]?)|\b([a-z])\b")
+_PLACE = rf"(?:,\s?(?i:{any_of('pp? paras? ch chap sec fig table')})\.?\s?[\d–-]+|:\s?[\d–-]+)?"
+_WORK = re.compile(rf"(?:(?P<names>\D+?),?\s)?(?P<years>{_YEARS}){_PLACE}")
+_ENCLOSED = re.compile(rf"{CODE}|[(\[](?P<works>[^()\[\]]{{4,{_LONGEST}}})[)\]]", re.DOTALL)
+
+_TOKEN = re.compile(r"\S+")
+_WORD = re.compile(r"[^\W\d_]+")
+_NAME = re.compile(r"[^\W\d_](?:[^\W\d_]|['’.-])*,?")
+_PARTICLE = any_of("van der den de la le du di da dos del della von zu zur ten ter bin ibn al")
+_AND = any_of("and & und et y")
+_JOINING = re.compile(rf"{_AND}|al\.?,?")
+_UNNAMED = re.compile(rf"{_JOINING.pattern}|of|for|the")
+_SMALL = re.compile(rf"{_UNNAMED.pattern}|{_PARTICLE}")
+_BETWEEN_AUTHORS = re.compile(rf",|\s{_AND}\s")
+_OTHERS = re.compile(r",?\s+et\s+al\b")
+_INITIALS = re.compile(r"(?:[^\W\d_]\.-?)+,?")
+_ABBREVIATED = re.compile(any_of(r"al\. Jr\. Sr\. Dr\. St\."))
+_OPENING = re.compile(
+    any_of("""see however moreover furthermore additionally similarly likewise finally recently conversely nevertheless
+    unlike like per earlier"""),
+    re.IGNORECASE,
+)
+_CITING = any_of(r"but also see compare following e\.g\. i\.e\. cf\. for_example for_instance adapted_from")
+_CITING_IN = any_of("cited_in quoted_in reviewed_in discussed_in reported_by cited_by quoted_by")
+_SIGNAL = re.compile(rf"(?:.*\s)?(?:{_CITING}|{_CITING_IN}),?", re.IGNORECASE)
+_DATES = frozenset(
+    """january february march april may june july august september october november december jan feb mar apr jun jul aug
+    sep sept oct nov dec januar februar märz mai juni juli oktober dezember spring summer autumn fall winter""".split()
+)
+
+
+class Work(NamedTuple):
+    """A work that is cited. names: of its authors, as written. year: with its letter, if any: 2020a.
+
+    span: of the whole mark, which may hold several. sure: whether it is a citation also where no label holds it; a
+    date (March 2020) is not, nor is an aside (filmed by Smith, 2020).
+    """
+
+    names: str
+    year: str
+    span: Span
+    sure: bool
+
+
+def works(text: str) -> Iterator[Work]:
+    """The works that a text cites, in order, and the years that stand alone in parentheses.
+
+    In parentheses or brackets names stand before the year, several works apart by semicolons; before a year in
+    parentheses names are capitalised words of the sentence.
+    """
+    for found in _ENCLOSED.finditer(text):
+        if found["works"]:
+            yield from _enclosed(text, found)
+
+
+def _enclosed(text: str, found: re.Match[str]) -> Iterator[Work]:
+    names, start, sure = "", found.start(), False
+    for place, piece in enumerate(found["works"].split(";")):
+        work = _WORK.fullmatch(" ".join(piece.split()))
+        if not work:
+            continue
+        if work["names"]:
+            names, sure = _named(work["names"].split())
+            if not names:
+                continue
+        elif place == 0:
+            names, start = _before(text, start)
+            sure = not _is_date(names)
+        for year in _years(work["years"]):
+            yield Work(names, year, (start, found.end()), sure)
+
+
+def _named(words: Sequence[str]) -> tuple[str, bool]:
+    """The names that some words end with, and whether what leads up to them says that they are cited."""
+    first = next((i for i in range(len(words)) if _are_names(words[i:])), len(words))
+    cited = first == 0 or _SIGNAL.fullmatch(" ".join(words[:first])) is not None
+    names = " ".join(words[first + _opening(words[first:]) :])
+    return names, cited and not _is_date(names)
+
+
+def _years(written: str) -> Iterator[str]:
+    """The years of "2020a, b, 2021": 2020a, 2020b, 2021."""
+    last = ""
+    for year, letter, further in _ONE_YEAR.findall(written):
+        last = year or last
+        yield last + (letter or further)
+
+
+def _before(text: str, at: int) -> tuple[str, int]:
+    """The names that a year in parentheses stands behind, and where they begin."""
+    run: list[re.Match[str]] = []
+    for token in reversed(list(_TOKEN.finditer(text, max(0, at - _SIGHT), at))):
+        if not _goes_on(token[0], last=not run):
+            break
+        run.insert(0, token)
+    words = [token[0] for token in run]
+    first = _aside(words)
+    first += _opening(words[first:])
+    return " ".join(words[first:]).rstrip(","), run[first].start() if first < len(run) else at
+
+
+def _goes_on(word: str, *, last: bool) -> bool:
+    """Whether a word may stand in a run of names."""
+    if word.endswith(".") and not last and not (_INITIALS.fullmatch(word) or _ABBREVIATED.fullmatch(word)):
+        return False
+    return _is_name(word) or _is_small(word)
+
+
+def _aside(words: Sequence[str]) -> int:
+    """How many words at the beginning of a run end in a comma that parts no authors: "In Paris, Smith"."""
+    if any(map(_JOINING.fullmatch, words)):
+        return 0
+    last = max((i for i, word in enumerate(words) if not _INITIALS.fullmatch(word)), default=0)
+    return max((i for i in range(1, last + 1) if words[i - 1].endswith(",")), default=0)
+
+
+def _opening(words: Sequence[str]) -> int:
+    """How many words at the beginning of a run are no names: "The", "However,"."""
+    return next((i for i, word in enumerate(words) if not (_UNNAMED.fullmatch(word) or _opens(word))), len(words))
+
+
+def _opens(word: str) -> bool:
+    bare = word.rstrip(",")
+    return bool(_OPENING.fullmatch(bare) or OPENER.fullmatch(bare))
+
+
+def _are_names(words: Sequence[str]) -> bool:
+    return any(map(_is_name, words)) and all(_is_name(word) or _is_small(word) for word in words)
+
+
+def _is_name(word: str) -> bool:
+    """A word with a capital, or of a script without them."""
+    return bool(_NAME.fullmatch(word)) and not word[:4].islower()
+
+
+def _is_small(word: str) -> bool:
+    """A word that stands small between names."""
+    return bool(_SMALL.fullmatch(word))
+
+
+def _is_date(names: str) -> bool:
+    return all(word in _DATES for word in _WORD.findall(names.casefold()))
+
+
+class Known:
+    """What chunks are known by. labels: one for each, with whatever names its authors and its year."""
+
+    def __init__(self, labels: Sequence[str]) -> None:
+        self._words = [frozenset(_WORD.findall(label.casefold())) for label in labels]
+        self._years = [frozenset(re.findall(rf"(?<!\d){_YEAR}[a-z]?(?![^\W_])", label)) for label in labels]
+
+    def place(self, work: Work) -> int | None:
+        """The first chunk whose label holds the work's authors and year; None where none does.
+
+        Of several works of a year that labels do not tell apart, 2020a is the first, 2020b the second.
+        """
+        authors = _authors(work.names)
+        mine = [place for place, words in enumerate(self._words) if _held(authors, words)]
+        alike = [place for place in mine if work.year in self._years[place]]
+        lettered = work.year[4:]
+        if not alike and lettered:
+            alike = [place for place in mine if work.year[:4] in self._years[place]][ord(lettered) - ord("a") :]
+        elif not alike:
+            alike = [place for place in mine if any(year.startswith(work.year) for year in self._years[place])]
+        return alike[0] if alike else None
+
+
+def _authors(names: str) -> list[list[str]]:
+    """Of each author the words with capitals, without initials."""
+    authors = _BETWEEN_AUTHORS.split(_OTHERS.sub("", names))
+    words = [[word for word in _WORD.findall(author) if not word.islower()] for author in authors]
+    return [[word.casefold() for word in each if len(word) > 1 or not word.isupper()] for each in words if each]
+
+
+def _held(authors: Sequence[Sequence[str]], label: frozenset[str]) -> bool:
+    """Whether a label holds each author's last word, and the others or their initials; with "et al.", the first's."""
+    wanted = [author for author in (authors[:1] if {"et", "al"} <= label else authors) if author]
+    last = all(author[-1] in label for author in wanted)
+    return bool(wanted) and last and all(label & {word, word[0]} for author in wanted for word in author[:-1])
