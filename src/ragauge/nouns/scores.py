@@ -148,6 +148,10 @@ class Evidence(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
         contradicted = any(chunk.label is Label.CONTRADICTED for chunk in self.chunks)
         return self.label is Label.ENTAILED and not contradicted
 
+    def labels(self, chunks: int) -> list[Label | None]:
+        """What each of so many chunks says; what they say together where no more is told."""
+        return [chunk.label for chunk in self.chunks] or [self.label] * chunks
+
 
 class Score(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     """A metric on one sample: a value, or undefined (nothing to count), or failed (no answer), with the reason.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterable, Iterator
 from typing import Literal, NamedTuple
 
 from ragauge.nouns.answers import Label
@@ -23,16 +23,25 @@ class Fault(NamedTuple):
     piece: Evidence
 
 
-def faults(record: SampleRecord) -> Iterator[Fault]:
-    """The claims of the response that the contexts, or what they cite, do not support or contradict.
+def faults(record: SampleRecord) -> list[Fault]:
+    """The claims of the response that the contexts, or what they cite, do not support or contradict; each once.
 
     A claim that one chunk supports and another contradicts is contradicted, as it is for faithfulness. References are
     alternatives: a claim that one contradicts is a fault unless another supports it. One that they do not mention is
     none.
     """
-    evidence = (piece for pieces in record.evidence.values() for piece in pieces)
-    pieces = dict.fromkeys(filter(_is_claim, evidence))
+    pieces = [piece for evidence in record.evidence.values() for piece in evidence if _is_claim(piece)]
     right = {_claim(piece) for piece in pieces if _on_reference(piece) and piece.label is Label.ENTAILED}
+    found: dict[object, Fault] = {}
+    for fault in _of_pieces(pieces, right):
+        known = found.setdefault(_claim(fault.piece), fault)
+        if (known.kind, fault.kind) == ("unsupported", "contradicted"):
+            found[_claim(fault.piece)] = fault
+    return list(found.values())
+
+
+def _of_pieces(pieces: Iterable[Evidence], right: Collection[object]) -> Iterator[Fault]:
+    """right: the claims that a reference supports."""
     for piece in pieces:
         contradicted = _is_contradicted(piece)
         if piece.against in ("contexts", "citations") and (contradicted or piece.label is not Label.ENTAILED):
@@ -61,5 +70,5 @@ def _on_reference(piece: Evidence) -> bool:
     return piece.against.startswith("references[")
 
 
-def _claim(piece: Evidence) -> tuple[object, str]:
+def _claim(piece: Evidence) -> object:
     return piece.span, piece.text

@@ -30,13 +30,13 @@ def write_html(run: RunRecord, samples: Iterable[SampleRecord], path: Path) -> N
         file.write(after)
 
 
-def page(title: str, connect: str = "'none'") -> str:
+def page(title: str, connect: str = "'none'", entry: str = "main") -> str:
     """The page without data, which belongs in place of `<!-- data -->`.
 
     Nothing but this style and this script has effect in it, so that no text of a sample can become code.
-    connect: what the script may fetch from, as a source of the Content-Security-Policy.
+    connect: what the script may fetch from, as a source of the Content-Security-Policy. entry: the module that starts.
     """
-    style, script = _read("style.css"), _script()
+    style, script = _read("style.css"), _script(entry)
     policy = (
         f"default-src 'none'; script-src '{_digest(script)}'; style-src '{_digest(style)}'; img-src data:; "
         f"connect-src {connect}; base-uri 'none'; form-action 'none'"
@@ -45,9 +45,9 @@ def page(title: str, connect: str = "'none'") -> str:
     return re.sub(r"<!-- (title|policy|style|script) -->", lambda mark: filled[mark[1]], _read("index.html"))
 
 
-def _script() -> str:
-    """The modules of the page as one script."""
-    return "\n".join(["const modules = {};", *_scopes("main", set())])
+def _script(entry: str) -> str:
+    """A module, and all that it stands on, as one script."""
+    return "\n".join(["const modules = {};", *_scopes(entry, set())])
 
 
 def _scopes(name: str, made: set[str]) -> Iterator[str]:

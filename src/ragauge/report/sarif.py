@@ -88,7 +88,7 @@ def _fingerprint(sample: str, fault: Fault) -> str:
     It goes under the name by which code scanning knows alerts again, which it would else make of the line alone, so
     that of several claims on a line one would be shown.
     """
-    parts = (sample, fault.kind, fault.piece.against, fault.piece.text)
+    parts = (sample, fault.kind, fault.piece.text)
     return hashlib.sha256("\0".join(parts).encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 

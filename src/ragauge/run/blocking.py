@@ -75,7 +75,7 @@ def _shared_loop() -> asyncio.AbstractEventLoop:
 @cache
 def _started_loop(process: int) -> asyncio.AbstractEventLoop:
     loop = asyncio.new_event_loop()
-    Thread(target=loop.run_forever, name="ragauge", daemon=True).start()
+    Thread(target=loop.run_forever, name=f"ragauge-{process}", daemon=True).start()
     return loop
 
 

@@ -1,0 +1,23 @@
+"""The pytest plugin: a fixture `ragauge` for tests of a system that answers; see docs/ci.md.
+
+pytest loads this module in every session where ragauge is installed, so it holds next to nothing; what measures is
+loaded when a test asks for the fixture. PYTEST_DONT_REWRITE
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from ragauge.plugin.scoring import Scoring
+
+
+@pytest.fixture(name="ragauge")
+def scoring(record_property: Callable[[str, object], None]) -> Scoring:
+    """Measure a system: `ragauge.assert_scores(data, {"faithfulness": 0.8})`, and `ragauge.evaluate(data)`."""
+    from ragauge.plugin.scoring import Scoring
+
+    return Scoring(record_property)

@@ -1,0 +1,65 @@
+"""What a test measures with: a run that fails the test, with the evidence, where it scores too low."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from ragauge.errors import UsageError
+from ragauge.metrics.catalogue import chosen
+from ragauge.nouns.gates import gates_of
+from ragauge.report.failing import failing, standing
+from ragauge.run.evaluate import evaluate
+from ragauge.run.run import Run
+
+
+class Scoring:
+    """The fixture `ragauge`. record: takes the name and value of what a test report is to hold."""
+
+    def __init__(self, record: Callable[[str, object], None]) -> None:
+        self._record = record
+
+    def evaluate(self, data: Any, *given: Any, **options: Any) -> Run:
+        """`ragauge.evaluate`, of which all arguments are taken; data may be a single row, as a dict."""
+        return evaluate(data, *given, **options)
+
+    def assert_scores(self, data: Any, bounds: Mapping[str, float], **options: Any) -> Run:
+        """Fail the test where an estimate lies beyond its bound, and say which samples bring it there and why.
+
+        data: a Run, or data to measure; a single row may be a dict. bounds: metric key -> the least that will do, or
+        the most where lower is better. options: of `ragauge.evaluate`; without `metrics` those of the bounds are
+        measured. Each estimate goes into the test report as properties: `faithfulness.value`, `.low`, `.high`, `.n`.
+
+        Raises AssertionError, UnknownName for a metric that was not measured, BadParameter for a bound that is no
+        number, UsageError for options beside a Run, and what `ragauge.evaluate` raises. Gives the run.
+        """
+        __tracebackhide__ = True
+        run = self._run(data, bounds, options)
+        gates = gates_of(bounds, run.estimates)
+        for gate in gates:
+            for name, number in standing(run.estimates[gate.metric]).items():
+                self._record(f"{gate.metric}.{name}", number)
+        failed = failing(run.record, gates, run.records())
+        if failed:
+            raise AssertionError("\n".join(text for _, text in failed))
+        return run
+
+    def _run(self, data: Any, bounds: Mapping[str, float], options: dict[str, Any]) -> Run:
+        if not isinstance(data, Run):
+            return evaluate(data, **{"metrics": list(dict.fromkeys(map(_metric, bounds))), **options})
+        if options:
+            raise UsageError(f"the run is measured already; give {', '.join(options)} to evaluate()")
+        return data
+
+
+def _metric(key: str) -> str:
+    """The metric that gives the value called `key`: `rouge` for `rouge.rougeL`. Raises UnknownName."""
+    try:
+        chosen(key)
+    except UsageError:
+        metric, dot, _ = key.rpartition(".")
+        if not dot:
+            raise
+        chosen(metric)
+        return metric
+    return key

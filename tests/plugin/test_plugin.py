@@ -1,0 +1,154 @@
+from __future__ import annotations
+
+import re
+import tomllib
+from importlib import import_module
+from importlib.metadata import entry_points
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+
+import ragauge
+
+pytest_plugins = "pytester"
+
+ROOT = Path(__file__).parents[2]
+
+TESTS = """
+ROW = {
+    "id": "bridge",
+    "query": "Who wrote book 1?",
+    "response": "Ada Bell wrote book 1 in 1910. Zoe Quill painted the bridge.",
+    "contexts": ["Book 1 was written by Ada Bell in 1910."],
+    "references": ["Ada Bell"],
+}
+
+
+def test_good(ragauge):
+    run = ragauge.assert_scores([ROW], {"faithfulness": 0.4, "hallucination": 0.1, "rouge.rougeL": 0.1})
+    assert list(run.estimates) == ["faithfulness", "hallucination", "rouge.rouge1", "rouge.rouge2", "rouge.rougeL",
+        "rouge.rougeLsum"]
+
+
+def test_bad(ragauge):
+    run = ragauge.evaluate(ROW, "faithfulness,token_f1")
+    ragauge.assert_scores(run, {"token_f1": 0.0, "faithfulness": 0.9})
+"""
+
+
+@pytest.fixture
+def session(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> pytest.Pytester:
+    """A folder in which pytest runs in a process of its own, with no plugins but those that are named."""
+    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
+    monkeypatch.setenv("PYTHONPATH", str(Path(ragauge.__file__).parents[1]))
+    return pytester
+
+
+def _run(session: pytest.Pytester, *arguments: str) -> pytest.RunResult:
+    return session.runpytest_subprocess("-p", "ragauge.plugin", *arguments, timeout=120)
+
+
+def test_a_test_fails_with_the_evidence(session: pytest.Pytester) -> None:
+    """A score beyond its bound fails the test; the message has the sample, the claim and the verdict."""
+    session.makepyfile(TESTS)
+    result = _run(session)
+    result.assert_outcomes(passed=1, failed=1)
+    result.stdout.fnmatch_lines(
+        [
+            "E*AssertionError: faithfulness is 0.500, below 0.9 [[]*[]]; 1 sample",
+            "E*bridge “Who wrote book 1?”: 0.500 (1 of 2); not supported by contexts: “Zoe Quill painted the bridge.”",
+        ]
+    )
+    assert "scoring.py" not in str(result.stdout)
+
+
+@pytest.mark.parametrize("arguments", [(), ("-p", "xdist", "-n", "2")], ids=["alone", "xdist"])
+def test_scores_go_into_the_test_report(session: pytest.Pytester, arguments: tuple[str, ...]) -> None:
+    """JUnit XML has each estimate as properties of the test, also where xdist's workers ran it."""
+    session.makepyfile(TESTS)
+    _run(session, "--junitxml=results.xml", *arguments).assert_outcomes(passed=1, failed=1)
+    cases = ElementTree.parse(session.path / "results.xml").getroot().iter("testcase")
+    found = {case.get("name"): {one.get("name"): one.get("value") for one in case.iter("property")} for case in cases}
+    assert found["test_bad"]["faithfulness.value"] == "0.5"
+    assert found["test_bad"]["faithfulness.n"] == "1"
+    assert {name.split(".")[0] for name in found["test_good"] if name} == {"faithfulness", "hallucination", "rouge"}
+
+
+def test_a_store_is_shared_by_workers(session: pytest.Pytester) -> None:
+    """Tests on several workers that keep their judgments in one store all pass, and leave their runs there."""
+    session.makepyfile(
+        TESTS.partition("def test_good")[0]
+        + """
+import pytest
+
+
+@pytest.mark.parametrize("n", range(6))
+def test_stored(ragauge, n):
+    row = {**ROW, "response": f"Ada Bell wrote book {n} in 1910."}
+    ragauge.assert_scores(row, {"faithfulness": 0.0}, store="store", name=str(n))
+"""
+    )
+    _run(session, "-p", "xdist", "-n", "2").assert_outcomes(passed=6)
+    with ragauge.Store.open(session.path / "store") as store:
+        assert sorted(run.name for run in store.runs()) == list("012345")
+
+
+def test_what_is_wrong_with_the_call_is_told(session: pytest.Pytester) -> None:
+    """A metric that is not known, one that the run did not measure, and options beside a run are errors that say so."""
+    session.makepyfile(
+        TESTS.partition("def test_good")[0]
+        + """
+import pytest
+import ragauge as rg
+
+
+def test_errors(ragauge):
+    with pytest.raises(rg.UnknownName, match="did you mean 'faithfulness'"):
+        ragauge.assert_scores(ROW, {"faithfulnes": 0.5})
+    run = ragauge.evaluate(ROW, "token_f1")
+    with pytest.raises(rg.UnknownName, match="metric of this run 'faithfulness'"):
+        ragauge.assert_scores(run, {"faithfulness": 0.5})
+    with pytest.raises(rg.UsageError, match="measured already; give judge to evaluate"):
+        ragauge.assert_scores(run, {"token_f1": 0.0}, judge="embedded")
+    with pytest.raises(rg.UnknownName, match="unknown metric 'rogue'"):
+        ragauge.assert_scores(ROW, {"rogue.rougeL": 0.5})
+"""
+    )
+    _run(session).assert_outcomes(passed=1)
+
+
+def test_a_suite_without_the_fixture_loads_nothing(session: pytest.Pytester) -> None:
+    """In a session that does not use it, the plugin is all of ragauge that is loaded, and it brings nothing else."""
+    session.makepyfile(
+        """
+        import sys
+
+        def test_nothing():
+            ours = {name for name in sys.modules if name.partition(".")[0] == "ragauge"}
+            assert ours == {"ragauge", "ragauge.version", "ragauge.plugin"}
+            assert not {"numpy", "msgspec", "rich", "sqlite3"} & set(sys.modules)
+        """
+    )
+    _run(session).assert_outcomes(passed=1)
+
+
+def test_installing_ragauge_installs_the_plugin() -> None:
+    """The project names the plugin as an entry point of pytest, under a name that can be switched off."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    assert project["entry-points"] == {"pytest11": {"ragauge": "ragauge.plugin"}}
+    assert hasattr(import_module("ragauge.plugin"), "scoring")
+    installed = {one.value for one in entry_points(group="pytest11", name="ragauge")}
+    assert installed <= {"ragauge.plugin"}
+
+
+def test_the_documented_tests_pass(session: pytest.Pytester) -> None:
+    """The tests on the page about CI are what pytest collects and passes, beside the packaged answers."""
+    page = (ROOT / "docs" / "ci.md").read_text(encoding="utf-8")
+    (code,) = [
+        block for block in re.findall(r"^```python\n(.*?)^```", page, re.DOTALL | re.MULTILINE) if "def test_" in block
+    ]
+    session.makepyfile(code)
+    answers = ROOT / "src" / "ragauge" / "demo" / "candidate.jsonl"
+    (session.path / "answers.jsonl").write_bytes(answers.read_bytes())
+    _run(session).assert_outcomes(passed=2)
