@@ -1,7 +1,8 @@
 """How often the intervals of differences cover the truth, and the tests raise a false alarm, by simulation.
 
-Run `python benchmarks/paired_coverage.py` (some minutes on one core); `--quick` makes a sixth of the draws. Each line
-draws many data sets of paired differences whose mean is known. Everything is seeded, so every run prints the same.
+Run `python benchmarks/paired_coverage.py` (ten to twenty minutes on one core); `--quick` makes a sixth of the draws.
+Each line draws many data sets of paired differences whose mean is known. Everything is seeded, so every run prints the
+same.
 """
 
 from __future__ import annotations

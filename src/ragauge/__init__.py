@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from ragauge.judges.judge import Judge
     from ragauge.judges.llm.making import llm
     from ragauge.metrics.catalogue import value_of
+    from ragauge.metrics.correctness import ClaimScores, claim_scores
     from ragauge.metrics.metric import metric
     from ragauge.metrics.relevance import graded
     from ragauge.needs.need import Undefined
@@ -53,7 +54,7 @@ if TYPE_CHECKING:
     from ragauge.run.planning import Plan, plan
     from ragauge.run.rescoring import rescore
     from ragauge.run.run import Run
-    from ragauge.run.scoring import score, score_async
+    from ragauge.run.scoring import Scorer, score, score_async
     from ragauge.run.specs import bench_of, judge_of
     from ragauge.run.trust_eval import trust_eval_block
     from ragauge.store import Store
@@ -65,6 +66,7 @@ _HOMES = {
     "BadParameter": "errors",
     "BadRow": "errors",
     "Chunk": "nouns.samples",
+    "ClaimScores": "metrics.correctness",
     "Comparison": "comparison",
     "Estimate": "nouns.scores",
     "Evidence": "nouns.scores",
@@ -82,6 +84,7 @@ _HOMES = {
     "RunFailed": "errors",
     "Sample": "nouns.samples",
     "Score": "nouns.scores",
+    "Scorer": "run.scoring",
     "Share": "nouns.scores",
     "Statement": "nouns.statements",
     "Store": "store",
@@ -96,6 +99,7 @@ _HOMES = {
     "bleu": "text.bleu",
     "blocking": "run.blocking",
     "cascade": "run.composing",
+    "claim_scores": "metrics.correctness",
     "compare": "comparison",
     "evaluate": "run.evaluate",
     "evaluate_async": "run.evaluate",
@@ -124,6 +128,7 @@ __all__ = [
     "BadParameter",
     "BadRow",
     "Chunk",
+    "ClaimScores",
     "Comparison",
     "Estimate",
     "Evidence",
@@ -141,6 +146,7 @@ __all__ = [
     "RunFailed",
     "Sample",
     "Score",
+    "Scorer",
     "Share",
     "Statement",
     "Store",
@@ -156,6 +162,7 @@ __all__ = [
     "bleu",
     "blocking",
     "cascade",
+    "claim_scores",
     "compare",
     "evaluate",
     "evaluate_async",

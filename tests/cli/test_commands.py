@@ -53,6 +53,8 @@ def test_the_demo(call: Call, folder: Path) -> None:
     ):
         assert expected in result.stdout
     assert "Behind the numbers: the baseline's worst answers by hallucination" in result.stdout
+    assert "The baseline's report, to open in a browser: .ragauge/demo.html" in result.stdout
+    assert "<title>demo baseline – ragauge</title>" in (folder / ".ragauge/demo.html").read_text(encoding="utf-8")
     runs = rg.Store.open(folder / ".ragauge").runs()
     assert [(run.name, run.samples, run.status) for run in runs] == [
         ("demo candidate", 36, "finished"),
@@ -66,6 +68,7 @@ def test_the_demo_without_evidence_and_store(call: Call, folder: Path) -> None:
     result = call("demo", "--show", "0", "--no-store")
     assert result.exit_code == 0
     assert "Behind the numbers" not in result.stdout
+    assert "To look at it in a browser: ragauge demo -o demo.html" in result.stdout
     assert [path.name for path in folder.iterdir()] == ["data.jsonl"]
 
 

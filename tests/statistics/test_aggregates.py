@@ -174,9 +174,9 @@ def test_bad_input_is_named(counts: list[tuple[float, ...]], given: dict[str, ob
 
 
 def test_too_many_columns() -> None:
-    """More than twelve counts a sample is an error before any resampling."""
-    with pytest.raises(BadParameter, match="13 counts a sample"):
-        aggregate_interval([(1,) * 13], lambda sums: sums[0] / sum(sums))
+    """More than sixteen counts a sample is an error before any resampling."""
+    with pytest.raises(BadParameter, match="17 counts a sample"):
+        aggregate_interval([(1,) * 17], lambda sums: sums[0] / sum(sums))
 
 
 def test_a_value_that_gives_nan_is_an_error() -> None:

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragauge.statistics.kappa import kappa
+from ragauge.statistics.kappa import kappa, kappa_interval
 
 PATTERNS = st.dictionaries(st.tuples(*[st.sampled_from("abc")] * 3), st.integers(1, 50), min_size=1)
 
@@ -54,3 +54,33 @@ def test_three_raters_have_the_figures_of_their_pairs(patterns: dict[tuple[str, 
     observed, expected = sum(agreed) / 3, sum(chance) / 3
     value = kappa(patterns)
     assert value == (None if expected == pytest.approx(1) else pytest.approx((observed - expected) / (1 - expected)))
+
+
+def test_an_interval_of_kappa_has_a_width() -> None:
+    """The interval holds kappa and shrinks with the number of things; raters that always agree are no exception."""
+    agreed = [("yes", "yes"), ("no", "no")]
+    few, many = (kappa_interval(agreed * n, ("yes", "no")) for n in (5, 100))
+    assert few.value == many.value == 1
+    assert few.low is not None
+    assert many.low is not None
+    assert few.low < many.low < 1
+    mixed = kappa_interval([*agreed * 10, ("yes", "no"), ("no", "yes")], ("yes", "no"))
+    assert mixed.low is not None
+    assert mixed.high is not None
+    assert mixed.low < (mixed.value or 0) < mixed.high
+
+
+def test_an_interval_of_kappa_is_undefined_where_kappa_is() -> None:
+    """Without anything rated, and where all was given one label, there is neither kappa nor interval."""
+    assert kappa_interval([], ("yes", "no")).value is None
+    alike = kappa_interval([("yes", "yes")] * 9, ("yes", "no"))
+    assert (alike.value, alike.low, alike.high) == (None, None, None)
+
+
+def test_clusters_widen_the_interval_of_kappa() -> None:
+    """Things of one cluster count as one draw."""
+    pairs = [("yes", "yes"), ("no", "no"), ("no", "yes")] * 8
+    alone = kappa_interval(pairs, ("yes", "no"))
+    together = kappa_interval(pairs, ("yes", "no"), clusters=[str(at % 6) for at in range(24)])
+    assert alone.value == together.value
+    assert (together.high or 0) - (together.low or 0) > (alone.high or 0) - (alone.low or 0)

@@ -59,6 +59,18 @@ def test_a_run_is_found_by_the_beginning_of_its_id(store: Store) -> None:
         store.run("2026")
 
 
+def test_a_run_is_found_by_its_name(store: Store) -> None:
+    """A name stands for the newest run of that name, and goes before ids that begin so; an id goes before a name."""
+    for id, name in (("2026-a", "base"), ("2026-b", "base"), ("2026-c", "2026-a"), ("2026-d", "2026"), ("2026-e", "")):
+        store.begin(msgspec.structs.replace(run(id), name=name))
+    assert store.run("base").id == "2026-b"
+    assert store.run("2026-a").id == "2026-a"
+    assert store.run("2026").id == "2026-d"
+    assert store.run("latest").id == "2026-e"
+    with pytest.raises(UnknownName, match="unknown run 'bass'; did you mean 'base'"):
+        store.run("bass")
+
+
 @pytest.mark.parametrize("wanted", ["2026-x", ""])
 def test_an_unknown_run_suggests_known_ones(store: Store, wanted: str) -> None:
     """An id that no run has is an error that names runs there are."""

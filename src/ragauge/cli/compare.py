@@ -13,7 +13,6 @@ from ragauge.comparison import compare
 from ragauge.comparison.outcome import WRITERS, check_output
 from ragauge.comparison.report import changes_view, comparison_view
 from ragauge.errors import UsageError
-from ragauge.metrics.catalogue import split
 from ragauge.run.run import Run
 from ragauge.store import Store
 
@@ -72,7 +71,7 @@ def command(
         raise UsageError(f"there is no store at {store}; `ragauge run` makes one, --store names another")
     with Store.open(store) as opened:
         runs = Run.open(opened, a), Run.open(opened, b)
-        found = compare(*runs, split(metrics or ""), group=group, show=show)
+        found = compare(*runs, metrics or "", group=group, show=show)
     worse = found.worse(fail_if_worse)
     written = [found.save(path) for path in output]
     console = screen()

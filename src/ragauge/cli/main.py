@@ -27,6 +27,8 @@ COMMANDS = {
     "generate": "ragauge.cli.generate",
     "report": "ragauge.cli.report",
     "compare": "ragauge.cli.compare",
+    "view": "ragauge.cli.view",
+    "label": "ragauge.cli.label",
     "dataworkz": "ragauge.cli.dataworkz",
     "parity": "ragauge.cli.parity",
     "metrics": "ragauge.cli.metrics",

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from ragauge.comparison.outcome import Change, Difference, Piece
 from ragauge.comparison.pairing import Side
-from ragauge.nouns.scores import Better
+from ragauge.nouns.scores import Better, Score
 from ragauge.report.explaining import TOLD, decisive, piece_words
 from ragauge.run.run import Run
 
@@ -22,11 +22,12 @@ def changes(
     """For each metric of samples that differs at all, the `count` samples on which it does most."""
     for key, difference in differences.items():
         for first, second, places in _furthest(key, sides, pairs, count):
-            against = [_against(run, at, key, difference.better) for run, at in zip(runs, places, strict=True)]
-            pieces = [Piece("a", said) for said in against[0] if said not in against[1]][:TOLD]
-            pieces += [Piece("b", said) for said in against[1] if said not in against[0]][:TOLD]
+            scores = [("a", runs[0].scores[places[0]][key]), ("b", runs[1].scores[places[1]][key])]
+            b_is_worse = (second < first) == (difference.better == "higher")
+            worse, other = reversed(scores) if b_is_worse else scores
             row = sides[0].rows[places[0]]
-            yield Change(key, row.id, row.asks, first, second, tuple(pieces))
+            pieces = tuple(_pieces(worse, other, difference.better))[:TOLD]
+            yield Change(key, row.id, row.asks, first, second, pieces)
 
 
 def _furthest(
@@ -42,7 +43,15 @@ def _furthest(
     return heapq.nsmallest(count, apart, key=lambda change: (-abs(change[1] - change[0]), change[2]))
 
 
-def _against(run: Run, position: int, key: str, better: Better) -> list[str]:
-    """The pieces of a sample that tell against its response."""
-    pieces = decisive(run.scores[position][key], raising=better == "lower", better=better)
-    return [piece_words(piece) for piece in pieces]
+def _pieces(worse: tuple[str, Score], other: tuple[str, Score], better: Better) -> Iterator[Piece]:
+    """What tells against the worse of two scores alone; where nothing does, what tells for the other alone."""
+    for (name, score), against, raising in (
+        (worse, other[1], better == "lower"),
+        (other, worse[1], better == "higher"),
+    ):
+        said = [piece_words(piece) for piece in decisive(against, raising, better)]
+        alone = [piece_words(piece) for piece in decisive(score, raising, better)]
+        found = [Piece(name, words) for words in alone if words not in said]
+        if found:
+            yield from found
+            return

@@ -12,6 +12,7 @@ from ragauge.comparison.differing import Cells, difference
 from ragauge.comparison.outcome import Compared, Comparison, Difference
 from ragauge.comparison.pairing import Pairing, Side, check_group, paired, side
 from ragauge.errors import UnknownName, UsageError
+from ragauge.metrics.catalogue import split
 from ragauge.metrics.metric import Measure
 from ragauge.nouns.records import RunRecord
 from ragauge.nouns.scores import Estimate
@@ -21,13 +22,15 @@ from ragauge.statistics.clusters import Clusters
 from ragauge.statistics.paired import holm
 
 
-def compare(a: Run, b: Run, metrics: Collection[str] = (), *, group: str | None = None, show: int = 3) -> Comparison:
+def compare(
+    a: Run, b: Run, metrics: str | Collection[str] = (), *, group: str | None = None, show: int = 3
+) -> Comparison:
     """Compare run `b` with run `a`, sample by sample; nothing is judged.
 
-    metrics: those to compare, by their keys among the estimates, such as "faithfulness" or "rouge.rougeL" ("rouge" for
-    all of its values); empty for all that both runs measured. group: the column that says which samples belong
-    together, where the runs were not made with one. show: how many samples are told of each metric that differs, with
-    the claims that made the difference.
+    metrics: those to compare, by their keys among the estimates, in a list or one text: "faithfulness,rouge.rougeL",
+    with "rouge" for all values of rouge; empty for all that both runs measured. group: the column that says which
+    samples belong together, where the runs were not made with one. show: how many samples are told of each metric that
+    differs, with the claims that made the difference.
 
     Samples are the same where their ids and queries are, else where their queries are. A metric is compared over the
     samples where it has a value in both runs; how often it has none is compared too, since a system that refuses to
@@ -36,7 +39,7 @@ def compare(a: Run, b: Run, metrics: Collection[str] = (), *, group: str | None 
     Raises UsageError where the runs are not of the same samples or a metric was not measured alike, UnknownName for a
     metric that no run measured and a column that none kept.
     """
-    kept, left_out = _chosen(a.record, b.record, metrics)
+    kept, left_out = _chosen(a.record, b.record, split(metrics) if isinstance(metrics, str) else metrics)
     sides = side(a.records(), kept, group), side(b.records(), kept, group)
     if group is not None:
         check_group(group, sides)
@@ -50,17 +53,17 @@ def compare(a: Run, b: Run, metrics: Collection[str] = (), *, group: str | None 
     }
     differences = _adjusted(found)
     return Comparison(
-        a=_compared(a.record),
-        b=_compared(b.record),
-        samples=len(pairing.pairs),
-        by=pairing.by,
-        only_a=pairing.only_a,
-        only_b=pairing.only_b,
-        groups=None if groups is None else len({at if name is None else name for at, name in enumerate(groups)}),
-        differences=differences,
-        changes=tuple(changes((a, b), sides, pairing.pairs, differences, show)),
-        left_out=left_out,
-        notes=tuple(cautions(a.record, b.record, list(measures.values()))),
+        _compared(a.record),
+        _compared(b.record),
+        len(pairing.pairs),
+        pairing.by,
+        pairing.only_a,
+        pairing.only_b,
+        _number(groups),
+        differences,
+        tuple(changes((a, b), sides, pairing.pairs, differences, show)),
+        left_out,
+        tuple(cautions(a.record, b.record, list(measures.values()))),
     )
 
 
@@ -114,6 +117,11 @@ def _groups(sides: tuple[Side, Side], pairing: Pairing) -> Clusters:
     a, b = sides
     groups = [a.rows[one].group or b.rows[other].group for one, other in pairing.pairs]
     return groups if any(groups) else None
+
+
+def _number(groups: Clusters) -> int | None:
+    """How many groups there are, a sample without one being a group of its own."""
+    return None if groups is None else len({at if name is None else name for at, name in enumerate(groups)})
 
 
 def _cells(key: str, sides: tuple[Side, Side], pairing: Pairing) -> Cells:

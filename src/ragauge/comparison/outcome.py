@@ -84,7 +84,10 @@ class Piece(msgspec.Struct, frozen=True):
 
 
 class Change(msgspec.Struct, frozen=True):
-    """A sample on which a metric differs: its values in both runs, and the pieces that tell against one alone."""
+    """A sample on which a metric differs: its values in both runs, and the pieces that made the difference.
+
+    They tell against the worse response alone; where nothing does, they tell for the better one alone.
+    """
 
     metric: str
     id: str

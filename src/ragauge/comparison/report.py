@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from ragauge.comparison.outcome import LEVEL, Change, Comparison, Difference
+from ragauge.report.markdown import LENGTH, plain
 from ragauge.report.wording import arrow, by_reason, counted, number, printable, shortened
 
 if TYPE_CHECKING:
@@ -48,35 +49,53 @@ def changes_view(comparison: Comparison) -> Iterator[RenderableType]:
     """The samples that changed most, of the metrics of which a difference is most certain."""
     from rich.text import Text
 
-    known = {key: one.p for key, one in comparison.differences.items() if one.p is not None}
-    told = sorted(known, key=lambda key: known[key])[:TOLD]
-    for change in (change for key in told for change in comparison.changes if change.metric == key):
+    changed = _changes(comparison, TOLD)
+    if changed:
+        yield "\nWhat changed most:\n"
+    for change in changed:
         yield Text.assemble((f"{_change_words(change)} ", "bold"), (shortened(change.query, 100), "dim"))
         yield from (Text(f"  {piece.run.upper()}: {piece.said}") for piece in change.pieces)
 
 
+def _changes(comparison: Comparison, metrics: int) -> list[Change]:
+    """What changed most in so many metrics, those first of which a difference is most certain."""
+    known = {key: one.p for key, one in comparison.differences.items() if one.p is not None}
+    told = sorted(known, key=lambda key: known[key])[:metrics]
+    return [change for key in told for change in comparison.changes if change.metric == key]
+
+
 def comparison_markdown(comparison: Comparison) -> str:
-    """The whole comparison, to be read as Markdown or as it stands."""
-    return "\n".join(_markdown(comparison)) + "\n"
+    """The whole comparison, fit for a comment on a pull request, with as much of what changed as there is room for."""
+    lines = list(_markdown(comparison))
+    room = LENGTH - sum(len(line) + 1 for line in lines)
+    for change in _changes(comparison, len(comparison.differences)):
+        told = list(_change_lines(change))
+        room -= sum(len(line) + 1 for line in told)
+        if room < 0:
+            break
+        lines += told
+    return "\n".join(lines) + "\n"
 
 
 def _markdown(comparison: Comparison) -> Iterator[str]:
     yield "# Comparison"
     yield ""
-    yield from (f"{line}  " for line in _headlines(comparison))
-    yield from ("", *(f"**{note}**" for note in comparison.notes)) if comparison.notes else ()
+    yield from (f"{plain(line)}  " for line in _headlines(comparison))
+    yield from ("", *(f"**{plain(note)}**" for note in comparison.notes)) if comparison.notes else ()
     yield ""
     yield f"| {' | '.join(HEAD)} |"
     yield "|" + "---|" * len(HEAD)
     for key, one in comparison.differences.items():
         yield f"| {' | '.join(_cells(key, one))} |"
     yield ""
-    yield from (f"{line}  " for line in _footnotes(comparison))
+    yield from (f"{plain(line)}  " for line in _footnotes(comparison))
     if comparison.changes:
         yield from ("", "## What changed most", "")
-    for change in comparison.changes:
-        yield f"- {_change_words(change)} {shortened(change.query, 100)}"
-        yield from (f"  - {piece.run.upper()}: {piece.said}" for piece in change.pieces)
+
+
+def _change_lines(change: Change) -> Iterator[str]:
+    yield f"- {plain(_change_words(change))} {plain(shortened(change.query, 100))}"
+    yield from (f"  - {piece.run.upper()}: {plain(piece.said)}" for piece in change.pieces)
 
 
 def _headlines(comparison: Comparison) -> Iterator[str]:

@@ -55,7 +55,7 @@ def _lines(run: RunRecord) -> Iterator[str]:
     yield from _gate_lines(run)
     yield from estimates_lines(run)
     yield ""
-    yield from (f"- {_plain(shortened(note, 2 * TEXT))}" for note in footnotes(run))
+    yield from (f"- {plain(shortened(note, 2 * TEXT))}" for note in footnotes(run))
 
 
 def _gate_lines(run: RunRecord) -> Iterator[str]:
@@ -101,21 +101,21 @@ def sample_lines(record: SampleRecord, key: str) -> Iterator[str]:
     """One sample: what was asked and answered, its score, and each piece that was judged."""
     score = record.score(key)
     yield ""
-    yield f"### {_plain(record.sample.id)}: {_plain(shortened(record.sample.query or record.sample.source or '', 100))}"
+    yield f"### {plain(record.sample.id)}: {plain(shortened(record.sample.query or record.sample.source or '', 100))}"
     yield ""
     yield f"**{key} {score_words(score)}**"
     yield ""
     yield _quoted(record.sample.response or "")
     yield ""
     for piece in score.evidence:
-        yield f"- {verdict_words(piece)}: {_plain(shortened(piece.text, TEXT))}"
-        yield from (f"  - {_plain(line)}" for line in chunk_words(piece, record))
+        yield f"- {verdict_words(piece)}: {plain(shortened(piece.text, TEXT))}"
+        yield from (f"  - {plain(line)}" for line in chunk_words(piece, record))
 
 
 def _quoted(text: str) -> str:
     cut = text if len(text) <= RESPONSE else text[: RESPONSE - 1] + "…"
     lines: Sequence[str] = cut.splitlines() or ["(empty)"]
-    return "\n".join(f"> {_plain(line.strip())}".rstrip() for line in lines)
+    return "\n".join(f"> {plain(line.strip())}".rstrip() for line in lines)
 
 
 #: What Markdown, or GitHub in it, would take for more than text: a mention would ping people, an image be loaded.
@@ -123,6 +123,6 @@ _ACTIVE = re.compile(r"[\\`*~$]|^[#>]|(?<!\w)_|_(?!\w)|(?<=!)\[|\](?=[(\[])|@(?=
 _HARMLESS = {"<": "&lt;", "&": "&amp;", "@": "@<!-- -->"}
 
 
-def _plain(line: str) -> str:
+def plain(line: str) -> str:
     """A line that Markdown shows as it stands."""
     return _ACTIVE.sub(lambda found: _HARMLESS.get(found[0], "\\" + found[0]), printable(line))

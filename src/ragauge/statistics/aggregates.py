@@ -34,7 +34,7 @@ def aggregate_interval(
 ) -> Interval:
     """`value` of the column sums of `counts`, with an interval by random weights on samples (or clusters).
 
-    counts: one row a sample of at most 12 counts, none negative. value: from their sums to a number on `scale`, or None
+    counts: one row a sample of at most 16 counts, none negative. value: from their sums to a number on `scale`, or None
     where it is undefined; it depends on the proportions of the counts alone, as a pooled share or an F1 does.
     clusters, confidence: as in `mean_interval`. seed, resamples: of the random weights. The same seed gives the same
     interval, in whatever order the samples come.
@@ -49,7 +49,7 @@ def aggregate_interval(
     check_resamples(resamples)
     check_clusters(clusters, len(counts))
     method = "Bayesian bootstrap" if clusters is None else "Bayesian bootstrap over clusters"
-    rows, times = _distinct(sums_by_cluster(_table(counts), clusters))
+    rows, times = _distinct(sums_by_cluster(count_rows(counts), clusters))
     sums = (times @ rows).tolist()
     whole = _value(value, sums, scale) if len(counts) else None
     if whole is None:
@@ -61,8 +61,8 @@ def aggregate_interval(
     return Interval(whole, min(max(low, scale[0]), whole), max(min(high, scale[1]), whole), method)
 
 
-def _table(counts: Sequence[Sequence[float]]) -> Array:
-    """The counts as samples x columns."""
+def count_rows(counts: Sequence[Sequence[float]]) -> Array:
+    """The counts as samples x columns. Raises BadParameter for those that are negative or not of one length."""
     import numpy as np
 
     width = len(counts[0]) if len(counts) else 1

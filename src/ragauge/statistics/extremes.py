@@ -13,8 +13,8 @@ Value = Callable[[Sequence[float]], float | None]
 
 Row = tuple[float, ...]
 
-#: 2¹² candidates are tried at most.
-MOST_COLUMNS = 12
+#: 2¹⁶ candidates are tried at most.
+MOST_COLUMNS = 16
 
 
 def extreme_rows(
@@ -24,7 +24,7 @@ def extreme_rows(
 
     A row has 0 or `size` in each column and must be possible: taken alone it has a value on the scale. Hits without a
     total have none, so for (hits, total) the two rows are (0, size) and (size, size).
-    Raises BadParameter for more than 12 columns.
+    Raises BadParameter for more than 16 columns.
     """
     if len(sums) > MOST_COLUMNS:
         raise BadParameter(f"{len(sums)} counts a sample; an interval can be made of {MOST_COLUMNS} at most")

@@ -14,6 +14,9 @@ if TYPE_CHECKING:
 #: So many rows or fewer are divided in every way, which is 8192 ways; more of them at random.
 ALL_WAYS = 13
 
+#: What is left of a sum when all of it is taken away again is no more than this share of it.
+ROUNDING = 1e-12
+
 #: Random members drawn at a time, few enough for a processor's cache.
 BLOCK = 200_000
 
@@ -32,7 +35,9 @@ def halves(rows: Array, seed: int, resamples: int) -> tuple[Array, Array]:
         one = (ways[:, None] >> np.arange(len(rows)) & 1) @ rows
     else:
         one = np.concatenate([total[None], *_random(rows, np.random.default_rng(seed), resamples)])
-    return one, total - one
+    other = total - one
+    other[np.abs(other) <= ROUNDING * np.abs(total)] = 0
+    return one, other
 
 
 def _random(rows: Array, chance: np.random.Generator, resamples: int) -> Iterator[Array]:

@@ -71,8 +71,7 @@ def paired_mean(
     if not len(differences):
         return Paired(Interval(None, None, None, _method(clusters)), None)
     rows = sums_by_cluster(np.column_stack([differences, np.ones(len(differences))]), clusters)
-    with np.errstate(invalid="ignore"):
-        means = [sums[:, 0] / sums[:, 1] for sums in halves(rows, seed, resamples)]
+    means = [_means(sums) for sums in halves(rows, seed, resamples)]
     spans = _Spans(float(rows[:, 0].sum() / rows[:, 1].sum()), means, scale)
     found = spans.interval(1 - confidence, np.abs(rows[:, 0]) > spans.slack, _method(clusters))
     wide = found or mean_interval(differences, scale=scale, clusters=clusters, confidence=confidence)
@@ -124,6 +123,15 @@ def paired_aggregate(
         both, apart, scale=wide, clusters=clusters, confidence=confidence, seed=seed
     )
     return Paired(spans.holding(found, 1 - confidence), spans.p)
+
+
+def _means(sums: Array) -> Array:
+    """The means of parts from their sums of differences and of samples, NaN for an empty part."""
+    import numpy as np
+
+    means = np.full(len(sums), nan)
+    np.divide(sums[:, 0], sums[:, 1], out=means, where=sums[:, 1] > 0)
+    return means
 
 
 def _each(value: Value, sums: Array) -> Array:

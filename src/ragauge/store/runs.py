@@ -52,17 +52,23 @@ def keep_samples(db: sqlite3.Connection, run_id: str, first: int, records: Seque
 def values(db: sqlite3.Connection, run_id: str, metric: str) -> list[float | None]:
     """The values of one metric by position, None where a sample has none."""
     run = number_of(db, run_id)
-    (size,) = db.execute("SELECT coalesce(max(position) + 1, 0) FROM samples WHERE run = ?", (run,)).fetchone()
-    values: list[float | None] = [None] * size
+    values: list[float | None] = [None] * size(db, run_id)
     sql = "SELECT first, numbers FROM columns WHERE run = ? AND metric = ? ORDER BY id"
     columns = db.execute(sql, (run, metric)).fetchall()
-    if size and not columns:
+    if values and not columns:
         known = db.execute("SELECT DISTINCT metric FROM columns WHERE run = ?", (run,))
         raise UnknownName("metric", metric, [name for (name,) in known])
     for first, numbers in columns:
         column = struct.unpack(f"<{len(numbers) // 8}d", numbers)
         values[first : first + len(column)] = [None if value != value else value for value in column]
     return values
+
+
+def size(db: sqlite3.Connection, run_id: str) -> int:
+    """How many samples of a run are kept so far."""
+    sql = "SELECT coalesce(max(position) + 1, 0) FROM samples WHERE run = ?"
+    (kept,) = db.execute(sql, (number_of(db, run_id),)).fetchone()
+    return int(kept)
 
 
 def samples(db: sqlite3.Connection, run_id: str, start: int, stop: int | None) -> dict[int, SampleRecord]:

@@ -1,0 +1,78 @@
+"""How often the interval of a score corrected by people's labels holds the true mean, and how wide it is.
+
+    python benchmarks/corrected_coverage.py
+
+A sample has one to six claims, of which people support a share; a judge agrees with people on some samples, and is too
+lenient or wrong at random on the others. Beside it the interval of people's own mean over the same labels.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ragauge.statistics.corrected import corrected_mean
+from ragauge.statistics.intervals import Interval, mean_interval
+
+Array = NDArray[np.float64]
+
+SETS = 600
+SIZES = ((10, 100), (30, 300), (100, 1000), (100, 200), (300, 3000))
+TRUE_MEAN = 4 / 5.5
+
+
+def people(chance: np.random.Generator, size: int) -> tuple[Array, Array]:
+    """The scores of `size` samples by people, and how many claims each has."""
+    claims = chance.integers(1, 7, size)
+    return chance.binomial(claims, chance.beta(4, 1.5, size)) / claims, claims.astype(float)
+
+
+def guessing(right: float) -> Callable[[np.random.Generator, Array, Array], Array]:
+    """A judge that says what people say on a share of the samples, and guesses on the rest."""
+    return lambda chance, true, claims: np.where(
+        chance.random(len(true)) < right, true, chance.binomial(claims.astype(int), 0.5) / claims
+    )
+
+
+def lenient(chance: np.random.Generator, true: Array, claims: Array) -> Array:
+    """A judge that adds a claim of every second sample."""
+    return np.minimum(1.0, true + (chance.random(len(true)) < 0.5) / claims)
+
+
+JUDGES = {"right on 90 %": guessing(0.9), "right on 50 %": guessing(0.5), "too lenient": lenient}
+
+
+def rows() -> Iterator[str]:
+    """The lines of the table."""
+    yield "| judge | drawn of all | judge's bias | corrected: coverage (width) | people alone: coverage (width) |"
+    yield "|---|---|---|---|---|"
+    for name, judge in JUDGES.items():
+        for drawn, size in SIZES:
+            yield f"| {name} | {drawn} of {size} | {cell(judge, drawn, size)} |"
+
+
+def cell(judge: Callable[[np.random.Generator, Array, Array], Array], drawn: int, size: int) -> str:
+    """What comes of one judge and size over all simulated sets."""
+    chance = np.random.default_rng(0)
+    found = []
+    for _ in range(SETS):
+        true, claims = people(chance, size)
+        said = judge(chance, true, claims)
+        asked = list(true[:drawn])
+        both = (corrected_mean(asked, list(said[:drawn]), list(said[drawn:])), mean_interval(asked))
+        found.append([said.mean() - TRUE_MEAN, *(figure for one in both for figure in figures(one))])
+    bias, covered, wide, plainly, plain = np.mean(found, axis=0)
+    return f"{bias:+.3f} | {100 * covered:.1f} ({wide:.3f}) | {100 * plainly:.1f} ({plain:.3f})"
+
+
+def figures(interval: Interval) -> tuple[float, float]:
+    """Whether the true mean lies in an interval, as 1 or 0, and how wide it is."""
+    assert interval.low is not None
+    assert interval.high is not None
+    return float(interval.low <= TRUE_MEAN <= interval.high), interval.high - interval.low
+
+
+if __name__ == "__main__":
+    print("\n".join(rows()))

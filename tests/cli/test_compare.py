@@ -1,0 +1,222 @@
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import Result
+
+import ragauge as rg
+from ragauge.store import Store
+
+Call = Callable[..., Result]
+
+COUNT = 16
+
+
+def _rows(right: Sequence[int], **fields: Any) -> list[dict[str, Any]]:
+    """Rows of which those in `right` are answered as the reference says."""
+    return [
+        {
+            "query": f"Who wrote book {n}?",
+            "response": "Ada Bell." if n in right else "Nobody knows.",
+            "contexts": [f"Ada Bell wrote book {n}."],
+            "references": ["Ada Bell."],
+            "house": f"house {n % 4}",
+            **fields,
+        }
+        for n in range(COUNT)
+    ]
+
+
+@pytest.fixture
+def runs(call: Call, folder: Path) -> Path:
+    """The folder with a store of four runs: "bad" with few right answers, "good" and "best" with many, "few" rows."""
+    _measure(call, folder, "bad", _rows(range(3)))
+    _measure(call, folder, "good", _rows(range(12)))
+    _measure(call, folder, "best", _rows(range(13)))
+    _measure(call, folder, "few", _rows(range(4)), "--limit", "4")
+    return folder
+
+
+def _measure(call: Call, folder: Path, name: str, rows: Sequence[dict[str, Any]], *more: str) -> None:
+    (folder / f"{name}.jsonl").write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
+    metrics = ("-m", "exact_match,token_f1,rouge(types=rouge1+rougeL)")
+    assert call("run", f"{name}.jsonl", *metrics, "--name", name, *more).exit_code == 0
+
+
+def test_compare_prints_the_difference(call: Call, runs: Path) -> None:
+    """`ragauge compare A B` names both runs and shows each metric with its difference, interval, p and verdict."""
+    result = call("compare", "bad", "good")
+    assert (result.exit_code, result.stderr) == (0, "")
+    lines = result.stdout.splitlines()
+    assert lines[0].startswith("A: bad (")
+    assert lines[1].startswith("B: good (")
+    assert lines[2] == "16 samples in both, matched by id."
+    (exact,) = [line.split() for line in lines if line.strip().startswith("exact_match ↑")]
+    assert exact[2:5] == ["0.188", "0.750", "+0.562"]
+    assert exact[-3:-1] == ["9/7/0", "better"]
+    assert "exact_match 0.000 → 1.000, sample 4: Who wrote book 3?" in result.stdout
+
+
+def test_runs_are_named_in_any_way(call: Call, runs: Path) -> None:
+    """An id, the beginning of one, a name and "latest" name a run."""
+    bad, good = (rg.Run.open(runs / ".ragauge", name).id for name in ("bad", "good"))
+    outputs = {call("compare", a, b).stdout for a, b in ((bad, good), ("bad", good), (bad[:-1], "good"))}
+    assert len(outputs) == 1
+    assert call("compare", "few", "latest").stdout.splitlines()[1].startswith("B: few (")
+
+
+def test_nothing_is_judged(call: Call, runs: Path) -> None:
+    """Comparing adds neither a run nor a judgment to the store."""
+    before = len(Store.open(runs / ".ragauge").runs()), len(list(Store.open(runs / ".ragauge").judgments()))
+    assert call("compare", "bad", "good").exit_code == 0
+    after = len(Store.open(runs / ".ragauge").runs()), len(list(Store.open(runs / ".ragauge").judgments()))
+    assert before == after
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "gates", "code"),
+    [
+        ("good", "bad", ["exact_match"], 3),
+        ("good", "bad", ["exact_match", "token_f1"], 3),
+        ("bad", "good", ["exact_match"], 0),
+        ("best", "good", ["exact_match"], 0),
+        ("good", "good", ["exact_match"], 0),
+        ("best", "few", ["exact_match", "rouge.rougeL"], 0),
+        ("good", "bad", [], 0),
+    ],
+)
+def test_the_gate(call: Call, runs: Path, a: str, b: str, gates: list[str], code: int) -> None:
+    """--fail-if-worse ends with 3 where B is significantly worse, not where it is better, equal or a little worse."""
+    options = [option for gate in gates for option in ("--fail-if-worse", gate)]
+    result = call("compare", a, b, *options)
+    assert result.exit_code == code
+    complaints = [f"gate failed: {gate} is significantly worse" for gate in gates] if code else []
+    assert result.stderr.splitlines() == complaints
+    assert "exact_match" in result.stdout
+
+
+def test_outputs_are_written_although_the_gate_fails(call: Call, runs: Path) -> None:
+    """-o writes JSON and Markdown, which are there too where the gate fails."""
+    result = call("compare", "good", "bad", "--fail-if-worse", "exact_match", "-o", "out/x.json", "-o", "x.md")
+    assert result.exit_code == 3
+    assert "wrote out/x.json" in result.stdout
+    document = json.loads((runs / "out/x.json").read_text(encoding="utf-8"))
+    assert document["schema"] == "ragauge.compare/1"
+    assert document["differences"]["exact_match"]["verdict"] == "worse"
+    assert (runs / "x.md").read_text(encoding="utf-8").startswith("# Comparison\n")
+
+
+def test_only_some_metrics(call: Call, runs: Path) -> None:
+    """-m takes keys and names, also those with commas in brackets, and p is adjusted for these alone."""
+    result = call("compare", "bad", "good", "-m", "rouge,exact_match", "-o", "x.json")
+    assert result.exit_code == 0
+    document = json.loads((runs / "x.json").read_text(encoding="utf-8"))
+    assert list(document["differences"]) == ["exact_match", "rouge.rouge1", "rouge.rougeL"]
+    one = document["differences"]["exact_match"]
+    assert one["p_adjusted"] == pytest.approx(3 * one["p"])
+
+
+def test_variants_of_a_metric(call: Call, runs: Path) -> None:
+    """Variants are compared under their full specs."""
+    metrics = "rouge(types=rouge1),rouge(types=rouge1,stemmer=true)"
+    for name in ("bad", "good"):
+        assert call("run", f"{name}.jsonl", "-m", metrics, "--name", f"{name} twice").exit_code == 0
+    result = call("compare", "bad twice", "good twice", "-m", "rouge(types=rouge1,stemmer=true).rouge1")
+    assert result.exit_code == 0
+    assert "adjusted for 1 test (Holm)" in result.stdout
+
+
+@pytest.mark.parametrize("ending", ["jsonl", "csv", "json"])
+def test_a_column_that_no_field_takes_groups_samples(call: Call, folder: Path, ending: str) -> None:
+    """--group takes any column that was kept beside the fields, from every form of data."""
+    for name, right in (("a", range(3)), ("b", range(12))):
+        rows = [{**row, "contexts": json.dumps(row["contexts"])} for row in _rows(right)]
+        with (folder / f"{name}.{ending}").open("w", encoding="utf-8", newline="") as file:
+            if ending == "csv":
+                writer = csv.DictWriter(file, list(rows[0]))
+                writer.writeheader()
+                writer.writerows(rows)
+            else:
+                file.write("\n".join(map(json.dumps, rows)) if ending == "jsonl" else json.dumps(rows))
+        assert call("run", f"{name}.{ending}", "-m", "exact_match", "--name", name).exit_code == 0
+    grouped, alone = call("compare", "a", "b", "--group", "house"), call("compare", "a", "b")
+    assert "16 samples in 4 groups in both" in grouped.stdout
+    assert "16 samples in both" in alone.stdout
+    assert "better" in alone.stdout
+    assert "better" not in grouped.stdout
+
+
+def test_runs_that_were_made_with_groups(call: Call, folder: Path) -> None:
+    """Groups that runs were made with count without --group; naming their column again says so."""
+    for name, right in (("a", range(3)), ("b", range(12))):
+        _measure(call, folder, name, _rows(right), "--group", "house")
+    assert "16 samples in 4 groups in both" in call("compare", "a", "b").stdout
+    again = call("compare", "a", "b", "--group", "house")
+    assert again.exit_code == 2
+    assert "the groups that a run was made with count without being named" in again.stderr
+
+
+def test_rows_in_another_order(call: Call, runs: Path) -> None:
+    """Shuffled rows without ids go by their queries, and the comparison stays as it is."""
+    _measure(call, runs, "turned", _rows(range(12))[::-1])
+    result, straight = call("compare", "bad", "turned"), call("compare", "bad", "good")
+    assert result.stdout.splitlines()[2] == "16 samples in both, matched by query."
+    assert result.stdout.splitlines()[3:12] == straight.stdout.splitlines()[3:12]
+
+
+def test_different_judges_are_said_first(call: Call, folder: Path) -> None:
+    """Runs of different judges are compared, with a warning above the table."""
+    call("run", "data.jsonl", "-m", "context_relevance", "--name", "a")
+    call("run", "data.jsonl", "-m", "context_relevance", "--name", "b", "-j", "recording:.ragauge")
+    lines = call("compare", "a", "b").stdout.splitlines()
+    assert lines[3].startswith("Different judges: embedded and recording. What differs may be the judges")
+
+
+def test_show_tells_so_many_samples(call: Call, runs: Path) -> None:
+    """--show N tells N samples of each metric told, none for 0."""
+    for count in (0, 1, 3):
+        shown = call("compare", "bad", "good", "-m", "exact_match", "--show", count).stdout
+        assert shown.count("exact_match 0.000 → 1.000, sample") == count
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["bad"], "Missing argument 'B'"),
+        (["bad", "god"], "unknown run 'god'; did you mean 'good'"),
+        (["", "good"], "unknown run ''"),
+        (["2", "good"], "is the beginning of"),
+        (["bad", "good", "--store", "none"], "there is no store at none"),
+        (["bad", "good", "-m", "exact"], "unknown metric of both runs 'exact'; did you mean 'exact_match'"),
+        (["bad", "good", "-m", "bleu"], "unknown metric of both runs 'bleu'"),
+        (["bad", "good", "--fail-if-worse", "bleu"], "unknown metric of this comparison 'bleu'"),
+        (["bad", "good", "-m", "token_f1", "--fail-if-worse", "exact_match"], "unknown metric of this comparison"),
+        (["bad", "good", "--group", "hous"], "unknown column 'hous'; did you mean 'house'"),
+        (["bad", "good", "-o", "x.html"], "cannot write 'x.html': unknown ending; use one of .json .md"),
+        (["bad", "good", "-o", "bad.jsonl/x.md"], "choose another place with -o"),
+        (["bad", "good", "--show", "-1"], "--show"),
+        (["bad", "other"], "sample '1' asks “Who wrote book 0?” in the first and “Elsewhere?” in the second"),
+    ],
+)
+def test_a_wrong_call_ends_with_2(call: Call, runs: Path, arguments: list[str], message: str) -> None:
+    """Whatever is wrong with the call is said in a line with the fix; nothing is printed or written."""
+    _measure(call, runs, "other", _rows(range(3), query="Elsewhere?"))
+    before = sorted(runs.iterdir())
+    result = call("compare", *arguments)
+    assert result.exit_code == 2
+    assert message in " ".join(result.stderr.split())
+    assert result.stdout == ""
+    assert sorted(runs.iterdir()) == before
+
+
+def test_a_store_without_runs(call: Call, folder: Path) -> None:
+    """A store that holds no runs ends the command with 1 and says how to make one."""
+    Store.open(folder / "empty").close()
+    result = call("compare", "a", "b", "--store", "empty")
+    assert result.exit_code == 1
+    assert "it holds no runs yet" in result.stderr

@@ -1,0 +1,345 @@
+"""Is one run better than another, and where?"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import msgspec
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.comparison.conftest import run_of
+
+import ragauge as rg
+from ragauge.comparison.cautions import cautions
+from ragauge.errors import UnknownName, UsageError
+from ragauge.metrics.catalogue import parsed
+from ragauge.nouns.identity import Identity
+from ragauge.nouns.records import RunRecord
+from ragauge.nouns.samples import Sample
+from ragauge.statistics.paired import paired_mean
+
+Make = Callable[..., rg.Run]
+
+LOW = [0.0, 0.25, 0.5, 0.25, 0.0, 0.5, 0.25, 0.0, 0.5, 0.25]
+HIGH = [0.5, 1.0, 0.75, 1.0, 0.75, 0.5, 1.0, 0.25, 1.0, 1.0]
+
+
+def test_a_better_run(run: Make) -> None:
+    """The difference is the mean over samples of B less A, with interval, p, and the samples won, tied and lost."""
+    found = rg.compare(run({"faithfulness": LOW}), run({"faithfulness": HIGH}))
+    one = found.differences["faithfulness"]
+    expected = paired_mean([high - low for low, high in zip(LOW, HIGH, strict=True)])
+    assert (one.a, one.b, one.difference) == pytest.approx((0.25, 0.775, 0.525))
+    assert (one.low, one.high, one.p) == (expected.interval.low, expected.interval.high, expected.p)
+    assert (one.n, one.wins, one.ties, one.losses) == (10, 9, 1, 0)
+    assert (one.verdict, one.p_adjusted) == ("better", one.p)
+    assert (found.samples, found.by, found.groups, found.notes) == (10, "id", None, ())
+
+
+@settings(max_examples=25)
+@given(st.lists(st.tuples(*[st.sampled_from([0.0, 0.25, 0.5, 1.0, None])] * 2), min_size=1, max_size=12))
+def test_the_other_way_round(pairs: list[tuple[float | None, float | None]]) -> None:
+    """Comparing A with B mirrors the comparison of B with A."""
+    a, b = (run_of({"faithfulness": values}) for values in zip(*pairs, strict=True))
+    there, back = (rg.compare(*runs).differences["faithfulness"] for runs in ((a, b), (b, a)))
+    assert (there.a, there.b, there.n, there.p) == (back.b, back.a, back.n, back.p)
+    assert (there.wins, there.losses) == (back.losses, back.wins)
+    assert (there.missing.undefined_a, there.missing.p) == (back.missing.undefined_b, back.missing.p)
+    if there.low is not None and there.high is not None:
+        assert (back.low, back.high) == pytest.approx((-there.high, -there.low))
+    assert {there.verdict, back.verdict} in ({""}, {"better", "worse"})
+
+
+def test_where_lower_is_better(run: Make) -> None:
+    """A metric of which less is better is won where B is lower."""
+    a, b = run({"hallucination": HIGH}, better="lower"), run({"hallucination": LOW}, better="lower")
+    one = rg.compare(a, b).differences["hallucination"]
+    assert one.difference is not None
+    assert one.difference < 0
+    assert (one.wins, one.losses, one.verdict) == (9, 0, "better")
+
+
+def test_only_samples_that_have_a_value_in_both(run: Make) -> None:
+    """Undefined and failed scores of either run leave their sample out of both means, and are counted."""
+    a = run({"faithfulness": [None, 0.5, "down", 0.25, 1.0]})
+    b = run({"faithfulness": [1.0, None, 1.0, 0.75, 1.0]})
+    one = rg.compare(a, b).differences["faithfulness"]
+    assert (one.n, one.a, one.b) == (2, 0.625, 0.875)
+    assert one.missing == type(one.missing)(1, 1, 1, 0, p=1.0, p_adjusted=1.0)
+
+
+def test_a_system_that_refuses_more_often(run: Make) -> None:
+    """Refusals drop out of faithfulness: the means are equal, and the difference in undefined scores is shown."""
+    a = run({"faithfulness": [0.5] * 12, "token_f1": [0.5] * 12})
+    b = run({"faithfulness": [0.5] * 4 + [None] * 8, "token_f1": [0.5] * 12})
+    found = rg.compare(a, b)
+    one = found.differences["faithfulness"]
+    assert (one.difference, one.verdict) == (0, "")
+    assert (one.missing.undefined_a, one.missing.undefined_b) == (0, 8)
+    assert one.missing.p == pytest.approx(2 / 2**8)
+    assert found.differences["token_f1"].missing.p is None
+    assert "faithfulness 0 and 8 (p 0.008)" in " ".join(str(found).split())
+
+
+def test_no_sample_with_a_value_in_both(run: Make) -> None:
+    """Where no sample has a value in both runs there is no number, and nothing is shown."""
+    one = rg.compare(run({"bleu": [None, 0.5]}), run({"bleu": [0.5, None]})).differences["bleu"]
+    assert (one.a, one.b, one.difference, one.low, one.high, one.p, one.p_adjusted) == (None,) * 7
+    assert (one.n, one.wins, one.verdict, one.detectable) == (0, 0, "", None)
+
+
+def test_p_values_are_adjusted_over_metrics(run: Make) -> None:
+    """What one metric alone would show is not shown among twenty that differ by nothing, but can be gated on."""
+    noise = {f"own {at}": [0.0, 0.5] * 5 for at in range(19)}
+    a, b = (
+        run({"bleu": [0.2] * 10, **noise}),
+        run({"bleu": [0.3, 0.4, 0.5, 0.6, 0.3, 0.4, 0.5, 0.1, 0.4, 0.5], **noise}),
+    )
+    found = rg.compare(b, a)
+    one = found.differences["bleu"]
+    assert one.p is not None
+    assert one.p < 0.01
+    assert one.p_adjusted == pytest.approx(20 * one.p)
+    assert one.verdict == ""
+    assert found.worse(["bleu"]) == ["bleu"]
+    assert found.worse(["own 1"]) == []
+    assert found.worse([]) == []
+
+
+def test_equal_differences_show_nothing_that_the_interval_does_not(run: Make) -> None:
+    """Where all samples differ by the same, signs alone are not enough: the interval must leave 0 out as well."""
+    one = rg.compare(run({"bleu": [0.2] * 8}), run({"bleu": [0.25] * 8})).differences["bleu"]
+    assert one.p_adjusted is not None
+    assert one.low is not None
+    assert one.p_adjusted < 0.05
+    assert one.low < 0
+    assert one.verdict == ""
+
+
+def test_metrics_that_were_not_measured_alike(run: Make) -> None:
+    """Metrics of other parameters, or of one run only, are left out with the reason; asking for one is an error."""
+    a = run({"rouge.rougeL": LOW, "bleu": LOW, "own": LOW}, metrics=("rouge", "bleu", "own"))
+    b = run({"rouge.rougeL": LOW, "chrf": LOW, "own": LOW}, metrics=("rouge(stemmer=true)", "chrf", "own"))
+    found = rg.compare(a, b)
+    assert list(found.differences) == ["own"]
+    assert found.left_out == {
+        "bleu": "only the first run has it",
+        "chrf": "only the second run has it",
+        "rouge.rougeL": "it was measured as rouge in the first run and as rouge(stemmer=true) in the second",
+    }
+    for name in ("bleu", "chrf", "rouge.rougeL", "rouge"):
+        with pytest.raises(UsageError, match="cannot be compared: "):
+            rg.compare(a, b, [name])
+        with pytest.raises(UsageError, match=r"cannot be compared: |unknown metric of this comparison 'rouge'"):
+            found.worse([name])
+    assert rg.compare(a, b, ["own"]).left_out == {}
+
+
+def test_a_metric_of_ones_own_under_a_known_name(run: Make) -> None:
+    """A metric of one's own is not compared with one of the catalogue under the same name."""
+    a, b = run({"bleu": LOW, "x": LOW}, metrics=("mine", "x")), run({"bleu": LOW, "x": LOW}, metrics=("bleu", "x"))
+    left = rg.compare(a, b).left_out
+    assert left == {"bleu": "it was measured as a metric of one's own in the first run and as bleu in the second"}
+
+
+def test_metrics_are_chosen_by_key_or_name(run: Make) -> None:
+    """A key chooses one value, a metric's name all of its values; what nobody measured is an error."""
+    values = {"rouge.rouge1": LOW, "rouge.rougeL": LOW, "bleu": LOW}
+    a, b = (run(values, metrics=("rouge(types=rouge1+rougeL)", "bleu")) for _ in "ab")
+    assert list(rg.compare(a, b, ["rouge"]).differences) == ["rouge.rouge1", "rouge.rougeL"]
+    assert list(rg.compare(a, b, ["bleu", "rouge.rougeL"]).differences) == ["rouge.rougeL", "bleu"]
+    assert list(rg.compare(a, b, "bleu, rouge.rouge1").differences) == ["rouge.rouge1", "bleu"]
+    with pytest.raises(UnknownName, match="unknown metric of both runs 'blue'; did you mean 'bleu'"):
+        rg.compare(a, b, ["blue"])
+    with pytest.raises(UsageError, match="no metric in common; measure both with the same -m"):
+        rg.compare(a, run({"chrf": LOW}))
+
+
+def test_a_metric_of_ones_own_on_a_scale_of_its_own(run: Make) -> None:
+    """Values beyond 0 to 1, whose scale only their author knows, are compared on the scale that they span."""
+    a, b = run({"pages": [3.0, 5.0, -2.0, 4.0]}), run({"pages": [3.0, 5.0, 40.0, 4.0]})
+    one = rg.compare(a, b).differences["pages"]
+    assert one.difference == 10.5
+    assert one.low is not None
+    assert -42 <= one.low <= 0
+
+
+def test_over_the_data_set() -> None:
+    """Pooled values and the trust score, of eight counts a sample, are compared over the counts of both runs."""
+    rows = [
+        {
+            "query": f"What is {n}?",
+            "response": f"{n} is a number [1].",
+            "contexts": [f"{n} is a number."],
+            "answers": [[f"{n} is a number"]],
+        }
+        for n in range(8)
+    ]
+    worse = [{**row, "response": f"{n} is a bird [1]. It sings."} for n, row in enumerate(rows)]
+    a, b = (rg.evaluate(data, metrics=["pooled(faithfulness)", "trust_score"]) for data in (rows, worse))
+    found = rg.compare(a, b, ["pooled(faithfulness)", "trust_score"])
+    for key, one in found.differences.items():
+        assert (one.a, one.b, one.n) == (a.estimates[key].value, b.estimates[key].value, 8)
+        assert (one.wins, one.ties, one.losses, one.detectable) == (None,) * 4
+        assert one.difference is not None
+        assert one.low is not None
+        assert -1 <= one.low <= one.difference < 0
+    assert "n 8" in str(found)
+
+
+def test_a_metric_of_ones_own_over_the_data_set_is_left_out() -> None:
+    """Its formula is not in the store, so it is not compared, and the comparison says why."""
+    metric = parsed("pooled(faithfulness)").renamed("mine")
+    rows = [{"query": "q", "response": "Ada.", "contexts": ["Ada."]}]
+    run = rg.evaluate(rows, metrics=[metric, "faithfulness"])
+    run.record.metrics = ("mine", "faithfulness")
+    found = rg.compare(run, run)
+    assert found.left_out == {"mine": "a metric of one's own over the data set has no formula to compare by"}
+
+
+def test_groups_of_the_runs_and_of_a_column(run: Make) -> None:
+    """Samples of one group are swapped together, whether the runs have groups or a column is named."""
+    values = {"bleu": [0.1] * 24}, {"bleu": [0.2] * 12 + [0.3] * 12}
+    houses = [str(at // 4) for at in range(24)]
+    grouped = [Sample(str(at), query=f"q {at}", group=house) for at, house in enumerate(houses)]
+    kept = [Sample(str(at), query=f"q {at}", metadata={"house": house}) for at, house in enumerate(houses)]
+    a, b = (run(one, samples=grouped) for one in values)
+    by_run = rg.compare(a, b)
+    a, b = (run(one, samples=kept) for one in values)
+    by_column, alone = rg.compare(a, b, group="house"), rg.compare(a, b)
+    assert (by_run.groups, by_column.groups, alone.groups) == (6, 6, None)
+    assert by_run.differences == by_column.differences
+    assert by_run.differences["bleu"].p == pytest.approx(2 / 2**6)
+    assert alone.differences["bleu"].p == pytest.approx(1e-4, abs=2e-4)
+    assert "24 samples in 6 groups in both, matched by id." in str(by_column)
+
+
+def test_groups_that_one_run_alone_has(run: Make) -> None:
+    """A sample's group counts though only one of the runs was made with groups; samples without one stand alone."""
+    plain = [Sample(str(at), query=f"q {at}") for at in range(8)]
+    grouped = [msgspec.structs.replace(one, group="a" if at < 3 else None) for at, one in enumerate(plain)]
+    for samples in ((plain, grouped), (grouped, plain)):
+        a, b = (run({"bleu": values}, samples=kept) for values, kept in zip((LOW[:8], HIGH[:8]), samples, strict=True))
+        assert rg.compare(a, b).groups == 6
+
+
+def _judged(**fields: Any) -> RunRecord:
+    given = {"judges": {"*": Identity("embedded")}, "version": "0.1", "status": "finished", "samples": 3, **fields}
+    return RunRecord(id=str(sorted(fields)), started="", data="", metrics=(), **given)
+
+
+GPT = Identity("openai/gpt-4o-mini", (("temperature", "0"), ("prompts", "v1")))
+HOT = Identity("openai/gpt-4o-mini", (("temperature", "1"), ("prompts", "v1")))
+
+
+@pytest.mark.parametrize(
+    ("b", "metric", "expected"),
+    [
+        ({"judges": {"*": GPT}}, "faithfulness", ["Different judges: embedded and openai/gpt-4o-mini."]),
+        ({"judges": {"*": GPT}}, "bleu", []),
+        (
+            {"judges": {"*": Identity("embedded"), "entail": GPT}},
+            "faithfulness",
+            ["Different judges (entail): embedded and openai/gpt-4o-mini."],
+        ),
+        ({"judges": {"entail": Identity("embedded"), "decompose": Identity("embedded")}}, "faithfulness", []),
+        ({"judges": {"rate": Identity("embedded")}}, "context_relevance", ["Different judges: embedded and nobody."]),
+        ({"labelled": 2}, "bleu", ["People answered 0 questions of A and 2 of B, judges the others."]),
+        ({"version": "0.2"}, "bleu", ["A was made by ragauge 0.1 and B by 0.2, which may measure otherwise."]),
+        ({"status": "interrupted"}, "bleu", ["B is interrupted: only its first 3 samples are compared."]),
+    ],
+)
+def test_what_makes_runs_less_than_comparable(b: dict[str, Any], metric: str, expected: list[str]) -> None:
+    """Other judges of what metrics ask, people's labels, another version, a run not finished: each is said."""
+    said = list(cautions(_judged(), _judged(**b), [parsed(metric)]))
+    assert [one.partition(" What differs")[0] for one in said] == expected
+
+
+def test_judges_of_one_name_are_told_apart_by_their_settings(run: Make) -> None:
+    """Two judges that differ in a setting are different judges, and the setting is named."""
+    a, b = (run({"faithfulness": LOW}, judges={"*": judge}, name=str(at)) for at, judge in enumerate((GPT, HOT)))
+    (note,) = rg.compare(a, b).notes
+    assert note.startswith(
+        "Different judges: openai/gpt-4o-mini with temperature=0 and openai/gpt-4o-mini with temperature=1. What"
+    )
+    (own,) = cautions(a.record, b.record, [None])
+    assert own == note
+
+
+def test_a_run_compared_with_itself(run: Make) -> None:
+    """Comparing a run with itself is said to be that."""
+    one = run({"bleu": LOW})
+    found = rg.compare(one, one)
+    assert found.notes == ("A and B are the same run.",)
+    assert found.differences["bleu"].difference == 0
+    assert found.changes == ()
+
+
+def test_an_interrupted_run(run: Make) -> None:
+    """Of a run that was cut off its first samples are compared, and the rest of the other is counted as left out."""
+    found = rg.compare(run({"bleu": LOW}, name="a"), run({"bleu": HIGH[:4]}, status="interrupted", name="b"))
+    assert (found.samples, found.only_a, found.only_b) == (4, 6, 0)
+    assert found.notes == ("B is interrupted: only its first 4 samples are compared.",)
+    assert "Left out: 6 only in A." in str(found)
+
+
+def _judge() -> rg.Judge:
+    return rg.judge_from(
+        decompose=lambda text: [one for one in text.split(". ") if one],
+        entail=lambda premise, hypothesis: (
+            "contradicted" if f"not {hypothesis}" in premise else "entailed" if hypothesis in premise else "neutral"
+        ),
+        relevant=lambda query, text: "Ada" in text,
+    )
+
+
+def _evaluated(response: Sequence[str], metric: str, context: str = "Ada wrote it") -> rg.Run:
+    rows = [{"query": f"who {at}?", "response": one, "contexts": [context]} for at, one in enumerate(response)]
+    return rg.evaluate(rows, metrics=[metric], judge=_judge())
+
+
+def test_the_claims_that_made_the_difference() -> None:
+    """The samples that changed most are told first, with the pieces that tell against the one response alone."""
+    a = _evaluated(["Ada wrote it", "Bob sang. Ada wrote it. Eve ran", "Ada wrote it"], "faithfulness")
+    b = _evaluated(["Eve ran", "Ada wrote it. Eve ran", "Ada wrote it"], "faithfulness")
+    first, second = rg.compare(a, b).changes
+    assert (first.id, first.query, first.a, first.b) == ("1", "who 0?", 1, 0)
+    assert [(piece.run, piece.said) for piece in first.pieces] == [("b", "not supported by contexts: “Eve ran”")]
+    assert (second.id, round(second.a, 3), second.b) == ("2", 0.333, 0.5)
+    assert [(piece.run, piece.said) for piece in second.pieces] == [("a", "not supported by contexts: “Bob sang”")]
+    assert [change.id for change in rg.compare(a, b, show=1).changes] == ["1"]
+    assert rg.compare(a, b, show=0).changes == ()
+
+
+def test_where_nothing_tells_against_the_worse_response() -> None:
+    """Where the worse response only lacks what the better one has, the pieces that support the better one are told."""
+    a = _evaluated(["Ada wrote. Ada wrote it. Eve ran"], "faithfulness")
+    b = _evaluated(["Ada wrote it. Eve ran"], "faithfulness")
+    (change,) = rg.compare(a, b).changes
+    assert [(piece.run, piece.said) for piece in change.pieces] == [("a", "supported by context 1: “Ada wrote”")]
+
+
+def test_of_a_metric_of_which_less_is_better_what_it_counts_is_told() -> None:
+    """Where lower is better, the pieces that raise the value are those that made the difference."""
+    a = _evaluated(["Ada wrote it. Bob sang"], "hallucination", "not Bob sang")
+    b = _evaluated(["Ada wrote it"], "hallucination", "not Bob sang")
+    (change,) = rg.compare(a, b).changes
+    assert (change.a, change.b) == (1, 0)
+    assert [(piece.run, piece.said) for piece in change.pieces] == [("a", "contradicted by context 1: “Bob sang”")]
+
+
+def test_runs_of_the_demo() -> None:
+    """The demo's two systems, measured by the embedded judge: the candidate is the more faithful one."""
+    from importlib.resources import as_file, files
+
+    runs = []
+    for system in ("baseline", "candidate"):
+        with as_file(files("ragauge.demo") / f"{system}.jsonl") as path:
+            runs.append(rg.evaluate(path, metrics=["faithfulness", "context_precision"]))
+    baseline, candidate = runs
+    found = rg.compare(baseline, candidate)
+    assert [one.verdict for one in found.differences.values()] == ["better", "better"]
+    assert found.worse(["faithfulness"]) == []
+    assert rg.compare(candidate, baseline).worse(["faithfulness"]) == ["faithfulness"]

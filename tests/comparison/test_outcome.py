@@ -1,0 +1,137 @@
+"""A comparison as a document, as Markdown, and in a terminal."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import ragauge as rg
+from ragauge.comparison.outcome import Comparison
+from ragauge.comparison.report import HEAD, changes_view, comparison_text
+from ragauge.errors import UsageError
+from ragauge.nouns.identity import Identity
+from ragauge.nouns.samples import Sample
+
+Make = Callable[..., rg.Run]
+
+LOW: list[float | None] = [0.0, 0.25, 0.5, 0.25, 0.0, 0.5, 0.25, 0.25, None]
+HIGH = [0.5, 1.0, 0.75, 1.0, 0.75, 1.0, 0.75, 1.0, 1.0]
+
+
+@pytest.fixture
+def comparison(run: Make) -> Comparison:
+    """A comparison of two runs of two metrics, judged by different judges."""
+    a = run({"faithfulness": LOW, "bleu": HIGH, "x": HIGH}, name="old", id="run-a")
+    values = {"faithfulness": HIGH, "bleu": HIGH, "claim_recall@contexts": HIGH}
+    return rg.compare(a, run(values, name="new", id="run-b", judges={"*": Identity("other")}))
+
+
+def _keys(value: Any) -> list[str]:
+    return list(value)
+
+
+def test_the_document(comparison: Comparison) -> None:
+    """The document holds what docs/compare.md lists, under those names and in that order."""
+    document = comparison.to_dict()
+    assert (document["schema"], document["samples"], document["by"]) == ("ragauge.compare/1", 9, "id")
+    assert _keys(document) == ("schema a b samples by only_a only_b groups differences changes left_out notes".split())
+    assert document["a"] == {"id": "run-a", "name": "old", "data": "data.jsonl"}
+    one = document["differences"]["faithfulness"]
+    assert _keys(one) == (
+        "a b difference low high method p p_adjusted better n wins ties losses detectable missing verdict".split()
+    )
+    assert (one["verdict"], one["n"], one["wins"]) == ("better", 8, 8)
+    assert list(one["missing"]) == ["undefined_a", "undefined_b", "failed_a", "failed_b", "p", "p_adjusted"]
+    assert list(one["missing"].values()) == [1, 0, 0, 0, 1.0, 1.0]
+    assert _keys(document["changes"][0]) == ["metric", "id", "query", "a", "b", "pieces"]
+    assert _keys(document["left_out"]) == ["x", "claim_recall@contexts"]
+    assert "Different judges" in document["notes"][0]
+
+
+def test_the_document_as_json(comparison: Comparison, tmp_path: Path) -> None:
+    """The JSON that is written is the document, with null and never NaN where there is no number."""
+    path = comparison.save(tmp_path / "new" / "out.json")
+    read = json.loads(path.read_text(encoding="utf-8"), parse_constant=lambda _: pytest.fail("not JSON"))
+    assert read == json.loads(json.dumps(comparison.to_dict(), allow_nan=False))
+    assert not any(math.isnan(one["p"]) for one in read["differences"].values())
+
+
+def test_markdown(comparison: Comparison, tmp_path: Path) -> None:
+    """Markdown has what must be known first, the table with all columns, and the samples that changed most."""
+    text = comparison.save(tmp_path / "out.MD").read_text(encoding="utf-8")
+    assert text == comparison._repr_markdown_()
+    lines = text.splitlines()
+    assert lines[2:5] == ["A: old (run-a)  ", "B: new (run-b)  ", "9 samples in both, matched by id.  "]
+    assert any(line.startswith("**Different judges: stub and other.") for line in lines)
+    assert f"| {' | '.join(HEAD)} |" in lines
+    assert "| faithfulness ↑ | 0.250 | 0.844 | +0.594 | [" in text
+    assert " | 8/0/0 | better | " in text
+    assert "Undefined in A and in B, and so not compared: faithfulness 1 and 0." in text
+    assert "Not compared: x: only the first run has it." in text
+    assert "- faithfulness 0.250 → 1.000, sample 1: query 1" in lines
+
+
+def test_markdown_is_fit_for_a_comment(run: Make) -> None:
+    """No text pings, links or loads anything, and much of it is cut to what a comment of GitHub may have."""
+    samples = [Sample(f"@ann-{n}", query="![x](http://x) <img> @bob " + "y" * 90) for n in range(60)]
+    names = [f"own_{at}" for at in range(28)]
+    a, b = (run({name: [value] * 60 for name in names}, samples=samples, name="@me") for value in (0.0, 1.0))
+    text = rg.compare(a, b, show=60)._repr_markdown_()
+    assert len(text) <= 60_000
+    assert text.count("sample @<!-- -->ann-") > 100
+    assert not any(active in text for active in ("@me", "@bob", "@ann", "![x](", "<img"))
+
+
+@pytest.mark.parametrize("width", [70, 80, 100, 140, 200])
+def test_the_terminal_at_any_width(comparison: Comparison, width: int) -> None:
+    """No line is wider than the terminal, metric, difference and interval are whole, and all fits in 100 columns."""
+    text = comparison_text(comparison, width)
+    assert max(map(len, text.splitlines())) <= width
+    for shown in ("faithfulness ↑", "+0.594", "better"):
+        assert shown in text
+    assert ("detects" in text) is (width >= 100)
+
+
+def test_what_changed_is_told_of_three_metrics(run: Make) -> None:
+    """The terminal tells what changed in the three metrics that differ most clearly, and nothing where nothing did."""
+    names = ["most", "much", "some", "less"]
+    a = run({name: [0.0] * 8 for name in names})
+    b = run({name: [1.0] * (8 - at) + [0.5] * at for at, name in enumerate(names)})
+    told = [str(part) for part in changes_view(rg.compare(a, b, show=1))]
+    assert told[0] == "\nWhat changed most:\n"
+    assert [one.split()[0] for one in told[1:]] == names[:3]
+    assert list(changes_view(rg.compare(a, a))) == []
+
+
+def test_text_that_would_steer_a_terminal(run: Make) -> None:
+    """Names, ids and queries with control characters are shown with these made visible."""
+    samples = [Sample("\x1b[2J", query="who\x1b[31m?")]
+    a, b = (run({"bleu": [value]}, samples=samples, name="n\x1b[1m") for value in (0.0, 1.0))
+    found = rg.compare(a, b)
+    shown = str(found) + found._repr_markdown_() + "".join(map(str, changes_view(found)))
+    assert "\x1b" not in shown
+    assert "who�[31m?" in shown
+
+
+def test_an_ending_that_cannot_be_written(comparison: Comparison, tmp_path: Path) -> None:
+    """Another ending, and a place that cannot be written, are errors that say how to mend them."""
+    with pytest.raises(UsageError, match=r"cannot write 'out.csv': unknown ending; use one of .json .md"):
+        comparison.save(tmp_path / "out.csv")
+    (tmp_path / "file").write_text("")
+    with pytest.raises(UsageError, match="choose another place with -o"):
+        comparison.save(tmp_path / "file" / "out.json")
+    assert [path.name for path in tmp_path.iterdir()] == ["file"]
+
+
+def test_gating_on_what_has_no_value(run: Make) -> None:
+    """A metric without a value in both runs cannot be gated on: that is an error, not a pass."""
+    found = rg.compare(run({"bleu": [None], "x": [0.5]}), run({"bleu": [0.5], "x": [0.5]}))
+    with pytest.raises(UsageError, match="bleu cannot be compared: it has no value over the samples of both runs"):
+        found.worse(["bleu"])
+    with pytest.raises(UsageError, match="unknown metric of this comparison 'y'"):
+        found.worse(["x", "y"])

@@ -1,0 +1,139 @@
+"""Which samples of two runs are the same."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ragauge.comparison.pairing import Pairing, check_group, paired, side
+from ragauge.errors import UnknownName, UsageError
+from ragauge.nouns.records import SampleRecord, ScoreRecord
+from ragauge.nouns.samples import Chunk, Sample
+
+
+def together(a: Iterable[Sample], b: Iterable[Sample]) -> Pairing:
+    """The pairing of two runs over these samples."""
+    return paired(*(side([SampleRecord(sample, {}) for sample in samples], []).rows for samples in (a, b)))
+
+
+def asking(*queries: str, ids: Iterable[str] | None = None) -> list[Sample]:
+    """Samples that ask these queries, under their row numbers where no ids are given."""
+    names = ids or map(str, range(1, len(queries) + 1))
+    return [Sample(id, query=query) for id, query in zip(names, queries, strict=True)]
+
+
+def test_by_id() -> None:
+    """Samples of one id that ask the same belong together, whatever their order and their responses."""
+    a = [Sample(id, query=f"what is {id}", response="yes") for id in "xyz"]
+    b = [Sample(id, query=f"what is {id}", contexts=(Chunk("no"),)) for id in "zxy"]
+    assert together(a, b) == Pairing([(0, 1), (1, 2), (2, 0)], "id", 0, 0)
+
+
+def test_row_numbers_of_another_order() -> None:
+    """Where ids are row numbers and the rows stand in another order, samples go by their queries."""
+    assert together(asking("who", "when", "why"), asking("why", "who", "when")) == Pairing(
+        [(0, 1), (1, 2), (2, 0)], "query", 0, 0
+    )
+
+
+@given(st.permutations(range(8)), st.integers(0, 8), st.booleans())
+def test_the_same_pairs_in_any_order(order: list[int], kept: int, numbered: bool) -> None:
+    """However rows are shuffled, each sample is beside the one that asks the same; those without one are counted."""
+    first = [Sample(str(n), query=f"query {n}") for n in range(8)]
+    second = [Sample(str(at if numbered else n), query=f"query {n}") for at, n in enumerate(order[: max(1, kept)])]
+    found = together(first, second)
+    assert [(first[a].query, second[b].query) for a, b in found.pairs] == [
+        (f"query {n}", f"query {n}") for n in sorted(order[: max(1, kept)])
+    ]
+    assert (found.only_a, found.only_b) == (8 - max(1, kept), 0)
+
+
+def test_queries_that_repeat_need_ids() -> None:
+    """Repeated queries go by id where ids tell them apart, and end in an error where these are of another order."""
+    assert together(asking("who", "who", "why"), asking("who", "who", "why")).by == "id"
+    with pytest.raises(UsageError, match=r"sample '2' asks “who” in the first and “why” in the second; give each sam"):
+        together(asking("who", "who", "why"), asking("who", "why", "who"))
+
+
+def test_one_query_of_many_texts() -> None:
+    """Summaries under one and the same query are told apart by what was summarised."""
+    a = [Sample(str(n), query="Sum it up.", source=f"text {n}") for n in range(3)]
+    b = [Sample(str(n), query="Sum it up.", source=f"text {2 - n}") for n in range(3)]
+    assert together(a, a).by == "id"
+    assert together(a, b) == Pairing([(0, 2), (1, 1), (2, 0)], "query", 0, 0)
+
+
+def test_samples_that_ask_nothing() -> None:
+    """Without query and source references tell samples apart; without these only ids do."""
+    a = [Sample(str(n), references=(f"right {n}",)) for n in range(3)]
+    b = [Sample(str(n), references=(f"right {2 - n}",)) for n in range(3)]
+    assert together(a, b).pairs == [(0, 2), (1, 1), (2, 0)]
+    bare = [Sample(str(n), response="yes") for n in range(3)]
+    assert together(bare, bare[1:]) == Pairing([(1, 0), (2, 1)], "id", 1, 0)
+
+
+def test_a_reference_may_be_corrected() -> None:
+    """Samples of one id and query belong together though people have changed the reference between the runs."""
+    a, b = ([Sample("x", query="who", references=(name,))] for name in ("Ada", "Ada Bell"))
+    assert together(a, b).by == "id"
+
+
+def test_ids_that_agree_by_accident() -> None:
+    """Where few ids agree and all queries do, samples go by their queries."""
+    a = asking("who", "when", "why")
+    b = asking("when", "why", "who", ids=("q7", "3", "q9"))
+    assert together(a, b) == Pairing([(0, 2), (1, 0), (2, 1)], "query", 0, 0)
+
+
+def test_a_query_that_was_changed_leaves_its_sample_out() -> None:
+    """A sample whose query differs between the runs is in neither pair, and is counted on both sides."""
+    assert together(asking("who", "when"), asking("who", "where")) == Pairing([(0, 0)], "query", 1, 1)
+
+
+@pytest.mark.parametrize(
+    ("b", "message"),
+    [
+        (asking("where", "how", ids="xy"), "no sample in common: neither their ids agree, nor their queries"),
+        (asking("who", "who", ids="xy"), "or these repeat"),
+        (asking("where", "how"), "sample '1' asks “who” in the first and “where” in the second"),
+        (asking("where\n\x1b[2J" * 50, "how"), r"and “where �\[2J"),
+    ],
+)
+def test_runs_of_different_samples(b: list[Sample], message: str) -> None:
+    """Runs that share no sample are an error that shows where they part, fit to be printed."""
+    with pytest.raises(UsageError, match=message):
+        together(asking("who", "when"), b)
+
+
+def test_what_a_side_keeps() -> None:
+    """Of each metric a side keeps the value, the counts over the data set, or why there is neither."""
+    record = SampleRecord(
+        Sample("1"),
+        {"x": ScoreRecord(0.5, counts=(1, 2)), "y": ScoreRecord(undefined="no claims"), "z": ScoreRecord(failed="no")},
+        counted={"all": ScoreRecord(counts=(1.0, 2.0))},
+    )
+    found = side([record], ["x", "y", "z", "all", "other"])
+    assert found.cells == {"x": [0.5], "y": ["undefined"], "z": ["failed"], "all": [(1.0, 2.0)], "other": ["absent"]}
+
+
+@pytest.mark.parametrize(("house", "group"), [("a", "a"), (7, "7"), (None, None), (False, "False")])
+def test_a_column_groups_samples(house: Any, group: str | None) -> None:
+    """The group is what the column says, as text; a sample without it stands for itself."""
+    found = side([SampleRecord(Sample("1", group="own", metadata={"house": house}), {})], [], "house")
+    assert found.rows[0].group == group
+    assert side([SampleRecord(Sample("1", group="own"), {})], []).rows[0].group == "own"
+
+
+def test_a_column_that_no_run_kept() -> None:
+    """A misspelled column is an error that suggests the right one; runs made with groups need no column."""
+    plain = side([SampleRecord(Sample("1", metadata={"house": "a"}), {})], [], "hous")
+    grouped = side([SampleRecord(Sample("1", group="a"), {})], [], "house")
+    check_group("house", [plain, grouped])
+    with pytest.raises(UnknownName, match="unknown column 'hous'; did you mean 'house'"):
+        check_group("hous", [plain, plain])
+    with pytest.raises(UsageError, match="kept no column 'house'; the groups that a run was made with count without"):
+        check_group("house", [grouped, grouped])

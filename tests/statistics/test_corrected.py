@@ -1,0 +1,74 @@
+from __future__ import annotations
+
+import random
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ragauge.errors import BadParameter
+from ragauge.statistics.corrected import corrected_mean
+from ragauge.statistics.intervals import mean_interval
+
+scores = st.lists(st.floats(0, 1), min_size=1, max_size=20)
+
+
+@given(scores, scores, scores)
+def test_the_value_is_the_judges_mean_and_the_mean_difference(
+    people: list[float], judge: list[float], rest: list[float]
+) -> None:
+    """The corrected mean is the judge's mean over all plus the mean difference on the drawn, kept on the scale."""
+    drawn = list(zip(people, judge, strict=False))
+    found = corrected_mean([one for one, _ in drawn], [other for _, other in drawn], rest)
+    everything = [other for _, other in drawn] + rest
+    plain = sum(everything) / len(everything) + sum(one - other for one, other in drawn) / len(drawn)
+    assert found.value == pytest.approx(min(max(plain, 0), 1), abs=1e-9)
+    assert found.value is not None
+    assert found.low is not None
+    assert found.high is not None
+    assert 0 <= found.low <= found.value <= found.high <= 1
+
+
+def test_where_all_is_drawn_people_alone_count() -> None:
+    """Without a rest the judge drops out: value and interval are those of people's mean."""
+    people, judge = [1.0, 0.5, 0.0, 1.0], [0.0, 0.0, 1.0, 1.0]
+    found, plain = corrected_mean(people, judge, []), mean_interval(people)
+    assert (found.value, found.low, found.high) == pytest.approx((plain.value, plain.low, plain.high))
+
+
+def test_nothing_drawn_is_nothing_known() -> None:
+    """Without a drawn sample there is no corrected mean."""
+    assert corrected_mean([], [], [1.0, 0.0]).value is None
+
+
+def test_agreement_leaves_a_width() -> None:
+    """Where people and judge agree on all that was drawn, the interval has a width, which shrinks with the draws."""
+    widths = []
+    for n in (5, 50, 500):
+        found = corrected_mean([1.0, 0.0] * n, [1.0, 0.0] * n, [1.0, 0.0] * 500)
+        assert found.value == 0.5
+        widths.append((found.high or 0) - (found.low or 0))
+    assert widths[0] > widths[1] > widths[2] > 0
+
+
+def test_the_interval_covers_whatever_the_judge_is_like() -> None:
+    """A judge that is too lenient on half of the samples leaves 95 of 100 intervals around the truth."""
+    chance = random.Random(0)
+    covered = 0
+    for _ in range(100):
+        people = [float(chance.random() < 0.6) for _ in range(200)]
+        judge = [min(1.0, one + (chance.random() < 0.5)) for one in people]
+        found = corrected_mean(people[:40], judge[:40], judge[40:])
+        assert found.low is not None
+        assert found.high is not None
+        covered += found.low <= 0.6 <= found.high
+    assert covered >= 95
+
+
+def test_scales_and_lengths_are_checked() -> None:
+    """A score off the scale and lists of different lengths are refused."""
+    with pytest.raises(BadParameter, match="2 scores by people and 1 by the judge"):
+        corrected_mean([1, 1], [1], [])
+    with pytest.raises(BadParameter, match="not on the scale"):
+        corrected_mean([1], [1], [7])
+    assert corrected_mean([5.0], [4.0], [1.0], scale=(1, 5)).value == 3.5
