@@ -1,12 +1,12 @@
 #!/bin/sh
 # Install ragauge for development into .venv and run its tests.
-# With --all: lint, types, floors, the slow tests and those of models that torch runs too, as CI does; and Chromium for
-# the tests of the report page, which are skipped where it is not there, is installed where the system lets us.
+# With --all: lint, types, floors, the slow tests, and those of models that torch runs and of the libraries whose users come
+# to us, as CI does; and Chromium for the tests of the report page, which are skipped where it is not there, is installed where the system lets us.
 set -eu
 cd "$(dirname "$0")/.."
 [ -x .venv/bin/python ] || python3 -m venv .venv
 extras=dev
-[ "${1:-}" != --all ] || extras=dev,dev-models
+[ "${1:-}" != --all ] || extras=dev,dev-models,dev-compat
 .venv/bin/python -m pip install --quiet --disable-pip-version-check -e ".[$extras]" -c constraints.txt
 if [ "${1:-}" != --all ]; then
     exec .venv/bin/python -m pytest -n auto
