@@ -1,7 +1,7 @@
 #!/bin/sh
 # Install ragauge for development into .venv and run its tests.
-# With --all: lint, types, floors, the slow tests, and those of models that torch runs and of the libraries whose users come
-# to us, as CI does; and Chromium for the tests of the report page, which are skipped where it is not there, is installed where the system lets us.
+# With --all, as CI does: lint, types, floors, the slow tests, those of models that torch runs, of libraries whose users
+# come to us, and of the report page, for which Chromium is installed where the system lets us (else they are skipped).
 set -eu
 cd "$(dirname "$0")/.."
 [ -x .venv/bin/python ] || python3 -m venv .venv
