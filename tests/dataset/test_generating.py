@@ -183,7 +183,10 @@ def test_answers_without_citations_get_those_that_a_judge_finds(system: Any, jud
     assert sample.metadata["cited_by"] == "words"
 
 
-@pytest.mark.parametrize("answer", ["Ice is cold [1]. Tea is hot.", REFUSAL_SENTENCE, "", "Salt is white."])
+@pytest.mark.parametrize(
+    "answer",
+    ["Ice is cold [1]. Tea is hot.", "Ice is cold (1). Tea is hot.", "Ice is cold [9].", REFUSAL_SENTENCE, "", "Salt."],
+)
 def test_nothing_is_added_where_nothing_is_called_for(answer: str, system: Any, judge: rg.Judge) -> None:
     """An answer that cites, a refusal, an empty answer, and one that no document entails stay as they are."""
     generated = generate(ROWS[:1], system(answer), cite=judge)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -118,6 +119,32 @@ def test_lists_are_scored_both_ways(scores: Scoring, sample: Sampling) -> None:
     one = sample(response="g0 [1], h1, g2, g3, g4, x", answers=gold, contexts=["z"])
     got = {key.partition(".")[2]: score.value for key, score in scores(one, "list_match").items()}
     assert got == pytest.approx(ListScore(5 / 6, 1 / 2, 1.0, 5 / 8, 10 / 11)._asdict())
+
+
+@pytest.mark.parametrize(
+    ("style", "response"),
+    [
+        ("brackets", "Daei [1], Bican [2]"),
+        ("parentheses", "Daei (1), Bican (2)"),
+        ("authors", "Daei (Smith, 2020), Bican (see Lee, 2019)"),
+    ],
+)
+def test_citations_are_left_out_however_they_are_written(style: str, response: str, scores: Scoring) -> None:
+    """What is looked for as strings or in a list is found beside citations of any style, and no part of an item."""
+    one = Sample("1", response=response, contexts=(Chunk("z", "Smith 2020"), Chunk("z", "Lee 2019")))
+    one = msgspec.structs.replace(one, answers=(("Daei",), ("Bican",)))
+    listed = {key: score.value for key, score in scores(one, f"list_match(style={style})").items()}
+    assert set(listed.values()) == {1.0}
+    one = msgspec.structs.replace(one, answers=(("Daei Bican",),))
+    (found,) = scores(one, f"string_match(style={style})").values()
+    assert found.value == 1.0
+
+
+def test_the_whole_family_takes_the_style() -> None:
+    """A style given to the family goes to each of its metrics that reads citations."""
+    needs = {need.name for metric in chosen("trust(correctness=em5,style=parentheses)") for need in metric.needs}
+    assert "claims_in_response(em5,default,parentheses)" in needs
+    assert not any("brackets" in name for name in needs)
 
 
 @given(items=st.lists(st.sampled_from("abc"), max_size=6), gold=st.lists(st.sampled_from("abcd"), max_size=6))

@@ -16,6 +16,9 @@ DISPUTED = Entail(("rain here .", "north dry ."), "wet .")
 
 _FAR = " ".join(f"{word} today here north later ." for word in ("here", "north", "later", "today") * 8)
 
+#: Support and contradiction windows apart, in one chunk.
+DISPUTED_WITHIN = Entail((f"rain here . {_FAR} {_FAR} {_FAR} north dry .",), "wet .")
+
 #: As TOGETHER, with more between the two than a window holds.
 FAR_APART = Entail((f"rain monday . {_FAR}", f"{_FAR} wind friday ."), "wet monday and gusty friday .")
 
@@ -38,11 +41,20 @@ def check_joint_support(judge: rg.Judge) -> None:
 
 
 def check_dispute(judge: rg.Judge) -> None:
-    """One chunk supports and the other does not, or contradicts where the judge can tell; and so the whole."""
+    """One chunk supports and the other does not, or contradicts where the judge can tell; and so the whole.
+
+    Within a chunk what the judge is surest of is its label; a contradiction beside it is told where the judge can tell.
+    """
     (verdict,) = verdicts(judge, DISPUTED)
     against = Label.CONTRADICTED if "entail" in judge.answers else Label.NOT_ENTAILED
     assert [chunk.label for chunk in verdict.chunks] == [Label.ENTAILED, against]
     assert verdict.label == against
+    (within,) = verdicts(judge, DISPUTED_WITHIN)
+    if against is Label.NOT_ENTAILED:
+        assert (within.label, within.rationale) == (Label.ENTAILED, None)
+    else:
+        assert within.label in (Label.ENTAILED, against)
+        assert "one supports it with" in str(within.rationale)
 
 
 def check_the_end_is_read(judge: rg.Judge) -> None:

@@ -87,6 +87,8 @@ def test_parentheses(text: str, found: list[str]) -> None:
         ("Bees hum (Müller, 2021).", ["Müller 2021>3"]),
         ("Bees hum (van der Berg, 2001).", ["van der Berg 2001>5"]),
         ("Bees hum (World Health Organization, 2020).", ["World Health Organization 2020>7"]),
+        ("Bees hum (World Health Organization [WHO], 2020).", ["World Health Organization 2020>7"]),
+        ("Bees hum (WHO, 2020; FAO, 2020).", ["WHO 2020>7", "FAO 2020>nothing"]),
         ("Bees hum (Li, 2020; Ng, 2020).", ["Li 2020>nothing", "Ng 2020>nothing"]),
         ("Bees hum (Brown, 1999).", ["Brown 1999>nothing"]),
         ("Bees hum (Smith, 1990).", ["Smith 1990>nothing"]),
@@ -192,6 +194,7 @@ def test_marks_before_their_sentences(text: str, pieces: list[tuple[str, str]]) 
         "**References**\n\n1. Smith, J. On bees. [1]\n2. https://bees.example",
         "## Quellen\n- [1](https://bees.example/7)",
         "Sources: [1] Bee Journal, [2] Wasp Weekly",
+        "Sources: [1] Bee Journal\n[2] Wasp Weekly",
         "**Source:** https://bees.example/7",
         "[1] https://bees.example/7\n[2]: <https://wasps.example>",
         "[^1]: Smith, On bees.",
@@ -203,6 +206,12 @@ def test_a_list_of_sources_needs_no_support(sources: str) -> None:
     found = cited_sentences(text, FIVE)
     assert [(one.text, [cited.span for cited in one.citations]) for one in found] == [("Bees hum.", [(9, 12)])]
     assert without_citations(text, FIVE).rstrip() == "Bees hum."
+
+
+def test_a_source_given_in_between_ends_with_its_line() -> None:
+    """What follows a source that is named behind its paragraph is text again."""
+    found = cited_sentences("Bees hum.\nSource: [1]\n\nWasps sting.\nSource: https://wasps.example\n\nBats fly.", FIVE)
+    assert [one.text for one in found] == ["Bees hum.", "Wasps sting.", "Bats fly."]
 
 
 @pytest.mark.parametrize("text", ["Sources: nobody knows [1].", "The sources: [1] and others.", "[1]: bees hum."])

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
+from typing import Any
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -52,7 +56,52 @@ The contract does not specify a price.
 Although the text gives no date, it names the place.
 I couldn't find the exact date, but it was built in the 19th century [1].
 I don't know, but I think it was 1901.
+The ferry takes 40 minutes, but I don't know the price.
+The documents do not say when; it is in Paris [1].
 """.strip().split("\n")
+
+
+#: Sentences of many domains, each with whether it refuses, and whether the rules were written with it in view.
+TABLE = [
+    json.loads(line)
+    for line in (Path(__file__).parents[1] / "golden" / "refusals.jsonl").read_text(encoding="utf-8").splitlines()
+]
+
+
+@pytest.mark.parametrize("row", [row for row in TABLE if row["seen"] == "known"], ids=lambda row: row["text"])
+def test_sentences_that_the_rules_were_written_with(row: dict[str, Any]) -> None:
+    """Each is told as it should be: what declines, and what only sounds like it."""
+    assert bool(refusal(row["text"])) == row["refusal"]
+
+
+def test_sentences_that_were_written_after_the_rules() -> None:
+    """Of those that were first seen unseen only one is mistaken today, and none that tells something."""
+    wrong = [row["text"] for row in TABLE if row["seen"] != "known" and bool(refusal(row["text"])) != row["refusal"]]
+    assert wrong == ["The report's authors are named in the text, but their employer is not."]
+
+
+@pytest.mark.parametrize(
+    ("sentence", "refuses"),
+    [
+        ("There is no mention of slavery.", False),
+        ("Not enough information is given.", False),
+        ("In the text the king is never mentioned.", False),
+        ("The document does not mention slavery.", True),
+        ("Does not mention the king.", True),
+        ("I couldn't find it in the documents.", True),
+    ],
+)
+def test_what_cites_refuses_only_if_it_names_who_does_not_say(sentence: str, refuses: bool) -> None:
+    """With a citation what names nobody is a fact; that the document cited is silent, or the speaker, is no fact."""
+    assert is_refusal_sentence(sentence)
+    assert is_refusal_sentence(sentence, cited=True) == refuses
+    assert is_refusal_sentence(f"{sentence[:-1]} [1].") == refuses
+
+
+@pytest.mark.parametrize("text", ["I Don't Know", '"I don\'t know."', "**The documents do not say.**"])
+def test_a_refusal_that_is_quoted_whole_is_one(text: str) -> None:
+    """Quotation marks, emphasis and capitals around all that is said change nothing."""
+    assert is_refusal_sentence(text)
 
 
 @pytest.mark.parametrize("text", DECLINING)

@@ -1,11 +1,11 @@
 """Do the documents that a response cites support what it says?
 
 Recall and precision of citations as in ALCE (Gao et al., "Enabling large language models to generate text with
-citations", EMNLP 2023). variant: "default" reads [1, 2], [1-3] and a citation behind the full stop; a year in brackets
-is no citation; one that points at no document counts as wrong, and the others of its sentence still count; a sentence
-that a cited document contradicts is not supported; sentences that decline to answer need no citation. "trust_eval" and
-"alce" are those systems, which split sentences with NLTK's Punkt (pip install 'ragauge[trust]') and look at `at_most`
-citations of a sentence.
+citations", EMNLP 2023). variant: "default" reads [1, 2], [1-3], [1 and 2], [Document 1], and a citation behind the full
+stop, or before each sentence; a year in brackets is no citation; one that points at no document counts as wrong, and
+the others of its sentence still count; a sentence that a cited document contradicts is not supported; sentences that
+decline to answer need no citation, nor does a list of sources. "trust_eval" and "alce" are those systems, which split
+sentences with NLTK's Punkt (pip install 'ragauge[trust]') and look at `at_most` citations of a sentence.
 """
 
 from __future__ import annotations

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal
+from typing import Literal, NamedTuple
 
+from ragauge.errors import BadParameter
 from ragauge.metrics.metric import metric
 from ragauge.needs.findings import Support, Supports
 from ragauge.needs.need import Undefined
@@ -88,10 +89,41 @@ def claim_f1(
 
 
 def _both(golden: Sequence[bool], own: Sequence[bool], counting: Counting) -> PrecisionRecall:
-    found = sum(golden)
     if counting == "own":
-        return PrecisionRecall(sum(own), len(own), found, len(golden))
-    return PrecisionRecall(found, max(len(own), found) if golden else 0, found, len(golden))
+        return PrecisionRecall(sum(own), len(own), sum(golden), len(golden))
+    return _common(len(golden), len(own), sum(golden))
+
+
+def _common(golden: int, candidate: int, common: int) -> PrecisionRecall:
+    """Dataworkz' counts: golden claims that were found stand over the claims of either side."""
+    return PrecisionRecall(common, max(candidate, common) if golden else 0, common, golden)
+
+
+class ClaimScores(NamedTuple):
+    """Shares of claims, each 0 to 1, or None and why in `undefined`. candidate: how many precision is a share of."""
+
+    recall: float | None
+    precision: float | None
+    f1: float | None
+    candidate: int
+    undefined: str = ""
+
+
+def claim_scores(golden: int, candidate: int, common: int) -> ClaimScores:
+    """Dataworkz' scores from numbers of claims: golden ones, the candidate's, golden ones that the candidate holds.
+
+    It is what `claim_f1(counting=common)` comes to for one reference, with recall and precision. The candidate counts
+    for no fewer claims than were found in it. Precision is 0 without claims of the candidate. Without golden claims
+    nothing is defined, where Dataworkz divides by zero.
+
+    Raises BadParameter for negative numbers, and for more common claims than golden ones.
+    """
+    if min(golden, candidate, common) < 0 or common > golden:
+        raise BadParameter(f"{common} common claims of {golden} golden and {candidate} candidate ones; count again")
+    counts, candidate = _common(golden, candidate, common), max(candidate, common)
+    if not golden:
+        return ClaimScores(None, None, None, candidate, "the golden response makes no claim beyond the question")
+    return ClaimScores(counts.recall, counts.precision or 0.0, counts.value, candidate)
 
 
 def best_share(each: Sequence[Sequence[bool]], nothing: str) -> Share | Undefined:

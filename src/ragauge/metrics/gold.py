@@ -23,7 +23,7 @@ def claim_match(matched: Matched) -> Share:
 
     As claims_nli in Trust-Eval and ALCE. variant: "default" tries the wordings that stand in the response, or all of
     them where none does; "trust_eval" the first alone, strips citations as that system does and reads the response
-    without the query.
+    without the query. style: how citations are written, as of citation_recall.
     """
     return Share(sum(matched.claims), len(matched.claims))
 
@@ -33,7 +33,7 @@ def string_match(matched: Matched) -> Share:
     """Share of the gold claims of which some wording stands in the response, both normalised as in SQuAD.
 
     As str_em in Trust-Eval and ALCE. variant: "default" wants whole words; "trust_eval" takes any part of the text, so
-    that "art" is found in "party", and finds a wording of articles alone everywhere.
+    that "art" is found in "party", and finds a wording of articles alone everywhere. style: as of citation_recall.
     """
     return Share(sum(matched.claims), len(matched.claims))
 
@@ -53,7 +53,7 @@ def list_match(matched: Matched) -> Mapping[str, float]:
     """Items of a list response among the gold claims, and gold claims among the items; for top5, five are enough.
 
     As in QAMPARI's evaluation by Trust-Eval and ALCE. variant: "default" parts items at commas, semicolons and lines;
-    "trust_eval" at every comma.
+    "trust_eval" at every comma. style: as of citation_recall.
     """
     return list_score(matched, matched.gold)._asdict()
 

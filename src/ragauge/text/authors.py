@@ -19,7 +19,8 @@ _YEARS = rf"{_YEAR}[a-z]?(?:(?:,\s?|,?\s(?:and|&)\s)(?:{_YEAR}[a-z]?|[a-z]\b))*"
 _ONE_YEAR = re.compile(rf"({_YEAR})([a-z]?)|\b([a-z])\b")
 _PLACE = rf"(?:,\s?(?i:{any_of('pp? paras? ch chap sec fig table')})\.?\s?[\d–-]+|:\s?[\d–-]+)?"
 _WORK = re.compile(rf"(?:(?P<names>\D+?),?\s)?(?P<years>{_YEARS}){_PLACE}")
-_ENCLOSED = re.compile(rf"{CODE}|[(\[](?P<works>[^()\[\]]{{4,{_LONGEST}}})[)\]]", re.DOTALL)
+_SHORT_FORM = r"\s\[[^()\[\]]{1,20}\]"  # World Health Organization [WHO]
+_ENCLOSED = re.compile(rf"{CODE}|[(\[](?P<works>(?:[^()\[\]]|{_SHORT_FORM}){{4,{_LONGEST}}})[)\]]", re.DOTALL)
 
 _TOKEN = re.compile(r"\S+")
 _WORD = re.compile(r"[^\W\d_]+")
@@ -73,7 +74,7 @@ def works(text: str) -> Iterator[Work]:
 
 def _enclosed(text: str, found: re.Match[str]) -> Iterator[Work]:
     names, start, sure = "", found.start(), False
-    for place, piece in enumerate(found["works"].split(";")):
+    for place, piece in enumerate(re.sub(_SHORT_FORM, "", found["works"]).split(";")):
         work = _WORK.fullmatch(" ".join(piece.split()))
         if not work:
             continue
@@ -165,15 +166,19 @@ class Known:
 
     def __init__(self, labels: Sequence[str]) -> None:
         self._words = [frozenset(_WORD.findall(label.casefold())) for label in labels]
+        self._initials = ["".join(re.findall(r"\b[A-Z](?=[a-z])", label)) for label in labels]
         self._years = [frozenset(re.findall(rf"(?<!\d){_YEAR}[a-z]?(?![^\W_])", label)) for label in labels]
 
     def place(self, work: Work) -> int | None:
-        """The first chunk whose label holds the work's authors and year; None where none does.
+        """The first chunk whose label holds the work's authors, or what they are the initials of, and year.
 
+        None where none does.
         Of several works of a year that labels do not tell apart, 2020a is the first, 2020b the second.
         """
         authors = _authors(work.names)
         mine = [place for place, words in enumerate(self._words) if _held(authors, words)]
+        if not mine and work.names.isupper() and len(work.names) > 2:
+            mine = [place for place, initials in enumerate(self._initials) if work.names in initials]
         alike = [place for place in mine if work.year in self._years[place]]
         lettered = work.year[4:]
         if not alike and lettered:

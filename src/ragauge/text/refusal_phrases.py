@@ -1,8 +1,8 @@
 """The ways to say that there is no answer, as patterns for a sentence in small letters, without its full stop.
 
-Three sorts are told apart by who has none: the speaker ("I don't know"), the sources ("the documents do not say"), or
-nobody in particular ("not enough information"). The last sort is easily taken for something that is told ("No
-information was given to voters"), so it must come to its end soon, and counts only where nothing is cited.
+Some name who has none: the speaker ("I don't know") or the sources ("the documents do not say"). Where nobody is named
+("not enough information"), or the sources but in passing, something may be told just as well ("No information was given
+to voters"); so these must come to their end soon, and count only where nothing is cited.
 """
 
 from __future__ import annotations
@@ -23,7 +23,8 @@ _DOCUMENTS = rf"(?:{_DETERMINER}|{_GIVEN}) (?:{_COUNT} )?(?:(?:\w+ )?{_GIVEN} )*
 
 #: What an answer is drawn from: "the documents", "these two passages", "the given context", "document 2".
 SOURCE = (
-    rf"(?:{_DOCUMENTS}|{_MATERIAL}|the (?:information|data|details|content) {_GIVEN}|{_NOUN} \d+)"
+    rf"(?:{_DOCUMENTS}|{_MATERIAL}|the (?:information|data|details|content) {_GIVEN}|{_NOUN} \d+"
+    r"|what (?:i (?:was|am|have been) (?:given|shown)|you (?:gave|sent|showed|provided|shared)(?: me)?))"
 )
 _FROM = any_of("in by within from among on part_of based_on with using given according_to")
 _IN_SOURCE = rf"(?:anywhere )?{_FROM} (?:any of )?{SOURCE}"
@@ -32,15 +33,15 @@ _SOURCE_THAT = rf"\b{SOURCE}(?: \w+){{0,3}}"
 _INFORMATION = any_of("information info mention answers? details? data context indication reference")
 _SCARCE = any_of("no not_enough not_any insufficient not_sufficient too_little")
 _LY = r"(?!(?:only|just|merely|simply) )(?:\w+ly |yet |also |even |seem to |appear to |actually )*"
-_TELL = any_of("""say mention specify contain provide include state address answer discuss indicate give cover
+TELL = any_of("""say mention specify contain provide include state address answer discuss indicate give cover
     explain reveal describe offer tell refer list show clarify disclose detail go_into talk_about touch_on name
     elaborate have_(?:any|enough|the|an?)_(?:answer|information|details?|data|mention)
     make_(?:any_)?(?:mention|reference|clear)""")
 _TELLS = any_of("""says? mentions? specif(?:y|ies) contains? provides? includes? states? address(?:es)? answers? gives?
     discuss(?:es)? indicates? covers? explains? tells? help describes? names? lists?""")
-_REPORT = any_of("""says? states? shows? notes? reports? mentions? indicates? explains? confirms? describes? lists? names?
-    gives? contains? tells?""")
-_TREATS = any_of("""mentions? names? lists? discuss(?:es)? describes? covers? gives? includes? refers? talks? explains?
+_REPORT = any_of("""says? states? shows? notes? reports? mentions? indicates? explains? confirms? describes? lists?
+    names? gives? contains? tells?""")
+TREATS = any_of("""mentions? names? lists? discuss(?:es)? describes? covers? gives? includes? refers? talks? explains?
     speaks? deals? focus(?:es)? concerns?""")
 _HOLDS = any_of("contains? provides? includes? gives? offers? makes? has have")
 _TOLD = any_of("""mentioned specified stated provided given included discussed addressed found available clear
@@ -49,7 +50,9 @@ _ABLE = any_of("""find answer provide determine locate help assist confirm verif
     identify see access offer respond know be_certain be_sure share generate discuss recall speculate""")
 _HAVE = any_of("any enough sufficient access specific personal real-time information data details")
 _FOUND_OUT = any_of("determined answered inferred established found confirmed stated told said")
-_TELLING = rf"(?:{_TELL}|{_TELLS}|{_TOLD}|{any_of('saying mentioning revealing giving stating naming explaining telling')})"
+_TELLING = (
+    rf"(?:{TELL}|{_TELLS}|{_TOLD}|{any_of('saying mentioning revealing giving stating naming explaining telling')})"
+)
 _WH = any_of("who what when where which why how whether if")
 _ITS = any_of("the an? any its his her their this that these those")
 
@@ -57,7 +60,9 @@ _DO_NOT = r"(?:do|does|did)(?: not|n't)"
 _CANNOT = r"(?:cannot|can't|can not|could not|couldn't)"
 _IS_NOT = r"(?:(?:is|are|was|were)(?: not|n't)|(?<=\w)'s not)"
 _THERE_IS = r"there(?: is|'s| are| was| were)"
-_SORRY = r"(?:(?:(?:i'm |i am )?(?:very |so )?sorry|i apologi[sz]e|(?:my )?apologies|unfortunately|regrettably),? (?:but )?)"
+_SORRY = (
+    r"(?:(?:(?:i'm |i am )?(?:very |so )?sorry|i apologi[sz]e|(?:my )?apologies|unfortunately|regrettably),? (?:but )?)"
+)
 _I = (
     r"(?:\A|[,;:–—] ?|\b(?:and|but|so|because|since|as|that|afraid|sorry|unfortunately|however|while|though|although"
     r"|regret|currently) )i"
@@ -65,10 +70,10 @@ _I = (
 
 _SPEAKERS = (
     rf"{_I} (?:do not|don't) {_LY}(?:know|recall)\b",
-    rf"{_I} {_DO_NOT} {_LY}(?:see any|find|have {_HAVE})\b",
+    rf"{_I} {_DO_NOT} {_LY}(?:see any|find|have (?:{_HAVE}|{_ITS} {_INFORMATION}))\b",
     rf"{_I} (?:have not|haven't) {_LY}(?:found|seen) (?:anything|{_ITS} (?:\w+ ){{0,2}}{_INFORMATION})\b",
     rf"{_I} (?:have |could |can )?(?:found|find|see) (?:nothing|no (?:\w+ ){{0,2}}(?:{_INFORMATION}|{_NOUN}))\b",
-    rf"{_I} (?:do not|don't) (?:think|believe) (?:that )?{_SOURCE_THAT} (?:{_TELL}|{_TELLS})\b",
+    rf"{_I} (?:do not|don't) (?:think|believe) (?:that )?{_SOURCE_THAT} (?:{TELL}|{_TELLS})\b",
     rf"{_I}(?:'m| am| was| would be|'d be) {_LY}(?:unable|not {any_of('able aware familiar certain in_a_position')})\b",
     rf"{_I} (?:won't|will not|would not|wouldn't|wasn't|was not|haven't been|have not been) (?:be )?able\b",
     rf"{_I}(?:'m| am) not sure (?:about|{_WH})\b",
@@ -87,19 +92,19 @@ _SPEAKERS = (
 )
 
 _SOURCES = (
-    rf"{_SOURCE_THAT} {_DO_NOT} {_LY}{_TELL}\b",
-    rf"\A{_SORRY}.*\b{_DO_NOT} {_LY}{_TELL}\b",
+    rf"{_SOURCE_THAT} {_DO_NOT} {_LY}{TELL}\b",
+    rf"\A{_SORRY}.*\b{_DO_NOT} {_LY}{TELL}\b",
     rf"\A{_SORRY}?(?:does|do)(?: not|n't) {_LY}{any_of('say mention specify state address discuss indicate explain')} "
     rf"(?:{_WH}|the|its|his|her|their|this|that)\b",
-    rf"{_SOURCE_THAT} (?:fails? to {_TELL}|never {_TELLS}|lacks?|omits?)\b",
+    rf"{_SOURCE_THAT} (?:fails? to {TELL}|never {_TELLS}|lacks?|omits?|leaves? out)\b",
     rf"{_SOURCE_THAT} (?:is|are) (?:silent|unclear|not clear)\b",
     rf"{_SOURCE_THAT} (?:is|are)(?: not|n't) {_LY}{any_of('sufficient enough relevant helpful about related')}\b",
     rf"{_SOURCE_THAT} leaves? (?:it |this |that )?(?:open|unanswered|unclear)\b",
     rf"{_SOURCE_THAT} {_HOLDS} no(?:thing)?\b",
     rf"{_SOURCE_THAT} {_TELLS} (?:nothing|not enough|insufficient|too little)\b",
-    rf"{_SOURCE_THAT} {_TREATS}\b.* but not (?:(?:about|for|on|to|with) )?(?:{_WH}|{_ITS})\b",
-    rf"{_SOURCE_THAT} {_TREATS}\b.* (?:but|and|yet) {_DO_NOT} {_LY}{_TELL}\b",
-    rf"{_SOURCE_THAT} only {_TREATS}\b.*, (?:and )?not\b",
+    rf"{_SOURCE_THAT} {TREATS}\b.* but not (?:(?:about|for|on|to|with) )?(?:{_WH}|{_ITS})\b",
+    rf"{_SOURCE_THAT} {TREATS}\b.* (?:but|and|yet) {_DO_NOT} {_LY}{TELL}\b",
+    rf"{_SOURCE_THAT} only {TREATS}\b.*, (?:and )?not\b",
     rf"(?:\bnot|n't) (?:something|anything|information|an? \w+) (?:that |which )?{_SOURCE_THAT} {_TELLS}\b",
     rf"\b(?:nothing|none|neither) (?:in|of|from) {_SOURCE_THAT} {_TELLS}\b",
     rf"\b(?:neither|no)(?: of the)? {_NOUN}(?: \w+){{0,2}} {_TELLS}\b",
@@ -117,8 +122,6 @@ _SOURCES = (
     rf"\b(?:missing|absent|omitted|left out) (?:from|of) {SOURCE}",
     rf"{_SOURCE_THAT}.* (?:says?|tells?|mentions?) nothing\b",
     rf"\bnothing here {_TELLS}\b",
-    rf"\A(?!.*\b(?:according to|until|{_DOCUMENTS} (?:\w+ly )?{_REPORT}\b))(?=.*\b{_DOCUMENTS})"
-    rf".*(?:\b{any_of('no not never none nothing neither nowhere without')}|n't) (?!only)(?:[\w'-]+ ){{0,4}}?{_TELLING}\b",
 )
 
 _NO_INFORMATION = rf"{_SCARCE} (?:\w+ ){{0,2}}{_INFORMATION}"
@@ -129,8 +132,12 @@ _ON_IT = rf"(?: (?:about|on|regarding|concerning|as to|of|for) {_MATTER})?"
 _TO_TELL = rf" to (?:{_ABLE}|conclude|draw|establish|support|make|judge)\b.*"
 _END = rf"(?:{_TO_TELL}| (?:that|which) (?:says?|tells?|answers?|would|could)\b.*| here| above)?\Z"
 
+_NEVER = rf"(?:\b{any_of('no not never none nothing neither nowhere without')}|n't)"
+_REPORTED = rf"\b(?:according to|until|{_DOCUMENTS} (?:\w+ly )?{_REPORT}\b)"
+
 #: What refuses only where nothing is cited.
-NOBODY = (
+UNCITED = (
+    rf"\A(?!.*{_REPORTED})(?=.*\b{_DOCUMENTS}).*{_NEVER} (?!only)(?:[\w'-]+ ){{0,4}}?{_TELLING}\b",
     rf"\b{_THERE_IS} {_NO_INFORMATION}(?: {_TOLD})?{_ON_IT}(?: {_TOLD})?{_END}",
     rf"\bthere (?:is|are|was|were)n't (?:any|enough|sufficient) (?:\w+ )?{_INFORMATION}(?: {_TOLD})?{_ON_IT}{_END}",
     rf"\A{_SORRY}?{_NO_INFORMATION}{_ON_IT}(?: (?:(?:is|was|are|were|could be|has been) )?{_LY}{_TOLD})?{_ON_IT}{_END}",
@@ -230,7 +237,7 @@ ANYWHERE = (
 #: Patterns of which every sentence that refuses has one, cheap to look for.
 HINT = (
     rf"n't|n'ai|\b(?:un(?:{_TOLD}|answerable|answered|known|able|clear)|in(?:sufficient|adequate)|impossible|n/a)\b"
-    rf"|\b{any_of('no not cannot refuse nothing nowhere none neither never silent lacks? omits? fails?')}\b"
-    rf"|\b{any_of('difficult hard too_little need(?:ed)? required necessary missing absent leaves? left omitted outside beyond without')}\b"
-    rf"|\b{any_of('nicht nichts keine[mnrs]? ne aucune non não niet geen')}\b|[没沒未无無不]|ません"
+    rf"|\b{any_of('no not cannot refuse nothing nowhere none neither never silent lacks? omits? fails? without')}\b"
+    rf"|\b{any_of('difficult hard too_little need(?:ed)? required necessary missing absent leaves? left omitted')}\b"
+    rf"|\b{any_of('outside beyond nicht nichts keine[mnrs]? ne aucune non não niet geen')}\b|[没沒未无無不]|ません"
 )

@@ -7,27 +7,28 @@ import re
 from ragauge.nouns.statements import Span
 from ragauge.text.citations import citation_marks, unmarked
 from ragauge.text.phrases import any_of, phrases
-from ragauge.text.refusal_phrases import ANYWHERE, HINT, NOBODY, SOURCE
+from ragauge.text.refusal_phrases import ANYWHERE, HINT, SOURCE, TELL, TREATS, UNCITED
 from ragauge.text.sentences import sentences
 
-_WHOEVER_CITES = re.compile(phrases(*ANYWHERE))
-_WHO_CITES_NOTHING = re.compile(phrases(*NOBODY))
+_ANYWHERE, _UNCITED = re.compile(phrases(*ANYWHERE)), re.compile(phrases(*UNCITED))
 _HINT = re.compile(HINT)
 _CONCESSION = re.compile(r"(?:although|though|while|even though|whereas)\b[^,]*, ")
 _EXAMINED = 400
 
 _ABOUT = any_of("""discuss focus cover deal talk describe concern mention contain are_about is_about do_not
     does_not""")
+_INSTEAD, _MOSTLY = any_of("however instead but though rather"), "(?:only |mainly |mostly )?"
 _ASIDE = re.compile(
     phrases(
         r"(?:(?:i'm |i am )?(?:very |so )?sorry|i apologi[sz]e|(?:my )?apologies|unfortunately)\Z",
         r"(?:(?:es )?tut mir leid|leider|(?:je suis )?désolée?|lo siento|mi dispiace|desculpe|het spijt me)\Z",
         r"(?:please|if you|let me know|feel free|i (?:recommend|suggest|can help)|you (?:may|might|could|can))\b",
-        rf"(?:(?:however|instead|but|though|rather),? )?(?:they|it|these|{SOURCE}) (?:only |mainly |mostly )?{_ABOUT}",
+        rf"(?:{_INSTEAD},? )?(?:they|it|these) {_MOSTLY}{_ABOUT}",
+        rf"(?:{_INSTEAD},? )?{SOURCE} {_MOSTLY}(?:{_ABOUT}|{TREATS})",
         r"(?:bitte|wenn sie|por favor|veuillez|per favore)\b",
     )
 )
-_NEGATION = re.compile(r"(?:not|nor|nothing|never)\b")
+_NEGATION = re.compile(rf"(?:not|nor|nothing|never|(?:do|does)(?: not|n't) {TELL})\b")
 _TURN = re.compile(r"[,;]?\s(?:but|however|though|aber|pero|mais|ma|mas)\s|;\s")
 _QUOTED = re.compile(
     r"""\"[^\"]{1,200}\"|“[^”]{1,200}”|„[^“”]{1,200}[“”]|«[^»]{1,200}»
@@ -59,7 +60,7 @@ def is_refusal_sentence(sentence: str, told: str = "", *, cited: bool = False) -
 
 
 def _refuses(said: str, cited: bool) -> bool:
-    return bool(_WHOEVER_CITES.search(said) or (not cited and _WHO_CITES_NOTHING.search(said)))
+    return bool(_ANYWHERE.search(said) or (not cited and _UNCITED.search(said)))
 
 
 def _adds_nothing(clause: str, cited: bool) -> bool:
@@ -83,10 +84,9 @@ def refusal(text: str, told: str = "") -> list[Span]:
     Apologies, advice and words on what the documents are about instead may stand beside them. A sentence that tells
     something, or that cites a document, makes the whole an answer. An empty text is no refusal.
     """
-    spans = sentences(text)
-    refusing = [span for span in spans if is_refusal_sentence(text[slice(*span)], told)]
-    others = [text[slice(*span)] for span in spans if span not in refusing]
-    return refusing if all(map(_is_aside, others)) else []
+    refuses = {span: is_refusal_sentence(text[slice(*span)], told) for span in sentences(text)}
+    others = [text[slice(*span)] for span, refusing in refuses.items() if not refusing]
+    return [span for span, refusing in refuses.items() if refusing] if all(map(_is_aside, others)) else []
 
 
 def _is_told(sentence: str, told: str) -> bool:

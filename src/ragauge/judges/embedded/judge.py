@@ -14,7 +14,7 @@ from ragauge.nouns.identity import Identity
 from ragauge.questions import Decompose, Entail, Question, Relevant, topic
 from ragauge.text.sentences import splitter
 
-_RULES = "4"  # raised with every change that can change an answer
+_RULES = "5"  # raised with every change that can change an answer
 _BREATH = 32  # questions between two moments in which others may run
 
 

@@ -11,6 +11,7 @@ from ragauge.judges.embedded.commands import is_command
 from ragauge.judges.embedded.fillers import frame_length, is_filler
 from ragauge.judges.embedded.opinions import Voice, is_hostile, voice
 from ragauge.nouns.statements import Span, Statement
+from ragauge.text.bibliography import bibliography
 from ragauge.text.citations import citation_marks, unmarked
 from ragauge.text.markdown import Block, Kind, blocks
 from ragauge.text.phrases import any_of
@@ -26,11 +27,6 @@ _YES_OR_NO = re.compile(
 )
 _ASSENT = re.compile(
     any_of("certainly of_course absolutely definitely natürlich claro por_supuesto bien_sûr") + "[.!]*", re.IGNORECASE
-)
-_BIBLIOGRAPHY = re.compile(
-    rf"[*_]*{any_of('sources? references? citations? bibliography works_cited quellen fuentes références')}"
-    r"[*_]*:?[*_]*",
-    re.IGNORECASE,
 )
 _QUESTION_END = re.compile(r"[?？؟][\"'”’»)*_]*\Z")
 
@@ -67,18 +63,14 @@ def decompose(text: str, query: str | None = None) -> tuple[Statement, ...]:
 def _pieces(text: str) -> Iterator[Piece]:
     laid_out = [block for block in blocks(text) if block.kind != "ruler"]
     followers = [*laid_out[1:], None]
-    in_bibliography = False
+    sources = set(bibliography(text, laid_out))
     for block, following in zip(laid_out, followers, strict=False):
         if block.kind == "code":
             continue
-        if _BIBLIOGRAPHY.fullmatch(text, block.body, block.end):
-            in_bibliography = True
-        elif block.kind == "heading":
-            in_bibliography = False
         introduces = following is not None and following.kind != "prose"
         for span in _spans(text, block):
             aside = block.kind in ("heading", "header") or (introduces and _leads_in(text, span, block))
-            yield Piece(span, block.kind, aside=len(laid_out) > 1 and (aside or in_bibliography))
+            yield Piece(span, block.kind, aside=len(laid_out) > 1 and (aside or block in sources))
 
 
 def _spans(text: str, block: Block) -> Iterator[Span]:

@@ -10,7 +10,7 @@ from ragauge.questions import Entail
 Pair = tuple[str, str]
 
 #: Raised with every change that can change an answer.
-FORM = "1"
+FORM = "2"
 
 #: The one text that a model reads; classifiers read the two as a pair.
 #: hhem: `modeling_hhem_v2.py` of vectara/hallucination_evaluation_model. true: the card of

@@ -8,9 +8,9 @@ from collections.abc import Callable, Sequence
 
 from ragauge.judges.nli.card import Card
 from ragauge.judges.nli.forms import FORM, Pair, alone, joint
-from ragauge.judges.nli.scoring import Model, Scored, Scorer
-from ragauge.judges.nli.verdicts import said
-from ragauge.nouns.answers import Answer, ChunkVerdict, Failure, Verdict
+from ragauge.judges.nli.scoring import Chances, Model, Scored, Scorer
+from ragauge.judges.nli.verdicts import dispute, said
+from ragauge.nouns.answers import Answer, Failure, Verdict
 from ragauge.nouns.identity import Identity
 from ragauge.questions import Entail, Question, topic
 
@@ -22,7 +22,7 @@ class NliJudge:
     else can change an answer, such as the type of its numbers.
 
     The chunks together are one premise, and each chunk is put by itself for its own label. A premise longer than the
-    model's window is read in overlapping windows, of which the one that asserts most decides.
+    model's window is read in overlapping windows, of which the surest support or contradiction decides.
     """
 
     batch = 512
@@ -88,12 +88,14 @@ class NliJudge:
         fault = next((found for pair in _pairs(question) if isinstance(found := scores[pair], str)), None)
         if fault:
             return Failure("judge_error", fault)
-        whole, *chunks = [self._said(pair, scores) for pair in (joint(question), *alone(question))]
-        return Verdict(whole.label, whole.probability, tuple(chunks))
+        windows, *each = [_windows(pair, scores) for pair in (joint(question), *alone(question))]
+        whole, chunks = said(self.card, windows), tuple(said(self.card, one) for one in each)
+        return Verdict(whole.label, whole.probability, chunks, rationale=dispute(self.card, windows))
 
-    def _said(self, pair: Pair, scores: dict[Pair, Scored]) -> ChunkVerdict:
-        found = scores.get(pair, ())
-        return said(self.card, found if not isinstance(found, str) else ())
+
+def _windows(pair: Pair, scores: dict[Pair, Scored]) -> Sequence[Chances]:
+    found = scores.get(pair, ())
+    return () if isinstance(found, str) else found
 
 
 def _pairs(question: Entail) -> list[Pair]:

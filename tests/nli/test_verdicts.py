@@ -1,0 +1,78 @@
+from __future__ import annotations
+
+from random import Random
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ragauge.judges.nli.card import Card
+from ragauge.judges.nli.labels import TWO_WAY
+from ragauge.judges.nli.scoring import Chances
+from ragauge.judges.nli.verdicts import dispute, said
+from ragauge.nouns.answers import ChunkVerdict, Label
+
+THREE = Card("m", "1", "classifier", (Label.CONTRADICTED, Label.NEUTRAL, Label.ENTAILED), 64)
+TWO = Card("m", "1", "hhem", TWO_WAY, 64)
+
+SURE, UNSURE, UNRELATED, AGAINST = (0.01, 0.02, 0.97), (0.1, 0.3, 0.6), (0.6, 0.3, 0.1), (0.98, 0.01, 0.01)
+NEITHER: Chances = (0.1, 0.8, 0.1)
+
+
+@pytest.mark.parametrize(
+    ("windows", "verdict"),
+    [
+        ([SURE, UNRELATED], ChunkVerdict(Label.ENTAILED, 0.97)),
+        ([UNRELATED, UNRELATED, SURE, NEITHER], ChunkVerdict(Label.ENTAILED, 0.97)),
+        ([SURE, AGAINST], ChunkVerdict(Label.CONTRADICTED, 0.01)),
+        ([UNSURE, UNRELATED], ChunkVerdict(Label.ENTAILED, 0.6)),
+        ([NEITHER, UNRELATED], ChunkVerdict(Label.CONTRADICTED, 0.1)),
+        ([NEITHER, (0.0, 0.6, 0.4)], ChunkVerdict(Label.NEUTRAL, 0.4)),
+        ([(0.4, 0.4, 0.2)], ChunkVerdict(Label.NEUTRAL, 0.2)),
+        ([], ChunkVerdict(Label.NEUTRAL, 0.0)),
+    ],
+)
+def test_the_surest_window_that_asserts_something_decides(windows: list[Chances], verdict: ChunkVerdict) -> None:
+    """Support and contradiction weigh by their probability, neither of them by its kind; neutral windows by nothing."""
+    assert said(THREE, windows) == verdict
+
+
+@pytest.mark.parametrize(
+    ("windows", "verdict"),
+    [
+        ([(0.9, 0.1), (0.2, 0.8)], ChunkVerdict(Label.ENTAILED, 0.8)),
+        ([(0.9, 0.1), (0.7, 0.3)], ChunkVerdict(Label.NOT_ENTAILED, 0.3)),
+        ([(0.5, 0.5)], ChunkVerdict(Label.NOT_ENTAILED, 0.5)),
+        ([], ChunkVerdict(Label.NOT_ENTAILED, 0.0)),
+    ],
+)
+def test_two_way_models_support_where_any_window_does(windows: list[Chances], verdict: ChunkVerdict) -> None:
+    """Their other class asserts nothing."""
+    assert said(TWO, windows) == verdict
+
+
+CHANCES = st.tuples(*[st.integers(1, 9)] * 3).map(lambda parts: tuple(part / sum(parts) for part in parts))
+
+
+@given(windows=st.lists(CHANCES, min_size=1, max_size=6), order=st.randoms(use_true_random=False))
+def test_windows_count_in_any_order_and_any_number_of_times(windows: list[Chances], order: Random) -> None:
+    """The label is that of the same windows shuffled, and one of them repeated."""
+    shuffled = [*windows, windows[0]]
+    order.shuffle(shuffled)
+    assert said(THREE, shuffled).label == said(THREE, windows).label
+
+
+@given(windows=st.lists(CHANCES, min_size=1, max_size=6))
+def test_a_window_that_asserts_nothing_changes_no_label_that_does(windows: list[Chances]) -> None:
+    """One more window for neither leaves support and contradiction as they are."""
+    label = said(THREE, windows).label
+    assert said(THREE, [*windows, NEITHER]).label == label
+
+
+def test_windows_that_disagree_are_told() -> None:
+    """The probability of either side can be read where one window supports and another contradicts, and only there."""
+    assert dispute(THREE, [SURE, UNSURE, UNRELATED]) == (
+        "of 3 windows of the premise, one supports it with 0.97 and one contradicts it with 0.60"
+    )
+    assert dispute(THREE, [SURE, NEITHER]) is None
+    assert dispute(TWO, [(0.9, 0.1), (0.1, 0.9)]) is None
