@@ -78,7 +78,7 @@ def test_what_the_extras_lack_is_said(call: Call, workplace: Path, monkeypatch: 
     texts = ("--question", "q", "--golden_response", "Ada came.", "--candidate_response", "Ada.")
     for result in (call("dataworkz", "evaluate_question", *texts), call(*COMMAND, *FILES[:-1])):
         assert result.exit_code == 0
-        assert result.stdout.count("Similarity Score: empty, for want of a library or its model") == 1
+        assert result.stdout.count("Similarity Score: empty; similarity needs an optional library") == 1
         assert "pip install 'ragauge[bertscore]'" in result.stdout
 
 

@@ -37,7 +37,8 @@ def test_columns_of_models_are_filled_by_the_real_libraries(model: Path, monkeyp
     monkeypatch.setitem(utils.lang2model, "en", str(model))
     monkeypatch.setitem(utils.model2layers, str(model), 2)
     golden = [{"query": name, "reference": f"ada came by {name}."} for name in ("car", "boat", "train")]
-    responses = [("car", "ada came by car."), ("boat", "nobody is there"), ("train", "")]
+    answers = {"car": "ada came by car.", "boat": "nobody is there", "train": ""}
+    responses = [{"query": name, "response": answer} for name, answer in answers.items()]
     done = evaluate(golden, responses)
     equal, other, empty = ([row[column] for column in SCORES[3:7]] for row in done.rows)
     assert done.missing == []

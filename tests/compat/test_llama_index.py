@@ -12,7 +12,7 @@ import pytest
 from tests.llm.stub.fixture import StubFactory
 
 import ragauge as rg
-from ragauge.compat import llama_index
+from ragauge.compat import derived, llama_index
 from ragauge.errors import MissingExtra, MissingField, UnknownName
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # LlamaIndex warns of its own deprecated parts
@@ -173,7 +173,7 @@ def test_without_llama_index(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "llama_index", None)
     monkeypatch.setitem(sys.modules, "llama_index.core", None)
     monkeypatch.setitem(sys.modules, "llama_index.core.evaluation", None)
-    llama_index._evaluator_class.cache_clear()
+    derived.cache_clear()
     with pytest.raises(MissingExtra, match=r"pip install 'ragauge\[llama-index\]'"):
         llama_index.evaluators("faithfulness")
     assert llama_index.TrustScoreEvaluator.__module__ == "ragauge.compat.trust_eval"

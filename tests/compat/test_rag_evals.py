@@ -42,9 +42,9 @@ from ragauge.compat.rag_evals import (
     Faithfulness,
     FaithfulnessResult,
     Metric,
-    UndefinedScore,
     RelevanceScore,
     StatementEvaluation,
+    UndefinedScore,
     base,
 )
 

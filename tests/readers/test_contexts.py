@@ -164,13 +164,14 @@ def test_labels_of_documents_stay_with_the_documents() -> None:
 
 
 def test_a_title_in_the_metadata_is_the_title() -> None:
-    """LangChain's loaders keep the title there; one of the document's own goes before it, and what is no text is none."""
-    (chunk, own, odd) = contexts(
+    """LangChain's loaders keep the title there; the document's own goes before it, and what is no text is none."""
+    found = contexts(
         [
             {"page_content": "Hot.", "metadata": {"title": "Tea", "page": 3}},
             {"text": "Hot.", "title": "Own", "metadata": {"title": "Tea"}},
             {"text": "Hot.", "metadata": {"title": 7}},
         ]
     )
+    chunk, own, odd = found or ()
     assert (chunk.title, chunk.metadata) == ("Tea", {"title": "Tea", "page": 3})
     assert (own.title, odd.title) == ("Own", "")

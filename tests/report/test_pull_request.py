@@ -10,7 +10,7 @@ from markdown_it import MarkdownIt
 from tests.report.judged import ROWS, measured
 
 import ragauge as rg
-from ragauge.report.markdown import _plain
+from ragauge.report.markdown import plain
 
 #: What GitHub takes for the text of a comment.
 GITHUB = 65_536
@@ -71,4 +71,4 @@ def test_text_of_samples_is_shown_as_it_stands(text: str, tmp_path: Path) -> Non
 @given(st.text(st.characters(codec="utf-8", exclude_categories=["C", "Z"]), min_size=1))
 def test_any_line_comes_back_from_markdown(text: str) -> None:
     """A line of any characters that can be seen is shown by a Markdown reader as it stands."""
-    assert _shown(f"- x{_plain(text)}x").strip() == f"x{text}x"
+    assert _shown(f"- x{plain(text)}x").strip() == f"x{text}x"

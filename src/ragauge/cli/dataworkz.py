@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import os
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,9 +13,10 @@ from ragauge.cli.gates import gates
 from ragauge.cli.options import judge_option, max_cost_option, store_options, work_options
 from ragauge.cli.run import end
 from ragauge.cli.running import progress_bar, stoppable
-from ragauge.compat.dataworkz import COLUMNS, METRICS, Evaluation, evaluate, evaluate_question
-from ragauge.errors import RunFailed
+from ragauge.compat.dataworkz import COLUMNS, LLM, METRICS, Evaluation, evaluate, evaluate_question
+from ragauge.errors import RunFailed, UsageError
 from ragauge.nouns.gates import Gate
+from ragauge.readers import read
 from ragauge.report.wording import footnotes
 
 _judge = click.option(
@@ -60,19 +62,23 @@ def evaluate_command(
     Judgments are kept as they arrive: the same command goes on where it was stopped.
     """
     conditions = gates(fail_under, (), METRICS)
+    _check_output(Path(evaluation_file), (benchmark, responses))
     with stoppable(work["store"]), progress_bar("judging", work["limit"]) as progress:
         judge = judge_option(judges)
+        reading = read(benchmark, map=work.pop("map"), skip_bad_rows=work.pop("skip_bad_rows"))
         done = evaluate(
-            benchmark,
+            reading,
             responses,
-            evaluation_file,
             judge=judge,
             extras=not no_extras,
             name=benchmark,
             progress=progress,
             **work,
         )
-    click.echo(f"{done}\nwrote {evaluation_file}")
+    done.save(evaluation_file)
+    for line in _told(done):
+        click.echo(line)
+    click.echo(f"wrote {evaluation_file}")
     if work["store"]:
         click.echo(f"run {done.run.id}; its evidence: ragauge report {done.run.id}")
     _end(done, conditions)
@@ -109,6 +115,30 @@ def question_command(
     for line in done.missing:
         click.echo(line)
     _end(done, ())
+
+
+def _check_output(path: Path, inputs: Sequence[str]) -> None:
+    """Raise UsageError where `path` cannot be written or is one of the inputs, before anything is asked."""
+    if any(Path(given).resolve() == path.resolve() for given in inputs):
+        raise UsageError(f"{path} is read by this evaluation; choose another file to write")
+    if path.is_dir() or not os.access(path.parent, os.W_OK):
+        raise UsageError(f"cannot write {path}; choose another place")
+
+
+def _told(done: Evaluation) -> Iterator[str]:
+    """The mean of each column, and what else there is to say of the rows."""
+    pooled = dict(zip(LLM, done.micro[:3], strict=True))
+    yield f"{'':<16}{'mean':>8}{'rows':>7}{'all claims':>13}"
+    for column, (mean, n) in done.means.items():
+        micro = _digits(pooled[column]) if column in pooled else ""
+        yield f"{column:<16}{_digits(mean):>8}{n:>7}{micro:>13}".rstrip()
+    for remark, them in done.report.items():
+        yield f"questions {remark}: {len(them)}, such as {them[0]!r}"
+    yield from done.missing
+
+
+def _digits(value: float | None) -> str:
+    return "–" if value is None else f"{value:.4f}"
 
 
 def _end(done: Evaluation, conditions: Sequence[Gate]) -> None:

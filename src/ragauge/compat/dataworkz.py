@@ -1,20 +1,13 @@
-"""Dataworkz' evaluation framework: answers against golden responses, from file to file; docs/migrating/dataworkz.md.
-
-from ragauge.compat.dataworkz import evaluate
-
-print(evaluate("benchmark.xlsx", "responses.txt", "result.csv", judge="openai/gpt-4o-mini"))
-"""
+"""Dataworkz' evaluation framework, which `ragauge dataworkz` runs from file to file; docs/migrating/dataworkz.md."""
 
 from __future__ import annotations
 
 import csv
-import os
-import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import fmean
-from typing import Any, NamedTuple
+from typing import Any
 
 import ragauge as rg
 
@@ -24,51 +17,26 @@ METRICS = "claim_f1(counting=common),bleu(tokenizer=whitespace,smoothing=method1
 _TEXTS = ("SNo.", "Question", "Golden Context", "Golden Response", "Candidate Response", "Comments/Actions")
 _WORDING = {"Bleu Score": "bleu", "Rouge-1": "rouge.rouge1", "Rouge-L": "rouge.rougeL"}
 _BERT = ("Bert Precision", "Bert Recall", "Bert Score F1")
-_LLM = ("LLM Recall", "LLM Precision", "LLM F1")
+_COSINE = ("Similarity Score",)
+LLM = ("LLM Recall", "LLM Precision", "LLM F1")
 _SIDES = ("Golden Response", "Candidate Response", "Common")
 _COUNTS = tuple(f"{side} Claim Count" for side in _SIDES)
 _CLAIMS = tuple(f"{side} Claims" for side in _SIDES)
 
 #: The columns that have a mean, and all of an evaluation file: Dataworkz' 22 in their order, then the verdicts.
-SCORES = (*_WORDING, *_BERT, "Similarity Score", *_LLM)
+SCORES = (*_WORDING, *_BERT, *_COSINE, *LLM)
 COLUMNS = (*_TEXTS, *SCORES, *_COUNTS, *_CLAIMS, "Explanation")
 
-
-class ClaimScores(NamedTuple):
-    """Shares of claims, each 0 to 1, or None and why in `undefined`. candidate: how many precision is a share of."""
-
-    recall: float | None
-    precision: float | None
-    f1: float | None
-    candidate: int
-    undefined: str = ""
+#: The scores of numbers of claims: golden ones, the candidate's, golden ones that the candidate holds.
+scores_of_counts = rg.claim_scores
 
 
-def scores_of_counts(golden: int, candidate: int, common: int) -> ClaimScores:
-    """Dataworkz' scores from numbers of claims: golden ones, the candidate's, golden ones that the candidate holds.
-
-    The candidate counts for no fewer claims than were found in it. Without golden claims nothing is defined, where
-    Dataworkz divides by zero. Raises BadParameter for negative numbers and for more common claims than golden ones.
-    """
-    if min(golden, candidate, common) < 0 or common > golden:
-        raise rg.BadParameter(f"{common} common claims of {golden} golden and {candidate} candidate ones; count again")
-    candidate = max(candidate, common)
-    if not golden:
-        return ClaimScores(None, None, None, candidate, "the golden response makes no claim beyond the question")
-    recall, precision = common / golden, common / candidate if candidate else 0.0
-    return ClaimScores(recall, precision, 2 * precision * recall / (precision + recall) if common else 0.0, candidate)
-
-
-#: What spreadsheets make of $411 or May 24.
-_BARE = re.compile(r"-?\d+(\.\d+)?|\d{4}-\d\d-\d\d 00:00:00")
-
-
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Evaluation:
     """What was measured.
 
     rows: by the names of COLUMNS; None where there is no value, claims as {"1": claim, ...}. run: the same with
-    intervals and all evidence. report: a remark -> the questions it is of, see `rg.join`. missing: why columns are empty.
+    intervals and all evidence. report: a remark -> the questions it is of. missing: why columns are empty.
     """
 
     rows: list[dict[str, Any]]
@@ -83,7 +51,7 @@ class Evaluation:
         return {column: (fmean(found) if found else None, len(found)) for column, found in values.items()}
 
     @property
-    def micro(self) -> ClaimScores:
+    def micro(self) -> rg.ClaimScores:
         """The scores of the claims of all rows together, rows without golden claims left out."""
         judged = [row for row in self.rows if row["LLM F1"] is not None]
         return scores_of_counts(*(sum(row[column] for row in judged) for column in _COUNTS))
@@ -98,50 +66,23 @@ class Evaluation:
         except OSError as error:
             raise rg.UsageError(f"cannot write {path}: {error.strerror}; choose another place") from error
 
-    def __str__(self) -> str:
-        pooled = dict(zip(_LLM, self.micro[:3], strict=True))
-        lines = [f"{'':<16}{'mean':>8}{'rows':>7}{'all claims':>13}"]
-        for column, (mean, n) in self.means.items():
-            micro = _digits(pooled[column]) if column in pooled else ""
-            lines.append(f"{column:<16}{_digits(mean):>8}{n:>7}{micro:>13}".rstrip())
-        said = [f"questions {remark}: {len(them)}, such as {them[0]!r}" for remark, them in self.report.items()]
-        return "\n".join([*lines, *said, *self.missing])
 
-
-def _digits(value: float | None) -> str:
-    return "–" if value is None else f"{value:.4f}"
-
-
-def evaluate(
-    benchmark: Any,
-    responses: Any,
-    evaluation_file: str | Path | None = None,
-    *,
-    map: Mapping[str, str] | None = None,
-    skip_bad_rows: bool = False,
-    extras: bool = True,
-    **options: Any,
-) -> Evaluation:
+def evaluate(benchmark: Any, responses: Any, *, extras: bool = True, **options: Any) -> Evaluation:
     """Hold responses against the golden responses of a benchmark, in its order.
 
-    benchmark, map, skip_bad_rows: a file (.xlsx, .csv, ...) with Query, Golden Response and Golden Context, or what
-    else `ragauge.read` takes. responses: a response file, or other data of questions and answers. evaluation_file: of
-    the rows, as CSV. extras: BERTScore and similarity, where installed. options: of `ragauge.evaluate`: judge, store.
+    benchmark: a file (.xlsx, .csv, ...) with Query, Golden Response and Golden Context, or what else `ragauge.read`
+    takes or gives. responses: a response file, or other data of questions and answers. extras: BERTScore and
+    similarity, where installed. options: of `ragauge.evaluate`: judge, store, ...
 
-    Raises BadData where nothing matches, UsageError where a file cannot be used, and as `ragauge.evaluate` does.
+    Raises BadData where nothing matches, and as `ragauge.evaluate` does.
     """
-    if evaluation_file is not None:
-        _check_output(Path(evaluation_file), benchmark, responses)
-    reading = rg.read(benchmark, map=map, skip_bad_rows=skip_bad_rows)
+    reading = rg.read(benchmark)
     samples, report = _joined(reading, responses)
     if not samples:
         raise rg.BadData(f"no row has a golden response and a response: {'; '.join(report)}; read: {reading.columns}")
     run = rg.evaluate(samples, METRICS, **options)
     rows = [_row(scores.sample, scores) for scores in run.scores]
-    done = Evaluation(rows, run, report, _add_extras(rows) if extras else [])
-    if evaluation_file is not None:
-        done.save(evaluation_file)
-    return done
+    return Evaluation(rows, run, report, _add_extras(rows) if extras else [])
 
 
 def evaluate_question(question: str, golden_response: str, candidate_response: str, **options: Any) -> Evaluation:
@@ -151,24 +92,15 @@ def evaluate_question(question: str, golden_response: str, candidate_response: s
 
 
 def _joined(reading: Any, responses: Any) -> tuple[list[rg.Sample], dict[str, list[str]]]:
-    """The samples with their responses, those with exactly one golden response, and the report."""
+    """The samples with a response and exactly one golden response, and what there is to say of the others."""
     samples, report = rg.join(reading, responses)
     sound = [one for one in samples if len(one.references or ()) == 1]
-    bare = [one for one in sound if _BARE.fullmatch("".join(one.references or ()))]
-    more = {
-        "without one golden response, left out": [one.query or "" for one in samples if one not in sound],
-        "with a golden response that is a bare number or date": [one.query or "" for one in bare],
-        "in rows that cannot be read, left out": [str(bad) for bad in reading.bad_rows],
-    }
-    return sound, report | {remark: them for remark, them in more.items() if them}
-
-
-def _check_output(path: Path, *inputs: Any) -> None:
-    """Raise UsageError where `path` cannot be written or is one of the inputs, before anything is asked."""
-    if any(isinstance(one, str | Path) and Path(one).resolve() == path.resolve() for one in inputs):
-        raise rg.UsageError(f"{path} is read by this evaluation; choose another file to write")
-    if path.is_dir() or not os.access(path.parent, os.W_OK):
-        raise rg.UsageError(f"cannot write {path}; choose another place")
+    if len(sound) < len(samples):
+        unsound = [one.query or "" for one in samples if len(one.references or ()) != 1]
+        report["without one golden response, left out"] = unsound
+    if reading.bad_rows:
+        report["in rows that cannot be read, left out"] = [str(bad) for bad in reading.bad_rows]
+    return sound, report
 
 
 def _row(sample: rg.Sample, scores: Mapping[str, rg.Score]) -> dict[str, Any]:
@@ -192,7 +124,7 @@ def _claim_cells(score: rg.Score, response: str) -> dict[str, Any]:
     said += [f"left out, since the question implies it: {claim.text}" for claim in implied]
     claims = [{str(n): one.text for n, one in enumerate(side, start=1)} for side in (golden, candidate, common)]
     cells = (*values, len(golden), responded, len(common), *claims, "\n".join(said))
-    return dict(zip((*_LLM, *_COUNTS, *_CLAIMS, "Explanation"), cells, strict=True))
+    return dict(zip((*LLM, *_COUNTS, *_CLAIMS, "Explanation"), cells, strict=True))
 
 
 def _claims(evidence: Iterable[rg.Evidence], side: str, other: str) -> tuple[list[rg.Evidence], list[rg.Evidence]]:
@@ -208,21 +140,15 @@ def _why(claim: rg.Evidence, response: str) -> str:
     return f", {why}" if why else ""
 
 
-#: The columns of models, and what measures them for all rows.
-_EXTRAS: dict[tuple[str, ...], Callable[[list[str], list[str]], Iterable[list[float]]]] = {
-    _BERT: rg.bertscore,
-    ("Similarity Score",): lambda candidates, goldens: [rg.similarity(candidates, goldens)],
-}
-
-
 def _add_extras(rows: list[dict[str, Any]]) -> list[str]:
     """Fill in the columns of models where these are installed; says which stay empty, and why."""
     missing = []
     rows = [row for row in rows if row["Candidate Response"].strip()]
-    texts = [[row[side] for row in rows] for side in ("Candidate Response", "Golden Response")]
-    for columns, measured in _EXTRAS.items() if rows else ():
+    said, golden = ([row[side] for row in rows] for side in ("Candidate Response", "Golden Response"))
+    measures: dict[Any, Any] = {_BERT: rg.bertscore, _COSINE: lambda *texts: [rg.similarity(*texts)]}
+    for columns, measured in measures.items() if rows else ():
         try:
-            for column, values in zip(columns, measured(*texts), strict=True):
+            for column, values in zip(columns, measured(said, golden), strict=True):
                 for row, value in zip(rows, values, strict=True):
                     row[column] = value
         except Exception as error:  # whatever a library that is not ours comes to; the rest is judged, and kept

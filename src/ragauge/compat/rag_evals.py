@@ -1,4 +1,4 @@
-"""RAG Evals (jxnl/ragas-alt): metrics, result models, evaluations of one's own. Ids of chunks are positions from 0."""
+"""RAG Evals (jxnl/ragas-alt): change `rag_evals` to `ragauge.compat.rag_evals`; docs/migrating/rag-evals.md."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from statistics import fmean
 from typing import Annotated, Any, Generic, Self, TypeVar
 
 import ragauge as rg
-from ragauge.compat import UndefinedScore
+from ragauge.compat import UndefinedScore as UndefinedScore
 
 try:
     from pydantic import BaseModel, Field, ValidationInfo, computed_field, field_validator, model_validator
@@ -21,7 +21,6 @@ except ImportError:
 base = sys.modules[__name__]  # where RAG Evals has ContextEvaluation and the models of graded chunks
 
 Unit = Annotated[float, Field(ge=0, le=1)]
-Fields = dict[str, Any]
 
 
 def _positions(info: ValidationInfo, ids: Sequence[Any]) -> range:
@@ -145,7 +144,7 @@ class ContextRecallResult(BaseModel):
         return fmean(used) if used else 1.0
 
     @property
-    def missing_information(self) -> list[Fields]:
+    def missing_information(self) -> list[dict[str, Any]]:
         """`chunk_id` and `missing_info` of the relevant chunks that the answer does not use."""
         missing = [each for each in self.evaluated_chunks if each.is_relevant and not each.is_included]
         return [{"chunk_id": each.id_chunk, "missing_info": each.missing_info} for each in missing if each.missing_info]
@@ -169,7 +168,7 @@ class ChunkUtilityResult(BaseModel):
         """The mean usefulness; 0 where there are no chunks."""
         return fmean(chunk.utility_score for chunk in self.evaluated_chunks) if self.evaluated_chunks else 0.0
 
-    def _first(self, best: Callable[..., Fields | None]) -> Fields | None:
+    def _first(self, best: Callable[..., dict[str, Any] | None]) -> dict[str, Any] | None:
         told = [{"chunk_id": each.id_chunk, **each.model_dump(exclude={"id_chunk"})} for each in self.evaluated_chunks]
         return best(told, key=lambda chunk: chunk["utility_score"], default=None)
 
@@ -209,36 +208,26 @@ class Metric(Generic[Made]):
         Raises UsageError for arguments and judges that will not do, RunFailed where the judge has no answer.
         """
         row = {"question": question, "answer": answer, "contexts": context}
-        scores = await rg.score_async(row, self.metrics, client, store)
-        for key, score in scores.items():
-            if score.failed is not None:
-                raise rg.RunFailed(f"{key}: {score.failed}")
-        return self.made(scores)
+        return self.made(await rg.score_async(row, self.metrics, client, store, strict=True))
 
-    grade = rg.blocking(agrade, "grade")
+    grade = rg.blocking(agrade, "grade", shared=True)
 
 
 def _statements(scores: Scores) -> FaithfulnessResult:
-    return FaithfulnessResult(statements=[_statement(claim, scores) for claim in scores["faithfulness"].evidence])
-
-
-def _statement(claim: rg.Evidence, scores: Scores) -> StatementEvaluation:
     """Where chunks support a claim only together, all of them are named."""
-    labels = _labels(claim, scores)
-    alone = [i for i, label in enumerate(labels) if label is rg.Label.ENTAILED]
-    ids = [*range(len(labels))] if claim.entailed and not alone else alone
-    known = {"statement": claim.text, "is_supported": claim.entailed, "supporting_chunk_ids": ids}
-    return StatementEvaluation.model_construct(**known)
-
-
-def _labels(claim: rg.Evidence, scores: Scores) -> list[rg.Label | None]:
-    """What each chunk says of a claim; what they say together where no more is told."""
-    return [chunk.label for chunk in claim.chunks] or [claim.label] * len(scores.sample.contexts)
+    statements = []
+    for claim in scores["faithfulness"].evidence:
+        labels = claim.labels(len(scores.sample.contexts))
+        alone = [i for i, label in enumerate(labels) if label is rg.Label.ENTAILED]
+        ids = [*range(len(labels))] if claim.entailed and not alone else alone
+        told = {"statement": claim.text, "is_supported": claim.entailed, "supporting_chunk_ids": ids}
+        statements.append(StatementEvaluation.model_construct(**told))
+    return FaithfulnessResult(statements=statements)
 
 
 def _relevant(scores: Scores) -> ChunkGradedBinary:
-    passed = [check.label is rg.Label.YES for check in scores["context_relevance"].evidence]
-    chunks = [ChunkBinaryScore(id_chunk=i, score=one) for i, one in enumerate(passed)]
+    relevant = [check.label is rg.Label.YES for check in scores["context_relevance"].evidence]
+    chunks = [ChunkBinaryScore(id_chunk=i, score=one) for i, one in enumerate(relevant)]
     return ChunkGradedBinary.model_construct(graded_chunks=chunks)
 
 
@@ -250,21 +239,20 @@ def _fitting(scores: Scores) -> RelevanceScore:
 
 def _covered(scores: Scores) -> ContextRecallResult:
     pieces = scores["context_coverage"].evidence
-    claims = [_labels(piece, scores) for piece in pieces if piece.field == "response"]
     checks = [piece for piece in pieces if piece.field != "response"]
-    used = [any(labels[i] is rg.Label.ENTAILED for labels in claims) for i in range(len(checks))]
-    return ContextRecallResult(evaluated_chunks=[_recalled(i, check, used[i]) for i, check in enumerate(checks)])
-
-
-def _recalled(position: int, check: rg.Evidence, used: bool) -> ChunkRecallEvaluation:
-    relevant = check.label is rg.Label.YES
-    missing = check.text[slice(*(check.span or (None,)))] if relevant and not used else None
-    return ChunkRecallEvaluation(id_chunk=position, is_relevant=relevant, is_included=used, missing_info=missing)
+    claims = [piece.labels(len(checks)) for piece in pieces if piece.field == "response"]
+    chunks = []
+    for i, check in enumerate(checks):
+        relevant, used = check.label is rg.Label.YES, any(labels[i] is rg.Label.ENTAILED for labels in claims)
+        missing = check.text[slice(*(check.span or (None,)))] if relevant and not used else None
+        chunks.append({"id_chunk": i, "is_relevant": relevant, "is_included": used, "missing_info": missing})
+    return ContextRecallResult.model_validate({"evaluated_chunks": chunks})
 
 
 def _useful(scores: Scores) -> ChunkUtilityResult:
-    grades = [{"utility_score": g.value, "justification": g.rationale or ""} for g in scores["chunk_utility"].evidence]
-    return ChunkUtilityResult(evaluated_chunks=[ChunkUtilityScore(id_chunk=i, **one) for i, one in enumerate(grades)])
+    grades = enumerate(scores["chunk_utility"].evidence)
+    chunks = [{"id_chunk": i, "utility_score": one.value, "justification": one.rationale or ""} for i, one in grades]
+    return ChunkUtilityResult.model_validate({"evaluated_chunks": chunks})
 
 
 def _composed(scores: Scores) -> CompositeResult:
@@ -306,8 +294,7 @@ class ContextEvaluation(BaseModel):
         chunks = [{"id": position, "chunk": chunk} for position, chunk in enumerate(context)]
         told = {"question": question, "answer": answer, "examples": self.examples, "context": chunks}
         said = [{"role": "system", "content": self.prompt}, {"role": "user", "content": self.chunk_template}]
-        model = self.response_model
-        reply = await asyncio.to_thread(client.create, messages=said, response_model=model, context=told)
+        reply = await asyncio.to_thread(client.create, messages=said, response_model=self.response_model, context=told)
         return await reply if asyncio.iscoroutine(reply) else reply
 
-    grade = rg.blocking(agrade, "grade")
+    grade = rg.blocking(agrade, "grade", shared=True)

@@ -1,7 +1,4 @@
-"""Trust-Eval (Song et al., ICLR 2025), judged by ragauge: its data, its keys in per cent, and its classes.
-
-Values and edges are those of trust_eval 0.1.5; docs/migrating/trust-eval.md says what differs.
-"""
+"""Trust-Eval 0.1.5 (Song et al., ICLR 2025): its data, keys and classes; docs/migrating/trust-eval.md."""
 
 from __future__ import annotations
 
@@ -80,11 +77,12 @@ def retrieve(queries: str | Sequence[str], top_k: int = 5, corpus: Any = None, s
     if corpus is None:
         corpus = Path(str(resources.files("ragauge.dataset") / "mini" / "corpus"))
         warnings.warn("no corpus was named; a packaged one of twelve short documents is searched", stacklevel=2)
-    rows = [{"query": query} for query in ([queries] if isinstance(queries, str) else queries)]
-    kind = "corpus" if isinstance(corpus, str | Path) else "retriever"
+    rows = {"query": [queries] if isinstance(queries, str) else list(queries)}
+    searched = {"corpus" if isinstance(corpus, str | Path) else "retriever": corpus}
+    samples = _samples(build(rows, top=top_k, store=store, **searched))
     found = [
         [{**doc.metadata, "id": doc.id, "title": doc.title, "text": doc.text} for doc in sample.contexts or ()]
-        for sample in _samples(build(rows, top=top_k, store=store, **{kind: corpus}))
+        for sample in samples
     ]
     return found[0] if isinstance(queries, str) else found
 
@@ -101,11 +99,11 @@ def construct_data(questions: Sequence[str], answers: Sequence[str], raw_docs: l
     passages = [[f"{doc.get('title') or ''} {doc['text']}".strip() for doc in found] for found in docs]
     columns = {"query": list(questions), "answers": [[[answer]] for answer in answers], "contexts": passages}
     judge = _judge(config.autoais_model, {text for texts in passages for text in texts})
-    built = build(columns, judge=judge, top=max(1, *map(len, docs)), store=config.store)
-    labels = [[chunk.metadata["answers_found"] for chunk in sample.contexts or ()] for sample in _samples(built)]
+    samples = _samples(build(columns, judge=judge, top=max(1, *map(len, docs)), store=config.store))
+    labels = [[{"answers_found": chunk.metadata["answers_found"]} for chunk in one.contexts or ()] for one in samples]
     return [
-        {"question": q, "answers": [a], "docs": [{**doc, "answers_found": yes} for doc, yes in zip(d, y, strict=True)]}
-        for q, a, d, y in zip(questions, answers, docs, labels, strict=True)
+        {"question": q, "answers": [a], "docs": [{**doc, **label} for doc, label in zip(d, found, strict=True)]}
+        for q, a, d, found in zip(questions, answers, docs, labels, strict=True)
     ]
 
 
@@ -136,10 +134,8 @@ class Config:
     model: what answers, as for `ragauge.dataset.generate`. ndoc: the documents an item keeps. rejection: whether the
     model is told to decline where they hold no answer. corpus: as for `retrieve`.
     data_file: items to be answered; quick_test: how many of them. eval_file: answered items. result_path: the numbers.
-    autoais_model: the NLI model, as `entail` of `evaluate`, which has prefix and at_most_citations too. store: where
-    answers and judgments are kept, so that none is paid for twice.
-    Raises UnknownName for settings that neither Trust-Eval nor ragauge knows, BadParameter for values that cannot be
-    had here. Warns of those that there is no use for.
+    autoais_model: as `entail` of `evaluate`; prefix, at_most_citations: as there. store: keeps answers and judgments.
+    Raises UnknownName for settings that neither system knows, BadParameter for values that cannot be had here.
     """
 
     data_type: str = ""
@@ -198,18 +194,16 @@ class ResponseGenerator:
         """The items, those of data_file unless given, answered. Raises RunFailed where one has no output."""
         if (config := self.config).model is None:
             raise rg.BadParameter("no model is named; add the setting model='openai/gpt-4o-mini' or another")
-        items = _items(config.data_file)[: config.quick_test] if data is None else data
-        generated = generate(
-            [{key: item[key] for key in ("question", "docs")} for item in items],
-            config.model,
-            form="list" if config.data_type == "qampari" else "prose",
-            top=config.ndoc,
-            refusal=f"{FLAG} in the documents." if config.rejection else "",
-            store=config.store,
-        )
+        if data is None:
+            found = json.loads(Path(config.data_file).read_text(encoding="utf-8"))
+            data = (found["data"] if isinstance(found, Mapping) else found)[: config.quick_test]
+        shown = [{key: item[key] for key in ("question", "docs")} for item in data]
+        form: Literal["list", "prose"] = "list" if config.data_type == "qampari" else "prose"
+        refusal = f"{FLAG} in the documents." if config.rejection else ""
+        generated = generate(shown, config.model, form=form, refusal=refusal, top=config.ndoc, store=config.store)
         self.eval_data = [
             {**item, "docs": item["docs"][: config.ndoc], "output": sample.response}
-            for item, sample in zip(items, _samples(generated), strict=True)
+            for item, sample in zip(data, _samples(generated), strict=True)
         ]
         return self.eval_data
 
@@ -228,15 +222,10 @@ class Evaluator:
 
     def compute_metrics(self, correctness: bool = True, citations: bool = True) -> Result:
         """The numbers, as `evaluate` gives them, without those of a part that is not wanted."""
-        config = self.config
-        block = evaluate(
-            self.eval_data or config.eval_file,
-            "em" if config.eval_type == "cm" and not correctness else config.eval_type,
-            config.autoais_model,
-            prefix=config.prefix,
-            at_most_citations=config.at_most_citations if citations else 0,
-            store=config.store,
-        )
+        config, data = self.config, self.eval_data or self.config.eval_file
+        counted: EvalType = "em" if config.eval_type == "cm" and not correctness else config.eval_type
+        cited: Item = {"prefix": config.prefix, "at_most_citations": config.at_most_citations if citations else 0}
+        block = evaluate(data, counted, config.autoais_model, store=config.store, **cited)
         unwanted = [] if correctness else ["claims_nli", "str_em", "qampari", "num_preds", "trust_score"]
         unwanted += [] if citations else ["citation", "trust_score"]
         self.result = {key: value for key, value in block.items() if not any(part in key for part in unwanted)}
@@ -287,11 +276,6 @@ def _configured(given: Any, usual: str) -> Config:
     if isinstance(given, Mapping):
         return Config(**given)
     return Config.from_yaml(given or usual) if given or Path(usual).is_file() else Config()
-
-
-def _items(path: str) -> list[Item]:
-    found = json.loads(Path(path).read_text(encoding="utf-8"))
-    return list(found["data"] if isinstance(found, Mapping) else found)
 
 
 def _write(path: str | Path, document: Any) -> None:

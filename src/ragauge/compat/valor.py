@@ -1,21 +1,18 @@
-"""Valor's metrics of generated text, judged by ragauge: import from here instead of `valor_lite.text_generation`.
-
-Edges and the form of results are those of valor-lite 0.39; docs/migrating/valor.md says what differs.
-"""
+"""Valor 0.39: change `valor_lite.text_generation` to `ragauge.compat.valor` in imports; docs/migrating/valor.md."""
 
 from __future__ import annotations
 
 import re
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import ragauge as rg
-from ragauge.compat import BadInput, UndefinedScore
+from ragauge.compat import BadInput as BadInput
+from ragauge.compat import UndefinedScore as UndefinedScore
 
 SYSTEM_PROMPT = "You are a helpful assistant."
 ROUGE_TYPES = ("rouge1", "rouge2", "rougeL", "rougeLsum")
@@ -47,10 +44,7 @@ _EMPTY = {"AnswerCorrectness": 0.0, "AnswerRelevance": 0.0, "ContextPrecision": 
 
 @dataclass
 class Metric:
-    """A value, or of type "Error" what went wrong. evidence: the judged pieces behind it, which `to_dict` leaves out.
-
-    Raises BadInput for attributes of other types.
-    """
+    """A value, or of type "Error" what went wrong. evidence: the judged pieces behind it, which `to_dict` lacks."""
 
     type: str
     value: int | float | dict[str, Any]
@@ -118,20 +112,14 @@ class Evaluator:
 
     client: an `OpenAIWrapper` or `MistralWrapper`, a model of one's own (`ClientWrapper`), or what `rg.evaluate` takes
     for a judge, such as "embedded"; ROUGE and BLEU need none. retries: how often what got no usable reply is asked
-    again before the metric is of type "Error". default_system_prompt: not sent; judges have instructions of their own.
-    store: where judgments are kept; without it, until the method returns.
+    again before the metric is of type "Error". default_system_prompt: not sent. store: where judgments are kept.
 
     Methods raise BadInput for a response that lacks what they read, UnanswerableNeed for a judge that cannot tell what
     they ask, and RunFailed for one that cannot be reached.
     """
 
     def __init__(
-        self,
-        client: Any = None,
-        retries: int = 0,
-        default_system_prompt: str = SYSTEM_PROMPT,
-        *,
-        store: rg.Store | str | Path | None = None,
+        self, client: Any = None, retries: int = 0, default_system_prompt: str = SYSTEM_PROMPT, *, store: Any = None
     ) -> None:
         if retries < 0:
             raise BadInput(f"retries={retries} must be 0 or more")
@@ -178,15 +166,13 @@ class Evaluator:
         response: QueryResponse, rouge_types: Sequence[str] = ROUGE_TYPES, use_stemmer: bool = False
     ) -> list[Metric]:
         """ROUGE F-measures: for each type a metric, the best over the ground truths."""
-        golden = _context(MetricType.ROUGE, response).groundtruth
-        references = [golden] if isinstance(golden, str) else golden
-        scores = _overlap(rg.rouge, response, references, rouge_types, use_stemmer).items()
+        scores = _overlap(MetricType.ROUGE, rg.rouge, response, rouge_types, use_stemmer).items()
         return [Metric(MetricType.ROUGE, value, {"rouge_type": t, "use_stemmer": use_stemmer}) for t, value in scores]
 
     @staticmethod
     def compute_sentence_bleu(response: QueryResponse, weights: Sequence[float] = BLEU_WEIGHTS) -> Metric:
         """Sentence BLEU; the ground truths clip jointly."""
-        value = _overlap(rg.bleu, response, _context(MetricType.BLEU, response).groundtruth, weights)
+        value = _overlap(MetricType.BLEU, rg.bleu, response, weights)
         return Metric(MetricType.BLEU, value, {"weights": list(weights)})
 
     def compute_all(
@@ -207,19 +193,11 @@ class Evaluator:
         if self.client is None:
             raise BadInput(f"{kinds[0]} asks a model; name one, as in Evaluator('openai/gpt-4o-mini')")
         sample = sample_of(response)
-        settled = {kind: _settled(kind, response) for kind in kinds}
-        asked = [_OURS[kind] for kind in kinds if settled[kind] is None]
-        scores = self._scores(sample, asked) if asked else {}
-        return {kind: self._metric(kind, scores.get(_OURS[kind]) or rg.Score(settled[kind])) for kind in kinds}
-
-    def _scores(self, sample: rg.Sample, metrics: Sequence[str]) -> Mapping[str, rg.Score]:
-        """The scores of one run, and of as many more as there are retries while any fail."""
-        store = rg.Store.temporary() if self.store is None else self.store
-        scores = rg.score(sample, metrics, self.judge, store)
-        for _ in range(self.retries):
-            if any(score.failed for score in scores.values()):
-                scores = rg.score(sample, metrics, self.judge, store)
-        return scores
+        settled = {_OURS[kind]: _settled(kind, response) for kind in kinds}
+        scores = {name: rg.Score(value) for name, value in settled.items() if value is not None}
+        if asked := [name for name in settled if name not in scores]:
+            scores |= rg.score(sample, asked, self.judge, self.store, attempts=1 + self.retries)
+        return {kind: self._metric(kind, scores[_OURS[kind]]) for kind in kinds}
 
     def _metric(self, kind: MetricType, score: rg.Score) -> Metric:
         name = getattr(self.client, "model_name", None) or getattr(self.client, "identity", self.client)
@@ -267,10 +245,12 @@ def _texts(name: str, given: Any) -> tuple[str, ...]:
     return tuple(given)
 
 
-def _overlap(measure: Callable[..., Any], response: QueryResponse, references: Any, *options: Any) -> Any:
+def _overlap(kind: MetricType, measure: Callable[..., Any], response: QueryResponse, *options: Any) -> Any:
+    """ROUGE or BLEU. A lone text is a ground truth for ROUGE, as it is for Valor."""
     (said,) = _texts("[response]", [response.response])
-    golden = _texts("context.groundtruth", references)
+    golden = _context(kind, response).groundtruth
+    lone = kind is MetricType.ROUGE and isinstance(golden, str)
     try:
-        return measure(said, golden, *options)
+        return measure(said, _texts("context.groundtruth", [golden] if lone else golden), *options)
     except (TypeError, ValueError) as error:
         raise BadInput(str(error)) from error

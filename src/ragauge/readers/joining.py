@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from typing import Any, NamedTuple
 
@@ -13,6 +14,9 @@ from ragauge.readers.reading import read
 
 #: What a system adds to a sample of a benchmark.
 ADDED = ("response", "contexts", "system")
+
+#: What spreadsheets make of $411 or May 24.
+BARE = re.compile(r"-?\d+(\.\d+)?|\d{4}-\d\d-\d\d 00:00:00")
 
 
 class Joined(NamedTuple):
@@ -27,7 +31,8 @@ def join(benchmark: Any, responses: Any) -> Joined:
 
     benchmark, responses: what `read` reads, a reading too. Questions are the same where they differ only in white space
     and case. Responses bring their contexts and the name of their system, if they have them. What has no counterpart is
-    left out, and reported; so are questions that stand twice on a side, of whose responses the first counts.
+    left out, and reported; so are questions that stand twice on a side, of whose responses the first counts, and
+    references that a spreadsheet may have damaged.
 
     Raises BadData where there is no question with a response, and what `read` raises.
     """
@@ -40,8 +45,13 @@ def join(benchmark: Any, responses: Any) -> Joined:
         "not in the benchmark, left out": [one for one in said if not times_asked[_question(one)]],
         "in the benchmark more than once": [one for one in asked if times_asked[_question(one)] > 1],
         "answered more than once, the first counts": [one for one in said if times_said[_question(one)] > 1],
+        "with a reference that is a bare number or date, as spreadsheets make of $411 or May 24": [
+            one for one in samples if any(map(BARE.fullmatch, one.references or ()))
+        ],
     }
-    return Joined(samples, {remark: [one.query or "(none)" for one in them] for remark, them in remarks.items() if them})
+    return Joined(
+        samples, {remark: [one.query or "(none)" for one in them] for remark, them in remarks.items() if them}
+    )
 
 
 def _answered(responses: Any) -> list[Sample]:

@@ -29,7 +29,7 @@ def read(
 
     data: a path (.jsonl .ndjson .json .csv .tsv .txt, each also with .gz; .parquet .arrow .feather .xlsx), "-" for
         JSON Lines on standard input, a list or generator of dicts or Samples, a dict of columns, a pandas, Polars or
-        PyArrow frame, a Hugging Face data set, an evaluation data set of ragas or DeepEval.
+        PyArrow frame, a Hugging Face data set, an evaluation data set of ragas or DeepEval. A reading is given back.
     map: field -> column, where the names in docs/data.md do not fit; "" keeps a field empty.
     skip_bad_rows: go on after a row that cannot be read, and keep the error in `Reading.bad_rows`.
     limit: read at most so many rows, 1 or more.
@@ -40,6 +40,8 @@ def read(
     """
     if limit is not None and limit < 1:
         raise BadParameter(f"limit is {limit}; give 1 or more, or None for all rows")
+    if isinstance(data, Reading) and not map and not skip_bad_rows and limit is None:
+        return data
     return Reading(source(data), map or {}, skip_bad_rows, limit)
 
 

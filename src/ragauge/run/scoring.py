@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Iterable
 from typing import Any
 
-from ragauge.errors import RunFailed
+from ragauge.errors import BadParameter, RunFailed
 from ragauge.metrics.catalogue import value_of
 from ragauge.readers import read
 from ragauge.run.blocking import blocking
@@ -39,6 +39,8 @@ async def score_async(
 
     Raises as `evaluate` does.
     """
+    if attempts < 1:
+        raise BadParameter(f"attempts={attempts} must be 1 or more")
     opened = opened_store(store)
     for _ in range(attempts):
         run = await evaluate_async([sample], metrics, judge, opened, **options)

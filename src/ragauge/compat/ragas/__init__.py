@@ -1,11 +1,4 @@
-"""ragas: change `ragas` to `ragauge.compat.ragas` in the imports; docs/migrating/ragas.md says what differs.
-
-from ragauge.compat.ragas import evaluate
-from ragauge.compat.ragas.metrics import faithfulness
-
-result = evaluate(dataset, metrics=[faithfulness])
-result["faithfulness"], result.to_pandas(), result.run.scores[0]["faithfulness"].evidence
-"""
+"""ragas 0.4 and 0.1: change `ragas` to `ragauge.compat.ragas` in imports; docs/migrating/ragas.md."""
 
 from __future__ import annotations
 
@@ -14,13 +7,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import isnan, nan
 from statistics import fmean
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import ragauge as rg
+from ragauge.compat import BadInput as BadInput
 from ragauge.compat.ragas import metrics as named
-
-if TYPE_CHECKING:
-    import pandas
+from ragauge.compat.ragas.metrics import SingleTurnSample as SingleTurnSample
 
 #: Our field for each column of ragas, of today's and those of 0.1; and fields of ours that ragas has no column for.
 _FIELDS = {"user_input": "query", "retrieved_contexts": "contexts", "reference": "references"}
@@ -34,25 +26,6 @@ _IDLE = "embeddings callbacks run_config token_usage_parser show_progress batch_
 def __getattr__(name: str) -> Any:
     """The metrics are here, too."""
     return getattr(named, name)
-
-
-class BadInput(rg.UsageError, ValueError, TypeError):
-    """What ragas too refuses, with a ValueError or a TypeError."""
-
-
-@dataclass(kw_only=True)
-class SingleTurnSample:
-    """A question, what was retrieved and answered, and what is right."""
-
-    user_input: str | None = None
-    retrieved_contexts: list[str] | None = None
-    reference_contexts: list[str] | None = None
-    response: str | None = None
-    reference: str | None = None
-
-    def to_dict(self) -> dict[str, Any]:
-        """The columns that are not None."""
-        return {column: value for column, value in vars(self).items() if value is not None}
 
 
 class EvaluationDataset(list[SingleTurnSample]):
@@ -77,8 +50,8 @@ class EvaluationDataset(list[SingleTurnSample]):
         """A dict for each sample, without what is None."""
         return [sample.to_dict() for sample in self]
 
-    def to_pandas(self) -> pandas.DataFrame:
-        """A row for each sample. Raises MissingExtra where pandas is not installed."""
+    def to_pandas(self) -> Any:
+        """A frame with a row for each sample. Raises MissingExtra where pandas is not installed."""
         try:
             import pandas
         except ImportError:
@@ -116,8 +89,8 @@ class EvaluationResult:
         values = {metric: [value for value in self[metric] if not isnan(value)] for metric in self.runs}
         return {metric: fmean(found) if found else nan for metric, found in values.items()}
 
-    def to_pandas(self) -> pandas.DataFrame:
-        """A row for each sample: its columns, then its scores. Raises MissingExtra where pandas is not installed."""
+    def to_pandas(self) -> Any:
+        """A frame with a row for each sample: its columns, then its scores. Raises MissingExtra without pandas."""
         return self.dataset.to_pandas().assign(**{metric: self[metric] for metric in self.runs})
 
     def __repr__(self) -> str:
@@ -137,11 +110,10 @@ async def aevaluate(
 ) -> EvaluationResult:
     """Measure a data set. `evaluate` works in scripts, notebooks and under a running event loop; this is awaited.
 
-    dataset, column_map: see EvaluationDataset. metrics: by default ragas' four: answer_relevancy, context_precision,
-    faithfulness, context_recall. llm: a chat model of LangChain, or any judge of `rg.evaluate`, such as
-    "openai/gpt-4o-mini"; by default the embedded judge, which asks no model. raise_exceptions: raise RunFailed where a
-    judge has no answer, which is else NaN and warned of. store: where judgments and runs are kept, `experiment_name`
-    being the run's. Other arguments of ragas are taken, and change nothing.
+    dataset, column_map: see EvaluationDataset. metrics: by default ragas' four. llm: a chat model of LangChain, or any
+    judge of `rg.evaluate`, such as "openai/gpt-4o-mini"; by default the embedded judge, which asks no model.
+    raise_exceptions: raise RunFailed where a judge has no answer, which is else NaN and warned of. store: where
+    judgments and runs are kept. Other arguments of ragas are taken, and change nothing.
 
     Warns of a metric for which ragas has another number. Raises BadInput for what is no metric, a missing column and an
     unknown argument, and what `rg.read` and `rg.evaluate` raise.

@@ -1,30 +1,39 @@
-"""ragas' metrics by their own names, as instances and as classes; docs/metrics.md says what ours ask and count.
-
-from ragauge.compat.ragas.metrics import faithfulness
-"""
+"""ragas' metrics by their own names, as instances and as classes; docs/metrics.md says what ours ask and count."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from math import nan
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import ragauge as rg
-
-if TYPE_CHECKING:
-    from ragauge.compat.ragas import SingleTurnSample
-
 
 #: The column for each of our fields.
 _COLUMNS = {"query": "user_input", "contexts": "retrieved_contexts", "response": "response", "references": "reference"}
 
 
+@dataclass(kw_only=True)
+class SingleTurnSample:
+    """A question, what was retrieved and answered, and what is right."""
+
+    user_input: str | None = None
+    retrieved_contexts: list[str] | None = None
+    reference_contexts: list[str] | None = None
+    response: str | None = None
+    reference: str | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """The columns that are not None."""
+        return {column: value for column, value in vars(self).items() if value is not None}
+
+
 class Metric:
-    """A metric of ragas. llm: its judge, in the place of what `evaluate` is given. name: what its scores are called.
+    """A metric of ragas. llm: its judge, in the place of what `evaluate` is given. judge: who checks claims instead.
 
     Each class says: ours, the value of our metrics that it is; nothing, what ragas gives where ours is undefined;
-    differs, whether ragas has another number, which the class then explains.
+    differs, whether ragas has another number, which the class then explains. name: what scores are called.
     """
 
     name = ours = mode = ""
@@ -35,8 +44,8 @@ class Metric:
         for attribute, value in said.items():
             setattr(cls, attribute, value)
 
-    def __init__(self, *, llm: Any = None, name: str | None = None) -> None:
-        self.llm, self.name = llm, name or self.name
+    def __init__(self, *, llm: Any = None, judge: Any = None, name: str | None = None) -> None:
+        self.llm, self.entail, self.name = llm, judge or self.entail, name or self.name
         self.key = f"{self.name}(mode={self.mode})" if self.mode else self.name
         self.measure, self._score = rg.value_of(self.ours)
         self.columns = [_COLUMNS[field] for need in self.measure.needs for field in need.reads]
@@ -63,9 +72,7 @@ class Metric:
 
     async def single_turn_ascore(self, sample: SingleTurnSample, callbacks: Any = None) -> float:
         """The value of one sample. Raises RunFailed where the judge has no answer."""
-        from ragauge.compat.ragas import aevaluate
-
-        return (await aevaluate([sample], [self], raise_exceptions=True))[self.key][0]
+        return self.value(await rg.score_async(sample, [self.measure], self.judge(None), strict=True), sample)
 
     single_turn_score = rg.blocking(single_turn_ascore, "single_turn_score")
 
@@ -77,14 +84,10 @@ class Faithfulness(Metric, name="faithfulness", ours="faithfulness"):
 class FaithulnesswithHHEM(Faithfulness, name="faithfulness_with_hhem"):
     """Faithfulness for which the llm finds the claims, and HHEM-2.1-Open checks them.
 
-    judge: another judge of entailment, or a folder that holds HHEM ("hf/./FOLDER?device=cuda").
+    judge: another judge of entailment, or a folder that holds HHEM: "hf/./FOLDER?device=cuda".
     """
 
     entail = "hf/vectara/hallucination_evaluation_model"
-
-    def __init__(self, *, judge: Any = None, **given: Any) -> None:
-        super().__init__(**given)
-        self.entail = self.entail if judge is None else judge
 
 
 class AnswerRelevancy(Metric, name="answer_relevancy", ours="answer_relevance", differs=True):
