@@ -90,6 +90,7 @@ def main() -> None:
     \b
     ragauge demo                  see it work on packaged data, offline
     ragauge run data.jsonl        measure your own
+    ragauge view                  look at runs in the browser, compare and label them
     ragauge metrics               what can be measured, and what each metric needs
 
     Exit codes: 0 fine, 1 the run failed, 2 the call or the data is wrong, 3 a gate failed, 4 stopped early,

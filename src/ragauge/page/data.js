@@ -1,26 +1,32 @@
-// Where the data comes from: parts of gzip-compressed JSON that stand in the page. Nothing else here knows that.
+// The data of a run, in parts that are read when they are needed.
 
 const KEPT_BLOCKS = 8;
 
-/** The run of this page: `head` and `index` at once, texts and samples when they are asked for. */
+/** The run whose parts stand in this page as gzip-compressed JSON. */
 export async function openRun() {
-  const [head, index] = await Promise.all([part("head"), part("index")]);
-  return new RunData(head, index);
+  const [head, index] = await Promise.all([stored("head"), stored("index")]);
+  return new RunData(head, index, stored);
 }
 
-async function part(name) {
-  const stored = document.getElementById(`data-${name}`);
-  if (!stored) throw new Error(`the page has no data called ${name}; it may have been cut off`);
-  const bytes = Uint8Array.from(atob(stored.textContent), (character) => character.charCodeAt(0));
+async function stored(name) {
+  const part = document.getElementById(`data-${name}`);
+  if (!part) throw new Error(`the page has no data called ${name}; it may have been cut off`);
+  const bytes = Uint8Array.from(atob(part.textContent), (character) => character.charCodeAt(0));
   const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
   return new Response(stream).json();
 }
 
-class RunData {
+/** `head` and `index` of a run; texts and samples come when they are asked for. */
+export class RunData {
+  #part;
   #texts = null;
   #blocks = new Map();
 
-  constructor(head, index) {
+  /** part: gives a part by its name. served: of a page with a server, the run's id and what people say of it. */
+  constructor(head, index, part, { run = null, people = null } = {}) {
+    this.#part = part;
+    this.run = run;
+    this.people = people;
     this.head = head;
     this.index = index;
     this.size = index.ids.length;
@@ -30,14 +36,14 @@ class RunData {
 
   /** What is searched, by row, in lower case. */
   texts() {
-    this.#texts ??= part("texts").then((texts) => texts.map((text) => text.toLowerCase()));
+    this.#texts ??= this.#part("texts").then((texts) => texts.map((text) => text.toLowerCase()));
     return this.#texts;
   }
 
   /** A sample with its scores and evidence, as docs/output.md describes it. */
   async sample(row) {
     const number = Math.floor(row / this.head.block);
-    const block = this.#blocks.get(number) ?? part(`samples-${number}`);
+    const block = this.#blocks.get(number) ?? this.#part(`samples-${number}`);
     this.#blocks.delete(number);
     this.#blocks.set(number, block);
     if (this.#blocks.size > KEPT_BLOCKS) this.#blocks.delete(this.#blocks.keys().next().value);

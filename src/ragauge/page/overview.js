@@ -24,6 +24,7 @@ export function overview(data, cuts) {
       element("div", {}, worstSamples(data), failures(data, cuts)),
       estimates(data),
     ),
+    data.people?.section() ?? null,
     element("section", {}, element("h2", {}, "The run"), facts(data), notes(words.footnotes)),
   ];
 }

@@ -58,7 +58,7 @@ export function ownId(sample, field) {
   return id === String(position + 1) ? "" : id;
 }
 
-/** The pieces as a list whose entries open; `view`: {run, record, pieces, better, opened, open}. */
+/** The pieces as a list whose entries open; `view`: {run, record, pieces, better, opened, open, labels}. */
 export function pieceList(view) {
   const groups = Map.groupBy(
     view.pieces.map((_, i) => i),
@@ -101,7 +101,7 @@ function entry(view, i) {
   const opened = i === view.opened;
   const attributes = {
     type: "button",
-    id: `piece-${i}`,
+    id: `${view.prefix ?? ""}piece-${i}`,
     class: `piece ${shade}`,
     "aria-expanded": String(opened),
     click: () => view.open(i),
@@ -131,6 +131,7 @@ function reasons(view, piece) {
         )
       : null,
     element("p", { class: "quiet" }, [chance(piece), judgeOf(view.run, piece), judgment].filter(Boolean).join(" · ")),
+    view.labels?.panel(piece) ?? null,
   );
 }
 
@@ -167,7 +168,14 @@ function kindOf({ label, value, against }) {
 function step(event, view) {
   const move = { ArrowDown: 1, ArrowUp: -1 }[event.key];
   const next = view.opened + (move ?? 0);
+  if (labelled(event, view)) event.preventDefault();
   if (!move || next < 0 || next >= view.pieces.length) return;
   event.preventDefault();
   view.open(next);
+}
+
+/** Whether a key said something of the opened piece, where that can be said. */
+function labelled(event, { labels }) {
+  if (!labels || event.target.matches("input") || event.altKey || event.ctrlKey || event.metaKey) return false;
+  return labels.key(event.key.toLowerCase());
 }

@@ -15,7 +15,7 @@ export function readRoute(data, hash = location.hash) {
     worst: given.get("best") === null,
   };
   const sample = given.get("sample");
-  const view = sample !== null ? "sample" : given.get("view") === "samples" ? "samples" : "overview";
+  const view = sample !== null ? "sample" : (given.get("view") ?? "overview");
   return { view, sample, metric: given.get("metric"), filter };
 }
 
@@ -24,9 +24,10 @@ export function address(data, { view, sample = null, metric = null, filter = {} 
   const usual = everything(data);
   const { text, where, pattern, group, sort, worst } = { ...usual, ...filter };
   const given = new URLSearchParams();
-  if (view === "samples") given.set("view", view);
+  if (data.run) given.set("run", data.run);
   if (view === "sample") given.set("sample", sample);
-  if (view === "sample" && metric) given.set("metric", metric);
+  else if (view !== "overview") given.set("view", view);
+  if (metric) given.set("metric", metric);
   for (const [key, value] of Object.entries({ text, pattern, group })) if (value) given.set(key, value);
   for (const condition of where) given.append("where", writeCondition(condition));
   if (sort !== usual.sort) given.set("sort", sort);

@@ -15,7 +15,8 @@ export async function sampleView(data, cuts, { sample: id, metric, filter }, pos
   const pieces = piecesOf(record, chosenMetric);
   const { better } = data.head.estimates[chosenMetric] ?? { better: "higher" };
   const content = element("div", { class: "sample" });
-  const view = { run: data.head.run, record, pieces, better, opened: mostTelling(pieces, better) };
+  const labels = data.people ? await data.people.onSample(position.row, chosenMetric) : null;
+  const view = { run: data.head.run, record, pieces, better, opened: mostTelling(pieces, better), labels };
   view.open = (i) => {
     view.opened = i;
     draw();
@@ -25,10 +26,15 @@ export async function sampleView(data, cuts, { sample: id, metric, filter }, pos
   view.jump = (field) => document.getElementById(`text-${field}`)?.focus();
   const draw = () => content.replaceChildren(...columns(view, chosenMetric));
   draw();
-  const passed = { data, filter, metric: chosenMetric, ...position };
+  const passed = { data, filter, metric: chosenMetric, labels, ...position };
   const heading = element("h1", { tabindex: -1 }, "Sample ", quoted(id));
   const top = element("div", { class: "about" }, heading, steps(passed), marks(data, cuts, position.row));
-  const nodes = [top, scores(passed, record), content];
+  const values = scores(passed, record);
+  labels?.follow(() => {
+    values.replaceChildren(...scores(passed, record).childNodes);
+    view.open(view.opened);
+  });
+  const nodes = [top, values, content];
   return { nodes, ready: () => showDeciding(content) };
 }
 
@@ -101,7 +107,8 @@ function scores(passed, record) {
       const said = value !== undefined ? number(value) : counts ? "counted" : missing;
       const href = address(passed.data, { view: "sample", sample: record.id, metric, filter: passed.filter });
       const current = metric === passed.metric ? "true" : null;
-      return element("a", { href, "aria-current": current }, metric, " ", element("b", {}, said));
+      const people = passed.labels?.corrected(metric, value) ?? null;
+      return element("a", { href, "aria-current": current }, metric, " ", element("b", {}, said), people);
     }),
   );
 }

@@ -29,7 +29,12 @@ function box(view, field) {
   const parts = segments(passage, marksIn(view, field)).map((segment) => marked(view, segment));
   return element(
     "section",
-    { class: `text ${/^\w+/.exec(field)[0]}`, id: `text-${field}`, "aria-label": fieldName(field), tabindex: -1 },
+    {
+      class: `text ${/^\w+/.exec(field)[0]}`,
+      id: `${view.prefix ?? ""}text-${field}`,
+      "aria-label": `${view.prefix ?? ""} ${fieldName(field)}`.trim(),
+      tabindex: -1,
+    },
     element("h2", {}, fieldName(field), " ", about(view, field), badges(view, field)),
     element("div", { class: "passage", dir: "auto" }, passage ? parts : element("span", { class: "quiet" }, "(empty)")),
   );

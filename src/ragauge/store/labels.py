@@ -28,12 +28,12 @@ def label(question: Question, answer: Answer, by: str) -> Judgment:
     return Judgment(question, answer, judge, judgment_key(question, judge))
 
 
-def keep(db: sqlite3.Connection, labels: Sequence[Judgment]) -> None:
+def keep(db: sqlite3.Connection, labels: Sequence[Judgment], blind: str, chance: bool) -> None:
     """Add `labels`, stamped with the present time. To be called inside a write transaction."""
     db.executemany(
-        "INSERT INTO labels (digest, question, answer, person, at)"
-        " VALUES (?, ?, ?, ?, strftime('%Y-%m-%dT%H:%M:%fZ', 'now'))",
-        [_row(each) for each in answered(labels)],
+        "INSERT INTO labels (digest, question, answer, person, at, blind, chance)"
+        " VALUES (?, ?, ?, ?, strftime('%Y-%m-%dT%H:%M:%fZ', 'now'), ?, ?)",
+        [(*_row(each), blind, chance) for each in answered(labels)],
     )
 
 
@@ -50,9 +50,10 @@ def find(db: sqlite3.Connection, questions: Sequence[Question]) -> dict[Question
     return found
 
 
-def everything(db: sqlite3.Connection) -> list[Judgment]:
-    """All labels, superseded ones too, in the order in which they were given."""
-    rows = db.execute("SELECT question, answer, person FROM labels ORDER BY id")
+def everything(db: sqlite3.Connection, blind: str | None, chance: bool) -> list[Judgment]:
+    """All labels in the order in which they were given; only blind ones of some data, only where chance drew."""
+    sql = "SELECT question, answer, person FROM labels WHERE (?1 IS NULL OR blind = ?1) AND chance >= ?2 ORDER BY id"
+    rows = db.execute(sql, (blind, chance))
     return [label(_decode_question(question), _decode_answer(answer), person) for question, answer, person in rows]
 
 

@@ -45,7 +45,16 @@ def m003_responses(db: sqlite3.Connection) -> None:
     db.execute("CREATE TABLE responses (id INTEGER PRIMARY KEY, key BLOB NOT NULL UNIQUE, record NOT NULL)")
 
 
-MIGRATIONS = (m001_judgments_runs_labels, m002_calls, m003_responses)
+def m004_how_labels_came_about(db: sqlite3.Connection) -> None:
+    """blind: the hash of the data out of which it was asked, without sight of the judge's verdict; "" for others.
+
+    chance: whether chance drew its sample.
+    """
+    db.execute("ALTER TABLE labels ADD COLUMN blind TEXT NOT NULL DEFAULT ''")
+    db.execute("ALTER TABLE labels ADD COLUMN chance INTEGER NOT NULL DEFAULT 0")
+
+
+MIGRATIONS = (m001_judgments_runs_labels, m002_calls, m003_responses, m004_how_labels_came_about)
 
 
 def recognise(db: sqlite3.Connection) -> None:

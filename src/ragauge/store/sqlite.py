@@ -131,7 +131,9 @@ class Store:
             runs.finish(db, run)
 
     def run(self, wanted: str) -> RunRecord:
-        """The run whose id is `wanted`, or the only one whose id begins so; "latest" is the newest.
+        """The run whose id is `wanted`, else the newest of that name, else the only one whose id begins so.
+
+        "latest" is the newest of all.
 
         Raises UnknownName where none fits, UsageError where several do.
         """
@@ -142,6 +144,11 @@ class Store:
         """All runs, newest first."""
         with self._database.reading("read runs") as db:
             return runs.newest_first(db)
+
+    def size(self, run_id: str) -> int:
+        """How many samples of a run are kept so far, also while it is under way. Raises UnknownName as `values`."""
+        with self._database.reading("read samples") as db:
+            return runs.size(db, run_id)
 
     def sample(self, run_id: str, position: int) -> SampleRecord:
         """The sample at a position, counted from 0. Raises IndexError where the run has none there."""
@@ -169,20 +176,28 @@ class Store:
 
     # people's labels
 
-    def keep_labels(self, given: Sequence[Judgment]) -> None:
-        """Add what people answered, as made by `ragauge.store.label`. Nothing is overwritten; the latest counts."""
+    def keep_labels(self, given: Sequence[Judgment], *, blind: str = "", chance: bool = False) -> None:
+        """Add what people answered, as made by `ragauge.store.label`. Nothing is overwritten; the latest counts.
+
+        blind: where they were asked without sight of a judge's verdict, the hash of the data that their sample was
+        taken from (`RunRecord.data_hash`). chance: it was taken at random.
+        """
         with self._database.writing("keep labels") as db:
-            labels.keep(db, given)
+            labels.keep(db, given, blind, chance)
 
     def find_labels(self, questions: Sequence[Question]) -> dict[Question, Judgment]:
         """The latest label of each question that has one, whoever gave it."""
         with self._database.reading("find labels") as db:
             return labels.find(db, questions)
 
-    def labels(self) -> list[Judgment]:
-        """All labels in the order in which they were given, superseded ones too."""
+    def labels(self, *, blind: str | None = None, chance: bool = False) -> list[Judgment]:
+        """All labels in the order in which they were given, superseded ones too.
+
+        blind: only those that were given blind on samples of the data of this hash. chance: only those whose sample
+        was taken at random.
+        """
         with self._database.reading("read labels") as db:
-            return labels.everything(db)
+            return labels.everything(db, blind, chance)
 
 
 def _close(database: Database, folder: Path | None) -> None:

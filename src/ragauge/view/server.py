@@ -1,0 +1,137 @@
+"""The server: HTTP on 127.0.0.1, for as long as `ragauge view` runs."""
+
+from __future__ import annotations
+
+import secrets
+import sys
+import threading
+from collections.abc import Callable
+from email.message import Message
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+from urllib.parse import parse_qsl, unquote, urlsplit
+
+import msgspec
+
+from ragauge.errors import RagaugeError, StoreError, UnknownName, UsageError
+from ragauge.store import Store
+from ragauge.version import VERSION
+from ragauge.view.app import App, Response
+from ragauge.view.guard import HEADERS, NAMES, Guard
+
+#: The most bytes that a label has.
+MOST = 65_536
+
+#: Seconds that a connection may keep a thread waiting.
+PATIENCE = 30
+
+
+class Server(ThreadingHTTPServer):
+    """Serves the runs of a store on this machine, to whoever knows `address`. by: who labels. port: 0 for any."""
+
+    daemon_threads = True
+
+    def __init__(self, store: Store, by: str, port: int = 0) -> None:
+        """Raises UsageError where the port is taken."""
+        self.app = App(store, by)
+        self.token = secrets.token_urlsafe(32)
+        try:
+            super().__init__((NAMES[0], port), Handler)
+        except OSError as error:
+            raise UsageError(f"cannot listen on port {port}: {error.strerror}; choose another with --port") from error
+        self.guard = Guard(self.token, self.server_port)
+
+    @property
+    def address(self) -> str:
+        """Where the page is, with the token."""
+        return f"http://{NAMES[0]}:{self.server_port}/{self.token}/"
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """A browser that goes away in the middle of an answer is no news; anything else is a fault and told."""
+        if not isinstance(sys.exc_info()[1], ConnectionError | TimeoutError):
+            super().handle_error(request, client_address)
+
+    def start(self) -> None:
+        """Serve in a thread of its own until `close`."""
+        threading.Thread(target=self.serve_forever, daemon=True).start()
+
+    def close(self) -> None:
+        """Stop serving; to be called from another thread than the one that serves."""
+        self.shutdown()
+        self.server_close()
+
+
+class Handler(BaseHTTPRequestHandler):
+    """One connection."""
+
+    server: Server
+    protocol_version = "HTTP/1.1"
+    server_version = f"ragauge/{VERSION}"
+    sys_version = ""
+    timeout = PATIENCE
+
+    def do_GET(self) -> None:
+        """Answer what asks."""
+        if self._admitted():
+            url = urlsplit(self.path)
+            self._answer(lambda: self.server.app.get(_steps(url.path), dict(parse_qsl(url.query))))
+
+    def do_POST(self) -> None:
+        """Answer what changes something."""
+        if self._admitted():
+            body = self._body()
+            self._answer(lambda: self.server.app.post(_steps(urlsplit(self.path).path), body))
+
+    def _admitted(self) -> bool:
+        """Whether the request may be served; nothing of it is read before, and a refused one ends the connection."""
+        if self.server.guard.admits(self.command, self.path, _by_name(self.headers)):
+            return True
+        self.close_connection = True
+        self._send(403, _fault("open the address that `ragauge view` printed"))
+        return False
+
+    def _body(self) -> bytes:
+        """What was sent; nothing where it is too long or does not say how long it is, and then the connection ends."""
+        size = self.headers.get("Content-Length", "")
+        if size.isdecimal() and int(size) <= MOST:
+            return self.rfile.read(int(size))
+        self.close_connection = True
+        return b""
+
+    def _answer(self, respond: Callable[[], Response]) -> None:
+        """Send what `respond` gives, or what is wrong."""
+        try:
+            self._send(200, respond())
+        except (UnknownName, IndexError) as error:
+            self._send(404, _fault(str(error)))
+        except RagaugeError as error:
+            self._send(500 if isinstance(error, StoreError) else 400, _fault(str(error)))
+
+    def _send(self, status: int, response: Response) -> None:
+        self.send_response(status)
+        sent = {"Content-Type": response.type, "Content-Length": str(len(response.body))}
+        for name, value in {**HEADERS, **sent, **response.headers}.items():
+            self.send_header(name, value)
+        self.end_headers()
+        self.wfile.write(response.body)
+
+    def log_message(self, *_: object) -> None:
+        """Nothing: the terminal shows the address alone, and no log keeps the token."""
+
+
+def _by_name(headers: Message) -> dict[str, str]:
+    """The headers by name in lower case; one that is there twice has both values, and so none that is allowed."""
+    found: dict[str, str] = {}
+    for name, value in headers.items():
+        key = name.lower()
+        found[key] = f"{found[key]}, {value}" if key in found else value
+    return found
+
+
+def _steps(path: str) -> list[str]:
+    """The steps of a path behind the token."""
+    return [unquote(step) for step in path.split("/")[2:]]
+
+
+def _fault(message: str) -> Response:
+    return Response(msgspec.json.encode({"error": message}))

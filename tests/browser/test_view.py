@@ -1,0 +1,229 @@
+from __future__ import annotations
+
+import re
+import webbrowser
+from collections.abc import Iterator
+from importlib.resources import as_file, files
+from pathlib import Path
+
+import msgspec
+import pytest
+from tests.browser.watching import Watched
+
+import ragauge as rg
+from ragauge.cli.view import opened_in_browser
+from ragauge.store import Store
+from ragauge.view import Server
+
+sync_api = pytest.importorskip("playwright.sync_api", reason="Playwright is not installed: pip install -e '.[dev]'")
+expect = sync_api.expect
+
+
+@pytest.fixture(scope="module")
+def kept(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A store with runs over the demo's two systems."""
+    folder = tmp_path_factory.mktemp("kept")
+    for name in ("baseline", "candidate"):
+        with as_file(files("ragauge.demo") / f"{name}.jsonl") as path:
+            rg.evaluate(path, "faithfulness,hallucination,answer_relevance,bleu", store=folder, name=name).store.close()
+    return folder
+
+
+@pytest.fixture
+def store(kept: Path, tmp_path: Path) -> Iterator[Store]:
+    """A copy of that store."""
+    copy = tmp_path / "store.db"
+    copy.write_bytes((kept / "store.db").read_bytes())
+    with Store.open(copy) as opened:
+        yield opened
+
+
+@pytest.fixture
+def served(store: Store) -> Iterator[str]:
+    """The address of a server over that store."""
+    server = Server(store, "ann")
+    server.start()
+    yield server.address
+    server.close()
+
+
+def _run(store: Store, name: str = "baseline") -> str:
+    return store.run(name).id
+
+
+def test_runs_are_listed_and_opened(watched: Watched, served: str, store: Store) -> None:
+    """The list has every run, the newest first; a run opens with its overview and samples, and leads back."""
+    page = watched.open(served)
+    assert page.locator("h1").inner_text() == "2 runs"
+    assert page.locator(".runs tbody th a").all_inner_texts() == ["candidate", "baseline"]
+    watched.follow(page.get_by_role("link", name="baseline"), "overview")
+    assert page.locator("h1").inner_text() == "baseline"
+    assert page.title() == "baseline – ragauge"
+    watched.follow(page.locator(".examples a").first, "sample")
+    assert page.locator(".piece").count() > 0
+    assert f"run={_run(store)}" in page.url
+    page.reload()
+    watched.ready()
+    assert page.locator("h1").inner_text().startswith("Sample ")
+    watched.follow(page.get_by_role("link", name="Runs"), "runs")
+
+
+def test_the_browser_is_led_to_the_page(watched: Watched, served: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The file that the browser is started with leads on to the page."""
+    asked: list[str] = []
+    monkeypatch.setattr(webbrowser, "open", asked.append)
+    with opened_in_browser(served):
+        watched.page.goto(asked[0])
+        watched.page.wait_for_selector("html[data-ready=runs]")
+    assert watched.page.url == served
+
+
+def test_a_served_page_asks_only_its_server(watched: Watched, served: str, store: Store) -> None:
+    """Whatever is looked at, nothing but the server's own address is asked for."""
+    for route in ({}, {"run": _run(store)}, {"run": _run(store), "view": "label"}, {"a": "baseline", "b": "candidate"}):
+        watched.open(served, **route)
+    assert all(address.startswith((served, "about:blank", "data:,")) for address in watched.asked)
+
+
+def test_two_runs_are_compared(watched: Watched, served: str) -> None:
+    """Two runs of the list are compared; a sample that changed is shown in both, side by side."""
+    page = watched.open(served)
+    page.get_by_label("A: baseline").check()
+    page.get_by_label("B: candidate").check()
+    watched.follow(page.get_by_role("button", name="Compare A and B"), "compare")
+    row = page.locator("tr[data-metric=faithfulness]").inner_text()
+    assert "better" in row
+    assert "Is B better than A?" in page.locator("h1").inner_text()
+    page.locator(".examples > li > a").first.click()
+    page.wait_for_selector(".sides section:nth-of-type(2) .response")
+    assert page.locator(".sides > section").count() == 2
+    responses = page.locator(".sides .response .passage").all_inner_texts()
+    assert len(set(responses)) == 2
+    page.keyboard.press("Escape")
+    page.get_by_role("heading", name="Is B better than A?").wait_for()
+
+
+def test_a_verdict_is_corrected_by_keyboard(watched: Watched, served: str, store: Store) -> None:
+    """On a sample a key corrects the opened verdict; people's value stands beside the judge's, also after a restart."""
+    page = watched.open(served, run=_run(store), sample="q16", metric="faithfulness")
+    judged = page.locator(".scores a[aria-current]").inner_text()
+    page.locator(".piece[aria-expanded=true]").focus()
+    page.keyboard.press("1")
+    page.keyboard.press("s")
+    page.get_by_text("ann says: supported").wait_for()
+    moved = page.locator(".scores a[aria-current]").inner_text()
+    assert moved.startswith(judged)
+    assert re.search(r"people \d\.\d{3}$", moved)
+    assert len(store.labels()) == 1
+    again = Server(store, "bob")
+    again.start()
+    page = watched.open(again.address, run=_run(store), sample="q16", metric="faithfulness")
+    assert page.locator(".scores a[aria-current]").inner_text() == moved
+    again.close()
+
+
+def test_a_verdict_is_accepted_by_keyboard(watched: Watched, served: str, store: Store) -> None:
+    """One key accepts the verdict as it is, chunk by chunk, so that no score moves."""
+    page = watched.open(served, run=_run(store), sample="q16", metric="faithfulness")
+    page.locator(".piece[aria-expanded=true]").focus()
+    page.keyboard.press("a")
+    page.get_by_text("ann says: ").wait_for()
+    assert page.locator(".scores .people").count() == 0
+    (label,) = store.labels()
+    assert len(label.answer.chunks) == len(label.question.premise)  # type: ignore[union-attr]
+
+
+def test_labels_are_given_blind(watched: Watched, served: str, store: Store) -> None:
+    """Pieces come one after the other, the verdict hidden; labels correct the score, and are there after a reload."""
+    run = _run(store)
+    page = watched.open(served, run=run, view="label")
+    status, cells = page.locator("main [role=status]"), page.locator("tr[data-metric=faithfulness] td")
+    assert "drawn at random" in status.inner_text()
+    assert page.locator(".judge").count() == 0
+    judge, corrected = cells.nth(0).inner_text(), cells.nth(1).inner_text()
+    assert corrected == "–"
+    for given in range(1, 10):
+        before = status.inner_text()
+        page.keyboard.press("n")
+        expect(status).not_to_have_text(before)
+        assert len(store.labels()) == given
+        if "where a label teaches most" in status.inner_text():
+            break
+    expect(cells.nth(2)).to_have_text("1 of 33")
+    corrected = cells.nth(1).inner_text()
+    assert re.fullmatch(r"\d\.\d{3} \[\d\.\d{3}, \d\.\d{3}\]", corrected)
+    assert cells.nth(0).inner_text() == judge
+    assert len(store.labels(blind=store.run(run).data_hash, chance=True)) == given
+    page.reload()
+    expect(cells.nth(1)).to_have_text(corrected)
+    watched.follow(page.get_by_role("link", name="Overview"), "overview")
+    expect(page.locator("#labels tr[data-metric=faithfulness] td").nth(1)).to_have_text(corrected)
+
+
+def test_a_person_asks_for_the_verdict_and_goes_back(watched: Watched, served: str, store: Store) -> None:
+    """The verdict is shown on demand, and the label then does not count as blind; arrows go on and back."""
+    page = watched.open(served, run=_run(store), view="label", metric="hallucination")
+    judge, status = page.locator(".judge"), page.locator("main [role=status]")
+    first = status.inner_text()
+    page.keyboard.press("?")
+    expect(judge).to_contain_text("The judge says: ")
+    page.keyboard.press("ArrowRight")
+    expect(status).not_to_have_text(first)
+    assert judge.count() == 0
+    page.keyboard.press("ArrowLeft")
+    expect(status).to_have_text(first)
+    assert judge.count() == 1
+    page.keyboard.press("s")
+    expect(status).not_to_have_text(first)
+    assert len(store.labels()) == 1
+    assert store.labels(blind=store.run("baseline").data_hash) == []
+
+
+def test_a_run_under_way_grows(watched: Watched, served: str, store: Store) -> None:
+    """The list and the overview of a run follow it while it is under way."""
+    record = store.run("baseline")
+    samples = list(store.samples(record.id))
+    running = msgspec.structs.replace(
+        record, id="20300101-000000-000000", name="running", status="running", data_hash="", samples=0, estimates={}
+    )
+    store.begin(running)
+    store.keep_samples(running.id, 0, samples[:5])
+    page = watched.open(served)
+    row = page.locator(f"tr[data-run='{running.id}']")
+    expect(row).to_contain_text("under way")
+    expect(row.locator("td").nth(4)).to_have_text("5")
+    store.keep_samples(running.id, 5, samples[5:9])
+    expect(row.locator("td").nth(4)).to_have_text("9", timeout=20_000)
+    watched.follow(row.get_by_role("link", name="running"), "overview")
+    page.get_by_text("9 samples so far").wait_for()
+    store.keep_samples(running.id, 9, samples[9:])
+    page.get_by_text("36 samples so far").wait_for(timeout=20_000)
+    store.finish(msgspec.structs.replace(record, id=running.id, name="running"))
+    expect(page.get_by_role("link", name="Label")).to_have_count(1, timeout=20_000)
+    assert page.locator(".top [role=status]").inner_text() == ""
+
+
+def test_what_is_not_there_is_told(watched: Watched, served: str) -> None:
+    """A run that the store lacks is told on the page."""
+    page = watched.open(served, run="none")
+    assert "unknown run 'none'" in page.get_by_role("alert").inner_text()
+    watched.complaints.clear()
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("view", ["runs", "label", "compare", "sample", "beside"])
+def test_the_served_page_is_accessible(view: str, scheme: str, watched: Watched, served: str, store: Store) -> None:
+    """axe finds nothing to object to in what only the served page has, in both themes."""
+    axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="axe-playwright-python is not installed")
+    run = _run(store)
+    routes = {
+        "runs": {},
+        "label": {"run": run, "view": "label"},
+        "compare": {"a": "baseline", "b": "candidate"},
+        "sample": {"run": run, "sample": "q16", "metric": "faithfulness"},
+        "beside": {"a": "baseline", "b": "candidate", "sample": "q16", "metric": "faithfulness"},
+    }
+    watched.page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
+    found = axe.Axe().run(watched.open(served, **routes[view]))
+    violations = [(one["id"], node["html"]) for one in found.response["violations"] for node in one["nodes"]]
+    assert violations == []

@@ -1,0 +1,98 @@
+from __future__ import annotations
+
+from contextlib import suppress
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ragauge.errors import UsageError
+from ragauge.fitting import misfit
+from ragauge.labelling.replies import asked, choices, reply
+from ragauge.nouns.answers import Grade, Label, Verdict
+from ragauge.questions import Classify, Entail, Question, Rate, Relevant
+from ragauge.rubrics import COHERENCE
+
+ENTAIL = Entail(("one", "two", "three"), "a claim")
+GRADED = Rate(COHERENCE, (("source", "s"), ("response", "r")))
+
+
+def _chunks(typed: str, question: Entail = ENTAIL) -> list[str]:
+    answer = reply(question, typed)
+    assert isinstance(answer, Verdict)
+    return [chunk.label.value for chunk in answer.chunks]
+
+
+@pytest.mark.parametrize(
+    ("question", "typed", "label"),
+    [
+        (ENTAIL, "s", Label.ENTAILED),
+        (ENTAIL, " S 2 ", Label.ENTAILED),
+        (ENTAIL, "n", Label.NEUTRAL),
+        (ENTAIL, "c 1 3", Label.CONTRADICTED),
+        (Relevant("q", "t"), "y", Label.YES),
+        (Relevant("q", "t"), "n", Label.NO),
+        (Classify("t", "toxic"), "y", Label.YES),
+    ],
+)
+def test_a_letter_is_a_verdict(question: Question, typed: str, label: Label) -> None:
+    """Each kind of verdict has its letters, in any case."""
+    answer = reply(question, typed)
+    assert isinstance(answer, Verdict)
+    assert answer.label is label
+
+
+def test_numbers_name_the_chunks_that_say_so() -> None:
+    """Chunks that are named say what was said, others neither; others may say the opposite behind a letter."""
+    assert _chunks("s 2") == ["neutral", "entailed", "neutral"]
+    assert _chunks("s 1 c 3") == ["entailed", "neutral", "contradicted"]
+    assert _chunks("n") == ["neutral"] * 3
+    assert _chunks("s") == []
+    assert _chunks("c", Entail(("one",), "a claim")) == ["contradicted"]
+
+
+def test_a_grade_is_a_number() -> None:
+    """A grade is typed as a number on the scale, with a comma or a point."""
+    assert reply(GRADED, "4") == Grade(4.0)
+    assert reply(GRADED, "4,0") == Grade(4.0)
+
+
+@pytest.mark.parametrize(
+    ("question", "typed", "fault"),
+    [
+        (ENTAIL, "", r"'' is no answer; say one of s \(supported\), n \(not supported\), c \(contradicted\)"),
+        (ENTAIL, "yes", "'yes' is no answer"),
+        (ENTAIL, "s 4", r"there are 3 texts, and one of \[4\] was named"),
+        (ENTAIL, "s 0", "there are 3 texts"),
+        (ENTAIL, "s two", "'two' is neither the number of a text nor one of s, n, c"),
+        (Relevant("q", "t"), "y 1", r"say one of y \(yes\), n \(no\)"),
+        (GRADED, "good", "'good' is no grade; say a number from 1 to 5"),
+        (GRADED, "7", "7 lies outside 1 to 5"),
+        (GRADED, "4.5", "not a whole number"),
+        (GRADED, "nan", "nan lies outside"),
+    ],
+)
+def test_what_is_no_answer_is_told(question: Question, typed: str, fault: str) -> None:
+    """Whatever cannot be an answer is refused with what can be said."""
+    with pytest.raises(UsageError, match=fault):
+        reply(question, typed)
+
+
+@given(st.text(alphabet="sncy 0123456789.,-", max_size=12), st.sampled_from([ENTAIL, GRADED, Relevant("q", "t")]))
+def test_an_answer_always_fits(typed: str, question: Question) -> None:
+    """Whatever is typed is either refused or an answer that the question can have."""
+    with suppress(UsageError):
+        answer = reply(question, typed)
+        assert misfit(question, answer) is None
+    assert asked(question)
+
+
+def test_every_question_is_asked_in_words() -> None:
+    """Each kind is put in a sentence, with a choice for each label of a verdict."""
+    assert "support the claim" in asked(ENTAIL)
+    assert "answer the query" in asked(Relevant("q", "t"))
+    assert "reference" in asked(Relevant("q", "t", "r"))
+    assert asked(Classify("t", "toxic")) == "Is it toxic?"
+    assert "coherence, 1 to 5" in asked(GRADED)
+    assert [choice.key for choice in choices(ENTAIL)] == ["s", "n", "c"]
+    assert choices(GRADED) == ()

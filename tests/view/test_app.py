@@ -1,0 +1,161 @@
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+import pytest
+from tests.view.conftest import Client
+
+import ragauge as rg
+from ragauge.report.blocks import parts
+from ragauge.store import Store
+
+
+def _next(client: Client, run: str = "first", passed: str = "") -> Any:
+    return client.get(f"api/runs/{run}/next?metric=faithfulness&passed={passed}").json()
+
+
+def _label(client: Client, given: Any, said: str, run: str = "first", blind: bool = True) -> Any:
+    """Label all pieces of a drawn sample."""
+    for piece in given["pieces"]:
+        body = {"position": given["draw"]["position"], "metric": given["metric"], "judgment": piece["judgment"]}
+        reply = client.post(f"api/runs/{run}/labels", {**body, "said": said, "draw": given["draw"] if blind else None})
+        assert reply.status == 200, reply.body
+    return reply.json()
+
+
+def test_all_runs_are_listed(client: Client, store: Store) -> None:
+    """The newest run comes first, with the metric that says most."""
+    runs = client.get("api/runs").json()
+    assert [(run["name"], run["status"], run["samples"]) for run in runs] == [
+        ("second", "finished", 60),
+        ("first", "finished", 60),
+    ]
+    assert (runs[0]["metric"], runs[0]["judges"]) == ("faithfulness", ["lenient"])
+    assert runs[0]["estimate"]["value"] == rg.Run.open(store, "second").estimates["faithfulness"].value
+
+
+def test_parts_are_those_of_the_single_file(client: Client, store: Store) -> None:
+    """Every part of a run that stands in a single file is served, byte for byte."""
+    run = rg.Run.open(store, "first")
+    wanted = dict(parts(run.record, run.records()))
+    served = {name: client.get(f"api/runs/{run.id}/parts/{name}").body for name in wanted}
+    assert served == wanted
+    assert "samples-1" in wanted
+
+
+def test_a_running_run_grows(client: Client, store: Store) -> None:
+    """A run under way is listed with the samples that are kept so far, and its parts have those."""
+    record = store.run("first")
+    samples = list(store.samples(record.id))
+    running = msgspec.structs.replace(record, id="20300101-000000-0", status="running", data_hash="", samples=0)
+    store.begin(running)
+    store.keep_samples(running.id, 0, samples[:32])
+    assert client.get("api/runs").json()[0]["samples"] == 32
+    assert len(client.get(f"api/runs/{running.id}/parts/index").json()["ids"]) == 32
+    store.keep_samples(running.id, 32, samples[32:40])
+    live = client.get(f"api/runs/{running.id}/live").json()
+    assert (live["samples"], live["status"]) == (40, "running")
+    assert len(client.get(f"api/runs/{running.id}/parts/index").json()["ids"]) == 40
+    head = client.get(f"api/runs/{running.id}/parts/head").json()
+    assert head["estimates"]["faithfulness"]["n"] == 40
+    store.keep_samples(running.id, 40, samples[40:])
+    store.finish(msgspec.structs.replace(record, id=running.id))
+    assert client.get(f"api/runs/{running.id}/parts/head").json()["estimates"]["faithfulness"]["n"] == 60
+    assert client.get(f"api/runs/{running.id}/labels").status == 200
+
+
+def test_a_running_run_is_not_labelled(client: Client, store: Store) -> None:
+    """Labels are for runs that have ended."""
+    store.begin(msgspec.structs.replace(store.run("first"), id="20300101-000000-0", status="running", data_hash=""))
+    labelled = client.get("api/runs/20300101-000000-0/labels")
+    assert (labelled.status, "has not ended" in labelled.json()["error"]) == (400, True)
+
+
+def test_runs_are_compared(client: Client) -> None:
+    """The comparison of two runs is the document of `ragauge compare`."""
+    found = client.get("api/compare?a=first&b=second").json()
+    assert found["schema"] == "ragauge.compare/1"
+    assert (found["samples"], list(found["differences"])) == (60, ["faithfulness"])
+
+
+def test_labels_move_the_corrected_score_and_survive(
+    client: Client, store: Store, serve: Callable[[Store], Client]
+) -> None:
+    """What is labelled changes the corrected score, not the judge's, and is there for the next server."""
+    before = client.get("api/runs/first/labels?metric=faithfulness").json()["standings"]["faithfulness"]
+    assert before["corrected"]["value"] is None
+    for _ in range(4):
+        _label(client, _next(client), "n")
+    after = client.get("api/runs/first/labels?metric=faithfulness").json()["standings"]["faithfulness"]
+    assert after["judge"] == before["judge"]
+    assert after["corrected"]["value"] < after["judge"]["value"]
+    assert after["drawn"] >= 2
+    assert after["agreement"][0]["n"] == 2 * after["drawn"]
+    assert {dict(label.judge.settings)["by"] for label in store.labels()} == {"ann"}
+    again = serve(store)
+    assert again.get("api/runs/first/labels?metric=faithfulness").json()["standings"]["faithfulness"] == after
+
+
+def test_the_next_sample_is_one_that_was_not_passed_over(client: Client) -> None:
+    """A sample that was passed over is not given again."""
+    first = _next(client)
+    second = _next(client, passed=str(first["draw"]["position"]))
+    assert first["draw"]["at_random"]
+    assert first["draw"]["position"] != second["draw"]["position"]
+    assert first["pieces"][0]["asked"].startswith("Do the texts together")
+    assert [choice["key"] for choice in first["pieces"][0]["choices"]] == ["s", "n", "c"]
+
+
+def test_a_verdict_is_corrected_in_sight(client: Client) -> None:
+    """A label given on a sample that is looked at changes that sample's score, and counts for nothing else."""
+    shown = client.get("api/runs/first/samples/1?metric=faithfulness").json()
+    assert shown["scores"]["faithfulness"]["value"] == 1.0
+    given = {"draw": {"position": 1}, "metric": "faithfulness", "pieces": shown["pieces"][:1]}
+    after = _label(client, given, "c 2", blind=False)
+    assert (after["scores"]["faithfulness"]["value"], after["scores"]["hallucination"]["value"]) == (0.5, 0.5)
+    assert after["pieces"][0]["label"]["by"] == "ann"
+    standing = client.get("api/runs/first/labels?metric=faithfulness").json()["standings"]["faithfulness"]
+    assert (standing["labelled"], standing["drawn"]) == (1, 0)
+
+
+@pytest.mark.parametrize(
+    ("change", "fault"),
+    [
+        ({"judgment": "none"}, "sample 1 has no judgment 'none' behind faithfulness"),
+        ({"said": "maybe"}, "'maybe' is no answer"),
+        ({"metric": "bleu"}, "unknown metric"),
+        ({"position": "x"}, "this is no label"),
+        ({"more": 1}, "this is no label"),
+    ],
+)
+def test_what_is_no_label_is_refused(client: Client, store: Store, change: dict[str, Any], fault: str) -> None:
+    """A label that fits no piece is refused with what is wrong, and nothing is kept."""
+    judgment = client.get("api/runs/first/samples/1?metric=faithfulness").json()["pieces"][0]["judgment"]
+    body = {"position": 1, "metric": "faithfulness", "judgment": judgment, "said": "s", **change}
+    reply = client.post("api/runs/first/labels", body)
+    assert reply.status in (400, 404)
+    assert fault in reply.json()["error"]
+    assert store.labels() == []
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "api", "api/runs/none/parts/head", "api/runs/first/parts/none", "api/runs/first/samples/99?metric=faithfulness",
+        "api/runs/first/parts/..%2f..%2fstore.db", "api/compare?a=none&b=first", "x/../api/runs",
+    ],
+)  # fmt: skip
+def test_what_is_not_there_is_told(client: Client, path: str) -> None:
+    """Runs, parts and samples that are not there, and paths that lead elsewhere, are a 404 with the reason."""
+    reply = client.get(path)
+    assert reply.status == 404
+    assert reply.json()["error"]
+
+
+def test_a_position_is_a_number(client: Client) -> None:
+    """What is no position of a sample is told."""
+    assert client.get("api/runs/first/samples/-1?metric=faithfulness").status == 400
+    assert client.post("api/runs/first/labels", b"{").status == 400
+    assert client.post("api/runs", {}).status == 404

@@ -1,0 +1,63 @@
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import urllib.error
+import urllib.request
+import webbrowser
+from pathlib import Path
+from urllib.parse import urlsplit
+from urllib.request import url2pathname
+
+import pytest
+from click.testing import CliRunner
+
+import ragauge
+from ragauge.cli.main import main
+from ragauge.cli.view import opened_in_browser
+from ragauge.store import Store
+
+
+def test_it_serves_until_it_is_interrupted(store: Store) -> None:
+    """The command prints the address, serves the page there, and ends with 0 on Ctrl-C."""
+    command = [sys.executable, "-m", "ragauge", "view", "first", "--store", str(store.path), "--no-open"]
+    environment = {**os.environ, "PYTHONPATH": str(Path(ragauge.__file__).parents[1]), "PYTHONUNBUFFERED": "1"}
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment
+    ) as served:
+        assert served.stdout is not None
+        address, _, start = served.stdout.readline().strip().partition("#")
+        assert start == f"run={store.run('first').id}"
+        with urllib.request.urlopen(address, timeout=20) as page:
+            assert b'id="served"' in page.read()
+        with pytest.raises(urllib.error.HTTPError, match="403"):
+            urllib.request.urlopen(address.rsplit("/", 2)[0] + "/", timeout=20)
+        served.send_signal(signal.SIGINT)
+        said, faults = served.communicate(timeout=20)
+    assert (served.returncode, faults, "ended" in said) == (0, "", True)
+
+
+def test_the_browser_is_not_told_the_token(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What the browser is started with is a file that only this user can read, and that is gone in the end."""
+    asked: list[str] = []
+    monkeypatch.setattr(webbrowser, "open", asked.append)
+    with opened_in_browser("http://127.0.0.1:1/secret/"):
+        path = Path(url2pathname(urlsplit(asked[0]).path))
+        assert "http://127.0.0.1:1/secret/" in path.read_text(encoding="utf-8")
+        assert path.parent.stat().st_mode & 0o077 == 0
+    assert "secret" not in asked[0]
+    assert not path.exists()
+
+
+def test_a_store_must_be_there(tmp_path: Path) -> None:
+    """Without a store, or with a run that it lacks, the command ends with 2 and says so."""
+    missing = CliRunner().invoke(main, ["view", "--store", str(tmp_path / "none")])
+    assert (missing.exit_code, "there is no store" in missing.output) == (2, True)
+
+
+def test_a_run_must_be_there(store: Store) -> None:
+    """A run that the store lacks is told before anything is served."""
+    missing = CliRunner().invoke(main, ["view", "none", "--store", str(store.path), "--no-open"])
+    assert (missing.exit_code, "unknown run 'none'" in missing.output) == (2, True)
