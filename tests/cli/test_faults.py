@@ -83,6 +83,12 @@ def test_a_field_that_is_missing_is_said_once_with_its_cure(call: Call, folder: 
     assert _message(refused).count("no sample has 'answers'") == 1
     assert "the column 'answers' is read as 'references', which --map answers=answers changes" in _message(refused)
     assert call("run", "plain.jsonl", "-m", "trust", "--map", "answers=answers").exit_code == 0
+    (folder / "empty.jsonl").write_text(json.dumps({**row, "answers": "", "query": ""}), encoding="utf-8")
+    empty = call("run", "empty.jsonl", "-m", "answer_correctness")
+    assert empty.exit_code == 2
+    assert "no sample has 'references' (correct answers); the column 'answers' is empty in all of them" in _message(
+        empty
+    )
 
 
 @pytest.mark.parametrize(

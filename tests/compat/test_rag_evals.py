@@ -384,7 +384,7 @@ def test_under_a_running_loop() -> None:
 @pytest.mark.parametrize(
     ("error", "match", "given"),
     [
-        (rg.MissingField, "no sample has 'response'", {"answer": None}),
+        (rg.MissingField, "no sample has 'response'; an argument is None", {"answer": None}),
         (rg.MissingField, "no sample has 'contexts'", {"context": None}),
         (rg.BadRow, "'contexts': item 1 is null", {"context": [None]}),
         (rg.BadRow, "'question'", {"question": b"what?"}),

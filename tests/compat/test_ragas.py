@@ -179,11 +179,12 @@ def test_data_of_both_generations_in_every_form(form: str, rows: list[dict[str, 
     assert result.dataset.to_list() == ROWS
 
 
-@pytest.mark.parametrize("name", ["from_list", "from_dict", "from_pandas", "from_hf_dataset"])
+@pytest.mark.parametrize("name", ["from_list", "from_dict", "from_pandas", "from_hf_dataset", "from_jsonl"])
 def test_a_data_set_is_made_under_each_name(name: str) -> None:
     """Every constructor makes the same data set, a list of samples that gives its rows back."""
     dataset = getattr(EvaluationDataset, name)(OLDER)
     assert dataset[0] == SingleTurnSample(**ROWS[0])
+    assert dataset.samples == list(dataset)
     assert (len(dataset), list(dataset), dataset.to_list()) == (2, [SingleTurnSample(**row) for row in ROWS], ROWS)
 
 
@@ -453,6 +454,29 @@ def test_ragas_other_arguments_are_taken() -> None:
         "batch_size": 4,
     }
     assert evaluate(ROWS, [faithfulness], literal(), **idle, allow_nest_asyncio=True).means == {"faithfulness": 0.5}
+    assert evaluate(ROWS, [Faithfulness(max_retries=3)], literal(), object(), "a name").means == {"faithfulness": 0.5}
+    assert FaithulnesswithHHEM(device="cpu", batch_size=4).name == "faithfulness_with_hhem"
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: SingleTurnSample(user_input=3), "user_input must be one text, not 3"),  # type: ignore[arg-type]
+        (lambda: Faithfulness(retries=3), "faithfulness has no argument 'retries'"),
+    ],
+)
+def test_samples_and_metrics_of_bad_arguments(make: Callable[[], Any], message: str) -> None:
+    """What is no text in a sample, and an argument that no metric of ragas has, is told by name."""
+    with pytest.raises(BadInput, match=message):
+        make()
+
+
+def test_an_empty_text_counts_as_missing() -> None:
+    """A row with an empty reference is NaN, and as the only row an error that says so; ragas looks for None alone."""
+    rows = [*OLDER, {**OLDER[0], "ground_truth": ""}]
+    assert math.isnan(evaluate(rows, [context_recall], literal())["context_recall"][2])
+    with pytest.raises(BadInput, match="context_recall needs reference; no row has any"):
+        evaluate(rows[2:], [context_recall], literal())
 
 
 # Bad input

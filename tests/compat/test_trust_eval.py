@@ -263,7 +263,12 @@ def test_yaml_without_its_library(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     [
         ([], {}, rg.BadData, "0 rows"),
         ([{"question": "q", "docs": DOCS, "answers": ["a"]}], {}, rg.UnknownName, "unknown column 'output'"),
-        ([item("o"), {**item("o"), "output": None}], {}, rg.BadData, "sample 2: the sample has no response"),
+        (
+            [item("o"), {**item("o"), "output": None}],
+            {},
+            rg.BadData,
+            "sample 2: the sample has no response; give its 'output'",
+        ),
         ([item("o", answers=[])], {}, rg.BadData, "sample 1: .*no gold claim"),
         ([item("o", docs=[{"title": "t", "text": "t"}])], {}, rg.BadData, "sample 1: .*answers_found"),
         ([item("o", docs=[{"text": "t", "answers_found": [1, 0]}])], {}, rg.BadData, "for each of 1 answers"),
@@ -288,6 +293,30 @@ def test_what_cannot_be_made(model: str) -> None:
         TrustScoreEvaluator({}, {}).run()
     with pytest.raises(rg.RunFailed, match="1 of 1 items lack response: no_query"):
         ResponseGenerator(Config(model=model)).generate_responses([item("", question="")])
+
+
+@pytest.mark.parametrize("text", [None, "{", "3", '{"items": []}'], ids=["absent", "broken", "number", "no data"])
+def test_steps_in_another_order(text: str | None, workplace: Path) -> None:
+    """Without items, or with items without output, an error says which step comes first."""
+    if text is not None:
+        Path("items.json").write_text(text, encoding="utf-8")
+    evaluator = TrustScoreEvaluator({"model": len, "data_file": "items.json"}, {})
+    with pytest.raises(rg.BadData, match=r"items\.json: .*; call create_dataset\(\) or mend it"):
+        evaluator.run()
+    evaluator.data = [{"question": "q", "docs": DOCS, "answers": ["a"]}]
+    with pytest.raises(rg.UsageError, match=r"no output yet; call run\(\) first"):
+        evaluator.evaluate()
+
+
+def _by_name(*, premise: str, hypothesis: str) -> bool:
+    return hypothesis in premise
+
+
+@pytest.mark.parametrize("entail", [lambda *pair: pair[1] in pair[0], _by_name], ids=["starred", "by name"])
+def test_functions_of_a_pair_in_any_form(entail: Any, words: Words) -> None:
+    """What can take a premise and a hypothesis is asked about entailment, however it takes them."""
+    items = [item("Tea is hot [1].")]
+    assert evaluate(items, "cm", entail) == evaluate(items, "cm", lambda premise, hypothesis: hypothesis in premise)
 
 
 def test_the_packaged_corpus_is_announced() -> None:

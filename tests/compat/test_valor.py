@@ -155,7 +155,10 @@ def test_wrappers_are_clients(stub_server: StubFactory, monkeypatch: pytest.Monk
     evaluator = Evaluator(client=OpenAIWrapper("gpt-4o", seed=3))
     assert evaluator.compute_faithfulness(FERRY).value == 1.0
     assert ("seed", "3") in evaluator.client.judge.identity.settings
-    assert MistralWrapper(model_name="mistral-large-latest").model_name == "mistral-large-latest"
+    mistral = MistralWrapper(model_name="mistral-large-latest")
+    assert mistral.model_name == "mistral-large-latest"
+    assert isinstance(evaluator.client, OpenAIWrapper)
+    assert not isinstance(mistral, OpenAIWrapper)
 
 
 def test_a_refused_key_is_an_error(stub_server: StubFactory, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -285,6 +288,25 @@ def test_a_system_prompt_of_ones_own_is_warned_of() -> None:
     assert evaluator.default_system_prompt == "You are a pirate."
     with pytest.warns(UserWarning, match="default_system_prompt is not sent"):
         Evaluator.mistral(default_system_prompt="You are a pirate.")
+
+
+def test_types_are_written_as_valor_writes_them() -> None:
+    """Shown they name their class as Valor's do, in JSON and beside texts they are the name alone."""
+    assert (str(MetricType.BLEU), json.dumps(MetricType.BLEU)) == ("MetricType.BLEU", '"BLEU"')
+    assert (MetricType.BLEU.value, MetricType.BLEU) == ("BLEU", "BLEU")
+
+
+@pytest.mark.parametrize("retries", [0, 2])
+def test_each_round_asks_four_times(retries: int) -> None:
+    """A round asks, quotes the fault, asks afresh and quotes again; retries are further rounds."""
+    asked: list[Any] = []
+
+    def prose(messages: list[dict[str, str]]) -> str:
+        asked.append(messages)
+        return "I would rather chat."
+
+    assert Evaluator(prose, retries).compute_toxicity(QueryResponse("q?", "I hate it.")).type == "Error"
+    assert len(asked) == 4 * (1 + retries)
 
 
 def test_a_client_that_talks_nonsense() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Coroutine
+from contextlib import suppress
 from typing import Any
 
 import ragauge as rg
@@ -18,7 +19,7 @@ def evaluator(metrics: Any, judge: Any = "embedded", **options: Any) -> Callable
     output. Where a score is undefined or failed it is None, and the comment says why.
 
     metrics, judge, options: as for `rg.evaluate`, such as map={"query": "inputs.topic"} for a column within the inputs.
-    Raises UsageError for what is no judge; the function does for what is no metric, and for a missing field.
+    Raises UsageError for what is no metric or no judge; the function does for a missing field.
     """
     return rg.blocking(aevaluator(metrics, judge, **options), "ragauge", shared=True)
 
@@ -26,12 +27,13 @@ def evaluator(metrics: Any, judge: Any = "embedded", **options: Any) -> Callable
 def aevaluator(metrics: Any, judge: Any = "embedded", **options: Any) -> Callable[..., Coroutine[Any, Any, Feedback]]:
     """The same to be awaited, for langsmith's `aevaluate`."""
     bench = rg.bench_of(judge)
+    with suppress(rg.MissingField):  # of a row without fields; whatever else is wrong with the metrics is raised
+        rg.plan([rg.Sample(id="1")], metrics, bench)
 
     async def ragauge(inputs: Any, outputs: Any, reference_outputs: Any = None) -> Feedback:
         row = {"inputs": inputs, "outputs": outputs, "reference_outputs": reference_outputs or None}
         found = await rg.score_async(row, metrics, bench, **options)
-        results = [{"key": key, "score": score.value, "comment": found.explain(key)} for key, score in found.items()]
-        return {"results": results}
+        return {"results": [{"key": k, "score": one.value, "comment": found.explain(k)} for k, one in found.items()]}
 
     return ragauge
 

@@ -60,8 +60,7 @@ class ChunkGraded(BaseModel):
         left_out = [position for position in _positions(info, graded) if position not in graded]
         if left_out:
             logging.getLogger(__name__).warning("chunks %s were not graded; their score is 0", left_out)
-        added = [type(chunks[0])(id_chunk=position, score=0) for position in left_out]
-        return sorted([*chunks, *added], key=lambda chunk: chunk.id_chunk)
+        return sorted(chunks + [type(chunks[0])(id_chunk=i, score=0) for i in left_out], key=lambda one: one.id_chunk)
 
     @property
     def score(self) -> float:
@@ -204,11 +203,13 @@ class Metric(Generic[Made]):
     async def agrade(self, question: str, answer: str | None, context: Chunks, client: Any, store: Any = None) -> Made:
         """The result for an answer; for ChunkPrecision and ChunkUtility, which read none, that may be None.
 
-        client: of instructor, or any judge that `rg.evaluate` takes. store: as for `rg.evaluate`.
-        Raises UsageError for arguments and judges that will not do, RunFailed where the judge has no answer.
+        client: of instructor, or a judge. store: as for `rg.evaluate`. Raises UsageError, RunFailed without an answer.
         """
         row = {"question": question, "answer": answer, "contexts": context}
-        return self.made(await rg.score_async(row, self.metrics, client, store, strict=True))
+        try:
+            return self.made(await rg.score_async(row, self.metrics, client, store, strict=True))
+        except rg.MissingField as error:
+            raise rg.MissingField(f"{str(error).partition('; ')[0]}; an argument is None or without words") from None
 
     grade = rg.blocking(agrade, "grade", shared=True)
 
@@ -220,9 +221,8 @@ def _statements(scores: Scores) -> FaithfulnessResult:
         labels = claim.labels(len(scores.sample.contexts))
         alone = [i for i, label in enumerate(labels) if label is rg.Label.ENTAILED]
         ids = [*range(len(labels))] if claim.entailed and not alone else alone
-        told = {"statement": claim.text, "is_supported": claim.entailed, "supporting_chunk_ids": ids}
-        statements.append(StatementEvaluation.model_construct(**told))
-    return FaithfulnessResult(statements=statements)
+        statements.append({"statement": claim.text, "is_supported": claim.entailed, "supporting_chunk_ids": ids})
+    return FaithfulnessResult(statements=[StatementEvaluation.model_construct(**told) for told in statements])
 
 
 def _relevant(scores: Scores) -> ChunkGradedBinary:
@@ -291,7 +291,7 @@ class ContextEvaluation(BaseModel):
         """An instance of response_model. client: of instructor, sync or async. Raises BadParameter for another."""
         if not hasattr(client, "create"):
             raise rg.BadParameter(f"a prompt of your own needs a client of instructor, not {client!r:.80}")
-        chunks = [{"id": position, "chunk": chunk} for position, chunk in enumerate(context)]
+        chunks = [{"id": i, "chunk": chunk} for i, chunk in enumerate(context)]
         told = {"question": question, "answer": answer, "examples": self.examples, "context": chunks}
         said = [{"role": "system", "content": self.prompt}, {"role": "user", "content": self.chunk_template}]
         reply = await asyncio.to_thread(client.create, messages=said, response_model=self.response_model, context=told)

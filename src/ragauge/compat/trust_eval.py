@@ -55,13 +55,17 @@ def _judge(entail: Any, alone: Collection[str] = ()) -> Any:
     """Whoever judges. alone: the only premises that a function is to see, not also several of them together."""
     if entail == TRUE:
         return f"hf/{TRUE}"
-    if isinstance(entail, rg.Judge) or not callable(entail) or len(inspect.signature(entail).parameters) == 1:
+    if isinstance(entail, rg.Judge) or not callable(entail):
+        return entail
+    taken = inspect.signature(entail).parameters
+    places = sum((p.kind <= p.VAR_POSITIONAL) + (p.kind == p.VAR_POSITIONAL) for p in taken.values())
+    if places < 2 and not {"premise", "hypothesis"} <= taken.keys():
         return entail
 
     async def said(premise: str, hypothesis: str) -> Any:
         if alone and premise not in alone:
             return False
-        reply = entail(premise, hypothesis)
+        reply = entail(premise, hypothesis) if places > 1 else entail(premise=premise, hypothesis=hypothesis)
         reply = await reply if inspect.isawaitable(reply) else reply
         return bool(reply) if reply in (0, 1) else reply
 
@@ -72,11 +76,11 @@ def retrieve(queries: str | Sequence[str], top_k: int = 5, corpus: Any = None, s
     """The documents that fit best: a list for each query, or one list where `queries` is a single text.
 
     corpus: a folder or file that is searched by BM25, or a retriever as for `ragauge.dataset.build`; without one the
-    packaged corpus is searched, which is good for trials alone. store: where the index is kept.
+    packaged toy about an island that does not exist is searched. store: where the index is kept.
     """
     if corpus is None:
         corpus = Path(str(resources.files("ragauge.dataset") / "mini" / "corpus"))
-        warnings.warn("no corpus was named; a packaged one of twelve short documents is searched", stacklevel=2)
+        warnings.warn("no corpus was named: the toy searched cannot hold answers to real questions", stacklevel=2)
     rows = {"query": [queries] if isinstance(queries, str) else list(queries)}
     searched = {"corpus" if isinstance(corpus, str | Path) else "retriever": corpus}
     samples = _samples(build(rows, top=top_k, store=store, **searched))
@@ -195,8 +199,11 @@ class ResponseGenerator:
         if (config := self.config).model is None:
             raise rg.BadParameter("no model is named; add the setting model='openai/gpt-4o-mini' or another")
         if data is None:
-            found = json.loads(Path(config.data_file).read_text(encoding="utf-8"))
-            data = (found["data"] if isinstance(found, Mapping) else found)[: config.quick_test]
+            try:
+                found = json.loads(Path(config.data_file).read_text(encoding="utf-8"))
+                data = (found["data"] if isinstance(found, Mapping) else found)[: config.quick_test]
+            except (OSError, ValueError, LookupError, TypeError) as error:
+                raise rg.BadData(f"{config.data_file}: {error!r:.80}; call create_dataset() or mend it") from error
         shown = [{key: item[key] for key in ("question", "docs")} for item in data]
         form: Literal["list", "prose"] = "list" if config.data_type == "qampari" else "prose"
         refusal = f"{FLAG} in the documents." if config.rejection else ""
@@ -264,6 +271,8 @@ class TrustScoreEvaluator:
 
     def evaluate(self, output_path: str | Path = "results/custom_data.json") -> Result:
         """The numbers, which are written too; see `evaluate`."""
+        if any("output" not in item for item in self.data or ()):
+            raise rg.UsageError("the items have no output yet; call run() first")
         evaluator = Evaluator(self.eval_config, self.data)
         result = evaluator.compute_metrics()
         evaluator.save_results(output_path)

@@ -6,8 +6,7 @@ import re
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from enum import StrEnum
-from functools import partial
+from enum import Enum
 from typing import Any
 
 import ragauge as rg
@@ -19,7 +18,7 @@ ROUGE_TYPES = ("rouge1", "rouge2", "rougeL", "rougeLsum")
 BLEU_WEIGHTS = (0.25, 0.25, 0.25, 0.25)
 
 
-class MetricType(StrEnum):
+class MetricType(str, Enum):  # noqa: UP042  # its text is Valor's, "MetricType.Bias"
     """The metrics; all but BLEU and ROUGE ask a model."""
 
     AnswerCorrectness = "AnswerCorrectness"
@@ -85,13 +84,15 @@ ClientWrapper = Callable[[list[dict[str, str]]], str]
 class _Hosted:
     """A model of a provider. api_key: in place of the environment's."""
 
-    def __init__(self, provider: str, model_name: str, api_key: str | None = None, seed: int | None = None) -> None:
+    provider: str
+
+    def __init__(self, model_name: str, api_key: str | None = None, seed: int | None = None) -> None:
         self.model_name = model_name
-        self.judge = rg.llm(f"{provider}/{model_name}", seed=seed, api_key=api_key)
+        self.judge = rg.llm(f"{self.provider}/{model_name}", seed=seed, api_key=api_key)
 
 
-OpenAIWrapper = partial(_Hosted, "openai")
-MistralWrapper = partial(_Hosted, "mistral")
+OpenAIWrapper: type[_Hosted] = type("OpenAIWrapper", (_Hosted,), {"provider": "openai"})
+MistralWrapper: type[_Hosted] = type("MistralWrapper", (_Hosted,), {"provider": "mistral"})
 
 
 def _computes(kind: str, meaning: str) -> Callable[[Evaluator, QueryResponse], Metric]:
@@ -191,7 +192,7 @@ class Evaluator:
     def _judged(self, kinds: Sequence[MetricType], response: QueryResponse) -> dict[MetricType, Metric]:
         """Metrics that ask a model, which is asked nothing where the lists alone decide."""
         if self.client is None:
-            raise BadInput(f"{kinds[0]} asks a model; name one, as in Evaluator('openai/gpt-4o-mini')")
+            raise BadInput(f"{kinds[0].value} asks a model; name one, as in Evaluator('openai/gpt-4o-mini')")
         sample = sample_of(response)
         settled = {_OURS[kind]: _settled(kind, response) for kind in kinds}
         scores = {name: rg.Score(value) for name, value in settled.items() if value is not None}
@@ -205,7 +206,7 @@ class Evaluator:
         value = _EMPTY.get(kind) if score.undefined else score.value
         if value is None:
             fault = "InvalidLLMResponseError" if score.failed else UndefinedScore.__name__
-            said = {"type": fault, "message": f"{kind}: {score.failed or score.undefined}"}
+            said = {"type": fault, "message": f"{kind.value}: {score.failed or score.undefined}"}
             return Metric("Error", said, parameters, score.evidence)
         return Metric(kind, int(value) if kind == "SummaryCoherence" else value, parameters, score.evidence)
 
@@ -235,7 +236,7 @@ def _settled(kind: MetricType, response: QueryResponse) -> float | None:
 
 def _context(kind: MetricType, response: QueryResponse) -> Context:
     if response.context is None:
-        raise BadInput(f"{kind} reads the context, which is None; give Context(groundtruth=..., prediction=...)")
+        raise BadInput(f"{kind.value} reads the context, which is None; give Context(groundtruth=..., prediction=...)")
     return response.context
 
 

@@ -155,7 +155,7 @@ _DATAWORKZ = {
     "llmprecision": Column(
         "claim_precision",
         differs="theirs is golden claims found / claims of the response, ours claims of the response that the golden "
-        "answer holds / claims of the response",
+        "answer holds / claims of the response; `ragauge dataworkz evaluate` gives theirs exactly",
     ),
     "llmf1": Column("claim_f1", _COMMON),
     "bleuscore": Column("bleu", "bleu(tokenizer=whitespace,smoothing=method1)"),

@@ -71,6 +71,8 @@ def _cure(fields: Sequence[str], columns: Mapping[str, str]) -> str:
     """How to name the column of a field: one that could be it serves another, or it has a name that is not known."""
     for field in fields:
         for other, column in columns.items():
+            if other == field:
+                return f"the column {column!r} is empty in all of them"
             if rank(field, column) is not None:
                 return f"the column {column!r} is read as {other!r}, which --map {field}={column} changes"
     return f"name the column with --map {fields[0]}=COLUMN if it is there under another name"

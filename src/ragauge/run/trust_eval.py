@@ -51,6 +51,7 @@ def _item(record: SampleRecord, wanted: tuple[Need[Finding], ...], keeper: Keepe
     for outcome in outcomes:
         if isinstance(outcome, Undefined):
             fix = "samples need 'answers' and documents 'answers_found', which `ragauge dataset build` makes"
+            fix = "give its 'output', or leave it out" if record.sample.response is None else fix
             raise BadData(f"sample {record.sample.id}: {outcome.reason}; {fix}")
     return Item(record.sample, *outcomes)  # type: ignore[arg-type]  # each need returns what the field of its place is
 

@@ -20,7 +20,7 @@ _FIELDS |= {"question": "query", "answer": "response", "ground_truth": "referenc
 _UNKNOWN = ("id", "source", "answers", "answerable", "system", "group")
 
 #: Arguments of ragas' `evaluate` that change nothing here.
-_IDLE = "embeddings callbacks run_config token_usage_parser show_progress batch_size allow_nest_asyncio in_ci".split()
+_IDLE = "callbacks run_config token_usage_parser show_progress batch_size allow_nest_asyncio in_ci".split()
 
 
 def __getattr__(name: str) -> Any:
@@ -44,7 +44,8 @@ class EvaluationDataset(list[SingleTurnSample]):
         """The data set of samples in any of these forms."""
         return cls(data)
 
-    from_dict = from_pandas = from_hf_dataset = from_list
+    from_dict = from_pandas = from_hf_dataset = from_jsonl = from_list
+    samples = property(list, doc="The samples as a plain list.")
 
     def to_list(self) -> list[dict[str, Any]]:
         """A dict for each sample, without what is None."""
@@ -101,8 +102,9 @@ async def aevaluate(
     dataset: Any,
     metrics: Sequence[named.Metric] | None = None,
     llm: Any = None,
-    *,
+    embeddings: Any = None,  # noqa: ARG001 - its place in ragas
     experiment_name: str | None = None,
+    *,
     raise_exceptions: bool = False,
     column_map: Mapping[str, str] | None = None,
     store: Any = None,
@@ -113,7 +115,7 @@ async def aevaluate(
     dataset, column_map: see EvaluationDataset. metrics: by default ragas' four. llm: a chat model of LangChain, or any
     judge of `rg.evaluate`, such as "openai/gpt-4o-mini"; by default the embedded judge, which asks no model.
     raise_exceptions: raise RunFailed where a judge has no answer, which is else NaN and warned of. store: where
-    judgments and runs are kept. Other arguments of ragas are taken, and change nothing.
+    judgments and runs are kept. embeddings, and other arguments of ragas, are taken and change nothing.
 
     Warns of a metric for which ragas has another number. Raises BadInput for what is no metric, a missing column and an
     unknown argument, and what `rg.read` and `rg.evaluate` raise.
@@ -129,8 +131,7 @@ async def aevaluate(
         judge = left[0].judge(llm)
         group = [metric for metric in left if metric.judge(llm) == judge]
         left = [metric for metric in left if metric not in group]
-        measures = [metric.measure for metric in group]
-        run = await rg.evaluate_async(samples, measures, judge, kept, name=experiment_name or "")
+        run = await rg.evaluate_async(samples, [one.measure for one in group], judge, kept, name=experiment_name or "")
         for metric, reason in run.record.failures.items():
             if raise_exceptions:
                 raise rg.RunFailed(f"{metric}: {reason}")
@@ -153,7 +154,7 @@ def _checked(metrics: Sequence[named.Metric] | None, samples: EvaluationDataset)
     for metric in metrics:
         for column in metric.columns:
             if all(getattr(sample, column) is None for sample in samples):
-                raise BadInput(f"{metric.name} needs {column}; by another name: column_map={{{column!r}: NAME}}")
+                raise BadInput(f"{metric.name} needs {column}; no row has any; try column_map={{{column!r}: NAME}}")
         if metric.differs:
             warnings.warn(f"{metric.name} is not ragas': {metric.__doc__}", stacklevel=2)
     return metrics

@@ -9,6 +9,7 @@ from math import nan
 from typing import Any
 
 import ragauge as rg
+from ragauge.compat import BadInput
 
 #: The column for each of our fields.
 _COLUMNS = {"query": "user_input", "contexts": "retrieved_contexts", "response": "response", "references": "reference"}
@@ -16,13 +17,18 @@ _COLUMNS = {"query": "user_input", "contexts": "retrieved_contexts", "response":
 
 @dataclass(kw_only=True)
 class SingleTurnSample:
-    """A question, what was retrieved and answered, and what is right."""
+    """A question, what was retrieved and answered, and what is right. Raises BadInput for what is no text."""
 
     user_input: str | None = None
     retrieved_contexts: list[str] | None = None
     reference_contexts: list[str] | None = None
     response: str | None = None
     reference: str | None = None
+
+    def __post_init__(self) -> None:
+        for column in ("user_input", "response", "reference"):
+            if not isinstance(value := getattr(self, column), str | None):
+                raise BadInput(f"{column} must be one text, not {value!r:.80}")
 
     def to_dict(self) -> dict[str, Any]:
         """The columns that are not None."""
@@ -44,7 +50,9 @@ class Metric:
         for attribute, value in said.items():
             setattr(cls, attribute, value)
 
-    def __init__(self, *, llm: Any = None, judge: Any = None, name: str | None = None) -> None:
+    def __init__(self, *, llm: Any = None, judge: Any = None, name: str | None = None, **idle: Any) -> None:
+        if unknown := idle.keys() - {"embeddings", "max_retries", "device", "batch_size"}:  # which change nothing
+            raise BadInput(f"{self.name} has no argument {min(unknown)!r}")
         self.llm, self.entail, self.name = llm, judge or self.entail, name or self.name
         self.key = f"{self.name}(mode={self.mode})" if self.mode else self.name
         self.measure, self._score = rg.value_of(self.ours)
