@@ -96,7 +96,7 @@ def command(
 def show_run(run: Run, count: int) -> None:
     """Print the estimates and the `count` worst samples with their evidence."""
     console = screen()
-    for part in run_view(run.record):
+    for part in run_view(run.record, console.width):
         console.print(part)
     key = chooser(run.record)
     if count and key:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from ragauge.comparison.outcome import LEVEL, Change, Comparison, Difference
 from ragauge.report.markdown import LENGTH, plain
-from ragauge.report.wording import arrow, by_reason, counted, number, printable, shortened
+from ragauge.report.wording import arrow, by_reason, counted, difference_bar, number, printable, shortened
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -17,8 +17,11 @@ if TYPE_CHECKING:
 #: smallest true difference that so many samples would show in 80 of 100 comparisons.
 HEAD = ("metric", "A", "B", "B − A", "95 % interval", "p", "+/=/−", "B is", "detects")
 
+#: The column of the terminal that shows the differences as bars.
+BAR = "−  0  +"
+
 #: What a narrow terminal does without, the first first.
-SPARED = ("detects", "+/=/−", "A")
+SPARED = ("detects", BAR, "+/=/−", "A")
 
 #: How many metrics the terminal shows the changes of: those of which a difference is most certain.
 TOLD = 3
@@ -112,11 +115,14 @@ def _table(comparison: Comparison, width: int) -> Table:
     from rich import box
     from rich.table import Table
 
-    rows = {key: dict(zip(HEAD, _cells(key, one), strict=True)) for key, one in comparison.differences.items()}
-    heads = _fitting([dict(zip(HEAD, HEAD, strict=True)), *rows.values()], width)
+    rows = {
+        key: {**dict(zip(HEAD, _cells(key, one), strict=True)), BAR: difference_bar(one.difference).ljust(9)}
+        for key, one in comparison.differences.items()
+    }
+    heads = _fitting([{name: name for name in (*HEAD, BAR)}, *rows.values()], width)
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     for name in heads:
-        table.add_column(name, justify="left" if name in ("metric", "B is") else "right", overflow="fold")
+        table.add_column(name, justify="left" if name in ("metric", "B is", BAR) else "right", overflow="fold")
     for key, row in rows.items():
         table.add_row(*(row[name] for name in heads), style=_STYLES[comparison.differences[key].verdict])
     return table
@@ -124,7 +130,7 @@ def _table(comparison: Comparison, width: int) -> Table:
 
 def _fitting(rows: Sequence[Mapping[str, str]], width: int) -> list[str]:
     """The columns that `width` has room for, each with the three spaces between it and the next."""
-    heads, spared = list(HEAD), list(SPARED)
+    heads, spared = [*HEAD[:4], BAR, *HEAD[4:]], list(SPARED)
     while spared and sum(3 + max(len(row[name]) for row in rows) for name in heads) > width:
         heads.remove(spared.pop(0))
     return heads

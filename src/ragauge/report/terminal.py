@@ -10,6 +10,7 @@ from ragauge.report.wording import (
     BAD,
     GOOD,
     arrow,
+    bar,
     chunk_words,
     footnotes,
     headline,
@@ -25,24 +26,31 @@ if TYPE_CHECKING:
     from rich.table import Table
 
 
+#: How wide a terminal must be for bars beside the estimates.
+BARS_FROM = 88
+
+
 def run_text(run: RunRecord, width: int = 100) -> str:
     """The estimates as plain text."""
     from rich.console import Console
 
     console = Console(width=width, color_system=None, highlight=False, markup=False, emoji=False)
     with console.capture() as captured:
-        for part in run_view(run):
+        for part in run_view(run, width):
             console.print(part)
     return captured.get().rstrip()
 
 
-def run_view(run: RunRecord) -> list[RenderableType]:
-    """The headline, the table of estimates, and the footnotes."""
-    return [headline(run), estimates_table({"value": run}), *footnotes(run)]
+def run_view(run: RunRecord, width: int) -> list[RenderableType]:
+    """The headline, the table of estimates, with bars where there is room, and the footnotes."""
+    return [headline(run), estimates_table({"value": run}, bars=width >= BARS_FROM), *footnotes(run)]
 
 
-def estimates_table(runs: dict[str, RunRecord]) -> Table:
-    """The estimates of one run, or of several side by side under their names; n is counted for each."""
+def estimates_table(runs: dict[str, RunRecord], bars: bool = False) -> Table:
+    """The estimates of one run, or of several side by side under their names; n is counted for each.
+
+    bars: whether the values of a run that stands alone are drawn too.
+    """
     from rich import box
     from rich.table import Table
 
@@ -54,11 +62,13 @@ def estimates_table(runs: dict[str, RunRecord]) -> Table:
         table.add_column("n", justify="right")
     single = len(runs) == 1
     if single:
+        if bars:
+            table.add_column("0 to 1", style="blue", min_width=8, no_wrap=True)
         table.add_column("undefined", justify="right", style="dim", no_wrap=True)
         table.add_column("failed", justify="right", style="red", no_wrap=True)
     for key in dict.fromkeys(key for run in runs.values() for key in run.estimates):
         better = next(run.estimates[key].better for run in runs.values() if key in run.estimates)
-        table.add_row(f"{key} {arrow(better)}", *_cells(key, runs), *(_missing(key, runs) if single else ()))
+        table.add_row(f"{key} {arrow(better)}", *_cells(key, runs), *(_alone(key, runs, bars) if single else ()))
     return table
 
 
@@ -70,10 +80,11 @@ def _cells(key: str, runs: dict[str, RunRecord]) -> list[str]:
     return cells
 
 
-def _missing(key: str, runs: dict[str, RunRecord]) -> tuple[str, str]:
+def _alone(key: str, runs: dict[str, RunRecord], bars: bool) -> list[str]:
+    """What there is room for where a run stands alone: its value as a bar, and the samples without one."""
     (run,) = runs.values()
     estimate = run.estimates[key]
-    return str(estimate.undefined or ""), str(estimate.failed or "")
+    return [*([bar(estimate.value)] if bars else []), str(estimate.undefined or ""), str(estimate.failed or "")]
 
 
 def sample_view(record: SampleRecord, key: str) -> list[RenderableType]:
