@@ -21,7 +21,7 @@ HEAD = ("metric", "A", "B", "B − A", "95 % interval", "p", "+/=/−", "B is", 
 BAR = "−  0  +"
 
 #: What a narrow terminal does without, the first first.
-SPARED = ("detects", BAR, "+/=/−", "A")
+SPARED = (BAR, "detects", "+/=/−", "A")
 
 #: How many metrics the terminal shows the changes of: those of which a difference is most certain.
 TOLD = 3

@@ -17,7 +17,7 @@ Known = dict[Question, Judgment]
 
 #: For how many turns of the event loop what arrives is gathered into one transaction. A loop with nothing to do takes
 #: microseconds for them; one that is busy takes in so many more replies.
-TURNS = 6
+TURNS = 3
 
 
 class Keeper:
