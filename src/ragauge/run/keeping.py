@@ -15,10 +15,6 @@ from ragauge.store import Store
 
 Known = dict[Question, Judgment]
 
-#: For how many turns of the event loop what arrives is gathered into one transaction. A loop with nothing to do takes
-#: microseconds for them; one that is busy takes in so many more replies.
-TURNS = 3
-
 
 class Keeper:
     """Looks up what people's labels or the store answer, and keeps judgments.
@@ -59,19 +55,13 @@ class Keeper:
             self._store.keep(list(self._labelled(list(known)).values()))
 
     async def keep(self, judgments: Sequence[Judgment], calls: Sequence[Call]) -> None:
-        """Keep judgments that have an answer, in one transaction with what else arrives at about the same time."""
+        """Keep judgments that have an answer, in one transaction with what else arrives in the same turn of the loop."""
         arrival = _Arrival([one for one in judgments if not isinstance(one.answer, Failure)], calls)
         if arrival.judgments or arrival.calls:
             if not self._arrived:
-                asyncio.get_running_loop().call_soon(self._gather, TURNS)
+                asyncio.get_running_loop().call_soon(self._commit)
             self._arrived.append(arrival)
             await arrival.kept
-
-    def _gather(self, turns: int) -> None:
-        if turns:
-            asyncio.get_running_loop().call_soon(self._gather, turns - 1)
-        else:
-            self._commit()
 
     def _commit(self) -> None:
         arrived, self._arrived = self._arrived, []
