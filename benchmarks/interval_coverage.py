@@ -28,8 +28,8 @@ Ends = tuple[float, float]
 Draw = Callable[[Generator, int], Array]
 
 SIZES = (5, 30, 300)
-#: The 97.5 % quantiles of Student's t with 4, 29 and 299 degrees of freedom.
-STUDENT = {5: 2.776, 30: 2.045, 300: 1.968}
+#: The 97.5 % quantiles of Student's t with n - 1 degrees of freedom.
+STUDENT = {5: 2.776, 8: 2.365, 20: 2.093, 30: 2.045, 50: 2.010, 200: 1.972, 300: 1.968}
 RESAMPLES = 400
 TRUTH_FROM = 1_000_000
 
@@ -227,9 +227,9 @@ def student(values: Array) -> Ends:
     return values.mean() - half, values.mean() + half
 
 
-def percentiles(counts: Array, value: Value, chance: Generator) -> Ends:
+def percentiles(counts: Array, value: Value, chance: Generator, resamples: int = RESAMPLES) -> Ends:
     """The percentile bootstrap interval, for comparison."""
-    weights = chance.multinomial(len(counts), np.full(len(counts), 1 / len(counts)), RESAMPLES)
+    weights = chance.multinomial(len(counts), np.full(len(counts), 1 / len(counts)), resamples)
     values = [value(sums) for sums in (weights @ counts).tolist()]
     low, high = np.quantile([one for one in values if one is not None], [0.025, 0.975])
     return float(low), float(high)

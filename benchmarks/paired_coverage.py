@@ -9,27 +9,34 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from statistics import fmean
-from typing import Any
 
 import numpy as np
-from interval_coverage import f1, hits, macro_f1, overlap, pooled, refusal_recall, refusals
+from interval_coverage import (
+    Array,
+    Draw,
+    Ends,
+    cluster_sizes,
+    ends,
+    f1,
+    hits,
+    macro_f1,
+    overlap,
+    percentiles,
+    pooled,
+    refusal_recall,
+    refusals,
+    student,
+)
 from numpy.random import Generator
-from numpy.typing import NDArray
 
 from ragauge.statistics.extremes import Value
-from ragauge.statistics.intervals import Interval, mean_interval
+from ragauge.statistics.intervals import mean_interval
 from ragauge.statistics.paired import paired_aggregate, paired_mean
 
-Array = NDArray[np.floating[Any]]
-Ends = tuple[float, float]
-Draw = Callable[[Generator, int], Array]
-
 SIZES = (5, 8, 20, 50, 200)
-#: The 97.5 % quantiles of Student's t with n - 1 degrees of freedom.
-STUDENT = {5: 2.776, 8: 2.365, 20: 2.093, 50: 2.010, 200: 1.972}
 RESAMPLES = 2000
 WIDE = (-1.0, 1.0)
 
@@ -138,27 +145,6 @@ DATA = (
 )
 
 
-def ends(interval: Interval) -> Ends:
-    """The ends of an interval of something defined."""
-    assert interval.low is not None
-    assert interval.high is not None
-    return interval.low, interval.high
-
-
-def student(values: Array) -> Ends:
-    """Student's t interval."""
-    half = STUDENT[len(values)] * values.std(ddof=1) / np.sqrt(len(values))
-    return values.mean() - half, values.mean() + half
-
-
-def percentiles(rows: Array, value: Value, chance: Generator) -> Ends:
-    """The percentile bootstrap interval."""
-    weights = chance.multinomial(len(rows), np.full(len(rows), 1 / len(rows)), RESAMPLES)
-    values = [value(sums) for sums in (weights @ rows).tolist()]
-    low, high = np.quantile([one for one in values if one is not None], [0.025, 0.975])
-    return float(low), float(high)
-
-
 def cover_means(case: Differences, n: int, draws: int) -> list[Coverage]:
     """Ours, Student's t, the percentile bootstrap, and Gaffke's interval on the scale of differences."""
     found = [Coverage(case.mean) for _ in range(4)]
@@ -170,7 +156,7 @@ def cover_means(case: Differences, n: int, draws: int) -> list[Coverage]:
         rows = np.column_stack([values, np.ones(n)])
         found[0].add(ends(paired.interval), paired.p)
         found[1].add(student(values))
-        found[2].add(percentiles(rows, lambda sums: sums[0] / sums[1], chance))
+        found[2].add(percentiles(rows, lambda sums: sums[0] / sums[1], chance, RESAMPLES))
         found[3].add(ends(mean_interval(values.tolist(), scale=WIDE)))
     return found
 
@@ -186,7 +172,7 @@ def cover_data(case: Systems, n: int, draws: int) -> list[Coverage]:
             continue
         both = np.hstack([first, second])
         found[0].add(ends(paired.interval), paired.p)
-        found[1].add(percentiles(both, apart(case.value, first.shape[1]), chance))
+        found[1].add(percentiles(both, apart(case.value, first.shape[1]), chance, RESAMPLES))
         found[2].rejected.append(swapped(first, second, case.value, chance) < 0.05)
     return found
 
@@ -216,7 +202,7 @@ def cover_clusters(mean: float, own: float, clusters: int, even: bool, draws: in
     found = [Coverage(mean) for _ in range(2)]
     chance = np.random.default_rng(clusters)
     for seed in range(draws):
-        sizes = np.full(clusters, 10) if even else np.ceil(chance.lognormal(1.8, 1, clusters)).astype(np.int64)
+        sizes = cluster_sizes(chance, clusters, even)
         shared = np.repeat(chance.normal(mean, 0.1, clusters), sizes)
         values = (shared + chance.normal(0, own, sizes.sum())).clip(-1, 1).tolist()
         names = np.repeat(np.arange(clusters), sizes).astype(str).tolist()

@@ -1,4 +1,5 @@
-"""Write the documentation that is made from the code: docs/metrics.md, docs/command-line.md and docs/demo.svg.
+"""Write the documentation that is made from the code: docs/metrics.md, docs/command-line.md and docs/demo.svg, and in
+docs/embedded-judge.md the tables of what was measured.
 
 python scripts/docs.py
 """
@@ -8,6 +9,7 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Iterator
+from importlib.resources import as_file
 from pathlib import Path
 
 import click
@@ -15,8 +17,11 @@ from click.testing import CliRunner
 from rich.console import Console
 
 from ragauge.cli.main import COMMANDS, main
+from ragauge.measure.measurement import read_measurement
+from ragauge.measure.report import measurement_markdown
 from ragauge.metrics.catalogue import ALIASES, CATALOGUE, METRICS, OVER_DATA
 from ragauge.metrics.metric import Metric
+from ragauge.report.caution import CARD
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
 
@@ -136,6 +141,17 @@ def _help(command: list[str]) -> str:
     return f"## `ragauge {' '.join(command)}`\n\n```text\n{shown.output.strip()}\n```\n"
 
 
+_MEASURED = re.compile(r"(<!-- measured[^>]*-->\n).*?(<!-- end -->)", re.DOTALL)
+
+
+def embedded_page() -> str:
+    """docs/embedded-judge.md, with what the package says was measured of its judge."""
+    page = (DOCS / "embedded-judge.md").read_text(encoding="utf-8")
+    with as_file(CARD) as path:
+        tables = measurement_markdown(read_measurement(path))
+    return _MEASURED.sub(lambda found: f"{found[1]}\n{tables}\n{found[2]}", page)
+
+
 def demo_picture() -> str:
     """docs/demo.svg: what `ragauge demo` prints, without the fonts that rich would fetch."""
     from ragauge.cli import demo
@@ -148,4 +164,5 @@ def demo_picture() -> str:
 if __name__ == "__main__":
     (DOCS / "metrics.md").write_text(metrics_page(), encoding="utf-8")
     (DOCS / "command-line.md").write_text(commands_page(), encoding="utf-8")
+    (DOCS / "embedded-judge.md").write_text(embedded_page(), encoding="utf-8")
     (DOCS / "demo.svg").write_text(demo_picture(), encoding="utf-8")

@@ -51,7 +51,7 @@ def test_what_is_known_of_the_run_is_told(watched: Watched, report: Path, baseli
     ):
         assert fact in facts
     assert "Not measured: bias, toxicity" in page.locator("main").inner_text()
-    assert "compares words, numbers and names, not meaning" in page.locator(".caution").inner_text()
+    assert "by people's labels" in page.locator(".caution").inner_text()
 
 
 def test_patterns_are_those_of_the_document(watched: Watched, report: Path, baseline: rg.Run) -> None:

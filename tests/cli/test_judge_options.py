@@ -130,3 +130,14 @@ def test_fitting_needs_labels(call: Call) -> None:
     result = call("judges", "fit", "embedded")
     assert result.exit_code == 2
     assert "--labels FILE, or --data FOLDER" in result.stderr
+
+
+def test_the_lexical_judge_is_the_lightest(call: Call, folder: Path) -> None:
+    """`-j lexical` judges by words alone, under a name of its own; it is on the list, and takes no argument."""
+    assert "lexical " in call("judges").stdout
+    result = call("run", "data.jsonl", "-m", "faithfulness", "-j", "lexical")
+    assert result.exit_code == 0, result.output
+    assert "compares words, numbers and names, not meaning" in " ".join(result.stdout.split())
+    assert str(rg.Run.open(folder / ".ragauge").record.judges["*"]) == "lexical"
+    with pytest.raises(BadParameter, match="write 'lexical'"):
+        judge_of("lexical:5")

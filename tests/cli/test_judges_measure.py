@@ -11,6 +11,7 @@ import pytest
 from click.testing import Result
 from tests.llm.stub.fixture import StubFactory
 
+from ragauge.measure.measurement import read_measurement
 from ragauge.store import Store, read_labels
 
 Call = Callable[..., Result]
@@ -46,9 +47,9 @@ def write(file: Path, rows: list[dict[str, Any]]) -> None:
 
 
 def rows_of(result: Result) -> dict[str, list[str]]:
-    """The table's cells by the name of the set."""
+    """The cells of the first table by the name of the set."""
     lines = [line.split() for line in result.stdout.splitlines() if line.strip().startswith(("ent_", "rel_"))]
-    return {cells[0]: cells[1:] for cells in lines}
+    return {cells[0]: cells[1:] for cells in reversed(lines)}
 
 
 def test_a_judge_without_probabilities_is_measured(call: Call, sets: Path, stub_server: StubFactory) -> None:
@@ -57,7 +58,7 @@ def test_a_judge_without_probabilities_is_measured(call: Call, sets: Path, stub_
     result = call("judges", "measure", f"openai/gpt-4o-mini?base_url={server.url}&concurrency=32", "--data", sets)
     assert result.exit_code == 0, result.output
     table = rows_of(result)
-    assert table["ent_bridges"][:5] == ["40", "–", "[1.000,", "1.000]", "1.000"]
+    assert table["ent_bridges"][:4] == ["40", "–", "1.00", "1.00–1.00"]
     assert table["rel_mills"][:2] == ["20", "–"]
     stats = server.stats()
     assert stats["calls"] == 60
@@ -94,7 +95,7 @@ def test_labels_of_people_are_not_the_judge(call: Call, sets: Path, folder: Path
         store.keep(list(read_labels(folder / "labels.jsonl")))
     result = call("judges", "measure", f"openai/gpt-4o-mini?base_url={server.url}", "--data", sets)
     assert server.stats()["calls"] == 60
-    assert rows_of(result)["ent_bridges"][4] == "1.000"
+    assert rows_of(result)["ent_bridges"][2] == "1.00"
 
 
 def test_a_limit_ends_measuring_and_is_not_overrun(call: Call, sets: Path, stub_server: StubFactory) -> None:
@@ -152,6 +153,40 @@ def test_a_set_that_fails_does_not_keep_others_from_being_measured(call: Call, s
     assert "ent_bridges: 40 rows without an answer, the first because: judge_error: entail() raised" in result.output
     assert "ent_bridges: function answered no row" in result.stderr
     assert "no route" in result.stderr
+
+
+def test_the_embedded_judge_stands_beside_the_lexical_one(call: Call, sets: Path) -> None:
+    """Without a word it is compared with the baseline, and what was found is written where one asks for it."""
+    result = call("judges", "measure", "embedded", "--data", sets, "-o", "out/found.json", "-o", "found.md")
+    assert result.exit_code == 0, result.output
+    assert "embedded against lexical on the same rows:" in result.stdout
+    assert "not told apart" in result.stdout
+    assert "adjusted for 2 tests" in result.stdout
+    found = read_measurement(Path("out/found.json"))
+    assert (str(found.judge), str(found.beside), found.limit) == ("embedded", "lexical", None)
+    assert [one.name for one in found.sets] == ["ent_bridges", "rel_mills"]
+    assert "| ent_bridges | 40 |" in Path("found.md").read_text(encoding="utf-8")
+
+
+def test_any_two_judges_are_compared(call: Call, sets: Path, folder: Path, stub_server: StubFactory) -> None:
+    """--against names the other one, whose answers are kept too; a judge that is not the embedded one has none else."""
+    server = stub_server()
+    judge = f"openai/gpt-4o-mini?base_url={server.url}"
+    alone = call("judges", "measure", "lexical", "--data", sets)
+    assert "against" not in alone.stdout
+    result = call("judges", "measure", "lexical", "--against", judge, "--data", sets)
+    assert "lexical against openai/gpt-4o-mini on the same rows:" in result.stdout
+    assert "ent_bridges: compared by balanced accuracy" in result.stdout
+    assert server.stats()["calls"] == 60
+    call("judges", "measure", "lexical", "--against", judge, "--data", sets)
+    assert server.stats()["calls"] == 60
+
+
+def test_a_file_of_another_form_is_refused_at_once(call: Call, sets: Path) -> None:
+    """Nothing is asked where the figures could not be written."""
+    result = call("judges", "measure", "--data", sets, "-o", "found.csv")
+    assert result.exit_code == 2
+    assert "unknown ending; use one of .json .md" in result.stderr
 
 
 def test_fitting_keeps_answers_too(call: Call, sets: Path, stub_server: StubFactory) -> None:

@@ -76,6 +76,8 @@ def test_numbers_of_the_whole(scored: Path, call: Call) -> None:
     [
         (["--run", "latest", "--data", "data.jsonl"], "give --data or --run, not both"),
         (["-o", "out.html"], "unknown ending; use one of .md .json"),
+        (["--data", "data.json", "-o", "data.json"], "data.json is read by this command"),
+        (["--run", "latest", "--no-store"], "--run names a run in the store; leave out --no-store"),
         (["--column", "mine"], "write --column THEIRS=OURS"),
         (["--column", "nix=bleu"], "unknown column 'nix'"),
         (["--column", "mine=nix"], "unknown metric 'nix'"),

@@ -1,45 +1,26 @@
-"""Refusals, gold claims and the trust score: their arithmetic, where labels come from, and bad input."""
+"""Trust-Eval's metrics as a family: their arithmetic over the data, their parameters, and bad input."""
 
 from __future__ import annotations
 
 import re
 from typing import TYPE_CHECKING, Any
 
-import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.metrics.labelled import FLAG, NO, doc, row
 
 from ragauge.errors import BadParameter, UnknownName
 from ragauge.metrics.catalogue import ALIASES, FAMILIES, METRICS, OVER_DATA, chosen, parsed, usual
 from ragauge.metrics.combined import DatasetMetric
-from ragauge.metrics.gold import ListScore, list_score
 from ragauge.metrics.refusals import Groundedness, MeanF1, MeanRecall
 from ragauge.metrics.trust import MeanCitations, Trust
 from ragauge.metrics.trust_eval import trust_eval_block
-from ragauge.needs.gold import Matched
-from ragauge.nouns.answers import Grade, Label, Verdict
-from ragauge.nouns.samples import Chunk, Sample
-from ragauge.questions import Entail, Rate
-from ragauge.readers import read
+from ragauge.nouns.samples import Sample
 from ragauge.statistics.aggregates import aggregate_interval
 
 if TYPE_CHECKING:
-    from tests.metrics.conftest import Answering, Drive, Sampling, Scoring, Valuing
-
-NO = "I don't know."
-FLAG = "I apologize, but I couldn't find an answer to your question in the search results."
-
-
-def doc(text: str, *found: int) -> Chunk:
-    """A document with its labels."""
-    return Chunk(text, metadata={"answers_found": list(found)} if found else {})
-
-
-def row(response: str, contexts: Any, answers: Any, **fields: Any) -> Sample:
-    """A sample with gold claims."""
-    return Sample("1", response=response, contexts=contexts, answers=answers, **fields)
-
+    from tests.metrics.conftest import Answering, Drive, Scoring
 
 #: Answered and answerable, half of it right; answered from memory; refused rightly; refused wrongly.
 FOUR = [
@@ -98,46 +79,16 @@ def test_one_sort_of_samples_has_values_too(drive: type[Drive], words: Answering
     assert over(answered, "macro_f1", drive, words) == 0.5
 
 
-@pytest.mark.parametrize(
-    ("variant", "response", "gold", "found"),
-    [
-        ("default", "A party began.", "art", 0.0),
-        ("trust_eval", "A party began.", "art", 1.0),
-        ("default", "Nothing.", "The", 0.0),
-        ("trust_eval", "Nothing.", "The", 1.0),
-        ("default", "It is the U.S.A. [1].", "USA", 1.0),
-    ],
-)
-def test_strings_are_whole_words(variant: str, response: str, gold: str, found: float, value: Valuing) -> None:
-    """A wording counts as whole words by default, and as any characters for Trust-Eval."""
-    assert value(f"string_match(variant={variant})", response=response, answers=[[gold]], contexts=["z"]) == found
-
-
-def test_lists_are_scored_both_ways(scores: Scoring, sample: Sampling) -> None:
-    """Items right among items, gold claims found among gold claims, of which five are enough."""
-    gold = [[f"g{i}", f"h{i}"] for i in range(10)]
-    one = sample(response="g0 [1], h1, g2, g3, g4, x", answers=gold, contexts=["z"])
-    got = {key.partition(".")[2]: score.value for key, score in scores(one, "list_match").items()}
-    assert got == pytest.approx(ListScore(5 / 6, 1 / 2, 1.0, 5 / 8, 10 / 11)._asdict())
-
-
-@pytest.mark.parametrize(
-    ("style", "response"),
-    [
-        ("brackets", "Daei [1], Bican [2]"),
-        ("parentheses", "Daei (1), Bican (2)"),
-        ("authors", "Daei (Smith, 2020), Bican (see Lee, 2019)"),
-    ],
-)
-def test_citations_are_left_out_however_they_are_written(style: str, response: str, scores: Scoring) -> None:
-    """What is looked for as strings or in a list is found beside citations of any style, and no part of an item."""
-    one = Sample("1", response=response, contexts=(Chunk("z", "Smith 2020"), Chunk("z", "Lee 2019")))
-    one = msgspec.structs.replace(one, answers=(("Daei",), ("Bican",)))
-    listed = {key: score.value for key, score in scores(one, f"list_match(style={style})").items()}
-    assert set(listed.values()) == {1.0}
-    one = msgspec.structs.replace(one, answers=(("Daei Bican",),))
-    (found,) = scores(one, f"string_match(style={style})").values()
-    assert found.value == 1.0
+def test_the_trust_score_has_an_interval(drive: type[Drive], words: Answering) -> None:
+    """The counts of the samples make an interval around the value."""
+    metric = parsed("trust_score")
+    assert isinstance(metric, DatasetMetric)
+    counts = [scores["trust_score"].counts for scores in drive(FOUR * 5, [metric], words).scores]
+    found = aggregate_interval(counts, metric.total, resamples=200)
+    assert found.value is not None
+    assert found.low is not None
+    assert found.high is not None
+    assert 0 <= found.low < found.value < found.high <= 1
 
 
 def test_the_whole_family_takes_the_style() -> None:
@@ -145,154 +96,6 @@ def test_the_whole_family_takes_the_style() -> None:
     needs = {need.name for metric in chosen("trust(correctness=em5,style=parentheses)") for need in metric.needs}
     assert "claims_in_response(em5,default,parentheses)" in needs
     assert not any("brackets" in name for name in needs)
-
-
-@given(items=st.lists(st.sampled_from("abc"), max_size=6), gold=st.lists(st.sampled_from("abcd"), max_size=6))
-def test_list_scores_are_fractions(items: list[str], gold: list[str]) -> None:
-    """All five lie from 0 to 1, and all are 1 where a list is its own gold list."""
-    matched = Matched((), (), tuple(items), tuple((one,) for one in gold))
-    assert all(0 <= part <= 1 for part in list_score(matched, matched.gold))
-    assert not items or set(list_score(matched, [(one,) for one in items])) == {1.0}
-
-
-def test_what_documents_hold_is_asked_where_labels_are_missing(drive: type[Drive], words: Answering) -> None:
-    """A label of the sample goes before those of documents, these before the judge, who is asked of the rest once."""
-    asked = row("a", (doc("a"), doc("b", 1, 0), doc("c")), (("a",), ("q",)))
-    done = drive([asked], chosen("reject_f1,calibrated_f1(correctness=em)"), words)
-    assert done.questions == [Entail(("a", "c"), "a"), Entail(("a", "c"), "q")]
-    for known in (
-        row("a", (doc("a", 1),), None),
-        row("a", (doc("a", 1),), (("a",),)),
-        row("a", (doc("a"),), (("a",),), answerable=False),
-        row("a", (), (("a",),)),
-    ):
-        assert drive([known], chosen("reject_f1,calibrated_f1(correctness=em)"), words).questions == []
-
-
-@pytest.mark.parametrize(
-    ("sample", "spec", "reason"),
-    [
-        (row("a", None, (("a",),)), "reject_f1", "the sample has no contexts, so that nobody can tell"),
-        (row("a", (doc("a"),), None), "reject_f1", "neither an 'answerable' label nor a gold claim"),
-        (row("a", (doc("a"),), (("a",),)), "reject_f1(labels=given)", "labels=asked lets the judge tell"),
-        (row("a", (doc("a", 1, 0),), (("a",),)), "reject_f1", r"of document 1 is \[1, 0\], not 0 or 1 for each of 1"),
-        (row("a", (doc("a", 7),), (("a",),)), "reject_f1", r"of document 1 is \[7\]"),
-        (row("a", (doc("a"),), ()), "calibrated_f1", "no gold claim"),
-        (row("a", (doc("a"),), ((),)), "calibrated_f1", "a gold claim in 'answers' has no wording"),
-        (row("a", (doc("a"),), None), "answered_correctness", "the sample has no answers"),
-        (row(NO, (doc("a", 1),), (("a",),)), "answered_correctness", "the response is a refusal"),
-        (row(NO, (doc("a", 1),), (("a",),)), "regular_citation_f1", "no sentence that needs a citation"),
-    ],
-)
-def test_bad_input_has_a_stated_outcome(
-    sample: Sample, spec: str, reason: str, scores: Scoring, words: Answering
-) -> None:
-    """What cannot be counted is undefined, with the reason, and is never left out unseen."""
-    (score,) = scores(sample, spec, words).values()
-    assert (score.value, score.failed, score.counts) == (None, None, ())
-    assert score.undefined is not None
-    assert re.search(reason, score.undefined)
-
-
-def test_labels_of_some_documents_count_beside_the_judge(drive: type[Drive], words: Answering) -> None:
-    """What the data says of a document stands; the evidence shows each document's label, whoever gave it."""
-    sample = row("a", (doc("a", 0), doc("b", 1), doc("c")), (("a",),))
-    done = drive([sample], chosen("answerable_recall"), words)
-    (piece,) = done.evidence("answerability(asked)")
-    assert done.scores[0]["answerable_recall"].counts == (1, 1)
-    assert [chunk.label for chunk in piece.chunks] == [Label.NO, Label.YES, Label.NEUTRAL]
-    assert (piece.field, piece.label) == ("answers[0]", Label.YES)
-    held_by_none = row("a", (doc("a", 0), doc("c")), (("a",),))
-    assert drive([held_by_none], chosen("answerable_recall"), words).scores[0]["answerable_recall"].undefined
-
-
-@pytest.mark.parametrize("wordings", [("apple", "york"), ("york", "apple")])
-def test_the_order_of_wordings_decides_nothing(wordings: tuple[str, str], drive: type[Drive], words: Answering) -> None:
-    """Of a claim in several wordings the one that stands in a text is asked about, wherever it is in the list."""
-    sample = row("It is York.", (doc("z"), doc("york")), (wordings,))
-    done = drive([sample], chosen("answerable_recall,claim_match"), words)
-    assert done.questions == [Entail(("z", "york"), "york"), Entail(("It is York.",), "york")]
-    assert done.scores[0]["answerable_recall"].counts == (1, 1)
-
-
-@pytest.mark.parametrize("wordings", [("a&b", "c&d"), ("c&d", "a&b"), ("x", "C&D!", "c&d", "a&b")])
-def test_where_no_wording_stands_in_a_text_each_is_asked(
-    wordings: tuple[str, ...], drive: type[Drive], words: Answering
-) -> None:
-    """A judge may find a wording in other words, and again the order decides nothing; Trust-Eval tries the first."""
-    done = drive([row("d c", (doc("d c"),), (wordings,))], chosen("answerable_recall,claim_match"), words)
-    assert len(done.questions) == len({one.strip("!").lower() for one in wordings})
-    assert done.scores[0]["answerable_recall"].counts == (1, 1)
-    assert done.scores[0]["claim_match"].value == 1.0
-    theirs = drive([row("d c", (doc("d c"),), (wordings,))], chosen("claim_match(variant=trust_eval)"), words)
-    assert [question.hypothesis for question in theirs.questions] == [wordings[0]]  # type: ignore[union-attr]
-
-
-def test_people_may_judge_documents_together(drive: type[Drive], words: Answering) -> None:
-    """A label for all documents at once says that they hold the claim, and not which of them does."""
-
-    def together(question: Any) -> Any:
-        return Verdict(words(question).label)  # type: ignore[union-attr]
-
-    sample = row("a", (doc("a"), doc("b", 0), doc("c")), (("a",),))
-    done = drive([sample], chosen("answerable_recall"), together)
-    assert done.scores[0]["answerable_recall"].counts == (1, 1)
-    assert done.evidence("answerability(asked)")[0].chunks == ()
-
-
-@pytest.mark.parametrize("response", ["Nope, Sir!", "NOPE,  SIR [1].", "Nope, sir. I don't know."])
-def test_what_a_system_was_told_to_say_is_a_refusal(response: str, value: Valuing) -> None:
-    """The sentence is known from the sample's metadata, but for case, spaces, citations and the full stop."""
-    given: dict[str, Any] = {"response": response, "contexts": ["a"], "metadata": {"refusal_sentence": "Nope, sir."}}
-    assert value("refusal", **given) == 1.0
-    assert value("citation_recall", **given) == "undefined: the response has no sentence that needs a citation"
-
-
-@pytest.mark.parametrize(
-    ("response", "sentence"), [("Nope, sir. Tea is hot.", "Nope, sir."), ("Nope.", True), ("Nope.", ""), ("", "Nope.")]
-)
-def test_what_is_told_beside_it_is_an_answer(response: str, sentence: Any, value: Valuing) -> None:
-    """More than the sentence is an answer; a value that is no sentence makes nothing a refusal."""
-    assert value("refusal", response=response, metadata={"refusal_sentence": sentence}) == 0.0
-
-
-def test_an_empty_response_is_an_answer_without_gold_claims(value: Valuing) -> None:
-    """It counts as an answer that holds nothing, as in Trust-Eval, not as a refusal."""
-    given: dict[str, Any] = {"response": "", "answers": [["k"]], "contexts": ["a"]}
-    assert value("refusal", **given) == 0.0
-    assert value("claim_match", **given) == 0.0
-    assert value("string_match(variant=trust_eval)", **given) == 0.0
-
-
-def test_a_string_is_one_claim(value: Valuing) -> None:
-    """Gold answers given as a text, or as texts, are whole claims and not letters."""
-    docs = [{"text": "z", "answers_found": [0]}]
-    (one,) = read([{"question": "q", "output": "a", "answers": "a b", "docs": docs}])
-    (two,) = read([{"question": "q", "output": "a", "answers": ["a b", "c"], "docs": docs}])
-    assert (one.answers, two.answers) == ((("a b",),), (("a b",), ("c",)))
-
-
-def test_a_judge_may_tell_refusals(scores: Scoring, sample: Sampling) -> None:
-    """A grade of one half or more is a refusal; without a query there is nothing to ask."""
-    one = sample(query="q", response="No idea, mate.")
-
-    def judge(question: Any) -> Grade:
-        assert isinstance(question, Rate)
-        return Grade(1.0)
-
-    assert scores(one, "refusal(refusals=judge)", judge)["refusal"].value == 1.0
-    assert scores(one, "refusal")["refusal"].value == 0.0
-    assert scores(sample(response="a"), "refusal(refusals=judge)")["refusal"].undefined == "the sample has no query"
-
-
-def test_a_refusal_shows_the_sentence(drive: type[Drive], words: Answering) -> None:
-    """The evidence is the sentence that declines, with its place, or the whole response."""
-    done = drive([Sample("1", response=f"Sorry. {NO}")], chosen("refusal"), words)
-    (piece,) = done.evidence("refusals(rules)")
-    assert (piece.text, piece.span, piece.label) == (NO, (7, 20), Label.YES)
-    done = drive([Sample("1", response=FLAG)], chosen("refusal(refusals=trust_eval)"), words)
-    (piece,) = done.evidence("refusals(trust_eval)")
-    assert (piece.span, piece.label) == ((0, len(FLAG)), Label.YES)
 
 
 def test_the_family_hands_its_parameters_to_its_members() -> None:
@@ -338,6 +141,31 @@ def test_the_usual_metrics_follow_the_data() -> None:
     assert cited == ["citation_recall", "citation_precision"]
     assert [one.key for one in usual(FOUR[1:2])[len(METRICS) :]][2:] == ["claim_match", "refusal"]
     assert usual([Sample("1", response="a [1].")]) == METRICS
+
+
+@pytest.mark.parametrize(
+    ("sample", "spec", "reason"),
+    [
+        (row("a", None, (("a",),)), "reject_f1", "the sample has no contexts, so that nobody can tell"),
+        (row("a", (doc("a"),), None), "reject_f1", "neither an 'answerable' label nor a gold claim"),
+        (row("a", (doc("a"),), (("a",),)), "reject_f1(labels=given)", "labels=asked lets the judge tell"),
+        (row("a", (doc("a", 1, 0),), (("a",),)), "reject_f1", r"of document 1 is \[1, 0\], not 0 or 1 for each of 1"),
+        (row("a", (doc("a", 7),), (("a",),)), "reject_f1", r"of document 1 is \[7\]"),
+        (row("a", (doc("a"),), ()), "calibrated_f1", "no gold claim"),
+        (row("a", (doc("a"),), ((),)), "calibrated_f1", "a gold claim in 'answers' has no wording"),
+        (row("a", (doc("a"),), None), "answered_correctness", "the sample has no answers"),
+        (row(NO, (doc("a", 1),), (("a",),)), "answered_correctness", "the response is a refusal"),
+        (row(NO, (doc("a", 1),), (("a",),)), "regular_citation_f1", "no sentence that needs a citation"),
+    ],
+)
+def test_bad_input_has_a_stated_outcome(
+    sample: Sample, spec: str, reason: str, scores: Scoring, words: Answering
+) -> None:
+    """What cannot be counted is undefined, with the reason, and is never left out unseen."""
+    (score,) = scores(sample, spec, words).values()
+    assert (score.value, score.failed, score.counts) == (None, None, ())
+    assert score.undefined is not None
+    assert re.search(reason, score.undefined)
 
 
 CITED = st.lists(st.sampled_from(["b", "c.", "[1]", "[9].", NO, "F", FLAG, ",", "\n"]), max_size=6).map(" ".join)
@@ -393,18 +221,6 @@ def test_counts_that_contradict_each_other_have_no_value() -> None:
     assert Trust(1, 0, 0, 0, 2, 0, 0, 0).value is None
     assert Trust(1, 0, 0, 0, 1, 2, 1, 1).value is None
     assert Trust(1, 0, 0, 1, 1, 1, 1, 1).value == 1.0
-
-
-def test_the_trust_score_has_an_interval(drive: type[Drive], words: Answering) -> None:
-    """The counts of the samples make an interval around the value."""
-    metric = parsed("trust_score")
-    assert isinstance(metric, DatasetMetric)
-    counts = [scores["trust_score"].counts for scores in drive(FOUR * 5, [metric], words).scores]
-    found = aggregate_interval(counts, metric.total, resamples=200)
-    assert found.value is not None
-    assert found.low is not None
-    assert found.high is not None
-    assert 0 <= found.low < found.value < found.high <= 1
 
 
 def test_a_block_of_nothing_is_refused() -> None:

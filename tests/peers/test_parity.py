@@ -162,7 +162,7 @@ def test_it_is_written(run: rg.Run, rows: list[dict[str, Any]], tmp_path: Path) 
     assert document["matching"]["by"] == "id"
     assert "'<b>'" in str(found)
     assert "<" not in found.save(tmp_path / "out.md").read_text(encoding="utf-8")
-    for bad in ("out.html", "no/such/folder/out.md"):
+    for bad in ("out.html", "out.json/out.md"):
         with pytest.raises(UsageError, match="cannot write"):
             found.save(tmp_path / bad)
 

@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.report.judged import decompose, entail
 
 import ragauge as rg
 from ragauge.metrics.catalogue import chosen
@@ -17,20 +18,10 @@ ROWS = [
 ]
 
 
-def _entail(premise: str, hypothesis: str) -> str:
-    if f"not: {hypothesis}" in premise:
-        return "contradicted"
-    return "entailed" if hypothesis in premise else "neutral"
-
-
-def _decompose(text: str) -> list[str]:
-    return [piece.strip() for piece in text.split(".") if piece.strip()]
-
-
 @pytest.fixture
 def run() -> rg.Run:
     """Four samples, of which the last two have nothing for them."""
-    judge = rg.judge_from(decompose=_decompose, entail=_entail)
+    judge = rg.judge_from(decompose=decompose, entail=entail)
     return rg.evaluate(ROWS, "faithfulness,hallucination", judge, name=f"named {ODD}")
 
 
@@ -91,7 +82,7 @@ def test_numbers_for_people() -> None:
 
 def test_an_empty_response_is_shown_as_such(tmp_path: Path) -> None:
     """A sample that answered nothing is quoted as empty, with its score."""
-    judge = rg.judge_from(decompose=_decompose, entail=_entail, relevant=lambda query, text: True)
+    judge = rg.judge_from(decompose=decompose, entail=entail, relevant=lambda query, text: True)
     rows: list[dict[str, Any]] = [{"query": "q", "response": "", "contexts": ["a"], "references": ["a"]}]
     run = rg.evaluate(rows, "answer_correctness", judge)
     report = run.save(tmp_path / "report.md").read_text(encoding="utf-8")

@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from itertools import combinations_with_replacement
+from math import factorial, prod
+
+import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ragauge.statistics.agreement import auc, balanced_accuracy, group_interval
+from ragauge.errors import BadParameter
+from ragauge.statistics.agreement import auc, balanced_accuracy, group_difference, group_interval
 
+SCORE = st.sampled_from([0.0, 0.1, 0.25, 0.5, 0.9])
+PAIRED = st.lists(st.tuples(st.integers(0, 1), SCORE, SCORE, st.integers(0, 9)), min_size=12, max_size=40)
 ROWS = st.lists(st.tuples(st.integers(0, 1), st.sampled_from([0.0, 0.1, 0.25, 0.5, 0.9])), min_size=1, max_size=30)
 
 
@@ -76,3 +84,93 @@ def test_no_rows_give_no_interval() -> None:
     """Without rows, or with one label only, there is nothing to say."""
     assert group_interval([], [], []) is None
     assert group_interval([1, 1], [0.2, 0.3], [0, 1], resamples=20) is None
+
+
+def _columns(rows: list[tuple[int, float, float, int]]) -> tuple[list[int], list[float], list[float], list[int]]:
+    labels, one, other, groups = map(list, zip(*rows, strict=True))
+    return labels, one, other, groups
+
+
+@settings(max_examples=40, deadline=None)
+@given(PAIRED)
+def test_a_difference_turns_with_the_judges(rows: list[tuple[int, float, float, int]]) -> None:
+    """The other way round it has the other sign, its interval too, and the same p."""
+    labels, one, other, groups = _columns(rows)
+    there = group_difference(labels, one, other, groups, resamples=100)
+    back = group_difference(labels, other, one, groups, resamples=100)
+    assert there.p == back.p
+    if there.interval.value is None:
+        assert auc(labels, one) is None
+    else:
+        ends = (there.interval.value, there.interval.low, there.interval.high)
+        assert back.interval.low is not None
+        assert back.interval.high is not None
+        assert ends == (-(back.interval.value or 0.0), -back.interval.high, -back.interval.low)
+
+
+@settings(max_examples=40, deadline=None)
+@given(PAIRED)
+def test_p_and_interval_tell_the_same(rows: list[tuple[int, float, float, int]]) -> None:
+    """0 lies outside of the interval just where p is below 0.05; p is never 0, and never above 1."""
+    found = group_difference(*_columns(rows), resamples=100)
+    if found.p is not None:
+        assert found.interval.low is not None
+        assert found.interval.high is not None
+        assert (not found.interval.low <= 0 <= found.interval.high) == (found.p < 0.05)
+        assert 2 / 101 <= found.p <= 1
+
+
+@settings(max_examples=40, deadline=None)
+@given(PAIRED)
+def test_only_the_order_of_scores_counts(rows: list[tuple[int, float, float, int]]) -> None:
+    """Two judges that put all rows in the same order are equal, on whatever scale each of them scores."""
+    labels, one, _, groups = _columns(rows)
+    found = group_difference(labels, one, [score**3 - 7 for score in one], groups, resamples=100)
+    assert found.interval.value in (None, 0.0)
+    assert found.interval.low in (None, 0.0, -1.0)
+    assert found.p in (None, 1.0)
+
+
+def test_a_difference_is_drawn_as_all_resamples_would_have_it() -> None:
+    """On six groups every resample can be worked out with its chance, which gives the exact p and interval."""
+    groups = [at // 4 for at in range(24)]
+    labels = [0, 1] * 12
+    random = np.random.default_rng(3)
+    one, other = (random.normal(np.array(labels) * shift, 1.0) for shift in (1.2, 0.3))
+    exact: list[tuple[float, float]] = []
+    for drawn in combinations_with_replacement(range(6), 6):
+        rows = [4 * group + at for group in drawn for at in range(4)]
+        chance = factorial(6) / prod(map(factorial, Counter(drawn).values())) / 6**6
+        truth = [labels[row] for row in rows]
+        exact.append(((auc(truth, one[rows]) or 0.0) - (auc(truth, other[rows]) or 0.0), chance))
+    below = sum(chance for value, chance in exact if value <= 0)
+    found = group_difference(labels, list(one), list(other), groups, resamples=4000)
+    assert found.p == pytest.approx(2 * min(below, 1 - below), abs=0.02)
+    for end, share in ((found.interval.low, 0.025), (found.interval.high, 0.975)):
+        assert end is not None
+        assert sum(chance for value, chance in exact if value < end) <= share + 0.01
+        assert sum(chance for value, chance in exact if value <= end) >= share - 0.01
+
+
+def test_judges_that_are_as_good_are_seldom_told_apart() -> None:
+    """Of 100 pairs of judges that differ by chance alone, on 40 questions of three rows, about one in twenty is."""
+    random = np.random.default_rng(0)
+    groups, labels = np.repeat(np.arange(40), 3), np.tile([0, 1, 1], 40)
+    false = 0
+    for _ in range(100):
+        shared = labels + random.normal(0, 1, 40).repeat(3)
+        one, other = (shared + random.normal(0, 1, 120) for _ in range(2))
+        found = group_difference(list(labels), list(one), list(other), list(groups), resamples=200)
+        false += found.p is not None and found.p < 0.05
+    assert 1 <= false <= 10
+
+
+def test_a_difference_needs_groups_and_resamples() -> None:
+    """Five groups are too few to tell anything, however large the difference; ten resamples have no 95 % interval."""
+    labels, right, wrong = [0, 1] * 5, [0.1, 0.9] * 5, [0.9, 0.1] * 5
+    few = group_difference(labels, right, wrong, [at // 2 for at in range(10)])
+    assert (few.interval.value, few.interval.low, few.interval.high, few.p) == (1.0, -1.0, 1.0, 1.0)
+    none = group_difference([1, 1], [0.1, 0.2], [0.3, 0.1], [1, 2])
+    assert (none.interval.value, none.p) == (None, None)
+    with pytest.raises(BadParameter, match="at least 40"):
+        group_difference(labels, right, wrong, range(10), resamples=10)

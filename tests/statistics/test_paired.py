@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import tracemalloc
-from collections.abc import Callable, Sequence
-from itertools import product
-from math import comb, inf
+from collections.abc import Callable
+from math import comb
 from statistics import fmean, stdev
 from typing import Any
 
@@ -13,35 +12,12 @@ import numpy as np
 import pytest
 from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
+from tests.statistics.signs import FEW, MANY, SHARES, ends, p_by_signs, pooled
 
 from ragauge.errors import BadParameter
-from ragauge.nouns.scores import Overlap, Share
 from ragauge.statistics import halves
 from ragauge.statistics.intervals import Interval, mean_interval
-from ragauge.statistics.paired import Paired, detectable, holm, paired_aggregate, paired_mean
-
-SHARES = st.sampled_from([-1.0, -2 / 3, -0.5, -1 / 3, 0.0, 0.25, 1 / 3, 0.5, 2 / 3, 1.0])
-FEW = st.lists(st.one_of(SHARES, st.floats(-1, 1)), min_size=1, max_size=9)
-MANY = st.lists(st.one_of(SHARES, st.floats(-1, 1)), min_size=14, max_size=40)
-GROUPED = st.lists(st.tuples(SHARES, st.sampled_from("abcdefgh")), min_size=1, max_size=16)
-
-
-def ends(found: Paired) -> tuple[float, float]:
-    """The low and the high end, which must be there."""
-    assert found.interval.low is not None
-    assert found.interval.high is not None
-    return found.interval.low, found.interval.high
-
-
-def p_by_signs(differences: Sequence[float], true: float = 0.0) -> float:
-    """The share of all ways to change signs that leave |Σ (d - true)| as large, by trying them all."""
-    apart = [difference - true for difference in differences]
-    sums = [abs(sum(sign * one for sign, one in zip(signs, apart, strict=True))) for signs in _signs(len(apart))]
-    return fmean(one >= abs(sum(apart)) - 1e-9 for one in sums)
-
-
-def _signs(count: int) -> list[tuple[int, ...]]:
-    return list(product((1, -1), repeat=count))
+from ragauge.statistics.paired import Paired, paired_aggregate, paired_mean
 
 
 @settings(max_examples=60)
@@ -168,60 +144,6 @@ def test_equal_differences_have_a_width(difference: float, count: int) -> None:
     assert found.p == pytest.approx(2.0 ** (1 - count) if difference else 1, abs=2e-4)
 
 
-@given(MANY)
-def test_every_sample_its_own_cluster(differences: list[float]) -> None:
-    """Clusters of one sample, named or None, are no clusters."""
-    expected = paired_mean(differences, resamples=200)
-    for names in ([str(at) for at in range(len(differences))], [None] * len(differences)):
-        found = paired_mean(differences, clusters=names, resamples=200)
-        assert found.p == expected.p
-        assert ends(found) == pytest.approx(ends(expected), abs=1e-9)
-
-
-@given(FEW, st.integers(2, 4))
-def test_copies_in_a_cluster_add_nothing(differences: list[float], copies: int) -> None:
-    """Clusters of equal size whose samples are copies tell as much as the samples without copies."""
-    names = [str(at) for at in range(len(differences))] * copies
-    found, expected = paired_mean(differences * copies, clusters=names), paired_mean(differences)
-    assert found.p == expected.p
-    assert ends(found) == pytest.approx(ends(expected), abs=1e-9)
-
-
-@settings(max_examples=60)
-@given(GROUPED)
-def test_the_samples_of_a_cluster_change_sign_together(rows: list[tuple[float, str]]) -> None:
-    """With clusters p is the share of all ways to swap the systems on whole clusters."""
-    differences, clusters = zip(*rows, strict=True)
-    sums = [sum(one for one, name in rows if name == cluster) for cluster in sorted(set(clusters))]
-    found = paired_mean(differences, clusters=clusters)
-    assert found.p == pytest.approx(p_by_signs(sums), abs=1e-12)
-    assert found.interval.method in ("halves of clusters", "Gaffke over clusters")
-    assert found.interval.value == pytest.approx(fmean(differences))
-
-
-@settings(max_examples=30)
-@given(GROUPED, st.randoms(use_true_random=False))
-def test_clusters_in_another_order(rows: list[tuple[float, str]], random: Any) -> None:
-    """Permuted samples with their clusters give the same p, and the same interval but for rounding."""
-    permuted = list(rows)
-    random.shuffle(permuted)
-    found, again = (
-        paired_mean([one for one, _ in each], clusters=[name for _, name in each]) for each in (rows, permuted)
-    )
-    assert found.p == again.p
-    assert ends(found) == pytest.approx(ends(again), abs=1e-12)
-
-
-def test_clusters_widen() -> None:
-    """Samples that agree within documents say less than independent ones."""
-    chance = np.random.default_rng(0)
-    shared = chance.normal(0.05, 0.2, 20)
-    differences = (np.repeat(shared, 5) + chance.normal(0, 0.02, 100)).clip(-1, 1).tolist()
-    low, high = ends(paired_mean(differences, clusters=[str(at // 5) for at in range(100)]))
-    low_alone, high_alone = ends(paired_mean(differences))
-    assert low < low_alone < high_alone < high
-
-
 def test_random_ways_come_close_to_all_ways(monkeypatch: pytest.MonkeyPatch) -> None:
     """Twelve samples divided at random give nearly what all 4096 ways give."""
     differences = [0.5, 0.25, -0.1, 0.3, 0.0, 0.2, -0.2, 0.4, 0.35, 0.1, -0.05, 0.15]
@@ -290,191 +212,3 @@ def test_bad_differences_are_named(differences: list[float], given: dict[str, An
     """Differences or settings that make no sense are errors that say how to mend them."""
     with pytest.raises(BadParameter, match=message):
         paired_mean(differences, **given)
-
-
-def pooled(sums: Sequence[float]) -> float | None:
-    """Hits over total."""
-    return Share(*sums).value
-
-
-def f1(sums: Sequence[float]) -> float | None:
-    """F1 of true positives, false positives and false negatives."""
-    return Overlap(*sums).value
-
-
-HITS = st.integers(0, 4).flatmap(lambda total: st.tuples(st.integers(0, total), st.just(total)))
-OVERLAPS = st.tuples(*[st.integers(0, 3)] * 3)
-
-
-@settings(max_examples=40)
-@given(st.lists(st.tuples(HITS, HITS), min_size=1, max_size=7))
-def test_over_the_data_set_by_trying_all_parts(rows: list[tuple[tuple[int, int], tuple[int, int]]]) -> None:
-    """p is the share of ways to divide the samples in which 0 lies between the differences of the two parts."""
-    firsts, seconds = zip(*rows, strict=True)
-    found = paired_aggregate(firsts, seconds, pooled)
-    whole = _apart(rows)
-    if whole is None:
-        assert found == Paired(Interval(None, None, None, "halves"), None)
-        return
-    around = []
-    for signs in _signs(len(rows)):
-        parts = [_apart([row for row, sign in zip(rows, signs, strict=True) if sign == side]) for side in (1, -1)]
-        known = [whole, *(one for one in parts if one is not None)]
-        around.append(None in parts or (min(known) <= 1e-9 and max(known) >= -1e-9))
-    assert found.interval.value == pytest.approx(whole)
-    assert found.p == pytest.approx(fmean(around))
-
-
-def _apart(rows: Sequence[tuple[tuple[int, int], tuple[int, int]]]) -> float | None:
-    """The second less the first share over the samples of a part."""
-    shares = [pooled([sum(row[run][column] for row in rows) for column in (0, 1)]) for run in (0, 1)]
-    return None if shares[0] is None or shares[1] is None else shares[1] - shares[0]
-
-
-@settings(max_examples=40)
-@given(st.lists(st.tuples(st.booleans(), st.booleans()), min_size=1, max_size=10))
-def test_a_pooled_value_of_equal_totals_is_a_mean(rows: list[tuple[bool, bool]]) -> None:
-    """Where every sample counts one, the pooled difference has the p and the interval of the mean difference."""
-    found = paired_aggregate([(one, 1) for one, _ in rows], [(other, 1) for _, other in rows], pooled)
-    expected = paired_mean([float(other) - float(one) for one, other in rows])
-    assert found.p == expected.p
-    assert found.interval.value == pytest.approx(expected.interval.value)
-    if expected.interval.method == "halves":
-        assert ends(found) == pytest.approx(ends(expected))
-
-
-@settings(max_examples=60)
-@given(st.lists(st.tuples(OVERLAPS, OVERLAPS), min_size=1, max_size=20), st.randoms(use_true_random=False))
-def test_an_f1_of_the_data_set(rows: list[tuple[tuple[int, ...], tuple[int, ...]]], random: Any) -> None:
-    """-1 <= low <= difference <= high <= 1 with 0 outside only where p < 0.05; the order makes no difference."""
-    firsts, seconds = ([row[run] for row in rows] for run in (0, 1))
-    found = paired_aggregate(firsts, seconds, f1, resamples=200)
-    low, high = ends(found)
-    assert found.interval.value is not None
-    assert found.p is not None
-    assert -1 <= low <= found.interval.value <= high <= 1
-    assert low < high
-    assert found.p < 0.05 or low <= 0 <= high
-    order = list(range(len(rows)))
-    random.shuffle(order)
-    again = paired_aggregate([firsts[at] for at in order], [seconds[at] for at in order], f1, resamples=200)
-    assert again.p == found.p
-    assert ends(again) == pytest.approx(ends(found), abs=1e-12)
-
-
-def test_equal_runs_differ_by_nothing() -> None:
-    """A run compared with itself differs by 0 with p = 1, and an interval that is not of zero width."""
-    counts = [(2, 3), (1, 1), (0, 4), (5, 5)] * 5
-    found = paired_aggregate(counts, counts, pooled)
-    low, high = ends(found)
-    assert (found.interval.value, found.p) == (0, 1)
-    assert found.interval.method == "Bayesian bootstrap"
-    assert low < 0 < high
-
-
-def test_where_few_counts_differ_nothing_is_shown() -> None:
-    """With five samples that differ p stays above 0.05 and the interval holds 0, however large the difference."""
-    found = paired_aggregate([(0, 9)] * 5 + [(1, 1)] * 9, [(9, 9)] * 5 + [(1, 1)] * 9, pooled)
-    low, high = ends(found)
-    assert found.p is not None
-    assert found.p > 0.05
-    assert low <= 0 < high
-
-
-def test_a_recall_of_few_samples_is_as_uncertain_as_they_are() -> None:
-    """Five unanswerable queries among 300 cannot show a difference of refusals; eight can."""
-    for unanswerable, shown in ((5, False), (8, True)):
-        rest = [(0, 0)] * (300 - unanswerable)
-        found = paired_aggregate([(0, 1)] * unanswerable + rest, [(1, 1)] * unanswerable + rest, pooled)
-        low, high = ends(found)
-        assert found.interval.value == 1
-        assert found.p is not None
-        assert (found.p < 0.05) is shown
-        assert (low > 0) is shown
-        assert high == 1
-
-
-def test_systems_of_unequal_length_raise_no_more_false_alarms() -> None:
-    """Where one system makes three times as many claims, equally good ones come to p < 0.05 in 7 of 100 or fewer."""
-    chance = np.random.default_rng(0)
-    alarms = 0
-    for _ in range(200):
-        quality, totals = chance.beta(0.9, 0.1, (2, 10)), (chance.integers(1, 7, 10), chance.integers(1, 21, 10))
-        first, second = (
-            [(float(hits), float(total)) for hits, total in zip(chance.binomial(n, q), n, strict=True)]
-            for n, q in zip(totals, quality, strict=True)
-        )
-        p = paired_aggregate(first, second, pooled).p
-        alarms += p is not None and p < 0.05
-    assert alarms <= 14
-
-
-def test_clusters_widen_over_the_data_set() -> None:
-    """Counts that agree within documents say less than independent ones."""
-    first = [(1, 4)] * 30 + [(2, 4)] * 30
-    second = [(2, 4)] * 30 + [(1, 4)] * 20 + [(4, 4)] * 10
-    clustered = paired_aggregate(first, second, pooled, clusters=[str(at // 5) for at in range(60)])
-    alone = paired_aggregate(first, second, pooled)
-    assert clustered.interval.method == "halves of clusters"
-    assert clustered.interval.value == alone.interval.value
-    assert ends(clustered)[0] < ends(alone)[0] < ends(alone)[1] < ends(clustered)[1]
-
-
-@pytest.mark.parametrize(
-    ("first", "second", "message"),
-    [
-        ([(1, 2), (1, -1)], [(1, 2), (1, 1)], "counts are finite and not negative"),
-        ([(1, 2), (1, 2)], [(1, 2), (1,)], r"counts\[1\] has 3 numbers, counts\[0\] has 4"),
-        ([(1, inf)], [(1, 2)], "counts are finite"),
-    ],
-)
-def test_bad_counts_are_named(first: list[tuple[float, ...]], second: list[tuple[float, ...]], message: str) -> None:
-    """Counts that make no sense are errors that say how to mend them."""
-    with pytest.raises(BadParameter, match=message):
-        paired_aggregate(first, second, pooled)
-
-
-def test_the_detectable_difference_is_found_four_times_in_five() -> None:
-    """A true difference of that size comes to p < 0.05 in about 80 of 100 comparisons of that size."""
-    chance = np.random.default_rng(0)
-    size = detectable(chance.normal(0, 0.2, 20_000).tolist())
-    assert size is not None
-    size *= (20_000 / 60) ** 0.5
-    found = [paired_mean(chance.normal(size, 0.2, 60).clip(-1, 1).tolist(), resamples=400) for _ in range(200)]
-    assert 0.7 <= fmean(one.p is not None and one.p < 0.05 for one in found) <= 0.9
-
-
-def test_the_detectable_difference_shrinks_with_the_root_of_n() -> None:
-    """Four times the samples detect half the difference, nearly; copies within clusters detect no more."""
-    differences = [0.5, -0.25, 0.1, 0.0, 0.4, -0.3, 0.2, 0.05] * 5
-    one, four = detectable(differences), detectable(differences * 4)
-    copies = detectable(differences * 4, clusters=[str(at) for at in range(40)] * 4)
-    assert one is not None
-    assert four == pytest.approx(one / 2, rel=0.02)
-    assert copies == pytest.approx(one)
-
-
-@pytest.mark.parametrize("differences", [[], [0.5], [0.1, 0.2, 0.3, 0.4, 0.5], [0.5] * 20, [0.0] * 20 + [1.0] * 5])
-def test_what_is_detectable_cannot_always_be_told(differences: list[float]) -> None:
-    """None where fewer than six samples differ, and where all differ by the same."""
-    assert detectable(differences) is None
-
-
-def test_holm_by_hand() -> None:
-    """The smallest of three p-values counts three times, the next twice, and no adjusted one lies below the last."""
-    assert holm({"a": 0.01, "b": 0.04, "c": 0.03}) == pytest.approx({"a": 0.03, "b": 0.06, "c": 0.06})
-    assert holm({"a": 0.9, "b": 0.5}) == pytest.approx({"a": 1.0, "b": 1.0})
-    assert holm({}) == {}
-
-
-@given(st.lists(st.floats(0, 1), min_size=1, max_size=12), st.randoms(use_true_random=False))
-def test_holm_keeps_the_order(p_values: list[float], random: Any) -> None:
-    """Adjusted p-values are no smaller, at most 1, in the same order, and do not depend on the order of metrics."""
-    named = {str(at): p for at, p in enumerate(p_values)}
-    adjusted = holm(named)
-    assert list(adjusted) == list(named)
-    assert all(named[key] <= adjusted[key] <= 1 for key in named)
-    assert all(adjusted[a] <= adjusted[b] for a in named for b in named if named[a] < named[b])
-    shuffled = list(named)
-    random.shuffle(shuffled)
-    assert holm({key: named[key] for key in shuffled}) == adjusted

@@ -1,4 +1,4 @@
-"""Floor 5: the command line. It parses, calls and prints; everything else is done elsewhere."""
+"""Floor 7: the command line. It parses, calls and prints; everything else is done elsewhere."""
 
 from ragauge.cli.main import main
 

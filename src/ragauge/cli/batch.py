@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import click
 
-from ragauge.cli.options import DEFAULT_STORE, data_options, judge_option, pairs
+from ragauge.cli.options import data_options, store_option
 from ragauge.cli.running import progress_bar
 from ragauge.errors import BadParameter
 from ragauge.report.wording import counted, dollars, spent_words
@@ -34,13 +35,7 @@ def command() -> None:
 
 @command.command("export")
 @data_options
-@click.option(
-    "--store",
-    type=click.Path(path_type=Path),
-    default=DEFAULT_STORE,
-    show_default=True,
-    help="Where judgments are kept.",
-)
+@store_option("Where judgments are kept.")
 @click.option(
     "-o",
     "--output",
@@ -50,34 +45,19 @@ def command() -> None:
     metavar="FOLDER",
     help="Where the files are written, and what is done is kept.",
 )
-def export_command(
-    data: str,
-    metrics: str | None,
-    judges: Sequence[str],
-    mapping: Sequence[str],
-    group: str | None,
-    limit: int | None,
-    skip_bad_rows: bool,
-    labels: Path | None,
-    store: Path,
-    folder: Path,
-) -> None:
+def export_command(data: str, asked: dict[str, Any], store: Path, folder: Path) -> None:
     """Write the questions about DATA that nobody has answered yet as files of requests; no key, nothing is sent.
 
     Called again with the same options it goes on where it was.
     """
     if data == "-":
         raise BadParameter("a batch reads its data again in every wave; give a file, not standard input")
+    labels = asked.pop("labels")
     settings = BatchSettings(
         data=str(Path(data).resolve()),
         store=str(store.resolve()),
-        judge=judge_option(judges),
-        metrics=metrics,
-        map=pairs(mapping, "--map"),
-        group=group,
-        limit=limit,
-        skip_bad_rows=skip_bad_rows,
         labels=str(labels.resolve()) if labels else None,
+        **asked,
     )
     with Folder.make(folder, settings) as opened:
         _next_wave(opened)

@@ -7,12 +7,12 @@ from pathlib import Path
 
 import click
 
-from ragauge.cli.options import DEFAULT_STORE
+from ragauge.cli.options import open_store_option, output_option
 from ragauge.cli.screen import screen
 from ragauge.comparison import compare
-from ragauge.comparison.outcome import WRITERS, check_output
+from ragauge.comparison.outcome import WRITERS
 from ragauge.comparison.report import changes_view, comparison_view
-from ragauge.errors import UsageError
+from ragauge.report.writing import check_ending, check_place
 from ragauge.run.run import Run
 from ragauge.store import Store
 
@@ -20,13 +20,7 @@ from ragauge.store import Store
 @click.command("compare")
 @click.argument("a")
 @click.argument("b")
-@click.option(
-    "--store",
-    type=click.Path(path_type=Path),
-    default=DEFAULT_STORE,
-    show_default=True,
-    help="Where the runs are kept.",
-)
+@open_store_option("Where the runs are kept.")
 @click.option("-m", "--metrics", metavar="LIST", help="Compare only these, such as faithfulness,rouge.rougeL.")
 @click.option("--group", metavar="COLUMN", help="Samples with the same value here are not independent.")
 @click.option(
@@ -37,13 +31,7 @@ from ragauge.store import Store
     metavar="N",
     help="Show the N samples that changed most, of each of the three metrics that differ most clearly.",
 )
-@click.option(
-    "-o",
-    "--output",
-    type=click.Path(dir_okay=False, path_type=Path),
-    multiple=True,
-    help=f"Write the comparison: {' '.join(WRITERS)}; repeatable.",
-)
+@output_option("Write the comparison", WRITERS)
 @click.option(
     "--fail-if-worse",
     multiple=True,
@@ -53,7 +41,7 @@ from ragauge.store import Store
 def command(
     a: str,
     b: str,
-    store: Path,
+    store: Store,
     metrics: str | None,
     group: str | None,
     show: int,
@@ -66,12 +54,9 @@ def command(
     judged again.
     """
     for path in output:
-        check_output(path)
-    if not store.exists():
-        raise UsageError(f"there is no store at {store}; `ragauge run` makes one, --store names another")
-    with Store.open(store) as opened:
-        runs = Run.open(opened, a), Run.open(opened, b)
-        found = compare(*runs, metrics or "", group=group, show=show)
+        check_ending(path, WRITERS)
+        check_place(path)
+    found = compare(Run.open(store, a), Run.open(store, b), metrics or "", group=group, show=show)
     worse = found.worse(fail_if_worse)
     written = [found.save(path) for path in output]
     console = screen()

@@ -98,16 +98,14 @@ def question_command(
     candidate_response: str,
     judges: Sequence[str],
     no_extras: bool,
-    store: Path,
-    no_store: bool,
+    store: Path | None,
     max_cost: float | None,
 ) -> None:
     """Hold one response against one golden response."""
-    kept = None if no_store else store
-    with stoppable(kept):
+    with stoppable(store):
         judge = judge_option(judges)
         texts = (question, golden_response, candidate_response)
-        done = evaluate_question(*texts, judge=judge, store=kept, max_cost=max_cost, extras=not no_extras)
+        done = evaluate_question(*texts, judge=judge, store=store, max_cost=max_cost, extras=not no_extras)
     (row,) = done.rows
     for column in COLUMNS[COLUMNS.index("Bleu Score") :]:
         if row[column] is not None:

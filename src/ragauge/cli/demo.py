@@ -33,17 +33,17 @@ METRICS = (
 @store_options
 @output_option("Write the candidate's run")
 @show_option(2)
-def command(store: Path, no_store: bool, output: Sequence[Path], show: int) -> None:
+def command(store: Path | None, output: Sequence[Path], show: int) -> None:
     """Measure two versions of an assistant on packaged data with the embedded judge: offline, no key."""
     for path in output:
         check_output(path)
     console = screen()
-    runs = measured(None if no_store else store)
+    runs = measured(store)
     written = [runs["candidate"].save(path) for path in output]
     show_runs(console, runs, show)
     for path in written:
         console.print(f"wrote {path}")
-    console.print(_seen(runs["baseline"], keep=not no_store))
+    console.print(_seen(runs["baseline"], keep=store is not None))
     console.print("Now your own data: ragauge run FILE        what can be measured: ragauge metrics")
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 import msgspec
@@ -14,11 +13,13 @@ from ragauge.cli.options import max_cost_option, store_options
 from ragauge.cli.running import progress_bar, stop, stoppable
 from ragauge.cli.screen import screen
 from ragauge.errors import BadData, BadParameter, RunFailed
-from ragauge.judges.desk import Answers
 from ragauge.judges.judge import Judge
-from ragauge.measure import Fitted, Measured, fit_threshold, labelled_sets, measure
-from ragauge.questions import Judgment, Question
-from ragauge.report.wording import counted, number, spent_words
+from ragauge.measure import Fitted, Measured, adjusted, fit_threshold, labelled_sets, measure
+from ragauge.measure.measurement import WRITERS, Measurement
+from ragauge.measure.report import measurement_view
+from ragauge.questions import Judgment
+from ragauge.report.wording import spent_words
+from ragauge.report.writing import check_ending, check_place
 from ragauge.run.asking import Asker
 from ragauge.run.budget import Budget, check_priced
 from ragauge.run.keeping import Keeper
@@ -26,8 +27,8 @@ from ragauge.run.preparing import opened_store
 from ragauge.run.specs import DESCRIPTIONS, bench_of, judge_of
 from ragauge.store import read_labels
 
-if TYPE_CHECKING:
-    from rich.table import Table
+#: The judge that one is compared with where none is named.
+_BASELINES = {"embedded": "lexical"}
 
 
 @click.group("judges", invoke_without_command=True)
@@ -51,23 +52,48 @@ def command(ctx: click.Context) -> None:
     help="Folder of labelled sets (.jsonl.gz).",
 )
 @click.option(
+    "--against",
+    metavar="JUDGE",
+    help="Compare with this judge on the same rows. [default: lexical, where JUDGE is embedded]",
+)
+@click.option(
     "--limit", type=click.IntRange(min=1), metavar="N", help="At most N rows of each set, drawn with a fixed seed."
 )
 @store_options
 @max_cost_option
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(dir_okay=False, path_type=Path),
+    multiple=True,
+    help="Write the figures: .json .md; repeatable.",
+)
 def measure_command(
-    judge: str, data: Path, limit: int | None, store: Path, no_store: bool, max_cost: float | None
+    judge: str,
+    data: Path,
+    against: str | None,
+    limit: int | None,
+    store: Path | None,
+    max_cost: float | None,
+    output: Sequence[Path],
 ) -> None:
-    """Measure JUDGE against people's labels, set by set: AUC with its 95 % interval, and balanced accuracy.
+    """Measure JUDGE against people's labels, set by set: AUC and balanced accuracy, with 95 % intervals.
 
-    "words" is the AUC of merely counting the share of words that occur in the text, on the same rows. Of a judge that
-    tells no probabilities the interval is that of the balanced accuracy.
+    "AUC of words" is that of merely counting the share of words that occur in the text, on the same rows. Where another
+    judge is compared, p is of a paired bootstrap. Intervals and p resample whole questions or texts.
     """
-    kept = None if no_store else store
-    clerk = _Clerk(judge_of(judge), kept, max_cost)
-    with stoppable(kept, "answer"):
+    for path in output:
+        check_ending(path, WRITERS)
+        check_place(path)
+    beside = against or _BASELINES.get(judge)
+    clerk = _Clerk(judge_of(judge), store, max_cost, beside=judge_of(beside) if beside else None)
+    with stoppable(store, "answer"):
         results, failed = asyncio.run(_measured(clerk, data, limit))
-    _show(results)
+    found = clerk.measurement(results, limit)
+    for part in measurement_view(found):
+        screen().print(part)
+    for path in output:
+        click.echo(f"wrote {found.save(path)}")
     clerk.end()
     if failed:
         raise failed
@@ -97,8 +123,7 @@ def fit_command(
     data: Path | None,
     accuracy: float,
     limit: int | None,
-    store: Path,
-    no_store: bool,
+    store: Path | None,
     max_cost: float | None,
 ) -> None:
     """Fit the threshold beyond which JUDGE is right often enough to be the first of a cascade, on people's labels.
@@ -108,9 +133,8 @@ def fit_command(
     if not (labels or data):
         raise BadParameter("give people's labels: --labels FILE, or --data FOLDER of labelled sets")
     labelled = [*(read_labels(labels) if labels else ()), *(labelled_sets(data, limit) if data else ())]
-    kept = None if no_store else store
-    clerk = _Clerk(judge_of(judge), kept, max_cost)
-    with stoppable(kept, "answer"):
+    clerk = _Clerk(judge_of(judge), store, max_cost)
+    with stoppable(store, "answer"):
         found, failed = asyncio.run(_fitted(clerk, labelled, accuracy))
     clerk.end()
     if failed:
@@ -145,18 +169,20 @@ def _fit_words(fitted: Fitted, accuracy: float) -> str:
 class _Clerk:
     """Answers in a judge's name: from the store, or by asking, and then keeps what is answered. judge: whose name.
 
-    People's labels that the store holds are left aside: it is the judge that is measured.
+    beside: the judge that is compared with it. People's labels that the store holds are left aside: it is the judges
+    that are measured.
     """
 
-    def __init__(self, judge: Judge, store: Path | None, max_cost: float | None) -> None:
-        check_priced([judge], max_cost)
+    def __init__(self, judge: Judge, store: Path | None, max_cost: float | None, beside: Judge | None = None) -> None:
+        check_priced([judge, *([beside] if beside else [])], max_cost)
         bench = bench_of(judge)
-        self.judge = judge
+        self.judge, self.beside = judge, beside
         self.asker = Asker(bench, Keeper(bench, opened_store(store), {}), Budget(max_cost))
 
-    async def answer(self, questions: Sequence[Question]) -> Answers:
-        """As the judge's own `answer`."""
-        return await self.asker.ask_member(self.judge, questions)
+    def measurement(self, results: Sequence[Measured], limit: int | None) -> Measurement:
+        """The results as a whole."""
+        beside = self.beside.identity if self.beside else None
+        return Measurement(judge=self.judge.identity, beside=beside, limit=limit, sets=tuple(adjusted(results)))
 
     def end(self) -> None:
         """Say what was spent; leave with 4 where the limit was reached."""
@@ -174,7 +200,7 @@ async def _measured(clerk: _Clerk, data: Path, limit: int | None) -> tuple[list[
         async with clerk.asker.opened():
             with progress_bar("measuring") as progress:
                 reused = 0
-                async for one in measure(clerk.judge, data, limit, answer=clerk.answer):
+                async for one in measure(clerk.judge, data, limit, answer=clerk.asker.ask_member, beside=clerk.beside):
                     timed = clerk.asker.reused == reused  # the store's speed is not the judge's
                     reused = clerk.asker.reused
                     results.append(one if timed else msgspec.structs.replace(one, seconds=0.0))
@@ -190,33 +216,6 @@ async def _fitted(
     """The thresholds, or why there are none."""
     try:
         async with clerk.asker.opened():
-            return await fit_threshold(clerk.judge, labelled, accuracy, clerk.answer), None
+            return await fit_threshold(clerk.judge, labelled, accuracy, clerk.asker.ask_member), None
     except RunFailed as failed:
         return {}, failed
-
-
-def _show(results: Sequence[Measured]) -> None:
-    """Print what was measured, and what was not and why."""
-    measured = [one for one in results if one.rows]
-    if measured:
-        screen().print(_table(measured))
-    for one in results:
-        if one.note:
-            click.echo(f"{one.name}: {one.note}")
-        if one.failure:
-            click.echo(f"{one.name}: {counted(one.failed, 'row')} without an answer, the first because: {one.failure}")
-
-
-def _table(results: Sequence[Measured]) -> Table:
-    from rich import box
-    from rich.table import Table
-
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    for column in ("set", "rows", "AUC", "95 % interval", "balanced", "words", "rows/s"):
-        table.add_column(column, justify="left" if column == "set" else "right", no_wrap=True)
-    for one in results:
-        between = f"[{number(one.interval[0])}, {number(one.interval[1])}]" if one.interval else ""
-        figures = [number(one.auc), between, number(one.balanced_accuracy)]
-        speed = f"{one.rows / one.seconds:.0f}" if one.seconds else ""
-        table.add_row(one.name, str(one.rows), *figures, number(one.overlap_auc), speed)
-    return table

@@ -5,11 +5,10 @@ from __future__ import annotations
 import getpass
 import sys
 from collections.abc import Iterator
-from pathlib import Path
 
 import click
 
-from ragauge.cli.options import DEFAULT_STORE
+from ragauge.cli.options import open_store_option
 from ragauge.errors import UsageError
 from ragauge.labelling import Labelling
 from ragauge.labelling.session import Session
@@ -21,27 +20,22 @@ from ragauge.store import Store
 
 @click.command("label")
 @click.argument("run", default="latest")
-@click.option(
-    "--store", type=click.Path(path_type=Path), default=DEFAULT_STORE, show_default=True, help="Where the run is kept."
-)
+@open_store_option("Where the run is kept.")
 @click.option("-m", "--metric", help="Label what this metric rests on. [default: the one that chooses the worst]")
 @click.option("--by", metavar="NAME", help="Who labels. [default: the name you are logged in by]")
-def command(run: str, store: Path, metric: str | None, by: str | None) -> None:
+def command(run: str, store: Store, metric: str | None, by: str | None) -> None:
     """Judge what a judge judged in RUN, piece by piece; by its id, the beginning of it, or its name, else the newest.
 
     Each label is kept at once and goes before any judge. Samples come partly at random, which measures the judge and
     corrects its score, and partly where a label teaches most. The judge's verdict is shown when you ask for it.
     """
-    if not store.exists():
-        raise UsageError(f"there is no store at {store}; `ragauge run` makes one, --store names another")
-    with Store.open(store) as opened:
-        labelling = Labelling(Run.open(opened, run))
-        chosen = labelling.metric(metric)
-        session = Session(labelling, chosen, by or getpass.getuser())
-        _label(session)
-        click.echo(f"\n{counted(session.given, 'label')} given.")
-        for line in standing_lines(labelling.standings([chosen])):
-            click.echo(line)
+    labelling = Labelling(Run.open(store, run))
+    chosen = labelling.metric(metric)
+    session = Session(labelling, chosen, by or getpass.getuser())
+    _label(session)
+    click.echo(f"\n{counted(session.given, 'label')} given.")
+    for line in standing_lines(labelling.standings([chosen])):
+        click.echo(line)
 
 
 def _label(session: Session) -> None:

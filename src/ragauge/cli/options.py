@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import reduce, wraps
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
 import click
 
-from ragauge.errors import BadParameter
+from ragauge.errors import BadParameter, UsageError
 from ragauge.report.files import WRITERS
+from ragauge.store import Store
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -48,17 +49,6 @@ _DATA = (
     ),
 )
 
-_STORE = (
-    click.option(
-        "--store",
-        type=click.Path(path_type=Path),
-        default=DEFAULT_STORE,
-        show_default=True,
-        help="Where judgments and runs are kept.",
-    ),
-    click.option("--no-store", is_flag=True, help="Keep nothing."),
-)
-
 
 def max_cost_option(command: Command) -> Command:
     """--max-cost, in dollars."""
@@ -70,11 +60,10 @@ def max_cost_option(command: Command) -> Command:
     )(command)
 
 
-def output_option(what: str) -> Callable[[Command], Command]:
-    """-o, repeatable; `what` says in the help what it does."""
+def output_option(what: str, endings: Iterable[str] = WRITERS) -> Callable[[Command], Command]:
+    """-o, repeatable; `what` says in the help what it does, endings: which forms there are."""
     kind = click.Path(dir_okay=False, path_type=Path)
-    endings = " ".join(WRITERS)
-    return click.option("-o", "--output", type=kind, multiple=True, help=f"{what}: {endings}; repeatable.")
+    return click.option("-o", "--output", type=kind, multiple=True, help=f"{what}: {' '.join(endings)}; repeatable.")
 
 
 def show_option(default: int) -> Callable[[Command], Command]:
@@ -94,8 +83,17 @@ def _with(options: Sequence[Callable[[Command], Command]]) -> Callable[[Command]
 
 
 def data_options(command: Command) -> Command:
-    """DATA, and how it is read and judged."""
-    return _with(_DATA)(command)
+    """DATA, and how it is read and judged.
+
+    The command is given all but DATA as `asked`, arguments of `ragauge.evaluate`.
+    """
+
+    @wraps(command)
+    def called(judges: Sequence[str], mapping: Sequence[str], **given: Any) -> Any:
+        asked = {name: given.pop(name) for name in ("metrics", "group", "limit", "skip_bad_rows", "labels")}
+        return command(asked={**asked, "judge": judge_option(judges), "map": pairs(mapping, "--map")}, **given)
+
+    return cast(Command, _with(_DATA)(called))
 
 
 def reading_options(command: Command) -> Command:
@@ -109,21 +107,44 @@ def samples_option(command: Command) -> Command:
     return click.option("-o", "--output", type=kind, required=True, help="Where the samples go (.jsonl).")(command)
 
 
+def store_option(help: str, **more: Any) -> Callable[[Command], Command]:
+    """--store, the place; `help` says what is kept there."""
+    kind = click.Path(path_type=Path)
+    return click.option("--store", type=kind, default=DEFAULT_STORE, show_default=True, help=help, **more)
+
+
+def open_store_option(help: str) -> Callable[[Command], Command]:
+    """--store of a command that reads what is there; it is given the store itself, open for as long as it runs."""
+    return store_option(help, callback=_opened)
+
+
+def _opened(context: click.Context, _: click.Parameter, path: Path) -> Store:
+    if not path.exists():
+        raise UsageError(f"there is no store at {path}; `ragauge run` makes one, --store names another")
+    return context.with_resource(Store.open(path))
+
+
 def store_options(command: Command) -> Command:
-    """--store and --no-store."""
-    return _with(_STORE)(command)
+    """--store and --no-store; the command is given None as `store` where nothing is to be kept."""
+
+    @wraps(command)
+    def called(store: Path, no_store: bool, **given: Any) -> Any:
+        return command(store=None if no_store else store, **given)
+
+    nothing = click.option("--no-store", is_flag=True, help="Keep nothing.")
+    return cast(Command, store_option("Where judgments and runs are kept.")(nothing(called)))
 
 
 def work_options(command: Command) -> Command:
     """How samples are read, where answers are kept, and what they may cost.
 
-    The command is given all of it as `work`, arguments of `ragauge.dataset.build` and `generate`.
+    The command is given all of it as `work`, arguments of `ragauge.dataset.build`, `generate` and `ragauge.evaluate`.
     """
 
     @wraps(command)
-    def called(mapping: Sequence[str], store: Path, no_store: bool, **given: Any) -> Any:
-        work = {name: given.pop(name) for name in ("limit", "skip_bad_rows", "max_cost")}
-        return command(work={**work, "map": pairs(mapping, "--map"), "store": None if no_store else store}, **given)
+    def called(mapping: Sequence[str], **given: Any) -> Any:
+        work = {name: given.pop(name) for name in ("limit", "skip_bad_rows", "max_cost", "store")}
+        return command(work={**work, "map": pairs(mapping, "--map")}, **given)
 
     return cast(Command, reading_options(store_options(max_cost_option(called))))
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import click
 
-from ragauge.cli.options import judge_option, max_cost_option, pairs, reading_options, store_options
+from ragauge.cli.options import judge_option, output_option, work_options
 from ragauge.cli.run import end
 from ragauge.cli.running import measure
 from ragauge.errors import BadParameter
@@ -16,8 +17,9 @@ from ragauge.metrics.catalogue import split
 from ragauge.peers import parity
 from ragauge.peers.choosing import choose, measuring
 from ragauge.peers.columns import PEERS
-from ragauge.peers.outcome import check_output
+from ragauge.peers.outcome import WRITERS
 from ragauge.peers.sheet import NAMING, read_sheet
+from ragauge.report.writing import check_ending, check_place
 from ragauge.run.run import Run
 
 
@@ -37,19 +39,11 @@ from ragauge.run.run import Run
 @click.option(
     "-j", "--judge", "judges", multiple=True, metavar="JUDGE", help="As for `ragauge run`. [default: embedded]"
 )
-@reading_options
-@store_options
-@max_cost_option
+@work_options
 @click.option(
     "--show", type=click.IntRange(min=0), default=3, show_default=True, metavar="N", help="Rows shown for each cause."
 )
-@click.option(
-    "-o",
-    "--output",
-    type=click.Path(dir_okay=False, path_type=Path),
-    multiple=True,
-    help="Write the comparison: .md .json; repeatable.",
-)
+@output_option("Write the comparison", WRITERS)
 def command(
     scores: str,
     against: str,
@@ -58,12 +52,7 @@ def command(
     metrics: str | None,
     columns: Sequence[str],
     judges: Sequence[str],
-    mapping: Sequence[str],
-    limit: int | None,
-    skip_bad_rows: bool,
-    store: Path,
-    no_store: bool,
-    max_cost: float | None,
+    work: dict[str, Any],
     show: int,
     output: Sequence[Path],
 ) -> None:
@@ -74,10 +63,13 @@ def command(
     --data or --run names them.
     """
     for path in output:
-        check_output(path)
+        check_ending(path, WRITERS)
+        check_place(path, filter(None, (scores, data)))
     if data and beside:
         raise BadParameter("give --data or --run, not both: a run has its samples")
-    map = pairs(mapping, "--map")
+    store, map = work.pop("store"), work["map"]
+    if beside and store is None:
+        raise BadParameter("--run names a run in the store; leave out --no-store")
     sheet = read_sheet(scores, {} if data else {field: map[field] for field in NAMING if field in map})
     if not (data or beside or any(line.query or line.response for line in sheet.lines)):
         raise BadParameter(f"{scores} holds no samples; name them with --data FILE, or a run of them with --run RUN")
@@ -85,17 +77,8 @@ def command(
     if beside:
         run = Run.open(store, beside)
     else:
-        run = measure(
-            data or scores,
-            "judging",
-            None if no_store else store,
-            metrics=measuring(kept),
-            judge=judge_option(judges),
-            map=map,
-            limit=limit,
-            skip_bad_rows=skip_bad_rows,
-            max_cost=max_cost,
-        )
+        judge = judge_option(judges)
+        run = measure(data or scores, "judging", store, metrics=measuring(kept), judge=judge, **work)
     found = parity(run, sheet, against, columns=_columns(columns), metrics=split(metrics or ""), show=show)
     click.echo(str(found), nl=False)
     for path in output:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import click
 
-from ragauge.cli.options import data_options, judge_option, pairs, store_options
+from ragauge.cli.options import data_options, store_options
 from ragauge.cli.running import progress_bar
 from ragauge.run.planning import plan
 
@@ -15,30 +15,8 @@ from ragauge.run.planning import plan
 @click.command("plan")
 @data_options
 @store_options
-def command(
-    data: str,
-    metrics: str | None,
-    judges: Sequence[str],
-    mapping: Sequence[str],
-    group: str | None,
-    limit: int | None,
-    skip_bad_rows: bool,
-    labels: Path | None,
-    store: Path,
-    no_store: bool,
-) -> None:
+def command(data: str, asked: dict[str, Any], store: Path | None) -> None:
     """Say what `run` would ask and cost, without asking: questions, calls, tokens, price and time, by metric too."""
-    with progress_bar("planning", limit) as progress:
-        planned = plan(
-            data,
-            metrics,
-            judge_option(judges),
-            None if no_store else store,
-            labels=labels,
-            map=pairs(mapping, "--map"),
-            group=group,
-            limit=limit,
-            skip_bad_rows=skip_bad_rows,
-            progress=progress,
-        )
+    with progress_bar("planning", asked["limit"]) as progress:
+        planned = plan(data, store=store, progress=progress, **asked)
     click.echo(str(planned))

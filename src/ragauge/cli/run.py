@@ -4,20 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from ragauge.cli.gates import failures, gates
-from ragauge.cli.options import (
-    data_options,
-    judge_option,
-    max_cost_option,
-    output_option,
-    pairs,
-    show_option,
-    store_options,
-)
+from ragauge.cli.options import data_options, max_cost_option, output_option, show_option, store_options
 from ragauge.cli.running import measure, stop
 from ragauge.cli.screen import screen
 from ragauge.errors import RunFailed
@@ -46,15 +38,8 @@ if TYPE_CHECKING:
 )
 def command(
     data: str,
-    metrics: str | None,
-    judges: Sequence[str],
-    mapping: Sequence[str],
-    group: str | None,
-    limit: int | None,
-    skip_bad_rows: bool,
-    labels: Path | None,
-    store: Path,
-    no_store: bool,
+    asked: dict[str, Any],
+    store: Path | None,
     output: Sequence[Path],
     name: str,
     max_cost: float | None,
@@ -67,28 +52,15 @@ def command(
     Columns are recognised by the names that ragas, DeepEval, RAGChecker, Trust-Eval and others use.
     """
     for path in output:
-        check_output(path, [data, *([labels] if labels else [])])
-    conditions = gates(fail_under, fail_over, metrics)
-    run = measure(
-        data,
-        "judging",
-        None if no_store else store,
-        metrics=metrics,
-        judge=judge_option(judges),
-        map=pairs(mapping, "--map"),
-        group=group,
-        limit=limit,
-        skip_bad_rows=skip_bad_rows,
-        labels=labels,
-        name=name,
-        max_cost=max_cost,
-    )
+        check_output(path, filter(None, (data, asked["labels"])))
+    conditions = gates(fail_under, fail_over, asked["metrics"])
+    run = measure(data, "judging", store, max_cost=max_cost, name=name, **asked)
     run.hold_to(conditions)
     written = [run.save(path) for path in output]
     show_run(run, show)
     for path in written:
         click.echo(f"wrote {path}")
-    if not no_store:
+    if store:
         click.echo(f"run {run.id}; read it again with: ragauge report {run.id}")
     end(run, conditions)
 

@@ -11,42 +11,32 @@ from pathlib import Path
 
 import click
 
-from ragauge.cli.options import DEFAULT_STORE
-from ragauge.errors import UsageError
+from ragauge.cli.options import open_store_option
 from ragauge.store import Store
 from ragauge.view import Server
 
 
 @click.command("view")
 @click.argument("run", default="")
-@click.option(
-    "--store",
-    type=click.Path(path_type=Path),
-    default=DEFAULT_STORE,
-    show_default=True,
-    help="Where the runs are kept.",
-)
+@open_store_option("Where the runs are kept.")
 @click.option("--port", type=click.IntRange(0, 65535), default=0, help="Listen here. [default: any that is free]")
 @click.option("--by", metavar="NAME", help="Who labels. [default: the name you are logged in by]")
 @click.option("--no-open", is_flag=True, help="Open no browser; print the address alone.")
-def command(run: str, store: Path, port: int, by: str | None, no_open: bool) -> None:
+def command(run: str, store: Store, port: int, by: str | None, no_open: bool) -> None:
     """Show the runs of a store in the browser: their list, progress, comparison, and labelling; or RUN at once.
 
     The page is served on this machine alone, to whoever has the printed address, until Ctrl-C.
     """
-    if not store.exists():
-        raise UsageError(f"there is no store at {store}; `ragauge run` makes one, --store names another")
-    with Store.open(store) as opened:
-        start = f"#run={opened.run(run).id}" if run else ""
-        server = Server(opened, by or getpass.getuser(), port)
-        click.echo(f"{server.address}{start}\nCtrl-C ends it.")
-        try:
-            with opened_in_browser(f"{server.address}{start}") if not no_open else nullcontext():
-                server.serve_forever()
-        except KeyboardInterrupt:
-            click.echo("\nended")
-        finally:
-            server.server_close()
+    start = f"#run={store.run(run).id}" if run else ""
+    server = Server(store, by or getpass.getuser(), port)
+    click.echo(f"{server.address}{start}\nCtrl-C ends it.")
+    try:
+        with opened_in_browser(f"{server.address}{start}") if not no_open else nullcontext():
+            server.serve_forever()
+    except KeyboardInterrupt:
+        click.echo("\nended")
+    finally:
+        server.server_close()
 
 
 @contextmanager

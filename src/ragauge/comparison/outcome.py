@@ -10,6 +10,7 @@ import msgspec
 
 from ragauge.errors import UnknownName, UsageError
 from ragauge.nouns.scores import Better
+from ragauge.report.writing import check_ending, replacing
 from ragauge.statistics.paired import holm
 
 SCHEMA = "ragauge.compare/1"
@@ -161,14 +162,11 @@ class Comparison(msgspec.Struct, frozen=True):
         from ragauge.comparison.report import comparison_markdown
 
         path = Path(path)
-        check_output(path)
+        check_ending(path, WRITERS)
         as_json = path.suffix.lower() == ".json"
         text = msgspec.json.encode(self.to_dict()).decode() + "\n" if as_json else comparison_markdown(self)
-        try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(text, encoding="utf-8")
-        except OSError as error:
-            raise UsageError(f"cannot write {path}: {error.strerror}; choose another place with -o") from error
+        with replacing(path) as part:
+            part.write_text(text, encoding="utf-8")
         return path
 
     def __str__(self) -> str:
@@ -180,9 +178,3 @@ class Comparison(msgspec.Struct, frozen=True):
         from ragauge.comparison.report import comparison_markdown
 
         return comparison_markdown(self)
-
-
-def check_output(path: Path) -> None:
-    """Raise UsageError where a comparison cannot be written to a file of this ending."""
-    if path.suffix.lower() not in WRITERS:
-        raise UsageError(f"cannot write {path.name!r}: unknown ending; use one of {' '.join(WRITERS)}")

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from ragauge.comparison.outcome import LEVEL, Change, Comparison, Difference
 from ragauge.report.markdown import LENGTH, plain
+from ragauge.report.terminal import plain_text
 from ragauge.report.wording import arrow, by_reason, counted, difference_bar, number, printable, shortened
 
 if TYPE_CHECKING:
@@ -39,13 +40,7 @@ def comparison_view(comparison: Comparison, width: int) -> list[RenderableType]:
 
 def comparison_text(comparison: Comparison, width: int = 140) -> str:
     """The same as plain text."""
-    from rich.console import Console
-
-    console = Console(width=width, color_system=None, highlight=False, markup=False, emoji=False)
-    with console.capture() as captured:
-        for part in comparison_view(comparison, width):
-            console.print(part)
-    return captured.get().rstrip()
+    return plain_text(comparison_view(comparison, width), width)
 
 
 def changes_view(comparison: Comparison) -> Iterator[RenderableType]:

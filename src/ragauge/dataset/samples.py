@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterable
 from contextlib import aclosing
@@ -16,6 +15,7 @@ from ragauge.errors import UsageError
 from ragauge.needs.need import Finding, Need, Outcome
 from ragauge.nouns.calls import Spent
 from ragauge.nouns.samples import Sample
+from ragauge.report.writing import check_place, replacing
 from ragauge.run.asking import Asker
 from ragauge.run.in_order import in_order
 from ragauge.run.stopping import Stopped
@@ -128,18 +128,11 @@ def check_samples_output(path: Path, inputs: Iterable[str | Path]) -> None:
     """Raise UsageError where samples cannot be written to `path`, or where it is one of the `inputs`."""
     if path.suffix.lower() != ".jsonl":
         raise UsageError(f"cannot write {path.name!r}: samples are written as JSON Lines; name it {path.stem}.jsonl")
-    if any(path.resolve() == Path(given).resolve() for given in inputs):
-        raise UsageError(f"{path} is read by this command; choose another file with -o")
+    check_place(path, inputs)
 
 
 def write_samples(samples: Iterable[Sample], path: Path) -> None:
     """Write samples as JSON Lines, whole or not at all. Raises UsageError where the file cannot be written."""
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        partial = path.with_name(f".{path.name}.{os.getpid()}")
-        with partial.open("wb") as file:
-            for sample in samples:
-                file.write(msgspec.json.encode(sample) + b"\n")
-        partial.replace(path)
-    except OSError as error:
-        raise UsageError(f"cannot write {path}: {error.strerror}; choose another place with -o") from error
+    with replacing(path) as part, part.open("wb") as file:
+        for sample in samples:
+            file.write(msgspec.json.encode(sample) + b"\n")

@@ -28,6 +28,9 @@ OVERLAP = 0.1
 #: the same windows may then put into one call; a question whose other texts need more than that is not split.
 ROOM = 0.75
 
+#: Characters of a question that is not halved any further, however long a server finds it.
+LEAST = 4000
+
 #: What outweighs what: among windows of one chunk, and among chunks or windows of one text.
 _WITHIN = {Label.ENTAILED: 2, Label.CONTRADICTED: 1}
 _AMONG = {Label.CONTRADICTED: 2, Label.ENTAILED: 1, Label.YES: 1}
@@ -78,13 +81,13 @@ def split(question: Question, limit: int) -> Split | None:
     return _split_premise(question, room) if isinstance(question, Entail) else _split_text(question, room)
 
 
-def halved(question: Question, least: int) -> Split | None:
+def halved(question: Question) -> Split | None:
     """A question that a model found too long, in parts of half its size.
 
-    None where it cannot be split, and where it has no more than `least` characters.
+    None where it cannot be split, and where it has no more than LEAST characters.
     """
     size = len(msgspec.json.encode(question).decode())
-    return split(question, size // 2) if size > least else None
+    return split(question, size // 2) if size > LEAST else None
 
 
 def _sizes(question: Question) -> tuple[int, int]:

@@ -9,14 +9,12 @@ from itertools import groupby
 from operator import itemgetter
 
 from ragauge.judges.desk import Answers
-from ragauge.judges.judge import Judge
+from ragauge.judges.judge import DEFAULT_BATCH, Judge
 from ragauge.nouns.answers import Answer, Failure
 from ragauge.questions import Question
 
 #: Answers questions in a judge's name, as its own `answer` does; a store may stand in between.
-Answering = Callable[[Sequence[Question]], Awaitable[Answers]]
-
-_BATCH = 64
+Answering = Callable[[Judge, Sequence[Question]], Awaitable[Answers]]
 
 
 class Asking:
@@ -34,7 +32,7 @@ class Asking:
 
         async def ask(questions: Sequence[Question]) -> None:
             async with room:
-                answers.update(zip(questions, await self._answer(questions), strict=True))
+                answers.update(zip(questions, await self._answer(self.judge, questions), strict=True))
 
         await asyncio.gather(*(ask(questions) for questions in self._portions(waves)))
         return answers
@@ -47,8 +45,8 @@ class Asking:
                 place.setdefault(question, at)
         if self._by_sample:
             return [[question for question, _ in wave] for _, wave in groupby(place.items(), key=itemgetter(1))]
-        flat = list(place)
-        return [flat[start : start + _BATCH] for start in range(0, len(flat), _BATCH)]
+        flat, size = list(place), getattr(self.judge, "batch", DEFAULT_BATCH)
+        return [flat[start : start + size] for start in range(0, len(flat), size)]
 
 
 @asynccontextmanager
@@ -60,4 +58,8 @@ async def asking(judge: Judge, answer: Answering | None) -> AsyncIterator[Asking
     async with AsyncExitStack() as stack:
         if answer is None and isinstance(judge, AbstractAsyncContextManager):
             await stack.enter_async_context(judge)
-        yield Asking(judge, answer or judge.answer)
+        yield Asking(judge, answer or _itself)
+
+
+async def _itself(judge: Judge, questions: Sequence[Question]) -> Answers:
+    return await judge.answer(questions)

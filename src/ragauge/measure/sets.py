@@ -8,7 +8,7 @@ import random
 import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 
@@ -17,8 +17,10 @@ from ragauge.questions import Classify, Decompose, Entail, Question, Rate, Relev
 from ragauge.rubrics import COHERENCE, TOPICAL_MATCH
 
 Row = dict[str, Any]
+Made = TypeVar("Made")
 _TOKEN = re.compile(r"\w+")
 _COHERENT = 4  # of the grades 1 to 5
+_HOSTILE = ("H", "HR", "V", "H2", "V2")  # hate, harassment, violence; threatening, graphic (Markov et al., 2023)
 
 
 class Case(msgspec.Struct, frozen=True):
@@ -26,16 +28,18 @@ class Case(msgspec.Struct, frozen=True):
 
     label: 1 or 0, as people said. group: rows of one group share a question or text. questions: what is asked; several
     are alternatives of which the best counts. first: a text to take apart, each claim of which is then asked about in
-    the place of the one question's hypothesis; the claims least supported count. overlap: the lexical baseline, the
-    share of the hypothesis' tokens found in the premise. least: the grade from which on it is a 1.
+    the place of the one question's hypothesis; the claims least supported count. words: the least that a judge has to
+    beat, the share of the hypothesis' tokens found in the premise; None where there is only one text. least: the grade
+    from which on it is a 1. grade: people's own grade, where they gave one.
     """
 
     label: int
     group: str
     questions: tuple[Question, ...]
-    overlap: float
+    words: float | None = None
     first: Decompose | None = None
     least: float = 0.5
+    grade: float | None = None
 
 
 def labelled_files(folder: Path) -> list[Path]:
@@ -52,15 +56,19 @@ def read_cases(file: Path, limit: int | None = None, seed: int = 0) -> list[Case
     Raises BadData for a file that cannot be read or lacks a field its prefix promises.
     """
     make = _MAKERS.get(file.name.partition("_")[0])
-    if make is None:
-        return None
+    return None if make is None else read(file, make, limit, seed)
+
+
+def read(file: Path, make: Callable[[Row], Iterator[Made]], limit: int | None = None, seed: int = 0) -> list[Made]:
+    """What `make` makes of the rows of a set, or `limit` of these drawn at random.
+
+    Raises BadData for a file that cannot be read or lacks a field that `make` wants.
+    """
     try:
-        cases = [case for row in _rows(file) for case in make(row)]
+        made = [one for row in _rows(file) for one in make(row)]
     except (OSError, ValueError, KeyError, TypeError) as problem:
         raise BadData(f"{file}: {problem!r}; the fields of each kind of set are in docs/embedded-judge.md") from problem
-    if limit is not None and limit < len(cases):
-        cases = random.Random(seed).sample(cases, limit)
-    return cases
+    return made if limit is None or limit >= len(made) else random.Random(seed).sample(made, limit)
 
 
 def _rows(file: Path) -> Iterator[Row]:
@@ -109,12 +117,21 @@ def _responses(row: Row) -> Iterator[Case]:
 
 def _coherence(row: Row) -> Iterator[Case]:
     question = Rate(COHERENCE, (("source", row["source"]), ("response", row["summary"])))
-    label = int(row["human_scores"]["coherence"] >= _COHERENT)
-    yield Case(label, row["source"], (question,), overlap(row["summary"], row["source"]), least=_COHERENT)
+    grade = row["human_scores"]["coherence"]
+    found = overlap(row["summary"], row["source"])
+    yield Case(int(grade >= _COHERENT), row["source"], (question,), found, least=_COHERENT, grade=grade)
 
 
 def _toxicity(row: Row) -> Iterator[Case]:
-    yield Case(row["label"], row["text"], (Classify(row["text"], "toxic"),), 0.0)
+    """A text is toxic by its label, or, where people told categories apart, by those that are hostile to somebody.
+
+    Left out is what they labelled for another category alone, such as self-harm, and what they labelled for none of
+    these.
+    """
+    categories = row.get("categories")
+    label = row["label"] if categories is None else max((categories.get(one, -1) for one in _HOSTILE), default=-1)
+    if label == 1 or (label == 0 and not row["label"]):
+        yield Case(label, row["text"], (Classify(row["text"], "toxic"),))
 
 
 _MAKERS: dict[str, Callable[[Row], Iterator[Case]]] = {

@@ -8,7 +8,8 @@ from math import fsum
 from ragauge.peers.outcome import Figures
 from ragauge.statistics.agreement import group_interval
 from ragauge.statistics.clusters import Clusters
-from ragauge.statistics.intervals import Interval, mean_interval
+from ragauge.statistics.intervals import Interval
+from ragauge.statistics.paired import paired_mean
 from ragauge.statistics.ranks import spearman
 
 Scale = tuple[float, float]
@@ -26,7 +27,7 @@ ROUNDING = 1e-6
 def figures(
     theirs: Sequence[float], ours: Sequence[float], clusters: Clusters, scale: Scale, of_theirs: Scale
 ) -> Figures:
-    """The figures of pairs of numbers. scale: of ours; of_theirs: of theirs. clusters: as for `mean_interval`."""
+    """The figures of pairs of numbers. scale: of ours; of_theirs: of theirs. clusters: as for `paired_mean`."""
     rank = spearman(theirs, ours)
     pairs = zip(theirs, ours, strict=True)
     return Figures(
@@ -57,7 +58,8 @@ def _difference(
     if not ours or not all(on(value, of_theirs) for value in theirs):
         return None
     widest = (scale[0] - of_theirs[1] - ROUNDING, scale[1] - of_theirs[0] + ROUNDING)
-    return mean_interval([b - a for a, b in zip(theirs, ours, strict=True)], scale=widest, clusters=clusters)
+    apart = [b - a for a, b in zip(theirs, ours, strict=True)]
+    return paired_mean(apart, scale=widest, clusters=clusters).interval
 
 
 def _rank_interval(theirs: Sequence[float], ours: Sequence[float], clusters: Clusters) -> tuple[float, float] | None:

@@ -7,8 +7,8 @@ from typing import Any
 
 import msgspec
 
-from ragauge.errors import UsageError
 from ragauge.peers.matching import Matching
+from ragauge.report.writing import check_ending, replacing
 from ragauge.statistics.intervals import Interval
 
 SCHEMA = "ragauge.parity/1"
@@ -109,22 +109,14 @@ class Parity(msgspec.Struct, frozen=True):
     def save(self, path: str | Path) -> Path:
         """Write it to a file, as its ending says: .md to be read, or .json. Raises UsageError for others."""
         path = Path(path)
-        check_output(path)
+        check_ending(path, WRITERS)
         json = path.suffix.lower() == ".json"
         text = msgspec.json.encode(self.to_dict()).decode() if json else str(self).replace("<", "&lt;")
-        try:
-            path.write_text(text, encoding="utf-8")
-        except OSError as error:
-            raise UsageError(f"cannot write {path}: {error.strerror}; choose another place with -o") from error
+        with replacing(path) as part:
+            part.write_text(text, encoding="utf-8")
         return path
 
     def __str__(self) -> str:
         from ragauge.peers.report import parity_markdown
 
         return parity_markdown(self)
-
-
-def check_output(path: Path) -> None:
-    """Raise UsageError where a comparison cannot be written to a file of this ending."""
-    if path.suffix.lower() not in WRITERS:
-        raise UsageError(f"cannot write {path.name!r}: unknown ending; use one of {' '.join(WRITERS)}")

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import csv
 import json
-import os
 from collections.abc import Callable, Iterable, Iterator
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from ragauge.errors import MissingExtra, UsageError
+from ragauge.errors import MissingExtra
 from ragauge.nouns.records import RunRecord, SampleRecord
 from ragauge.report.claims import write_claims_csv, write_claims_parquet
 from ragauge.report.document import head_document, sample_document
@@ -19,6 +18,7 @@ from ragauge.report.junit import write_junit
 from ragauge.report.markdown import run_markdown
 from ragauge.report.sarif import write_sarif
 from ragauge.report.wording import by_reason
+from ragauge.report.writing import check_ending, check_place, replacing
 
 Samples = Iterable[SampleRecord]
 
@@ -32,44 +32,27 @@ def save(run: RunRecord, samples: Samples, path: Path) -> Path:
     Raises UsageError for another ending, or where the file cannot be written.
     """
     write = writer_of(path)
-    part = path.with_name(path.name + ".part")
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        try:
-            write(run, samples, part)
-            part.replace(path)
-        finally:
-            part.unlink(missing_ok=True)
-    except OSError as error:
-        raise UsageError(f"cannot write {path}: {error.strerror}; choose another place with -o") from error
+    with replacing(path) as part:
+        write(run, samples, part)
     return path
 
 
 def check_output(path: Path, inputs: Iterable[str | Path] = ()) -> None:
     """Raise UsageError where `path` cannot be written, has an unknown ending, or is one of the `inputs`."""
     writer_of(path)
-    if any(path.resolve() == Path(given).resolve() for given in inputs):
-        raise UsageError(f"{path} is read by this run; choose another file with -o")
-    folder = next(parent for parent in path.resolve().parents if parent.exists())
-    if path.is_dir() or not os.access(folder, os.W_OK) or not folder.is_dir():
-        raise UsageError(f"cannot write {path}: choose another place with -o")
+    check_place(path, inputs)
 
 
 def writer_of(path: Path) -> Callable[[RunRecord, Samples, Path], None]:
-    """What writes files with the ending of `path`. Raises UsageError where there is no such form."""
-    ending = _ending(path)
-    if ending is None:
-        raise UsageError(f"cannot write {path.name!r}: unknown ending; use one of {' '.join(WRITERS)}")
+    """What writes files with the ending of `path`, the longest that it has; a file called claims.csv is one of claims.
+
+    Raises UsageError where there is no such form.
+    """
+    check_ending(path, WRITERS)
+    ending = max((ending for ending in WRITERS if f".{path.name.lower()}".endswith(ending)), key=len)
     if ending.endswith(".parquet") and find_spec("pyarrow") is None:
         raise MissingExtra("writing parquet", "arrow")
     return WRITERS[ending]
-
-
-def _ending(path: Path) -> str | None:
-    """The longest ending that the name has; a file called claims.csv has the ending .claims.csv too."""
-    name = f".{path.name.lower()}"
-    found = [ending for ending in WRITERS if path.suffix and name.endswith(ending)]
-    return max(found, key=len, default=None)
 
 
 def _json(run: RunRecord, samples: Samples, path: Path) -> None:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from ragauge.nouns.records import RunRecord, SampleRecord
 from ragauge.nouns.scores import Evidence
+from ragauge.report.caution import caution
 from ragauge.report.wording import (
     BAD,
     GOOD,
@@ -32,18 +34,24 @@ BARS_FROM = 88
 
 def run_text(run: RunRecord, width: int = 100) -> str:
     """The estimates as plain text."""
+    return plain_text(run_view(run, width), width)
+
+
+def plain_text(parts: Iterable[RenderableType], width: int) -> str:
+    """What a terminal of this width would show of these parts, without colours."""
     from rich.console import Console
 
     console = Console(width=width, color_system=None, highlight=False, markup=False, emoji=False)
     with console.capture() as captured:
-        for part in run_view(run, width):
+        for part in parts:
             console.print(part)
     return captured.get().rstrip()
 
 
 def run_view(run: RunRecord, width: int) -> list[RenderableType]:
-    """The headline, the table of estimates, with bars where there is room, and the footnotes."""
-    return [headline(run), estimates_table({"value": run}, bars=width >= BARS_FROM), *footnotes(run)]
+    """The headline, the table of estimates, with bars where there is room, the footnotes, and how far to trust it."""
+    table = estimates_table({"value": run}, bars=width >= BARS_FROM)
+    return [headline(run), table, *footnotes(run), *filter(None, [caution(run)])]
 
 
 def estimates_table(runs: dict[str, RunRecord], bars: bool = False) -> Table:

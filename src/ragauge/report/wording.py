@@ -143,18 +143,6 @@ def by_reason(reasons: Mapping[str, str]) -> list[str]:
     return [f"{', '.join(metrics)}: {reason}" for reason, metrics in grouped.items()]
 
 
-def caution(run: RunRecord) -> str:
-    """How far the embedded judge can be trusted; empty where it had no part in the run."""
-    if not any(re.search(r"\bembedded\b", judge.name) for judge in run.judges.values()):
-        return ""
-    return (
-        "The embedded judge compares words, numbers and names, not meaning: it misses paraphrase, and claims in the "
-        "text's own words pass too easily. On public sets its AUC against people's labels lies between 0.56 and 0.98, "
-        "where 0.5 is chance; docs/embedded-judge.md has the table. Take it for a first look, and have a model or "
-        "people judge where a single verdict matters."
-    )
-
-
 def headline(run: RunRecord) -> str:
     """One line that says what was measured, by whom, and what it took."""
     judges = ", ".join(sorted({str(judge) for judge in run.judges.values()}))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from collections.abc import AsyncIterator, Coroutine, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
+from contextlib import asynccontextmanager
 from typing import Any
 
 import msgspec
@@ -19,6 +19,7 @@ from ragauge.nouns.identity import Identity
 from ragauge.questions import Judgment, Question, judgment_key, kind
 from ragauge.run.budget import Budget
 from ragauge.run.keeping import Keeper, Known, resolve
+from ragauge.run.opening import Openings
 from ragauge.run.stopping import Stopped
 from ragauge.store.labels import PEOPLE
 
@@ -49,28 +50,18 @@ class Asker:
         self._under_way: dict[Question, _Pile] = {}
         self._queues: dict[int, _Queue] = {}
         self._tasks: set[asyncio.Task[None]] = set()
-        self._open = AsyncExitStack()
-        self._opening = asyncio.Lock()
-        self._ready: set[int] = set()
+        self._openings = Openings()
 
     @asynccontextmanager
     async def opened(self) -> AsyncIterator[None]:
         """Judges that hold something open, such as connections, do so from their first question to the end of this."""
-        async with self._open:
+        async with self._openings:
             try:
                 yield
             finally:
                 for task in self._tasks:
                     task.cancel()
                 await asyncio.gather(*self._tasks, return_exceptions=True)
-
-    async def _opened(self, judge: Judge) -> None:
-        """Open a judge, unless it is open. Raises UsageError where it misses something, such as a key."""
-        if id(judge) not in self._ready and isinstance(judge, AbstractAsyncContextManager):
-            async with self._opening:
-                if id(judge) not in self._ready:
-                    await self._open.enter_async_context(judge)
-        self._ready.add(id(judge))
 
     async def answer(self, questions: Sequence[Question]) -> Known:
         """A judgment for each question; its answer is a Failure where nobody could answer.
@@ -153,10 +144,13 @@ class Asker:
             self._settle(pile, judgments)
 
     async def _ask(self, judge: Judge, questions: Sequence[Question]) -> Known:
-        """Put questions to a judge, and keep the answers. What cannot be kept is not asked for."""
+        """Put questions to a judge, and keep the answers. What cannot be kept is not asked for.
+
+        Raises UsageError where the judge misses something, such as a key.
+        """
         if self.keeper.fault:
             raise self.keeper.fault
-        await self._opened(judge)
+        await self._openings.open(judge)
         sitting = _Sitting(self)
         answers = await _answers(judge, questions, sitting)
         if not hasattr(judge, "members"):

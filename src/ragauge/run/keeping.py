@@ -55,7 +55,7 @@ class Keeper:
             self._store.keep(list(self._labelled(list(known)).values()))
 
     async def keep(self, judgments: Sequence[Judgment], calls: Sequence[Call]) -> None:
-        """Keep judgments that have an answer, in one transaction with what else arrives in the same turn of the loop."""
+        """Keep judgments that have an answer, in one transaction with what arrives in the same turn of the loop."""
         arrival = _Arrival([one for one in judgments if not isinstance(one.answer, Failure)], calls)
         if arrival.judgments or arrival.calls:
             if not self._arrived:

@@ -23,6 +23,15 @@ def _embedded(argument: str) -> Judge:
     return EmbeddedJudge()
 
 
+def _lexical(argument: str) -> Judge:
+    from ragauge.judges.embedded.judge import EmbeddedJudge
+    from ragauge.judges.embedded.lexical import Lexical
+
+    if argument:
+        raise BadParameter("the lexical judge takes no argument; write 'lexical'")
+    return EmbeddedJudge(Lexical(), "lexical")
+
+
 def _recording(argument: str) -> Judge:
     from ragauge.judges.recording import RecordingJudge
     from ragauge.store import Store, read_judgments
@@ -94,6 +103,7 @@ def _model(spec: str) -> Judge:
 #: What comes before the colon of a spec, and who makes the judge of what comes after it.
 MAKERS: dict[str, Callable[[str], Judge]] = {
     "embedded": _embedded,
+    "lexical": _lexical,
     "recording": _recording,
     "python": _python,
     "decisions": _decisions,
@@ -107,6 +117,7 @@ COMPOSED = ("panel", "cascade")
 
 DESCRIPTIONS = {
     "embedded": "in the package: CPU, offline, no key, deterministic",
+    "lexical": "the same by words alone: the lightest judge, and the baseline of `judges measure`",
     "PROVIDER/MODEL": "any LLM, with options behind it: openai/gpt-4o-mini, ollama/qwen3:8b?concurrency=2",
     "decisions:PROVIDER/MODEL": "an endpoint that answers typed questions with probabilities; cannot decompose",
     "hf/MODEL": "an NLI model of the hub or of a folder, run here by torch; answers entail alone",

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-from contextlib import AsyncExitStack
 from time import perf_counter
 
 import msgspec
@@ -19,6 +18,7 @@ from ragauge.nouns.calls import Spent
 from ragauge.nouns.identity import Identity
 from ragauge.nouns.responses import Response
 from ragauge.run.budget import Budget
+from ragauge.run.opening import Openings
 from ragauge.run.stopping import Stopped
 from ragauge.store import Store
 
@@ -42,9 +42,7 @@ class Respondent:
         self.asked = self.reused = 0
         self._line, self._store, self._budget = line, store, budget
         self._under_way: dict[str, asyncio.Task[Outcome]] = {}
-        self._open = AsyncExitStack()
-        self._opening = asyncio.Lock()
-        self._is_open = False
+        self._openings = Openings()
 
     @property
     def spent(self) -> Spent:
@@ -57,7 +55,7 @@ class Respondent:
 
     async def __aexit__(self, *exc: object) -> None:
         """Close the line."""
-        await self._open.aclose()
+        await self._openings.aclose()
 
     async def respond(self, prompt: Prompt) -> Outcome:
         """The answer to a prompt, or why there is none.
@@ -78,10 +76,7 @@ class Respondent:
 
     async def _ask(self, key: str, prompt: Prompt) -> Outcome:
         """Ask, and once more where the reply is not in its form."""
-        async with self._opening:
-            if not self._is_open:
-                await self._open.enter_async_context(self._line)
-                self._is_open = True
+        await self._openings.open(self._line)
         outcome = await self._call(key, prompt)
         if isinstance(outcome, Failure) and outcome.reason == "invalid_answer":
             turn = Turn(outcome.raw or "(no reply)", _AGAIN.format(fault=outcome.detail))

@@ -16,7 +16,7 @@ from ragauge.judges.judge import checked
 from ragauge.judges.llm import layout, replies, tokens
 from ragauge.judges.llm.calls import Completion, Prompt, Usage
 from ragauge.judges.llm.judge import LLMJudge
-from ragauge.judges.llm.manner import LEAST, Manner, room
+from ragauge.judges.llm.manner import Manner, room
 from ragauge.judges.llm.options import Asked
 from ragauge.judges.llm.packing import Pack, Room
 from ragauge.judges.llm.prices import Price, batch_factor, price_of
@@ -121,7 +121,7 @@ class DeferredJudge:
         standing = self._standing(question)
         if standing is None or not standing.alone or standing.failure is None or standing.failure.reason != "too_long":
             return None
-        return halved(question, LEAST)
+        return halved(question)
 
     def _standing(self, question: Question) -> Standing | None:
         return self._book.standing(judgment_key(question, self.identity))

@@ -9,7 +9,7 @@ import msgspec
 from ragauge.errors import BadParameter
 from ragauge.judges.llm.packing import Pack, Room, packs
 from ragauge.judges.llm.prompts import DIGEST, Style
-from ragauge.judges.splitting import Split, split
+from ragauge.judges.splitting import LEAST, Split, split
 from ragauge.questions import Question
 
 #: Tokens of the smallest window that holds the instructions, a reply, and some text.
@@ -17,9 +17,6 @@ LEAST_CONTEXT = 4000
 
 #: Tokens that the instructions and the reply to a full call take; those that the instructions take.
 _BESIDE, _INSTRUCTIONS = 3000, 1500
-
-#: Characters of a question that is not split any further, however long a server finds it.
-LEAST = 4000
 
 #: Characters a token, at least on the average of a text; English has four.
 _CHARS = 2

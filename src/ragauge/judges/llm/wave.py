@@ -16,7 +16,7 @@ from ragauge.judges.desk import NO_MONEY, Desk
 from ragauge.judges.llm import layout, replies
 from ragauge.judges.llm.calls import CallFailed, Completion, Finish, Prompt
 from ragauge.judges.llm.line import Line
-from ragauge.judges.llm.manner import LEAST, Fit
+from ragauge.judges.llm.manner import Fit
 from ragauge.judges.llm.packing import Pack
 from ragauge.judges.splitting import Split, halved
 from ragauge.nouns.answers import Answer, Failure
@@ -100,7 +100,7 @@ class Wave:
 
     async def _in_parts(self, question: Question) -> bool:
         """Ask a question that the server finds too long in parts, the first of them first; False where that fails."""
-        parted = halved(question, LEAST)
+        parted = halved(question)
         if parted is None:
             return False
         self._name_whole(question, parted)

@@ -12,7 +12,6 @@ from ragauge.judges.llm.decisions.asks import Ask, Said, Sheet
 from ragauge.judges.llm.decisions.dialects import Dialect
 from ragauge.judges.llm.decisions.messages import read, request
 from ragauge.judges.llm.line import Line
-from ragauge.judges.llm.manner import LEAST
 from ragauge.judges.llm.prices import token_factor
 from ragauge.judges.llm.tokens import estimate
 from ragauge.judges.splitting import halved
@@ -56,7 +55,7 @@ class Hearing:
 
     async def _in_parts(self, questions: Iterable[Question]) -> Heard:
         """What questions are answered by halves; the first half of each is asked first, to see whether it fits."""
-        splits = {question: parted for question in questions if (parted := halved(question, LEAST))}
+        splits = {question: parted for question in questions if (parted := halved(question))}
         if not splits:
             return {}
         for question, parted in splits.items():

@@ -1,0 +1,150 @@
+"""ragas' metrics: their names, their modes, their values."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.compat.ragas_ferry import ROWS, literal
+
+import ragauge as rg
+from ragauge.compat.ragas import evaluate, metrics
+from ragauge.compat.ragas.metrics import (
+    AnswerCorrectness,
+    ChrfScore,
+    FactualCorrectness,
+    Faithfulness,
+    NoiseSensitivity,
+    RougeScore,
+    answer_relevancy,
+    context_precision,
+    context_recall,
+    context_utilization,
+    faithfulness,
+)
+
+
+@pytest.mark.parametrize(
+    ("metric", "key"),
+    [
+        (Faithfulness(name="mine"), "mine"),
+        (NoiseSensitivity(), "noise_sensitivity(mode=relevant)"),
+        (NoiseSensitivity(mode="irrelevant"), "noise_sensitivity(mode=irrelevant)"),
+        (FactualCorrectness(mode="recall"), "factual_correctness(mode=recall)"),
+        (RougeScore(rouge_type="rouge1"), "rouge_score(mode=fmeasure)"),
+        (metrics.LLMContextPrecisionWithReference(), "llm_context_precision_with_reference"),
+        (metrics.LLMContextPrecisionWithoutReference(), "llm_context_precision_without_reference"),
+        (metrics.ResponseRelevancy(), "answer_relevancy"),
+        (metrics.LLMContextRecall(), "context_recall"),
+    ],
+)
+@pytest.mark.filterwarnings("ignore:answer_relevancy is not")
+def test_scores_are_called_as_in_ragas(metric: metrics.Metric, key: str) -> None:
+    """Scores have the metric's name, with the mode of a metric that has one."""
+    assert list(evaluate(ROWS, [metric], literal()).scores[0]) == [key]
+
+
+def test_every_metric_in_one_run() -> None:
+    """All metrics of a judge share one run, in which nothing is asked twice."""
+    judge = literal()
+    everything = [
+        *(faithfulness, context_precision, context_utilization, context_recall, AnswerCorrectness(weights=[1, 0])),
+        *(NoiseSensitivity(), FactualCorrectness(), RougeScore(), ChrfScore()),
+    ]
+    result = evaluate(ROWS, everything, judge)
+    assert len(set(judge.asked)) == len(judge.asked)
+    assert len({run.id for run in result.runs.values()}) == 1
+    assert result.scores[0] == {
+        "faithfulness": 0.5,
+        "context_precision": 1.0,
+        "context_utilization": 1.0,
+        "context_recall": 1.0,
+        "answer_correctness": pytest.approx(2 / 3),
+        "noise_sensitivity(mode=relevant)": 0.0,
+        "factual_correctness(mode=f1)": 0.67,
+        "rouge_score(mode=fmeasure)": pytest.approx(10 / 13),
+        "chrf_score": pytest.approx(rg.evaluate(ROWS[:1], "chrf").estimates["chrf"].value),
+    }
+
+
+def test_context_precision_against_response_or_reference() -> None:
+    """Context precision holds contexts against the reference, context utilization against the response."""
+    row = {"user_input": "q", "retrieved_contexts": ["own", "gold"], "response": "own", "reference": "gold"}
+    result = evaluate([row], [context_precision, context_utilization], literal())
+    assert result.scores == [{"context_precision": 0.5, "context_utilization": 1.0}]
+
+
+def test_without_contexts_context_precision_is_zero() -> None:
+    """No contexts give ragas' 0, a row without the column or the reference NaN."""
+    rows = [{**ROWS[0], "retrieved_contexts": []}, {**ROWS[0], "retrieved_contexts": None}, ROWS[0]]
+    result = evaluate(rows, [context_precision, context_utilization], literal())
+    assert result["context_precision"] == pytest.approx([0.0, math.nan, 1.0], nan_ok=True)
+    assert result["context_utilization"] == pytest.approx([0.0, math.nan, 1.0], nan_ok=True)
+    no_reference = evaluate([ROWS[0], {**ROWS[0], "reference": None}], [context_precision], literal())
+    assert no_reference["context_precision"] == pytest.approx([1.0, math.nan], nan_ok=True)
+
+
+def test_ragas_four_by_default() -> None:
+    """Without metrics ragas' four are measured, and the one for which ragas has another number is told of."""
+    with pytest.warns(UserWarning, match="answer_relevancy is not ragas'.*cosine"):
+        result = evaluate(ROWS, llm=literal())
+    assert list(result.runs) == ["answer_relevancy", "context_precision", "faithfulness", "context_recall"]
+
+
+@pytest.mark.parametrize("metric", [answer_relevancy, AnswerCorrectness(), AnswerCorrectness(weights=[0.5, 0.5])])
+def test_other_numbers_are_warned_of(metric: metrics.Metric) -> None:
+    """A metric that is not ragas' says so in its documentation, and whenever it is measured."""
+    assert "ragas'" in (metric.__doc__ or "")
+    with pytest.warns(UserWarning, match=f"{metric.name} is not ragas'"):
+        evaluate(ROWS, [metric], literal())
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: NoiseSensitivity(mode="both"),
+        lambda: FactualCorrectness(mode="F1"),
+        lambda: RougeScore(rouge_type="rouge-l"),
+    ],
+)
+def test_unknown_modes(make: Callable[[], Any]) -> None:
+    """A mode that there is not is told when the metric is made."""
+    with pytest.raises(rg.UsageError):
+        make()
+
+
+WORDS = st.lists(st.sampled_from(["the", "ferry", "ferries", "leaves", "at", "nine", "Nine."]), min_size=1, max_size=8)
+
+
+@settings(max_examples=30)
+@given(WORDS, WORDS)
+def test_rouge_and_chrf_are_those_of_the_libraries(response: list[str], reference: list[str]) -> None:
+    """ROUGE and chrF have the values of the libraries that ragas calls, with its settings."""
+    rouge = pytest.importorskip("rouge_score.rouge_scorer")
+    sacrebleu = pytest.importorskip("sacrebleu")
+    row = {"response": " ".join(response), "reference": " ".join(reference)}
+    types = [RougeScore(name=name, rouge_type=name) for name in ("rouge1", "rougeL")]
+    (scores,) = evaluate([row], [*types, ChrfScore()]).scores
+    theirs = rouge.RougeScorer(["rouge1", "rougeL"], use_stemmer=True).score(row["reference"], row["response"])
+    chrf = sacrebleu.corpus_chrf([row["response"]], [[row["reference"]]]).score / 100
+    assert list(scores.values()) == pytest.approx([theirs["rouge1"].fmeasure, theirs["rougeL"].fmeasure, chrf])
+
+
+def fbeta(tp: int, fp: int, fn: int, beta: float) -> float:
+    """The F-score from precision and recall, as textbooks have it."""
+    precision, recall = tp / (tp + fp or 1), tp / (tp + fn or 1)
+    weighted = beta**2 * precision + recall
+    return (1 + beta**2) * precision * recall / weighted if weighted else 0.0
+
+
+@given(st.integers(0, 9), st.integers(0, 9), st.integers(0, 9), st.floats(0.1, 4))
+def test_factual_correctness_is_the_f_score(tp: int, fp: int, fn: int, beta: float) -> None:
+    """From counts come precision, recall and the F-score of any beta, each to two decimals."""
+    expected = {"precision": tp / (tp + fp or 1), "recall": tp / (tp + fn or 1), "f1": fbeta(tp, fp, fn, beta)}
+    for mode, value in expected.items():
+        metric = FactualCorrectness(mode=mode, beta=beta)
+        assert abs(metric.counted(0.0, (tp, fp, fn)) - value) <= 0.005 + 1e-9

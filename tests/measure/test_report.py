@@ -1,0 +1,123 @@
+"""A measurement as people read it, and as a file."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+from ragauge.errors import BadData, UsageError
+from ragauge.measure import Against, Measured
+from ragauge.measure.measurement import Measurement, read_measurement
+from ragauge.measure.published import PUBLISHED, published
+from ragauge.measure.report import measurement_markdown, measurement_view
+from ragauge.nouns.identity import Identity
+from ragauge.statistics.intervals import Interval
+
+
+def figure(value: float, spread: float = 0.05) -> Interval:
+    """A figure with its interval."""
+    return Interval(value, value - spread, value + spread, "bootstrap of groups")
+
+
+def against(by: str = "auc", p: float = 0.2) -> Against:
+    """A comparison with another judge."""
+    return Against(400, by, 0.8, 0.7, figure(0.1), p, p)
+
+
+SETS = (
+    Measured("ans_a", 1000, 0, figure(0.91), figure(0.8), figure(0.7), against=against(p=0.0004), seconds=2.0),
+    Measured("claims_a", 43, f1=figure(0.7), against=against("f1")),
+    Measured("coh_summeval", 40, 0, figure(0.6), figure(0.6), correlation=figure(0.41)),
+    Measured(
+        "ent_summedits", 400, 3, None, figure(0.6), figure(0.5), against=against("balanced_accuracy"), failure="x"
+    ),
+    Measured("rag_ragtruth_qa_test", 373, 0, figure(0.78), figure(0.63), figure(0.74), against=against()),
+    Measured("rag_ares_databricks_human", 95, 0, figure(0.71, 0.2), figure(0.62), figure(0.79), against=against()),
+    Measured("tox_hatecheck", note="not answered: classify:toxic"),
+)
+FOUND = Measurement(judge=Identity("embedded"), beside=Identity("lexical"), limit=None, sets=SETS)
+
+
+@pytest.fixture(scope="module")
+def shown() -> list[str]:
+    """The lines on a terminal of 100 columns."""
+    console = Console(width=100, color_system=None, highlight=False, markup=False, emoji=False)
+    with console.capture() as captured:
+        for part in measurement_view(FOUND):
+            console.print(part)
+    return captured.get().splitlines()
+
+
+def test_the_tables_fit_a_terminal(shown: list[str]) -> None:
+    """At 100 columns no row is broken: each set is on one line of each table that it is in."""
+    for one, tables in (("ans_a", 2), ("rag_ares_databricks_human", 2), ("coh_summeval", 1)):
+        assert len([line for line in shown if line.split()[:1] == [one]]) == tables
+    assert any(
+        re.search(r"ans_a +1,000 +0\.91 0\.86–0\.96 +0\.80 0\.75–0\.85 +0\.70 0\.65–0\.75 +500$", line.rstrip())
+        for line in shown
+    )
+
+
+def test_a_comparison_has_its_verdict(shown: list[str]) -> None:
+    """Both judges, the difference with its interval, p, and what follows from it."""
+    assert "embedded against lexical on the same rows:" in shown
+    lines = [" ".join(line.split()) for line in shown]
+    assert "ans_a 0.800 0.700 +0.100 [+0.050, +0.150] <0.001 better" in lines
+    assert "rag_ragtruth_qa_test 0.800 0.700 +0.100 [+0.050, +0.150] 0.200 not told apart" in lines
+    assert any(line.startswith("p: two-sided, adjusted for 5 tests (Holm)") for line in lines)
+
+
+def test_figures_of_another_kind_and_sets_without_any_are_told(shown: list[str]) -> None:
+    """Rank correlations, comparisons by labels, rows without an answer, and sets that are not answered."""
+    for line in (
+        "claims_a: F1 of the claims 0.70 0.65–0.75, the mean of 43 texts",
+        "claims_a: compared by the F1 of the claims",
+        "coh_summeval: rank correlation (Spearman) with people's grades 0.41 0.36–0.46",
+        "ent_summedits: compared by balanced accuracy, as a judge tells no probabilities",
+        "ent_summedits: 3 rows without an answer, the first because: x",
+        "tox_hatecheck: not answered: classify:toxic",
+    ):
+        assert line in shown
+
+
+def test_published_figures_stand_beside_ours(shown: list[str]) -> None:
+    """A figure of the same kind stands beside a published one; a mean over several sets has none beside it."""
+    lines = [" ".join(line.split()) for line in shown]
+    assert "SummEdits GPT-4 balanced accuracy 0.824 0.60 0.55–0.65 [2]" in lines
+    assert "SummEval G-Eval (GPT-4) rank correlation 0.514 0.41 0.36–0.46 [6]" in lines
+    assert "LLM-AggreFact GPT-4o balanced accuracy 0.759 – [5]" in lines
+    assert not any(line.startswith("AttributionBench") for line in lines)
+
+
+def test_every_published_figure_has_a_source_and_a_difference() -> None:
+    """Each is between chance and 1, of a set that can be measured, with its year and how it differs from ours."""
+    for one in PUBLISHED:
+        assert 0.5 <= one.value < 1
+        assert all(name.partition("_")[0] in ("ent", "cit", "rag", "rel", "ans", "coh", "tox") for name in one.sets)
+        assert re.search(r"20\d\d", one.source)
+        assert one.differs
+    assert published(["rel_cranfield"]) == []
+
+
+def test_a_measurement_is_kept_as_a_file(tmp_path: Path) -> None:
+    """What is written as JSON is read back the same; Markdown has the same tables; other endings are refused."""
+    assert read_measurement(FOUND.save(tmp_path / "new" / "found.json")) == FOUND
+    written = FOUND.save(tmp_path / "found.md").read_text(encoding="utf-8")
+    assert written == measurement_markdown(FOUND)
+    assert "| ans_a | 1,000 | 0.91 0.86–0.96 | 0.80 0.75–0.85 | 0.70 0.65–0.75 |" in written
+    with pytest.raises(UsageError, match="unknown ending"):
+        FOUND.save(tmp_path / "found.csv")
+
+
+OTHER = '{"schema": "other/1", "judge": {"name": "a"}, "beside": null, "limit": null, "sets": []}'
+
+
+@pytest.mark.parametrize("text", ["{}", "no", OTHER])
+def test_another_file_is_no_measurement(tmp_path: Path, text: str) -> None:
+    """A file of another form is refused with its name."""
+    (tmp_path / "found.json").write_text(text)
+    with pytest.raises(BadData, match=r"found\.json"):
+        read_measurement(tmp_path / "found.json")

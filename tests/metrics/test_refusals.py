@@ -1,0 +1,55 @@
+"""What counts as a refusal."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from tests.metrics.labelled import FLAG, NO
+
+from ragauge.metrics.catalogue import chosen
+from ragauge.nouns.answers import Grade, Label
+from ragauge.nouns.samples import Sample
+from ragauge.questions import Rate
+
+if TYPE_CHECKING:
+    from tests.metrics.conftest import Answering, Drive, Sampling, Scoring, Valuing
+
+
+@pytest.mark.parametrize("response", ["Nope, Sir!", "NOPE,  SIR [1].", "Nope, sir. I don't know."])
+def test_what_a_system_was_told_to_say_is_a_refusal(response: str, value: Valuing) -> None:
+    """The sentence is known from the sample's metadata, but for case, spaces, citations and the full stop."""
+    given: dict[str, Any] = {"response": response, "contexts": ["a"], "metadata": {"refusal_sentence": "Nope, sir."}}
+    assert value("refusal", **given) == 1.0
+    assert value("citation_recall", **given) == "undefined: the response has no sentence that needs a citation"
+
+
+@pytest.mark.parametrize(
+    ("response", "sentence"), [("Nope, sir. Tea is hot.", "Nope, sir."), ("Nope.", True), ("Nope.", ""), ("", "Nope.")]
+)
+def test_what_is_told_beside_it_is_an_answer(response: str, sentence: Any, value: Valuing) -> None:
+    """More than the sentence is an answer; a value that is no sentence makes nothing a refusal."""
+    assert value("refusal", response=response, metadata={"refusal_sentence": sentence}) == 0.0
+
+
+def test_a_judge_may_tell_refusals(scores: Scoring, sample: Sampling) -> None:
+    """A grade of one half or more is a refusal; without a query there is nothing to ask."""
+    one = sample(query="q", response="No idea, mate.")
+
+    def judge(question: Any) -> Grade:
+        assert isinstance(question, Rate)
+        return Grade(1.0)
+
+    assert scores(one, "refusal(refusals=judge)", judge)["refusal"].value == 1.0
+    assert scores(one, "refusal")["refusal"].value == 0.0
+    assert scores(sample(response="a"), "refusal(refusals=judge)")["refusal"].undefined == "the sample has no query"
+
+
+def test_a_refusal_shows_the_sentence(drive: type[Drive], words: Answering) -> None:
+    """The evidence is the sentence that declines, with its place, or the whole response."""
+    done = drive([Sample("1", response=f"Sorry. {NO}")], chosen("refusal"), words)
+    (piece,) = done.evidence("refusals(rules)")
+    assert (piece.text, piece.span, piece.label) == (NO, (7, 20), Label.YES)
+    done = drive([Sample("1", response=FLAG)], chosen("refusal(refusals=trust_eval)"), words)
+    (piece,) = done.evidence("refusals(trust_eval)")
+    assert (piece.span, piece.label) == ((0, len(FLAG)), Label.YES)
