@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import itertools
 import random
 import re
 from collections.abc import Callable, Sequence
+
+from thesaurus import inflected, thesaurus
 
 from ragauge.judges.embedded.lexicon import antonyms
 from ragauge.text.sentences import sentences
@@ -14,6 +17,39 @@ _NAME = re.compile(r"(?<=[a-z,] )[A-Z][a-z]+(?: [A-Z][a-z]+)*")
 _VERB = re.compile(r"\b(is|are|was|were|has|have|had|can|could|will|would|should|may)\b")
 _WORD = re.compile(r"[A-Za-z]+")
 _KEEP = frozenset("not no never none nobody neither nor without cannot hardly".split())
+_PROPER = re.compile(r"(?<![\w'])[A-Z][a-z]+(?: [A-Z][a-z]+)*(?![\w'])")
+_OPENERS = frozenset(
+    "The A An In On At It This These There They He She For His Her Its Their When While After Before As But".split()
+)
+_JOINS = re.compile(r",? (?:and|or) |, | ")
+_TAIL = re.compile(
+    r"(?:,? (?:which|because|while|after|before|including|although|with|where|so that|in order to|due to) [^,;]{10,90}"
+    r"|,? (?:in|by|since|until|during) (?:[A-Z][a-z]+ )?\d{4})\.$"
+)
+_SIZES = [
+    one.split()
+    for one in (
+        "million billion thousand trillion", "kilometers miles meters", "days weeks months years hours minutes",
+        "first second third fourth fifth last", "Monday Tuesday Wednesday Thursday Friday Saturday Sunday",
+        "dollars euros pounds yen", "north south east west", "northern southern eastern western",
+        "morning evening afternoon night", "spring summer autumn winter", "daily weekly monthly annually",
+        "one two three four five six seven eight nine ten", "half quarter third double", "percent times",
+        "red blue green yellow black white", "male female", "father mother", "son daughter", "brother sister",
+    )
+]  # fmt: skip
+_QUANTITIES = [
+    one.split("|")
+    for one in (
+        "all|some|most|few|many|no", "All|Some|Most|Few|Many|No", "always|sometimes|never|often|rarely|usually",
+        "before|after", "more|less|fewer", "most|least", "may|will|must|cannot", "might|would|must", "could|did",
+        "at least|at most|exactly", "more than|less than|exactly", "increase|decrease", "increased|decreased",
+        "rose|fell", "higher|lower", "largest|smallest", "best|worst", "with|without", "only|also",
+        "until|since|before",
+        "because of|despite", "above|below", "inside|outside", "every|some|no", "began|ended", "joined|left",
+        "won|lost", "accepted|rejected", "allowed|prohibited", "allows|forbids", "likely|certain|unlikely",
+        "possible|certain|impossible", "supported|opposed", "early|late", "earlier|later", "both|neither|only one of",
+    )
+]  # fmt: skip
 _MONTHS = "January February March April May June July August September October November December".split()
 
 # Words that a paraphrase may bring in: common enough to say little.
@@ -125,6 +161,69 @@ def other_half(text: str, others: Sequence[str], chance: random.Random) -> str |
     return " ".join(mine[: len(mine) // 2] + theirs[len(theirs) // 2 :]) if theirs else None
 
 
+def other_size(text: str, _others: Sequence[str], chance: random.Random) -> str | None:
+    """Another order of magnitude, unit or measure."""
+    return _exchanged(_SIZES, text, chance)
+
+
+def other_quantity(text: str, _others: Sequence[str], chance: random.Random) -> str | None:
+    """Another quantifier, frequency, comparison, order in time or certainty."""
+    return _exchanged(_QUANTITIES, text, chance)
+
+
+def _exchanged(groups: Sequence[Sequence[str]], text: str, chance: random.Random) -> str | None:
+    fitting = [(at, group) for group in groups for word in group for at in re.finditer(rf"\b{word}\b", text)]
+    if not fitting:
+        return None
+    at, group = chance.choice(fitting)
+    return _put(text, at, chance.choice([word for word in group if word != at.group()]))
+
+
+def roles_exchanged(text: str, _others: Sequence[str], chance: random.Random) -> str | None:
+    """Two names in each other's place, which no "and" or comma joins."""
+    found = [at for at in _PROPER.finditer(text) if at.group() not in _OPENERS]
+    pairs = [
+        (one, two)
+        for one, two in itertools.combinations(found, 2)
+        if one.group() != two.group() and not _JOINS.fullmatch(text[one.end() : two.start()])
+    ]
+    if not pairs:
+        return None
+    one, two = chance.choice(pairs)
+    return text[: one.start()] + two.group() + text[one.end() : two.start()] + one.group() + text[two.end() :]
+
+
+def of_its_kind(text: str, _others: Sequence[str], chance: random.Random) -> str | None:
+    """A word by another of the same sort: "dentist" for "doctor"."""
+    return _by(thesaurus().kin, text, chance)
+
+
+def contrary(text: str, _others: Sequence[str], chance: random.Random) -> str | None:
+    """A word by its contrary in WordNet."""
+    return _by(thesaurus().contraries, text, chance)
+
+
+def _by(table: dict[str, list[str]], text: str, chance: random.Random) -> str | None:
+    found = [(at, new) for at in _WORD.finditer(text) if at.group().islower() and (new := inflected(at.group(), table))]
+    if not found:
+        return None
+    at, new = chance.choice(found)
+    return _put(text, at, chance.choice(new))
+
+
+def more_told(text: str, others: Sequence[str], chance: random.Random) -> str | None:
+    """The tail of another sentence added to this one."""
+    tails = [tail for other in others for tail in _TAIL.findall(other) if len(tail.split()) <= 14]
+    return f"{text.rstrip('.')}{chance.choice(tails)}" if tails else None
+
+
+#: Edits after which the text says something else, but need not speak against it.
+NEUTRAL: tuple[Edit, ...] = (more_told, other_half, other_words, of_its_kind, other_quantity)
+#: Edits after which the text speaks against the claim.
+AGAINST: tuple[Edit, ...] = (
+    other_number, other_number, other_month, other_name, other_name, negated, opposed, contrary, other_size,
+    roles_exchanged,
+)  # fmt: skip
 WRONG: tuple[Edit, ...] = (other_number, other_month, other_name, negated, opposed, other_words, other_half)
 
 

@@ -22,6 +22,7 @@ from typing import Any, NamedTuple
 
 import edits
 import numpy as np
+from logistic import fitted
 
 from ragauge.judges.embedded.entailment import measured
 from ragauge.judges.embedded.features import NAMES
@@ -30,7 +31,7 @@ from ragauge.statistics.agreement import auc
 SENTENCE_SOURCES = """olora/mnli snli_dev cad_nli/revised_combined conjnli_adv olora/rte fever_symmetric_dev
 curriculum/entailment_tree dnc/kg_relations""".split()
 DOCUMENT_SOURCES = ("boolq", "curriculum/control", "curriculum/drop", "curriculum/ester", "wice_train")
-PER_SOURCE, DOCUMENTS, LONG, ALIKE, SEED, PENALTY = 2500, 4000, 2500, 400, 7, 3.0
+PER_SOURCE, DOCUMENTS, LONG, ALIKE, SEED = 2500, 4000, 2500, 400, 7
 SENSE = dict.fromkeys(("whole", "weakest"), 1) | dict.fromkeys(
     "numbers_absent names_absent heaviest_missing gap negation opposite rivals swapped".split(), -1
 )
@@ -53,7 +54,7 @@ def main(pairs: Path) -> None:
     labels = np.array([example.label for example in examples])
     held = np.array([zlib.crc32(example.premise[:80].encode()) % 5 == 0 for example in examples])
     weights = balanced([example for example, out in zip(examples, held, strict=True) if not out])
-    constants = fitted(values[~held], labels[~held], weights)
+    constants = fitted(values[~held], labels[~held], weights, [SENSE.get(name, 0) for name in NAMES])
     table = dict(zip(NAMES, np.round(constants, 4).tolist(), strict=True))
     CONSTANTS.write_text(json.dumps(table, indent=2) + "\n", encoding="utf-8")
     report(examples, values @ constants, labels, held)
@@ -143,31 +144,6 @@ def kind(example: Example) -> str:
     """The group in which an example is weighted: "pairs", "made", "long" or "asked"."""
     group = example.source.partition("/")[0]
     return group if group in ("made", "long", "asked") else "pairs"
-
-
-def fitted(values: Any, labels: Any, weights: Any) -> Any:
-    """The fit in which no feature works against its sense: those that would are left out, one at a time."""
-    kept = np.ones(len(NAMES), dtype=bool)
-    while True:
-        constants = np.zeros(len(NAMES))
-        constants[kept] = newton(values[:, kept], labels, weights)
-        against = np.array([constants[at] * SENSE.get(name, 0) for at, name in enumerate(NAMES)])
-        if against.min() >= 0:
-            return constants
-        kept[against.argmin()] = False
-
-
-def newton(values: Any, labels: Any, weights: Any) -> Any:
-    """Logistic regression by Newton's method with a quadratic penalty on all but the constant."""
-    constants = np.zeros(values.shape[1])
-    penalty = np.full(values.shape[1], PENALTY)
-    penalty[0] = 0
-    for _ in range(30):
-        chances = 1 / (1 + np.exp(-values @ constants))
-        slope = values.T @ (weights * (labels - chances)) - penalty * constants
-        curve = (values.T * (weights * chances * (1 - chances))) @ values + np.diag(penalty)
-        constants = constants + np.linalg.solve(curve, slope)
-    return constants
 
 
 def report(examples: list[Example], logits: Any, labels: Any, held: Any) -> None:

@@ -199,7 +199,7 @@ def test_an_unknown_metric_is_suggested(call: Call) -> None:
 
 
 def test_a_judge_is_measured_against_labels(call: Call, folder: Path) -> None:
-    """`ragauge judges measure` shows how well a judge agrees with people; a folder without sets is refused."""
+    """`ragauge judges measure` shows how well a judge agrees with people, and beside the judge by words alone."""
     rows = [
         {
             "premise": f"The bridge of {n} is red.",
@@ -214,12 +214,13 @@ def test_a_judge_is_measured_against_labels(call: Call, folder: Path) -> None:
     (folder / "sets" / "ent_bridges.jsonl").write_text("\n".join(map(json.dumps, rows)))
     result = call("judges", "measure", "--data", "sets")
     assert result.exit_code == 0
-    (line,) = [line for line in result.stdout.splitlines() if "ent_bridges" in line]
-    assert line.split()[1] == "40"
+    figures, compared = [line.split() for line in result.stdout.splitlines() if "ent_bridges" in line]
+    assert figures[1] == "40"
+    assert len(compared) > 3
 
 
 def test_the_list_of_judges(call: Call) -> None:
     """`ragauge judges` names the judges and what the embedded one answers."""
     text = call("judges").stdout
-    for expected in ("embedded", "recording:PATH", "embedded answers: decompose, entail, relevant"):
+    for expected in ("embedded", "recording:PATH", "embedded answers: classify:toxic, decompose, entail"):
         assert expected in text

@@ -72,7 +72,10 @@ def made() -> ModuleType:
     return module
 
 
-@pytest.mark.parametrize(("name", "maker"), [("metrics.md", "metrics_page"), ("command-line.md", "commands_page")])
+@pytest.mark.parametrize(
+    ("name", "maker"),
+    [("metrics.md", "metrics_page"), ("command-line.md", "commands_page"), ("embedded-judge.md", "embedded_page")],
+)
 def test_pages_made_from_the_code_are_up_to_date(name: str, maker: str, made: ModuleType) -> None:
     """The page in docs is what `python scripts/docs.py` would write now."""
     assert (ROOT / "docs" / name).read_text(encoding="utf-8") == getattr(made, maker)()

@@ -70,11 +70,11 @@ def test_using_a_name_loads_no_heavy_library() -> None:
     assert not _packages(loaded) & HEAVY
 
 
-def test_a_run_loads_no_model_and_no_client() -> None:
-    """Measuring with the embedded judge needs no model runtime, no HTTP client, no frame and no web framework."""
+def test_a_run_loads_no_framework_and_no_client() -> None:
+    """Measuring with the embedded judge needs ONNX Runtime, and no torch, HTTP client, frame or web framework."""
     rows = [{"query": "who", "response": "Ada.", "contexts": ["Ada."]}]
     loaded = _loaded_by(f"import ragauge; print(ragauge.evaluate({rows}, 'faithfulness'))")
-    assert not _packages(loaded) & (HEAVY - {"numpy", "sentencex", "rich", "narwhals"})
+    assert not _packages(loaded) & (HEAVY - {"numpy", "onnxruntime", "sentencex", "rich", "narwhals"})
 
 
 def test_the_command_line_loads_its_commands_when_they_are_called() -> None:

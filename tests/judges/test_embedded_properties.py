@@ -93,7 +93,7 @@ def test_the_judge_answers_in_order() -> None:
     questions = (
         Entail(("The bridge opened in 1932.",), "The bridge opened in 1932."),
         Relevant("When did the bridge open?", "The bridge opened in 1932."),
-        Classify("What a day.", "toxic"),
+        Classify("What a day.", "biased"),
         Decompose("The bridge opened in 1932. It is long."),
     )
     entailed, relevant, refused, taken = asyncio.run(EmbeddedJudge().answer(questions))
@@ -133,7 +133,7 @@ def test_a_reference_must_be_reachable(reference: str, text: str, label: Label) 
 
 
 def test_its_identity_names_rules_and_tables() -> None:
-    """The settings hold what can change an answer: the version of the rules and a hash of the tables."""
+    """The settings hold what can change an answer: the rules, and hashes of the tables, the reader and the layers."""
     identity = EmbeddedJudge().identity
     assert identity.name == "embedded"
-    assert {name for name, _ in identity.settings} == {"rules", "splitter", "tables"}
+    assert {name for name, _ in identity.settings} == {"rules", "splitter", "tables", "reader", "layers"}

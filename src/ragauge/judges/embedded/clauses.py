@@ -1,7 +1,7 @@
 """Compound sentences: where two main clauses are joined that each could stand as a sentence.
 
 Without a parser, a join is cut only where both sides plainly have a subject and a finite verb and the right side does
-not lean on the left through a pronoun. Everything doubtful stays whole.
+not lean on the left through a pronoun, unless that is plainly the left's subject. Everything doubtful stays whole.
 """
 
 from __future__ import annotations
@@ -9,6 +9,10 @@ from __future__ import annotations
 import re
 from itertools import pairwise
 
+from ragauge.judges.embedded.drafts import tokens
+from ragauge.judges.embedded.grammar import is_adverb, is_past
+from ragauge.judges.embedded.predicates import predicate
+from ragauge.judges.embedded.pronouns import resolved
 from ragauge.nouns.statements import Span
 from ragauge.text.refusals import is_refusal_sentence
 
@@ -38,6 +42,8 @@ _LEANING = frozenset(
 )
 _DETERMINERS = frozenset("the a an all some many most each every another no our my your there we i you".split())
 _BREAKS = frozenset(",;:()") | _SUBORDINATE | {"to"}
+_ELLIPTIC = frozenset("others other please half two three four five six seven eight nine ten dozens hundreds".split())
+_ECHOING = frozenset("he she it they i we".split())
 _SUBJECT_WORDS = 8
 _LEFT_SIGHT = 400
 _RIGHT_SIGHT = 120
@@ -57,7 +63,7 @@ def clauses(text: str, sentence: Span) -> list[Span]:
     for join in _joins(text, sentence):
         if (long and _opens_part(text, join, end)) or _parts(text, cuts[-1], join, end):
             cuts.append(join.start() + 1)
-    return [_stripped(text, span) for span in pairwise([*cuts, end])]
+    return [stripped(text, span) for span in pairwise([*cuts, end])]
 
 
 def _joins(text: str, sentence: Span) -> list[re.Match[str]]:
@@ -66,7 +72,8 @@ def _joins(text: str, sentence: Span) -> list[re.Match[str]]:
     return [*_JOIN.finditer(text, *sentence)]
 
 
-def _stripped(text: str, span: Span) -> Span:
+def stripped(text: str, span: Span) -> Span:
+    """The span without white space at its ends."""
     start, end = span
     while text[start].isspace():
         start += 1
@@ -92,7 +99,10 @@ def _parts(text: str, start: int, join: re.Match[str], end: int) -> bool:
     right = text[join.end() : min(end, join.end() + _RIGHT_SIGHT)]
     if _BUT.match(text, join.start()) and is_refusal_sentence(left):
         return not LIKELY_FINITE.isdisjoint(_words(right))
-    return _balanced(left) and _is_main(left) and _stands_alone(right, listed="," in left)
+    if not (_balanced(left) and _is_main(left)):
+        return False
+    listed = "," in left
+    return _stands_alone(right, listed=listed) or _echoes(left, right) or (not listed and _both_plain(left, right))
 
 
 def _balanced(left: str) -> bool:
@@ -126,3 +136,23 @@ def _stands_alone(right: str, *, listed: bool) -> bool:
         if word in _BREAKS:
             return False
     return False
+
+
+def _echoes(left: str, right: str) -> bool:
+    """Does the right side open with a pronoun that is the left's subject, or must mean it, and a finite verb?"""
+    words = _words(right)[:3]
+    if len(words) < 3 or words[0] not in _ECHOING or not (words[1] in LIKELY_FINITE or words[1].endswith("ed")):
+        return False
+    if words[0] == _words(left)[0]:
+        return True
+    here = tokens(right, (0, len(right)))
+    return resolved(here, [tokens(left, (0, len(left)))]) != here
+
+
+def _both_plain(left: str, right: str) -> bool:
+    """Has each side a plain subject, by whatever noun it opens, and a verb that is nothing else?"""
+    first = _words(right)[:1]
+    if not first or first[0] in _LEANING | _ELLIPTIC or is_past(first[0]) or is_adverb(first[0]):
+        return False
+    found = [predicate(tokens(side, (0, len(side)))) for side in (right, left)]
+    return all(one is not None and not one.begin and one.verb.sure for one in found) and not first[0].isdecimal()

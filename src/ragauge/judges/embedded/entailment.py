@@ -16,8 +16,8 @@ from ragauge.judges.embedded.passages import Passage, passage
 from ragauge.judges.embedded.words import Kind, Word, words
 from ragauge.nouns.answers import ChunkVerdict, Label, Verdict
 
-_SAID = 0.99  # the claim stands there word for word
-_CONTRADICTED = 0.2  # what is left of a probability where a sentence speaks against the claim
+SAID = 0.99  # the claim stands there word for word
+CONTRADICTED = 0.2  # what is left of a probability where a sentence speaks against the claim
 _ABSENT = 0.4  # ... where a number of the claim, or the point of a short one, is nowhere in the premise
 _FEW, _POINT = 5, 0.15  # words of a claim that is short, and the share of its weight that a word has which is its point
 _CLEAR = 0.8  # share of the rest of a claim that a sentence must hold before a contrary in it can contradict
@@ -33,13 +33,20 @@ class Finding(NamedTuple):
     best: Evidence | None
 
 
+class Weighed(NamedTuple):
+    """What sources say about a claim. joint: those that were weighed together. alone: each, in their order."""
+
+    joint: Finding
+    alone: tuple[Finding, ...]
+
+
 def weigh(
     claim: Claim,
     sources: Sequence[Passage],
     own: Sequence[Finding | None],
     near: Callable[[Passage], Finding] | None = None,
-) -> Verdict:
-    """The verdict on `claim`: of all sources together, and of each alone.
+) -> Weighed:
+    """What all sources together and each alone say about `claim`.
 
     own: for each source that is read in a way of its own what it says; None for one that is weighed, alone and with the
     others. near: another reading of a source that is weighed; the stronger counts, unless the source contradicts.
@@ -53,7 +60,7 @@ def weigh(
     if near is not None:
         plain = [_stronger(one, near(source)) for one, source in zip(plain, weighed, strict=True)]
     rest = iter(plain)
-    return verdict(joint, [finding if finding is not None else next(rest) for finding in own])
+    return Weighed(joint, tuple(finding if finding is not None else next(rest) for finding in own))
 
 
 def _stronger(plain: Finding, near: Finding) -> Finding:
@@ -65,7 +72,7 @@ def verdict(joint: Finding, alone: Sequence[Finding]) -> Verdict:
     contradicts is heard."""
     label, probability = joint.label, max([joint.probability, *(one.probability for one in alone)])
     if any(one.label == Label.CONTRADICTED for one in alone) and label != Label.CONTRADICTED:
-        label, probability = Label.CONTRADICTED, probability * _CONTRADICTED
+        label, probability = Label.CONTRADICTED, probability * CONTRADICTED
     elif label == Label.CONTRADICTED:
         probability = joint.probability
     elif probability >= 0.5:
@@ -88,14 +95,14 @@ def judged(claim: Claim, evidence: list[Evidence], sources: Sequence[Passage], e
     chosen = together(claim, evidence)
     best = chosen[0] if chosen else None
     if any(repeats(claim, source) for source in sources):
-        return Finding(Label.ENTAILED, _SAID, best)
+        return Finding(Label.ENTAILED, SAID, best)
     if not claim.items:
         return Finding(Label.NEUTRAL, 0.0, best)
     values, comparisons = features(claim, evidence, chosen)
     share = claim.share(merged(*(one.credits for one in chosen)))
     probability = chance(values) if enough is None else leaning(share, enough)
     if any(contradicts(claim, one, how) for one, how in zip(chosen, comparisons, strict=True)):
-        return Finding(Label.CONTRADICTED, probability * _CONTRADICTED, best)
+        return Finding(Label.CONTRADICTED, probability * CONTRADICTED, best)
     if values[NAMES.index("numbers_absent")] or (enough is None and _lacks_its_point(claim, chosen)):
         probability *= _ABSENT
     return Finding(Label.ENTAILED if probability >= 0.5 else Label.NEUTRAL, probability, best)

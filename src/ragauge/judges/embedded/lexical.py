@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 from ragauge.judges.embedded.alignment import FOUND, Claim, Evidence, find, merged, repeats
 from ragauge.judges.embedded.answer_forms import is_fragment
 from ragauge.judges.embedded.comparison import compare
-from ragauge.judges.embedded.entailment import Finding, constants_text, judged, leaning, weigh
+from ragauge.judges.embedded.entailment import Finding, Weighed, constants_text, judged, leaning, verdict, weigh
 from ragauge.judges.embedded.passages import Passage, passage
 from ragauge.judges.embedded.queries import Query, asks, polarity, read_query
 from ragauge.judges.embedded.rarity import table_text
 from ragauge.judges.embedded.relevance import relevant
 from ragauge.judges.embedded.words import Kind, Word, words
 from ragauge.nouns.answers import Label, Verdict
+from ragauge.questions import Entail, Question, Relevant
 
 _FRAGMENT = 6  # content words up to which an answer may be a fragment
 _SENTENCE = 3  # ... and a sentence
@@ -25,27 +27,63 @@ _ABOUT = 0.7  # share of a query in a sentence that is about it
 _SURE, _CERTAIN, _UNSURE = 0.95, 0.9, 0.3
 
 
+class Hearing(NamedTuple):
+    """What words say of a hypothesis. claim: what is looked for. told: the hypothesis as it is to be read: where it is
+    short, behind its query. open_to_reading: for each text, whether a reader may say more; not so where the query
+    decides how it is read."""
+
+    claim: Claim
+    told: str
+    weighed: Weighed
+    open_to_reading: tuple[bool, ...]
+
+
 class Lexical:
     """Entailment and relevance from words alone."""
+
+    answers = frozenset({"entail", "relevant"})
 
     @property
     def settings(self) -> tuple[tuple[str, str], ...]:
         """A hash of the table of rarity and of the fitted constants."""
         return (("tables", hashlib.sha256((table_text() + constants_text()).encode()).hexdigest()[:12]),)
 
+    def prepare(self, _questions: Sequence[Question]) -> Iterator[None]:
+        """Nothing: each question is answered by itself."""
+        yield from ()
+
+    def verdict(self, question: Question) -> Verdict | None:
+        """The verdict on a question of entailment or relevance; None for others."""
+        match question:
+            case Entail(premise, hypothesis, query):
+                return self.entail(premise, hypothesis, query)
+            case Relevant(query, text, reference):
+                return self.relevant(query, text, reference)
+        return None
+
     def entail(self, premise: Sequence[str], hypothesis: str, query: str | None) -> Verdict:
         """Whether `hypothesis`, read as an answer to `query`, follows from the texts of `premise` together."""
-        sources = [passage(text) for text in premise]
-        if query is None or not query.strip():
-            claim = Claim(words(hypothesis))
-            return weigh(claim, sources, [_presupposed(text, claim) for text in premise])
-        reading = _Reading(hypothesis, read_query(query))
-        own = [reading.own(text, source) for text, source in zip(premise, sources, strict=True)]
-        return weigh(reading.claim, sources, own, reading.near if reading.short else None)
+        return verdict(*self.weigh(premise, hypothesis, query).weighed)
 
     def relevant(self, query: str, text: str, reference: str | None) -> Verdict:
         """Whether any part of `text` helps to answer `query`, or to produce `reference`."""
         return relevant(query, text, reference)
+
+    def weigh(self, premise: Sequence[str], hypothesis: str, query: str | None) -> Hearing:
+        """What the texts of `premise` together and each alone say about `hypothesis`, read as an answer to `query`."""
+        sources = [passage(text) for text in premise]
+        if query is None or not query.strip():
+            claim = Claim(words(hypothesis))
+            own = [_presupposed(text, claim) for text in premise]
+            return Hearing(claim, hypothesis, weigh(claim, sources, own), tuple(one is None for one in own))
+        reading = _Reading(hypothesis, read_query(query))
+        own = [reading.own(text, source) for text, source in zip(premise, sources, strict=True)]
+        open_to_reading = tuple(one is None for one in own)
+        if reading.fragment:
+            own = [one or reading.near_unless_there(source) for one, source in zip(own, sources, strict=True)]
+        weighed = weigh(reading.claim, sources, own, reading.near if reading.short else None)
+        told = f"{query.strip()} {hypothesis}" if reading.fragment or reading.short else hypothesis
+        return Hearing(reading.claim, told, weighed, open_to_reading)
 
 
 def _presupposed(text: str, claim: Claim) -> Finding | None:
@@ -88,11 +126,14 @@ class _Reading:
         if self.bare:
             affirms = self.says if self.says is not None else not _denies(self.claim.words)
             return _confirmed(text, source, self.query, affirms)
-        if repeats(self.claim, source):
-            return None
-        if len(words(text)) <= _ANSWER and (self.fragment or _is_bare(text)):
+        is_answer = len(words(text)) <= _ANSWER and (self.fragment or _is_bare(text))
+        if is_answer and not repeats(self.claim, source):
             return _from_answer(text, source, self.claim, self.query, self.says)
-        return self.near(source) if self.fragment else None
+        return None
+
+    def near_unless_there(self, source: Passage) -> Finding | None:
+        """What is near in a source that does not say the claim word for word."""
+        return None if repeats(self.claim, source) else self.near(source)
 
     def near(self, source: Passage) -> Finding:
         """Whether a source holds what is new in the claim close to what the query is about."""

@@ -1,0 +1,160 @@
+"""Fit the layers that weigh words and reader together.
+
+    python training/fit_layer.py PAIRS GROUPS
+
+PAIRS: the training pairs. GROUPS: what training/groups.py wrote, and the reader was trained on. Writes trained.json:
+
+- "entailed" is fitted on the examples of training/fit_lexical.py, which are made by another recipe than the reader's
+  own, so that the reader is trusted no more than it deserves on texts of a kind that it has not learnt. Half of them
+  stand among other premises, as the chunks of a retrieval.
+- "contradicted" is fitted on groups that were held out from the reader's training, whose labels tell three ways.
+- "relevant" is fitted on questions of BoolQ and QAMR, each with its own text and with the other text that shares most
+  words with it.
+
+One premise in four is held out from the fits; figures on these are printed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gzip
+import json
+import random
+import zlib
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import fit_lexical
+import numpy as np
+from logistic import fitted
+
+from ragauge.judges.embedded.reader import reader
+from ragauge.judges.embedded.support import Support
+from ragauge.judges.embedded.trained import nearness
+from ragauge.questions import Entail
+from ragauge.statistics.agreement import auc
+
+OUT = Path(__file__).parents[1] / "src/ragauge/judges/embedded/data/trained.json"
+SENSES = {
+    "entailed": {
+        "words": 1, "words_against": -1, "entailed": 1, "against": -1, "near": 1, "nearest": 1, "covered": 1,
+        "weakest": 1,
+    },
+    "contradicted": {"words": -1, "words_against": 1, "entailed": -1, "against": 1},
+    "relevant": {"words": 1, "near": 1},
+}  # fmt: skip
+ASKED = frozenset({"qamr", "boolq"})  # sources whose claims are a question and an answer
+SEED = 5
+
+
+class Example(NamedTuple):
+    """What a layer is to say (1 or 0) of some values. kind: the group in which it is weighted."""
+
+    kind: str
+    values: Mapping[str, float]
+    label: float
+    held: bool
+
+
+def main() -> None:
+    """Fit each layer and write all."""
+    options = argparse.ArgumentParser()
+    options.add_argument("pairs", type=Path)
+    options.add_argument("groups", type=Path)
+    options.add_argument("--each", type=int, default=600, help="examples of a kind at most")
+    given = options.parse_args()
+    support, chance = Support(reader()), random.Random(SEED)
+    rows = fit_lexical.read(given.pairs)
+    with gzip.open(given.groups, "rt", encoding="utf-8") as lines:
+        groups = list(map(json.loads, lines))
+    layers = {
+        "entailed": fit("entailed", supported(rows, given.each, support, chance)),
+        "contradicted": fit("contradicted", opposed(groups, 3 * given.each, support, chance)),
+        "relevant": fit("relevant", nearer(rows, given.each, chance)),
+    }
+    OUT.write_text(json.dumps(layers, indent=2) + "\n", encoding="utf-8")
+    print(json.dumps(layers, indent=1))
+
+
+def supported(rows: Any, each: int, support: Support, chance: random.Random) -> Iterator[Example]:
+    """Claims with a premise that supports them or not."""
+    found = list(fit_lexical.made(rows, random.Random(fit_lexical.SEED)))
+    by_kind: dict[str, list[Any]] = defaultdict(list)
+    for one in chance.sample(found, len(found)):
+        by_kind[fit_lexical.kind(one)].append(one)
+    for kind, examples in by_kind.items():
+        for one in examples[:each]:
+            others = [other.premise for other in chance.sample(examples, chance.randint(1, 4))]
+            premise = chance.sample([one.premise, *others], len(others) + 1) if chance.random() < 0.5 else [one.premise]
+            values = support.values(Entail(tuple(premise), one.claim))
+            if values is not None:
+                yield Example(kind, values, one.label, held_out(one.premise))
+
+
+def opposed(groups: Sequence[Any], most: int, support: Support, chance: random.Random) -> Iterator[Example]:
+    """Claims of groups that the reader has not seen, where the label tells contradicted from neutral."""
+    unseen = [group for group in groups if zlib.crc32(group["premise"][:60].encode()) % 50 == 0]
+    told = [
+        (group["premise"], claim) for group in unseen for claim in group["claims"] if claim["label"] != "not_entailment"
+    ]
+    for premise, claim in chance.sample(told, min(most, len(told))):
+        values = support.values(Entail((premise,), claim["text"]))
+        if values is not None:
+            kind = claim["source"].partition("/")[0]
+            yield Example(kind, values, float(claim["label"] == "contradiction"), held_out(premise))
+
+
+def nearer(rows: Any, each: int, chance: random.Random) -> Iterator[Example]:
+    """Questions with the text that they were asked about, and with another that shares most words with them."""
+    for source in sorted(ASKED):
+        asked = [(row["premise"], row["claim"].partition("? ")[0] + "?") for row in rows[source]]
+        texts = sorted({premise for premise, _ in asked})
+        words = {text: set(text.lower().split()) for text in texts}
+        for premise, query in chance.sample(asked, each):
+            wanted = set(query.lower().rstrip("?").split())
+            others = [text for text in chance.sample(texts, 300) if text != premise]
+            other = max(others, key=lambda text: len(wanted & words[text]))
+            beside = chance.sample(texts, 2) if source == "qamr" else []
+            for text, label in ((premise, 1.0), (other, 0.0)):
+                values = nearness(query, " ".join([*beside, text]))
+                if values is not None:
+                    yield Example(source, values, label, held_out(premise))
+
+
+def held_out(premise: str) -> bool:
+    """Whether what is made of a premise has no part in the fits."""
+    return zlib.crc32(premise[:80].encode()) % 4 == 0
+
+
+def fit(layer: str, found: Iterable[Example]) -> dict[str, float]:
+    """The constants of a layer; figures on what was held out are printed."""
+    examples = list(found)
+    names = list(SENSES[layer])
+    values = np.array([[1.0, *(one.values[name] for name in names)] for one in examples])
+    labels = np.array([one.label for one in examples])
+    held = np.array([one.held for one in examples])
+    counts: dict[tuple[str, float], int] = defaultdict(int)
+    for one in examples:
+        counts[one.kind, one.label] += 1
+    weights = np.array([len(examples) / len(counts) / counts[one.kind, one.label] for one in examples])
+    sense = [0, *SENSES[layer].values()]
+    constants = fitted(values[~held], labels[~held], weights[~held], np.array(sense))
+    report(layer, names, examples, values, values @ constants)
+    return dict(zip(["constant", *names], np.round(constants, 4).tolist(), strict=True))
+
+
+def report(layer: str, names: Sequence[str], examples: Sequence[Example], values: Any, logits: Any) -> None:
+    """AUC on what was held out, by kind: of the layer, and of each value by itself."""
+    print(f"{layer:14}{'rows':>6}{'layer':>10}", *(f"{name:>14}" for name in names))
+    for kind in sorted({one.kind for one in examples}):
+        rows = [at for at, one in enumerate(examples) if one.held and one.kind == kind]
+        labels = [examples[at].label for at in rows]
+        if len(set(labels)) == 2:
+            areas = [auc(labels, column[rows].tolist()) or 0.0 for column in (logits, *values.T[1:])]
+            print(f"{kind:14}{len(rows):6}{areas[0]:10.3f}", *(f"{area:14.3f}" for area in areas[1:]))
+
+
+if __name__ == "__main__":
+    main()

