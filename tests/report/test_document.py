@@ -202,14 +202,14 @@ def _words(text: str) -> set[str]:
 def test_spans_slice_back_to_the_text(document: Any) -> None:
     """A statement's span holds the statement, in the response or the reference that it names.
 
-    Nearly always word for word; else with a citation mark or a conjunction more, or, where a fragment was completed
-    from the query, with words less.
+    Nearly always word for word; else with a citation mark or a conjunction more or, where a fragment was completed from
+    the query or a clause by its subject, with words less: what it says of itself stands there.
     """
     spans = equal = 0
     for sample, piece in _pieces(document):
         if "span" in piece and piece["field"].startswith(("response", "references")):
             found = _text(sample, piece["field"])[slice(*piece["span"])]
-            assert _words(found) <= _words(piece["text"]) or _words(piece["text"]) <= _words(found)
+            assert len(_words(found) & _words(piece["text"])) >= len(_words(found)) - 1
             spans += 1
             equal += found == piece["text"]
     assert spans > 300

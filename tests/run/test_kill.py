@@ -118,7 +118,16 @@ def _data(folder: Path) -> Path:
     return path
 
 
-COMMAND: list[str | Path] = ["-m", "ragauge", "run", "data.jsonl", "-m", "faithfulness,context_relevance"]
+COMMAND: list[str | Path] = [
+    "-m",
+    "ragauge",
+    "run",
+    "data.jsonl",
+    "-j",
+    "lexical",
+    "-m",
+    "faithfulness,context_relevance",
+]
 
 
 def _document(path: Path) -> dict[str, Any]:

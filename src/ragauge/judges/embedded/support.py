@@ -114,11 +114,13 @@ def _by_words(hearing: Hearing) -> Finding:
 
 
 def _refined(words: Finding, heard: Sequence[Heard], counts: Sequence[float]) -> Finding:
-    """What words say, with what the reader says; words alone where nothing was read."""
+    """What words say, with what the reader says; words alone where nothing was read. A clear contradiction stands."""
     if not heard:
         return words
     values = signals(words, heard, counts)
     probability = chance(constants("trained")["entailed"], values)
+    if words.label == Label.CONTRADICTED:
+        return Finding(Label.CONTRADICTED, probability * CONTRADICTED, words.best)
     if probability >= 0.5:
         return Finding(Label.ENTAILED, probability, words.best)
     speaks_against = chance(constants("trained")["contradicted"], values) >= _AGAINST
