@@ -162,8 +162,6 @@ def open_reader(path: Path) -> Reader:
 
     options = onnxruntime.SessionOptions()
     options.log_severity_level = 3
-    # Threads that wait leave the cores to others.
-    options.add_session_config_entry("session.intra_op.allow_spinning", "0")
     return Reader(onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"]))
 
 
