@@ -30,9 +30,9 @@ import fit_lexical
 import numpy as np
 from logistic import fitted
 
-from ragauge.judges.embedded.reader import reader
-from ragauge.judges.embedded.support import Support
-from ragauge.judges.embedded.trained import nearness
+from ragauge.judges.embedded.trained.heart import nearness
+from ragauge.judges.embedded.trained.reader import reader
+from ragauge.judges.embedded.trained.support import Support
 from ragauge.questions import Entail
 from ragauge.statistics.agreement import auc
 

@@ -24,8 +24,8 @@ import edits
 import numpy as np
 from logistic import fitted
 
-from ragauge.judges.embedded.entailment import measured
-from ragauge.judges.embedded.features import NAMES
+from ragauge.judges.embedded.lexical.entailment import measured
+from ragauge.judges.embedded.lexical.features import NAMES
 from ragauge.statistics.agreement import auc
 
 SENTENCE_SOURCES = """olora/mnli snli_dev cad_nli/revised_combined conjnli_adv olora/rte fever_symmetric_dev

@@ -24,7 +24,7 @@ import numpy as np
 from logistic import newton
 from toxic_text import Example, examples, families
 
-from ragauge.judges.embedded.toxicity import Layer, joined, measured, pieces
+from ragauge.judges.embedded.trained.toxicity import Layer, joined, measured, pieces
 from ragauge.statistics.agreement import auc
 
 PER_FRAME, PER_SOURCE, TEXTS, FOLDS, SEED = 9, 90, 2400, 8, 7
@@ -189,6 +189,6 @@ def report(data: Data, logits: Any, texts: Sequence[Text], joint: Any) -> None:
 
 
 if __name__ == "__main__":
-    from ragauge.judges.embedded.reader import reader
+    from ragauge.judges.embedded.trained.reader import reader
 
     main(Path(sys.argv[1]), reader().embed)

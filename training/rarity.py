@@ -14,7 +14,7 @@ import sys
 from collections import Counter, defaultdict
 from pathlib import Path
 
-from ragauge.judges.embedded.words import Kind, words
+from ragauge.judges.embedded.lexical.words import Kind, words
 
 SOURCES = frozenset(
     """qamr boolq curriculum/control olora/mnli snli_dev wice_train curriculum/drop curriculum/ester

@@ -6,7 +6,7 @@ import pytest
 
 import ragauge as rg
 from ragauge.judges.embedded.judge import EmbeddedJudge
-from ragauge.judges.embedded.statements import decompose
+from ragauge.judges.embedded.statements.decomposing import decompose
 
 TOLD_APART = [
     # Verb phrases.

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from importlib.resources import files
 from typing import Any
 
-from ragauge.judges.embedded.lexical import Lexical
-from ragauge.judges.embedded.statements import decompose
+from ragauge.judges.embedded.lexical.heart import Lexical
+from ragauge.judges.embedded.statements.decomposing import decompose
 from ragauge.nouns.answers import Label
 from ragauge.text.sentences import sentences
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ragauge.judges.embedded.lexical import Lexical
+from ragauge.judges.embedded.lexical.heart import Lexical
 from ragauge.nouns.answers import Label, Verdict
 
 EINSTEIN = (

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from ragauge.judges.embedded.answer_forms import has_form, instructs, is_fragment
-from ragauge.judges.embedded.lexical import Lexical
-from ragauge.judges.embedded.statements import decompose
+from ragauge.judges.embedded.lexical.answer_forms import has_form, instructs, is_fragment
+from ragauge.judges.embedded.lexical.heart import Lexical
+from ragauge.judges.embedded.statements.decomposing import decompose
 from ragauge.nouns.answers import Label
 
 PORT = "On which port does the server listen?"

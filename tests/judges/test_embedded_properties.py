@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ragauge.judges.embedded.judge import EmbeddedJudge
-from ragauge.judges.embedded.lexical import Lexical
+from ragauge.judges.embedded.lexical.heart import Lexical
 from ragauge.nouns.answers import Failure, Label, Verdict
 from ragauge.questions import Classify, Decompose, Entail, Relevant
 from ragauge.text.sentences import sentences

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from ragauge.judges.embedded.lexical import Lexical
+from ragauge.judges.embedded.lexical.heart import Lexical
 from ragauge.nouns.answers import Label
 
 LABELS = Path(__file__).parents[1] / "golden/valor_rag_labels.jsonl"

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragauge.judges.embedded.toxicity import CUES, cues, joined, pieces, toxicities
+from ragauge.judges.embedded.trained.toxicity import CUES, cues, joined, pieces, toxicities
 
 
 class Blank:

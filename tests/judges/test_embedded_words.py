@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from ragauge.judges.embedded.rarity import rarity, table_text
-from ragauge.judges.embedded.words import key_of, opposites, synonyms, words
+from ragauge.judges.embedded.lexical.rarity import rarity, table_text
+from ragauge.judges.embedded.lexical.words import key_of, opposites, synonyms, words
 
 SAME = [
     ("1,000", "1000"),

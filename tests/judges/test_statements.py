@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ragauge.judges.embedded.clauses import clauses
-from ragauge.judges.embedded.fillers import frame_length, is_filler
-from ragauge.judges.embedded.opinions import Voice, is_hostile, voice
-from ragauge.judges.embedded.statements import decompose
+from ragauge.judges.embedded.statements.clauses import clauses
+from ragauge.judges.embedded.statements.decomposing import decompose
+from ragauge.judges.embedded.statements.fillers import frame_length, is_filler
+from ragauge.judges.embedded.statements.opinions import Voice, is_hostile, voice
 from ragauge.nouns.statements import Span
 from ragauge.text.citations import citation_marks
 from ragauge.text.markdown import blocks

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from ragauge.judges.embedded.judge import EmbeddedJudge
-from ragauge.judges.embedded.reader import Reader, fingerprint, reader
-from ragauge.judges.embedded.trained import Trained
+from ragauge.judges.embedded.trained.heart import Trained
+from ragauge.judges.embedded.trained.reader import Reader, fingerprint, reader
 from ragauge.nouns.answers import Label, Verdict
 from ragauge.questions import Classify, Entail, Relevant
 

@@ -14,7 +14,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from ragauge.judges.embedded.lexicon import FUNCTION_WORDS, QUESTION_WORDS
+from ragauge.judges.embedded.lexical.lexicon import FUNCTION_WORDS, QUESTION_WORDS
 from ragauge.text.tokens import rouge_tokens, stemmed, unicode_tokens
 
 if TYPE_CHECKING:

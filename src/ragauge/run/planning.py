@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from ragauge.judges.desk import Expected, Expecting
-from ragauge.judges.embedded.statements import decompose
+from ragauge.judges.embedded.statements.decomposing import decompose
 from ragauge.nouns.answers import Answer, ChunkVerdict, Decomposition, Grade, Label, Verdict
 from ragauge.nouns.identity import Identity
 from ragauge.nouns.samples import Sample

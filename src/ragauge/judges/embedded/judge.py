@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 from types import MappingProxyType
 from typing import Protocol
 
-from ragauge.judges.embedded.statements import decompose
-from ragauge.judges.embedded.trained import Trained
+from ragauge.judges.embedded.statements.decomposing import decompose
+from ragauge.judges.embedded.trained.heart import Trained
 from ragauge.nouns.answers import Answer, Decomposition, Failure, Verdict
 from ragauge.nouns.identity import Identity
 from ragauge.questions import Decompose, Question, topic

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ragauge.judges.embedded.answer_forms import is_fragment
+from ragauge.judges.embedded.lexical.answer_forms import is_fragment
 from ragauge.judges.nli.card import Card, Family
 from ragauge.questions import Entail
 

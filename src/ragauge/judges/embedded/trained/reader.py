@@ -1,0 +1,171 @@
+"""The trained reader: what a stretch of text says about claims, read by a small model on the CPU.
+
+A text is encoded once; each claim is then read against its keys and values, so that ten claims about one passage cost
+one passage and ten claims. The model rounds each token's row by itself: an answer does not depend on what else is read
+beside it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections import OrderedDict
+from collections.abc import Sequence
+from functools import cache
+from importlib.resources import as_file, files
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from ragauge.judges.embedded.trained.wordpiece import WordPiece, vocabulary
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float32]
+
+MODEL = "data/reader.onnx"
+LONGEST = 320  # tokens of a text that is read at once; what is longer is cut
+_CLAIM = 96  # ... of a claim
+_TOGETHER = 384  # ... of claims that are read at once
+_KEPT = 24_000  # tokens whose keys and values are kept, some 9 kB each
+_SEEN_NOT = -1e4
+
+
+class Said(NamedTuple):
+    """What a text says about a claim: logits of entailed, neutral and contradicted, and of the support that each token
+    of the claim has."""
+
+    entailed: float
+    neutral: float
+    contradicted: float
+    support: tuple[float, ...]
+
+
+class Encoded(NamedTuple):
+    """A text as the model has it. tokens: (tokens, width), each of length one, in half precision. spans: the characters
+    each stands for. embedding: (width), of length one. keys: (2 x layers, tokens + 2, width), half precision: what
+    claims are read against."""
+
+    tokens: Any
+    spans: Sequence[tuple[int, int]]
+    embedding: Floats
+    keys: Any
+
+
+class Reader:
+    """An open model. Texts that were encoded lately are kept."""
+
+    def __init__(self, session: Any) -> None:
+        self._session = session
+        self._pieces = WordPiece(vocabulary())
+        self._layers, _, _, self._width = session.get_inputs()[4].shape
+        self._texts: OrderedDict[str, Encoded] = OrderedDict()
+        self._held = 0
+
+    def embed(self, texts: Sequence[str]) -> Floats:
+        """The meaning of each text as a vector of length one: (texts, width)."""
+        import numpy as np
+
+        return np.stack([self.encoded(text).embedding for text in texts])
+
+    def read(self, text: str, claims: Sequence[str]) -> list[Said]:
+        """What `text` says about each claim. The first LONGEST tokens of the text and 96 of a claim are read."""
+        known = self.encoded(text)
+        encoded = [self._pieces.encode(claim) for claim in claims]
+        said: list[Said] = []
+        pending: list[Any] = []
+        for one in encoded:
+            if pending and sum(min(len(other.ids), _CLAIM) + 2 for other in pending) + len(one.ids) > _TOGETHER:
+                said += self._read(known, pending)
+                pending = []
+            pending.append(one)
+        return said + self._read(known, pending) if pending else said
+
+    def _read(self, text: Encoded, claims: Sequence[Any]) -> list[Said]:
+        import numpy as np
+
+        rows = [[self._pieces.cls, *claim.ids[:_CLAIM], self._pieces.sep] for claim in claims]
+        lengths = np.array([len(row) for row in rows])
+        before = text.keys.shape[1]
+        segments = np.repeat(np.arange(len(rows)), lengths)
+        starts = np.cumsum(lengths) - lengths
+        within = np.arange(lengths.max())
+        present = within < lengths[:, None]
+        bias = np.zeros((1, 1, len(segments), before + len(segments)), np.float32)
+        bias[0, 0, :, before:] = np.where(segments[:, None] == segments, 0, _SEEN_NOT)
+        labels, support = self._session.run(
+            ["labels", "support"],
+            {
+                "ids": np.array([[id for row in rows for id in row]]),
+                "positions": np.concatenate([np.arange(length) for length in lengths])[None],
+                "sorts": np.ones((1, len(segments)), np.int64),
+                "bias": bias,
+                "past": text.keys[:, None].astype(np.float32),
+                "claims": np.where(present, starts[:, None] + within, starts[:, None]),
+                "present": present.astype(np.float32),
+            },
+        )
+        return [
+            Said(entailed, neutral, contradicted, tuple(tokens[1 : length - 1]))
+            for (entailed, neutral, contradicted), tokens, length in zip(
+                labels.tolist(), support.tolist(), lengths.tolist(), strict=True
+            )
+        ]
+
+    def encoded(self, text: str) -> Encoded:
+        """The first LONGEST tokens of a text, encoded."""
+        if text in self._texts:
+            self._texts.move_to_end(text)
+            return self._texts[text]
+        encoded = self._texts[text] = self._encode(text)
+        self._held += encoded.keys.shape[1]
+        while self._held > _KEPT and len(self._texts) > 1:
+            self._held -= self._texts.popitem(last=False)[1].keys.shape[1]
+        return encoded
+
+    def _encode(self, text: str) -> Encoded:
+        import numpy as np
+
+        pieces = self._pieces.encode(text)
+        ids = [self._pieces.cls, *pieces.ids[:LONGEST], self._pieces.sep]
+        length = len(ids)
+        now, states = self._session.run(
+            ["now", "states"],
+            {
+                "ids": np.array([ids]),
+                "positions": np.arange(length)[None],
+                "sorts": np.zeros((1, length), np.int64),
+                "bias": np.zeros((1, 1, length, length), np.float32),
+                "past": np.zeros((self._layers, 1, 0, self._width), np.float32),
+                "claims": np.zeros((1, 1), np.int64),
+                "present": np.ones((1, 1), np.float32),
+            },
+        )
+        tokens = states[0] / np.linalg.norm(states[0], axis=1, keepdims=True)
+        mean = states[0].mean(axis=0)
+        half = np.float16
+        return Encoded(
+            tokens[1:-1].astype(half), pieces.spans[:LONGEST], mean / np.linalg.norm(mean), now[:, 0].astype(half)
+        )
+
+
+@cache
+def reader() -> Reader:
+    """The reader in the wheel, loaded when first asked for."""
+    with as_file(files("ragauge.judges.embedded") / MODEL) as path:
+        return open_reader(path)
+
+
+def open_reader(path: Path) -> Reader:
+    """A reader of the kind that training/export_reader.py writes."""
+    import onnxruntime
+
+    options = onnxruntime.SessionOptions()
+    options.log_severity_level = 3
+    return Reader(onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"]))
+
+
+@cache
+def fingerprint() -> str:
+    """What tells this model from any other: 12 hex digits of its hash."""
+    return hashlib.sha256((files("ragauge.judges.embedded") / MODEL).read_bytes()).hexdigest()[:12]

@@ -1,0 +1,77 @@
+"""Signals: what words and the reader tell of a claim, as named values for the fitted layer."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from ragauge.judges.embedded.lexical.entailment import Finding
+from ragauge.judges.embedded.trained.layer import logit
+from ragauge.judges.embedded.trained.likeness import Likeness
+from ragauge.judges.embedded.trained.reader import Said
+from ragauge.nouns.answers import Label
+
+_MOST = 6.0  # logits beyond are as good as this
+_WEAKEST = 0.25  # share of a claim's weight that is looked at as its weakest part
+
+
+class Heard(NamedTuple):
+    """What a window says about a claim, and how like the two are."""
+
+    said: Said
+    like: Likeness
+
+
+def signals(words: Finding, heard: Sequence[Heard], weights: Sequence[float]) -> Mapping[str, float]:
+    """The values of one claim against one or more windows.
+
+    words: what the words of the same texts say. weights: what each token of the claim counts; a token may have what is
+    most like it in any window.
+    """
+    tokens = [max(found) for found in zip(*(one.like.tokens for one in heard), strict=True)]
+    return {
+        "words": logit(words.probability),
+        "words_against": float(words.label == Label.CONTRADICTED),
+        "entailed": max(entailed(one.said) for one in heard),
+        "against": max(against(one) for one in heard),
+        "near": max(one.like.near for one in heard),
+        "nearest": max(one.like.nearest for one in heard),
+        "covered": _mean(tokens, weights),
+        "weakest": _weakest(tokens, weights),
+    }
+
+
+def _mean(values: Sequence[float], weights: Sequence[float]) -> float:
+    total = sum(weights)
+    return sum(value * weight for value, weight in zip(values, weights, strict=True)) / total if total else 0.0
+
+
+def _weakest(values: Sequence[float], weights: Sequence[float]) -> float:
+    """The mean of the smallest values, up to their share of the weight."""
+    left = most = _WEAKEST * sum(weights)
+    total = 0.0
+    for value, weight in sorted(zip(values, weights, strict=True)):
+        total += value * min(weight, left)
+        left -= min(weight, left)
+    return total / most if most else 0.0
+
+
+def entailed(said: Said) -> float:
+    """The logit of "entailed" against the other two."""
+    return _bounded(said.entailed - _either(said.neutral, said.contradicted))
+
+
+def against(one: Heard) -> float:
+    """The logit of "contradicted", less where window and claim are about different things."""
+    return _bounded(one.said.contradicted - _either(one.said.neutral, one.said.entailed)) + min(
+        0.0, 8 * (one.like.near - 0.5)
+    )
+
+
+def _either(one: float, two: float) -> float:
+    return max(one, two) + math.log1p(math.exp(-abs(one - two)))
+
+
+def _bounded(value: float) -> float:
+    return max(-_MOST, min(_MOST, value))

@@ -1,0 +1,144 @@
+"""Support: whether a claim follows from texts, by words and by what the reader says, weighed by a fitted layer."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain
+from typing import NamedTuple
+
+from ragauge.judges.embedded.lexical.alignment import Claim, find
+from ragauge.judges.embedded.lexical.entailment import CONTRADICTED, SAID, Finding, chunk_verdict, verdict
+from ragauge.judges.embedded.lexical.heart import Hearing, Lexical
+from ragauge.judges.embedded.lexical.passages import passage
+from ragauge.judges.embedded.trained.layer import chance, constants
+from ragauge.judges.embedded.trained.likeness import likeness, weights
+from ragauge.judges.embedded.trained.reader import Reader
+from ragauge.judges.embedded.trained.signals import Heard, signals
+from ragauge.judges.embedded.trained.windows import Window, windows
+from ragauge.nouns.answers import Label, Verdict
+from ragauge.questions import Entail
+
+_WINDOWS = 4  # windows of one chunk that are read for a claim: those whose words say most
+_HOPELESS = 0.1  # share of a claim of which no sentence of a chunk holds more where the chunk is not read for it
+_AGAINST = 0.8  # probability of a contradiction: the layer was fitted where half were, and one in five is more usual
+_KEPT = 5000  # readings that are kept from one batch of questions to the next
+
+
+class Case(NamedTuple):
+    """A question of entailment. hearing: what words say. texts: for each chunk of the premise, the windows to read."""
+
+    hearing: Hearing
+    texts: tuple[tuple[str, ...], ...]
+
+
+class Support:
+    """Answers questions of entailment with a reader."""
+
+    def __init__(self, reader: Reader) -> None:
+        self._reader = reader
+        self._lexical = Lexical()
+        self._cases: dict[Entail, Case] = {}
+        self._heard: dict[tuple[str, str], Heard] = {}
+
+    def prepare(self, questions: Iterable[Entail]) -> Iterator[None]:
+        """Read what the questions need, each window once with all claims about it; a step for each window."""
+        if len(self._heard) > _KEPT:
+            self._heard.clear()
+            self._cases.clear()
+        wanted: dict[str, dict[str, None]] = {}
+        for question in questions:
+            case = self._cases[question] = self._case(question)
+            for text in chain.from_iterable(case.texts):
+                wanted.setdefault(text, {})[case.hearing.told] = None
+        for text, claims in wanted.items():
+            new = [claim for claim in claims if (text, claim) not in self._heard]
+            self._heard.update(zip([(text, claim) for claim in new], self._read(text, new), strict=True))
+            yield
+
+    def verdict(self, question: Entail) -> Verdict:
+        """The verdict: over all texts of the premise together, and one for each in their order."""
+        case = self._cases.get(question) or self._case(question)
+        heard = [self._heard_of(texts, case.hearing.told) for texts in case.texts]
+        counts = self._counts(case.hearing.told)
+        alone = [_refined(words, said, counts) for words, said in zip(case.hearing.weighed.alone, heard, strict=True)]
+        joint = _refined(_by_words(case.hearing), list(chain.from_iterable(heard)), counts)
+        return _together(case.hearing, joint, alone)
+
+    def values(self, question: Entail) -> Mapping[str, float] | None:
+        """What the layer is fitted on: the signals of all chunks together; None where nothing is read."""
+        case = self._case(question)
+        heard = self._heard_of(chain.from_iterable(case.texts), case.hearing.told)
+        return signals(_by_words(case.hearing), heard, self._counts(case.hearing.told)) if heard else None
+
+    def _case(self, question: Entail) -> Case:
+        hearing = self._lexical.weigh(question.premise, question.hypothesis, question.query)
+        texts = (
+            _worth_reading(text, hearing.claim) if is_open and finding.probability < SAID else ()
+            for text, is_open, finding in zip(
+                question.premise, hearing.open_to_reading, hearing.weighed.alone, strict=True
+            )
+        )
+        return Case(hearing, tuple(texts))
+
+    def _heard_of(self, texts: Iterable[str], claim: str) -> list[Heard]:
+        """What the reader tells of a claim and each of some windows."""
+        return [self._heard.get((text, claim)) or self._read(text, [claim])[0] for text in texts]
+
+    def _read(self, text: str, claims: Sequence[str]) -> list[Heard]:
+        said = self._reader.read(text, claims)
+        return [Heard(one, likeness(self._reader, text, claim)) for one, claim in zip(said, claims, strict=True)]
+
+    def _counts(self, claim: str) -> tuple[float, ...]:
+        return weights(claim, tuple(self._reader.encoded(claim).spans))
+
+
+def _worth_reading(text: str, claim: Claim) -> tuple[str, ...]:
+    """The windows of a chunk in which a claim may have its support: none where no sentence holds anything of weight."""
+    evidence = find(claim, passage(text))
+    if not evidence or evidence[0].share < _HOPELESS:
+        return ()
+    shares = {one.at: one.share for one in evidence}
+
+    def most(window: Window) -> float:
+        return max(shares.get(place, 0.0) for place in range(window.first, window.last))
+
+    found = windows(text)
+    chosen = sorted(sorted(found, key=most, reverse=True)[:_WINDOWS])
+    return tuple(window.text for window in chosen)
+
+
+def _by_words(hearing: Hearing) -> Finding:
+    """What words say of all chunks together."""
+    said = verdict(*hearing.weighed)
+    return Finding(said.label, said.probability or 0.0, None)
+
+
+def _refined(words: Finding, heard: Sequence[Heard], counts: Sequence[float]) -> Finding:
+    """What words say, with what the reader says; words alone where nothing was read. A clear contradiction stands."""
+    if not heard:
+        return words
+    values = signals(words, heard, counts)
+    probability = chance(constants("trained")["entailed"], values)
+    if words.label == Label.CONTRADICTED:
+        return Finding(Label.CONTRADICTED, probability * CONTRADICTED, words.best)
+    if probability >= 0.5:
+        return Finding(Label.ENTAILED, probability, words.best)
+    speaks_against = chance(constants("trained")["contradicted"], values) >= _AGAINST
+    return Finding(Label.CONTRADICTED if speaks_against else Label.NEUTRAL, probability, words.best)
+
+
+def _together(hearing: Hearing, joint: Finding, alone: Sequence[Finding]) -> Verdict:
+    """All chunks together: no less likely than the chunk that says most.
+
+    Contradicted where a chunk speaks against the claim and none supports it, or by its very words although one does.
+    """
+    probability = max([joint.probability, *(one.probability for one in alone)])
+    label = Label.ENTAILED if probability >= 0.5 else joint.label
+    against = [
+        words for one, words in zip(alone, hearing.weighed.alone, strict=True) if one.label == Label.CONTRADICTED
+    ]
+    if label == Label.ENTAILED and any(words.label == Label.CONTRADICTED for words in against):
+        label, probability = Label.CONTRADICTED, probability * CONTRADICTED
+    elif label == Label.NEUTRAL and against:
+        label = Label.CONTRADICTED
+    return Verdict(label, round(probability, 4), tuple(map(chunk_verdict, alone)))

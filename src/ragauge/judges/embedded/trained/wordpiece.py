@@ -1,0 +1,132 @@
+"""Word pieces: a text as the numbers that uncased BERT models read, each with the characters it stands for.
+
+A text is folded (control characters and accents go, capitals become small), cut into words at white space, around each
+punctuation mark and around each Chinese character, and each word into the longest pieces of the vocabulary, from left
+to right (Wu et al. 2016, arXiv:1609.08144, section 4.1; Devlin et al. 2019, arXiv:1810.04805).
+
+The pieces are those of Hugging Face's `tokenizers` (BertNormalizer, BertPreTokenizer, WordPiece) where it is told to
+encode special tokens: "[SEP]" in a text is five characters like any others, so no text can pose as the end of another.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterable, Sequence
+from functools import cache, lru_cache
+from importlib.resources import files
+from typing import Final, NamedTuple
+
+from ragauge.errors import BadParameter
+
+_LONGEST_WORD: Final = 100
+#: A text that folds to its small letters; the words of such a text; the words of any text once folded.
+_PLAIN = re.compile(r"[\t\n\r -~]*")
+_PLAIN_WORD = re.compile(r"[a-z0-9]+|[^\sa-z0-9]")
+_FOLDED_WORD = re.compile(r"[^ ]+")
+
+#: Chinese characters, each a word. U+2B820-2B91F are none to `tokenizers`.
+_IDEOGRAPH = re.compile(
+    r"[\u3400-\u4DBF\u4E00-\u9FFF\uF900-\uFAFF\U00020000-\U0002A6DF\U0002A700-\U0002B81F\U0002B920-\U0002CEAF"
+    r"\U0002F800-\U0002FA1F]"
+)
+
+#: `tokenizers` knows the categories of Unicode 8: ranges that hold every mark, format character, punctuation mark and
+#: composite that Unicode 9 to 17 added, and none that is older; then those that have changed category since.
+_LATER = re.compile(
+    r"[\u061D\u07FD\u0890-\u08E2\u09FD-\u09FE\u0A76\u0AFA-\u0AFF\u0B55\u0C04-\u0C3C\u0C77\u0C84\u0D00\u0D3B-\u0D3C"
+    r"\u0D81\u0EBA\u0ECE\u180F-\u1886\u1ABF-\u1AFF\u1B4D-\u1B4F\u1B7D-\u1B7F\u1DF6-\u1DFB\u2E43-\u2E5D\uA82C\uA8C5"
+    r"\uA8FF\uA9BD\U0001057B-\U00010856\U00010B9D-\U00010FFF\U0001104E-\U0001107E\U000110C2-\U000110FF\U000111CF"
+    r"\U0001123E-\U0001129E\U0001133B\U00011375-\U0001147F\U00011645-\U0001167F\U000116B9-\U0001171C"
+    r"\U00011747-\U0001246F\U00012475-\U00016A6D\U00016B46-\U00016F8E\U00016FA0-\U0001BC9B\U0001BCA4-\U0001D128"
+    r"\U0001DAB0-\U0001E8C6\U0001E8D7-\U0001EFFF]"
+)
+_CHANGED: Final = {"\u166d": "Po", "\u1734": "Mn", "\U000111c9": "Po"}
+
+
+class Encoded(NamedTuple):
+    """The pieces of a text, in order, as three lists of one length.
+
+    `ids` are places in the vocabulary; `words` number the words that the pieces are of, from 0; `spans` are the
+    characters [start, end) of the text as it was given.
+    """
+
+    ids: list[int]
+    words: list[int]
+    spans: list[tuple[int, int]]
+
+
+class WordPiece:
+    """Cuts texts into the pieces of a vocabulary, in which ## opens the pieces that continue a word.
+
+    `cls`, `sep` and `unknown` are the ids of [CLS], [SEP] and [UNK]; BadParameter is raised where one is missing.
+    """
+
+    def __init__(self, vocabulary: Sequence[str]) -> None:
+        self._heads = {piece: id for id, piece in enumerate(vocabulary)}
+        self._tails = {piece[2:]: id for piece, id in self._heads.items() if piece.startswith("##")}
+        missing = [name for name in ("[CLS]", "[SEP]", "[UNK]") if name not in self._heads]
+        if missing:
+            raise BadParameter(f"the vocabulary lacks {', '.join(missing)}; give that of an uncased BERT model, whole")
+        self.cls, self.sep, self.unknown = (self._heads[name] for name in ("[CLS]", "[SEP]", "[UNK]"))
+        self._longest = max(map(len, vocabulary))
+        self._pieces = lru_cache(maxsize=1 << 16)(self._cut)
+
+    def encode(self, text: str) -> Encoded:
+        """The pieces of a text, without [CLS] and [SEP]. A word that the pieces cannot spell is one unknown piece."""
+        if _PLAIN.fullmatch(text):
+            return self._encode(_PLAIN_WORD.finditer(text.lower()))
+        folded = [_fold(character) for character in text]
+        origin = [at for at, characters in enumerate(folded) for _ in characters]
+        ids, words, spans = self._encode(_FOLDED_WORD.finditer("".join(folded)))
+        return Encoded(ids, words, [(origin[start], origin[end - 1] + 1) for start, end in spans])
+
+    def _encode(self, found: Iterable[re.Match[str]]) -> Encoded:
+        encoded = Encoded([], [], [])
+        for index, match in enumerate(found):
+            word, at = match[0], match.start()
+            pieces = self._pieces(word) if len(word) <= _LONGEST_WORD else ((self.unknown, 0, len(word)),)
+            for id, start, end in pieces:
+                encoded.ids.append(id)
+                encoded.words.append(index)
+                encoded.spans.append((at + start, at + end))
+        return encoded
+
+    def _cut(self, word: str) -> tuple[tuple[int, int, int], ...]:
+        """The id of each piece of a word, and where in the word it starts and ends."""
+        pieces, start, known = [], 0, self._heads
+        while start < len(word):
+            ends = range(min(start + self._longest, len(word)), start, -1)
+            end = next((end for end in ends if word[start:end] in known), None)
+            if end is None:
+                return ((self.unknown, 0, len(word)),)
+            pieces.append((known[word[start:end]], start, end))
+            start, known = end, self._tails
+        return tuple(pieces)
+
+
+@cache
+def vocabulary() -> tuple[str, ...]:
+    """The 30,522 pieces of Google's uncased English BERT (Apache-2.0), which MiniLM shares; places are ids."""
+    return tuple(
+        (files("ragauge.judges.embedded") / "data/vocabulary.txt").read_text(encoding="utf-8").rstrip("\n").split("\n")
+    )
+
+
+@lru_cache(maxsize=1 << 13)
+def _fold(character: str) -> str:
+    """What is left of a character: nothing, a space, or small letters; between spaces where it is a word by itself."""
+    category = _category(character)
+    if character in "\t\n\r" or category[0] == "Z":
+        return " "
+    if category in {"Cc", "Cf", "Co", "Cs"} or character == "\ufffd":
+        return ""
+    parts = character if category == "Cn" else unicodedata.normalize("NFD", character)
+    kept = [part for part in parts if _category(part) != "Mn"]
+    folded = "".join(f" {part} " if _category(part)[0] == "P" or part in "$+<=>^`|~" else part.lower() for part in kept)
+    return f" {folded} " if _IDEOGRAPH.match(character) else folded
+
+
+def _category(character: str) -> str:
+    """The general category in Unicode 8, or "Cn" for a character that it had not."""
+    return "Cn" if _LATER.match(character) else _CHANGED.get(character) or unicodedata.category(character)
