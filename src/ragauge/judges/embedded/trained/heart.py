@@ -6,13 +6,16 @@ import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 
+from ragauge.judges.embedded.lexical.alignment import Claim, find
 from ragauge.judges.embedded.lexical.heart import Lexical
+from ragauge.judges.embedded.lexical.passages import passage
+from ragauge.judges.embedded.lexical.queries import read_query
 from ragauge.judges.embedded.lexical.relevance import relevant
 from ragauge.judges.embedded.trained.layer import chance, constants, logit, text_of
 from ragauge.judges.embedded.trained.reader import fingerprint, reader
 from ragauge.judges.embedded.trained.support import Support
 from ragauge.judges.embedded.trained.toxicity import toxicities
-from ragauge.judges.embedded.trained.windows import windows
+from ragauge.judges.embedded.trained.windows import telling
 from ragauge.nouns.answers import Label, Verdict
 from ragauge.questions import Classify, Entail, Question, Relevant
 
@@ -63,10 +66,11 @@ def _relevant(query: str, text: str, reference: str | None) -> Verdict:
 
 def nearness(query: str, text: str) -> Mapping[str, float] | None:
     """What the layer of relevance weighs; None for a text that is blank or one sentence: words tell its form."""
-    found = windows(text)
-    if not found or found[-1].last < 2:
+    source = passage(text)
+    if len(source.sentences) < 2:
         return None
-    near = reader().embed([window.text for window in found]) @ reader().embed([query])[0]
+    found = telling(text, find(Claim(read_query(query).words), source))
+    near = reader().embed(found) @ reader().embed([query])[0]
     return {"words": logit(relevant(query, text, None).probability or 0.0), "near": float(near.max())}
 
 

@@ -14,11 +14,10 @@ from ragauge.judges.embedded.trained.layer import chance, constants
 from ragauge.judges.embedded.trained.likeness import likeness, weights
 from ragauge.judges.embedded.trained.reader import Reader
 from ragauge.judges.embedded.trained.signals import Heard, signals
-from ragauge.judges.embedded.trained.windows import Window, windows
+from ragauge.judges.embedded.trained.windows import telling
 from ragauge.nouns.answers import Label, Verdict
 from ragauge.questions import Entail
 
-_WINDOWS = 4  # windows of one chunk that are read for a claim: those whose words say most
 _HOPELESS = 0.1  # share of a claim of which no sentence of a chunk holds more where the chunk is not read for it
 _AGAINST = 0.8  # probability of a contradiction: the layer was fitted where half were, and one in five is more usual
 _KEPT = 5000  # readings that are kept from one batch of questions to the next
@@ -97,14 +96,7 @@ def _worth_reading(text: str, claim: Claim) -> tuple[str, ...]:
     evidence = find(claim, passage(text))
     if not evidence or evidence[0].share < _HOPELESS:
         return ()
-    shares = {one.at: one.share for one in evidence}
-
-    def most(window: Window) -> float:
-        return max(shares.get(place, 0.0) for place in range(window.first, window.last))
-
-    found = windows(text)
-    chosen = sorted(sorted(found, key=most, reverse=True)[:_WINDOWS])
-    return tuple(window.text for window in chosen)
+    return telling(text, evidence)
 
 
 def _by_words(hearing: Hearing) -> Finding:

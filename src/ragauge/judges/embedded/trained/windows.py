@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import lru_cache
 from typing import NamedTuple
 
+from ragauge.judges.embedded.lexical.alignment import Evidence
 from ragauge.judges.embedded.lexical.passages import passage
 
 _WORDS = 170  # words of a window, some 230 tokens
+_MOST = 4  # windows of one text that are looked at for a claim or a query
 _BEFORE = 40  # ... up to which the last sentence of a window also opens the next
 
 
@@ -32,6 +35,17 @@ def windows(text: str) -> tuple[Window, ...]:
         begin, end = source.sentences[first].start, source.sentences[last - 1].end
         found.append(Window(first, last, (title if first else "") + text[begin:end]))
     return tuple(found)
+
+
+def telling(text: str, evidence: Iterable[Evidence]) -> tuple[str, ...]:
+    """The few windows of a text, in its order, whose sentences hold most by words."""
+    shares = {one.at: one.share for one in evidence}
+
+    def most(window: Window) -> float:
+        return max(shares.get(place, 0.0) for place in range(window.first, window.last))
+
+    chosen = sorted(sorted(windows(text), key=most, reverse=True)[:_MOST])
+    return tuple(window.text for window in chosen)
 
 
 def _stretches(lengths: list[int]) -> list[tuple[int, int]]:
