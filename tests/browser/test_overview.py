@@ -50,7 +50,7 @@ def test_what_is_known_of_the_run_is_told(watched: Watched, report: Path, baseli
         "ragauge.run/1",
     ):
         assert fact in facts
-    assert "Not measured: bias, toxicity" in page.locator("main").inner_text()
+    assert "Not measured: bias: embedded does not answer classify:biased" in page.locator("main").inner_text()
     assert "by people's labels" in page.locator(".caution").inner_text()
 
 
