@@ -57,6 +57,7 @@ TOLD_APART = [
     ("Ann Lee (born 3 May 1950) is a nurse.", ["Ann Lee is a nurse.", "Ann Lee was born 3 May 1950."]),
     ("It was built by Ann Lee, who died in 1950.", ["It was built by Ann Lee.", "Ann Lee died in 1950."]),
     ("It was built by Ann Lee, a Swiss architect.", ["It was built by Ann Lee.", "Ann Lee was a Swiss architect."]),
+    ("He lives in Ulm, which is a city in Germany.", ["He lives in Ulm.", "Ulm is a city in Germany."]),
     ("He lives in Ulm, a city in Germany.", ["He lives in Ulm.", "Ulm is a city in Germany."]),
     # Place and time.
     (
@@ -107,6 +108,8 @@ WHOLE = [
     "In Ulm, Germany, a man, Bob, died.",
     "Ann met Bob in Ulm, who was ill.",
     "Ann left Ulm, which was a pity for all.",
+    "Ann saw a bear in the Arctic, which is the most northern sighting.",
+    "Ann picked up and threw the ball.",
     "He returned to Rome, a changed man.",
     "Paris, France, is a city.",
     "The next day, Ann, ill and tired, left.",

@@ -26,6 +26,13 @@ _WITH_BODY = frozenset("at for by with joined founded acquired from bought".spli
 _WITH_PERSON = frozenset("by with married met named against defeated hired succeeded replaced".split())
 
 
+_WORKS = frozenset(
+    """film novel book song album play poem opera painting series game magazine journal language river lake mountain
+    volcano ocean sea park bridge tower building museum station airport castle church cathedral temple planet moon star
+    ship""".split()
+)
+
+
 def apposition(aside: Aside) -> tuple[Token, ...] | None:
     """What an aside says of its antecedent, with "is" or "was" between; None where it is none, or doubtful.
 
@@ -40,7 +47,7 @@ def apposition(aside: Aside) -> tuple[Token, ...] | None:
 def _names(aside: Aside) -> bool:
     """Is the aside a noun phrase that can be what its antecedent is?"""
     words = aside.words
-    if any(word.raw == "," for word in words) or len(words) > _LONGEST or is_time(words[: _head(words) + 1]):
+    if any(word.raw == "," for word in words) or len(words) > _LONGEST or is_time(words[: head_of(words) + 1]):
         return False
     if words[0].lower in _ARTICLES:
         return len(words) > 1 and _NOT_NAMING.isdisjoint(word.lower for word in words) and not resumes(words)
@@ -49,7 +56,7 @@ def _names(aside: Aside) -> bool:
 
 def _fits(aside: Aside) -> bool:
     """At the end of a clause: is it of the kind that what stands before the name leads to expect?"""
-    head = aside.words[_head(aside.words)].lower
+    head = aside.words[head_of(aside.words)].lower
     before = aside.main[aside.main.index(aside.antecedent[0]) - 1].lower
     if any(word.lower == "and" for word in aside.words):
         return False
@@ -60,7 +67,12 @@ def _fits(aside: Aside) -> bool:
     return before in _WITH_PERSON and grammar.is_person(head)
 
 
-def _head(words: Sequence[Token]) -> int:
+def is_thing(noun: str) -> bool:
+    """Whether a noun names a kind of place, body or work, such as "city", "company", "novel"."""
+    return noun in _PLACES or noun in _BODIES or noun in _WORKS
+
+
+def head_of(words: Sequence[Token]) -> int:
     """The place of the noun that a phrase is about: the last before a preposition, participle or relative clause."""
     for place, word in enumerate(words[1:], 1):
         ends = word.lower in grammar.PREPOSITIONS or word.lower in grammar.SUBORDINATE or finite(words, place)

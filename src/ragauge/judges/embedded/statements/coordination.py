@@ -29,6 +29,8 @@ _SIGNS = frozenset('" “ ” « » : ; — – ` |'.split())
 _SUBJECTS = frozenset("he she they we i you".split())
 _LEANING = frozenset("it them him there this these those such so latter former ones".split())
 _OWN_TIME = frozenset("later then now subsequently eventually today currently".split())
+_PARTICLES = frozenset("up down out off back over away around through".split())
+_GOING = frozenset("came fell went ran got grew stood sat moved flew rose".split())
 _NOT_ENDING = (
     grammar.CONNECTIVES | grammar.PREPOSITIONS | grammar.DETERMINERS | grammar.POSSESSIVES | {"to", "and", "but", ","}
 )
@@ -125,8 +127,14 @@ def _stands(words: Sequence[Token], verb: Verb, before: Sequence[Token], begin: 
     if any(word.lower in grammar.NEGATIVE or word.lower.endswith("n't") for word in words[verb.first : begin]):
         return False
     if before:
-        return before[-1].lower not in _NOT_ENDING and not (len(before) == 1 and grammar.is_adverb(before[0].lower))
+        bare = len(before) == 1 and (grammar.is_adverb(before[0].lower) or _shares(words, head, before[0], begin))
+        return before[-1].lower not in _NOT_ENDING and not bare
     return head in grammar.INTRANSITIVE or (words[begin].lower in grammar.AUXILIARIES and verb.form is not Form.COPULA)
+
+
+def _shares(words: Sequence[Token], head: str, particle: Token, begin: int) -> bool:
+    """Do two verbs share an object that stands behind the second: "picked up and threw the ball"?"""
+    return particle.lower in _PARTICLES and head not in _GOING and _has_object(words, begin)
 
 
 def _closed(words: Sequence[Token], begin: int, end: int, *, sure: bool) -> bool:

@@ -7,16 +7,13 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 from ragauge.judges.embedded.statements import grammar
+from ragauge.judges.embedded.statements.appositions import head_of, is_thing
 from ragauge.judges.embedded.statements.asides import Aside, copula
 from ragauge.judges.embedded.statements.drafts import Token, added, within_name
 from ragauge.judges.embedded.statements.predicates import behind_adverbs, finite, predicate
 
 _PLACING = frozenset("in at from near to on into around".split())
-_SAYING_WHAT_IT_IS = frozenset("a an the one located situated known based called named part home".split())
-_OF_EVENTS = frozenset(
-    """pity shame problem surprise mistake success failure relief blow disaster sign result reason way fact challenge
-    step change decision record""".split()
-)
+_DESCRIBING = frozenset("located situated known based called named".split())
 _ENDING = frozenset("until before between during till".split())
 _YEAR = re.compile(r"1\d{3}|20\d\d")
 _BEHIND_PARTICIPLE = grammar.PREPOSITIONS | grammar.DETERMINERS
@@ -25,8 +22,9 @@ _BEHIND_PARTICIPLE = grammar.PREPOSITIONS | grammar.DETERMINERS
 def relative(aside: Aside) -> tuple[Token, ...] | None:
     """What an aside says of its antecedent as a clause of its own; None where it is no relative clause, or doubtful.
 
-    A last "which" is one only where it plainly speaks of the name before it ("which is the ..."), and not of all that
-    was said; a last "who" only where no place may stand before it; a participle only beside the subject.
+    A last "which" is one only where it plainly speaks of the name before it ("which is a city", "which is located"),
+    and not of all that was said; a last "who" only where no place may stand before it; a participle only beside the
+    subject.
     """
     if len(aside.words) < 3 or _holds_clauses(aside.words):
         return None
@@ -50,8 +48,8 @@ def _holds_clauses(rest: Sequence[Token]) -> bool:
 def _tells(aside: Aside, pronoun: str, rest: Sequence[Token]) -> bool:
     """Does a relative clause at the end speak of the name before it?"""
     if pronoun == "which":
-        told = rest[0].lower in grammar.BE and rest[1].lower in _SAYING_WHAT_IT_IS
-        return told and _OF_EVENTS.isdisjoint(word.lower for word in rest)
+        described = rest[1].lower in _DESCRIBING or is_thing(rest[1 + head_of(rest[1:])].lower)
+        return rest[0].lower in grammar.BE and described
     before = aside.main[aside.main.index(aside.antecedent[0]) - 1].lower
     return before not in _PLACING
 

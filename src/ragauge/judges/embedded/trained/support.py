@@ -20,6 +20,11 @@ from ragauge.questions import Entail
 
 _HOPELESS = 0.1  # share of a claim of which no sentence of a chunk holds more where the chunk is not read for it
 _AGAINST = 0.8  # probability of a contradiction: the layer was fitted where half were, and one in five is more usual
+_ENOUGH = 8  # words of a claim that show its language
+_ENGLISH = frozenset(
+    """the of and is to are were for with by from that has have it its this be not he she they his their who which at
+    had been will can after or as""".split()
+)
 _KEPT = 5000  # readings that are kept from one batch of questions to the next
 
 
@@ -71,8 +76,9 @@ class Support:
 
     def _case(self, question: Entail) -> Case:
         hearing = self._lexical.weigh(question.premise, question.hypothesis, question.query)
+        readable = _seems_english(hearing.told)
         texts = (
-            _worth_reading(text, hearing.claim) if is_open and finding.probability < SAID else ()
+            _worth_reading(text, hearing.claim) if readable and is_open and finding.probability < SAID else ()
             for text, is_open, finding in zip(
                 question.premise, hearing.open_to_reading, hearing.weighed.alone, strict=True
             )
@@ -89,6 +95,12 @@ class Support:
 
     def _counts(self, claim: str) -> tuple[float, ...]:
         return weights(claim, tuple(self._reader.encoded(claim).spans))
+
+
+def _seems_english(claim: str) -> bool:
+    """Whether a claim is short, or has one of the commonest English words: the reader knows no other language."""
+    found = claim.lower().split()
+    return len(found) < _ENOUGH or not _ENGLISH.isdisjoint(found)
 
 
 def _worth_reading(text: str, claim: Claim) -> tuple[str, ...]:
