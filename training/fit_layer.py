@@ -30,6 +30,7 @@ import fit_lexical
 import numpy as np
 from logistic import fitted
 
+from ragauge.judges.embedded.lexical.relevance import relevant
 from ragauge.judges.embedded.trained.heart import nearness
 from ragauge.judges.embedded.trained.reader import reader
 from ragauge.judges.embedded.trained.support import Support
@@ -118,7 +119,8 @@ def nearer(rows: Any, each: int, chance: random.Random) -> Iterator[Example]:
             other = max(others, key=lambda text: len(wanted & words[text]))
             beside = chance.sample(texts, 2) if source == "qamr" else []
             for text, label in ((premise, 1.0), (other, 0.0)):
-                values = nearness(query, " ".join([*beside, text]))
+                passage = " ".join([*beside, text])
+                values = nearness(query, passage, relevant(query, passage, None))
                 if values is not None:
                     yield Example(source, values, label, held_out(premise))
 

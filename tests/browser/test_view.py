@@ -25,7 +25,8 @@ def kept(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("kept")
     for name in ("baseline", "candidate"):
         with as_file(files("ragauge.demo") / f"{name}.jsonl") as path:
-            rg.evaluate(path, "faithfulness,hallucination,answer_relevance,bleu", store=folder, name=name).store.close()
+            metrics = "faithfulness,hallucination,answer_relevance,context_precision,bleu"
+            rg.evaluate(path, metrics, "lexical", store=folder, name=name).store.close()
     return folder
 
 
@@ -91,8 +92,8 @@ def test_two_runs_are_compared(watched: Watched, served: str) -> None:
     page.get_by_label("A: baseline").check()
     page.get_by_label("B: candidate").check()
     watched.follow(page.get_by_role("button", name="Compare A and B"), "compare")
-    row = page.locator("tr[data-metric=faithfulness]").inner_text()
-    assert "+0." in row.split("[")[0]
+    row = page.locator("tr[data-metric=context_precision]").inner_text()
+    assert "better" in row
     assert "Is B better than A?" in page.locator("h1").inner_text()
     page.locator(".examples > li > a").first.click()
     page.wait_for_selector(".sides section:nth-of-type(2) .response")

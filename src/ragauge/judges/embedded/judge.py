@@ -42,9 +42,9 @@ class EmbeddedJudge:
 
     It grades nothing and knows no bias: these are not in `answers`.
 
-    threshold: the confidence, by kind, from which its word stands in a cascade that is given none, as
-    `ragauge judges fit` found it on pairs of the training data whose premises had no part in fitting the judge. On
-    relevance there were no labels to fit one.
+    threshold: the confidence, by kind, from which its word stands in a cascade that is given none. `ragauge judges fit`
+    found it for words alone, on pairs of the training data that had no part in fitting them; fit one on labels of your
+    own where much depends on it. On relevance there were no labels to fit one.
 
     name: what it is called; "lexical" is the one with the `Lexical` heart.
     """
@@ -72,5 +72,8 @@ class EmbeddedJudge:
         if isinstance(question, Decompose):
             return Decomposition(decompose(question.text, question.query))
         found = self._heart.verdict(question)
-        refusal = f"the {self.identity} judge does not answer {topic(question)}; ask another judge"
-        return found or Failure("unanswerable", refusal)
+        if found is not None:
+            return found
+        return Failure(
+            "unanswerable", f"the {self.identity} judge does not answer {topic(question)}; ask another judge"
+        )

@@ -6,9 +6,9 @@ import json
 import math
 from collections.abc import Callable, Sequence
 from functools import cache
-from importlib.resources import files
 from typing import NamedTuple
 
+from ragauge.judges.embedded.layer import logistic, text_of
 from ragauge.judges.embedded.lexical.alignment import FOUND, Claim, Evidence, find, merged, repeats, together
 from ragauge.judges.embedded.lexical.comparison import Comparison, is_year
 from ragauge.judges.embedded.lexical.features import NAMES, features
@@ -154,16 +154,11 @@ def measured(premise: Sequence[str], hypothesis: str) -> list[float]:
 
 def chance(values: Sequence[float]) -> float:
     """The fitted probability of entailment."""
-    logit = math.fsum(constant * value for constant, value in zip(_constants(), values, strict=True))
-    return 1 / (1 + math.exp(-max(min(logit, 30.0), -30.0)))
+    return logistic(math.fsum(constant * value for constant, value in zip(_constants(), values, strict=True)))
 
 
 @cache
 def _constants() -> tuple[float, ...]:
-    table = json.loads(constants_text())
+    """The constants of data/lexical.json in the order of NAMES. Made by training/fit_lexical.py."""
+    table = json.loads(text_of("lexical"))
     return tuple(float(table[name]) for name in NAMES)
-
-
-def constants_text() -> str:
-    """The fitted constants as they are packaged, for hashing. Made by training/fit_lexical.py."""
-    return (files("ragauge.judges.embedded") / "data/lexical.json").read_text(encoding="utf-8")

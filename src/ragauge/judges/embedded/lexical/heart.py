@@ -6,10 +6,11 @@ import hashlib
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
+from ragauge.judges.embedded.layer import text_of
 from ragauge.judges.embedded.lexical.alignment import FOUND, Claim, Evidence, find, merged, repeats
 from ragauge.judges.embedded.lexical.answer_forms import is_fragment
 from ragauge.judges.embedded.lexical.comparison import compare
-from ragauge.judges.embedded.lexical.entailment import Finding, Weighed, constants_text, judged, leaning, verdict, weigh
+from ragauge.judges.embedded.lexical.entailment import Finding, Weighed, judged, leaning, verdict, weigh
 from ragauge.judges.embedded.lexical.passages import Passage, passage
 from ragauge.judges.embedded.lexical.queries import Query, asks, polarity, read_query
 from ragauge.judges.embedded.lexical.rarity import table_text
@@ -46,7 +47,7 @@ class Lexical:
     @property
     def settings(self) -> tuple[tuple[str, str], ...]:
         """A hash of the table of rarity and of the fitted constants."""
-        return (("tables", hashlib.sha256((table_text() + constants_text()).encode()).hexdigest()[:12]),)
+        return (("tables", hashlib.sha256((table_text() + text_of("lexical")).encode()).hexdigest()[:12]),)
 
     def prepare(self, _questions: Sequence[Question]) -> Iterator[None]:
         """Nothing: each question is answered by itself."""

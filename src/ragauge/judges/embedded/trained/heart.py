@@ -6,12 +6,12 @@ import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 
+from ragauge.judges.embedded.layer import chance, constants, logit, text_of
 from ragauge.judges.embedded.lexical.alignment import Claim, find
 from ragauge.judges.embedded.lexical.heart import Lexical
 from ragauge.judges.embedded.lexical.passages import passage
 from ragauge.judges.embedded.lexical.queries import read_query
 from ragauge.judges.embedded.lexical.relevance import relevant
-from ragauge.judges.embedded.trained.layer import chance, constants, logit, text_of
 from ragauge.judges.embedded.trained.reader import fingerprint, reader
 from ragauge.judges.embedded.trained.support import Support
 from ragauge.judges.embedded.trained.toxicity import toxicities
@@ -57,21 +57,24 @@ class Trained:
 def _relevant(query: str, text: str, reference: str | None) -> Verdict:
     """By words, and by nearness of meaning where a passage is to answer a query."""
     by_words = relevant(query, text, reference)
-    values = None if reference else nearness(query, text)
+    values = None if reference else nearness(query, text, by_words)
     if values is None:
         return by_words
     probability = chance(constants("trained")["relevant"], values)
     return Verdict(_yes_or_no(probability), round(probability, 4), span=by_words.span)
 
 
-def nearness(query: str, text: str) -> Mapping[str, float] | None:
-    """What the layer of relevance weighs; None for a text that is blank or one sentence: words tell its form."""
+def nearness(query: str, text: str, by_words: Verdict) -> Mapping[str, float] | None:
+    """What the layer of relevance weighs; None for a text that is blank or one sentence: words tell its form.
+
+    by_words: the verdict of `relevant`.
+    """
     source = passage(text)
     if len(source.sentences) < 2:
         return None
     found = telling(text, find(Claim(read_query(query).words), source))
     near = reader().embed(found) @ reader().embed([query])[0]
-    return {"words": logit(relevant(query, text, None).probability or 0.0), "near": float(near.max())}
+    return {"words": logit(by_words.probability or 0.0), "near": float(near.max())}
 
 
 def _yes_or_no(probability: float) -> Label:

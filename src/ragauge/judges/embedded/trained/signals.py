@@ -6,8 +6,8 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
+from ragauge.judges.embedded.layer import logit
 from ragauge.judges.embedded.lexical.entailment import Finding
-from ragauge.judges.embedded.trained.layer import logit
 from ragauge.judges.embedded.trained.likeness import Likeness
 from ragauge.judges.embedded.trained.reader import Said
 from ragauge.nouns.answers import Label

@@ -6,11 +6,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from typing import NamedTuple
 
+from ragauge.judges.embedded.layer import chance, constants
 from ragauge.judges.embedded.lexical.alignment import Claim, find
 from ragauge.judges.embedded.lexical.entailment import CONTRADICTED, SAID, Finding, chunk_verdict, verdict
 from ragauge.judges.embedded.lexical.heart import Hearing, Lexical
 from ragauge.judges.embedded.lexical.passages import passage
-from ragauge.judges.embedded.trained.layer import chance, constants
 from ragauge.judges.embedded.trained.likeness import likeness, weights
 from ragauge.judges.embedded.trained.reader import Reader
 from ragauge.judges.embedded.trained.signals import Heard, signals
@@ -25,7 +25,7 @@ _ENGLISH = frozenset(
     """the of and is to are were for with by from that has have it its this be not he she they his their who which at
     had been will can after or as""".split()
 )
-_KEPT = 5000  # readings that are kept from one batch of questions to the next
+_KEPT = 5000  # readings, and questions, that are kept from one batch to the next
 
 
 class Case(NamedTuple):
@@ -46,7 +46,7 @@ class Support:
 
     def prepare(self, questions: Iterable[Entail]) -> Iterator[None]:
         """Read what the questions need, each window once with all claims about it; a step for each window."""
-        if len(self._heard) > _KEPT:
+        if max(len(self._heard), len(self._cases)) > _KEPT:
             self._heard.clear()
             self._cases.clear()
         wanted: dict[str, dict[str, None]] = {}
@@ -63,7 +63,7 @@ class Support:
         """The verdict: over all texts of the premise together, and one for each in their order."""
         case = self._cases.get(question) or self._case(question)
         heard = [self._heard_of(texts, case.hearing.told) for texts in case.texts]
-        counts = self._counts(case.hearing.told)
+        counts = self._counts(case.hearing.told) if any(heard) else ()
         alone = [_refined(words, said, counts) for words, said in zip(case.hearing.weighed.alone, heard, strict=True)]
         joint = _refined(_by_words(case.hearing), list(chain.from_iterable(heard)), counts)
         return _together(case.hearing, joint, alone)

@@ -10,18 +10,18 @@ import json
 import re
 from collections.abc import Sequence
 from functools import cache
-from importlib.resources import files
 from itertools import accumulate, pairwise
-from math import exp, log
+from math import log
 from typing import Any, NamedTuple, Protocol
 
+from ragauge.judges.embedded.layer import logistic, text_of
 from ragauge.judges.embedded.statements.attribution import own_words, reports
 from ragauge.judges.embedded.statements.hostility import SLANT, hostilities
 from ragauge.text.phrases import any_of
 from ragauge.text.sentences import sentences
 
 _WORDS_A_PIECE = 40
-_ATTACKED = 0.6  # probability, at least, of a text with an insult or a threat
+_ATTACKED = 0.6  # probability, at least, of a text with an insult or a threat in its author's own plain words
 _EXAMINED = 2000  # characters of a piece, or of a whole, in which cues are looked for
 
 _WORD = re.compile(r"[^\W\d_]+(?:-[^\W\d_]+)*")
@@ -68,15 +68,14 @@ def toxicities(texts: Sequence[str], embedder: Embedder) -> list[float]:
     if not flat:
         return [0.0] * len(texts)
     layer = _layer()
-    logits = measured(flat, embedder.embed(flat)) @ layer.weights + layer.constant
-    edges = accumulate(map(len, groups), initial=0)
-    chances = [_probability(logits[start:end], layer) for start, end in pairwise(edges)]
-    return [max(one, _ATTACKED) if _attacks(group) else one for one, group in zip(chances, groups, strict=True)]
-
-
-def _attacks(units: Sequence[str]) -> bool:
-    """Whether a text attacks somebody in plain words of its author's own: that is toxic whatever else it says."""
-    return any(cues(unit)[0] for unit in units)
+    values = measured(flat, embedder.embed(flat))
+    logits, attacks = values @ layer.weights + layer.constant, values[:, CUES.index("attack") - len(CUES)]
+    spans = list(pairwise(accumulate(map(len, groups), initial=0)))
+    chances = [_probability(logits[start:end], layer) for start, end in spans]
+    return [
+        max(one, _ATTACKED) if attacks[start:end].any() else one
+        for one, (start, end) in zip(chances, spans, strict=True)
+    ]
 
 
 def units(text: str) -> list[str]:
@@ -113,8 +112,7 @@ def _probability(logits: Any, layer: Layer) -> float:
     if not len(logits):
         return 0.0
     strongest, whole, length = joined(logits)
-    logit = layer.strongest * strongest + layer.whole * whole + layer.length * length + layer.offset
-    return 1 / (1 + exp(-max(-30.0, min(30.0, logit))))
+    return logistic(layer.strongest * strongest + layer.whole * whole + layer.length * length + layer.offset)
 
 
 def cues(unit: str) -> list[float]:
@@ -152,5 +150,5 @@ def _layer() -> Layer:
     """The constants in data/toxicity.json."""
     import numpy as np
 
-    table = json.loads(files("ragauge.judges.embedded").joinpath("data/toxicity.json").read_text(encoding="utf-8"))
+    table = json.loads(text_of("toxicity"))
     return Layer(np.array(table.pop("weights")), **table)

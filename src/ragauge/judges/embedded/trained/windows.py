@@ -10,8 +10,8 @@ from ragauge.judges.embedded.lexical.alignment import Evidence
 from ragauge.judges.embedded.lexical.passages import passage
 
 _WORDS = 170  # words of a window, some 230 tokens
-_MOST = 4  # windows of one text that are looked at for a claim or a query
 _BEFORE = 40  # ... up to which the last sentence of a window also opens the next
+_MOST = 4  # windows of one text that are looked at for a claim or a query
 
 
 class Window(NamedTuple):
