@@ -1,6 +1,6 @@
 """Groups: a premise with the claims that are read against it. Natural pairs by premise, and claims made from documents.
 
-    python training/groups.py PAIRS OUT [--groups 40000] [--seed 1]
+    python training/groups.py PAIRS OUT [--groups 40000] [--collages 0] [--seed 1]
 
 Writes one group a line: {"premise", "claims": [{"text", "label", "wrong", "source"}]}. label: "entailment", "neutral",
 "contradiction", or "not_entailment" where the source does not tell which. wrong: the characters of the claim that the
@@ -21,6 +21,8 @@ from pathlib import Path
 from typing import Any
 
 import edits
+from collages import collages
+from neighbours import Neighbours
 from rewordings import said_otherwise
 
 Span = list[int]
@@ -56,11 +58,12 @@ def main() -> None:
     options.add_argument("pairs", type=Path)
     options.add_argument("out", type=Path)
     options.add_argument("--groups", type=int, default=40000, help="groups made from documents")
+    options.add_argument("--collages", type=int, default=0, help="groups of natural claims put together anew")
     options.add_argument("--seed", type=int, default=1)
     given = options.parse_args()
     chance = random.Random(given.seed)
     rows = read(given.pairs)
-    found = [*natural(rows, chance), *made(rows, given.groups, chance)]
+    found = [*natural(rows, chance), *made(rows, given.groups, chance), *collages(rows, given.collages, chance)]
     chance.shuffle(found)
     with gzip.open(given.out, "wt", encoding="utf-8") as out:
         out.writelines(json.dumps(group) + "\n" for group in found)
@@ -110,26 +113,6 @@ def made(rows: dict[str, list[Row]], count: int, chance: random.Random) -> Itera
         group = about(document, near.of(at), chance)
         if group:
             yield group
-
-
-class Neighbours:
-    """For a document, another that shares many of its rarer words."""
-
-    def __init__(self, documents: Sequence[str], chance: random.Random) -> None:
-        self._documents, self._chance = documents, chance
-        words = [set(re.findall(r"[a-z]{5,}", text.lower())) for text in documents]
-        counts = Counter(word for found in words for word in found)
-        self._words = [{word for word in found if counts[word] <= 60} for found in words]
-        self._having: dict[str, list[int]] = defaultdict(list)
-        for at, found in enumerate(self._words):
-            for word in found:
-                self._having[word].append(at)
-
-    def of(self, at: int) -> str:
-        """One of the documents nearest to the one at a place."""
-        shared = Counter(other for word in self._words[at] for other in self._having[word] if other != at)
-        best = [other for other, _ in shared.most_common(6) if self._documents[other][:60] != self._documents[at][:60]]
-        return self._documents[self._chance.choice(best) if best else self._chance.randrange(len(self._documents))]
 
 
 def about(document: str, neighbour: str, chance: random.Random) -> Row | None:

@@ -105,3 +105,39 @@ def test_it_agrees_with_readers_on_real_fragments(shared: Path) -> None:
 def entailed(premise: tuple[str, ...], row: dict[str, str]) -> bool:
     """Whether the row's reference, read with its query, is entailed."""
     return Lexical().entail(premise, row["groundtruth"], row["query"]).label == Label.ENTAILED
+
+
+@pytest.mark.parametrize(
+    ("query", "answer", "reference"),
+    [
+        ("When were cigarette adverts banned?", "They were banned in 1965.", "1 August 1965"),
+        ("When did the wall fall?", "In November 1989", "9 November 1989"),
+        ("When did the band part?", "1968", "late 1968"),
+        ("Where is the university?", "Madison", "Madison, Wisconsin"),
+        ("Where is the final played?", "Camping World Stadium", "Camping World Stadium in Orlando"),
+        ("Who wrote the opera?", "George Handel", "George Frideric Handel"),
+        ("Who drew up the constitution?", "Dr. B.R. Ambedkar", "B. R. Ambedkar"),
+        ("Which element is it?", "gold", "gold (Au)"),
+        ("How long ago was that?", "2.4 billion years ago", "around 2.4\u00c2\u00a0billion years ago"),
+    ],
+)
+def test_a_coarser_answer_gives_the_reference(query: str, answer: str, reference: str) -> None:
+    """What only narrows a short reference may be left out of an answer."""
+    assert Lexical().entail((answer,), reference, query).label == Label.ENTAILED
+
+
+@pytest.mark.parametrize(
+    ("query", "answer", "reference"),
+    [
+        ("When were cigarette adverts banned?", "They were banned on 3 May 1965.", "1 August 1965"),
+        ("When did the band part?", "In May 1968", "late 1968"),
+        ("On which day did the wall fall?", "In 1989", "9 November 1989"),
+        ("Where is the university?", "Madison, Indiana", "Madison, Wisconsin"),
+        ("Where is the university?", "Wisconsin", "Madison, Wisconsin"),
+        ("Who wrote the opera?", "George Philipp Handel", "George Frideric Handel"),
+        ("Which countries border it?", "Iran", "Iran and Iraq"),
+    ],
+)
+def test_an_answer_that_narrows_otherwise_does_not(query: str, answer: str, reference: str) -> None:
+    """Another day, place or middle name is not a coarser answer, nor is the wider part alone, nor half of a list."""
+    assert Lexical().entail((answer,), reference, query).label != Label.ENTAILED

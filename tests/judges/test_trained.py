@@ -132,4 +132,13 @@ def test_an_empty_or_endless_claim_is_read() -> None:
     """Whatever a claim's length, it gets a verdict."""
     opened: Reader = reader()
     assert len(opened.read(CURIE, ["", "word " * 5000])) == 2
-    assert opened.read("", ["Something."])[0].support
+    assert len(opened.read("", ["Something."])) == 1
+
+
+def test_a_claim_of_several_sentences_is_read_sentence_by_sentence() -> None:
+    """Two sentences are entailed where each stands in another stretch of a long text, and not if one is nowhere."""
+    text = f"{CURIE} {FILLER * 60}{TOWER}"
+    true = "Marie Curie taught at the Sorbonne. The Eiffel Tower was built between 1887 and 1889."
+    false = "Marie Curie taught at the Sorbonne. The Louvre was rebuilt by a famous architect from Boston."
+    assert _entail([text], true).label == Label.ENTAILED
+    assert _entail([text], false).label != Label.ENTAILED

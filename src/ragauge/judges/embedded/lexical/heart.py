@@ -11,6 +11,7 @@ from ragauge.judges.embedded.lexical.alignment import FOUND, Claim, Evidence, fi
 from ragauge.judges.embedded.lexical.answer_forms import is_fragment
 from ragauge.judges.embedded.lexical.comparison import compare
 from ragauge.judges.embedded.lexical.entailment import Finding, Weighed, judged, leaning, verdict, weigh
+from ragauge.judges.embedded.lexical.narrowing import narrowed_otherwise, narrowing
 from ragauge.judges.embedded.lexical.passages import Passage, passage
 from ragauge.judges.embedded.lexical.queries import Query, asks, polarity, read_query
 from ragauge.judges.embedded.lexical.rarity import table_text
@@ -29,12 +30,15 @@ _SURE, _CERTAIN, _UNSURE = 0.95, 0.9, 0.3
 
 
 class Hearing(NamedTuple):
-    """What words say of a hypothesis. claim: what is looked for. told: the hypothesis as it is to be read: where it is
-    short, behind its query. open_to_reading: for each text, whether a reader may say more; not so where the query
-    decides how it is read."""
+    """What words say of a hypothesis.
+
+    claim: what is looked for. told: the hypothesis as it is to be read, sentence by sentence, or where it is short as a
+    whole behind its query. open_to_reading: for each text, whether a reader may say more; not so where the query
+    decides how it is read.
+    """
 
     claim: Claim
-    told: str
+    told: tuple[str, ...]
     weighed: Weighed
     open_to_reading: tuple[bool, ...]
 
@@ -76,15 +80,22 @@ class Lexical:
         if query is None or not query.strip():
             claim = Claim(words(hypothesis))
             own = [_presupposed(text, claim) for text in premise]
-            return Hearing(claim, hypothesis, weigh(claim, sources, own), tuple(one is None for one in own))
+            return Hearing(claim, _sentences(hypothesis), weigh(claim, sources, own), tuple(one is None for one in own))
         reading = _Reading(hypothesis, read_query(query))
         own = [reading.own(text, source) for text, source in zip(premise, sources, strict=True)]
         open_to_reading = tuple(one is None for one in own)
         if reading.fragment:
             own = [one or reading.near_unless_there(source) for one, source in zip(own, sources, strict=True)]
         weighed = weigh(reading.claim, sources, own, reading.near if reading.short else None)
-        told = f"{query.strip()} {hypothesis}" if reading.fragment or reading.short else hypothesis
+        completed = reading.fragment or reading.short
+        told = (f"{query.strip()} {hypothesis}",) if completed else _sentences(hypothesis)
         return Hearing(reading.claim, told, weighed, open_to_reading)
+
+
+def _sentences(hypothesis: str) -> tuple[str, ...]:
+    """The sentences of a hypothesis that say anything; the whole where none does."""
+    found = [sentence for sentence in passage(hypothesis).sentences if Claim(sentence.words).items]
+    return tuple(sentence.text for sentence in found) or (hypothesis,)
 
 
 def _presupposed(text: str, claim: Claim) -> Finding | None:
@@ -104,8 +115,9 @@ def _presupposed(text: str, claim: Claim) -> Finding | None:
 class _Reading:
     """A hypothesis as an answer to a query.
 
-    says: the yes or no it opens with. claim: the rest. new: the claim less what the query gives. bare: nothing but a
-    yes or no. fragment: it has no verb, and only the query tells what it says. short: a sentence of very few words.
+    says: the yes or no it opens with. claim: the rest. new: the claim less what the query gives. needless: keys that
+    only narrow it. bare: nothing but a yes or no. fragment: it has no verb, and only the query tells what it says.
+    short: a sentence of very few words.
     """
 
     def __init__(self, hypothesis: str, query: Query) -> None:
@@ -113,6 +125,7 @@ class _Reading:
         self.says, rest = polarity(hypothesis)
         self.claim = Claim(words(rest))
         self.new = Claim(self.claim.words, query.given)
+        self.needless = narrowing(rest, self.claim.words, query.keys)
         self.bare = query.polar and not self.claim.items
         open_ended = bool(self.new.items) and len(query.keys & set(self.claim.keys)) <= _SHARED
         verbless = is_fragment(rest)
@@ -129,8 +142,23 @@ class _Reading:
             return _confirmed(text, source, self.query, affirms)
         is_answer = len(words(text)) <= _ANSWER and (self.fragment or _is_bare(text))
         if is_answer and not repeats(self.claim, source):
-            return _from_answer(text, source, self.claim, self.query, self.says)
+            finding = _from_answer(text, source, self.claim, self.query, self.says)
+            return finding if finding.label == Label.ENTAILED else self._coarser(text, source) or finding
         return None
+
+    def _coarser(self, text: str, source: Passage) -> Finding | None:
+        """What a short text says of the claim without what only narrows it.
+
+        None where it does not say even that, or where it narrows it otherwise.
+        """
+        needless = [word for word in self.new.items if word.key in self.needless]
+        if not 0 < len(needless) < len(self.new.items):
+            return None
+        if narrowed_otherwise(words(text), needless, {*self.claim.keys, *self.query.keys}):
+            return None
+        coarse = Claim(self.claim.words, self.query.given | self.needless)
+        finding = judged(coarse, find(coarse, source), [source], enough=0.7)
+        return finding._replace(probability=finding.probability * _CERTAIN) if finding.label == Label.ENTAILED else None
 
     def near_unless_there(self, source: Passage) -> Finding | None:
         """What is near in a source that does not say the claim word for word."""

@@ -44,9 +44,9 @@ _UNSPACED = (
 _TOKEN = re.compile(
     r"""(?P<date>\d{4}-\d{2}-\d{2}(?!\d))
     |(?P<number>\d{1,2}:\d{2}(?!\d)|(?:\d{1,3}(?:,\d{3})+(?!\d)|\d+)(?:\.\d+)?(?:(?:st|nd|rd|th|s|k|bn)\b)?)
-    |(?P<dotted>(?:[A-Za-z]\.){2,})
+    |(?P<dotted>(?:[A-Za-z]\.){2,}|[A-Z]\.(?:\ +[A-Z]\.)+)
     |(?P<unspaced>{_UNSPACED})
-    |(?P<word>(?:(?!{_UNSPACED})[^\W\d_])+(?:['’][^\W\d_]+)*\d*)
+    |(?P<word>(?!Â\u00a0)(?:(?!{_UNSPACED})[^\W\d_])+(?:['’][^\W\d_]+)*\d*)
     |(?P<sign>[%$€£¥])
     |(?P<stop>[.,;:!?()\[\]"“”。、，；：！？]|\s[-–—]\s)""".replace("{_UNSPACED}", _UNSPACED),
     re.VERBOSE,
@@ -58,7 +58,7 @@ _CONTRACTION = re.compile(r"(.+?)(?:n['’]t|['’](?:s|re|ve|ll|d|m))?\Z", re.D
 _ALIASES = {
     "us": "america", "usa": "america", "uk": "britain", "eu": "europe", "un": "unitednations",
     "pct": "percent", "dollars": "dollar", "kilometers": "km", "kilometres": "km", "kilograms": "kg", "metres": "meter",
-    "mr": "mister", "st": "saint", "okay": "ok",
+    "mr": "mister", "st": "saint", "bce": "bc", "okay": "ok",
 }  # fmt: skip
 _PAIRS = {
     ("united", "states"): "america",
@@ -96,7 +96,7 @@ def _tokens(text: str) -> list[_Token]:
         elif match.lastgroup == "date":
             tokens += [_Token(part, start, end, False, False) for part in _date_parts(raw)]
         elif match.lastgroup == "dotted":
-            tokens.append(_Token(raw.replace(".", "").lower(), start, end, False, raw.isupper()))
+            tokens.append(_Token(re.sub(r"[. ]", "", raw).lower(), start, end, False, raw.isupper() and " " not in raw))
         elif _CAMEL.match(raw):
             tokens += _humps(raw, start)
         else:

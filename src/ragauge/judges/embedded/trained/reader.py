@@ -32,13 +32,11 @@ _SEEN_NOT = -1e4
 
 
 class Said(NamedTuple):
-    """What a text says about a claim: logits of entailed, neutral and contradicted, and of the support that each token
-    of the claim has."""
+    """What a text says about a claim: logits of entailed, neutral and contradicted."""
 
     entailed: float
     neutral: float
     contradicted: float
-    support: tuple[float, ...]
 
 
 class Encoded(NamedTuple):
@@ -93,8 +91,8 @@ class Reader:
         present = within < lengths[:, None]
         bias = np.zeros((1, 1, len(segments), before + len(segments)), np.float32)
         bias[0, 0, :, before:] = np.where(segments[:, None] == segments, 0, _SEEN_NOT)
-        labels, support = self._session.run(
-            ["labels", "support"],
+        [labels] = self._session.run(
+            ["labels"],
             {
                 "ids": np.array([[id for row in rows for id in row]]),
                 "positions": np.concatenate([np.arange(length) for length in lengths])[None],
@@ -105,12 +103,7 @@ class Reader:
                 "present": present.astype(np.float32),
             },
         )
-        return [
-            Said(entailed, neutral, contradicted, tuple(tokens[1 : length - 1]))
-            for (entailed, neutral, contradicted), tokens, length in zip(
-                labels.tolist(), support.tolist(), lengths.tolist(), strict=True
-            )
-        ]
+        return [Said(*logits) for logits in labels.tolist()]
 
     def encoded(self, text: str) -> Encoded:
         """The first LONGEST tokens of a text, encoded."""

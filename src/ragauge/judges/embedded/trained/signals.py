@@ -17,28 +17,36 @@ _WEAKEST = 0.25  # share of a claim's weight that is looked at as its weakest pa
 
 
 class Heard(NamedTuple):
-    """What a window says about a claim, and how like the two are."""
+    """What a window says about a sentence, and how like the two are."""
 
     said: Said
     like: Likeness
 
 
-def signals(words: Finding, heard: Sequence[Heard], weights: Sequence[float]) -> Mapping[str, float]:
-    """The values of one claim against one or more windows.
+class Part(NamedTuple):
+    """A sentence of a claim. heard: what each window says about it. weights: what each of its tokens counts."""
 
-    words: what the words of the same texts say. weights: what each token of the claim counts; a token may have what is
-    most like it in any window.
+    heard: Sequence[Heard]
+    weights: Sequence[float]
+
+
+def signals(words: Finding, parts: Sequence[Part]) -> Mapping[str, float]:
+    """The values of one claim, read sentence by sentence.
+
+    words: what the words of the same texts say. A sentence may have its support in any window, and each of its tokens
+    what is most like it; a claim is supported no better than its weakest sentence.
     """
-    tokens = [max(found) for found in zip(*(one.like.tokens for one in heard), strict=True)]
+    tokens = [max(found) for part in parts for found in zip(*(one.like.tokens for one in part.heard), strict=True)]
+    counts = [weight for part in parts for weight in part.weights]
     return {
         "words": logit(words.probability),
         "words_against": float(words.label == Label.CONTRADICTED),
-        "entailed": max(entailed(one.said) for one in heard),
-        "against": max(against(one) for one in heard),
-        "near": max(one.like.near for one in heard),
-        "nearest": max(one.like.nearest for one in heard),
-        "covered": _mean(tokens, weights),
-        "weakest": _weakest(tokens, weights),
+        "entailed": min(max(entailed(one.said) for one in part.heard) for part in parts),
+        "against": max(against(one) for part in parts for one in part.heard),
+        "near": min(max(one.like.near for one in part.heard) for part in parts),
+        "nearest": min(max(one.like.nearest for one in part.heard) for part in parts),
+        "covered": _mean(tokens, counts),
+        "weakest": _weakest(tokens, counts),
     }
 
 

@@ -13,7 +13,7 @@ from ragauge.judges.embedded.lexical.heart import Hearing, Lexical
 from ragauge.judges.embedded.lexical.passages import passage
 from ragauge.judges.embedded.trained.likeness import likeness, weights
 from ragauge.judges.embedded.trained.reader import Reader
-from ragauge.judges.embedded.trained.signals import Heard, signals
+from ragauge.judges.embedded.trained.signals import Heard, Part, signals
 from ragauge.judges.embedded.trained.windows import telling
 from ragauge.nouns.answers import Label, Verdict
 from ragauge.questions import Entail
@@ -53,7 +53,7 @@ class Support:
         for question in questions:
             case = self._cases[question] = self._case(question)
             for text in chain.from_iterable(case.texts):
-                wanted.setdefault(text, {})[case.hearing.told] = None
+                wanted.setdefault(text, {}).update(dict.fromkeys(case.hearing.told))
         for text, claims in wanted.items():
             new = [claim for claim in claims if (text, claim) not in self._heard]
             self._heard.update(zip([(text, claim) for claim in new], self._read(text, new), strict=True))
@@ -62,17 +62,19 @@ class Support:
     def verdict(self, question: Entail) -> Verdict:
         """The verdict: over all texts of the premise together, and one for each in their order."""
         case = self._cases.get(question) or self._case(question)
-        heard = [self._heard_of(texts, case.hearing.told) for texts in case.texts]
-        counts = self._counts(case.hearing.told) if any(heard) else ()
-        alone = [_refined(words, said, counts) for words, said in zip(case.hearing.weighed.alone, heard, strict=True)]
-        joint = _refined(_by_words(case.hearing), list(chain.from_iterable(heard)), counts)
+        told, texts = case.hearing.told, case.texts
+        alone = [
+            _refined(words, self._parts(told, own))
+            for words, own in zip(case.hearing.weighed.alone, texts, strict=True)
+        ]
+        joint = _refined(_by_words(case.hearing), self._parts(told, tuple(chain.from_iterable(texts))))
         return _together(case.hearing, joint, alone)
 
     def values(self, question: Entail) -> Mapping[str, float] | None:
         """What the layer is fitted on: the signals of all chunks together; None where nothing is read."""
         case = self._case(question)
-        heard = self._heard_of(chain.from_iterable(case.texts), case.hearing.told)
-        return signals(_by_words(case.hearing), heard, self._counts(case.hearing.told)) if heard else None
+        parts = self._parts(case.hearing.told, tuple(chain.from_iterable(case.texts)))
+        return signals(_by_words(case.hearing), parts) if parts else None
 
     def _case(self, question: Entail) -> Case:
         hearing = self._lexical.weigh(question.premise, question.hypothesis, question.query)
@@ -85,21 +87,24 @@ class Support:
         )
         return Case(hearing, tuple(texts))
 
-    def _heard_of(self, texts: Iterable[str], claim: str) -> list[Heard]:
-        """What the reader tells of a claim and each of some windows."""
-        return [self._heard.get((text, claim)) or self._read(text, [claim])[0] for text in texts]
+    def _parts(self, told: Sequence[str], texts: Sequence[str]) -> list[Part]:
+        """What windows tell of each sentence of a claim; nothing where there are no windows."""
+        return [Part([self._heard_in(text, one) for text in texts], self._weights(one)) for one in told if texts]
 
-    def _read(self, text: str, claims: Sequence[str]) -> list[Heard]:
-        said = self._reader.read(text, claims)
-        return [Heard(one, likeness(self._reader, text, claim)) for one, claim in zip(said, claims, strict=True)]
+    def _heard_in(self, text: str, sentence: str) -> Heard:
+        return self._heard.get((text, sentence)) or self._read(text, [sentence])[0]
 
-    def _counts(self, claim: str) -> tuple[float, ...]:
-        return weights(claim, tuple(self._reader.encoded(claim).spans))
+    def _read(self, text: str, sentences: Sequence[str]) -> list[Heard]:
+        said = self._reader.read(text, sentences)
+        return [Heard(one, likeness(self._reader, text, own)) for one, own in zip(said, sentences, strict=True)]
+
+    def _weights(self, sentence: str) -> tuple[float, ...]:
+        return weights(sentence, tuple(self._reader.encoded(sentence).spans))
 
 
-def _seems_english(claim: str) -> bool:
+def _seems_english(told: Sequence[str]) -> bool:
     """Whether a claim is short, or has one of the commonest English words: the reader knows no other language."""
-    found = claim.lower().split()
+    found = " ".join(told).lower().split()
     return len(found) < _ENOUGH or not _ENGLISH.isdisjoint(found)
 
 
@@ -117,11 +122,11 @@ def _by_words(hearing: Hearing) -> Finding:
     return Finding(said.label, said.probability or 0.0, None)
 
 
-def _refined(words: Finding, heard: Sequence[Heard], counts: Sequence[float]) -> Finding:
+def _refined(words: Finding, parts: Sequence[Part]) -> Finding:
     """What words say, with what the reader says; words alone where nothing was read. A clear contradiction stands."""
-    if not heard:
+    if not parts:
         return words
-    values = signals(words, heard, counts)
+    values = signals(words, parts)
     probability = chance(constants("trained")["entailed"], values)
     if words.label == Label.CONTRADICTED:
         return Finding(Label.CONTRADICTED, probability * CONTRADICTED, words.best)
