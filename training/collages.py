@@ -14,6 +14,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from edits import plain_sentences
+from held_out import held_out
 from neighbours import Neighbours
 
 #: Sources of premises of a sentence or two, which stand together; and of documents, which stand alone.
@@ -60,7 +61,8 @@ def _premises(rows: Mapping[str, Sequence[Any]]) -> list[Premise]:
         claims: dict[str, list[tuple[str, str]]] = defaultdict(list)
         for row in rows[source]:
             claims[row["premise"]].append((row["claim"], row["label3"]))
-        found += [Premise(source, text, tuple(told)) for text, told in sorted(claims.items())]
+        learnt = [text for text in sorted(claims) if not held_out(text)]
+        found += [Premise(source, text, tuple(claims[text])) for text in learnt]
     return found
 
 

@@ -28,6 +28,7 @@ from typing import Any, NamedTuple
 
 import fit_lexical
 import numpy as np
+from held_out import held_out as unread
 from logistic import fitted
 
 from ragauge.judges.embedded.lexical.relevance import relevant
@@ -96,7 +97,7 @@ def supported(rows: Any, each: int, support: Support, chance: random.Random) -> 
 
 def opposed(groups: Sequence[Any], most: int, support: Support, chance: random.Random) -> Iterator[Example]:
     """Claims of groups that the reader has not seen, where the label tells contradicted from neutral."""
-    unseen = [group for group in groups if zlib.crc32(group["premise"][:60].encode()) % 50 == 0]
+    unseen = [group for group in groups if unread(group["premise"])]
     told = [
         (group["premise"], claim) for group in unseen for claim in group["claims"] if claim["label"] != "not_entailment"
     ]

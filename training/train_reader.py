@@ -16,13 +16,13 @@ import json
 import math
 import random
 import time
-import zlib
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import torch
+from held_out import held_out
 from reader import Reader, pooled
 from safetensors.torch import load_file
 from tokenizers import Tokenizer
@@ -164,11 +164,6 @@ def rate(step: int, steps: int) -> float:
     return 0.02 + 0.98 * (1 + math.cos(math.pi * min(1.0, (step - WARM) / (steps - WARM)))) / 2
 
 
-def held_out(group: Group) -> bool:
-    """Whether a group has no part in the training."""
-    return zlib.crc32(group["premise"][:60].encode()) % 50 == 0
-
-
 @torch.no_grad()
 def report(reader: Reader, groups: Sequence[Tokens], device: str) -> dict[str, float]:
     """AUC of entailment on what was held out, by group of sources."""
@@ -216,8 +211,8 @@ def train(given: argparse.Namespace) -> None:
     tokenizer.no_padding()
     with gzip.open(given.groups, "rt", encoding="utf-8") as lines:
         groups = list(map(json.loads, lines))
-    held = [tokenised(group, tokenizer) for group in groups if held_out(group)][:700]
-    learnt = [tokenised(group, tokenizer) for group in groups if not held_out(group)]
+    held = [tokenised(group, tokenizer) for group in groups if held_out(group["premise"])][:700]
+    learnt = [tokenised(group, tokenizer) for group in groups if not held_out(group["premise"])]
     teacher, reader = (Reader(tokenizer.get_vocab_size()) for _ in range(2))
     for model in (teacher, reader):
         model.load_minilm(load_file(given.minilm / "model.safetensors"))

@@ -4,7 +4,6 @@ import asyncio
 import json
 import re
 import sys
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -65,7 +64,7 @@ def workplace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.mark.shared
 @pytest.mark.filterwarnings("ignore:no corpus was named")
 def test_the_workflow_of_the_documentation(shared: Path, model: str, workplace: Path) -> None:
-    """The seed's code runs as written, but for the import, in under a minute, and gives its 28 keys."""
+    """The seed's code runs as written, but for the import, and gives its 28 keys."""
     pytest.importorskip("yaml", reason="PyYAML is not installed")
     seed = next((shared / "seeds").glob("002_*")).read_text(encoding="utf-8")
     (code,) = re.findall(r"```python\n(.*?)```", seed, re.DOTALL)
@@ -73,9 +72,7 @@ def test_the_workflow_of_the_documentation(shared: Path, model: str, workplace: 
     Path("generator_config.yaml").write_text(f"model: {model}\n", encoding="utf-8")
     Path("eval_config.yaml").write_text("eval_file: output/custom_data.json\n", encoding="utf-8")
     names: dict[str, Any] = {}
-    began = time.monotonic()
     exec(compile(code, "seed", "exec"), names)
-    assert time.monotonic() - began < 60
     assert list(names["result"]) == re.findall(r'^    "(\w+)":', seed, re.MULTILINE)
     assert names["result"]["num_samples"] == 6
     assert names["result"]["reject_rec"] == 100.0

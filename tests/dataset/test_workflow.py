@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import json
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -21,12 +20,11 @@ def _call(*arguments: object) -> Result:
 def test_from_questions_to_the_trust_score(
     stub_server: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Build the data, generate, evaluate: from the command line, on the packaged corpus, in under a minute.
+    """Build the data, generate, evaluate: from the command line, on the packaged corpus.
 
     The model is a server that is spoken to over HTTP, the judge of entailment is the embedded one.
     """
     monkeypatch.chdir(tmp_path)
-    began = time.monotonic()
     _call("dataset", "mini")
     built = _call("dataset", "build", "mini/questions.jsonl", "--corpus", "mini/corpus", "-o", "samples.jsonl")
     assert "13 passages, indexed" in built.output
@@ -34,7 +32,6 @@ def test_from_questions_to_the_trust_score(
     generated = _call("generate", "samples.jsonl", "-j", model, "-o", "answers.jsonl", "--max-cost", 1)
     assert "15 answers to 15 samples" in generated.output
     _call("run", "answers.jsonl", "-m", "trust", "-o", "run.json")
-    assert time.monotonic() - began < 60
 
     estimates = json.loads(Path("run.json").read_text(encoding="utf-8"))["estimates"]
     assert 0.7 < estimates["trust_score"]["value"] < 1

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 import ragauge as rg
@@ -49,6 +51,10 @@ TOLD_APART = [
     ("Ann, who was born in Ulm, won a prize.", ["Ann won a prize.", "Ann was born in Ulm."]),
     ("Ann, whose father was a smith, won a prize.", ["Ann won a prize.", "Ann's father was a smith."]),
     ("Marie Curie, a Polish physicist, won it.", ["Marie Curie won it.", "Marie Curie was a Polish physicist."]),
+    (
+        "Lisbon is the capital and the largest city of Portugal.",
+        ["Lisbon is the capital and the largest city of Portugal."],
+    ),
     ("Rome, the capital of Italy, is old.", ["Rome is old.", "Rome is the capital of Italy."]),
     ("The capital, Oslo, has a harbour.", ["The capital has a harbour.", "The capital is Oslo."]),
     ("The tower, built in 1889, is high.", ["The tower is high.", "The tower was built in 1889."]),
@@ -188,6 +194,16 @@ def test_spans_are_those_of_the_words_that_are_not_repeated() -> None:
     text = "Ann, who was born in Ulm [1], left Rome and became a nurse in Bonn."
     spans = [text[slice(*statement.span or ())] for statement in decompose(text)]
     assert spans == ["Ann, who was born in Ulm [1], left Rome", "who was born in Ulm", "and became a nurse in Bonn."]
+
+
+def test_the_examples_of_the_documentation() -> None:
+    """Each text in the table of the documentation is taken apart as it says."""
+    page = (Path(__file__).parents[2] / "docs/embedded-judge.md").read_text(encoding="utf-8")
+    table = page.partition("| text | claims |")[2].partition("\n\n")[0]
+    rows = [line.strip("| ").split(" | ") for line in table.splitlines()[2:]]
+    assert len(rows) >= 5
+    for text, claims in rows:
+        assert " ".join(statement.text for statement in decompose(text)) == claims
 
 
 def test_the_example_of_faithfulness_is_half_supported() -> None:

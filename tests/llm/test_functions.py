@@ -176,30 +176,30 @@ def test_wrong_options_are_refused(options: dict[str, Any]) -> None:
 
 
 def test_cancelling_does_not_wait_for_threads() -> None:
-    """A run that is cancelled ends at once, though a function blocks in its thread."""
-    release = threading.Event()
+    """A run that is cancelled ends while a function still blocks in its thread."""
+    release, returned = threading.Event(), threading.Event()
 
     def blocks(messages: Messages) -> str:
         release.wait(20)
+        returned.set()
         return "late"
 
-    async def cancelled() -> float:
-        start = time.monotonic()
+    async def ends_before_it_returns() -> bool:
         with pytest.raises(TimeoutError):
             async with asyncio.timeout(0.05), FunctionTransport(blocks) as transport:
                 await transport.complete(PROMPT)
-        taken = time.monotonic() - start
+        before = not returned.is_set()
         release.set()
-        return taken
+        return before
 
-    assert asyncio.run(cancelled()) < 5
+    assert asyncio.run(ends_before_it_returns())
 
 
 ENDLESS = """
 import asyncio, time
 from ragauge.judges.llm.calls import Prompt
 from ragauge.judges.llm.functions import FunctionTransport
-def blocks(messages): time.sleep(30)
+def blocks(messages): time.sleep(600)
 async def main():
     async with FunctionTransport(blocks) as transport:
         await asyncio.wait_for(transport.complete(Prompt("", "{}", {})), 0.1)
@@ -209,10 +209,8 @@ asyncio.run(main())
 
 def test_a_process_ends_though_a_function_blocks() -> None:
     """An interrupted process does not wait for the threads in which functions block."""
-    start = time.monotonic()
-    ended = subprocess.run([sys.executable, "-c", ENDLESS], capture_output=True, timeout=20)
+    ended = subprocess.run([sys.executable, "-c", ENDLESS], capture_output=True, timeout=60)
     assert b"TimeoutError" in ended.stderr
-    assert time.monotonic() - start < 15
 
 
 def test_callables_of_any_form_are_taken() -> None:

@@ -29,7 +29,7 @@ def against(by: str = "auc", p: float = 0.2) -> Against:
 
 SETS = (
     Measured("ans_a", 1000, 0, figure(0.91), figure(0.8), figure(0.7), against=against(p=0.0004), seconds=2.0),
-    Measured("claims_a", 43, f1=figure(0.7), against=against("f1")),
+    Measured("claims_a", 43, f1=figure(0.7), sentences=figure(0.5), against=against("f1")),
     Measured("coh_summeval", 40, 0, figure(0.6), figure(0.6), correlation=figure(0.41)),
     Measured(
         "ent_summedits", 400, 3, None, figure(0.6), figure(0.5), against=against("balanced_accuracy"), failure="x"
@@ -73,7 +73,7 @@ def test_a_comparison_has_its_verdict(shown: list[str]) -> None:
 def test_figures_of_another_kind_and_sets_without_any_are_told(shown: list[str]) -> None:
     """Rank correlations, comparisons by labels, rows without an answer, and sets that are not answered."""
     for line in (
-        "claims_a: F1 of the claims 0.70 0.65–0.75, the mean of 43 texts",
+        "claims_a: F1 of the claims 0.70 0.65–0.75, of whole sentences 0.50 0.45–0.55, the mean of 43 texts",
         "claims_a: compared by the F1 of the claims",
         "coh_summeval: rank correlation (Spearman) with people's grades 0.41 0.36–0.46",
         "ent_summedits: compared by balanced accuracy, as a judge tells no probabilities",

@@ -18,6 +18,7 @@ from ragauge.nouns.answers import Answer, Decomposition, Failure
 from ragauge.questions import Decompose, topic
 from ragauge.statistics.intervals import mean_interval
 from ragauge.statistics.paired import paired_mean
+from ragauge.text.sentences import sentences
 
 
 class Text(msgspec.Struct, frozen=True):
@@ -42,11 +43,13 @@ async def measure_claims(
     found, failure = await _scores(asked, texts)
     seconds = time.perf_counter() - begun
     known = [score for score in found if score is not None]
+    whole = [_whole(text) for text, score in zip(texts, found, strict=True) if score is not None]
     return Measured(
         name,
         rows=len(known),
         failed=len(texts) - len(known),
         f1=mean_interval(known) if known else None,
+        sentences=mean_interval(whole) if known else None,
         against=await _against(other, texts, found),
         seconds=seconds,
         failure=str(failure or ""),
@@ -75,6 +78,12 @@ def _f1(answer: Answer | Failure, claims: Sequence[str]) -> float | None:
     if not isinstance(answer, Decomposition):
         return None
     return matched([statement.text for statement in answer.statements if statement.claim], claims).f1
+
+
+def _whole(text: Text) -> float:
+    """The F1 of the sentences of a text as they stand."""
+    spans = sentences(text.question.text)
+    return matched([text.question.text[start:end] for start, end in spans], text.claims).f1 or 0.0
 
 
 async def _against(other: Asking | None, texts: Sequence[Text], found: Sequence[float | None]) -> Against | None:

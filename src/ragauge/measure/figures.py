@@ -56,8 +56,9 @@ class Measured(msgspec.Struct, frozen=True, omit_defaults=True):
     rows: cases with an answer. failed: cases without one; failure: the first reason. auc: of its probabilities or
     grades, None where some answer has none. balanced_accuracy: of its labels. words: the AUC of the share of words that
     occur in the text, on the same rows, None where there is no second text. correlation: Spearman's, of its grades with
-    people's. f1: of claims, the mean over texts. Each has its 95 % interval, and is None where it is undefined.
-    against: the same rows by another judge. seconds: the judge's own time. note: why it has no figures.
+    people's. f1: of claims, the mean over texts; sentences: that of whole sentences on the same texts. Each has its
+    95 % interval, and is None where it is undefined. against: the same rows by another judge. seconds: the judge's own
+    time. note: why it has no figures.
     """
 
     name: str
@@ -68,6 +69,7 @@ class Measured(msgspec.Struct, frozen=True, omit_defaults=True):
     words: Interval | None = None
     correlation: Interval | None = None
     f1: Interval | None = None
+    sentences: Interval | None = None
     against: Against | None = None
     seconds: float = 0.0
     note: str = ""

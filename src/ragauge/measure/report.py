@@ -117,7 +117,10 @@ def _set_remarks(one: Measured) -> Iterator[str]:
     if one.correlation is not None:
         yield f"{one.name}: rank correlation (Spearman) with people's grades {_words(one.correlation)}"
     if one.f1 is not None:
-        yield f"{one.name}: F1 of the claims {_words(one.f1)}, the mean of {counted(one.rows, 'text')}"
+        yield (
+            f"{one.name}: F1 of the claims {_words(one.f1)}, of whole sentences {_words(one.sentences)}, the mean of "
+            f"{counted(one.rows, 'text')}"
+        )
     if one.against is not None and one.against.by == "balanced_accuracy":
         yield f"{one.name}: compared by balanced accuracy, as a judge tells no probabilities"
     if one.against is not None and one.against.by == "f1":

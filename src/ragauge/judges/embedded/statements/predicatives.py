@@ -19,7 +19,8 @@ def told_apart(draft: Draft) -> list[Draft]:
     """The draft as one for each noun phrase that its subject is said to be; itself where that is doubtful.
 
     Each noun phrase has an article. All but the last are without a preposition, behind which "and" could join
-    something else, unless what follows is told by its rank: "the capital of Peru and the largest city there".
+    something else, unless what follows is told by its rank: "the capital of Peru and the largest city there". One with
+    "the" and nothing more is not parted from one that goes on: "the capital and the seat of the king".
     """
     words = draft.words
     found = predicate(words) if any(word.lower == "and" for word in words) else None
@@ -54,7 +55,9 @@ def _cuts(words: Sequence[Token], begin: int) -> list[tuple[int, int, int]]:
         opens = place + (words[place].raw == ",")
         first = opens + (words[opens].lower == "and")
         if (joined or words[place].raw == ",") and words[first].lower in _ARTICLES:
-            if not _is_bare(words[start:place]) and not _by_rank(words, first):
+            if _leans(words[start:place], words[first:]) or not (
+                _is_bare(words[start:place]) or _by_rank(words, first)
+            ):
                 return []
             cuts.append((place, opens, first))
             start = first
@@ -69,6 +72,11 @@ def _is_bare(phrase: Sequence[Token]) -> bool:
     return len(phrase) <= _LONGEST and all(
         word.word and word.lower not in grammar.PREPOSITIONS | grammar.SUBORDINATE | {"to", "and"} for word in phrase
     )
+
+
+def _leans(phrase: Sequence[Token], later: Sequence[Token]) -> bool:
+    """Whether what a later phrase ends with may belong to this one too: "the capital and the seat of the king"."""
+    return phrase[0].lower == "the" and _is_bare(phrase) and not _is_bare(later)
 
 
 def _by_rank(words: Sequence[Token], place: int) -> bool:
