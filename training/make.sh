@@ -20,6 +20,12 @@ done
 python "$here/train_reader.py" "$work/groups1.jsonl.gz" "$minilm" "$work/first" --steps 2400 --device "$device"
 python "$here/train_reader.py" "$work/groups3.jsonl.gz" "$minilm" "$work/second" --steps 1250 --rate 7e-5 \
     --start "$work/first/reader.pt" --device "$device"
-python "$here/export_reader.py" "$work/second/reader.pt" "$data/reader.onnx"
+[ -s "$work/groups5.jsonl.gz" ] || {
+    python "$here/groups.py" "$pairs" "$work/new.jsonl.gz" --groups 9000 --collages 16000 --seed 5
+    mv "$work/new.jsonl.gz" "$work/groups5.jsonl.gz"
+}
+python "$here/train_reader.py" "$work/groups5.jsonl.gz" "$minilm" "$work/third" --steps 4200 --rate 8e-5 --seed 5 \
+    --start "$work/second/reader.pt" --device "$device"
+python "$here/export_reader.py" "$work/third/reader.pt" "$data/reader.onnx"
 python "$here/fit_layer.py" "$pairs" "$work/groups3.jsonl.gz"
 python "$here/fit_toxicity.py" "$pairs"

@@ -14,11 +14,11 @@ from ragauge.judges.embedded.lexical.passages import passage
 from ragauge.judges.embedded.trained.likeness import likeness, weights
 from ragauge.judges.embedded.trained.reader import Reader
 from ragauge.judges.embedded.trained.signals import Heard, Part, signals
-from ragauge.judges.embedded.trained.windows import telling
+from ragauge.judges.embedded.trained.windows import MOST, telling
 from ragauge.nouns.answers import Label, Verdict
 from ragauge.questions import Entail
 
-_HOPELESS = 0.1  # share of a claim of which no sentence of a chunk holds more where the chunk is not read for it
+HOPELESS = 0.1  # share of a claim of which no sentence of a chunk holds more where the chunk is not read for it
 _AGAINST = 0.8  # probability of a contradiction: the layer was fitted where half were, and one in five is more usual
 _ENOUGH = 8  # words of a claim that show its language
 _ENGLISH = frozenset(
@@ -36,10 +36,14 @@ class Case(NamedTuple):
 
 
 class Support:
-    """Answers questions of entailment with a reader."""
+    """Answers questions of entailment with a reader.
 
-    def __init__(self, reader: Reader) -> None:
-        self._reader = reader
+    hopeless: the share of a claim that some sentence of a chunk must hold by words for the chunk to be read. most:
+    windows of a chunk that are read for a claim. benchmarks/skipping.py tells how many verdicts that changes.
+    """
+
+    def __init__(self, reader: Reader, hopeless: float = HOPELESS, most: int = MOST) -> None:
+        self._reader, self._hopeless, self._most = reader, hopeless, most
         self._lexical = Lexical()
         self._cases: dict[Entail, Case] = {}
         self._heard: dict[tuple[str, str], Heard] = {}
@@ -76,16 +80,26 @@ class Support:
         parts = self._parts(case.hearing.told, tuple(chain.from_iterable(case.texts)))
         return signals(_by_words(case.hearing), parts) if parts else None
 
+    def windows(self, question: Entail) -> int:
+        """How many windows are read for a question."""
+        return sum(map(len, self._case(question).texts))
+
     def _case(self, question: Entail) -> Case:
         hearing = self._lexical.weigh(question.premise, question.hypothesis, question.query)
         readable = _seems_english(hearing.told)
         texts = (
-            _worth_reading(text, hearing.claim) if readable and is_open and finding.probability < SAID else ()
+            self._worth_reading(text, hearing.claim) if readable and is_open and finding.probability < SAID else ()
             for text, is_open, finding in zip(
                 question.premise, hearing.open_to_reading, hearing.weighed.alone, strict=True
             )
         )
         return Case(hearing, tuple(texts))
+
+    def _worth_reading(self, text: str, claim: Claim) -> tuple[str, ...]:
+        """The windows of a chunk in which a claim may have its support: none where no sentence holds enough of it."""
+        evidence = find(claim, passage(text))
+        best = evidence[0].share if evidence else 0.0
+        return telling(text, evidence, self._most) if best >= self._hopeless else ()
 
     def _parts(self, told: Sequence[str], texts: Sequence[str]) -> list[Part]:
         """What windows tell of each sentence of a claim; nothing where there are no windows."""
@@ -106,14 +120,6 @@ def _seems_english(told: Sequence[str]) -> bool:
     """Whether a claim is short, or has one of the commonest English words: the reader knows no other language."""
     found = " ".join(told).lower().split()
     return len(found) < _ENOUGH or not _ENGLISH.isdisjoint(found)
-
-
-def _worth_reading(text: str, claim: Claim) -> tuple[str, ...]:
-    """The windows of a chunk in which a claim may have its support: none where no sentence holds anything of weight."""
-    evidence = find(claim, passage(text))
-    if not evidence or evidence[0].share < _HOPELESS:
-        return ()
-    return telling(text, evidence)
 
 
 def _by_words(hearing: Hearing) -> Finding:

@@ -11,7 +11,7 @@ from ragauge.judges.embedded.lexical.passages import passage
 
 _WORDS = 170  # words of a window, some 230 tokens
 _BEFORE = 40  # ... up to which the last sentence of a window also opens the next
-_MOST = 4  # windows of one text that are looked at for a claim or a query
+MOST = 4  # windows of one text that are looked at for a claim or a query
 
 
 class Window(NamedTuple):
@@ -37,14 +37,14 @@ def windows(text: str) -> tuple[Window, ...]:
     return tuple(found)
 
 
-def telling(text: str, evidence: Iterable[Evidence]) -> tuple[str, ...]:
-    """The few windows of a text, in its order, whose sentences hold most by words."""
+def telling(text: str, evidence: Iterable[Evidence], most: int = MOST) -> tuple[str, ...]:
+    """The few windows of a text, in its order, whose sentences hold most by words; `most` at most."""
     shares = {one.at: one.share for one in evidence}
 
-    def most(window: Window) -> float:
+    def held(window: Window) -> float:
         return max(shares.get(place, 0.0) for place in range(window.first, window.last))
 
-    chosen = sorted(sorted(windows(text), key=most, reverse=True)[:_MOST])
+    chosen = sorted(sorted(windows(text), key=held, reverse=True)[:most])
     return tuple(window.text for window in chosen)
 
 
