@@ -44,14 +44,15 @@ def collages(rows: Mapping[str, Sequence[Any]], count: int, chance: random.Rando
     """Groups made around drawn premises."""
     premises = _premises(rows)
     near = Neighbours([premise.text for premise in premises], chance)
+    short = [premise for premise in premises if premise.source in SENTENCES]
     for _ in range(count):
         at = chance.randrange(len(premises))
         if premises[at].source in _ROBBED and chance.random() < 0.5:
             yield from _robbed(premises[at], chance)
             continue
         others = [premises[place] for place in near.nearest(at, _NEAR)]
-        group = _around(premises[at], others, premises, chance)
-        if group["claims"]:
+        group = _around(premises[at], others, short, chance)
+        if group["claims"] and not held_out(group["premise"]):
             yield group
 
 
@@ -67,14 +68,19 @@ def _premises(rows: Mapping[str, Sequence[Any]]) -> list[Premise]:
 
 
 def _around(
-    premise: Premise, near: Sequence[Premise], all_premises: Sequence[Premise], chance: random.Random
+    premise: Premise, near: Sequence[Premise], short: Sequence[Premise], chance: random.Random
 ) -> dict[str, Any]:
     """The premise alone or with some of those near it, and claims of all these and of those left out."""
     alone = premise.source in DOCUMENTS
-    inside = [premise] if alone else _filled(premise, near, all_premises, chance)
+    inside = [premise] if alone else _filled(premise, near, short, chance)
     text = " ".join(one.text for one in chance.sample(inside, len(inside)))
     outside = [one for one in near if one not in inside]
-    own = [(told, label, one.source) for one in inside for told, label in one.claims]
+    own = [
+        (told, label, one.source)
+        for one in inside
+        for told, label in one.claims
+        if label == "entailment" or one.source not in _VAGUE or len(inside) == 1
+    ]
     absent = [
         (told, "neutral", one.source)
         for one in outside
@@ -92,18 +98,17 @@ def _around(
 
 
 def _filled(
-    premise: Premise, near: Sequence[Premise], all_premises: Sequence[Premise], chance: random.Random
+    premise: Premise, near: Sequence[Premise], short: Sequence[Premise], chance: random.Random
 ) -> list[Premise]:
     """The premise and others up to a drawn length: every second of its neighbours, and some drawn from anywhere."""
     left = chance.choice(_LENGTHS) - len(premise.text.split())
     found = [premise]
     candidates = [one for one in near if one.source in SENTENCES and chance.random() < 0.5]
     while left > 0:
-        one = candidates.pop(0) if candidates and chance.random() < 0.8 else chance.choice(all_premises)
-        words = len(one.text.split())
-        if one.source in SENTENCES and one not in found and words <= left + 20:
+        one = candidates.pop(0) if candidates and chance.random() < 0.8 else chance.choice(short)
+        if one not in found:
             found.append(one)
-        left -= words
+            left -= len(one.text.split())
     return found
 
 
@@ -135,16 +140,17 @@ def _robbed(premise: Premise, chance: random.Random) -> Iterator[dict[str, Any]]
     if not held or len(parts) < 4:
         return
     claim = chance.choice(held)
-    title, *rest = parts
-    asked = _words(claim) - _words(title)
+    titles = parts[: premise.source == "infotabs"]
+    rest, known = parts[len(titles) :], _words(" ".join(titles))
+    asked = _words(claim) - known
     best = max((len(asked & _words(part)) for part in rest), default=0)
-    kept = [title, *(part for part in rest if len(asked & _words(part)) < best)]
+    kept = [*titles, *(part for part in rest if len(asked & _words(part)) < best)]
     if not best or len(kept) < 3:
         return
     text = "\n".join(kept) if premise.source == "infotabs" else " ".join(kept)
     claims = [_claim(claim, "neutral", premise.source, "absent")]
     for told, label in premise.claims:
-        mine = _words(told) - _words(title)
+        mine = _words(told) - known
         whole = mine and mine & _words(premise.text) == mine & _words(text)
         claims += [_claim(told, label, premise.source, "own")] if whole and told != claim else []
     yield {"premise": text, "claims": claims}

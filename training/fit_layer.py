@@ -28,7 +28,7 @@ from typing import Any, NamedTuple
 
 import fit_lexical
 import numpy as np
-from held_out import held_out as unread
+from held_out import held_out
 from logistic import fitted
 
 from ragauge.judges.embedded.lexical.relevance import relevant
@@ -92,12 +92,12 @@ def supported(rows: Any, each: int, support: Support, chance: random.Random) -> 
             premise = chance.sample([one.premise, *others], len(others) + 1) if chance.random() < 0.5 else [one.premise]
             values = support.values(Entail(tuple(premise), one.claim))
             if values is not None:
-                yield Example(kind, values, one.label, held_out(one.premise))
+                yield Example(kind, values, one.label, checked(one.premise))
 
 
 def opposed(groups: Sequence[Any], most: int, support: Support, chance: random.Random) -> Iterator[Example]:
     """Claims of groups that the reader has not seen, where the label tells contradicted from neutral."""
-    unseen = [group for group in groups if unread(group["premise"])]
+    unseen = [group for group in groups if held_out(group["premise"])]
     told = [
         (group["premise"], claim) for group in unseen for claim in group["claims"] if claim["label"] != "not_entailment"
     ]
@@ -105,7 +105,7 @@ def opposed(groups: Sequence[Any], most: int, support: Support, chance: random.R
         values = support.values(Entail((premise,), claim["text"]))
         if values is not None:
             kind = claim["source"].partition("/")[0]
-            yield Example(kind, values, float(claim["label"] == "contradiction"), held_out(premise))
+            yield Example(kind, values, float(claim["label"] == "contradiction"), checked(premise))
 
 
 def nearer(rows: Any, each: int, chance: random.Random) -> Iterator[Example]:
@@ -123,10 +123,10 @@ def nearer(rows: Any, each: int, chance: random.Random) -> Iterator[Example]:
                 passage = " ".join([*beside, text])
                 values = nearness(query, passage, relevant(query, passage, None))
                 if values is not None:
-                    yield Example(source, values, label, held_out(premise))
+                    yield Example(source, values, label, checked(premise))
 
 
-def held_out(premise: str) -> bool:
+def checked(premise: str) -> bool:
     """Whether what is made of a premise has no part in the fits."""
     return zlib.crc32(premise[:80].encode()) % 4 == 0
 

@@ -55,6 +55,7 @@ TOLD_APART = [
         "Lisbon is the capital and the largest city of Portugal.",
         ["Lisbon is the capital and the largest city of Portugal."],
     ),
+    ("Ann was the mayor and the teacher.", ["Ann was the mayor.", "Ann was the teacher."]),
     ("Rome, the capital of Italy, is old.", ["Rome is old.", "Rome is the capital of Italy."]),
     ("The capital, Oslo, has a harbour.", ["The capital has a harbour.", "The capital is Oslo."]),
     ("The tower, built in 1889, is high.", ["The tower is high.", "The tower was built in 1889."]),

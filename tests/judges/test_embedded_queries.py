@@ -8,6 +8,8 @@ import json
 from pathlib import Path
 
 import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
 
 from ragauge.judges.embedded.lexical.heart import Lexical
 from ragauge.nouns.answers import Label
@@ -118,6 +120,8 @@ def entailed(premise: tuple[str, ...], row: dict[str, str]) -> bool:
         ("Who wrote the opera?", "George Handel", "George Frideric Handel"),
         ("Who drew up the constitution?", "Dr. B.R. Ambedkar", "B. R. Ambedkar"),
         ("Which element is it?", "gold", "gold (Au)"),
+        ("When did they form?", "The Beatles formed in 1965.", "approximately 1965"),
+        ("Who painted it?", "J. M. W. Turner", "Joseph Turner"),
         ("How long ago was that?", "2.4 billion years ago", "around 2.4\u00c2\u00a0billion years ago"),
     ],
 )
@@ -136,8 +140,31 @@ def test_a_coarser_answer_gives_the_reference(query: str, answer: str, reference
         ("Where is the university?", "Wisconsin", "Madison, Wisconsin"),
         ("Who wrote the opera?", "George Philipp Handel", "George Frideric Handel"),
         ("Which countries border it?", "Iran", "Iran and Iraq"),
+        ("Which cities hosted it?", "Paris", "Paris, London"),
+        ("Who wrote the songs?", "John Lennon", "John Lennon, Paul McCartney"),
+        ("Who sang it?", "Elton Dee", "Elton John, Kiki Dee"),
+        ("Which country is it in?", "Paris", "Paris, France"),
+        ("Where is the university?", "madison, indiana", "Madison, Wisconsin"),
+        ("When did the band part?", "early 1968", "late 1968"),
+        ("When did the wall fall?", "Not on 9 November 1989", "9 November 1989"),
+        ("When did the wall fall?", "It did not fall in 1989", "9 November 1989"),
+        ("Where is it?", "Not in Madison", "Madison, Wisconsin"),
+        ("Was it banned?", "No, 1965", "Yes, 1 August 1965"),
+        ("Where was it?", "the city", "Mexico City, Mexico"),
+        ("What is its state?", "extinct", "nearly extinct"),
     ],
 )
 def test_an_answer_that_narrows_otherwise_does_not(query: str, answer: str, reference: str) -> None:
     """Another day, place or middle name is not a coarser answer, nor is the wider part alone, nor half of a list."""
     assert Lexical().entail((answer,), reference, query).label != Label.ENTAILED
+
+
+@given(answer=st.text(max_size=40), reference=st.text(max_size=40), query=st.text(max_size=40))
+@example(
+    answer="Paris is in France.", reference="It is not mentioned in the provided context.", query="Where was Ann born?"
+)
+@example(answer="x", reference=", in", query="Where?")
+@settings(max_examples=200, derandomize=True, deadline=None)
+def test_any_answer_gets_a_verdict(answer: str, reference: str, query: str) -> None:
+    """Whatever the answer, the reference and the query are, there is a probability."""
+    assert 0 <= (Lexical().entail((answer,), reference, query).probability or 0) <= 1

@@ -294,7 +294,8 @@ def test_the_work_grows_with_the_text(joined: str) -> None:
     """Twice the text takes about twice the calls, even as a single sentence without a stop, and 100,000 words pass."""
     sentence = "I think Acme Inc. grew by 3.5 per cent, and the awful board said that it was proud; the rest was quiet"
     parts = [sentence if joined else f"{sentence}, "]
-    assert _calls(joined.join(parts * 200)) < 2.5 * _calls(joined.join(parts * 100))
+    _calls(joined.join(parts))  # which loads the tables
+    assert _calls(joined.join(parts * 200)) < 2.2 * _calls(joined.join(parts * 100))
     assert decompose(joined.join(parts * 5000), None)
 
 

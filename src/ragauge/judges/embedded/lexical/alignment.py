@@ -111,7 +111,12 @@ def _credit_first_names(claim: Claim, sentence: Sentence, credits: Credits) -> N
 
 def _stands_alone(sentence: Sentence, at: int) -> bool:
     before, after = sentence.words[max(at - 1, 0) : at], sentence.words[at + 1 : at + 2]
-    return all(word.kind != Kind.NAME for word in before + after)
+    return all(word.kind != Kind.NAME or _is_initials(word) for word in before + after)
+
+
+def _is_initials(word: Word) -> bool:
+    """Whether a name is nothing but first letters, as in "J. M. W. Turner"."""
+    return word.end - word.start >= 2 * len(word.key)
 
 
 def _forms(key: str, source: Passage) -> list[tuple[str, float]]:

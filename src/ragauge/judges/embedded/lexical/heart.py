@@ -93,9 +93,14 @@ class Lexical:
 
 
 def _sentences(hypothesis: str) -> tuple[str, ...]:
-    """The sentences of a hypothesis that say anything; the whole where none does."""
-    found = [sentence for sentence in passage(hypothesis).sentences if Claim(sentence.words).items]
-    return tuple(sentence.text for sentence in found) or (hypothesis,)
+    """The sentences of a hypothesis; one without a word of content ("She did not.") stays with the one before it."""
+    found: list[str] = []
+    for sentence in passage(hypothesis).sentences:
+        if Claim(sentence.words).items:
+            found.append(sentence.text)
+        elif found:
+            found[-1] = f"{found[-1]} {sentence.text}"
+    return tuple(found) or (hypothesis,)
 
 
 def _presupposed(text: str, claim: Claim) -> Finding | None:
@@ -115,20 +120,19 @@ def _presupposed(text: str, claim: Claim) -> Finding | None:
 class _Reading:
     """A hypothesis as an answer to a query.
 
-    says: the yes or no it opens with. claim: the rest. new: the claim less what the query gives. needless: keys that
-    only narrow it. bare: nothing but a yes or no. fragment: it has no verb, and only the query tells what it says.
-    short: a sentence of very few words.
+    says: the yes or no it opens with. rest: what follows. claim: that, to be found. new: less what the query gives.
+    bare: nothing but a yes or no. fragment: it has no verb, and only the query tells what it says. short: a sentence of
+    very few words.
     """
 
     def __init__(self, hypothesis: str, query: Query) -> None:
         self.query = query
-        self.says, rest = polarity(hypothesis)
-        self.claim = Claim(words(rest))
+        self.says, self.rest = polarity(hypothesis)
+        self.claim = Claim(words(self.rest))
         self.new = Claim(self.claim.words, query.given)
-        self.needless = narrowing(rest, self.claim.words, query.keys)
         self.bare = query.polar and not self.claim.items
         open_ended = bool(self.new.items) and len(query.keys & set(self.claim.keys)) <= _SHARED
-        verbless = is_fragment(rest)
+        verbless = is_fragment(self.rest)
         self.fragment = open_ended and verbless and len(self.claim.items) <= _FRAGMENT
         self.short = open_ended and not verbless and len(self.claim.items) <= _SENTENCE
 
@@ -143,20 +147,23 @@ class _Reading:
         is_answer = len(words(text)) <= _ANSWER and (self.fragment or _is_bare(text))
         if is_answer and not repeats(self.claim, source):
             finding = _from_answer(text, source, self.claim, self.query, self.says)
-            return finding if finding.label == Label.ENTAILED else self._coarser(text, source) or finding
+            return self._coarser(text, source) or finding if finding.label == Label.NEUTRAL else finding
         return None
 
     def _coarser(self, text: str, source: Passage) -> Finding | None:
         """What a short text says of the claim without what only narrows it.
 
-        None where it does not say even that, or where it narrows it otherwise.
+        None where it does not say even that, denies it, or narrows it otherwise.
         """
-        needless = [word for word in self.new.items if word.key in self.needless]
-        if not 0 < len(needless) < len(self.new.items):
+        needless = [
+            word for word in narrowing(self.rest, self.claim.words, self.query.words) if word.key in self.new.keys
+        ]
+        coarse = Claim(self.claim.words, self.query.given | {word.key for word in needless})
+        said, affirmed = words(text), {word.key for word in coarse.items if not word.negated}
+        denied = polarity(text)[0] is False or any(word.negated and word.key in affirmed for word in said)
+        known = {*self.claim.keys, *self.query.keys}
+        if not needless or denied or narrowed_otherwise(said, needless, known, bare=is_fragment(text)):
             return None
-        if narrowed_otherwise(words(text), needless, {*self.claim.keys, *self.query.keys}):
-            return None
-        coarse = Claim(self.claim.words, self.query.given | self.needless)
         finding = judged(coarse, find(coarse, source), [source], enough=0.7)
         return finding._replace(probability=finding.probability * _CERTAIN) if finding.label == Label.ENTAILED else None
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator, Sequence
-from itertools import groupby, pairwise
+from itertools import pairwise
 
 from ragauge.judges.embedded.lexical.comparison import is_year, number_sort
 from ragauge.judges.embedded.lexical.lexicon import MONTHS
@@ -16,29 +16,39 @@ from ragauge.judges.embedded.lexical.words import Kind, Word, key_of
 
 _MONTHS = frozenset(MONTHS.values())
 _PARTS = frozenset(map(key_of, "early mid late".split()))
-_VAGUE = _PARTS | frozenset(map(key_of, "around about approximately roughly circa nearly almost dr sir".split()))
+_VAGUE = frozenset(map(key_of, "around about approximately roughly circa dr sir".split()))
 _ASIDE = re.compile(r"\([^()]*\)")
-_EXACT = frozenset(map(key_of, "day date month exact exactly full".split()))  # of a query that asks for all of it
+_EXACT = frozenset(  # of a query that asks for all of it, or for what would be left out
+    map(key_of, "day date month exact exactly full country state city town middle maiden".split())
+)
 
 
-def narrowing(text: str, found: Sequence[Word], asked: Collection[str]) -> frozenset[str]:
-    """The keys of an answer's words without which it is the same answer, if a coarser one.
+def narrowing(text: str, found: Sequence[Word], asked: Sequence[Word]) -> list[Word]:
+    """The words of an answer without which it is the same answer, if a coarser one.
 
-    found: the words of the answer `text`. asked: the keys of the query, which may ask for all of it.
+    found: the words of the answer `text`. asked: those of the query, which may ask for all of it.
     """
-    vague = {word.key for word in found if word.key in _VAGUE}
+    needless = [word for word in found if word.key in _VAGUE | _PARTS]
     for aside in _ASIDE.finditer(text):
-        vague |= {word.key for word in found if aside.start() < word.start < aside.end()}
-    if not _EXACT.isdisjoint(asked):
-        return frozenset(vague)
-    return frozenset(vague | set(_within_a_year(found)) | set(_middle_names(found)) | set(_place_around(text, found)))
+        needless += [word for word in found if aside.start() < word.start < aside.end()]
+    asks = {word.key for word in asked}
+    if _EXACT.isdisjoint(asks):
+        needless += [*_within_a_year(found), *_middle_names(text, found)]
+        needless += _place_around(text, found) if "where" in asks else ()
+    needed = {word.key for word in found if word not in needless}
+    return [word for word in needless if word.kind != Kind.FUNCTION and word.key not in needed]
 
 
-def narrowed_otherwise(said: Sequence[Word], needless: Sequence[Word], known: Collection[str]) -> bool:
-    """Whether a text has, beside what is known, a name where a name is needless, or a number or month where one is."""
-    sorts = {_is_date(word) for word in needless}
+def narrowed_otherwise(said: Sequence[Word], needless: Sequence[Word], known: Collection[str], *, bare: bool) -> bool:
+    """Whether a text has, beside what is known, something of the sort of what is needless.
+
+    A date, where a date is needless; a name, where one is. bare: the text is no sentence; any word may be a name.
+    """
+    sorts = {_is_date(word) for word in needless if word.key not in _VAGUE}
     return any(
-        word.key not in known and _is_date(word) in sorts for word in said if word.kind in (Kind.NAME, Kind.NUMBER)
+        word.key not in known and word.key not in _VAGUE and _is_date(word) in sorts
+        for word in said
+        if _is_date(word) or word.kind == Kind.NAME or (bare and word.kind != Kind.FUNCTION)
     )
 
 
@@ -46,24 +56,32 @@ def _is_date(word: Word) -> bool:
     return word.kind == Kind.NUMBER or word.key in _MONTHS | _PARTS
 
 
-def _within_a_year(found: Sequence[Word]) -> Iterator[str]:
+def _within_a_year(found: Sequence[Word]) -> Iterator[Word]:
     """Day and month, where a year stands with them."""
     if any(is_year(word.key) for word in found):
         for place, word in enumerate(found):
             if word.key in _MONTHS or (word.kind == Kind.NUMBER and number_sort(tuple(found), place) == "day"):
-                yield word.key
+                yield word
 
 
-def _middle_names(found: Sequence[Word]) -> Iterator[str]:
-    """Of three names or more in a row those between the first and the last."""
-    for is_name, run in groupby(found, lambda word: word.kind == Kind.NAME and word.key not in _MONTHS):
-        yield from (word.key for word in list(run)[1:-1] if is_name)
+def _middle_names(text: str, found: Sequence[Word]) -> Iterator[Word]:
+    """Of three names or more with nothing between them those between the first and the last."""
+    run: list[Word] = []
+    for word in found:
+        name = word.kind == Kind.NAME and word.key not in _MONTHS
+        if not name or (run and not text[run[-1].end : word.start].isspace()):
+            yield from run[1:-1]
+            run = []
+        run += [word] if name else []
+    yield from run[1:-1]
 
 
-def _place_around(text: str, found: Sequence[Word]) -> Iterator[str]:
+def _place_around(text: str, found: Sequence[Word]) -> list[Word]:
     """The names behind the one comma, or the one "in", of an answer that is nothing but names."""
     said = [word for word in found if word.kind != Kind.FUNCTION]
     cuts = [word.start for word in found if word.key == "in"]
     cuts += [two.start for one, two in pairwise(said) if text[one.end : two.start].strip() == ","]
-    if len(cuts) == 1 and said[0].start < cuts[0] and all(text[word.start].isupper() for word in said):
-        yield from (word.key for word in said if word.start >= cuts[0])
+    if len(cuts) != 1 or not all(text[word.start].isupper() for word in said):
+        return []
+    before, behind = ([word for word in said if (word.start >= cuts[0]) is later] for later in (False, True))
+    return behind if {word.key for word in before}.isdisjoint(word.key for word in behind) else []

@@ -46,7 +46,7 @@ _TOKEN = re.compile(
     |(?P<number>\d{1,2}:\d{2}(?!\d)|(?:\d{1,3}(?:,\d{3})+(?!\d)|\d+)(?:\.\d+)?(?:(?:st|nd|rd|th|s|k|bn)\b)?)
     |(?P<dotted>(?:[A-Za-z]\.){2,}|[A-Z]\.(?:\ +[A-Z]\.)+)
     |(?P<unspaced>{_UNSPACED})
-    |(?P<word>(?!Â\u00a0)(?:(?!{_UNSPACED})[^\W\d_])+(?:['’][^\W\d_]+)*\d*)
+    |(?P<word>(?:(?!{_UNSPACED}|Â\u00a0)[^\W\d_])+(?:['’][^\W\d_]+)*\d*)
     |(?P<sign>[%$€£¥])
     |(?P<stop>[.,;:!?()\[\]"“”。、，；：！？]|\s[-–—]\s)""".replace("{_UNSPACED}", _UNSPACED),
     re.VERBOSE,
@@ -96,7 +96,7 @@ def _tokens(text: str) -> list[_Token]:
         elif match.lastgroup == "date":
             tokens += [_Token(part, start, end, False, False) for part in _date_parts(raw)]
         elif match.lastgroup == "dotted":
-            tokens.append(_Token(re.sub(r"[. ]", "", raw).lower(), start, end, False, raw.isupper() and " " not in raw))
+            tokens.append(_Token(re.sub(r"[. ]", "", raw).lower(), start, end, False, raw.isupper()))
         elif _CAMEL.match(raw):
             tokens += _humps(raw, start)
         else:

@@ -20,7 +20,7 @@ def told_apart(draft: Draft) -> list[Draft]:
 
     Each noun phrase has an article. All but the last are without a preposition, behind which "and" could join
     something else, unless what follows is told by its rank: "the capital of Peru and the largest city there". One with
-    "the" and nothing more is not parted from one that goes on: "the capital and the seat of the king".
+    "the" and nothing more is not parted from one with a preposition: "the capital and the seat of the king".
     """
     words = draft.words
     found = predicate(words) if any(word.lower == "and" for word in words) else None
@@ -76,7 +76,8 @@ def _is_bare(phrase: Sequence[Token]) -> bool:
 
 def _leans(phrase: Sequence[Token], later: Sequence[Token]) -> bool:
     """Whether what a later phrase ends with may belong to this one too: "the capital and the seat of the king"."""
-    return phrase[0].lower == "the" and _is_bare(phrase) and not _is_bare(later)
+    goes_on = not grammar.PREPOSITIONS.isdisjoint(word.lower for word in later if word.lower != "to")
+    return phrase[0].lower == "the" and _is_bare(phrase) and goes_on
 
 
 def _by_rank(words: Sequence[Token], place: int) -> bool:
