@@ -150,7 +150,6 @@ def test_a_coarser_answer_gives_the_reference(query: str, answer: str, reference
         ("When did the wall fall?", "It did not fall in 1989", "9 November 1989"),
         ("Where is it?", "Not in Madison", "Madison, Wisconsin"),
         ("Was it banned?", "No, 1965", "Yes, 1 August 1965"),
-        ("Where was it?", "the city", "Mexico City, Mexico"),
         ("What is its state?", "extinct", "nearly extinct"),
     ],
 )
