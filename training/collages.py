@@ -13,6 +13,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from claims import Claim, claimed, natural_claim
 from edits import plain_sentences
 from held_out import held_out
 from neighbours import Neighbours
@@ -28,6 +29,7 @@ _VAGUE = frozenset("snli_dev cad_nli/original qamr curriculum/drop curriculum/es
 _LENGTHS = (60, 110, 170, 170)  # words of a collage, of which one is drawn
 _OWN, _ABSENT, _JOINED = 4, 2, 4  # claims of each kind at most
 _ROBBED = frozenset("infotabs boolq".split())  # sources whose claims are each about one place of the premise
+_GONE = "collage/absent"  # the source of claims whose support was left out
 _NEAR = 12  # neighbours that are looked at
 _WORD = re.compile(r"\w{4,}")
 
@@ -89,8 +91,8 @@ def _around(
         if label == "entailment" and not _stands(told, text)
     ]
     claims = [
-        *(_claim(*one, "own") for one in chance.sample(own, min(_OWN, len(own)))),
-        *(_claim(*one, "absent") for one in _likest(absent, text)),
+        *(natural_claim(*one) for one in chance.sample(own, min(_OWN, len(own)))),
+        *(natural_claim(told, label, _GONE) for told, label, _ in _likest(absent, text)),
     ]
     claims += [_joined(own, absent, chance, wrong=bool(turn % 2)) for turn in range(_JOINED)]
     told = [claim for claim in claims if claim is not None]
@@ -114,7 +116,7 @@ def _filled(
 
 def _joined(
     own: Sequence[tuple[str, str, str]], absent: Sequence[tuple[str, str, str]], chance: random.Random, *, wrong: bool
-) -> dict[str, Any] | None:
+) -> Claim | None:
     """Two or three claims that hold, as one; or the same with one among them that does not."""
     true = [one for one in own if one[1] == "entailment" and "?" not in one[0]]
     false = [one for one in (*own, *absent) if one[1] != "entailment" and "?" not in one[0]]
@@ -130,7 +132,7 @@ def _joined(
     start = sum(len(text) + len(join) for text in texts[:place])
     spans = [[start, start + len(texts[place])]] if wrong else []
     label = parts[place][1] if wrong else "entailment"
-    return {"text": join.join(texts) + ".", "label": label, "wrong": spans, "source": f"joined/{label}"}
+    return claimed(join.join(texts) + ".", label, spans, f"joined/{label}")
 
 
 def _robbed(premise: Premise, chance: random.Random) -> Iterator[dict[str, Any]]:
@@ -148,11 +150,11 @@ def _robbed(premise: Premise, chance: random.Random) -> Iterator[dict[str, Any]]
     if not best or len(kept) < 3:
         return
     text = "\n".join(kept) if premise.source == "infotabs" else " ".join(kept)
-    claims = [_claim(claim, "neutral", premise.source, "absent")]
+    claims = [natural_claim(claim, "neutral", _GONE)]
     for told, label in premise.claims:
         mine = _words(told) - known
         whole = mine and mine & _words(premise.text) == mine & _words(text)
-        claims += [_claim(told, label, premise.source, "own")] if whole and told != claim else []
+        claims += [natural_claim(told, label, premise.source)] if whole and told != claim else []
     yield {"premise": text, "claims": claims}
 
 
@@ -164,11 +166,6 @@ def _likest(absent: Sequence[tuple[str, str, str]], text: str) -> list[tuple[str
 
 def _words(text: str) -> set[str]:
     return {word.lower() for word in _WORD.findall(text)}
-
-
-def _claim(text: str, label: str, source: str, kind: str) -> dict[str, Any]:
-    wrong = [] if label == "entailment" else None
-    return {"text": text, "label": label, "wrong": wrong, "source": source if kind == "own" else "collage/absent"}
 
 
 def _stands(claim: str, text: str) -> bool:

@@ -21,12 +21,12 @@ from pathlib import Path
 from typing import Any
 
 import edits
+from claims import Claim, claimed, natural_claim
 from collages import collages
 from neighbours import Neighbours
 from rewordings import said_otherwise
 
 Span = list[int]
-Claim = dict[str, Any]
 Row = dict[str, Any]
 
 #: Sources whose premises are documents, out of which claims are made.
@@ -88,8 +88,7 @@ def natural(rows: dict[str, list[Row]], chance: random.Random) -> Iterator[Row]:
         pairs = chance.sample(all_pairs, min(MOST[source], len(all_pairs)))
         claims: dict[str, list[Claim]] = defaultdict(list)
         for row in pairs:
-            whole = row["label3"] == "entailment"
-            claims[row["premise"]].append(_claim(row["claim"], row["label3"], [] if whole else None, source))
+            claims[row["premise"]].append(natural_claim(row["claim"], row["label3"], source))
         premises = sorted(claims)
         chance.shuffle(premises)
         while premises:
@@ -150,18 +149,18 @@ def _several(kept: list[str], far: list[str], chance: random.Random) -> list[Cla
     join = chance.choice((" and ", ". ", ", and ", "; "))
     true_text, false_text = (join.join(parts) + "." for parts in (told, false))
     return [
-        _claim(true_text, "entailment", [], "made/several_true"),
-        _claim(false_text, label, changed(true_text, false_text) or None, "made/several_wrong"),
+        claimed(true_text, "entailment", [], "made/several_true"),
+        claimed(false_text, label, changed(true_text, false_text) or None, "made/several_wrong"),
     ]
 
 
 def _elsewhere(kept: list[str], far: list[str], chance: random.Random) -> list[Claim]:
     """What was taken out of the document, or stands elsewhere in it or in one like it; alone, and after what is so."""
-    found = [_claim(_told(text, chance), "neutral", None, "made/elsewhere") for text in far[:2]]
+    found = [claimed(_told(text, chance), "neutral", None, "made/elsewhere") for text in far[:2]]
     if kept and far and chance.random() < 0.5:
         true, more = _told(chance.choice(kept), chance), _told(chance.choice(far), chance)
         wrong = [[len(true) + 1, len(true) + 1 + len(more)]]
-        found.append(_claim(f"{true} {more}", "neutral", wrong, "made/half_elsewhere"))
+        found.append(claimed(f"{true} {more}", "neutral", wrong, "made/half_elsewhere"))
     return found
 
 
@@ -182,13 +181,13 @@ def _both(kept: list[str], others: list[str], chance: random.Random) -> Iterator
     two = len(kept) > 1 and chance.random() < 0.15
     second = " " + said_otherwise(chance.choice(kept), chance) if two else ""
     true = _told(sentence, chance)
-    yield _claim(true + second, "entailment", [], "made/true")
+    yield claimed(true + second, "entailment", [], "made/true")
     base = said_otherwise(sentence, chance, most=2)
     kinds, label = (edits.AGAINST, "contradiction") if chance.random() < 0.65 else (edits.NEUTRAL, "not_entailment")
     wrong = _edited(base, kinds, kept + others, chance)
     if wrong and wrong not in " ".join(kept):
         spans = changed(base, wrong)
-        yield _claim(wrong + second, label, spans or None, "made/wrong")
+        yield claimed(wrong + second, label, spans or None, "made/wrong")
 
 
 def _edited(text: str, kinds: Sequence[edits.Edit], others: Sequence[str], chance: random.Random) -> str | None:
@@ -210,8 +209,8 @@ def _turned(
     spans = changed(wrong, kept[at])
     about_it = [claim for claim in claims if not _shares(claim["text"], kept[at])]
     turned = [
-        _claim(kept[at], "contradiction", spans or None, "made/turned_wrong"),
-        _claim(said_otherwise(wrong, chance, most=1), "entailment", [], "made/turned_true"),
+        claimed(kept[at], "contradiction", spans or None, "made/turned_wrong"),
+        claimed(said_otherwise(wrong, chance, most=1), "entailment", [], "made/turned_true"),
     ]
     return [*kept[:at], wrong, *kept[at + 1 :]], [*turned, *about_it]
 
@@ -231,10 +230,6 @@ def changed(before: str, after: str) -> list[Span]:
         for kind, _, _, first, last in matcher.get_opcodes()
         if kind in ("replace", "insert")
     ]
-
-
-def _claim(text: str, label: str, wrong: list[Span] | None, source: str) -> Claim:
-    return {"text": text, "label": label, "wrong": wrong, "source": source}
 
 
 if __name__ == "__main__":

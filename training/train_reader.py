@@ -23,7 +23,7 @@ from typing import Any, NamedTuple
 
 import torch
 from held_out import held_out
-from reader import Reader, pooled
+from reader import Reader, Reading, pooled
 from safetensors.torch import load_file
 from tokenizers import Tokenizer
 from torch import Tensor
@@ -117,12 +117,16 @@ def visible(segments: Tensor) -> Tensor:
     return torch.zeros(seen.shape, device=segments.device).masked_fill(~seen, -1e4).unsqueeze(1)
 
 
-def losses(reader: Reader, batch: Packed) -> tuple[Tensor, Tensor, Tensor]:
-    """The loss of labels, the loss of tokens, and the last states of all tokens."""
+def read(reader: Reader, batch: Packed) -> tuple[Reading, Tensor]:
+    """What the claims are given, and the last states of all tokens."""
     states = reader.embedded(batch.ids, batch.positions, (batch.segments > 0).long())
     states = reader.encode(states, visible(batch.segments).to(states.dtype))
-    claims = states.reshape(-1, states.shape[-1])[batch.claims]
-    labels, support = reader.heads(claims, batch.present)
+    return reader.heads(states.reshape(-1, states.shape[-1])[batch.claims], batch.present), states
+
+
+def losses(reader: Reader, batch: Packed) -> tuple[Tensor, Tensor, Tensor]:
+    """The loss of labels, the loss of tokens, and the last states of all tokens."""
+    (labels, support), states = read(reader, batch)
     chances = torch.log_softmax(labels.float(), dim=1)
     chances = torch.cat([chances, torch.logsumexp(chances[:, 1:], dim=1, keepdim=True)], dim=1)
     label = functional.nll_loss(chances, batch.label)
@@ -170,9 +174,7 @@ def report(reader: Reader, groups: Sequence[Tokens], device: str) -> dict[str, f
     found: dict[str, list[tuple[int, float]]] = defaultdict(list)
     for tokens in batches(groups, random.Random(0)):
         batch = packed(tokens, device)
-        states = reader.embedded(batch.ids, batch.positions, (batch.segments > 0).long())
-        states = reader.encode(states, visible(batch.segments))
-        labels, _ = reader.heads(states.reshape(-1, states.shape[-1])[batch.claims], batch.present)
+        (labels, _), _ = read(reader, batch)
         chances = torch.softmax(labels.float(), dim=1)[:, 0].tolist()
         for source, label, chance in zip(batch.sources, batch.label.tolist(), chances, strict=True):
             for name in (source, "all"):

@@ -158,11 +158,13 @@ class _Reading:
         needless = [
             word for word in narrowing(self.rest, self.claim.words, self.query.words) if word.key in self.new.keys
         ]
+        if not needless:
+            return None
         coarse = Claim(self.claim.words, self.query.given | {word.key for word in needless})
         said, affirmed = words(text), {word.key for word in coarse.items if not word.negated}
         denied = polarity(text)[0] is False or any(word.negated and word.key in affirmed for word in said)
         known = {*self.claim.keys, *self.query.keys}
-        if not needless or denied or narrowed_otherwise(said, needless, known, bare=is_fragment(text)):
+        if denied or narrowed_otherwise(said, needless, known, bare=is_fragment(text)):
             return None
         finding = judged(coarse, find(coarse, source), [source], enough=0.7)
         return finding._replace(probability=finding.probability * _CERTAIN) if finding.label == Label.ENTAILED else None
