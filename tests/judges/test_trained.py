@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from importlib.resources import as_file, files
 
 import numpy as np
 import pytest
 
 from ragauge.judges.embedded.judge import EmbeddedJudge
 from ragauge.judges.embedded.trained.heart import Trained
-from ragauge.judges.embedded.trained.reader import Reader, fingerprint, reader
+from ragauge.judges.embedded.trained.reader import MODEL, Reader, fingerprint, reader
+from ragauge.judges.onnx_session import open_session
 from ragauge.nouns.answers import Label, Verdict
 from ragauge.questions import Classify, Entail, Relevant
 
@@ -126,6 +128,16 @@ def test_embeddings_have_length_one_and_are_kept() -> None:
     assert found.shape == (3, 384)
     assert np.allclose(np.linalg.norm(found, axis=1), 1, atol=1e-5)
     assert (found[0] == found[2]).all()
+
+
+def test_texts_read_side_by_side_are_read_alike() -> None:
+    """With however many threads texts are read, each gets what it gets alone, in the order of the texts."""
+    texts = [f"{CURIE} {FILLER * count}" for count in range(12)]
+    with as_file(files("ragauge.judges.embedded") / MODEL) as path:
+        alone, together = (Reader(open_session(path), workers) for workers in (1, 4))
+    said = [alone.read(text, [TOWER]) for text in texts]
+    assert list(together.side_by_side(lambda text: together.read(text, [TOWER]), texts)) == said
+    assert (together.embed(texts) == alone.embed(texts)).all()
 
 
 def test_an_empty_or_endless_claim_is_read() -> None:

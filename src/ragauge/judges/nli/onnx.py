@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,6 +12,7 @@ from ragauge.judges.nli.hub import content_hash
 from ragauge.judges.nli.judge import NliJudge
 from ragauge.judges.nli.options import ONNX, Options, parse
 from ragauge.judges.nli.reading import Reader, open_tokenizer
+from ragauge.judges.onnx_session import open_session, processors
 
 if TYPE_CHECKING:
     import numpy as np
@@ -54,7 +54,7 @@ class OnnxModel:
     def __init__(self, folder: Path, card: Card, options: Options) -> None:
         self.card = card
         self.reader = Reader(open_tokenizer(folder / TOKENIZER), card)
-        self.workers = options.threads or _processors()
+        self.workers = options.threads or processors()
         self.device = f"cpu by ONNX Runtime, {'int8' if card.quantised else 'float32'}, threads: {self.workers}"
         self.batch_tokens = 0 if card.quantised else options.batch_tokens or _BUDGET
         self._session = _session(folder / MODEL)
@@ -67,20 +67,8 @@ class OnnxModel:
         return said
 
 
-def _processors() -> int:
-    """The processors that this process may use."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
-
-
 def _session(path: Path) -> Any:
-    import onnxruntime
-
-    options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = 1
-    options.log_severity_level = 3
     try:
-        return onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
+        return open_session(path)
     except Exception as error:  # the runtime raises nothing narrower
         raise BadData(f"{path}: {error}; export the model again") from error

@@ -9,19 +9,25 @@ from __future__ import annotations
 
 import hashlib
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from importlib.resources import as_file, files
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from threading import Lock
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from ragauge.judges.embedded.trained.wordpiece import WordPiece, vocabulary
+from ragauge.judges.onnx_session import open_session, processors
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
     Floats = NDArray[np.float32]
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
 
 MODEL = "data/reader.onnx"
 LONGEST = 320  # tokens of a text that is read at once; what is longer is cut
@@ -51,10 +57,13 @@ class Encoded(NamedTuple):
 
 
 class Reader:
-    """An open model. Texts that were encoded lately are kept."""
+    """An open model. Texts that were encoded lately are kept. Threads may read side by side.
 
-    def __init__(self, session: Any) -> None:
-        self._session = session
+    workers: how many threads `side_by_side` takes; as many as there are processors unless told.
+    """
+
+    def __init__(self, session: Any, workers: int | None = None) -> None:
+        self._session, self._workers, self._lock = session, workers or processors(), Lock()
         self._pieces = WordPiece(vocabulary())
         self._layers, _, _, self._width = session.get_inputs()[4].shape
         self._texts: OrderedDict[str, Encoded] = OrderedDict()
@@ -64,7 +73,17 @@ class Reader:
         """The meaning of each text as a vector of length one: (texts, width)."""
         import numpy as np
 
-        return np.stack([self.encoded(text).embedding for text in texts])
+        return np.stack([one.embedding for one in self.side_by_side(self.encoded, texts)])
+
+    def side_by_side(self, work: Callable[[Item], Result], items: Iterable[Item]) -> Iterator[Result]:
+        """What `work`, which asks this reader, gives for each item, in their order."""
+        waiting = list(items)
+        threads = min(self._workers, len(waiting))
+        if threads < 2:
+            yield from map(work, waiting)
+            return
+        with ThreadPoolExecutor(threads) as pool:
+            yield from pool.map(work, waiting)
 
     def read(self, text: str, claims: Sequence[str]) -> list[Said]:
         """What `text` says about each claim. The first LONGEST tokens of the text and 96 of a claim are read."""
@@ -107,14 +126,22 @@ class Reader:
 
     def encoded(self, text: str) -> Encoded:
         """The first LONGEST tokens of a text, encoded."""
+        with self._lock:
+            if text in self._texts:
+                self._texts.move_to_end(text)
+                return self._texts[text]
+        encoded = self._encode(text)
+        with self._lock:
+            self._keep(text, encoded)
+        return encoded
+
+    def _keep(self, text: str, encoded: Encoded) -> None:
         if text in self._texts:
-            self._texts.move_to_end(text)
-            return self._texts[text]
-        encoded = self._texts[text] = self._encode(text)
+            return
+        self._texts[text] = encoded
         self._held += encoded.keys.shape[1]
         while self._held > _KEPT and len(self._texts) > 1:
             self._held -= self._texts.popitem(last=False)[1].keys.shape[1]
-        return encoded
 
     def _encode(self, text: str) -> Encoded:
         import numpy as np
@@ -151,11 +178,7 @@ def reader() -> Reader:
 
 def open_reader(path: Path) -> Reader:
     """A reader of the kind that training/export_reader.py writes."""
-    import onnxruntime
-
-    options = onnxruntime.SessionOptions()
-    options.log_severity_level = 3
-    return Reader(onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"]))
+    return Reader(open_session(path))
 
 
 @cache

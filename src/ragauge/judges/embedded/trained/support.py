@@ -58,9 +58,10 @@ class Support:
             case = self._cases[question] = self._case(question)
             for text in chain.from_iterable(case.texts):
                 wanted.setdefault(text, {}).update(dict.fromkeys(case.hearing.told))
-        for text, claims in wanted.items():
-            new = [claim for claim in claims if (text, claim) not in self._heard]
-            self._heard.update(zip([(text, claim) for claim in new], self._read(text, new), strict=True))
+        new = {text: [claim for claim in claims if (text, claim) not in self._heard] for text, claims in wanted.items()}
+        asked = [(text, claims) for text, claims in new.items() if claims]
+        for (text, claims), heard in zip(asked, self._reader.side_by_side(self._read, asked), strict=True):
+            self._heard.update(zip([(text, claim) for claim in claims], heard, strict=True))
             yield
 
     def verdict(self, question: Entail) -> Verdict:
@@ -106,9 +107,11 @@ class Support:
         return [Part([self._heard_in(text, one) for text in texts], self._weights(one)) for one in told if texts]
 
     def _heard_in(self, text: str, sentence: str) -> Heard:
-        return self._heard.get((text, sentence)) or self._read(text, [sentence])[0]
+        return self._heard.get((text, sentence)) or self._read((text, [sentence]))[0]
 
-    def _read(self, text: str, sentences: Sequence[str]) -> list[Heard]:
+    def _read(self, asked: tuple[str, Sequence[str]]) -> list[Heard]:
+        """What a text says about each of some sentences."""
+        text, sentences = asked
         said = self._reader.read(text, sentences)
         return [Heard(one, likeness(self._reader, text, own)) for one, own in zip(said, sentences, strict=True)]
 

@@ -1,0 +1,27 @@
+"""ONNX Runtime: a model opened for one thread, so that several threads may each run it side by side.
+
+On texts of some hundred tokens that is faster than all threads on one text, which wait for each other at every step.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+
+def open_session(path: Path) -> Any:
+    """An ONNX model, open on the CPU. Raises what ONNX Runtime raises where the file holds none."""
+    import onnxruntime
+
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = 1
+    options.log_severity_level = 3
+    return onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
+
+
+def processors() -> int:
+    """The processors that this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
