@@ -9,8 +9,8 @@ answer to a question is the same whatever else is asked with it.
 Inputs: ids, positions, sorts (batch, tokens); bias (batch, 1, tokens, past + tokens), 0 where a token sees another and
 -10000 where not; past (2 x layers, batch, past, width), the keys and values of what was read before; claims
 (claims, longest), places in the flattened tokens; present (claims, longest), 1 for a token of the claim.
-Outputs: now (2 x layers, batch, tokens, width), the keys and values; states (batch, tokens, width); labels (claims, 3)
-and support (claims, longest), logits.
+Outputs: now (2 x layers, batch, tokens, width), the keys and values; states (batch, tokens, width); labels (claims, 3),
+logits.
 """
 
 from __future__ import annotations
@@ -29,6 +29,7 @@ from reader import HEADS, LAYERS, WIDTH
 Array = Any
 MICROSOFT = "com.microsoft"
 EPSILON = 1e-12
+MIDDLE = 128  # the byte that stands for 0
 
 
 class Graph:
@@ -56,18 +57,28 @@ class Graph:
         self.constants.append(numpy_helper.from_array(np.array(values, dtype=kind, order="C"), name))
         return name
 
-    def product(self, left: str, weight: Array, bias: Array | None = None) -> str:
-        """left @ weight + bias, in eight bits: rows of `left` and columns of `weight` have scales of their own."""
+    def product(self, left: str, weight: Array, middles: str) -> str:
+        """left @ weight, in eight bits: rows of `left` and columns of `weight` have scales of their own.
+
+        middles: for each row of `left` the byte that stands for 0.
+        """
         columns = np.maximum(np.abs(weight).max(0), 1e-9) / 127
         rounded = self.constant(np.round(weight / columns), np.int8)
         most = self.add("ReduceMax", self.add("Abs", left), self.constant([-1], np.int64), keepdims=1)
-        up = self.add("Div", self.constant(127.0), self.add("Max", most, self.constant(1e-9)))
-        shifted = self.add("Round", self.add("Add", self.add("Mul", left, up), self.constant(128.0)))
-        eight = self.add("Cast", shifted, to=TensorProto.UINT8)
-        whole = self.add("MatMulInteger", eight, rounded, self.constant(128, np.uint8))
-        scaled = self.add("Mul", self.add("Cast", whole, to=TensorProto.FLOAT), self.constant(columns))
-        exact = self.add("Div", scaled, up)
-        return self.add("Add", exact, self.constant(bias)) if bias is not None else exact
+        scales = self.add("Mul", self.add("Max", most, self.constant(1e-9)), self.constant(1 / 127))
+        by_row = self.add("Reshape", scales, self.constant([-1], np.int64))
+        eight = self.add("QuantizeLinear", left, by_row, middles, axis=-2)
+        whole = self.add(
+            "MatMulIntegerToFloat",
+            *(eight, rounded, self.constant(1.0), self.constant(columns), self.constant(MIDDLE, np.uint8)),
+            domain=MICROSOFT,
+        )
+        return self.add("Mul", whole, scales)
+
+    def middles(self, rows: str) -> str:
+        """The byte that stands for 0, for each row of the axis that `rows` (a shape of one number) measures."""
+        value = numpy_helper.from_array(np.array([MIDDLE], np.uint8))
+        return self.add("ConstantOfShape", rows, value=value)
 
     def looked_up(self, table: Array, ids: str) -> str:
         """Rows of a table that is kept in eight bits, each row with a scale of its own."""
@@ -77,10 +88,19 @@ class Graph:
             "Mul", self.add("Cast", rows, to=TensorProto.FLOAT), self.add("Gather", self.constant(scales), ids, axis=0)
         )
 
-    def normed(self, name: str, weights: Weights, of: str, out: str = "") -> str:
-        """Layer normalisation with the weights named."""
+    def added(self, states: str, more: str, bias: Array, weights: Weights, of: str) -> str:
+        """The layer normalisation named, of states with more and a bias added."""
         scale, shift = self.constant(weights[f"{of}.weight"]), self.constant(weights[f"{of}.bias"])
-        return self.add("LayerNormalization", name, scale, shift, out=out, axis=-1, epsilon=EPSILON)
+        return self.add(
+            "SkipLayerNormalization",
+            *(more, states, scale, shift, self.constant(bias)),
+            domain=MICROSOFT,
+            epsilon=EPSILON,
+        )
+
+    def curved(self, name: str, bias: Array) -> str:
+        """GELU of what is named with a bias added."""
+        return self.add("BiasGelu", name, self.constant(bias), domain=MICROSOFT)
 
 
 class Weights(dict[str, Array]):
@@ -99,10 +119,12 @@ def graph_of(weights: Weights) -> Graph:
         graph.add("Gather", graph.constant(weights[f"{name}.weight"]), f"{name}s", axis=0)
         for name in ("position", "sort")
     ]
-    states = graph.normed(graph.add("Sum", *sums), weights, "normed")
+    scale, shift = (graph.constant(weights[f"normed.{part}"]) for part in ("weight", "bias"))
+    states = graph.add("LayerNormalization", graph.add("Sum", *sums), scale, shift, axis=-1, epsilon=EPSILON)
+    middles = graph.middles(graph.add("Shape", "ids", start=1))
     kept: list[str] = []
     for layer in range(LAYERS):
-        states = _layer(graph, weights, f"layers.{layer}", states, layer, kept)
+        states = _layer(graph, weights, f"layers.{layer}", states, middles, layer, kept)
     graph.add("Identity", states, out="states")
     graph.add(
         "Concat", *(graph.add("Unsqueeze", one, graph.constant([0], np.int64)) for one in kept), out="now", axis=0
@@ -111,22 +133,21 @@ def graph_of(weights: Weights) -> Graph:
     return graph
 
 
-def _layer(graph: Graph, weights: Weights, name: str, states: str, layer: int, kept: list[str]) -> str:
+def _layer(graph: Graph, weights: Weights, name: str, states: str, middles: str, layer: int, kept: list[str]) -> str:
     own = [weights.linear(f"{name}.{part}") for part in ("query", "key", "value")]
-    merged = graph.product(
-        states, np.concatenate([weight for weight, _ in own], 1), np.concatenate([bias for _, bias in own])
-    )
-    query, key, value = graph.split(merged, 3)
+    merged = graph.product(states, np.concatenate([weight for weight, _ in own], 1), middles)
+    biased = graph.add("Add", merged, graph.constant(np.concatenate([bias for _, bias in own])))
+    query, key, value = graph.split(biased, 3)
     kept += [key, value]
     pasts = [graph.add("Gather", "past", graph.constant(2 * layer + part, np.int64), axis=0) for part in range(2)]
     keys, values = (graph.add("Concat", past, now, axis=1) for past, now in zip(pasts, (key, value), strict=True))
     mixed = graph.add("MultiHeadAttention", query, keys, values, "", "", "bias", domain=MICROSOFT, num_heads=HEADS)
-    attended = graph.add("Add", states, graph.product(mixed, *weights.linear(f"{name}.output")))
-    states = graph.normed(attended, weights, f"{name}.attended")
-    inner = graph.add("Gelu", graph.product(states, *weights.linear(f"{name}.inner")), domain=MICROSOFT)
-    return graph.normed(
-        graph.add("Add", states, graph.product(inner, *weights.linear(f"{name}.outer"))), weights, f"{name}.normed"
-    )
+    weight, bias = weights.linear(f"{name}.output")
+    states = graph.added(states, graph.product(mixed, weight, middles), bias, weights, f"{name}.attended")
+    weight, bias = weights.linear(f"{name}.inner")
+    inner = graph.curved(graph.product(states, weight, middles), bias)
+    weight, bias = weights.linear(f"{name}.outer")
+    return graph.added(states, graph.product(inner, weight, middles), bias, weights, f"{name}.normed")
 
 
 def _heads(graph: Graph, weights: Weights, states: str) -> None:
@@ -134,7 +155,7 @@ def _heads(graph: Graph, weights: Weights, states: str) -> None:
     tokens = graph.add("Gather", flat, "claims", axis=0)
     weight, bias = weights.linear("support")
     scores = graph.add("Add", graph.add("MatMul", tokens, graph.constant(weight)), graph.constant(bias))
-    support = graph.add("Squeeze", scores, graph.constant([-1], np.int64), out="support")
+    support = graph.add("Squeeze", scores, graph.constant([-1], np.int64))
     axis = graph.constant([1], np.int64)
     total = graph.add("ReduceSum", "present", axis, keepdims=1)
     even = graph.add("Div", "present", total)
@@ -143,7 +164,8 @@ def _heads(graph: Graph, weights: Weights, states: str) -> None:
     means = [_weighted(graph, tokens, shares, axis) for shares in (even, doubt)]
     first = graph.add("Gather", tokens, graph.constant(0, np.int64), axis=1)
     joined = graph.add("Concat", first, *means, axis=1)
-    inner = graph.add("Gelu", graph.product(joined, *weights.linear("label.0")), domain=MICROSOFT)
+    weight, bias = weights.linear("label.0")
+    inner = graph.curved(graph.product(joined, weight, graph.middles(graph.add("Shape", "claims", end=1))), bias)
     weight, bias = weights.linear("label.3")
     graph.add("Add", graph.add("MatMul", inner, graph.constant(weight)), graph.constant(bias), out="labels")
 
@@ -164,7 +186,7 @@ def model_of(graph: Graph) -> onnx.ModelProto:
         helper.make_tensor_value_info("claims", whole, ["claims", "longest"]),
         helper.make_tensor_value_info("present", real, ["claims", "longest"]),
     ]
-    outputs = [helper.make_tensor_value_info(name, real, None) for name in ("now", "states", "labels", "support")]
+    outputs = [helper.make_tensor_value_info(name, real, None) for name in ("now", "states", "labels")]
     made = helper.make_graph(graph.nodes, "reader", inputs, outputs, graph.constants)
     versions = [helper.make_opsetid("", 18), helper.make_opsetid(MICROSOFT, 1)]
     return helper.make_model(made, opset_imports=versions, ir_version=9, producer_name="ragauge")
