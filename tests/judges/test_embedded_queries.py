@@ -122,6 +122,12 @@ def entailed(premise: tuple[str, ...], row: dict[str, str]) -> bool:
         ("Which element is it?", "gold", "gold (Au)"),
         ("When did they form?", "The Beatles formed in 1965.", "approximately 1965"),
         ("Who painted it?", "J. M. W. Turner", "Joseph Turner"),
+        ("What is the capital of the USA?", "Washington", "Washington, D.C."),
+        ("Who is the president?", "President Obama", "Barack Obama"),
+        ("Who reigned then?", "Elizabeth II", "Queen Elizabeth II"),
+        ("Who stars in it?", "Samuel Jackson", "Samuel L. Jackson"),
+        ("Who stars in it?", "Robert Downey", "Robert Downey Jr."),
+        ("Which film is it?", "Star Wars", "Star Wars: A New Hope"),
         ("How long ago was that?", "2.4 billion years ago", "around 2.4\u00c2\u00a0billion years ago"),
     ],
 )
@@ -151,10 +157,52 @@ def test_a_coarser_answer_gives_the_reference(query: str, answer: str, reference
         ("Where is it?", "Not in Madison", "Madison, Wisconsin"),
         ("Was it banned?", "No, 1965", "Yes, 1 August 1965"),
         ("What is its state?", "extinct", "nearly extinct"),
+        ("Who is the president?", "President Bush", "Barack Obama"),
+        ("Who reigned then?", "Elizabeth I", "Queen Elizabeth II"),
+        ("Which film is it?", "Star Wars: The Last Jedi", "Star Wars: A New Hope"),
+        ("Which theory is it?", "special relativity", "general relativity"),
+        ("Which war was it?", "World War I", "World War II"),
     ],
 )
 def test_an_answer_that_narrows_otherwise_does_not(query: str, answer: str, reference: str) -> None:
     """Another day, place or middle name is not a coarser answer, nor is the wider part alone, nor half of a list."""
+    assert Lexical().entail((answer,), reference, query).label != Label.ENTAILED
+
+
+@pytest.mark.parametrize(
+    ("query", "answer", "reference"),
+    [
+        ("Which agency is it?", "NASA", "National Aeronautics and Space Administration"),
+        ("Which agency is it?", "the National Aeronautics and Space Administration", "NASA"),
+        ("Who led the movement?", "It was led by MLK.", "Martin Luther King Jr."),
+        ("Which body is it?", "the U.N.", "United Nations"),
+        ("Where was it filmed?", "in LA", "Los Angeles"),
+        ("Which part is it?", "CPU", "central processing unit"),
+        ("Who sang it?", "ACDC", "AC/DC"),
+        ("Where do they live?", "tropical rain forests", "the tropical rainforests"),
+        ("Who played him?", "Bill Gates", "William Gates"),
+        ("Which war was it?", "the Second World War", "WWII"),
+    ],
+)
+def test_a_name_may_be_written_otherwise(query: str, answer: str, reference: str) -> None:
+    """Initials, short first names and other spaces give the same name."""
+    assert Lexical().entail((answer,), reference, query).label == Label.ENTAILED
+
+
+@pytest.mark.parametrize(
+    ("query", "answer", "reference"),
+    [
+        ("What does NASA stand for?", "NASA", "National Aeronautics and Space Administration"),
+        ("Which agency is it?", "not NASA", "National Aeronautics and Space Administration"),
+        ("Which agency is it?", "NOAA", "National Aeronautics and Space Administration"),
+        ("Which body is it?", "the UN", "the United Kingdom"),
+        ("Which body is it?", "It is under no control.", "the UN"),
+        ("Which war was it?", "WWI", "the Second World War"),
+        ("How much was it?", "1.5", "15"),
+    ],
+)
+def test_other_initials_are_another_name(query: str, answer: str, reference: str) -> None:
+    """Initials that do not fit, are denied, or stand in the question give no name."""
     assert Lexical().entail((answer,), reference, query).label != Label.ENTAILED
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from ragauge.judges.embedded.lexical.rarity import rarity, table_text
-from ragauge.judges.embedded.lexical.words import key_of, opposites, synonyms, words
+from ragauge.judges.embedded.lexical.words import Kind, key_of, opposites, synonyms, words
 
 SAME = [
     ("1,000", "1000"),
@@ -33,8 +33,23 @@ SAME = [
     ("Röntgen", "Rontgen"),
     ("6:00", "6"),
     ("10km", "10 km"),
+    ("8,848 m", "8848 metres"),
+    ("5 lbs", "5 pounds"),
+    ("three kilometres", "3 km"),
+    ("World War II", "World War 2"),
+    ("WWII", "World War Two"),
+    ("Henry VIII", "Henry 8"),
+    ("World War I.", "World War 1."),
+    ("Elizabeth I of England", "Elizabeth 1 of England"),
+    ("UN", "United Nations"),
+    ("grey", "gray"),
+    ("neighbouring theatres", "neighboring theaters"),
+    ("the colour organised", "the color organized"),
+    ("travelling", "traveling"),
+    ("mitochondria", "mitochondrion"),
 ]
 DIFFERENT = [("1990s", "1990"), ("1.5", "15"), ("US", "us"), ("twenty", "twelve"), ("2/3", "23"), ("May 5", "may")]
+DIFFERENT += [("World War I", "World War II"), ("Elizabeth I", "Elizabeth II"), ("$5 m", "$5 meters"), ("m", "meter")]
 
 
 def keys(text: str) -> list[str]:
@@ -52,6 +67,17 @@ def test_forms_of_one_thing_share_a_key(one: str, other: str) -> None:
 def test_different_things_have_different_keys(one: str, other: str) -> None:
     """What is not the same does not read alike."""
     assert keys(one) != keys(other)
+
+
+def test_a_person_is_no_numeral() -> None:
+    """ "I" behind a place, a day or "and" is who speaks."""
+    for text in ("In New York I saw it.", "Yesterday I went home.", "Anna and I agree.", "MIX it"):
+        assert not any(key.startswith("#") for key in keys(text)), text
+
+
+def test_an_initial_ends_no_sentence() -> None:
+    """The name behind "L." is read as one, though a capital there might open a sentence."""
+    assert [word.kind for word in words("Samuel L. Jackson")] == [Kind.NAME] * 3
 
 
 def test_a_negation_reaches_the_words_after_it_only() -> None:

@@ -16,6 +16,7 @@ from ragauge.judges.embedded.lexical.passages import Passage, passage
 from ragauge.judges.embedded.lexical.queries import Query, asks, polarity, read_query
 from ragauge.judges.embedded.lexical.rarity import table_text
 from ragauge.judges.embedded.lexical.relevance import relevant
+from ragauge.judges.embedded.lexical.same_name import is_same_name
 from ragauge.judges.embedded.lexical.words import Kind, Word, words
 from ragauge.nouns.answers import Label, Verdict
 from ragauge.questions import Entail, Question, Relevant
@@ -145,10 +146,18 @@ class _Reading:
             affirms = self.says if self.says is not None else not _denies(self.claim.words)
             return _confirmed(text, source, self.query, affirms)
         is_answer = len(words(text)) <= _ANSWER and (self.fragment or _is_bare(text))
+        if is_answer and self._is_named(text):
+            whole = dict.fromkeys(range(len(self.claim.items)), 1.0)
+            return Finding(Label.ENTAILED, _SURE, Evidence(self.claim, source.sentences[0], 0, whole))
         if is_answer and not repeats(self.claim, source):
             finding = _from_answer(text, source, self.claim, self.query, self.says)
             return self._coarser(text, source) or finding if finding.label == Label.NEUTRAL else finding
         return None
+
+    def _is_named(self, text: str) -> bool:
+        """Whether a short text gives the name that the claim is, written otherwise."""
+        denied = any(word.negated for word in words(text))
+        return self.fragment and not denied and is_same_name(text, self.rest, self.query.text)
 
     def _coarser(self, text: str, source: Passage) -> Finding | None:
         """What a short text says of the claim without what only narrows it.

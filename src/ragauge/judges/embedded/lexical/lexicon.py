@@ -26,6 +26,11 @@ NEGATIONS = frozenset(
     "not no never none nobody nothing nowhere neither nor without cannot hardly barely scarcely nt".split()
 )
 
+TITLES = frozenset(
+    """president king queen prince princess emperor empress pope mister mrs ms miss lord lady sir dame dr doctor
+    professor judge general captain colonel senator governor duke count baron chancellor minister""".split()
+)
+
 AUXILIARIES = frozenset(
     """
     is are was were am do does did has have had will would shall should can could may might must isn aren wasn
@@ -68,7 +73,11 @@ undertake undertook undertaken; mistake mistook mistaken; foresee foresaw forese
 women; person people persons; foot feet; tooth teeth; mouse mice; goose geese; wife wives; life lives; leaf leaves;
 half halves; wolf wolves; knife knives; criterion criteria; datum data; phenomenon phenomena; analysis analyses;
 basis bases; crisis crises; thesis theses; index indices; medium media; good better best; bad worse worst; far
-farther further farthest; large larger largest; big bigger biggest
+farther further farthest; large larger largest; big bigger biggest; mitochondrion mitochondria; bacterium bacteria;
+nucleus nuclei; fungus fungi; cactus cacti; alumnus alumni; vertebra vertebrae; hypothesis hypotheses; stimulus stimuli;
+larva larvae; antenna antennae; formula formulae; matrix matrices; vertex vertices; axis axes; oasis oases; diagnosis
+diagnoses; ovum ova; spectrum spectra; curriculum curricula; stratum strata; radius radii; genus genera; appendix
+appendices; ox oxen; louse lice
 """
 
 _NATIONALITIES = """
@@ -93,22 +102,33 @@ scandinavia scandinavian; sicily sicilian; venice venetian; paris parisian
 """
 
 _SYNONYMS = """
-buy purchase acquire acquisition; begin start commence; end finish conclude; film movie; near close nearby; large
-big huge; small little tiny; help aid assist assistance; show demonstrate reveal; use utilize utilise employ; need
-require necessity; get obtain receive; get gain; keep retain; choose select pick; answer reply response; mistake
-error; fast quick rapid; important significant crucial vital essential key; many numerous several multiple; main
-primary principal chief; allow permit enable; stop cease halt; build construct construction; die death dead decease;
-kill murder; child kid; car automobile vehicle; doctor physician; job occupation profession; author writer; company
-firm corporation; country nation; city town; ocean sea; road street; illness disease sickness; method technique
-approach; benefit advantage; problem issue; result outcome; cause reason; aim goal objective purpose; type kind
-sort; part portion; amount quantity; area region; difficult hard; easy simple; rich wealthy; famous renowned; attend
-go; talk speak; look appear; think believe; want desire; try attempt; happen occur; live reside; job employment;
-earn make; create produce; destroy ruin; repair fix mend; describe depict; contain include comprise; lessen decrease
-reduce decline drop; increase rise grow growth; wed marry marriage; film movie; located situate location; about
-approximately roughly around; movie picture; currently presently; annual yearly; percent percentage; attorney
-lawyer; baby infant; teenager adolescent; weapon arm; assist support; start launch; agree consent; argue contend;
-assert claim; photo photograph; phone telephone; tv television; football soccer; autumn fall; deep depth;
-long length; wide width; high height; strong strength; hot heat
+buy purchase acquire acquisition; begin start commence; end finish conclude; film movie; near close nearby; large big
+huge; small little tiny; help aid assist assistance; show demonstrate reveal; use utilize utilise employ; need require
+necessity; get obtain receive; get gain; keep retain; choose select pick; answer reply response; mistake error; fast
+quick rapid; important significant crucial vital essential key; many numerous several multiple; main primary principal
+chief; allow permit enable; stop cease halt; build construct construction; die death dead decease; kill murder; child
+kid; car automobile vehicle; doctor physician; job occupation profession; author writer; company firm corporation;
+country nation; city town; ocean sea; road street; illness disease sickness; method technique approach; benefit
+advantage; problem issue; result outcome; cause reason; aim goal objective purpose; type kind sort; part portion;
+amount quantity; area region; difficult hard; easy simple; rich wealthy; famous renowned; attend go; talk speak; look
+appear; think believe; want desire; try attempt; happen occur; live reside; job employment; earn make; create produce;
+destroy ruin; repair fix mend; describe depict; contain include comprise; lessen decrease reduce decline drop;
+increase rise grow growth; wed marry marriage; film movie; located situate location; about approximately roughly
+around; movie picture; currently presently; annual yearly year; monthly month; weekly week; daily day; percent
+percentage; attorney lawyer; baby infant; teenager adolescent; weapon arm; assist support; start launch; agree
+consent; argue contend; assert claim; photo photograph; phone telephone; tv television; football soccer; autumn fall;
+deep depth; long length; wide width; high height; strong strength; hot heat
+"""
+
+_NICKNAMES = """
+william bill billy; robert bob bobby; elizabeth liz beth lizzie; richard dick rick; james jim jimmy; john jack johnny;
+thomas tom tommy; joseph joe; michael mike mick; daniel dan danny; david dave; edward ed eddie ted; charles charlie
+chuck; margaret maggie peggy meg; katherine kate kathy; catherine kate cathy; alexander alex; samuel sam; benjamin ben;
+anthony tony; andrew andy; christopher chris; matthew matt; nicholas nick; stephen steve; steven steve; jennifer jen
+jenny; rebecca becky; susan sue; patricia pat patty; barbara barb; deborah debbie; donald don; kenneth ken; ronald ron;
+timothy tim; gregory greg; jeffrey jeff; lawrence larry; leonard leo; theodore ted teddy; walter walt; abraham abe;
+albert al; alfred alf; frederick fred; gerald gerry; harold hal; henry harry; jacob jake; jonathan jon; joshua josh;
+philip phil; raymond ray; vincent vince; victoria vicky
 """
 
 _ANTONYMS = """
@@ -151,8 +171,8 @@ def nationalities() -> dict[str, str]:
 
 @cache
 def synonyms() -> dict[str, frozenset[str]]:
-    """Word to the words that may stand in its place, itself left out. Not transitive."""
-    return _related(_SYNONYMS)
+    """Word to the words that may stand in its place, itself left out; first names in short too. Not transitive."""
+    return _related(f"{_SYNONYMS};{_NICKNAMES}")
 
 
 @cache

@@ -11,12 +11,14 @@ from collections.abc import Collection, Iterator, Sequence
 from itertools import pairwise
 
 from ragauge.judges.embedded.lexical.comparison import is_year, number_sort
-from ragauge.judges.embedded.lexical.lexicon import MONTHS
+from ragauge.judges.embedded.lexical.lexicon import MONTHS, TITLES
 from ragauge.judges.embedded.lexical.words import Kind, Word, key_of
 
 _MONTHS = frozenset(MONTHS.values())
 _PARTS = frozenset(map(key_of, "early mid late".split()))
-_VAGUE = frozenset(map(key_of, "around about approximately roughly circa dr sir".split()))
+_VAGUE = frozenset(map(key_of, "around about approximately roughly circa jr sr".split()))
+_TITLES = frozenset(map(key_of, TITLES))
+_PLACES = frozenset(map(key_of, "where capital place location birthplace hometown headquarters".split()))
 _ASIDE = re.compile(r"\([^()]*\)")
 _EXACT = frozenset(  # of a query that asks for all of it, or for what would be left out
     map(key_of, "day date month exact exactly full country state city town middle maiden".split())
@@ -33,8 +35,8 @@ def narrowing(text: str, found: Sequence[Word], asked: Sequence[Word]) -> list[W
         needless += [word for word in found if aside.start() < word.start < aside.end()]
     asks = {word.key for word in asked}
     if _EXACT.isdisjoint(asks):
-        needless += [*_within_a_year(found), *_middle_names(text, found)]
-        needless += _place_around(text, found) if "where" in asks else ()
+        needless += [*_within_a_year(found), *_middle_names(text, found), *_titles(found), *_subtitle(text, found)]
+        needless += _place_around(text, found) if asks & _PLACES else ()
     needed = {word.key for word in found if word not in needless}
     return [word for word in needless if word.kind != Kind.FUNCTION and word.key not in needed]
 
@@ -46,7 +48,7 @@ def narrowed_otherwise(said: Sequence[Word], needless: Sequence[Word], known: Co
     """
     sorts = {_is_date(word) for word in needless if word.key not in _VAGUE}
     return any(
-        word.key not in known and word.key not in _VAGUE and _is_date(word) in sorts
+        word.key not in known and word.key not in _VAGUE | _TITLES and _is_date(word) in sorts
         for word in said
         if _is_date(word) or word.kind == Kind.NAME or (bare and word.kind != Kind.FUNCTION)
     )
@@ -69,11 +71,29 @@ def _middle_names(text: str, found: Sequence[Word]) -> Iterator[Word]:
     run: list[Word] = []
     for word in found:
         name = word.kind == Kind.NAME and word.key not in _MONTHS
-        if not name or (run and not text[run[-1].end : word.start].isspace()):
+        if not name or (run and not _follows(text, run[-1], word)):
             yield from run[1:-1]
             run = []
         run += [word] if name else []
     yield from run[1:-1]
+
+
+def _follows(text: str, one: Word, two: Word) -> bool:
+    """Whether nothing stands between two words but a space, or the stop of an initial."""
+    between = text[one.end : two.start]
+    return between.isspace() or (between == ". " and one.end - one.start == 1)
+
+
+def _titles(found: Sequence[Word]) -> list[Word]:
+    """Titles before a name."""
+    return [one for one, two in pairwise(found) if one.kind == two.kind == Kind.NAME and one.key in _TITLES]
+
+
+def _subtitle(text: str, found: Sequence[Word]) -> list[Word]:
+    """What stands behind a colon, with a name of two words or more before it."""
+    cut = text.find(": ")
+    before = [word for word in found if word.start < cut and word.kind == Kind.NAME]
+    return [word for word in found if word.start > cut] if len(before) > 1 else []
 
 
 def _place_around(text: str, found: Sequence[Word]) -> list[Word]:

@@ -21,11 +21,12 @@ _BEFORE_OR = 2  # content words before "or" that belong to the first choice
 class Query(NamedTuple):
     """What a query asks.
 
-    words: all of it. keys: its content. polar: it asks for yes or no. negated: it asks whether something is not so
-    ("did he not go", where a no means that he did; "didn't he go" merely asks for a yes).
+    text: as it was asked. words: all of it. keys: its content. polar: it asks for yes or no. negated: it asks whether
+    something is not so ("did he not go", where a no means that he did; "didn't he go" merely asks for a yes).
     given: the keys that an answer takes for granted: of a choice, only what stands before the choices.
     """
 
+    text: str
     words: tuple[Word, ...]
     keys: frozenset[str]
     given: frozenset[str]
@@ -42,9 +43,9 @@ def read_query(text: str) -> Query:
     keys = frozenset(word.key for word in said)
     choice = next((word for word in found if word.key == "or"), None)
     if choice is None:
-        return Query(found, keys, keys, polar, polar and "not" in text.lower().split())
+        return Query(text, found, keys, keys, polar, polar and "not" in text.lower().split())
     before = [word.key for word in said if word.start < choice.start]
-    return Query(found, keys, frozenset(before[:-_BEFORE_OR]), False, False)
+    return Query(text, found, keys, frozenset(before[:-_BEFORE_OR]), False, False)
 
 
 def polarity(text: str) -> tuple[bool | None, str]:

@@ -13,7 +13,8 @@ from typing import NamedTuple
 from unicodedata import combining, normalize
 
 from ragauge.judges.embedded.lexical import lexicon
-from ragauge.judges.embedded.lexical.numbers import read_number
+from ragauge.judges.embedded.lexical.numbers import key, read_number
+from ragauge.judges.embedded.lexical.spellings import EXPANDED, NUMBERED, UNITS, american, roman
 from ragauge.text.porter import stem
 
 
@@ -57,7 +58,7 @@ _SIGNS = {"%": "percent", "$": "dollar", "€": "euro", "£": "pound", "¥": "ye
 _CONTRACTION = re.compile(r"(.+?)(?:n['’]t|['’](?:s|re|ve|ll|d|m))?\Z", re.DOTALL)
 _ALIASES = {
     "us": "america", "usa": "america", "uk": "britain", "eu": "europe", "un": "unitednations",
-    "pct": "percent", "dollars": "dollar", "kilometers": "km", "kilometres": "km", "kilograms": "kg", "metres": "meter",
+    "pct": "percent", "dollars": "dollar", "kilometers": "km", "kilometer": "km", "kilograms": "kg", "kilogram": "kg",
     "mr": "mister", "st": "saint", "bce": "bc", "okay": "ok",
 }  # fmt: skip
 _PAIRS = {
@@ -75,11 +76,14 @@ _REACH = 3  # content words that a negation reaches
 
 
 class _Token(NamedTuple):
+    """roman: the value of what may be a Roman numeral, or 0."""
+
     lower: str
     start: int
     end: int
     stop: bool
     capital: bool
+    roman: int = 0
 
 
 def words(text: str) -> tuple[Word, ...]:
@@ -122,7 +126,9 @@ def _plain(raw: str, start: int, end: int) -> list[_Token]:
     base_match = _CONTRACTION.match(raw)
     base = base_match.group(1) if base_match else raw
     lower = base.lower()
-    token = _Token(lower, start, end, False, base[0].isupper() and (lower != "us" or base == "US"))
+    if lower in EXPANDED:
+        return [_Token(part, start, end, False, part.isalpha()) for part in EXPANDED[lower]]
+    token = _Token(lower, start, end, False, base[0].isupper() and (lower != "us" or base == "US"), roman(base))
     if base == raw or raw[len(base)] not in "nN":
         return [token]
     verb = {"ca": "can", "wo": "will"}.get(lower, lower)
@@ -143,21 +149,42 @@ class _Reader:
         at, opening = 0, True
         while at < len(self.tokens):
             token = self.tokens[at]
+            if token.stop and self._ends_initial(at):
+                at += 1
+                continue
             if token.stop:
                 self.reach, at, self.clause = 0, at + 1, self.clause + 1
                 opening = opening or token.lower in ".!?:"
                 continue
-            word, length = self._word(at, opening)
+            counted = bool(found) and found[-1].kind == Kind.NUMBER and not self.tokens[at - 1].stop
+            word, length = self._unit(at) if counted and token.lower in UNITS else self._word(at, opening)
             found.append(word)
             at, opening = at + length, False
         return found
 
+    def _ends_initial(self, at: int) -> bool:
+        """Whether a stop stands behind a single capital, as in "Samuel L. Jackson", and so ends no sentence."""
+        if not at or self.tokens[at].lower != ".":
+            return False
+        before = self.tokens[at - 1]
+        initial = before.capital and before.end - before.start == 1 and before.lower != "i"
+        return initial and before.end == self.tokens[at].start
+
+    def _unit(self, at: int) -> tuple[Word, int]:
+        """A unit in short behind a number; "m" behind an amount of money is none."""
+        lower = self.lowers[at]
+        if lower == "m" and self.lowers[at - 2 : at - 1] and self.lowers[at - 2] in _SIGNS:
+            return self._made(lower, at, 1, Kind.FUNCTION), 1
+        return self._made(key_of(UNITS[lower]), at, 1, Kind.CONTENT), 1
+
     def _word(self, at: int, opening: bool) -> tuple[Word, int]:
         token = self.tokens[at]
+        if token.roman and self._is_numeral(at):
+            return self._made(key(token.roman), at, 1, Kind.NUMBER), 1
         number = read_number(self.lowers, at)
         if number is not None:
-            key, length = number
-            return self._made(key, at, length, Kind.NUMBER), length
+            found, length = number
+            return self._made(found, at, length, Kind.NUMBER), length
         lower = token.lower
         if lower in lexicon.NEGATIONS:
             if self.lowers[at + 1 : at + 2] not in (["only"], ["just"]):
@@ -165,7 +192,7 @@ class _Reader:
             return self._made(lower, at, 1, Kind.FUNCTION), 1
         pair = _PAIRS.get((lower, self.lowers[at + 1])) if at + 1 < len(self.lowers) else None
         if pair is not None:
-            return self._made(pair, at, 2, Kind.NAME if token.capital else Kind.CONTENT), 2
+            return self._made(key_of(pair), at, 2, Kind.NAME if token.capital else Kind.CONTENT), 2
         month = self._month(at)
         if month is not None:
             return self._made(month, at, 1, Kind.NAME), 1
@@ -187,6 +214,20 @@ class _Reader:
         """Whether a capitalised word that is no function word stands here: a name of two words may open a sentence."""
         following = self.tokens[at] if at < len(self.tokens) else None
         return following is not None and following.capital and following.lower not in lexicon.FUNCTION_WORDS
+
+    def _is_numeral(self, at: int) -> bool:
+        """Whether capitals that spell a Roman numeral are one: behind a name, or a word such as "part".
+
+        A single "I" is one only behind a word that often has a number, or behind a name where nothing follows.
+        """
+        if not at or self.tokens[at - 1].stop:
+            return False
+        before, token = self.tokens[at - 1], self.tokens[at]
+        if before.lower in NUMBERED:
+            return True
+        ends = at + 1 == len(self.tokens) or self.tokens[at + 1].stop
+        named = before.capital and before.lower not in lexicon.FUNCTION_WORDS
+        return named and (token.lower != "i" or ends)
 
     def _month(self, at: int) -> str | None:
         """The month named here; a form that is also another word ("may", "mar") needs a number beside it."""
@@ -213,6 +254,7 @@ def key_of(lower: str) -> str:
     """The key of a lower-case word that is no number."""
     if not lower.isascii():
         lower = "".join(letter for letter in normalize("NFKD", lower) if not combining(letter))
+    lower = american(lower)
     lower = _ALIASES.get(lower, _SIGNS.get(lower, lower))
     lower = lexicon.nationalities().get(lower, lower)
     return stem(lexicon.irregular_forms().get(lower, lower))
