@@ -6,7 +6,7 @@ import re
 
 from ragauge.judges.embedded.lexical.spellings import roman
 
-_ACRONYM = re.compile(r"(?<![\w.])(?:[A-Z]{2,6}|(?:[A-Z]\. ?){2,6})(?!\w|\.\w)")
+_ACRONYM = re.compile(r"(?<![\w.])(?:[A-Z]{3,6}|(?:[A-Z]\. ?){3,6})(?!\w|\.\w)")
 _WORD = re.compile(r"[^\W\d_][\w'’-]*")
 _SMALL = frozenset("of and the for in on at to a an de la".split())
 _NO_PART = frozenset("jr sr".split())
@@ -16,7 +16,7 @@ _LEAST = 3  # letters of a name that may be written with other spaces
 
 def is_same_name(text: str, name: str, query: str) -> bool:
     """Whether a text gives a name by its initials, or at full length where the name is its initials, or as a whole in
-    other spaces and signs.
+    other spaces and signs. Two initials are too few: many names have them.
 
     query: what the text answers; initials that stand there already tell nothing.
     """
