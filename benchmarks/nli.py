@@ -11,7 +11,6 @@ itself, as those libraries have it: the joint premise of each claim, and each ch
 from __future__ import annotations
 
 import asyncio
-import os
 import random
 import time
 from collections.abc import Sequence
@@ -28,13 +27,14 @@ from ragauge.judges.embedded.judge import EmbeddedJudge
 from ragauge.judges.nli.exporting import export
 from ragauge.judges.nli.judge import NliJudge
 from ragauge.judges.nli.onnx import onnx_judge
+from ragauge.judges.onnx_session import processors
 from ragauge.nouns.answers import Answer, Failure, Label, Verdict
 from ragauge.questions import Entail, Question
 
 METRICS = ("faithfulness", "context_recall", "answer_correctness", "claim_recall@contexts", "context_coverage")
 LABELS = (Label.CONTRADICTED, Label.ENTAILED, Label.NEUTRAL)
 FITTED = 120  # pairs
-CORES = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+CORES = processors()
 
 Pair = tuple[str, str]
 

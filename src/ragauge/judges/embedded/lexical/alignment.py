@@ -7,15 +7,13 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from ragauge.judges.embedded.lexical.binding import misplaced
-from ragauge.judges.embedded.lexical.lexicon import TITLES
 from ragauge.judges.embedded.lexical.passages import Passage, Sentence
 from ragauge.judges.embedded.lexical.rarity import weight
-from ragauge.judges.embedded.lexical.words import Kind, Word, key_of, synonyms
+from ragauge.judges.embedded.lexical.words import TITLES, Kind, Word, synonyms
 
 _SYNONYM, _FAMILY = 0.85, 0.5  # credit for a word found only as a synonym, or as one that begins alike
 FOUND = 0.8  # credit from which a word counts as found
 _SURNAME = 0.8  # credit for a first name that a sentence leaves out
-_TITLES = frozenset(map(key_of, TITLES))
 _MOST = 3  # sentences that may support a claim together
 _CANDIDATES = 12
 _LEAST = 0.01  # weight of a part that says nothing
@@ -113,7 +111,7 @@ def _credit_first_names(claim: Claim, sentence: Sentence, credits: Credits) -> N
 
 def _stands_alone(sentence: Sentence, at: int) -> bool:
     before, after = sentence.words[max(at - 1, 0) : at], sentence.words[at + 1 : at + 2]
-    return all(word.kind != Kind.NAME or word.key in _TITLES or _is_initials(word) for word in before + after)
+    return all(word.kind != Kind.NAME or word.key in TITLES or _is_initials(word) for word in before + after)
 
 
 def _is_initials(word: Word) -> bool:

@@ -156,8 +156,8 @@ class _Reading:
 
     def _is_named(self, text: str) -> bool:
         """Whether a short text gives the name that the claim is, written otherwise."""
-        denied = any(word.negated for word in words(text))
-        return self.fragment and not denied and is_same_name(text, self.rest, self.query.text)
+        same = self.fragment and is_same_name(text, self.rest, self.query.text)
+        return same and not any(word.negated for word in words(text))
 
     def _coarser(self, text: str, source: Passage) -> Finding | None:
         """What a short text says of the claim without what only narrows it.

@@ -103,7 +103,7 @@ scandinavia scandinavian; sicily sicilian; venice venetian; paris parisian
 
 _SYNONYMS = """
 buy purchase acquire acquisition; begin start commence; end finish conclude; film movie; near close nearby; large big
-huge; small little tiny; help aid assist assistance; show demonstrate reveal; use utilize utilise employ; need require
+huge; small little tiny; help aid assist assistance; show demonstrate reveal; use utilize employ; need require
 necessity; get obtain receive; get gain; keep retain; choose select pick; answer reply response; mistake error; fast
 quick rapid; important significant crucial vital essential key; many numerous several multiple; main primary principal
 chief; allow permit enable; stop cease halt; build construct construction; die death dead decease; kill murder; child

@@ -11,13 +11,13 @@ from collections.abc import Collection, Iterator, Sequence
 from itertools import pairwise
 
 from ragauge.judges.embedded.lexical.comparison import is_year, number_sort
-from ragauge.judges.embedded.lexical.lexicon import MONTHS, TITLES
-from ragauge.judges.embedded.lexical.words import Kind, Word, key_of
+from ragauge.judges.embedded.lexical.lexicon import MONTHS
+from ragauge.judges.embedded.lexical.words import TITLES, Kind, Word, key_of
 
 _MONTHS = frozenset(MONTHS.values())
 _PARTS = frozenset(map(key_of, "early mid late".split()))
 _VAGUE = frozenset(map(key_of, "around about approximately roughly circa jr sr".split()))
-_TITLES = frozenset(map(key_of, TITLES))
+_NO_RIVALS = _VAGUE | TITLES
 _PLACES = frozenset(map(key_of, "where capital place location birthplace hometown headquarters".split()))
 _ASIDE = re.compile(r"\([^()]*\)")
 _EXACT = frozenset(  # of a query that asks for all of it, or for what would be left out
@@ -48,7 +48,7 @@ def narrowed_otherwise(said: Sequence[Word], needless: Sequence[Word], known: Co
     """
     sorts = {_is_date(word) for word in needless if word.key not in _VAGUE}
     return any(
-        word.key not in known and word.key not in _VAGUE | _TITLES and _is_date(word) in sorts
+        word.key not in known and word.key not in _NO_RIVALS and _is_date(word) in sorts
         for word in said
         if _is_date(word) or word.kind == Kind.NAME or (bare and word.kind != Kind.FUNCTION)
     )
@@ -86,7 +86,7 @@ def _follows(text: str, one: Word, two: Word) -> bool:
 
 def _titles(found: Sequence[Word]) -> list[Word]:
     """Titles before a name."""
-    return [one for one, two in pairwise(found) if one.kind == two.kind == Kind.NAME and one.key in _TITLES]
+    return [one for one, two in pairwise(found) if one.kind == two.kind == Kind.NAME and one.key in TITLES]
 
 
 def _subtitle(text: str, found: Sequence[Word]) -> list[Word]:

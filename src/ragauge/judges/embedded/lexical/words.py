@@ -156,8 +156,8 @@ class _Reader:
                 self.reach, at, self.clause = 0, at + 1, self.clause + 1
                 opening = opening or token.lower in ".!?:"
                 continue
-            counted = bool(found) and found[-1].kind == Kind.NUMBER and not self.tokens[at - 1].stop
-            word, length = self._unit(at) if counted and token.lower in UNITS else self._word(at, opening)
+            counted = bool(found) and found[-1].kind == Kind.NUMBER
+            word, length = self._unit(at) if counted and self._is_unit(at) else self._word(at, opening)
             found.append(word)
             at, opening = at + length, False
         return found
@@ -170,12 +170,13 @@ class _Reader:
         initial = before.capital and before.end - before.start == 1 and before.lower != "i"
         return initial and before.end == self.tokens[at].start
 
+    def _is_unit(self, at: int) -> bool:
+        """Whether a unit in short stands right behind what is before it; "m" behind an amount of money is none."""
+        money = self.lowers[at] == "m" and at > 1 and self.lowers[at - 2] in _SIGNS
+        return self.lowers[at] in UNITS and not self.tokens[at - 1].stop and not money
+
     def _unit(self, at: int) -> tuple[Word, int]:
-        """A unit in short behind a number; "m" behind an amount of money is none."""
-        lower = self.lowers[at]
-        if lower == "m" and self.lowers[at - 2 : at - 1] and self.lowers[at - 2] in _SIGNS:
-            return self._made(lower, at, 1, Kind.FUNCTION), 1
-        return self._made(key_of(UNITS[lower]), at, 1, Kind.CONTENT), 1
+        return self._made(key_of(UNITS[self.lowers[at]]), at, 1, Kind.CONTENT), 1
 
     def _word(self, at: int, opening: bool) -> tuple[Word, int]:
         token = self.tokens[at]
@@ -258,6 +259,10 @@ def key_of(lower: str) -> str:
     lower = _ALIASES.get(lower, _SIGNS.get(lower, lower))
     lower = lexicon.nationalities().get(lower, lower)
     return stem(lexicon.irregular_forms().get(lower, lower))
+
+
+TITLES = frozenset(map(key_of, lexicon.TITLES))
+"""The keys of titles before a name."""
 
 
 @cache

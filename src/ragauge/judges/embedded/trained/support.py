@@ -58,8 +58,10 @@ class Support:
             case = self._cases[question] = self._case(question)
             for text in chain.from_iterable(case.texts):
                 wanted.setdefault(text, {}).update(dict.fromkeys(case.hearing.told))
-        new = {text: [claim for claim in claims if (text, claim) not in self._heard] for text, claims in wanted.items()}
-        asked = [(text, claims) for text, claims in new.items() if claims]
+        unheard = (
+            (text, [claim for claim in claims if (text, claim) not in self._heard]) for text, claims in wanted.items()
+        )
+        asked = [(text, claims) for text, claims in unheard if claims]
         for (text, claims), heard in zip(asked, self._reader.side_by_side(self._read, asked), strict=True):
             self._heard.update(zip([(text, claim) for claim in claims], heard, strict=True))
             yield
