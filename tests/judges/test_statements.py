@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 from ragauge.judges.embedded.statements.clauses import clauses
 from ragauge.judges.embedded.statements.decomposing import decompose
-from ragauge.judges.embedded.statements.fillers import frame_length, is_filler
+from ragauge.judges.embedded.statements.fillers import is_filler
+from ragauge.judges.embedded.statements.frames import frame_length
 from ragauge.judges.embedded.statements.opinions import Voice, is_hostile, voice
 from ragauge.nouns.statements import Span
 from ragauge.text.citations import citation_marks
@@ -154,6 +155,16 @@ SPLITS = [
     ("The **bold** claim is *true*.", ["The bold claim is true."]),
     ("Based on the provided context, it rose [1].", ["it rose."]),
     ("Answer: Paris", ["Paris"]),
+    ("According to passage 2, the bridge opened in 1932.", ["the bridge opened in 1932."]),
+    ("However, passage 2 mentions that a locksmith can help.", ["a locksmith can help."]),
+    ("The provided text states that the museum is free.", ["the museum is free."]),
+    ("From the information provided, we can see that the fee is $20.", ["the fee is $20."]),
+    ("It is important to note that results may vary.", ["results may vary."]),
+    ('The answer to the question "Who wrote Hamlet?" is: William Shakespeare.', ["William Shakespeare."]),
+    ("According to the Act, mileage is paid.", ["According to the Act, mileage is paid."]),
+    ("The article was written in 1932.", ["The article was written in 1932."]),
+    ("In the article, he says that it rose.", ["he says that it rose."]),
+    ("Sources close to him say that it rose.", ["Sources close to him say that it rose."]),
     ("# Title\n- One is a.\n- Two", ["Title", "One is a.", "Two"]),
     ("| Name | Year |\n|---|---|\n| Ada | 1815 |", ["Name | Year", "Ada | 1815"]),
     ("It works.\n```\nx = 1\n```\n---\nDone.", ["It works.", "Done."]),

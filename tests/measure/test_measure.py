@@ -250,12 +250,16 @@ def test_a_failure_is_told_beside_the_figures(tmp_path: Path) -> None:
     assert whole.note == "not answered: decompose"
 
 
-def test_a_response_is_as_good_as_its_weakest_claims(tmp_path: Path) -> None:
-    """One bad claim among good ones lowers a whole response."""
+def test_a_response_is_as_good_as_all_its_claims(tmp_path: Path) -> None:
+    """One bad claim among good ones lowers a whole response, and two lower it further."""
     rows = [("good. good. good.", 1), ("good. bad. good.", 0)]
     write(tmp_path, "rag_a", [SETS["rag_a"] | {"response": text, "label": label} for text, label in rows])
     (one,) = measured(Stub(), tmp_path)
     assert (value(one.auc), value(one.balanced_accuracy)) == (1.0, 1.0)
+    rows = [("good. bad. good.", 1), ("bad. bad. good.", 0)]
+    write(tmp_path, "rag_a", [SETS["rag_a"] | {"response": text, "label": label} for text, label in rows])
+    (one,) = measured(Stub(), tmp_path)
+    assert value(one.auc) == 1.0
 
 
 def test_a_limit_draws_the_same_rows_each_time(tmp_path: Path) -> None:

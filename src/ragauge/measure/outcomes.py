@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 
 import msgspec
@@ -12,7 +13,7 @@ from ragauge.measure.sets import Case
 from ragauge.nouns.answers import Answer, Decomposition, Failure, Grade, Label, Verdict
 from ragauge.questions import Entail, Question, topic
 
-_LEAST = 2  # a response is as good as the mean of its so many least supported claims
+_SUREST = 0.001  # no claim counts as less likely than this, so that responses with two such claims differ from one
 
 
 class Outcome(msgspec.Struct, frozen=True):
@@ -61,7 +62,7 @@ def _of_case(case: Case, answers: Sequence[Answer | Failure]) -> Outcome | None:
     read = [outcome for answer in answers if (outcome := _outcome(answer, case.least))]
     if not read or len(read) < len(answers):
         return None
-    return _weakest(read) if case.first else _strongest(read)
+    return _all(read) if case.first else _strongest(read)
 
 
 def _outcome(answer: Answer | Failure, least: float) -> Outcome | None:
@@ -79,9 +80,11 @@ def _strongest(outcomes: list[Outcome]) -> Outcome:
     return Outcome(chances[-1] if chances else None, any(one.said for one in outcomes))
 
 
-def _weakest(outcomes: list[Outcome]) -> Outcome:
-    lowest = _probabilities(outcomes)[:_LEAST]
-    return Outcome(sum(lowest) / len(lowest) if lowest else None, all(one.said for one in outcomes))
+def _all(outcomes: list[Outcome]) -> Outcome:
+    """Of a response: that each of its claims is supported, which are taken as independent of each other."""
+    chances = _probabilities(outcomes)
+    together = math.prod(max(chance, _SUREST) for chance in chances)
+    return Outcome(together if chances else None, all(one.said for one in outcomes))
 
 
 def _probabilities(outcomes: list[Outcome]) -> list[float]:

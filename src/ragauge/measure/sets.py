@@ -28,7 +28,7 @@ class Case(msgspec.Struct, frozen=True):
 
     label: 1 or 0, as people said. group: rows of one group share a question or text. questions: what is asked; several
     are alternatives of which the best counts. first: a text to take apart, each claim of which is then asked about in
-    the place of the one question's hypothesis; the claims least supported count. words: the least that a judge has to
+    the place of the one question's hypothesis; all of them have to be supported. words: the least that a judge has to
     beat, the share of the hypothesis' tokens found in the premise; None where there is only one text. least: the grade
     from which on it is a 1. grade: people's own grade, where they gave one.
     """

@@ -11,7 +11,8 @@ from ragauge.judges.embedded.statements.claims import claims
 from ragauge.judges.embedded.statements.clauses import clauses, stripped
 from ragauge.judges.embedded.statements.commands import is_command
 from ragauge.judges.embedded.statements.drafts import Draft, Token, tokens, worded
-from ragauge.judges.embedded.statements.fillers import frame_length, is_filler
+from ragauge.judges.embedded.statements.fillers import is_filler
+from ragauge.judges.embedded.statements.frames import frame_length
 from ragauge.judges.embedded.statements.opinions import Voice, is_hostile, voice
 from ragauge.judges.embedded.statements.pronouns import resolved
 from ragauge.nouns.statements import Span, Statement

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from ragauge.judges.embedded.statements.frames import SOURCE, SUPPLIED
 from ragauge.text.phrases import any_of, phrases
 
 _ASSENT = phrases(
@@ -55,10 +56,6 @@ _SYMPATHIES = (
 _THINGS = any_of("""answers? summary list overview response explanation breakdown examples? information details
     points steps facts version translation draft results? features reasons ways instructions comparison takeaways
     highlights findings""")
-_SOURCE = any_of(
-    "context documents? passages? information texts? sources? search_results articles? excerpts? snippets?"
-)
-_SUPPLIED = any_of("provided given above available supplied")
 _BEGIN = any_of("explain break see think help start walk take_a_look go_through summarize begin")
 _ANNOUNCEMENTS = (
     rf"(?:so,? |now,? )?here(?:'s| is| are) (?:\w+ ){{0,3}}{_THINGS}"
@@ -66,8 +63,8 @@ _ANNOUNCEMENTS = (
     r"here(?:'s| is| are) (?:what (?:i|you|we)\b[^:]*:?|why|how)",
     any_of("here_it_is here_you_go here_you_are here_we_go as_follows for_example for_instance that_said"),
     r"in the following (?:cases|ways|order|table)",
-    rf"(?:based on|according to|from|given|using) (?:the |your |these |this )?(?:\w+ ){{0,3}}{_SOURCE}"
-    rf"(?: {_SUPPLIED}| you \w+)?(?:, (?:here\b[^:]*:?|the answer is|the following(?: \w+)? (?:is|are)))?",
+    rf"(?:based on|according to|from|given|using) (?:the |your |these |this )?(?:\w+ ){{0,3}}{SOURCE}"
+    rf"(?: {SUPPLIED}| you \w+)?(?:, (?:here\b[^:]*:?|the answer is|the following(?: \w+)? (?:is|are)))?",
     rf"(?:the )?{_THINGS} (?:is|are)(?: as follows| the following| (?:listed |shown |given )?below)?",
     r"(?:to|in) (?:answer your question|summar\w+|sum up|conclu\w+|short|other words|brief|addition)",
     rf"(?:let me|let's|i will|i'll) {_BEGIN}\b[^:]*:?",
@@ -100,16 +97,6 @@ _DIGIT = re.compile(r"\d")
 _STEP = re.compile(r"\W*step ", re.IGNORECASE)
 _LONGEST = 240
 
-_FRAME = re.compile(
-    phrases(
-        r"(?:based on|according to|from|per|given) (?:the |your |these |this )?"
-        rf"(?:(?:retrieved|following|search|{_SUPPLIED}) )*{_SOURCE}(?: (?:information|passages?|documents?))?"
-        rf"(?: {_SUPPLIED})?[,:]\s+",
-        r"(?:(?:final |short )?answer|antwort|respuesta|réponse)\s*:\s+",
-    ),
-    re.IGNORECASE,
-)
-
 
 def is_filler(sentence: str) -> bool:
     """Is the whole sentence a greeting, thanks, announcement, offer or label ("Sure!", "Here is the answer:")?"""
@@ -125,9 +112,3 @@ def is_filler(sentence: str) -> bool:
 def is_pointer(sentence: str) -> bool:
     """Does the whole sentence only send the reader elsewhere ("See the documentation.", a link)?"""
     return bool(_POINTER.fullmatch(" ".join(sentence[:_LONGEST].lower().split()).rstrip(".!,;: ")))
-
-
-def frame_length(sentence: str) -> int:
-    """The length of an opening that adds nothing to a claim: "Based on the provided context, ", "Answer: "."""
-    framed = _FRAME.match(sentence)
-    return framed.end() if framed else 0
