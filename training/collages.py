@@ -23,14 +23,12 @@ SENTENCES = frozenset(
     """olora/mnli conjnli_adv infotabs cad_nli/original olora/cb olora/rte fever_symmetric_dev dnc/kg_relations
     curriculum/kg_relations curriculum/syntactic_variation qamr snli_dev""".split()
 )
-DOCUMENTS = frozenset(
-    "boolq curriculum/control curriculum/drop curriculum/ester curriculum/coreference written".split()
-)
+DOCUMENTS = frozenset("boolq curriculum/control curriculum/drop curriculum/ester curriculum/coreference".split())
 #: Sources whose claims say so little that many premises support them.
 _VAGUE = frozenset("snli_dev cad_nli/original qamr curriculum/drop curriculum/ester".split())
 _LENGTHS = (60, 110, 170, 170)  # words of a collage, of which one is drawn
 _OWN, _ABSENT, _JOINED = 4, 2, 4  # claims of each kind at most
-_ROBBED = frozenset("infotabs boolq written".split())  # sources whose claims are each about one place of the premise
+_ROBBED = frozenset("infotabs boolq".split())  # sources whose claims are each about one place of the premise
 _GONE = "collage/absent"  # the source of claims whose support was left out
 _NEAR = 12  # neighbours that are looked at
 _WORD = re.compile(r"\w{4,}")
@@ -44,11 +42,9 @@ class Premise(NamedTuple):
     claims: tuple[tuple[str, str], ...]
 
 
-def collages(
-    rows: Mapping[str, Sequence[Any]], count: int, chance: random.Random, *, held: bool = False
-) -> Iterator[dict[str, Any]]:
-    """Groups made around drawn premises; held: of those held out, in place of the others."""
-    premises = _premises(rows, held)
+def collages(rows: Mapping[str, Sequence[Any]], count: int, chance: random.Random) -> Iterator[dict[str, Any]]:
+    """Groups made around drawn premises."""
+    premises = _premises(rows)
     near = Neighbours([premise.text for premise in premises], chance)
     short = [premise for premise in premises if premise.source in SENTENCES]
     for _ in range(count):
@@ -58,18 +54,18 @@ def collages(
             continue
         others = [premises[place] for place in near.nearest(at, _NEAR)]
         group = _around(premises[at], others, short, chance)
-        if group["claims"] and (held or not held_out(group["premise"])):
+        if group["claims"] and not held_out(group["premise"]):
             yield group
 
 
-def _premises(rows: Mapping[str, Sequence[Any]], held: bool) -> list[Premise]:
+def _premises(rows: Mapping[str, Sequence[Any]]) -> list[Premise]:
     found: list[Premise] = []
     for source in sorted(SENTENCES | DOCUMENTS):
         claims: dict[str, list[tuple[str, str]]] = defaultdict(list)
-        for row in rows.get(source, ()):
+        for row in rows[source]:
             claims[row["premise"]].append((row["claim"], row["label3"]))
-        drawn = [text for text in sorted(claims) if held_out(text) == held]
-        found += [Premise(source, text, tuple(claims[text])) for text in drawn]
+        learnt = [text for text in sorted(claims) if not held_out(text)]
+        found += [Premise(source, text, tuple(claims[text])) for text in learnt]
     return found
 
 

@@ -5,9 +5,8 @@
 PAIRS: the training pairs. GROUPS: what training/groups.py wrote, and the reader was trained on. Writes trained.json:
 
 - "entailed" is fitted on the examples of training/fit_lexical.py, which are made by another recipe than the reader's
-  own, so that the reader is trusted no more than it deserves on texts of a kind that it has not learnt, and on natural
-  claims about premises kept from the reader: collages, and what a model wrote (training/written.py). Half of them stand
-  among other premises, as the chunks of a retrieval.
+  own, so that the reader is trusted no more than it deserves on texts of a kind that it has not learnt. Half of them
+  stand among other premises, as the chunks of a retrieval.
 - "contradicted" is fitted on groups that were held out from the reader's training, whose labels tell three ways.
 - "relevant" is fitted on questions of BoolQ and QAMR, each with its own text and with the other text that shares most
   words with it.
@@ -29,10 +28,8 @@ from typing import Any, NamedTuple
 
 import fit_lexical
 import numpy as np
-from collages import collages
 from held_out import held_out
 from logistic import fitted
-from written import SOURCE, written
 
 from ragauge.judges.embedded.lexical.relevance import relevant
 from ragauge.judges.embedded.trained.heart import nearness
@@ -85,7 +82,7 @@ def main() -> None:
 
 def supported(rows: Any, each: int, support: Support, chance: random.Random) -> Iterator[Example]:
     """Claims with a premise that supports them or not."""
-    found = [*fit_lexical.made(rows, random.Random(fit_lexical.SEED)), *_natural(rows, each, chance)]
+    found = list(fit_lexical.made(rows, random.Random(fit_lexical.SEED)))
     by_kind: dict[str, list[Any]] = defaultdict(list)
     for one in chance.sample(found, len(found)):
         by_kind[fit_lexical.kind(one)].append(one)
@@ -96,15 +93,6 @@ def supported(rows: Any, each: int, support: Support, chance: random.Random) -> 
             values = support.values(Entail(tuple(premise), one.claim))
             if values is not None:
                 yield Example(kind, values, one.label, checked(one.premise))
-
-
-def _natural(rows: Any, each: int, chance: random.Random) -> Iterator[fit_lexical.Example]:
-    """Natural claims, with premises whole, among others, or without what tells most of a claim."""
-    told = {SOURCE: written(rows, chance, for_layer=True)}
-    for kind, groups in (("collage", collages(rows, each, chance, held=True)), (SOURCE, collages(told, each, chance))):
-        for group in groups:
-            for claim in group["claims"]:
-                yield fit_lexical.Example(kind, group["premise"], claim["text"], int(claim["label"] == "entailment"))
 
 
 def opposed(groups: Sequence[Any], most: int, support: Support, chance: random.Random) -> Iterator[Example]:

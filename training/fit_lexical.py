@@ -141,9 +141,9 @@ def balanced(examples: list[Example]) -> Any:
 
 
 def kind(example: Example) -> str:
-    """The group in which an example is weighted: "pairs", or what was made otherwise."""
+    """The group in which an example is weighted: "pairs", "made", "long" or "asked"."""
     group = example.source.partition("/")[0]
-    return group if group in ("made", "long", "asked", "collage", "written") else "pairs"
+    return group if group in ("made", "long", "asked") else "pairs"
 
 
 def report(examples: list[Example], logits: Any, labels: Any, held: Any) -> None:

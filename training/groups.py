@@ -1,6 +1,6 @@
 """Groups: a premise with the claims that are read against it. Natural pairs by premise, and claims made from documents.
 
-    python training/groups.py PAIRS OUT [--groups 40000] [--collages 0] [--written 0] [--share 1] [--seed 1]
+    python training/groups.py PAIRS OUT [--groups 40000] [--collages 0] [--seed 1]
 
 Writes one group a line: {"premise", "claims": [{"text", "label", "wrong", "source"}]}. label: "entailment", "neutral",
 "contradiction", or "not_entailment" where the source does not tell which. wrong: the characters of the claim that the
@@ -25,7 +25,6 @@ from claims import Claim, claimed, natural_claim
 from collages import collages
 from neighbours import Neighbours
 from rewordings import said_otherwise
-from written import SOURCE, written
 
 Span = list[int]
 Row = dict[str, Any]
@@ -43,7 +42,7 @@ MOST = defaultdict(
         "curriculum/logiqa": 1500, "curriculum/analytic": 500, "curriculum/transitive": 800, "dnc/factuality": 800,
         "curriculum/sentiment": 600, "curriculum/ner": 2000, "curriculum/temporal": 1500, "curriculum/negation": 2000,
         "curriculum/entailment_tree": 1644, "cad_nli/original": 1639, "fever_symmetric_dev": 615, "olora/cb": 306,
-        "curriculum/verbcorner": 200, "dnc/megaveridicality": 300, SOURCE: 100_000,
+        "curriculum/verbcorner": 200, "dnc/megaveridicality": 300,
     },
 )  # fmt: skip
 COLLAGE = frozenset(
@@ -60,17 +59,11 @@ def main() -> None:
     options.add_argument("out", type=Path)
     options.add_argument("--groups", type=int, default=40000, help="groups made from documents")
     options.add_argument("--collages", type=int, default=0, help="groups of natural claims put together anew")
-    options.add_argument("--written", type=int, default=0, help="groups of claims that a model wrote")
-    options.add_argument("--share", type=float, default=1.0, help="share of the natural pairs that is taken")
     options.add_argument("--seed", type=int, default=1)
     given = options.parse_args()
     chance = random.Random(given.seed)
     rows = read(given.pairs)
-    found = [*natural(rows, chance, given.share), *made(rows, given.groups, chance)]
-    found += collages(rows, given.collages, chance)
-    if given.written:
-        told = {SOURCE: written(rows, chance)}
-        found += [*natural(told, chance), *collages(told, given.written, chance)]
+    found = [*natural(rows, chance), *made(rows, given.groups, chance), *collages(rows, given.collages, chance)]
     chance.shuffle(found)
     with gzip.open(given.out, "wt", encoding="utf-8") as out:
         out.writelines(json.dumps(group) + "\n" for group in found)
@@ -89,10 +82,10 @@ def read(pairs: Path) -> dict[str, list[Row]]:
     return by_source
 
 
-def natural(rows: dict[str, list[Row]], chance: random.Random, share: float = 1.0) -> Iterator[Row]:
+def natural(rows: dict[str, list[Row]], chance: random.Random) -> Iterator[Row]:
     """Pairs as they are, by premise; half of those with short premises several together, as one document."""
     for source, all_pairs in sorted(rows.items()):
-        pairs = chance.sample(all_pairs, int(share * min(MOST[source], len(all_pairs))))
+        pairs = chance.sample(all_pairs, min(MOST[source], len(all_pairs)))
         claims: dict[str, list[Claim]] = defaultdict(list)
         for row in pairs:
             claims[row["premise"]].append(natural_claim(row["claim"], row["label3"], source))

@@ -27,13 +27,7 @@ python "$here/train_reader.py" "$work/groups3.jsonl.gz" "$minilm" "$work/second"
 python "$here/train_reader.py" "$work/groups5.jsonl.gz" "$minilm" "$work/third" --steps 4200 --rate 8e-5 --seed 5 \
     --start "$work/second/reader.pt" --device "$device"
 python "$here/average.py" "$work/second/reader.pt" "$work/third/reader.pt" "$work/mean.pt"
-[ -s "$work/groups9.jsonl.gz" ] || {
-    python "$here/groups.py" "$pairs" "$work/new.jsonl.gz" --groups 4000 --collages 5000 --written 3000 --share 0.2 --seed 9
-    mv "$work/new.jsonl.gz" "$work/groups9.jsonl.gz"
-}
-python "$here/train_reader.py" "$work/groups9.jsonl.gz" "$minilm" "$work/fourth" --steps 1900 --rate 6e-5 --seed 9 \
-    --start "$work/mean.pt" --device "$device"
-python "$here/export_reader.py" "$work/fourth/reader.pt" "$data/reader.onnx"
+python "$here/export_reader.py" "$work/mean.pt" "$data/reader.onnx"
 python "$here/fit_lexical.py" "$pairs"
 python "$here/fit_layer.py" "$pairs" "$work/groups3.jsonl.gz"
 python "$here/fit_toxicity.py" "$pairs"

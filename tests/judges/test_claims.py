@@ -145,7 +145,7 @@ OPEN = [
     ("Ann Lee was born to a teacher.", "He was old."),
     ("Acme grew in Rome.", "He was old."),
     ("Ann saw a cat in Rome.", "It was old."),
-    ("Python is a language.", "It is clear that it grew."),
+    ("Python is a language.", "It is true that it grew."),
     ("Python is a language.", "They eat fish."),
     ("The reason is a fault in the engine.", "It was found."),
     ("Is Ann a nurse?", "She won it."),

@@ -58,6 +58,9 @@ SUPPORTED = [
     ("The lake has a depth of about 1,470 metres.", "The lake is about 1,470 metres deep."),
     ("北京是中国的首都。", "中国的首都是北京。"),
     ("東京は日本の首都です。", "日本の首都は東京です。"),
+    ("The firm employs 22,000 people in Australia.", "The firm employs over twenty thousand people in Australia."),
+    ("Routine work takes 69 percent of the costs within finance.", "Routine work takes almost 70% of finance costs."),
+    ("The flight from Oslo took 45 minutes.", "The flight from Oslo took less than 50 minutes."),
 ]
 
 CONTRADICTED = [
@@ -86,6 +89,8 @@ CONTRADICTED = [
     (PLANS, "The pro plan costs $20."),
     (ENERGY, "Fat gives about 7 kilocalories per gram."),
     (REPORTS, "Expense reports are due within 60 calendar days of the last day of the trip."),
+    ("The firm employs 18,000 people in Australia.", "The firm employs over twenty thousand people in Australia."),
+    ("Routine work takes 40 percent of the costs within finance.", "Routine work takes almost 70% of finance costs."),
 ]
 
 UNSUPPORTED = [
@@ -105,6 +110,8 @@ UNSUPPORTED = [
     ("北京是中国的首都。", "中国的首都是上海。"),
     ("北京是中国的首都。", "上海是中国最大的城市。"),
     ("Bananas are rich in potassium.", "Oranges are rich in vitamin C."),
+    ("The two sisters had their hair braided in the morning.", "One of the sisters had her hair braided at noon."),
+    ("The firm has 22,000 machines in Australia.", "The firm has over twenty thousand people in Australia."),
 ]
 
 

@@ -11,6 +11,7 @@ import pytest
 
 from ragauge.judges.embedded.judge import EmbeddedJudge
 from ragauge.judges.embedded.trained.heart import Trained
+from ragauge.judges.embedded.trained.likeness import weights
 from ragauge.judges.embedded.trained.reader import MODEL, Reader, fingerprint, reader
 from ragauge.judges.onnx_session import open_session
 from ragauge.nouns.answers import Label, Verdict
@@ -154,3 +155,14 @@ def test_a_claim_of_several_sentences_is_read_sentence_by_sentence() -> None:
     false = "Marie Curie taught at the Sorbonne. The Louvre was rebuilt by a famous architect from Boston."
     assert _entail([text], true).label == Label.ENTAILED
     assert _entail([text], false).label != Label.ENTAILED
+
+
+def test_what_the_query_gives_is_not_looked_for() -> None:
+    """Of a short claim that is read behind its query only its own words count for how like a text is."""
+    claim, query = "the otter", "Which animal lives in the river?"
+    told = f"{query} {claim}"
+    spans = tuple(reader().encoded(told).spans)
+    counted = [
+        told[start:end] for (start, end), one in zip(spans, weights(told, spans, len(query)), strict=True) if one
+    ]
+    assert "".join(counted) == "otter"

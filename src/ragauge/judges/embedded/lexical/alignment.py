@@ -7,6 +7,7 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from ragauge.judges.embedded.lexical.binding import misplaced
+from ragauge.judges.embedded.lexical.bounds import keeps_bound
 from ragauge.judges.embedded.lexical.passages import Passage, Sentence
 from ragauge.judges.embedded.lexical.rarity import weight
 from ragauge.judges.embedded.lexical.words import TITLES, Kind, Word, synonyms
@@ -14,6 +15,7 @@ from ragauge.judges.embedded.lexical.words import TITLES, Kind, Word, synonyms
 _SYNONYM, _FAMILY = 0.85, 0.5  # credit for a word found only as a synonym, or as one that begins alike
 FOUND = 0.8  # credit from which a word counts as found
 _SURNAME = 0.8  # credit for a first name that a sentence leaves out
+_BOUND = 0.9  # credit for a number behind "over" or "about" of which a sentence has one that fits
 _MOST = 3  # sentences that may support a claim together
 _CANDIDATES = 12
 _LEAST = 0.01  # weight of a part that says nothing
@@ -93,12 +95,19 @@ def find(claim: Claim, source: Passage) -> list[Evidence]:
     for at, credits in hits.items() if claim.numbered else ():
         for key in misplaced(claim.words, source.sentences[at].words):
             credits.pop(claim.keys.get(key, -1), None)
+        _credit_bounds(claim, source.sentences[at], credits)
     if source.titled and 0 in hits:
         hits = {at: merged(hits[0], credits) for at, credits in hits.items()}
     for at, credits in hits.items() if claim.surnames else ():
         _credit_first_names(claim, source.sentences[at], credits)
     evidence = [Evidence(claim, source.sentences[at], at, credits) for at, credits in sorted(hits.items())]
     return sorted(evidence, key=lambda one: -one.share)
+
+
+def _credit_bounds(claim: Claim, sentence: Sentence, credits: Credits) -> None:
+    for item, word in enumerate(claim.items):
+        if word.kind == Kind.NUMBER and item not in credits and keeps_bound(claim.words, word, sentence.words):
+            credits[item] = _BOUND
 
 
 def _credit_first_names(claim: Claim, sentence: Sentence, credits: Credits) -> None:

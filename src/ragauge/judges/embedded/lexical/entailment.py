@@ -127,10 +127,15 @@ def contradicts(claim: Claim, one: Evidence, how: Comparison) -> bool:
         return False
     decisive = [item for item in missing if claim.items[item].kind in (Kind.NUMBER, Kind.NAME)] or missing[:1]
     left = claim.total - sum(claim.weights[item] for item in decisive)
-    if len(decisive) != 1:
+    if len(decisive) != 1 or _is_pronoun(claim.items[decisive[0]]):
         return False
     needed = _needed(claim.items[decisive[0]], len(claim.items) - len(missing), how)
     return one.share * claim.total >= needed * left
+
+
+def _is_pronoun(word: Word) -> bool:
+    """Whether a number may be none: "one" in letters."""
+    return word.key == "#1" and word.end - word.start > len("1")
 
 
 def _needed(missing: Word, found: int, how: Comparison) -> float:

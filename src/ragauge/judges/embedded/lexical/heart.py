@@ -34,12 +34,13 @@ class Hearing(NamedTuple):
     """What words say of a hypothesis.
 
     claim: what is looked for. told: the hypothesis as it is to be read, sentence by sentence, or where it is short as a
-    whole behind its query. open_to_reading: for each text, whether a reader may say more; not so where the query
-    decides how it is read.
+    whole behind its query. given: how many characters of that are the query's. open_to_reading: for each text, whether
+    a reader may say more; not so where the query decides how it is read.
     """
 
     claim: Claim
     told: tuple[str, ...]
+    given: int
     weighed: Weighed
     open_to_reading: tuple[bool, ...]
 
@@ -81,16 +82,18 @@ class Lexical:
         if query is None or not query.strip():
             claim = Claim(words(hypothesis))
             own = [_presupposed(text, claim) for text in premise]
-            return Hearing(claim, _sentences(hypothesis), weigh(claim, sources, own), tuple(one is None for one in own))
+            open_to_reading = tuple(one is None for one in own)
+            return Hearing(claim, _sentences(hypothesis), 0, weigh(claim, sources, own), open_to_reading)
         reading = _Reading(hypothesis, read_query(query))
         own = [reading.own(text, source) for text, source in zip(premise, sources, strict=True)]
         open_to_reading = tuple(one is None for one in own)
         if reading.fragment:
             own = [one or reading.near_unless_there(source) for one, source in zip(own, sources, strict=True)]
         weighed = weigh(reading.claim, sources, own, reading.near if reading.short else None)
-        completed = reading.fragment or reading.short
-        told = (f"{query.strip()} {hypothesis}",) if completed else _sentences(hypothesis)
-        return Hearing(reading.claim, told, weighed, open_to_reading)
+        if not (reading.fragment or reading.short):
+            return Hearing(reading.claim, _sentences(hypothesis), 0, weighed, open_to_reading)
+        before = f"{query.strip()} "
+        return Hearing(reading.claim, (before + hypothesis,), len(before), weighed, open_to_reading)
 
 
 def _sentences(hypothesis: str) -> tuple[str, ...]:

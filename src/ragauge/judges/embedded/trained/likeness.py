@@ -43,13 +43,16 @@ def likeness(reader: Reader, text: str, claim: str) -> Likeness:
 
 
 @lru_cache(maxsize=4096)
-def weights(claim: str, spans: Sequence[tuple[int, int]]) -> tuple[float, ...]:
+def weights(claim: str, spans: Sequence[tuple[int, int]], given: int = 0) -> tuple[float, ...]:
     """What each token of a claim counts: the weight of its word, shared among the word's tokens.
 
-    Function words count nothing; where no word has weight all tokens count alike.
+    given: characters that open the claim and are the query's; they count nothing, and neither do function words. Where
+    no word has weight all tokens count alike.
     """
     found = [0.0] * len(spans)
     for word in words(claim):
+        if word.start < given:
+            continue
         inside = [at for at, (start, end) in enumerate(spans) if start < word.end and end > word.start]
         for at in inside if word.kind != Kind.FUNCTION else ():
             found[at] += weight(word) / len(inside)

@@ -69,18 +69,17 @@ class Support:
     def verdict(self, question: Entail) -> Verdict:
         """The verdict: over all texts of the premise together, and one for each in their order."""
         case = self._cases.get(question) or self._case(question)
-        told, texts = case.hearing.told, case.texts
+        hearing, texts = case.hearing, case.texts
         alone = [
-            _refined(words, self._parts(told, own))
-            for words, own in zip(case.hearing.weighed.alone, texts, strict=True)
+            _refined(words, self._parts(hearing, own)) for words, own in zip(hearing.weighed.alone, texts, strict=True)
         ]
-        joint = _refined(_by_words(case.hearing), self._parts(told, tuple(chain.from_iterable(texts))))
-        return _together(case.hearing, joint, alone)
+        joint = _refined(_by_words(hearing), self._parts(hearing, tuple(chain.from_iterable(texts))))
+        return _together(hearing, joint, alone)
 
     def values(self, question: Entail) -> Mapping[str, float] | None:
         """What the layer is fitted on: the signals of all chunks together; None where nothing is read."""
         case = self._case(question)
-        parts = self._parts(case.hearing.told, tuple(chain.from_iterable(case.texts)))
+        parts = self._parts(case.hearing, tuple(chain.from_iterable(case.texts)))
         return signals(_by_words(case.hearing), parts) if parts else None
 
     def windows(self, question: Entail) -> int:
@@ -104,9 +103,10 @@ class Support:
         best = evidence[0].share if evidence else 0.0
         return telling(text, evidence, self._most) if best >= self._hopeless else ()
 
-    def _parts(self, told: Sequence[str], texts: Sequence[str]) -> list[Part]:
+    def _parts(self, hearing: Hearing, texts: Sequence[str]) -> list[Part]:
         """What windows tell of each sentence of a claim; nothing where there are no windows."""
-        return [Part([self._heard_in(text, one) for text in texts], self._weights(one)) for one in told if texts]
+        told = hearing.told if texts else ()
+        return [Part([self._heard_in(text, one) for text in texts], self._weights(one, hearing.given)) for one in told]
 
     def _heard_in(self, text: str, sentence: str) -> Heard:
         return self._heard.get((text, sentence)) or self._read((text, [sentence]))[0]
@@ -117,8 +117,8 @@ class Support:
         said = self._reader.read(text, sentences)
         return [Heard(one, likeness(self._reader, text, own)) for one, own in zip(said, sentences, strict=True)]
 
-    def _weights(self, sentence: str) -> tuple[float, ...]:
-        return weights(sentence, tuple(self._reader.encoded(sentence).spans))
+    def _weights(self, sentence: str, given: int) -> tuple[float, ...]:
+        return weights(sentence, tuple(self._reader.encoded(sentence).spans), given)
 
 
 def _seems_english(told: Sequence[str]) -> bool:
