@@ -91,6 +91,7 @@ CONTRADICTED = [
     (REPORTS, "Expense reports are due within 60 calendar days of the last day of the trip."),
     ("The firm employs 18,000 people in Australia.", "The firm employs over twenty thousand people in Australia."),
     ("Routine work takes 40 percent of the costs within finance.", "Routine work takes almost 70% of finance costs."),
+    ("The firm employs 45,000 people in Australia.", "The firm employs over twenty thousand people in Australia."),
 ]
 
 UNSUPPORTED = [

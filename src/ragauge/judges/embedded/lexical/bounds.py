@@ -1,8 +1,13 @@
-"""Bounds: "over 20,000 people" is true where 22,000 are told, and "almost 70 per cent" where 69 are."""
+"""Bounds: "over 20,000 people" is true where 22,000 are told, and "almost 70 per cent" where 69 are.
+
+Not where 45,000 are: who says "over 20,000" has rounded to the last digit that is not 0.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from decimal import Decimal
+from typing import cast
 
 from ragauge.judges.embedded.lexical.words import Kind, Word, key_of
 
@@ -12,7 +17,6 @@ _NEAR = frozenset(map(key_of, "about around approximately roughly nearly almost 
 _THAN = {"more": True, "greater": True, "higher": True, "less": False, "fewer": False, "lower": False}
 _MORE_OR_LESS = {key_of(word): more for word, more in _THAN.items()}
 _BEFORE = 3  # words before a number in which its bound stands
-_APART = 0.05  # share by which a number may differ from one that is "about" so much
 _YEARS = range(1000, 2100)  # values that may be years, which have no bounds
 
 Keeps = Callable[[float, float], bool]
@@ -56,15 +60,20 @@ def _bound(found: Sequence[Word], place: int) -> Keeps | None:
 
 
 def _at_least(other: float, value: float) -> bool:
-    return other >= value
+    return value <= other < value + _step(value)
 
 
 def _at_most(other: float, value: float) -> bool:
-    return other <= value
+    return value - _step(value) < other <= value
 
 
 def _about(other: float, value: float) -> bool:
-    return abs(other - value) <= _APART * abs(value)
+    return abs(other - value) <= _step(value) / 2
+
+
+def _step(value: float) -> float:
+    """What the last digit of a number that is not 0 counts: people round to it. 10 for 70, 0.1 for 3.1."""
+    return 10.0 ** cast("int", Decimal(f"{value:.12g}").normalize().as_tuple().exponent)
 
 
 def _value(word: Word) -> float | None:
