@@ -49,8 +49,8 @@ def _bound(found: Sequence[Word], place: int) -> Keeps | None:
     before = [word.key for word in found[max(place - _BEFORE, 0) : place]]
     if not {"no", "not"}.isdisjoint(before):
         return None
-    for place, key in enumerate(before):
-        than = before[place + 1 : place + 2] == ["than"]
+    for at, key in enumerate(before):
+        than = before[at + 1 : at + 2] == ["than"]
         more = _MORE_OR_LESS.get(key) if than else key in _MORE if key in _MORE | _LESS else None
         if more is not None:
             return _at_least if more else _at_most
