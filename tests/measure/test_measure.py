@@ -252,14 +252,15 @@ def test_a_failure_is_told_beside_the_figures(tmp_path: Path) -> None:
 
 def test_a_response_is_as_good_as_all_its_claims(tmp_path: Path) -> None:
     """One bad claim among good ones lowers a whole response, and two lower it further."""
-    rows = [("good. good. good.", 1), ("good. bad. good.", 0)]
-    write(tmp_path, "rag_a", [SETS["rag_a"] | {"response": text, "label": label} for text, label in rows])
-    (one,) = measured(Stub(), tmp_path)
+    for name, better, worse in (
+        ("rag_a", "good. good. good.", "good. bad. good."),
+        ("rag_b", "good. bad. good.", "bad. bad. good."),
+    ):
+        rows = [SETS["rag_a"] | {"response": text, "label": label} for text, label in ((better, 1), (worse, 0))]
+        write(tmp_path, name, rows)
+    one, two = measured(Stub(), tmp_path)
     assert (value(one.auc), value(one.balanced_accuracy)) == (1.0, 1.0)
-    rows = [("good. bad. good.", 1), ("bad. bad. good.", 0)]
-    write(tmp_path, "rag_a", [SETS["rag_a"] | {"response": text, "label": label} for text, label in rows])
-    (one,) = measured(Stub(), tmp_path)
-    assert value(one.auc) == 1.0
+    assert value(two.auc) == 1.0
 
 
 def test_a_limit_draws_the_same_rows_each_time(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from ragauge.measure.sets import Case
 from ragauge.nouns.answers import Answer, Decomposition, Failure, Grade, Label, Verdict
 from ragauge.questions import Entail, Question, topic
 
-_SUREST = 0.001  # no claim counts as less likely than this, so that responses with two such claims differ from one
+_LEAST = 0.001  # no claim counts as less likely than this, so that responses with two such claims differ from one
 
 
 class Outcome(msgspec.Struct, frozen=True):
@@ -83,7 +83,7 @@ def _strongest(outcomes: list[Outcome]) -> Outcome:
 def _all(outcomes: list[Outcome]) -> Outcome:
     """Of a response: that each of its claims is supported, which are taken as independent of each other."""
     chances = _probabilities(outcomes)
-    together = math.prod(max(chance, _SUREST) for chance in chances)
+    together = math.prod(max(chance, _LEAST) for chance in chances)
     return Outcome(together if chances else None, all(one.said for one in outcomes))
 
 

@@ -7,7 +7,7 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from ragauge.judges.embedded.lexical.binding import misplaced
-from ragauge.judges.embedded.lexical.bounds import keeps_bound
+from ragauge.judges.embedded.lexical.bounds import Bound, bound, is_kept
 from ragauge.judges.embedded.lexical.passages import Passage, Sentence
 from ragauge.judges.embedded.lexical.rarity import weight
 from ragauge.judges.embedded.lexical.words import TITLES, Kind, Word, synonyms
@@ -36,17 +36,21 @@ class Claim:
 
     words: all words in order. items: the distinct content words, less those given. keys: their place among the items.
     weights: of the items. surnames: pairs of items, a name and the one it stands before.
-    numbered: an item is a number. parts: the items in stretches of about five, as they follow each other.
+    numbered: an item is a number. bounds: of the items that are one behind "over" or "about". parts: the items in
+    stretches of about five, as they follow each other.
     """
 
-    __slots__ = ("items", "keys", "numbered", "parts", "surnames", "total", "weights", "words")
+    __slots__ = ("bounds", "items", "keys", "numbered", "parts", "surnames", "total", "weights", "words")
 
     def __init__(self, found: tuple[Word, ...], given: Collection[str] = ()) -> None:
         self.words = found
         self.items: list[Word] = []
         self.keys: dict[str, int] = {}
-        for word in found:
+        self.bounds: dict[int, Bound] = {}
+        for place, word in enumerate(found):
             if word.kind != Kind.FUNCTION and word.key not in self.keys and word.key not in given:
+                if word.kind == Kind.NUMBER and (own := bound(found, place)):
+                    self.bounds[len(self.items)] = own
                 self.keys[word.key] = len(self.items)
                 self.items.append(word)
         self.numbered = any(word.kind == Kind.NUMBER for word in self.items)
@@ -105,8 +109,9 @@ def find(claim: Claim, source: Passage) -> list[Evidence]:
 
 
 def _credit_bounds(claim: Claim, sentence: Sentence, credits: Credits) -> None:
-    for item, word in enumerate(claim.items):
-        if word.kind == Kind.NUMBER and item not in credits and keeps_bound(claim.words, word, sentence.words):
+    """A number that a sentence lacks counts where it is a bound, and another of the sentence keeps it."""
+    for item, own in claim.bounds.items():
+        if item not in credits and is_kept(own, sentence.words):
             credits[item] = _BOUND
 
 

@@ -9,6 +9,7 @@ from typing import NamedTuple
 from ragauge.judges.embedded.lexical.alignment import FOUND, Claim, Credits
 from ragauge.judges.embedded.lexical.binding import replaced
 from ragauge.judges.embedded.lexical.lexicon import MONTHS
+from ragauge.judges.embedded.lexical.numbers import is_year
 from ragauge.judges.embedded.lexical.passages import Sentence
 from ragauge.judges.embedded.lexical.rarity import weight
 from ragauge.judges.embedded.lexical.words import Kind, Word, opposites, synonyms
@@ -164,8 +165,3 @@ def number_sort(found: tuple[Word, ...], place: int) -> str:
         return "year"
     after = found[place + 1] if place + 1 < len(found) else None
     return after.key if after and after.kind == Kind.CONTENT else ""
-
-
-def is_year(key: str) -> bool:
-    """Whether a number's key looks like a year from 1000 to 2099."""
-    return len(key) == 5 and key[0] == "#" and key[1] in "12" and key[1:].isdecimal() and key < "#2100"

@@ -10,8 +10,9 @@ from typing import NamedTuple
 
 from ragauge.judges.embedded.layer import logistic, text_of
 from ragauge.judges.embedded.lexical.alignment import FOUND, Claim, Evidence, find, merged, repeats, together
-from ragauge.judges.embedded.lexical.comparison import Comparison, is_year
+from ragauge.judges.embedded.lexical.comparison import Comparison
 from ragauge.judges.embedded.lexical.features import NAMES, features
+from ragauge.judges.embedded.lexical.numbers import is_year
 from ragauge.judges.embedded.lexical.passages import Passage, passage
 from ragauge.judges.embedded.lexical.words import Kind, Word, words
 from ragauge.nouns.answers import ChunkVerdict, Label, Verdict

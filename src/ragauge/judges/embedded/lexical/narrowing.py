@@ -10,8 +10,9 @@ import re
 from collections.abc import Collection, Iterator, Sequence
 from itertools import pairwise
 
-from ragauge.judges.embedded.lexical.comparison import is_year, number_sort
+from ragauge.judges.embedded.lexical.comparison import number_sort
 from ragauge.judges.embedded.lexical.lexicon import MONTHS
+from ragauge.judges.embedded.lexical.numbers import is_year
 from ragauge.judges.embedded.lexical.words import TITLES, Kind, Word, key_of
 
 _MONTHS = frozenset(MONTHS.values())

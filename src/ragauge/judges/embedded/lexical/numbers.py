@@ -61,6 +61,19 @@ def key(value: float) -> str:
     return f"#{value:.12g}"
 
 
+def value_of(key: str) -> float | None:
+    """The value of a key; None for a fraction, a time of day and a decade."""
+    try:
+        return float(key[1:])
+    except ValueError:
+        return None
+
+
+def is_year(key: str) -> bool:
+    """Whether a number's key looks like a year from 1000 to 2099."""
+    return len(key) == 5 and key[0] == "#" and key[1] in "12" and key[1:].isdecimal() and key < "#2100"
+
+
 def _read_digits(words: Sequence[str], at: int) -> tuple[str, int] | None:
     first = words[at]
     if ":" in first:

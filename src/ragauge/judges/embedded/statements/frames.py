@@ -31,8 +31,8 @@ _THAT = phrases(
 )
 _FRAME = re.compile(
     phrases(
-        rf"(?:{_LINK}(?:based on|according to|as per|as stated in|from|per|given|in) (?:{_GIVEN}|{_PLAIN})"
-        rf"(?: (?:information|passages?|documents?))?(?: {SUPPLIED})?[,:]\s+)(?:{_THAT})?",
+        rf"{_LINK}(?:based on|according to|as per|as stated in|from|per|given|in) (?:{_GIVEN}|{_PLAIN})"
+        rf"(?: (?:information|passages?|documents?))?(?: {SUPPLIED})?[,:]\s+{_THAT}?",
         rf"{_LINK}(?:{_GIVEN}|{_PLAIN})(?: {SUPPLIED})? (?:also )?{_TELL} that ",
         rf"{_LINK}{_THAT}",
         r"the (?:final |short |correct )?answer (?:to (?:the|this|your) question )?(?:[\"“][^\"”]{1,200}[\"”] )?is:\s+",

@@ -43,7 +43,7 @@ def likeness(reader: Reader, text: str, claim: str) -> Likeness:
 
 
 @lru_cache(maxsize=4096)
-def weights(claim: str, spans: Sequence[tuple[int, int]], given: int = 0) -> tuple[float, ...]:
+def weights(claim: str, spans: Sequence[tuple[int, int]], given: int) -> tuple[float, ...]:
     """What each token of a claim counts: the weight of its word, shared among the word's tokens.
 
     given: characters that open the claim and are the query's; they count nothing, and neither do function words. Where
@@ -51,9 +51,9 @@ def weights(claim: str, spans: Sequence[tuple[int, int]], given: int = 0) -> tup
     """
     found = [0.0] * len(spans)
     for word in words(claim):
-        if word.start < given:
+        if word.kind == Kind.FUNCTION or word.start < given:
             continue
         inside = [at for at, (start, end) in enumerate(spans) if start < word.end and end > word.start]
-        for at in inside if word.kind != Kind.FUNCTION else ():
+        for at in inside:
             found[at] += weight(word) / len(inside)
     return tuple(found) if any(found) else (1.0,) * len(spans)
