@@ -1,0 +1,78 @@
+"""Two judges on the same rows: which is better, and how sure that is."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from tests.measure.labelled import SETS, Sampler, Stub, measured, write
+
+from ragauge.measure import Measured, adjusted
+from ragauge.nouns.answers import Answer, Failure, Label, Verdict
+from ragauge.nouns.identity import Identity
+from ragauge.questions import Entail, Question
+
+
+class Guesser(Stub):
+    """Says one and the same of everything."""
+
+    identity = Identity("guesser")
+
+    def _one(self, question: Question) -> Answer | Failure:
+        if isinstance(question, Entail) and question.hypothesis == "good but broken":
+            return Failure("judge_error")
+        return Verdict(Label.NEUTRAL, 0.5)
+
+
+def claims(count: int) -> list[dict[str, Any]]:
+    """Claims of which "good" ones are supported, each about a text of its own."""
+    words = ("good", "bad")
+    return [
+        {"premise": f"{words[n % 2]} {n}", "claim": f"{words[n % 2]} {n}", "label": 1 - n % 2} for n in range(count)
+    ]
+
+
+def test_two_judges_are_compared_on_the_same_rows(tmp_path: Path) -> None:
+    """A judge that is right beside one that guesses is better, the other way round worse; rows are those of both."""
+    extra = {"premise": "p", "claim": "good but broken", "label": 1}
+    write(tmp_path, "ent_a", [*claims(40), extra])
+    (better,), (worse,) = measured(Stub(), tmp_path, beside=Guesser()), measured(Guesser(), tmp_path, beside=Stub())
+    assert better.against is not None
+    assert worse.against is not None
+    assert (better.rows, better.against.rows, worse.rows) == (41, 40, 40)
+    assert (better.against.by, better.against.one, better.against.other) == ("auc", 1.0, 0.5)
+    assert better.against.difference.value == 0.5
+    assert (better.against.verdict, worse.against.verdict) == ("better", "worse")
+
+
+def test_a_judge_is_not_told_apart_from_itself(tmp_path: Path) -> None:
+    """The difference is 0, its interval too, and p is 1."""
+    write(tmp_path, "ent_a", claims(40))
+    (one,) = measured(Stub(), tmp_path, beside=Stub())
+    assert one.against is not None
+    assert (one.against.difference.low, one.against.difference.high, one.against.p) == (0.0, 0.0, 1.0)
+    assert one.against.verdict == "not told apart"
+
+
+def test_judges_are_compared_by_what_both_tell(tmp_path: Path) -> None:
+    """Where one tells no probabilities it is by balanced accuracy; where one answers no such question, not at all."""
+    write(tmp_path, "ent_a", claims(20))
+    write(tmp_path, "rag_a", [SETS["rag_a"] | {"response": text} for text in ("good.", "bad.")])
+    entailed, taken_apart = measured(Stub(), tmp_path, beside=Sampler())
+    assert entailed.against is not None
+    assert entailed.against.by == "balanced_accuracy"
+    assert taken_apart.rows == 2
+    assert taken_apart.against is None
+
+
+def test_many_sets_raise_no_false_alarm(tmp_path: Path) -> None:
+    """What is told apart on one set alone is not among twenty, whose p-values are adjusted together."""
+    write(tmp_path, "ent_a", claims(12))
+    (one,) = measured(Stub(), tmp_path, beside=Guesser())
+    assert one.against is not None
+    near = msgspec.structs.replace(one, against=msgspec.structs.replace(one.against, p=0.01))
+    many = adjusted([msgspec.structs.replace(near, name=str(at)) for at in range(20)] + [Measured("none", note="why")])
+    assert near.against is not None
+    assert near.against.verdict == "better"
+    assert [found.against.verdict for found in many if found.against] == ["not told apart"] * 20

@@ -1,0 +1,75 @@
+"""Labelled sets: what each row asks of a judge, and which rows count."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from tests.measure.labelled import SETS, write
+
+from ragauge.measure.sets import overlap, read_cases
+from ragauge.questions import Classify, Entail, Rate, Relevant
+
+
+@pytest.mark.parametrize(
+    ("name", "kinds", "label"),
+    [
+        ("ent_a", [Entail], 1),
+        ("cit_a", [Entail], 0),
+        ("rag_a", [Entail], 1),
+        ("rel_a", [Relevant], 0),
+        ("ans_a", [Entail, Entail], 1),
+        ("resp_a", [Rate], 0),
+        ("coh_a", [Rate], 1),
+        ("tox_a", [Classify], 1),
+    ],
+)
+def test_each_kind_of_set_asks_its_question(tmp_path: Path, name: str, kinds: list[type], label: int) -> None:
+    """The prefix of the file decides what is asked and what counts as a 1."""
+    (case,) = read_cases(write(tmp_path, name, [SETS[name]])) or []
+    assert [type(question) for question in case.questions] == kinds
+    assert case.label == label
+
+
+@pytest.mark.parametrize(
+    ("categories", "label", "kept"),
+    [
+        ({"H": 1, "S": 0}, 1, [1]),
+        ({"V2": 1}, 1, [1]),
+        ({"H": 0, "SH": 0}, 0, [0]),
+        ({"H": 0, "SH": 1}, 1, []),
+        ({"S": 1, "S3": 0}, 1, []),
+        ({"S": 0, "S3": 0}, 0, []),
+    ],
+)
+def test_a_toxic_text_is_hostile_to_somebody(
+    tmp_path: Path, categories: dict[str, int], label: int, kept: list[int]
+) -> None:
+    """Hate, harassment and violence are toxic; a text of another category alone, or labelled for none, is left out."""
+    row = {"text": "t", "label": label, "categories": categories}
+    cases = read_cases(write(tmp_path, "tox_a", [row])) or []
+    assert [case.label for case in cases] == kept
+    assert all(case.words is None for case in cases)
+
+
+def test_a_limit_draws_the_same_rows_each_time(tmp_path: Path) -> None:
+    """A seeded sample of the asked size."""
+    file = write(tmp_path, "ent_a", [SETS["ent_a"] | {"claim": str(at)} for at in range(50)])
+    first, again = read_cases(file, limit=5), read_cases(file, limit=5)
+    assert first == again
+    assert first is not None
+    assert len(first) == 5
+
+
+def test_improper_questions_and_citations_without_text_are_left_out(tmp_path: Path) -> None:
+    """Rows that people marked as unfit are not measured."""
+    answers = write(tmp_path, "ans_a", [SETS["ans_a"] | {"improper": True}])
+    citations = write(tmp_path, "cit_a", [SETS["cit_a"] | {"has_text": False}])
+    assert read_cases(answers) == []
+    assert read_cases(citations) == []
+
+
+def test_the_lexical_baseline_is_the_share_of_tokens_found() -> None:
+    """Two of three tokens stand in the premise; a text without tokens has none."""
+    assert overlap("a b c", "A, b!") == pytest.approx(2 / 3)
+    assert overlap("...", "a") == 0.0
