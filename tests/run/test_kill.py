@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.interrupts import hear_ctrl_c
 
 import ragauge as rg
 from ragauge.store import Store
@@ -50,13 +51,8 @@ def _start(arguments: list[str | Path], folder: Path) -> subprocess.Popen[str]:
         stderr=subprocess.PIPE,
         text=True,
         env={**os.environ, "PYTHONPATH": source},
-        preexec_fn=_hear_ctrl_c,
+        preexec_fn=hear_ctrl_c,
     )
-
-
-def _hear_ctrl_c() -> None:
-    """A shell's background jobs, and what these start, are deaf to Ctrl-C unless they say otherwise."""
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 def _finish(arguments: list[str | Path], folder: Path) -> str:

@@ -13,6 +13,7 @@ from urllib.request import url2pathname
 
 import pytest
 from click.testing import CliRunner
+from tests.interrupts import hear_ctrl_c
 
 import ragauge
 from ragauge.cli.main import main
@@ -25,17 +26,20 @@ def test_it_serves_until_it_is_interrupted(store: Store) -> None:
     command = [sys.executable, "-m", "ragauge", "view", "first", "--store", str(store.path), "--no-open"]
     environment = {**os.environ, "PYTHONPATH": str(Path(ragauge.__file__).parents[1]), "PYTHONUNBUFFERED": "1"}
     with subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment, preexec_fn=hear_ctrl_c
     ) as served:
-        assert served.stdout is not None
-        address, _, start = served.stdout.readline().strip().partition("#")
-        assert start == f"run={store.run('first').id}"
-        with urllib.request.urlopen(address, timeout=20) as page:
-            assert b'id="served"' in page.read()
-        with pytest.raises(urllib.error.HTTPError, match="403"):
-            urllib.request.urlopen(address.rsplit("/", 2)[0] + "/", timeout=20)
-        served.send_signal(signal.SIGINT)
-        said, faults = served.communicate(timeout=20)
+        try:
+            assert served.stdout is not None
+            address, _, start = served.stdout.readline().strip().partition("#")
+            assert start == f"run={store.run('first').id}"
+            with urllib.request.urlopen(address, timeout=20) as page:
+                assert b'id="served"' in page.read()
+            with pytest.raises(urllib.error.HTTPError, match="403"):
+                urllib.request.urlopen(address.rsplit("/", 2)[0] + "/", timeout=20)
+            served.send_signal(signal.SIGINT)
+            said, faults = served.communicate(timeout=20)
+        finally:
+            served.kill()
     assert (served.returncode, faults, "ended" in said) == (0, "", True)
 
 
