@@ -40,13 +40,10 @@ from ragauge.statistics.agreement import auc
 
 OUT = Path(__file__).parents[1] / "src/ragauge/judges/embedded/data/trained.json"
 SENSES = {
-    "entailed": {
-        "words": 1, "words_against": -1, "entailed": 1, "against": -1, "near": 1, "nearest": 1, "covered": 1,
-        "weakest": 1,
-    },
+    "entailed": {"words": 1, "entailed": 1, "against": -1, "near": 1, "matched": 1},
     "contradicted": {"words": -1, "words_against": 1, "entailed": -1, "against": 1},
     "relevant": {"words": 1, "near": 1},
-}  # fmt: skip
+}
 ASKED = frozenset({"qamr", "boolq"})  # sources whose claims are a question and an answer
 SEED = 5
 

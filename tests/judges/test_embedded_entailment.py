@@ -61,6 +61,9 @@ SUPPORTED = [
     ("The firm employs 22,000 people in Australia.", "The firm employs over twenty thousand people in Australia."),
     ("Routine work takes 69 percent of the costs within finance.", "Routine work takes almost 70% of finance costs."),
     ("The flight from Oslo took 45 minutes.", "The flight from Oslo took less than 50 minutes."),
+    ("Profit grew by 3.14 % in May.", "Profit grew by 3.1 % in May."),
+    ("The city has 7,382,000 people.", "The city has 7.4 million people."),
+    ("The shop closes at 18:30 on Fridays.", "On Fridays the shop closes at 6:30 p.m."),
 ]
 
 CONTRADICTED = [
@@ -92,6 +95,9 @@ CONTRADICTED = [
     ("The firm employs 18,000 people in Australia.", "The firm employs over twenty thousand people in Australia."),
     ("Routine work takes 40 percent of the costs within finance.", "Routine work takes almost 70% of finance costs."),
     ("The firm employs 45,000 people in Australia.", "The firm employs over twenty thousand people in Australia."),
+    ("Profit grew by 3.14 % in May.", "Profit grew by 3.2 % in May."),
+    ("The city has 7,382,000 people.", "The city has 7.5 million people."),
+    ("It runs with Python 3.14 on the server.", "It runs with Python 3.1 on the server."),
 ]
 
 UNSUPPORTED = [

@@ -128,6 +128,7 @@ def entailed(premise: tuple[str, ...], row: dict[str, str]) -> bool:
         ("Who stars in it?", "Samuel Jackson", "Samuel L. Jackson"),
         ("Who stars in it?", "Robert Downey", "Robert Downey Jr."),
         ("Which film is it?", "Star Wars", "Star Wars: A New Hope"),
+        ("Who makes it?", "Apple", "Apple Inc."),
         ("How long ago was that?", "2.4 billion years ago", "around 2.4\u00c2\u00a0billion years ago"),
     ],
 )

@@ -47,9 +47,15 @@ SAME = [
     ("the colour organised", "the color organized"),
     ("travelling", "traveling"),
     ("mitochondria", "mitochondrion"),
+    ("the nineties", "the 1990s"),
+    ("the '90s", "the 1990's"),
+    ("the 1800s", "the 19th century"),
+    ("15:00", "3 p.m."),
+    ("21:45", "9:45 pm"),
 ]
 DIFFERENT = [("1990s", "1990"), ("1.5", "15"), ("US", "us"), ("twenty", "twelve"), ("2/3", "23"), ("May 5", "may")]
 DIFFERENT += [("World War I", "World War II"), ("Elizabeth I", "Elizabeth II"), ("$5 m", "$5 meters"), ("m", "meter")]
+DIFFERENT += [("1890s", "1990s"), ("1950s", "the sixties"), ("15:00", "3 a.m."), ("15:00", "5:00"), ("1990's", "1990")]
 
 
 def keys(text: str) -> list[str]:

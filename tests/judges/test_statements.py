@@ -155,6 +155,7 @@ SPLITS = [
     ("The **bold** claim is *true*.", ["The bold claim is true."]),
     ("Based on the provided context, it rose [1].", ["it rose."]),
     ("Answer: Paris", ["Paris"]),
+    ("Based on context, the bridge opened in 1932.", ["the bridge opened in 1932."]),
     ("According to passage 2, the bridge opened in 1932.", ["the bridge opened in 1932."]),
     ("However, passage 2 mentions that a locksmith can help.", ["a locksmith can help."]),
     ("The provided text states that the museum is free.", ["the museum is free."]),

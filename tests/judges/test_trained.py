@@ -11,7 +11,8 @@ import pytest
 
 from ragauge.judges.embedded.judge import EmbeddedJudge
 from ragauge.judges.embedded.trained.heart import Trained
-from ragauge.judges.embedded.trained.likeness import weights
+from ragauge.judges.embedded.trained.likeness import likeness
+from ragauge.judges.embedded.trained.matching import SEEN, counted, matched, tokens_of
 from ragauge.judges.embedded.trained.reader import MODEL, Reader, fingerprint, reader
 from ragauge.judges.onnx_session import open_session
 from ragauge.nouns.answers import Label, Verdict
@@ -162,7 +163,37 @@ def test_what_the_query_gives_is_not_looked_for() -> None:
     claim, query = "the otter", "Which animal lives in the river?"
     told = f"{query} {claim}"
     spans = tuple(reader().encoded(told).spans)
-    counted = [
-        told[start:end] for (start, end), one in zip(spans, weights(told, spans, len(query)), strict=True) if one
-    ]
-    assert "".join(counted) == "otter"
+    weights = counted(told, spans, len(query)).weights
+    assert "".join(told[start:end] for (start, end), one in zip(spans, weights, strict=True) if one) == "otter"
+
+
+def _tokens(texts: Sequence[str], claim: str) -> np.ndarray:
+    """What is seen of the tokens of a claim."""
+    own = counted(claim, reader().encoded(claim).spans, 0)
+    return tokens_of([likeness(reader(), text, claim) for text in texts], own)
+
+
+def test_a_token_is_seen_in_all_texts_and_in_the_sentence_that_holds_most() -> None:
+    """ "Warsaw" stands in one text, but not in the sentence of another that holds most of the claim."""
+    claim = "Marie Curie won the Nobel Prize in Warsaw."
+    spans = reader().encoded(claim).spans
+    [warsaw] = [at for at, (start, end) in enumerate(spans) if claim[start:end] == "Warsaw"]
+    best, held, same, *_ = _tokens([CURIE, TOWER], claim)[warsaw]
+    assert best == same > 0.5 > held
+
+
+@pytest.mark.parametrize("texts", [["", CURIE], [" \n"], ["。", TOWER]])
+@pytest.mark.parametrize("claim", ["Curie", "", "。", "Marie Curie won the Nobel Prize in 1903."])
+def test_any_texts_and_claim_can_be_matched(texts: list[str], claim: str) -> None:
+    """Texts and claims without words give a finite number, whatever the order of the texts."""
+    tokens = _tokens(texts, claim)
+    assert tokens.shape[1] == SEEN
+    assert np.isfinite(matched(tokens))
+    assert matched(tokens) == matched(_tokens(texts[::-1], claim))
+
+
+def test_a_claim_is_matched_less_with_a_word_that_no_text_has() -> None:
+    """One rare word that stands nowhere lowers what the tokens tell, and two lower it more."""
+    claims = ["She was born in Warsaw.", "She was born in Lisbon.", "She drowned in Lisbon."]
+    told, one, two = (matched(_tokens([CURIE], claim)) for claim in claims)
+    assert told > one > two

@@ -1,6 +1,7 @@
 """Bounds: "over 20,000 people" is true where 22,000 are told, and "almost 70 per cent" where 69 are.
 
-Not where 45,000 are: who says "over 20,000" has rounded to the last digit that is not 0.
+Not where 45,000 are: who says "over 20,000" has rounded to the last digit that is not 0. A share or a great number is
+taken to be rounded without such a word: "3.1 %" is true where 3.14 % are told, "7.4 million" where 7,382,000 are.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from ragauge.judges.embedded.lexical.words import Kind, Word, key_of
 
 Keeps = Callable[[float, float], bool]
 _BEFORE = 3  # words before a number in which its bound stands
+_GREAT, _SHARE = 1e6, key_of("percent")
 
 
 class Bound(NamedTuple):
@@ -26,8 +28,12 @@ class Bound(NamedTuple):
 
 def bound(found: Sequence[Word], place: int) -> Bound | None:
     """The bound of the number at a place; None where it has none, or may be a year."""
-    keeps, value = _keeps(found, place), _value(found[place])
-    return None if keeps is None or value is None else Bound(keeps, value, _beside(found, place))
+    value, counted = _value(found[place]), _beside(found, place)
+    if value is None:
+        return None
+    rounded = _about if value >= _GREAT or _SHARE in counted else None
+    keeps = _keeps(found, place) or rounded
+    return Bound(keeps, value, counted) if keeps else None
 
 
 def is_kept(bound: Bound, sentence: Sequence[Word]) -> bool:

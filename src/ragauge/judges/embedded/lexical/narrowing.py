@@ -17,7 +17,7 @@ from ragauge.judges.embedded.lexical.words import TITLES, Kind, Word, key_of
 
 _MONTHS = frozenset(MONTHS.values())
 _PARTS = frozenset(map(key_of, "early mid late".split()))
-_VAGUE = frozenset(map(key_of, "around about approximately roughly circa jr sr".split()))
+_VAGUE = frozenset(map(key_of, "around about approximately roughly circa jr sr inc corp ltd llc plc gmbh".split()))
 _NO_RIVALS = _VAGUE | TITLES
 _PLACES = frozenset(map(key_of, "where capital place location birthplace hometown headquarters".split()))
 _ASIDE = re.compile(r"\([^()]*\)")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-_DIGITS = re.compile(r"(\d{1,3}(?:,\d{3})+|\d+)(\.\d+)?(st|nd|rd|th|s|k|bn)?\Z")
+_DIGITS = re.compile(r"(\d{1,3}(?:,\d{3})+|\d+)(\.\d+)?(st|nd|rd|th|['’]?s|k|bn)?\Z")
 
 _SMALL = {
     word: value
@@ -39,12 +39,19 @@ _SCALES = {
 }
 _PARTS = {"half": 2, "halves": 2, "third": 3, "thirds": 3, "quarter": 4, "quarters": 4, "fifth": 5, "fifths": 5}
 _SUFFIX_SCALES = {"k": 1e3, "bn": 1e9}
+_DECADES = {
+    word: f"#{10 * tens}s"
+    for tens, word in enumerate("twenties thirties forties fifties sixties seventies eighties nineties".split(), 2)
+}
+_CENTURY = re.compile(r"(1\d|20)00['’]?s\Z")
+_AFTERNOON = re.compile(r"(1[3-9]|2[0-3]):([0-5]\d)\Z")
 
 
 def read_number(words: Sequence[str], at: int) -> tuple[str, int] | None:
     """The number that begins at `words[at]` (lower case) as a key such as "#1500", and how many words it takes.
 
-    None where no number begins. A fraction in words is "#2/3"; times of the day keep their colon.
+    None where no number begins. A fraction in words is "#2/3"; times of the day keep their colon. "The 1990s" and "the
+    nineties" are "#90s".
     """
     first = words[at]
     if first[0].isdecimal():
@@ -53,12 +60,24 @@ def read_number(words: Sequence[str], at: int) -> tuple[str, int] | None:
         return _read_words(words, at)
     if first in _ORDINALS:
         return key(_ORDINALS[first]), 1
-    return None
+    return (_DECADES[first], 1) if first in _DECADES else None
 
 
 def key(value: float) -> str:
     """The canonical name of a value."""
     return f"#{value:.12g}"
+
+
+def century(lower: str) -> tuple[str, str] | None:
+    """The century that "1800s" is: "19th", "century"; None for anything else."""
+    found = _CENTURY.match(lower)
+    return (f"{int(found.group(1)) + 1}th", "century") if found else None
+
+
+def twelve_hours(time: str) -> tuple[str, str] | None:
+    """A time after noon on the clock of twelve hours: "3:00", "pm" for "15:00"; None for anything else."""
+    found = _AFTERNOON.match(time)
+    return (f"{int(found.group(1)) - 12}:{found.group(2)}", "pm") if found else None
 
 
 def value_of(key: str) -> float | None:
@@ -87,7 +106,9 @@ def _read_digits(words: Sequence[str], at: int) -> tuple[str, int] | None:
     while at + length < len(words) and words[at + length] in _SCALES:
         value *= _SCALES[words[at + length]]
         length += 1
-    return key(value) + ("s" if suffix == "s" else ""), length
+    if suffix and suffix.endswith("s"):
+        return key(value - 1900 if 1900 < value < 2000 else value) + "s", length
+    return key(value), length
 
 
 def _read_words(words: Sequence[str], at: int) -> tuple[str, int]:

@@ -13,7 +13,7 @@ from typing import NamedTuple
 from unicodedata import combining, normalize
 
 from ragauge.judges.embedded.lexical import lexicon
-from ragauge.judges.embedded.lexical.numbers import key, read_number
+from ragauge.judges.embedded.lexical.numbers import century, key, read_number, twelve_hours
 from ragauge.judges.embedded.lexical.spellings import EXPANDED, NUMBERED, UNITS, american, roman
 from ragauge.text.porter import stem
 
@@ -44,7 +44,7 @@ _UNSPACED = (
 )
 _TOKEN = re.compile(
     r"""(?P<date>\d{4}-\d{2}-\d{2}(?!\d))
-    |(?P<number>\d{1,2}:\d{2}(?!\d)|(?:\d{1,3}(?:,\d{3})+(?!\d)|\d+)(?:\.\d+)?(?:(?:st|nd|rd|th|s|k|bn)\b)?)
+    |(?P<number>\d{1,2}:\d{2}(?!\d)|(?:\d{1,3}(?:,\d{3})+(?!\d)|\d+)(?:\.\d+)?(?:(?:st|nd|rd|th|s|k|bn|(?<=0)['’]s)\b)?)
     |(?P<dotted>(?:[A-Za-z]\.){2,}|[A-Z]\.(?:\ +[A-Z]\.)+)
     |(?P<unspaced>{_UNSPACED})
     |(?P<word>(?:(?!{_UNSPACED}|Â\u00a0)[^\W\d_])+(?:['’][^\W\d_]+)*\d*)
@@ -55,7 +55,7 @@ _TOKEN = re.compile(
 _CAMEL = re.compile(r"[A-Z]?[a-z]{2,}(?:[A-Z][a-z]{2,})+\Z")  # "AutoLoader"
 _HUMP = re.compile(r"[A-Z]?[a-z]+")
 _SIGNS = {"%": "percent", "$": "dollar", "€": "euro", "£": "pound", "¥": "yen"}
-_CONTRACTION = re.compile(r"(.+?)(?:n['’]t|['’](?:s|re|ve|ll|d|m))?\Z", re.DOTALL)
+_CONTRACTION = re.compile(r"(.+?)(?:n['’]t|(?<!\d0)['’](?:s|re|ve|ll|d|m))?\Z", re.DOTALL)
 _ALIASES = {
     "us": "america", "usa": "america", "uk": "britain", "eu": "europe", "un": "unitednations",
     "pct": "percent", "dollars": "dollar", "kilometers": "km", "kilometer": "km", "kilograms": "kg", "kilogram": "kg",
@@ -99,6 +99,8 @@ def _tokens(text: str) -> list[_Token]:
             tokens.append(_Token(raw.strip(), start, end, True, False))
         elif match.lastgroup == "date":
             tokens += [_Token(part, start, end, False, False) for part in _date_parts(raw)]
+        elif clock := twelve_hours(raw):
+            tokens += [_Token(part, start, end, False, False) for part in clock]
         elif match.lastgroup == "dotted":
             tokens.append(_Token(re.sub(r"[. ]", "", raw).lower(), start, end, False, raw.isupper()))
         elif _CAMEL.match(raw):
@@ -126,8 +128,8 @@ def _plain(raw: str, start: int, end: int) -> list[_Token]:
     base_match = _CONTRACTION.match(raw)
     base = base_match.group(1) if base_match else raw
     lower = base.lower()
-    if lower in EXPANDED:
-        return [_Token(part, start, end, False, part.isalpha()) for part in EXPANDED[lower]]
+    if expanded := EXPANDED.get(lower) or century(lower):
+        return [_Token(part, start, end, False, part.isalpha()) for part in expanded]
     token = _Token(lower, start, end, False, base[0].isupper() and (lower != "us" or base == "US"), roman(base))
     if base == raw or raw[len(base)] not in "nN":
         return [token]

@@ -16,6 +16,7 @@ SUPPLIED = any_of("provided given above available supplied")
 _NUMBERS = rf"(?: \d+(?:(?:,| and|, and| &) (?:{SOURCE} )?\d+)*)"
 _GIVEN = rf"(?:(?:the |your |these |this )?(?:(?:retrieved|following|search|{SUPPLIED}) )+{SOURCE}|{SOURCE}{_NUMBERS})"
 _PLAIN = rf"(?:the |your |these |this ){SOURCE}"
+_FROM = any_of("based_on according_to as_per as_stated_in from per given in")
 _TELL = any_of("""states? says? mentions? notes? explains? indicates? suggests? describes? reports? shows? reveals?
     confirms? specif(?:y|ies) adds?""")
 _SEEN = any_of("see seen say said conclude concluded infer inferred note noted observe observed determine determined")
@@ -31,7 +32,7 @@ _THAT = phrases(
 )
 _FRAME = re.compile(
     phrases(
-        rf"{_LINK}(?:based on|according to|as per|as stated in|from|per|given|in) (?:{_GIVEN}|{_PLAIN})"
+        rf"{_LINK}(?:{_FROM} (?:{_GIVEN}|{_PLAIN})|(?:based on|given) {SOURCE})"
         rf"(?: (?:information|passages?|documents?))?(?: {SUPPLIED})?[,:]\s+{_THAT}?",
         rf"{_LINK}(?:{_GIVEN}|{_PLAIN})(?: {SUPPLIED})? (?:also )?{_TELL} that ",
         rf"{_LINK}{_THAT}",

@@ -46,11 +46,12 @@ class Said(NamedTuple):
 
 
 class Encoded(NamedTuple):
-    """A text as the model has it. tokens: (tokens, width), each of length one, in half precision. spans: the characters
-    each stands for. embedding: (width), of length one. keys: (2 x layers, tokens + 2, width), half precision: what
-    claims are read against."""
+    """A text as the model has it. tokens: (tokens, width), each of length one, in half precision. ids: their word
+    pieces. spans: the characters each stands for. embedding: (width), of length one. keys: (2 x layers, tokens + 2,
+    width), half precision: what claims are read against."""
 
     tokens: Any
+    ids: Any
     spans: Sequence[tuple[int, int]]
     embedding: Floats
     keys: Any
@@ -165,7 +166,11 @@ class Reader:
         mean = states[0].mean(axis=0)
         half = np.float16
         return Encoded(
-            tokens[1:-1].astype(half), pieces.spans[:LONGEST], mean / np.linalg.norm(mean), now[:, 0].astype(half)
+            tokens[1:-1].astype(half),
+            np.array(ids[1:-1], np.int32),
+            tuple(pieces.spans[:LONGEST]),
+            mean / np.linalg.norm(mean),
+            now[:, 0].astype(half),
         )
 
 

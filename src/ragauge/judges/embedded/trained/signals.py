@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from ragauge.judges.embedded.layer import logit
 from ragauge.judges.embedded.lexical.entailment import Finding
 from ragauge.judges.embedded.trained.likeness import Likeness
+from ragauge.judges.embedded.trained.matching import Counted, matched, tokens_of
 from ragauge.judges.embedded.trained.reader import Said
 from ragauge.nouns.answers import Label
 
+if TYPE_CHECKING:
+    from ragauge.judges.embedded.trained.likeness import Floats
+
 _MOST = 6.0  # logits beyond are as good as this
-_WEAKEST = 0.25  # share of a claim's weight that is looked at as its weakest part
 
 
 class Heard(NamedTuple):
@@ -24,10 +27,10 @@ class Heard(NamedTuple):
 
 
 class Part(NamedTuple):
-    """A sentence of a claim. heard: what each window says about it. weights: what each of its tokens counts."""
+    """A sentence of a claim. heard: what each window says about it. own: what each of its tokens counts."""
 
     heard: Sequence[Heard]
-    weights: Sequence[float]
+    own: Counted
 
 
 def signals(words: Finding, parts: Sequence[Part]) -> Mapping[str, float]:
@@ -36,33 +39,21 @@ def signals(words: Finding, parts: Sequence[Part]) -> Mapping[str, float]:
     words: what the words of the same texts say. A sentence may have its support in any window, and each of its tokens
     what is most like it; a claim is supported no better than its weakest sentence.
     """
-    tokens = [max(found) for part in parts for found in zip(*(one.like.tokens for one in part.heard), strict=True)]
-    counts = [weight for part in parts for weight in part.weights]
     return {
         "words": logit(words.probability),
         "words_against": float(words.label == Label.CONTRADICTED),
         "entailed": min(max(entailed(one.said) for one in part.heard) for part in parts),
         "against": max(against(one) for part in parts for one in part.heard),
         "near": min(max(one.like.near for one in part.heard) for part in parts),
-        "nearest": min(max(one.like.nearest for one in part.heard) for part in parts),
-        "covered": _mean(tokens, counts),
-        "weakest": _weakest(tokens, counts),
+        "matched": matched(tokens(parts)),
     }
 
 
-def _mean(values: Sequence[float], weights: Sequence[float]) -> float:
-    total = sum(weights)
-    return sum(value * weight for value, weight in zip(values, weights, strict=True)) / total if total else 0.0
+def tokens(parts: Sequence[Part]) -> Floats:
+    """What is seen of each token of a claim for `matched`."""
+    import numpy as np
 
-
-def _weakest(values: Sequence[float], weights: Sequence[float]) -> float:
-    """The mean of the smallest values, up to their share of the weight."""
-    left = most = _WEAKEST * sum(weights)
-    total = 0.0
-    for value, weight in sorted(zip(values, weights, strict=True)):
-        total += value * min(weight, left)
-        left -= min(weight, left)
-    return total / most if most else 0.0
+    return np.concatenate([tokens_of([one.like for one in part.heard], part.own) for part in parts])
 
 
 def entailed(said: Said) -> float:

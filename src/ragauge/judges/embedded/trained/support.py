@@ -4,22 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from ragauge.judges.embedded.layer import chance, constants
 from ragauge.judges.embedded.lexical.alignment import Claim, find
-from ragauge.judges.embedded.lexical.entailment import CONTRADICTED, SAID, Finding, chunk_verdict, verdict
+from ragauge.judges.embedded.lexical.entailment import SAID, Finding, chunk_verdict, verdict
 from ragauge.judges.embedded.lexical.heart import Hearing, Lexical
 from ragauge.judges.embedded.lexical.passages import passage
-from ragauge.judges.embedded.trained.likeness import likeness, weights
+from ragauge.judges.embedded.trained.likeness import likeness
+from ragauge.judges.embedded.trained.matching import Counted, counted
 from ragauge.judges.embedded.trained.reader import Reader
-from ragauge.judges.embedded.trained.signals import Heard, Part, signals
+from ragauge.judges.embedded.trained.signals import Heard, Part, signals, tokens
 from ragauge.judges.embedded.trained.windows import MOST, telling
 from ragauge.nouns.answers import Label, Verdict
 from ragauge.questions import Entail
 
+if TYPE_CHECKING:
+    from ragauge.judges.embedded.trained.likeness import Floats
+
 HOPELESS = 0.1  # share of a claim of which no sentence of a chunk holds more where the chunk is not read for it
 _AGAINST = 0.8  # probability of a contradiction: the layer was fitted where half were, and one in five is more usual
+_LEFT = 0.5  # what is left of a probability where words speak clearly against a claim: the most that is below one half
 _ENOUGH = 8  # words of a claim that show its language
 _ENGLISH = frozenset(
     """the of and is to are were for with by from that has have it its this be not he she they his their who which at
@@ -69,18 +74,23 @@ class Support:
     def verdict(self, question: Entail) -> Verdict:
         """The verdict: over all texts of the premise together, and one for each in their order."""
         case = self._cases.get(question) or self._case(question)
-        hearing, texts = case.hearing, case.texts
+        hearing = case.hearing
         alone = [
-            _refined(words, self._parts(hearing, own)) for words, own in zip(hearing.weighed.alone, texts, strict=True)
+            _refined(words, self._parts(hearing, own))
+            for words, own in zip(hearing.weighed.alone, case.texts, strict=True)
         ]
-        joint = _refined(_by_words(hearing), self._parts(hearing, tuple(chain.from_iterable(texts))))
-        return _together(hearing, joint, alone)
+        return _together(hearing, _refined(_by_words(hearing), self._parts(*_joint(case))), alone)
 
     def values(self, question: Entail) -> Mapping[str, float] | None:
         """What the layer is fitted on: the signals of all chunks together; None where nothing is read."""
         case = self._case(question)
-        parts = self._parts(case.hearing, tuple(chain.from_iterable(case.texts)))
+        parts = self._parts(*_joint(case))
         return signals(_by_words(case.hearing), parts) if parts else None
+
+    def tokens(self, question: Entail) -> Floats | None:
+        """What the net of `matched` is fitted on: the tokens of the claim; None where nothing is read."""
+        parts = self._parts(*_joint(self._case(question)))
+        return tokens(parts) if parts else None
 
     def windows(self, question: Entail) -> int:
         """How many windows are read for a question."""
@@ -106,7 +116,7 @@ class Support:
     def _parts(self, hearing: Hearing, texts: Sequence[str]) -> list[Part]:
         """What windows tell of each sentence of a claim; nothing where there are no windows."""
         told = hearing.told if texts else ()
-        return [Part([self._heard_in(text, one) for text in texts], self._weights(one, hearing.given)) for one in told]
+        return [Part([self._heard_in(text, one) for text in texts], self._counted(one, hearing.given)) for one in told]
 
     def _heard_in(self, text: str, sentence: str) -> Heard:
         return self._heard.get((text, sentence)) or self._read((text, [sentence]))[0]
@@ -117,8 +127,13 @@ class Support:
         said = self._reader.read(text, sentences)
         return [Heard(one, likeness(self._reader, text, own)) for one, own in zip(said, sentences, strict=True)]
 
-    def _weights(self, sentence: str, given: int) -> tuple[float, ...]:
-        return weights(sentence, tuple(self._reader.encoded(sentence).spans), given)
+    def _counted(self, sentence: str, given: int) -> Counted:
+        return counted(sentence, self._reader.encoded(sentence).spans, given)
+
+
+def _joint(case: Case) -> tuple[Hearing, tuple[str, ...]]:
+    """A case with the windows of all its chunks."""
+    return case.hearing, tuple(chain.from_iterable(case.texts))
 
 
 def _seems_english(told: Sequence[str]) -> bool:
@@ -140,7 +155,7 @@ def _refined(words: Finding, parts: Sequence[Part]) -> Finding:
     values = signals(words, parts)
     probability = chance(constants("trained")["entailed"], values)
     if words.label == Label.CONTRADICTED:
-        return Finding(Label.CONTRADICTED, probability * CONTRADICTED, words.best)
+        return Finding(Label.CONTRADICTED, probability * _LEFT, words.best)
     if probability >= 0.5:
         return Finding(Label.ENTAILED, probability, words.best)
     speaks_against = chance(constants("trained")["contradicted"], values) >= _AGAINST
@@ -158,7 +173,7 @@ def _together(hearing: Hearing, joint: Finding, alone: Sequence[Finding]) -> Ver
         words for one, words in zip(alone, hearing.weighed.alone, strict=True) if one.label == Label.CONTRADICTED
     ]
     if label == Label.ENTAILED and any(words.label == Label.CONTRADICTED for words in against):
-        label, probability = Label.CONTRADICTED, probability * CONTRADICTED
+        label, probability = Label.CONTRADICTED, probability * _LEFT
     elif label == Label.NEUTRAL and against:
         label = Label.CONTRADICTED
     return Verdict(label, round(probability, 4), tuple(map(chunk_verdict, alone)))
