@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from ragauge.judges.embedded.trained.likeness import Floats
 
 HOPELESS = 0.1  # share of a claim of which no sentence of a chunk holds more where the chunk is not read for it
-_AGAINST = 0.8  # probability of a contradiction: the layer was fitted where half were, and one in five is more usual
+_AGAINST = 0.9  # probability of a contradiction: the layer was fitted where half were, and one in ten is more usual
 _LEFT = 0.5  # what is left of a probability where words speak clearly against a claim: the most that is below one half
 _ENOUGH = 8  # words of a claim that show its language
 _ENGLISH = frozenset(
