@@ -29,11 +29,7 @@ class Trained:
     def settings(self) -> tuple[tuple[str, str], ...]:
         """Hashes of the tables, of the reader and of the layers."""
         layers = hashlib.sha256("".join(map(text_of, ("matching", "trained", "toxicity"))).encode()).hexdigest()[:12]
-        return (
-            *Lexical().settings,
-            ("reader", fingerprint()),
-            ("layers", hashlib.sha256(layers.encode()).hexdigest()[:12]),
-        )
+        return (*Lexical().settings, ("reader", fingerprint()), ("layers", layers))
 
     @cached_property
     def support(self) -> Support:
