@@ -15,6 +15,7 @@ import gzip
 import json
 import sys
 from collections.abc import Iterable, Sequence
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -23,29 +24,37 @@ from held_out import held_out
 
 from ragauge.judges.cascade import confidence
 from ragauge.judges.embedded.judge import EmbeddedJudge
+from ragauge.judges.judge import Judge
 from ragauge.measure.asking import asking
-from ragauge.measure.sets import Case, labelled_files, read_cases
-from ragauge.measure.thresholds import fit_threshold
-from ragauge.nouns.answers import Label, Verdict
-from ragauge.questions import Entail, Judgment
+from ragauge.measure.thresholds import fit_threshold, labelled_sets
+from ragauge.nouns.answers import Answer, Failure, Label, Verdict
+from ragauge.questions import Entail, Judgment, Question
 from ragauge.store import label
 
 ACCURACIES, THRESHOLDS = (0.95, 0.9, 0.85, 0.8), (0.9, 0.97)
 YES = frozenset({Label.ENTAILED, Label.YES})
+
+Answers = dict[Question, Answer | Failure]
 
 
 def main(pairs: Path, folder: Path) -> None:
     """Print both tables."""
     with gzip.open(pairs, "rt", encoding="utf-8") as lines:
         unseen = [row for row in map(json.loads, lines) if held_out(row["premise"])]
-    for name, rows in (("all", unseen), ("plain", [row for row in unseen if row["source"] in SENTENCE_SOURCES])):
+    plain = [row for row in unseen if row["source"] in SENTENCE_SOURCES]
+    answers = asyncio.run(answered(labelled(unseen)))
+
+    async def known(_judge: Judge, questions: Sequence[Question]) -> list[Answer | Failure]:
+        return [answers[question] for question in questions]
+
+    for name, rows in (("all", unseen), ("plain", plain)):
         for accuracy in ACCURACIES:
-            fitted = asyncio.run(fit_threshold(EmbeddedJudge(), labelled(rows), accuracy))["entail"]
+            fitted = asyncio.run(fit_threshold(EmbeddedJudge(), labelled(rows), accuracy, known))["entail"]
             print(f"{name:6}{accuracy:6}  {fitted}")
-    for file in labelled_files(folder):
-        cases = [case for case in read_cases(file) or () if not case.first and len(case.questions) == 1]
-        if told := asyncio.run(answered(cases)):
-            print(f"| `{file.name.partition('.')[0]}` |", " | ".join(figures(told)), "|", flush=True)
+    for name, rows in groupby(labelled_sets(folder), key=lambda one: dict(one.judge.settings)["by"]):
+        said = list(rows)
+        if told := rights(said, asyncio.run(answered(said))):
+            print(f"| `{name}` |", " | ".join(figures(told)), "|", flush=True)
 
 
 def labelled(rows: Iterable[Any]) -> list[Judgment]:
@@ -61,15 +70,18 @@ def labelled(rows: Iterable[Any]) -> list[Judgment]:
     ]
 
 
-async def answered(cases: Sequence[Case]) -> list[tuple[float, bool]]:
-    """Of each verdict how sure it is, and whether it is right."""
+async def answered(said: Sequence[Judgment]) -> Answers:
+    """What the judge says of each question that people answered."""
     async with asking(EmbeddedJudge(), None) as asked:
-        answers = await asked.answers(case.questions for case in cases)
-    found = [(answers[case.questions[0]], case.label) for case in cases]
+        return await asked.answers([one.question] for one in said)
+
+
+def rights(said: Sequence[Judgment], answers: Answers) -> list[tuple[float, bool]]:
+    """Of each verdict how sure the judge is, and whether people say the same."""
     return [
-        (confidence(answer), (answer.label in YES) == bool(truth))
-        for answer, truth in found
-        if isinstance(answer, Verdict)
+        (confidence(answer), (answer.label in YES) == (one.answer.label in YES))
+        for one in said
+        if isinstance(answer := answers[one.question], Verdict) and isinstance(one.answer, Verdict)
     ]
 
 

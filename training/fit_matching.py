@@ -25,7 +25,7 @@ import torch
 from fit_layer import checked
 from torch import nn
 
-from ragauge.judges.embedded.trained.matching import LEAST, SEEN, SHARP
+from ragauge.judges.embedded.trained.matching import LEAST, RARE, SEEN, SHARP
 from ragauge.judges.embedded.trained.reader import reader
 from ragauge.judges.embedded.trained.support import Support
 from ragauge.questions import Entail
@@ -70,7 +70,7 @@ class Net(nn.Module):
         """Logits of claims. tokens: (claims, tokens, SEEN). present: (claims, tokens), 1 for tokens and 0 for none."""
         first, second, third, last = self.steps
         values = third(torch.relu(second(torch.relu(first(tokens)))))
-        weights = ((5 * tokens[:, :, 3] + LEAST) * present)[:, :, None]
+        weights = ((RARE * tokens[:, :, 3] + LEAST) * present)[:, :, None]
         mean = (weights * values).sum(1) / weights.sum(1)
         absent = values.masked_fill(present[:, :, None] == 0, 1e4)
         least = -torch.logsumexp(-SHARP * absent, 1) / SHARP

@@ -99,7 +99,7 @@ def _tokens(text: str) -> list[_Token]:
             tokens.append(_Token(raw.strip(), start, end, True, False))
         elif match.lastgroup == "date":
             tokens += [_Token(part, start, end, False, False) for part in _date_parts(raw)]
-        elif clock := twelve_hours(raw):
+        elif match.lastgroup == "number" and (clock := twelve_hours(raw)):
             tokens += [_Token(part, start, end, False, False) for part in clock]
         elif match.lastgroup == "dotted":
             tokens.append(_Token(re.sub(r"[. ]", "", raw).lower(), start, end, False, raw.isupper()))

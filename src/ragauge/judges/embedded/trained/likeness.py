@@ -12,10 +12,7 @@ from ragauge.judges.embedded.lexical.passages import passage
 from ragauge.judges.embedded.trained.reader import Encoded, Reader
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    Floats = NDArray[np.float32]
+    from ragauge.judges.embedded.trained.reader import Floats
 
 
 class Likeness(NamedTuple):

@@ -18,15 +18,12 @@ from ragauge.judges.embedded.lexical.words import Kind, words
 from ragauge.judges.embedded.trained.likeness import Likeness
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    Floats = NDArray[np.float32]
+    from ragauge.judges.embedded.trained.reader import Floats
 
 SEEN = 4 + len(Kind)  # values that the net sees of a token
 LEAST = 0.05  # weight of a token that counts nothing
 SHARP = 4.0  # how near the softened least is to the least
-_WEIGHT = 5.0  # weight of a rare word
+RARE = 5.0  # weight of a rare word
 
 
 class Counted(NamedTuple):
@@ -63,7 +60,7 @@ def tokens_of(likenesses: Sequence[Likeness], own: Counted) -> Floats:
     nearest = np.concatenate([one.nearest for one in likenesses])
     holds_most = nearest[(nearest @ own.weights).argmax()]
     same = np.max([one.same for one in likenesses], axis=0)
-    seen = (nearest.max(axis=0), holds_most, same, own.weights / _WEIGHT)
+    seen = (nearest.max(axis=0), holds_most, same, own.weights / RARE)
     return np.concatenate([np.stack(seen, axis=1), own.kinds], axis=1)
 
 
@@ -75,9 +72,10 @@ def matched(tokens: Floats) -> float:
         return 0.0
     first, second, third, last = _net()
     values = third.of(np.maximum(second.of(np.maximum(first.of(tokens), 0)), 0))
-    weights = tokens[:, 3] * _WEIGHT + LEAST
+    weights = tokens[:, 3] * RARE + LEAST
     mean = weights @ values / weights.sum()
-    least = -np.log(np.exp(-SHARP * (values - values.min(axis=0))).sum(axis=0)) / SHARP + values.min(axis=0)
+    lowest = values.min(axis=0)
+    least = lowest - np.log(np.exp(-SHARP * (values - lowest)).sum(axis=0)) / SHARP
     return float(last.of(np.concatenate([mean, least]))[0])
 
 

@@ -14,7 +14,7 @@ from ragauge.judges.embedded.trained.reader import Said
 from ragauge.nouns.answers import Label
 
 if TYPE_CHECKING:
-    from ragauge.judges.embedded.trained.likeness import Floats
+    from ragauge.judges.embedded.trained.reader import Floats
 
 _MOST = 6.0  # logits beyond are as good as this
 

@@ -20,7 +20,7 @@ from ragauge.nouns.answers import Label, Verdict
 from ragauge.questions import Entail
 
 if TYPE_CHECKING:
-    from ragauge.judges.embedded.trained.likeness import Floats
+    from ragauge.judges.embedded.trained.reader import Floats
 
 HOPELESS = 0.1  # share of a claim of which no sentence of a chunk holds more where the chunk is not read for it
 _AGAINST = 0.9  # probability of a contradiction: the layer was fitted where half were, and one in ten is more usual
