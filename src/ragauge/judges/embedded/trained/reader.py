@@ -1,8 +1,8 @@
 """The trained reader: what a stretch of text says about claims, read by a small model on the CPU.
 
 A text is encoded once; each claim is then read against its keys and values, so that ten claims about one passage cost
-one passage and ten claims. The model rounds each token's row by itself: an answer does not depend on what else is read
-beside it.
+one passage and ten claims. The model rounds each token's row by itself: what else is read
+beside a claim moves its answer by no more than the order of sums does, once in sixteen by .0001 to .008.
 """
 
 from __future__ import annotations
