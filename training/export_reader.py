@@ -3,20 +3,21 @@
     python training/export_reader.py READER.pt OUT.onnx
 
 The graph is written node by node. Every product with a weight rounds the weight to int8 by column and each row of the
-other side to uint8 by itself, so that what a text is given does not depend on the texts beside it in a batch: the
-answer to a question is the same whatever else is asked with it.
+other side to uint8 by itself. It reads one text, or one claim about a text, at a time: with nothing beside it the
+answer is the same to the last bit whatever else is asked, no token needs a mask, and the runtime's quickest attention
+serves.
 
-Inputs: ids, positions, sorts (batch, tokens); bias (batch, 1, tokens, past + tokens), 0 where a token sees another and
--10000 where not; past (2 x layers, batch, past, width), the keys and values of what was read before; claims
-(claims, longest), places in the flattened tokens; present (claims, longest), 1 for a token of the claim.
-Outputs: now (2 x layers, batch, tokens, width), the keys and values; states (batch, tokens, width); labels (claims, 3),
-logits.
+Inputs: ids, positions, sorts (1, tokens), sorts 0 for a text and 1 for a claim; past_0 to past_11 (1, past, width),
+keys and values, in turn, of each layer of the text that a claim is about; of no tokens for a text.
+Outputs: now_0 to now_11 (1, tokens, width), the keys and values of what is read; states (1, tokens, width); labels
+(1, 3), logits.
 """
 
 from __future__ import annotations
 
 import argparse
 import hashlib
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -33,9 +34,15 @@ MIDDLE = 128  # the byte that stands for 0
 
 
 class Graph:
-    """Nodes and constants as they are written down."""
+    """Nodes, and constants under the names of the weights that they hold, as they are written down.
 
-    def __init__(self) -> None:
+    weights: the reader's, by name, as arrays of float32. A constant is named NAME where it is the weight as it is,
+    NAME:rows or NAME:columns where it is in eight bits, with a scale (NAME:scales) for each row or, transposed, each
+    column. NAME may be several with "+" between them, side by side.
+    """
+
+    def __init__(self, weights: Mapping[str, Array]) -> None:
+        self.weights = weights
         self.nodes: list[onnx.NodeProto] = []
         self.constants: list[onnx.TensorProto] = []
 
@@ -45,32 +52,43 @@ class Graph:
         self.nodes.append(helper.make_node(kind, list(inputs), [name], **settings))
         return name
 
-    def split(self, name: str, parts: int) -> list[str]:
-        """The last axis in equal parts."""
-        outs = [f"Split_{len(self.nodes)}_{part}" for part in range(parts)]
-        self.nodes.append(helper.make_node("Split", [name], outs, axis=-1, num_outputs=parts))
-        return outs
+    def split(self, name: str, outs: list[str]) -> None:
+        """The last axis in equal parts, of the names given."""
+        self.nodes.append(helper.make_node("Split", [name], outs, axis=-1, num_outputs=len(outs)))
 
-    def constant(self, values: Any, kind: Any = np.float32) -> str:
+    def constant(self, values: Any, kind: Any = np.float32, name: str = "") -> str:
         """A constant; its name."""
-        name = f"constant_{len(self.constants)}"
+        name = name or f"constant_{len(self.constants)}"
         self.constants.append(numpy_helper.from_array(np.array(values, dtype=kind, order="C"), name))
         return name
 
-    def product(self, left: str, weight: Array, middles: str) -> str:
-        """left @ weight, in eight bits: rows of `left` and columns of `weight` have scales of their own.
+    def weight(self, name: str) -> str:
+        """A weight as it is; its name."""
+        return self.constant(self.weights[name], name=name)
+
+    def bias(self, *layers: str) -> str:
+        """The biases of linear layers, one behind the other; their name."""
+        names = [f"{layer}.bias" for layer in layers]
+        return self.constant(np.concatenate([self.weights[name] for name in names]), name="+".join(names))
+
+    def product(self, left: str, middles: str, *layers: str) -> str:
+        """`left` times the weights of linear layers, in eight bits, their columns side by side. Rows of `left` and
+        columns of the weights have scales of their own.
 
         middles: for each row of `left` the byte that stands for 0.
         """
+        names = [f"{layer}.weight" for layer in layers]
+        weight = np.concatenate([self.weights[name].T for name in names], 1)
         columns = np.maximum(np.abs(weight).max(0), 1e-9) / 127
-        rounded = self.constant(np.round(weight / columns), np.int8)
+        rounded = self.constant(np.round(weight / columns), np.int8, "+".join(names) + ":columns")
+        by_column = self.constant(columns, name="+".join(names) + ":scales")
         most = self.add("ReduceMax", self.add("Abs", left), self.constant([-1], np.int64), keepdims=1)
         scales = self.add("Mul", self.add("Max", most, self.constant(1e-9)), self.constant(1 / 127))
         by_row = self.add("Reshape", scales, self.constant([-1], np.int64))
         eight = self.add("QuantizeLinear", left, by_row, middles, axis=-2)
         whole = self.add(
             "MatMulIntegerToFloat",
-            *(eight, rounded, self.constant(1.0), self.constant(columns), self.constant(MIDDLE, np.uint8)),
+            *(eight, rounded, self.constant(1.0), by_column, self.constant(MIDDLE, np.uint8)),
             domain=MICROSOFT,
         )
         return self.add("Mul", whole, scales)
@@ -80,113 +98,77 @@ class Graph:
         value = numpy_helper.from_array(np.array([MIDDLE], np.uint8))
         return self.add("ConstantOfShape", rows, value=value)
 
-    def looked_up(self, table: Array, ids: str) -> str:
+    def looked_up(self, name: str, ids: str) -> str:
         """Rows of a table that is kept in eight bits, each row with a scale of its own."""
+        table = self.weights[name]
         scales = np.maximum(np.abs(table).max(1, keepdims=True), 1e-9) / 127
-        rows = self.add("Gather", self.constant(np.round(table / scales), np.int8), ids, axis=0)
-        return self.add(
-            "Mul", self.add("Cast", rows, to=TensorProto.FLOAT), self.add("Gather", self.constant(scales), ids, axis=0)
-        )
+        rows = self.add("Gather", self.constant(np.round(table / scales), np.int8, f"{name}:rows"), ids, axis=0)
+        by_row = self.add("Gather", self.constant(scales, name=f"{name}:scales"), ids, axis=0)
+        return self.add("Mul", self.add("Cast", rows, to=TensorProto.FLOAT), by_row)
 
-    def added(self, states: str, more: str, bias: Array, weights: Weights, of: str) -> str:
-        """The layer normalisation named, of states with more and a bias added."""
-        scale, shift = self.constant(weights[f"{of}.weight"]), self.constant(weights[f"{of}.bias"])
-        return self.add(
-            "SkipLayerNormalization",
-            *(more, states, scale, shift, self.constant(bias)),
-            domain=MICROSOFT,
-            epsilon=EPSILON,
-        )
+    def normed(self, name: str, *terms: str) -> str:
+        """The layer normalisation named, of a sum.
 
-    def curved(self, name: str, bias: Array) -> str:
+        By one Sum and not by two Adds, which the runtime would make a SkipLayerNormalization, four times as slow.
+        """
+        scale, shift = self.weight(f"{name}.weight"), self.weight(f"{name}.bias")
+        return self.add("LayerNormalization", self.add("Sum", *terms), scale, shift, axis=-1, epsilon=EPSILON)
+
+    def curved(self, name: str, bias: str) -> str:
         """GELU of what is named with a bias added."""
-        return self.add("BiasGelu", name, self.constant(bias), domain=MICROSOFT)
+        return self.add("BiasGelu", name, bias, domain=MICROSOFT)
 
 
-class Weights(dict[str, Array]):
-    """The reader's weights by name, as arrays of float32."""
-
-    def linear(self, name: str) -> tuple[Array, Array]:
-        """Weight (in, out) and bias of a linear layer."""
-        return self[f"{name}.weight"].T, self[f"{name}.bias"]
-
-
-def graph_of(weights: Weights) -> Graph:
+def graph_of(weights: Mapping[str, Array]) -> Graph:
     """The whole reader."""
-    graph = Graph()
-    sums = [graph.looked_up(weights["word.weight"], "ids")]
-    sums += [
-        graph.add("Gather", graph.constant(weights[f"{name}.weight"]), f"{name}s", axis=0)
-        for name in ("position", "sort")
-    ]
-    scale, shift = (graph.constant(weights[f"normed.{part}"]) for part in ("weight", "bias"))
-    states = graph.add("LayerNormalization", graph.add("Sum", *sums), scale, shift, axis=-1, epsilon=EPSILON)
-    middles = graph.middles(graph.add("Shape", "ids", start=1))
-    kept: list[str] = []
-    for layer in range(LAYERS):
-        states = _layer(graph, weights, f"layers.{layer}", states, middles, layer, kept)
-    graph.add("Identity", states, out="states")
-    graph.add(
-        "Concat", *(graph.add("Unsqueeze", one, graph.constant([0], np.int64)) for one in kept), out="now", axis=0
+    graph = Graph(weights)
+    places, sorts = (
+        graph.add("Gather", graph.weight(f"{name}.weight"), f"{name}s", axis=0) for name in ("position", "sort")
     )
-    _heads(graph, weights, states)
+    states = graph.normed("normed", graph.looked_up("word.weight", "ids"), places, sorts)
+    middles = graph.middles(graph.add("Shape", "ids", start=1))
+    for layer in range(LAYERS):
+        states = _layer(graph, layer, states, middles)
+    graph.add("Identity", states, out="states")
+    _heads(graph, states)
     return graph
 
 
-def _layer(graph: Graph, weights: Weights, name: str, states: str, middles: str, layer: int, kept: list[str]) -> str:
-    own = [weights.linear(f"{name}.{part}") for part in ("query", "key", "value")]
-    merged = graph.product(states, np.concatenate([weight for weight, _ in own], 1), middles)
-    biased = graph.add("Add", merged, graph.constant(np.concatenate([bias for _, bias in own])))
-    query, key, value = graph.split(biased, 3)
-    kept += [key, value]
-    pasts = [graph.add("Gather", "past", graph.constant(2 * layer + part, np.int64), axis=0) for part in range(2)]
-    keys, values = (graph.add("Concat", past, now, axis=1) for past, now in zip(pasts, (key, value), strict=True))
-    mixed = graph.add("MultiHeadAttention", query, keys, values, "", "", "bias", domain=MICROSOFT, num_heads=HEADS)
-    weight, bias = weights.linear(f"{name}.output")
-    states = graph.added(states, graph.product(mixed, weight, middles), bias, weights, f"{name}.attended")
-    weight, bias = weights.linear(f"{name}.inner")
-    inner = graph.curved(graph.product(states, weight, middles), bias)
-    weight, bias = weights.linear(f"{name}.outer")
-    return graph.added(states, graph.product(inner, weight, middles), bias, weights, f"{name}.normed")
+def _layer(graph: Graph, layer: int, states: str, middles: str) -> str:
+    name, query, kept = f"layers.{layer}", f"query_{layer}", (2 * layer, 2 * layer + 1)
+    own = [f"{name}.{part}" for part in ("query", "key", "value")]
+    biased = graph.add("Add", graph.product(states, middles, *own), graph.bias(*own))
+    graph.split(biased, [query, *(f"now_{number}" for number in kept)])
+    keys, values = (graph.add("Concat", f"past_{number}", f"now_{number}", axis=1) for number in kept)
+    mixed = graph.add("MultiHeadAttention", query, keys, values, domain=MICROSOFT, num_heads=HEADS)
+    output, inner, outer = (f"{name}.{part}" for part in ("output", "inner", "outer"))
+    states = graph.normed(f"{name}.attended", graph.product(mixed, middles, output), states, graph.bias(output))
+    curved = graph.curved(graph.product(states, middles, inner), graph.bias(inner))
+    return graph.normed(f"{name}.normed", graph.product(curved, middles, outer), states, graph.bias(outer))
 
 
-def _heads(graph: Graph, weights: Weights, states: str) -> None:
-    flat = graph.add("Reshape", states, graph.constant([-1, WIDTH], np.int64))
-    tokens = graph.add("Gather", flat, "claims", axis=0)
-    weight, bias = weights.linear("support")
-    scores = graph.add("Add", graph.add("MatMul", tokens, graph.constant(weight)), graph.constant(bias))
-    support = graph.add("Squeeze", scores, graph.constant([-1], np.int64))
-    axis = graph.constant([1], np.int64)
-    total = graph.add("ReduceSum", "present", axis, keepdims=1)
-    even = graph.add("Div", "present", total)
-    absent = graph.add("Mul", graph.add("Sub", "present", graph.constant(1.0)), graph.constant(1e4))
-    doubt = graph.add("Softmax", graph.add("Sub", absent, support), axis=1)
-    means = [_weighted(graph, tokens, shares, axis) for shares in (even, doubt)]
-    first = graph.add("Gather", tokens, graph.constant(0, np.int64), axis=1)
-    joined = graph.add("Concat", first, *means, axis=1)
-    weight, bias = weights.linear("label.0")
-    inner = graph.curved(graph.product(joined, weight, graph.middles(graph.add("Shape", "claims", end=1))), bias)
-    weight, bias = weights.linear("label.3")
-    graph.add("Add", graph.add("MatMul", inner, graph.constant(weight)), graph.constant(bias), out="labels")
-
-
-def _weighted(graph: Graph, tokens: str, shares: str, axis: str) -> str:
-    """The sum of a claim's tokens, each by its share."""
-    wide = graph.add("Unsqueeze", shares, graph.constant([-1], np.int64))
-    return graph.add("ReduceSum", graph.add("Mul", tokens, wide), axis, keepdims=0)
+def _heads(graph: Graph, states: str) -> None:
+    tokens = graph.constant([1], np.int64)
+    flat = graph.add("Squeeze", states, graph.constant([0], np.int64))
+    support = graph.add("Gemm", flat, graph.weight("support.weight"), graph.weight("support.bias"), transB=1)
+    doubt = graph.add("Softmax", graph.add("Neg", support), axis=0)
+    first = graph.add("Gather", states, graph.constant(0, np.int64), axis=1)
+    mean = graph.add("ReduceMean", states, tokens, keepdims=0)
+    weakest = graph.add("ReduceSum", graph.add("Mul", states, doubt), tokens, keepdims=0)
+    joined = graph.add("Concat", first, mean, weakest, axis=1)
+    middles = graph.middles(graph.add("Shape", "ids", end=1))
+    inner = graph.curved(graph.product(joined, middles, "label.0"), graph.bias("label.0"))
+    graph.add("Gemm", inner, graph.weight("label.3.weight"), graph.weight("label.3.bias"), out="labels", transB=1)
 
 
 def model_of(graph: Graph) -> onnx.ModelProto:
     """The graph with its inputs and outputs."""
-    whole, real = TensorProto.INT64, TensorProto.FLOAT
-    inputs = [helper.make_tensor_value_info(name, whole, ["batch", "tokens"]) for name in ("ids", "positions", "sorts")]
-    inputs += [
-        helper.make_tensor_value_info("bias", real, ["batch", 1, "tokens", "seen"]),
-        helper.make_tensor_value_info("past", real, [2 * LAYERS, "batch", "past", WIDTH]),
-        helper.make_tensor_value_info("claims", whole, ["claims", "longest"]),
-        helper.make_tensor_value_info("present", real, ["claims", "longest"]),
-    ]
-    outputs = [helper.make_tensor_value_info(name, real, None) for name in ("now", "states", "labels")]
+    whole, real, described = TensorProto.INT64, TensorProto.FLOAT, helper.make_tensor_value_info
+    kept = range(2 * LAYERS)
+    inputs = [described(name, whole, [1, "tokens"]) for name in ("ids", "positions", "sorts")]
+    inputs += [described(f"past_{number}", real, [1, "past", WIDTH]) for number in kept]
+    names = ("states", "labels", *(f"now_{number}" for number in kept))
+    outputs = [described(name, real, None) for name in names]
     made = helper.make_graph(graph.nodes, "reader", inputs, outputs, graph.constants)
     versions = [helper.make_opsetid("", 18), helper.make_opsetid(MICROSOFT, 1)]
     return helper.make_model(made, opset_imports=versions, ir_version=9, producer_name="ragauge")
@@ -199,8 +181,7 @@ def main() -> None:
     options.add_argument("out", type=Path)
     given = options.parse_args()
     state = torch.load(given.reader, weights_only=True, map_location="cpu")["reader"]
-    weights = Weights({name: value.float().numpy() for name, value in state.items()})
-    onnx.save(model_of(graph_of(weights)), given.out)
+    onnx.save(model_of(graph_of({name: value.float().numpy() for name, value in state.items()})), given.out)
     content = given.out.read_bytes()
     print(f"{given.out}: {len(content) / 1e6:.1f} MB, sha256 {hashlib.sha256(content).hexdigest()}")
 

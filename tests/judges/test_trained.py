@@ -8,6 +8,8 @@ from importlib.resources import as_file, files
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from ragauge.judges.embedded.judge import EmbeddedJudge
 from ragauge.judges.embedded.trained.heart import Trained
@@ -69,6 +71,15 @@ def test_an_answer_does_not_depend_on_what_else_is_asked() -> None:
     together = asyncio.run(EmbeddedJudge().answer(questions))
     alone = [asyncio.run(EmbeddedJudge().answer([question]))[0] for question in questions]
     assert together == alone
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.lists(st.sampled_from(f"{CURIE} {TOWER} {FILLER}".split()).map("{} was there.".format), min_size=2))
+def test_no_bit_of_what_is_said_of_a_claim_depends_on_the_claims_beside_it(claims: list[str]) -> None:
+    """The logits of claims of any number and lengths, read together, are those of each read alone."""
+    claims = [*claims, " ".join(claims)]
+    opened = reader()
+    assert opened.read(CURIE, claims) == [opened.read(CURIE, [claim])[0] for claim in claims]
 
 
 def test_a_long_text_is_read_wherever_the_claim_stands() -> None:

@@ -56,9 +56,14 @@ def score_words(score: Score) -> str:
 
 
 def verdict_words(piece: Evidence) -> str:
-    """The label or grade of a piece of evidence with its probability."""
+    """The label or grade of a piece of evidence with its probability, which is that of support, or of yes: where the
+    label is another, this is said."""
     said = piece.label.value.replace("_", " ") if piece.label else f"{piece.value:g}" if piece.value is not None else ""
-    return f"{said} {piece.probability:.2f}" if piece.probability is not None else said
+    if piece.probability is None:
+        return said
+    if piece.label is None or piece.label in GOOD:
+        return f"{said} {piece.probability:.2f}"
+    return f"{said} ({'yes' if piece.label == Label.NO else 'support'} {piece.probability:.2f})"
 
 
 def chunk_words(piece: Evidence, record: SampleRecord) -> list[str]:

@@ -68,9 +68,9 @@ def key(value: float) -> str:
     return f"#{value:.12g}"
 
 
-def century(lower: str) -> tuple[str, str] | None:
+def century(years: str) -> tuple[str, str] | None:
     """The century that "1800s" is: "19th", "century"; None for anything else."""
-    found = _CENTURY.match(lower)
+    found = _CENTURY.match(years)
     return (f"{int(found.group(1)) + 1}th", "century") if found else None
 
 

@@ -99,8 +99,8 @@ def _tokens(text: str) -> list[_Token]:
             tokens.append(_Token(raw.strip(), start, end, True, False))
         elif match.lastgroup == "date":
             tokens += [_Token(part, start, end, False, False) for part in _date_parts(raw)]
-        elif match.lastgroup == "number" and (clock := twelve_hours(raw)):
-            tokens += [_Token(part, start, end, False, False) for part in clock]
+        elif parts := twelve_hours(raw) or century(raw):
+            tokens += [_Token(part, start, end, False, False) for part in parts]
         elif match.lastgroup == "dotted":
             tokens.append(_Token(re.sub(r"[. ]", "", raw).lower(), start, end, False, raw.isupper()))
         elif _CAMEL.match(raw):
@@ -128,7 +128,7 @@ def _plain(raw: str, start: int, end: int) -> list[_Token]:
     base_match = _CONTRACTION.match(raw)
     base = base_match.group(1) if base_match else raw
     lower = base.lower()
-    if expanded := EXPANDED.get(lower) or century(lower):
+    if expanded := EXPANDED.get(lower):
         return [_Token(part, start, end, False, part.isalpha()) for part in expanded]
     token = _Token(lower, start, end, False, base[0].isupper() and (lower != "us" or base == "US"), roman(base))
     if base == raw or raw[len(base)] not in "nN":

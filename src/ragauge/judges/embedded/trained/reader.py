@@ -1,8 +1,7 @@
 """The trained reader: what a stretch of text says about claims, read by a small model on the CPU.
 
 A text is encoded once; each claim is then read against its keys and values, so that ten claims about one passage cost
-one passage and ten claims. The model rounds each token's row by itself: what else is read
-beside a claim moves its answer by no more than the order of sums does, once in sixteen by .0001 to .008.
+one passage and ten claims. Texts and claims are run one by one: what else is asked does not move an answer by a bit.
 """
 
 from __future__ import annotations
@@ -32,9 +31,8 @@ Result = TypeVar("Result")
 MODEL = "data/reader.onnx"
 LONGEST = 320  # tokens of a text that is read at once; what is longer is cut
 _CLAIM = 96  # ... of a claim
-_TOGETHER = 384  # ... of claims that are read at once
 _KEPT = 24_000  # tokens whose keys and values are kept, some 9 kB each
-_SEEN_NOT = -1e4
+_TEXT, _OF_A_CLAIM = 0, 1  # the sorts of tokens
 
 
 class Said(NamedTuple):
@@ -66,7 +64,7 @@ class Reader:
     def __init__(self, session: Any, workers: int | None = None) -> None:
         self._session, self._workers, self._lock = session, workers or processors(), Lock()
         self._pieces = WordPiece(vocabulary())
-        self._layers, _, _, self._width = session.get_inputs()[4].shape
+        self._pasts = [given for given in session.get_inputs() if given.name.startswith("past")]
         self._texts: OrderedDict[str, Encoded] = OrderedDict()
         self._held = 0
 
@@ -88,42 +86,31 @@ class Reader:
 
     def read(self, text: str, claims: Sequence[str]) -> list[Said]:
         """What `text` says about each claim. The first LONGEST tokens of the text and 96 of a claim are read."""
-        known = self.encoded(text)
-        encoded = [self._pieces.encode(claim) for claim in claims]
-        said: list[Said] = []
-        pending: list[Any] = []
-        for one in encoded:
-            if pending and sum(min(len(other.ids), _CLAIM) + 2 for other in pending) + len(one.ids) > _TOGETHER:
-                said += self._read(known, pending)
-                pending = []
-            pending.append(one)
-        return said + self._read(known, pending) if pending else said
-
-    def _read(self, text: Encoded, claims: Sequence[Any]) -> list[Said]:
         import numpy as np
 
-        rows = [[self._pieces.cls, *claim.ids[:_CLAIM], self._pieces.sep] for claim in claims]
-        lengths = np.array([len(row) for row in rows])
-        before = text.keys.shape[1]
-        segments = np.repeat(np.arange(len(rows)), lengths)
-        starts = np.cumsum(lengths) - lengths
-        within = np.arange(lengths.max())
-        present = within < lengths[:, None]
-        bias = np.zeros((1, 1, len(segments), before + len(segments)), np.float32)
-        bias[0, 0, :, before:] = np.where(segments[:, None] == segments, 0, _SEEN_NOT)
-        [labels] = self._session.run(
-            ["labels"],
-            {
-                "ids": np.array([[id for row in rows for id in row]]),
-                "positions": np.concatenate([np.arange(length) for length in lengths])[None],
-                "sorts": np.ones((1, len(segments)), np.int64),
-                "bias": bias,
-                "past": text.keys[:, None].astype(np.float32),
-                "claims": np.where(present, starts[:, None] + within, starts[:, None]),
-                "present": present.astype(np.float32),
-            },
-        )
-        return [Said(*logits) for logits in labels.tolist()]
+        past = self.encoded(text).keys[:, None].astype(np.float32)
+        said = []
+        for claim in claims:
+            ids = self._framed(self._pieces.encode(claim).ids[:_CLAIM])
+            [[labels]] = self._run(["labels"], ids, _OF_A_CLAIM, past)
+            said.append(Said(*labels.tolist()))
+        return said
+
+    def _framed(self, ids: Sequence[int]) -> list[int]:
+        return [self._pieces.cls, *ids, self._pieces.sep]
+
+    def _run(self, outputs: Sequence[str], ids: Sequence[int], sort: int, past: Any) -> list[Any]:
+        """Outputs of the model for one text or claim. past: (2 x layers, 1, tokens, width), what it is read against."""
+        import numpy as np
+
+        length = len(ids)
+        asked = {
+            "ids": np.array([ids]),
+            "positions": np.arange(length)[None],
+            "sorts": np.full((1, length), sort),
+        }
+        given = {one.name: keys for one, keys in zip(self._pasts, past, strict=True)}
+        return list(self._session.run(outputs, asked | given))
 
     def encoded(self, text: str) -> Encoded:
         """The first LONGEST tokens of a text, encoded."""
@@ -148,20 +135,10 @@ class Reader:
         import numpy as np
 
         pieces = self._pieces.encode(text)
-        ids = [self._pieces.cls, *pieces.ids[:LONGEST], self._pieces.sep]
-        length = len(ids)
-        now, states = self._session.run(
-            ["now", "states"],
-            {
-                "ids": np.array([ids]),
-                "positions": np.arange(length)[None],
-                "sorts": np.zeros((1, length), np.int64),
-                "bias": np.zeros((1, 1, length, length), np.float32),
-                "past": np.zeros((self._layers, 1, 0, self._width), np.float32),
-                "claims": np.zeros((1, 1), np.int64),
-                "present": np.ones((1, 1), np.float32),
-            },
-        )
+        ids = self._framed(pieces.ids[:LONGEST])
+        kept = [f"now_{number}" for number in range(len(self._pasts))]
+        nothing = np.zeros((len(kept), 1, 0, self._pasts[0].shape[-1]), np.float32)
+        states, *keys = self._run(["states", *kept], ids, _TEXT, nothing)
         tokens = states[0] / np.linalg.norm(states[0], axis=1, keepdims=True)
         mean = states[0].mean(axis=0)
         half = np.float16
@@ -170,7 +147,7 @@ class Reader:
             np.array(ids[1:-1], np.int32),
             tuple(pieces.spans[:LONGEST]),
             mean / np.linalg.norm(mean),
-            now[:, 0].astype(half),
+            np.concatenate(keys).astype(half),
         )
 
 

@@ -1,0 +1,30 @@
+"""A verdict in a word or two, as terminal and Markdown reports show it."""
+
+from __future__ import annotations
+
+import pytest
+
+from ragauge.nouns.answers import Label
+from ragauge.nouns.scores import Evidence
+from ragauge.report.wording import verdict_words
+
+
+@pytest.mark.parametrize(
+    ("label", "probability", "said"),
+    [
+        (Label.ENTAILED, 0.981, "entailed 0.98"),
+        (Label.CONTRADICTED, 0.43, "contradicted (support 0.43)"),
+        (Label.NOT_ENTAILED, 0.0, "not entailed (support 0.00)"),
+        (Label.YES, 0.7, "yes 0.70"),
+        (Label.NO, 0.2, "no (yes 0.20)"),
+        (Label.NEUTRAL, None, "neutral"),
+    ],
+)
+def test_a_probability_says_of_what_it_is(label: Label, probability: float | None, said: str) -> None:
+    """It is that of support, or of yes; beside any other label a reader would take it for that label's."""
+    assert verdict_words(Evidence("a is b", "response", label=label, probability=probability)) == said
+
+
+def test_a_grade_stands_alone() -> None:
+    """What was graded has a number and no label."""
+    assert verdict_words(Evidence("text", "response", value=0.4)) == "0.4"
