@@ -6,7 +6,8 @@ PAIRS: the training pairs. GROUPS: what training/groups.py wrote, and the reader
 
 - "entailed" is fitted on the examples of training/fit_lexical.py, which are made by another recipe than the reader's
   own, so that the reader is trusted no more than it deserves on texts of a kind that it has not learnt. Half of them
-  stand among other premises, as the chunks of a retrieval.
+  stand among other premises, as the chunks of a retrieval. How sure it is, and where a half lies, is then fitted on
+  these and on claims of people in words of their own, about premises that were held out from the reader's training.
 - "contradicted" is fitted on groups that were held out from the reader's training, whose labels tell three ways.
 - "relevant" is fitted on questions of BoolQ and QAMR, each with its own text and with the other text that shares most
   words with it.
@@ -21,7 +22,7 @@ import gzip
 import json
 import random
 import zlib
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -29,14 +30,15 @@ from typing import Any, NamedTuple
 import fit_lexical
 import numpy as np
 from held_out import held_out
-from logistic import fitted
+from logistic import fitted, newton
 
+from ragauge.judges.embedded.layer import weighed
 from ragauge.judges.embedded.lexical.relevance import relevant
 from ragauge.judges.embedded.trained.heart import nearness
 from ragauge.judges.embedded.trained.reader import reader
 from ragauge.judges.embedded.trained.support import Support
 from ragauge.questions import Entail
-from ragauge.statistics.agreement import auc
+from ragauge.statistics.agreement import auc, balanced_accuracy
 
 OUT = Path(__file__).parents[1] / "src/ragauge/judges/embedded/data/trained.json"
 SENSES = {
@@ -44,6 +46,16 @@ SENSES = {
     "contradicted": {"words": -1, "words_against": 1, "entailed": -1, "against": 1},
     "relevant": {"words": 1, "near": 1},
 }
+OWN_WORDS = (
+    "olora/mnli",
+    "olora/rte",
+    "olora/cb",
+    "snli_dev",
+    "infotabs",
+    "boolq",
+    "cad_nli/original",
+    "cad_nli/revised_combined",
+)
 ASKED = frozenset({"qamr", "boolq"})  # sources whose claims are a question and an answer
 SEED = 5
 
@@ -68,8 +80,9 @@ def main() -> None:
     rows = fit_lexical.read(given.pairs)
     with gzip.open(given.groups, "rt", encoding="utf-8") as lines:
         groups = list(map(json.loads, lines))
+    examples = list(supported(rows, given.each, support, chance))
     layers = {
-        "entailed": fit("entailed", supported(rows, given.each, support, chance)),
+        "entailed": calibrated(fit("entailed", examples), [*examples, *in_own_words(rows, support)]),
         "contradicted": fit("contradicted", opposed(groups, 3 * given.each, support, chance)),
         "relevant": fit("relevant", nearer(rows, given.each, chance)),
     }
@@ -90,6 +103,15 @@ def supported(rows: Any, each: int, support: Support, chance: random.Random) -> 
             values = support.values(Entail(tuple(premise), one.claim))
             if values is not None:
                 yield Example(kind, values, one.label, checked(one.premise))
+
+
+def in_own_words(rows: Any, support: Support) -> Iterator[Example]:
+    """Claims of people about premises that the reader has not seen."""
+    for row in (row for source in OWN_WORDS for row in rows[source] if held_out(row["premise"])):
+        values = support.values(Entail((row["premise"],), row["claim"]))
+        if values is not None:
+            label = float(row["label3"] == "entailment")
+            yield Example(row["source"].partition("/")[0], values, label, checked(row["premise"]))
 
 
 def opposed(groups: Sequence[Any], most: int, support: Support, chance: random.Random) -> Iterator[Example]:
@@ -135,14 +157,34 @@ def fit(layer: str, found: Iterable[Example]) -> dict[str, float]:
     values = np.array([[1.0, *(one.values[name] for name in names)] for one in examples])
     labels = np.array([one.label for one in examples])
     held = np.array([one.held for one in examples])
-    counts: dict[tuple[str, float], int] = defaultdict(int)
-    for one in examples:
-        counts[one.kind, one.label] += 1
-    weights = np.array([len(examples) / len(counts) / counts[one.kind, one.label] for one in examples])
+    weights = evenly(examples)
     sense = [0, *SENSES[layer].values()]
     constants = fitted(values[~held], labels[~held], weights[~held], np.array(sense))
     report(layer, names, examples, values, values @ constants)
     return dict(zip(["constant", *names], np.round(constants, 4).tolist(), strict=True))
+
+
+def evenly(examples: Sequence[Example]) -> Any:
+    """Weights by which each kind counts the same, and in it each label."""
+    counts = Counter((one.kind, one.label) for one in examples)
+    return np.array([len(examples) / len(counts) / counts[one.kind, one.label] for one in examples])
+
+
+def calibrated(layer: Mapping[str, float], examples: Sequence[Example]) -> dict[str, float]:
+    """A layer with its logits stretched and shifted to tell the probability of examples; what is gained is printed."""
+    logits = np.array([weighed(layer, one.values) for one in examples])
+    labels, held = np.array([one.label for one in examples]), np.array([one.held for one in examples])
+    values = np.stack([np.ones(len(logits)), logits], axis=1)
+    shift, stretch = newton(values[~held], labels[~held], evenly(examples)[~held], penalty=0)
+    print(f"stretched by {stretch:.3f}, shifted by {shift:.3f}; balanced accuracy before and after:")
+    for kind in sorted({one.kind for one in examples}):
+        rows = [at for at, one in enumerate(examples) if one.kind == kind and one.held]
+        before, after = (
+            balanced_accuracy(labels[rows], (found[rows] >= 0).astype(float)) or 0.0
+            for found in (logits, stretch * logits + shift)
+        )
+        print(f"{kind:14}{len(rows):6}{before:10.3f}{after:10.3f}")
+    return {name: round(stretch * value + shift * (name == "constant"), 4) for name, value in layer.items()}
 
 
 def report(layer: str, names: Sequence[str], examples: Sequence[Example], values: Any, logits: Any) -> None:

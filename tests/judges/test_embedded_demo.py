@@ -4,14 +4,20 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from importlib.resources import files
 from typing import Any
 
+import pytest
+
 from ragauge.judges.embedded.lexical.heart import Lexical
 from ragauge.judges.embedded.statements.decomposing import decompose
+from ragauge.judges.embedded.trained.heart import Trained
 from ragauge.nouns.answers import Label
+from ragauge.questions import Entail
 from ragauge.text.sentences import sentences
+
+Labelling = Callable[[dict[str, Any], str], Label]
 
 NUMBER = re.compile(r"(?<![\w.,:])\d[\d,]*(?:\.\d+)?(?![\w:])")
 
@@ -34,9 +40,17 @@ def told() -> Iterator[tuple[dict[str, Any], str, str]]:
             yield from ((row, chunk, chunk[start:end]) for start, end in sentences(chunk))
 
 
-def label(row: dict[str, Any], claim: str) -> Label:
-    """What the row's contexts say of a claim, read with the row's query."""
-    return Lexical().entail(contexts(row), claim, row["query"]).label
+@pytest.fixture(scope="module", params=[Lexical, pytest.param(Trained, marks=pytest.mark.slow)])
+def label(request: pytest.FixtureRequest) -> Labelling:
+    """What a row's contexts say of a claim, read with the row's query, by words and with the reader."""
+    heart: Lexical | Trained = request.param()
+
+    def said(row: dict[str, Any], claim: str) -> Label:
+        verdict = heart.verdict(Entail(contexts(row), claim, row["query"]))
+        assert verdict is not None
+        return verdict.label
+
+    return said
 
 
 def exchanged(chunk: str, sentence: str) -> str | None:
@@ -46,12 +60,12 @@ def exchanged(chunk: str, sentence: str) -> str | None:
     return sentence[: first.start()] + others[0] + sentence[first.end() :] if first and others else None
 
 
-def test_what_stands_in_a_chunk_is_entailed_whatever_the_query() -> None:
+def test_what_stands_in_a_chunk_is_entailed_whatever_the_query(label: Labelling) -> None:
     """A sentence copied from a chunk is entailed, also where its row's query asks for something else."""
     assert [sentence for row, _, sentence in told() if label(row, sentence) != Label.ENTAILED] == []
 
 
-def test_another_number_of_the_same_chunk_does_not_pass() -> None:
+def test_another_number_of_the_same_chunk_does_not_pass(label: Labelling) -> None:
     """With one number replaced by another of the same chunk, hardly any sentence is entailed and most are denied."""
     changed = [(row, exchanged(chunk, sentence)) for row, chunk, sentence in told()]
     labels = [label(row, claim) for row, claim in changed if claim]
@@ -59,13 +73,13 @@ def test_another_number_of_the_same_chunk_does_not_pass() -> None:
     assert labels.count(Label.CONTRADICTED) >= 0.9 * len(labels)
 
 
-def denied(row: dict[str, Any]) -> bool:
+def denied(row: dict[str, Any], label: Labelling) -> bool:
     """Whether any claim of the row's response is contradicted."""
     claims = [one.text for one in decompose(row["response"], row["query"]) if one.claim]
     return any(label(row, claim) == Label.CONTRADICTED for claim in claims)
 
 
-def test_clear_wrong_values_are_contradicted_and_right_answers_are_not() -> None:
+def test_clear_wrong_values_are_contradicted_and_right_answers_are_not(label: Labelling) -> None:
     """Responses with a wrong number in an otherwise like sentence are found, and no right response is."""
-    found = {(system, row["id"]) for system in ("baseline", "candidate") for row in rows(system) if denied(row)}
+    found = {(system, row["id"]) for system in ("baseline", "candidate") for row in rows(system) if denied(row, label)}
     assert found == {("baseline", "q16"), ("baseline", "q33"), ("candidate", "q06")}

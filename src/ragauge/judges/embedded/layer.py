@@ -22,9 +22,13 @@ def text_of(name: str) -> str:
 
 
 def chance(layer: Mapping[str, float], values: Mapping[str, float]) -> float:
-    """The probability that a layer gives to values, of which it weighs those that it names beside its constant."""
-    weighed = (weight * values[name] for name, weight in layer.items() if name != "constant")
-    return logistic(layer["constant"] + math.fsum(weighed))
+    """The probability that a layer gives to values."""
+    return logistic(weighed(layer, values))
+
+
+def weighed(layer: Mapping[str, float], values: Mapping[str, float]) -> float:
+    """The logit that a layer gives to values, of which it weighs those that it names beside its constant."""
+    return layer["constant"] + math.fsum(weight * values[name] for name, weight in layer.items() if name != "constant")
 
 
 def logistic(logit: float) -> float:
