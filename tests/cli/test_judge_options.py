@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -94,9 +95,9 @@ def test_a_threshold_is_fitted_on_labels(call: Call, folder: Path) -> None:
     result = call("judges", "fit", "embedded", "--labels", "labels.jsonl")
     assert result.exit_code == 0, result.output
     said, use = result.stdout.splitlines()
-    assert said.startswith("entail: beyond 0.9")
-    assert "100% of 100 answers, right in 100.0%, at least 97" in said
-    assert use.startswith("use: cascade(embedded,JUDGE,entail=0.9")
+    found = re.fullmatch(r"entail: beyond (0\.\d+) lie 100% of 100 answers, right in 100\.0%, at least 97\.\d%", said)
+    assert found
+    assert use == f"use: cascade(embedded,JUDGE,entail={found.group(1)})"
     spec = use.removeprefix("use: ").replace("JUDGE", "openai/gpt-4o-mini")
     assert str(judge_of(spec).identity) == "cascade(embedded, openai/gpt-4o-mini)"
 
