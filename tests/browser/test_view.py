@@ -206,7 +206,8 @@ def test_a_run_under_way_grows(watched: Watched, served: str, store: Store) -> N
 
 def test_what_is_not_there_is_told(watched: Watched, served: str) -> None:
     """A run that the store lacks is told on the page."""
-    page = watched.open(served, run="none")
+    with watched.page.expect_console_message(lambda said: "404 (Not Found)" in said.text):
+        page = watched.open(served, run="none")
     assert "unknown run 'none'" in page.get_by_role("alert").inner_text()
     watched.complaints.clear()
 
