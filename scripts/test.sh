@@ -12,8 +12,8 @@ extras=dev
 if [ "${1:-}" != --all ]; then
     exec .venv/bin/python -m pytest -n auto
 fi
-if { ! command -v chromium >/dev/null || [ ! -d /usr/share/wordnet ]; } && [ "$(id -u)" = 0 ]; then
-    { apt-get update && apt-get install -y --no-install-recommends chromium wordnet-base; } >/dev/null 2>&1 || true
+if { ! command -v chromium || [ ! -d /usr/share/wordnet ]; } >/dev/null && command -v apt-get >/dev/null && [ "$(id -u)" = 0 ]; then
+    { apt-get update && apt-get install -y --no-install-recommends chromium wordnet-base; } >/dev/null || true
 fi
 .venv/bin/ruff check .
 .venv/bin/ruff format --check .

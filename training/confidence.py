@@ -11,8 +11,6 @@ lie beyond 0.9 and 0.97, and how many of these are right.
 from __future__ import annotations
 
 import asyncio
-import gzip
-import json
 import sys
 from collections.abc import Iterable, Sequence
 from itertools import groupby
@@ -21,6 +19,7 @@ from typing import Any
 
 from fit_lexical import SENTENCE_SOURCES
 from held_out import held_out
+from rows import read
 
 from ragauge.judges.cascade import confidence
 from ragauge.judges.embedded.judge import EmbeddedJudge
@@ -39,8 +38,7 @@ Answers = dict[Question, Answer | Failure]
 
 def main(pairs: Path, folder: Path) -> None:
     """Print both tables."""
-    with gzip.open(pairs, "rt", encoding="utf-8") as lines:
-        unseen = [row for row in map(json.loads, lines) if held_out(row["premise"])]
+    unseen = [row for row in read(pairs) if held_out(row["premise"])]
     plain = [row for row in unseen if row["source"] in SENTENCE_SOURCES]
     answers = asyncio.run(answered(labelled(unseen)))
 

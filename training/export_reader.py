@@ -20,9 +20,7 @@ Outputs: now_0 to now_11 (1, tokens, width), the keys and values of what is read
 from __future__ import annotations
 
 import argparse
-import gzip
 import hashlib
-import json
 import random
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -33,6 +31,7 @@ import onnx
 import torch
 from onnx import TensorProto, helper, numpy_helper
 from reader import HEADS, LAYERS, WIDTH, Reader
+from rows import read
 
 from ragauge.judges.embedded.trained.reader import LONGEST
 from ragauge.judges.embedded.trained.wordpiece import WordPiece, vocabulary
@@ -96,8 +95,7 @@ class Graph:
         if (spread := self.spreads.get(name)) is not None:
             left = self.add("Div", left, self.constant(spread, name=f"{name}:spread"))
             weight = weight * spread
-        most = self.add("ReduceMax", self.add("Abs", left), self.constant([-1], np.int64), keepdims=1)
-        scales = self.add("Mul", self.add("Max", most, self.constant(1e-9)), self.constant(1 / 127))
+        scales = self._scales(self.add("Abs", left), 127)
         eight = self.add("QuantizeLinear", left, self._by_row(scales), middles, axis=-2)
         return self.add("Mul", self._whole(eight, MIDDLE, name, *_rounded(weight)), scales)
 
@@ -106,11 +104,15 @@ class Graph:
         name = f"{layer}.weight"
         rounded, columns = _rounded(self.weights[name])
         raised = self.add("Sub", left, self.constant(least))
-        most = self.add("ReduceMax", raised, self.constant([-1], np.int64), keepdims=1)
-        scales = self.add("Mul", self.add("Max", most, self.constant(1e-9)), self.constant(1 / 255))
+        scales = self._scales(raised, 255)
         eight = self.add("QuantizeLinear", raised, self._by_row(scales), axis=-2)
         lost = least * (rounded * columns[:, None]).sum(1)
         return self.add("Mul", self._whole(eight, 0, name, rounded, columns), scales), self.constant(lost)
+
+    def _scales(self, sizes: str, steps: int) -> str:
+        """A step of each row, where so many make up the most of it."""
+        most = self.add("ReduceMax", sizes, self.constant([-1], np.int64), keepdims=1)
+        return self.add("Mul", self.add("Max", most, self.constant(1e-9)), self.constant(1 / steps))
 
     def _by_row(self, scales: str) -> str:
         return self.add("Reshape", scales, self.constant([-1], np.int64))
@@ -213,7 +215,7 @@ def spreads_of(reader: Reader, premises: Sequence[str]) -> dict[str, Array]:
             part.register_forward_pre_hook(lambda _, given, name=name: seen(name, given[0]))
     with torch.no_grad():
         for premise in premises:
-            ids = torch.tensor([[pieces.cls, *pieces.encode(premise).ids[:LONGEST], pieces.sep]])
+            ids = torch.tensor([pieces.framed(pieces.encode(premise).ids[:LONGEST])])
             states = reader.embedded(ids, torch.arange(ids.shape[1])[None], torch.zeros_like(ids))
             reader.encode(states, torch.zeros(1, 1, ids.shape[1], ids.shape[1]))
     return {name: found.clamp(min=1e-3).pow(POWER).numpy() for name, found in most.items()}
@@ -243,8 +245,7 @@ def main() -> None:
     weights = {name: value.float() for name, value in state.items()}
     reader = Reader(len(weights["word.weight"])).eval()
     reader.load_state_dict(weights)
-    with gzip.open(given.pairs, "rt", encoding="utf-8") as lines:
-        premises = sorted({json.loads(line)["premise"] for line in lines})
+    premises = sorted({row["premise"] for row in read(given.pairs)})
     spreads = spreads_of(reader, random.Random(SEED).sample(premises, PREMISES))
     onnx.save(model_of(graph_of({name: value.numpy() for name, value in weights.items()}, spreads)), given.out)
     content = given.out.read_bytes()

@@ -18,7 +18,6 @@ One premise in four is held out from the fits; figures on these are printed.
 from __future__ import annotations
 
 import argparse
-import gzip
 import json
 import random
 import zlib
@@ -31,6 +30,7 @@ import fit_lexical
 import numpy as np
 from held_out import held_out
 from logistic import fitted, newton
+from rows import by_source, read
 
 from ragauge.judges.embedded.layer import weighed
 from ragauge.judges.embedded.lexical.relevance import relevant
@@ -46,16 +46,9 @@ SENSES = {
     "contradicted": {"words": -1, "words_against": 1, "entailed": -1, "against": 1},
     "relevant": {"words": 1, "near": 1},
 }
-OWN_WORDS = (
-    "olora/mnli",
-    "olora/rte",
-    "olora/cb",
-    "snli_dev",
-    "infotabs",
-    "boolq",
-    "cad_nli/original",
-    "cad_nli/revised_combined",
-)
+#: Sources of claims of people in words of their own.
+OWN_WORDS = """olora/mnli olora/rte olora/cb snli_dev infotabs boolq cad_nli/original
+    cad_nli/revised_combined""".split()
 ASKED = frozenset({"qamr", "boolq"})  # sources whose claims are a question and an answer
 SEED = 5
 
@@ -77,9 +70,8 @@ def main() -> None:
     options.add_argument("--each", type=int, default=600, help="examples of a kind at most")
     given = options.parse_args()
     support, chance = Support(reader()), random.Random(SEED)
-    rows = fit_lexical.read(given.pairs)
-    with gzip.open(given.groups, "rt", encoding="utf-8") as lines:
-        groups = list(map(json.loads, lines))
+    rows = by_source(given.pairs)
+    groups = list(read(given.groups))
     examples = list(supported(rows, given.each, support, chance))
     layers = {
         "entailed": calibrated(fit("entailed", examples), [*examples, *in_own_words(rows, support)]),
@@ -179,8 +171,10 @@ def calibrated(layer: Mapping[str, float], examples: Sequence[Example]) -> dict[
     print(f"stretched by {stretch:.3f}, shifted by {shift:.3f}; balanced accuracy before and after:")
     for kind in sorted({one.kind for one in examples}):
         rows = [at for at, one in enumerate(examples) if one.kind == kind and one.held]
+        if len(set(labels[rows])) < 2:
+            continue
         before, after = (
-            balanced_accuracy(labels[rows], (found[rows] >= 0).astype(float)) or 0.0
+            balanced_accuracy(labels[rows], (found[rows] >= 0).astype(float))
             for found in (logits, stretch * logits + shift)
         )
         print(f"{kind:14}{len(rows):6}{before:10.3f}{after:10.3f}")

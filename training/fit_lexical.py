@@ -10,7 +10,6 @@ premise in five is held out; its figures are printed. Writes data/lexical.json. 
 
 from __future__ import annotations
 
-import gzip
 import json
 import random
 import sys
@@ -23,6 +22,7 @@ from typing import Any, NamedTuple
 import edits
 import numpy as np
 from logistic import fitted
+from rows import by_source
 
 from ragauge.judges.embedded.lexical.entailment import measured
 from ragauge.judges.embedded.lexical.features import NAMES
@@ -49,7 +49,7 @@ class Example(NamedTuple):
 
 def main(pairs: Path) -> None:
     """Make the examples, fit, write the constants, report."""
-    examples = list(made(read(pairs), random.Random(SEED)))
+    examples = list(made(by_source(pairs), random.Random(SEED)))
     values = np.array([measured((example.premise,), example.claim) for example in examples])
     labels = np.array([example.label for example in examples])
     held = np.array([zlib.crc32(example.premise[:80].encode()) % 5 == 0 for example in examples])
@@ -58,15 +58,6 @@ def main(pairs: Path) -> None:
     table = dict(zip(NAMES, np.round(constants, 4).tolist(), strict=True))
     CONSTANTS.write_text(json.dumps(table, indent=2) + "\n", encoding="utf-8")
     report(examples, values @ constants, labels, held)
-
-
-def read(pairs: Path) -> dict[str, list[dict[str, Any]]]:
-    """The training pairs by source."""
-    by_source: dict[str, list[dict[str, Any]]] = defaultdict(list)
-    with gzip.open(pairs, "rt", encoding="utf-8") as lines:
-        for row in map(json.loads, lines):
-            by_source[row["source"]].append(row)
-    return by_source
 
 
 def made(rows: dict[str, list[dict[str, Any]]], chance: random.Random) -> Iterator[Example]:

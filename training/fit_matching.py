@@ -10,7 +10,6 @@ but the net sees no more of it than how like single tokens are. Writes matching.
 
 from __future__ import annotations
 
-import gzip
 import json
 import random
 import sys
@@ -23,6 +22,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import torch
 from fit_layer import checked
+from rows import read
 from torch import nn
 
 from ragauge.judges.embedded.trained.matching import LEAST, RARE, SEEN, SHARP
@@ -79,8 +79,7 @@ class Net(nn.Module):
 
 def main(path: Path) -> None:
     """Make the examples, fit, write the constants, report."""
-    with gzip.open(path, "rt", encoding="utf-8") as lines:
-        groups = list(map(json.loads, lines))
+    groups = list(read(path))
     examples = list(seen(claims(groups, random.Random(SEED))))
     net = fitted([one for one in examples if not one.held])
     steps = [

@@ -10,7 +10,6 @@ fixes everything.
 
 from __future__ import annotations
 
-import gzip
 import json
 import random
 import sys
@@ -22,6 +21,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from logistic import newton
+from rows import by_source
 from toxic_text import Example, examples, families
 
 from ragauge.judges.embedded.trained.toxicity import Layer, joined, measured, pieces
@@ -90,12 +90,8 @@ def read(pairs: Path, embed: Embed) -> Data:
 
 def plain(pairs: Path, chance: random.Random) -> Iterator[Example]:
     """Sentences of the training pairs, of every source alike; none is toxic, and eight groups share no premise."""
-    by_source: dict[str, list[dict[str, Any]]] = defaultdict(list)
-    with gzip.open(pairs, "rt", encoding="utf-8") as lines:
-        for row in map(json.loads, lines):
-            by_source[row["source"]].append(row)
     seen: set[str] = set()
-    for _, rows in sorted(by_source.items()):
+    for _, rows in sorted(by_source(pairs).items()):
         for row in chance.sample(rows, min(PER_SOURCE, len(rows))):
             group = zlib.crc32(row["premise"][:60].encode()) % FOLDS
             for text in filter(None, (pieces(row["premise"]), pieces(row["claim"]))):

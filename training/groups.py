@@ -18,16 +18,15 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from difflib import SequenceMatcher
 from pathlib import Path
-from typing import Any
 
 import edits
 from claims import Claim, claimed, natural_claim
 from collages import collages
 from neighbours import Neighbours
 from rewordings import said_otherwise
+from rows import Row, by_source
 
 Span = list[int]
-Row = dict[str, Any]
 
 #: Sources whose premises are documents, out of which claims are made.
 DOCUMENTS = """boolq curriculum/control curriculum/drop curriculum/ester wice_train curriculum/coreference qamr
@@ -62,7 +61,7 @@ def main() -> None:
     options.add_argument("--seed", type=int, default=1)
     given = options.parse_args()
     chance = random.Random(given.seed)
-    rows = read(given.pairs)
+    rows = by_source(given.pairs)
     found = [*natural(rows, chance), *made(rows, given.groups, chance), *collages(rows, given.collages, chance)]
     chance.shuffle(found)
     with gzip.open(given.out, "wt", encoding="utf-8") as out:
@@ -71,15 +70,6 @@ def main() -> None:
     for (source, label), count in sorted(counts.items()):
         print(f"{source:32}{label:16}{count:8}")
     print(f"{len(found)} groups, {sum(counts.values())} claims")
-
-
-def read(pairs: Path) -> dict[str, list[Row]]:
-    """The training pairs by source."""
-    by_source: dict[str, list[Row]] = defaultdict(list)
-    with gzip.open(pairs, "rt", encoding="utf-8") as lines:
-        for row in map(json.loads, lines):
-            by_source[row["source"]].append(row)
-    return by_source
 
 
 def natural(rows: dict[str, list[Row]], chance: random.Random) -> Iterator[Row]:

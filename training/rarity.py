@@ -8,11 +8,11 @@ else; the table holds counts of stems and no text. One line per count: the count
 
 from __future__ import annotations
 
-import gzip
-import json
 import sys
 from collections import Counter, defaultdict
 from pathlib import Path
+
+from rows import read
 
 from ragauge.judges.embedded.lexical.words import Kind, words
 
@@ -39,8 +39,7 @@ def main(pairs: Path) -> None:
 
 def premises_of(pairs: Path) -> set[str]:
     """The distinct premises of the natural sources."""
-    with gzip.open(pairs, "rt", encoding="utf-8") as lines:
-        return {row["premise"] for row in map(json.loads, lines) if row["source"] in SOURCES}
+    return {row["premise"] for row in read(pairs) if row["source"] in SOURCES}
 
 
 def keys(premise: str) -> set[str]:

@@ -11,8 +11,6 @@ these is printed with every save. On a CPU steps run in bfloat16, and on a GPU a
 from __future__ import annotations
 
 import argparse
-import gzip
-import json
 import math
 import random
 import time
@@ -21,6 +19,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import rows
 import torch
 from held_out import held_out
 from reader import Reader, Reading, pooled
@@ -211,8 +210,7 @@ def train(given: argparse.Namespace) -> None:
     tokenizer = Tokenizer.from_file(str(given.minilm / "tokenizer.json"))
     tokenizer.no_truncation()
     tokenizer.no_padding()
-    with gzip.open(given.groups, "rt", encoding="utf-8") as lines:
-        groups = list(map(json.loads, lines))
+    groups = list(rows.read(given.groups))
     held = [tokenised(group, tokenizer) for group in groups if held_out(group["premise"])][:700]
     learnt = [tokenised(group, tokenizer) for group in groups if not held_out(group["premise"])]
     teacher, reader = (Reader(tokenizer.get_vocab_size()) for _ in range(2))

@@ -62,7 +62,7 @@ def test_the_packaged_reader_says_what_torch_says(weights: dict[str, Any]) -> No
     model = train_reader.Reader(len(weights["word.weight"])).eval()
     model.load_state_dict({name: torch.tensor(values) for name, values in weights.items()})
     pieces = WordPiece(vocabulary())
-    premise, *claims = ([pieces.cls, *pieces.encode(text).ids, pieces.sep] for text in (TEXT, *CLAIMS))
+    premise, *claims = (pieces.framed(pieces.encode(text).ids) for text in (TEXT, *CLAIMS))
     group = train_reader.Tokens(premise, [(ids, [-1] * len(ids), 0, "") for ids in claims])
     with torch.no_grad():
         reading, _ = train_reader.read(model, train_reader.packed([group], "cpu"))

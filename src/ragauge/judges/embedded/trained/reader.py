@@ -91,13 +91,10 @@ class Reader:
         past = self.encoded(text).keys[:, None].astype(np.float32)
         said = []
         for claim in claims:
-            ids = self._framed(self._pieces.encode(claim).ids[:_CLAIM])
+            ids = self._pieces.framed(self._pieces.encode(claim).ids[:_CLAIM])
             [[labels]] = self._run(["labels"], ids, _OF_A_CLAIM, past)
             said.append(Said(*labels.tolist()))
         return said
-
-    def _framed(self, ids: Sequence[int]) -> list[int]:
-        return [self._pieces.cls, *ids, self._pieces.sep]
 
     def _run(self, outputs: Sequence[str], ids: Sequence[int], sort: int, past: Any) -> list[Any]:
         """Outputs of the model for one text or claim. past: (2 x layers, 1, tokens, width), what it is read against."""
@@ -135,7 +132,7 @@ class Reader:
         import numpy as np
 
         pieces = self._pieces.encode(text)
-        ids = self._framed(pieces.ids[:LONGEST])
+        ids = self._pieces.framed(pieces.ids[:LONGEST])
         kept = [f"now_{number}" for number in range(len(self._pasts))]
         nothing = np.zeros((len(kept), 1, 0, self._pasts[0].shape[-1]), np.float32)
         states, *keys = self._run(["states", *kept], ids, _TEXT, nothing)

@@ -92,6 +92,10 @@ class WordPiece:
                 encoded.spans.append((at + start, at + end))
         return encoded
 
+    def framed(self, ids: Sequence[int]) -> list[int]:
+        """The ids of a text as a model takes them, between [CLS] and [SEP]."""
+        return [self.cls, *ids, self.sep]
+
     def _cut(self, word: str) -> tuple[tuple[int, int, int], ...]:
         """The id of each piece of a word, and where in the word it starts and ends."""
         pieces, start, known = [], 0, self._heads
