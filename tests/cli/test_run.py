@@ -31,6 +31,14 @@ def test_run_prints_the_estimates(call: Call, folder: Path) -> None:
     assert f"run {run.id}; read it again with: ragauge report {run.id}" in result.stdout
 
 
+def test_all_metrics_may_be_asked_for_in_a_word(call: Call, folder: Path) -> None:
+    """`-m all` measures what is measured without -m, and asks the same."""
+    assert call("run", "data.jsonl", "--store", "without").exit_code == 0
+    assert call("run", "data.jsonl", "--store", "with", "-m", "all").exit_code == 0
+    without, given = (rg.Run.open(folder / store) for store in ("without", "with"))
+    assert list(given.estimates) == list(without.estimates) != []
+
+
 def test_the_default_store_is_beside_the_work(call: Call, folder: Path) -> None:
     """Judgments and the run are kept in `.ragauge` of the current folder, and a second run asks nothing."""
     call("run", "data.jsonl")

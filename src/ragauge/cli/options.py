@@ -25,10 +25,20 @@ _MAP = click.option(
 _LIMIT = click.option("--limit", type=click.IntRange(min=1), metavar="N", help="Only the first N samples.")
 _SKIP = click.option("--skip-bad-rows", is_flag=True, help="Leave out rows that cannot be read, and count them.")
 
+
+def _unless_all(_context: click.Context, _option: click.Parameter, given: str | None) -> str | None:
+    """No list, where "all" stands in its place."""
+    return None if given == "all" else given
+
+
 _DATA = (
     click.argument("data", metavar="DATA"),
     click.option(
-        "-m", "--metrics", metavar="LIST", help="Metrics, such as faithfulness,rouge(stemmer=true). [default: all]"
+        "-m",
+        "--metrics",
+        metavar="LIST",
+        callback=_unless_all,
+        help="Metrics, such as faithfulness,rouge(stemmer=true). [default: all that DATA has the fields for]",
     ),
     click.option(
         "-j",

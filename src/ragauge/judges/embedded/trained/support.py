@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
 HOPELESS = 0.1  # share of a claim of which no sentence of a chunk holds more where the chunk is not read for it
 _AGAINST = 0.9  # probability of a contradiction: the layer was fitted where half were, and one in ten is more usual
-_LEFT = 0.5  # what is left of a probability where words speak clearly against a claim: the most that is below one half
 _ENOUGH = 8  # words of a claim that show its language
 _ENGLISH = frozenset(
     """the of and is to are were for with by from that has have it its this be not he she they his their who which at
@@ -155,11 +154,16 @@ def _refined(words: Finding, parts: Sequence[Part]) -> Finding:
     values = signals(words, parts)
     probability = chance(constants("trained")["entailed"], values)
     if words.label == Label.CONTRADICTED:
-        return Finding(Label.CONTRADICTED, probability * _LEFT, words.best)
+        return Finding(Label.CONTRADICTED, _spoken_against(probability), words.best)
     if probability >= 0.5:
         return Finding(Label.ENTAILED, probability, words.best)
     speaks_against = chance(constants("trained")["contradicted"], values) >= _AGAINST
     return Finding(Label.CONTRADICTED if speaks_against else Label.NEUTRAL, probability, words.best)
+
+
+def _spoken_against(probability: float) -> float:
+    """What is left of a probability where words speak clearly against a claim: one half at most, in the same order."""
+    return probability / (1 + probability)
 
 
 def _together(hearing: Hearing, joint: Finding, alone: Sequence[Finding]) -> Verdict:
@@ -173,7 +177,7 @@ def _together(hearing: Hearing, joint: Finding, alone: Sequence[Finding]) -> Ver
         words for one, words in zip(alone, hearing.weighed.alone, strict=True) if one.label == Label.CONTRADICTED
     ]
     if label == Label.ENTAILED and any(words.label == Label.CONTRADICTED for words in against):
-        label, probability = Label.CONTRADICTED, probability * _LEFT
+        label, probability = Label.CONTRADICTED, _spoken_against(probability)
     elif label == Label.NEUTRAL and against:
         label = Label.CONTRADICTED
     return Verdict(label, round(probability, 4), tuple(map(chunk_verdict, alone)))
