@@ -14,7 +14,7 @@ from ragauge.nouns.identity import Identity
 from ragauge.questions import Decompose, Question, topic
 from ragauge.text.sentences import splitter
 
-_RULES = "12"  # raised with every change that can change an answer
+_RULES = "13"  # raised with every change that can change an answer
 _BREATH = 32  # questions between two moments in which others may run
 
 

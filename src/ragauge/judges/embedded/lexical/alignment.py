@@ -7,15 +7,17 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from ragauge.judges.embedded.lexical.binding import misplaced
-from ragauge.judges.embedded.lexical.bounds import Bound, bound, is_kept
+from ragauge.judges.embedded.lexical.bounds import Bound, bound
+from ragauge.judges.embedded.lexical.eras import Era, eras
 from ragauge.judges.embedded.lexical.passages import Passage, Sentence
+from ragauge.judges.embedded.lexical.quantities import Quantity, quantities
 from ragauge.judges.embedded.lexical.rarity import weight
 from ragauge.judges.embedded.lexical.words import TITLES, Kind, Word, synonyms
 
 _SYNONYM, _FAMILY = 0.85, 0.5  # credit for a word found only as a synonym, or as one that begins alike
 FOUND = 0.8  # credit from which a word counts as found
 _SURNAME = 0.8  # credit for a first name that a sentence leaves out
-_BOUND = 0.9  # credit for a number behind "over" or "about" of which a sentence has one that fits
+_OTHERWISE = 0.95  # credit for a number, a quantity or an era that a sentence tells otherwise
 _MOST = 3  # sentences that may support a claim together
 _CANDIDATES = 12
 _LEAST = 0.01  # weight of a part that says nothing
@@ -36,11 +38,14 @@ class Claim:
 
     words: all words in order. items: the distinct content words, less those given. keys: their place among the items.
     weights: of the items. surnames: pairs of items, a name and the one it stands before.
-    numbered: an item is a number. bounds: of the items that are one behind "over" or "about". parts: the items in
-    stretches of about five, as they follow each other.
+    numbered: an item is a number. bounds: of the items that are one behind "over" or "about". quantities, eras: each
+    with its items. parts: the items in stretches of about five, as they follow each other.
     """
 
-    __slots__ = ("bounds", "items", "keys", "numbered", "parts", "surnames", "total", "weights", "words")
+    __slots__ = (
+        *("bounds", "eras", "items", "keys", "numbered", "parts", "quantities", "surnames", "total", "weights"),
+        "words",
+    )
 
     def __init__(self, found: tuple[Word, ...], given: Collection[str] = ()) -> None:
         self.words = found
@@ -61,7 +66,13 @@ class Claim:
             for one, two in pairwise(found)
             if one.kind == two.kind == Kind.NAME and one.key in self.keys and two.key in self.keys
         ]
+        self.quantities = [(one, self._items(one)) for one in quantities(found)]
+        self.eras = [(one, self._items(one)) for one in eras(found)]
         self.parts = _parts(self.weights)
+
+    def _items(self, one: Quantity | Era) -> list[int]:
+        """The items among the words of a quantity or an era."""
+        return [self.keys[word.key] for word in self.words[one.first : one.behind] if word.key in self.keys]
 
     def share(self, credits: Credits) -> float:
         """Weighted share of the items found; 0 for a claim without items."""
@@ -99,7 +110,7 @@ def find(claim: Claim, source: Passage) -> list[Evidence]:
     for at, credits in hits.items() if claim.numbered else ():
         for key in misplaced(claim.words, source.sentences[at].words):
             credits.pop(claim.keys.get(key, -1), None)
-        _credit_bounds(claim, source.sentences[at], credits)
+    _credit_told_otherwise(claim, source, hits)
     if source.titled and 0 in hits:
         hits = {at: merged(hits[0], credits) for at, credits in hits.items()}
     for at, credits in hits.items() if claim.surnames else ():
@@ -108,11 +119,30 @@ def find(claim: Claim, source: Passage) -> list[Evidence]:
     return sorted(evidence, key=lambda one: -one.share)
 
 
-def _credit_bounds(claim: Claim, sentence: Sentence, credits: Credits) -> None:
-    """A number that a sentence lacks counts where it is a bound, and another of the sentence keeps it."""
-    for item, own in claim.bounds.items():
-        if item not in credits and is_kept(own, sentence.words):
-            credits[item] = _BOUND
+def _credit_told_otherwise(claim: Claim, source: Passage, hits: dict[int, Credits]) -> None:
+    """A quantity counts where a sentence has it in another unit, an era where it has a year of it, and a number behind
+    "over" or "about" where it has one that fits."""
+    numbered = _numbered(source) if claim.eras or claim.bounds else set()
+    wanted: list[tuple[Quantity | Era | Bound, list[int], set[int]]] = [
+        *((one, items, _measuring(source, one)) for one, items in claim.quantities),
+        *((one, items, numbered) for one, items in claim.eras),
+        *((one, [item], numbered) for item, one in claim.bounds.items() if one.counted or len(claim.items) == 1),
+    ]
+    for one, items, places in wanted:
+        for at in places:
+            if items and one.is_told(source.sentences[at].words):
+                credits = hits.setdefault(at, {})
+                credits.update({item: max(_OTHERWISE, credits.get(item, 0.0)) for item in items})
+
+
+def _measuring(source: Passage, quantity: Quantity) -> set[int]:
+    """The sentences that may have a quantity of the same dimension."""
+    return {at for key in quantity.signs for at in source.postings.get(key, ())}
+
+
+def _numbered(source: Passage) -> set[int]:
+    """The sentences that have a number."""
+    return {at for key, places in source.postings.items() if key[0] == "#" for at in places}
 
 
 def _credit_first_names(claim: Claim, sentence: Sentence, credits: Credits) -> None:

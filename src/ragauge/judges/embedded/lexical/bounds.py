@@ -25,6 +25,17 @@ class Bound(NamedTuple):
     value: float
     counted: frozenset[str]
 
+    def is_told(self, sentence: Sequence[Word]) -> bool:
+        """Whether a sentence counts the same thing within the bound; anything, where nothing is said to be counted.
+
+        Not if the sentence has a bound itself ("at least 8 letters").
+        """
+        numbers = (at for at, word in enumerate(sentence) if word.kind == Kind.NUMBER)
+        alike = [at for at in numbers if not self.counted or self.counted & _beside(sentence, at)]
+        values = [_value(sentence[at]) for at in alike]
+        bounded = any(_keeps(sentence, at) for at in alike)
+        return not bounded and any(value is not None and self.keeps(value, self.value) for value in values)
+
 
 def bound(found: Sequence[Word], place: int) -> Bound | None:
     """The bound of the number at a place; None where it has none, or may be a year."""
@@ -34,15 +45,6 @@ def bound(found: Sequence[Word], place: int) -> Bound | None:
     rounded = _about if value >= _GREAT or _SHARE in counted else None
     keeps = _keeps(found, place) or rounded
     return Bound(keeps, value, counted) if keeps else None
-
-
-def is_kept(bound: Bound, sentence: Sequence[Word]) -> bool:
-    """Whether a sentence counts the same thing within a bound; not if it has a bound itself ("at least 8 letters")."""
-    numbers = (at for at, word in enumerate(sentence) if word.kind == Kind.NUMBER)
-    alike = [at for at in numbers if bound.counted & _beside(sentence, at)]
-    values = [_value(sentence[at]) for at in alike]
-    bounded = any(_keeps(sentence, at) for at in alike)
-    return not bounded and any(value is not None and bound.keeps(value, bound.value) for value in values)
 
 
 def _beside(found: Sequence[Word], place: int) -> frozenset[str]:
@@ -61,18 +63,18 @@ def _keeps(found: Sequence[Word], place: int) -> Keeps | None:
 
 
 def _at_least(other: float, value: float) -> bool:
-    return value <= other < value + _step(value)
+    return value <= other < value + step(value)
 
 
 def _at_most(other: float, value: float) -> bool:
-    return value - _step(value) < other <= value
+    return value - step(value) < other <= value
 
 
 def _about(other: float, value: float) -> bool:
-    return abs(other - value) <= _step(value) / 2
+    return abs(other - value) <= step(value) / 2
 
 
-def _step(value: float) -> float:
+def step(value: float) -> float:
     """What the last digit of a number that is not 0 counts: people round to it. 10 for 70, 0.1 for 3.1."""
     return 10.0 ** cast("int", Decimal(f"{value:.12g}").normalize().as_tuple().exponent)
 

@@ -88,6 +88,11 @@ def value_of(key: str) -> float | None:
         return None
 
 
+def is_ordinal(word: str) -> bool:
+    """Whether a word that begins or ends a number, in lower case, counts places: "third", "21st"."""
+    return word in _ORDINALS or (word[0].isdecimal() and word.endswith(("st", "nd", "rd", "th")))
+
+
 def is_year(key: str) -> bool:
     """Whether a number's key looks like a year from 1000 to 2099."""
     return len(key) == 5 and key[0] == "#" and key[1] in "12" and key[1:].isdecimal() and key < "#2100"

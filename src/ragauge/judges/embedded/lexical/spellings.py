@@ -18,7 +18,7 @@ UNITS = {
 
 EXPANDED = {
     "wwi": ("world", "war", "1"), "ww1": ("world", "war", "1"), "wwii": ("world", "war", "2"),
-    "ww2": ("world", "war", "2"),
+    "ww2": ("world", "war", "2"), "noon": ("12", "pm"), "midnight": ("12", "am"), "twice": ("two", "times"),
 }  # fmt: skip
 """Words that stand for several."""
 

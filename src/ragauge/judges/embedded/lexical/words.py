@@ -13,7 +13,7 @@ from typing import NamedTuple
 from unicodedata import combining, normalize
 
 from ragauge.judges.embedded.lexical import lexicon
-from ragauge.judges.embedded.lexical.numbers import century, key, read_number, twelve_hours
+from ragauge.judges.embedded.lexical.numbers import century, is_ordinal, key, read_number, twelve_hours
 from ragauge.judges.embedded.lexical.spellings import EXPANDED, NUMBERED, UNITS, american, roman
 from ragauge.text.porter import stem
 
@@ -28,8 +28,8 @@ class Kind(IntEnum):
 
 
 class Word(NamedTuple):
-    """One word: its key, characters from start to end, kind, whether a negation reaches it, and which clause of the
-    text it stands in, as far as stops and joining words tell."""
+    """One word: its key, characters from start to end, kind, whether a negation reaches it, which clause of the text it
+    stands in, as far as stops and joining words tell, and whether it is a number that counts places ("third")."""
 
     key: str
     start: int
@@ -37,6 +37,7 @@ class Word(NamedTuple):
     kind: Kind
     negated: bool
     clause: int
+    ordinal: bool = False
 
 
 _UNSPACED = (
@@ -59,6 +60,7 @@ _CONTRACTION = re.compile(r"(.+?)(?:n['’]t|(?<!\d0)['’](?:s|re|ve|ll|d|m))?\
 _ALIASES = {
     "us": "america", "usa": "america", "uk": "britain", "eu": "europe", "un": "unitednations",
     "pct": "percent", "dollars": "dollar", "kilometers": "km", "kilometer": "km", "kilograms": "kg", "kilogram": "kg",
+    "kilos": "kg", "kilo": "kg", "bucks": "dollar", "junior": "jr",
     "mr": "mister", "st": "saint", "bce": "bc", "okay": "ok",
 }  # fmt: skip
 _PAIRS = {
@@ -187,7 +189,8 @@ class _Reader:
         number = read_number(self.lowers, at)
         if number is not None:
             found, length = number
-            return self._made(found, at, length, Kind.NUMBER), length
+            ordinal = is_ordinal(self.lowers[at + length - 1])
+            return self._made(found, at, length, Kind.NUMBER)._replace(ordinal=ordinal), length
         lower = token.lower
         if lower in lexicon.NEGATIONS:
             if self.lowers[at + 1 : at + 2] not in (["only"], ["just"]):
