@@ -15,6 +15,8 @@ TOWER = "The Eiffel Tower was completed in 1889. It is 330 metres tall and stand
 FIRM = "Acme Corporation reported revenue of $1.5 billion in 2021, up 10% from the year ago. It employs 1,000 people."
 TREATY = "The treaty was signed on 14 March 1879 in Berlin by five countries."
 MATCH = "Real Madrid defeated Juventus 4-1 in the final in Cardiff."
+PACT = "On 27 February 2009, a free trade agreement with the bloc of ten countries and Australia was signed."
+SCHOLAR = "At the age of 17, Ibn Khaldun lost both his parents to the Black Death, a plague that hit Tunis in 1348."
 PLANS = "The pro plan costs $50 and the basic plan costs $20 a month."
 ENERGY = "A gram of fat gives about 9 kilocalories, a gram of alcohol about 7."
 REPORTS = "Hand in the expense report within 30 calendar days of the last day of the trip, with receipts above €15."
@@ -64,6 +66,8 @@ SUPPORTED = [
     ("Profit grew by 3.14 % in May.", "Profit grew by 3.1 % in May."),
     ("The city has 7,382,000 people.", "The city has 7.4 million people."),
     ("The shop closes at 18:30 on Fridays.", "On Fridays the shop closes at 6:30 p.m."),
+    (PACT, "Australia signed a free trade agreement on 27 February 2009."),
+    (SCHOLAR, "Khaldun lost his parents at 17."),
 ]
 
 CONTRADICTED = [
@@ -98,6 +102,8 @@ CONTRADICTED = [
     ("Profit grew by 3.14 % in May.", "Profit grew by 3.2 % in May."),
     ("The city has 7,382,000 people.", "The city has 7.5 million people."),
     ("It runs with Python 3.14 on the server.", "It runs with Python 3.1 on the server."),
+    (PACT, "The agreement was signed on 10 February 2009."),
+    ("The firm had 300 staff in 2010 and 500 in 2015.", "In 2015 the firm had 300 staff."),
 ]
 
 UNSUPPORTED = [

@@ -6,13 +6,16 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from difflib import SequenceMatcher
 
+from ragauge.judges.embedded.lexical.lexicon import MONTH_NAMES
+from ragauge.judges.embedded.lexical.numbers import is_year
 from ragauge.judges.embedded.lexical.words import Kind, Word
 
 _CLAUSE = 4  # content words that the step into another clause counts for
 _SIGHT = 6  # content words within which a number belongs to a word
+_LONGER = 4  # words by which what stands in the place of others may be longer
 _ALIKE = 0.6  # share of the words of the claim from which a replaced number tells
 
-Owners = dict[str, list[frozenset[str]]]  # word -> for each place where it stands, the numbers nearest to it
+Owners = dict[tuple[str, str], list[frozenset[str]]]  # word and sort -> for each place of it, the nearest such numbers
 
 
 def misplaced(claim: Sequence[Word], sentence: Sequence[Word]) -> set[str]:
@@ -28,25 +31,45 @@ def _owned_otherwise(claim: Sequence[Word], sentence: Sequence[Word]) -> set[str
     """Numbers whose words in the claim all have another number in the sentence, where they tell at all."""
     owners, theirs = _owners(claim), _owners(sentence)
     said: dict[str, list[bool]] = defaultdict(list)
-    for word, places in owners.items():
-        mine, other = frozenset.union(*places), frozenset.union(*theirs.get(word, [frozenset()]))
+    for of, places in owners.items():
+        mine, other = frozenset.union(*places), frozenset.union(*theirs.get(of, [frozenset()]))
         if len(mine) == len(other) == 1:
             said[min(mine)].append(mine == other)
     return {number for number, verdicts in said.items() if not any(verdicts)}
 
 
 def _owners(found: Sequence[Word]) -> Owners:
-    """For each content word the numbers nearest to it, a clause away counting as farther."""
+    """For each content word the numbers nearest to it, a clause away counting as farther.
+
+    Years and days are kept apart from other numbers: "in 1989" may stand anywhere in a sentence.
+    """
     ranks = _ranks(found)
-    numbers = [(word, rank) for word, rank in zip(found, ranks, strict=True) if word.kind == Kind.NUMBER]
+    numbers: dict[str, list[tuple[Word, int]]] = defaultdict(list)
+    for place, word in enumerate(found):
+        if word.kind == Kind.NUMBER:
+            numbers[of_a_date(found, place)].append((word, ranks[place]))
     owners: Owners = defaultdict(list)
     for word, rank in zip(found, ranks, strict=True):
-        if word.kind in (Kind.CONTENT, Kind.NAME) and numbers:
-            far = [abs(rank - at) + _CLAUSE * abs(word.clause - number.clause) for number, at in numbers]
-            near = min(far)
-            nearest = [number.key for (number, _), distance in zip(numbers, far, strict=True) if distance == near]
-            owners[word.key].append(frozenset(nearest if near <= _SIGHT else ()))
+        if word.kind in (Kind.CONTENT, Kind.NAME):
+            for sort, several in numbers.items():
+                owners[word.key, sort].append(_nearest(word, rank, several))
     return owners
+
+
+def of_a_date(found: Sequence[Word], place: int) -> str:
+    """What of a date a number may be: "year" or "day"; "" for another number."""
+    if is_year(found[place].key):
+        return "year"
+    behind = place + 3 if found[place + 1 : place + 2] and found[place + 1].key == "of" else place + 2
+    return "day" if any(word.key in MONTH_NAMES for word in found[max(place - 1, 0) : behind]) else ""
+
+
+def _nearest(word: Word, rank: int, numbers: Sequence[tuple[Word, int]]) -> frozenset[str]:
+    """The numbers that are nearest to a word; none where they are far."""
+    far = [abs(rank - at) + _CLAUSE * abs(word.clause - number.clause) for number, at in numbers]
+    near = min(far)
+    nearest = (number.key for (number, _), distance in zip(numbers, far, strict=True) if distance == near)
+    return frozenset(nearest if near <= _SIGHT else ())
 
 
 def _ranks(found: Sequence[Word]) -> list[int]:
@@ -67,7 +90,7 @@ def replaced(claim: Sequence[Word], sentence: Sequence[Word]) -> set[str]:
     return {
         key
         for tag, one, two, three, four in matcher.get_opcodes()
-        if tag == "replace" and any(_numbers(sentence[three:four]))
+        if tag == "replace" and four - three <= two - one + _LONGER and any(_numbers(sentence[three:four]))
         for key in set(_numbers(claim[one:two])) - set(_numbers(sentence[three:four]))
     }
 

@@ -7,15 +7,14 @@ from difflib import Match, SequenceMatcher
 from typing import NamedTuple
 
 from ragauge.judges.embedded.lexical.alignment import FOUND, Claim, Credits
-from ragauge.judges.embedded.lexical.binding import replaced
-from ragauge.judges.embedded.lexical.lexicon import MONTHS
+from ragauge.judges.embedded.lexical.binding import of_a_date, replaced
+from ragauge.judges.embedded.lexical.lexicon import MONTH_NAMES
 from ragauge.judges.embedded.lexical.numbers import is_year
 from ragauge.judges.embedded.lexical.passages import Sentence
 from ragauge.judges.embedded.lexical.rarity import weight
 from ragauge.judges.embedded.lexical.words import Kind, Word, opposites, synonyms
 
 _NEAR = 4  # places within which two words count as neighbours
-_MONTH_NAMES = frozenset(MONTHS.values())
 
 
 class Comparison(NamedTuple):
@@ -137,8 +136,8 @@ def _found(neighbours: tuple[Word, ...], sentence: Sentence) -> list[int]:
 
 
 def _same_sort(word: Word, other: Word) -> bool:
-    if word.key in _MONTH_NAMES or other.key in _MONTH_NAMES:
-        return word.key in _MONTH_NAMES and other.key in _MONTH_NAMES
+    if word.key in MONTH_NAMES or other.key in MONTH_NAMES:
+        return word.key in MONTH_NAMES and other.key in MONTH_NAMES
     return word.kind == other.kind and word.kind in (Kind.NUMBER, Kind.NAME) and is_year(word.key) == is_year(other.key)
 
 
@@ -147,21 +146,16 @@ def _rival_number(claim: Claim, place: int, sentence: Sentence) -> bool:
     word = claim.words[place]
     if word.kind != Kind.NUMBER:
         return False
-    sort = number_sort(claim.words, place)
+    sort = _number_sort(claim.words, place)
     others = {
         other.key
         for at, other in enumerate(sentence.words)
-        if other.kind == Kind.NUMBER and number_sort(sentence.words, at) == sort
+        if other.kind == Kind.NUMBER and _number_sort(sentence.words, at) == sort
     }
     return bool(sort) and bool(others) and not others & set(claim.keys)
 
 
-def number_sort(found: tuple[Word, ...], place: int) -> str:
+def _number_sort(found: tuple[Word, ...], place: int) -> str:
     """What the number at `place` counts: "year", "day" of a month, the word after it, or "" where nothing tells."""
-    beside = [word.key for word in found[max(place - 1, 0) : place + 2]]
-    if any(key in _MONTH_NAMES for key in beside) and not is_year(found[place].key):
-        return "day"
-    if is_year(found[place].key):
-        return "year"
     after = found[place + 1] if place + 1 < len(found) else None
-    return after.key if after and after.kind == Kind.CONTENT else ""
+    return of_a_date(found, place) or (after.key if after and after.kind == Kind.CONTENT else "")

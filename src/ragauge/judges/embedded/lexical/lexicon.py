@@ -51,6 +51,7 @@ MONTHS = {
         sept=september oct=october nov=november dec=december""".split()
     ),
 }
+MONTH_NAMES = frozenset(MONTHS.values())
 
 _IRREGULAR = """
 be am is are was were been being; have has had; do does did done; go goes went gone; say said; make made; get got

@@ -10,12 +10,11 @@ import re
 from collections.abc import Collection, Iterator, Sequence
 from itertools import pairwise
 
-from ragauge.judges.embedded.lexical.comparison import number_sort
-from ragauge.judges.embedded.lexical.lexicon import MONTHS
+from ragauge.judges.embedded.lexical.binding import of_a_date
+from ragauge.judges.embedded.lexical.lexicon import MONTH_NAMES
 from ragauge.judges.embedded.lexical.numbers import is_year
 from ragauge.judges.embedded.lexical.words import TITLES, Kind, Word, key_of
 
-_MONTHS = frozenset(MONTHS.values())
 _PARTS = frozenset(map(key_of, "early mid late".split()))
 _VAGUE = frozenset(map(key_of, "around about approximately roughly circa jr sr inc corp ltd llc plc gmbh".split()))
 _NO_RIVALS = _VAGUE | TITLES
@@ -56,14 +55,14 @@ def narrowed_otherwise(said: Sequence[Word], needless: Sequence[Word], known: Co
 
 
 def _is_date(word: Word) -> bool:
-    return word.kind == Kind.NUMBER or word.key in _MONTHS | _PARTS
+    return word.kind == Kind.NUMBER or word.key in MONTH_NAMES | _PARTS
 
 
 def _within_a_year(found: Sequence[Word]) -> Iterator[Word]:
     """Day and month, where a year stands with them."""
     if any(is_year(word.key) for word in found):
         for place, word in enumerate(found):
-            if word.key in _MONTHS or (word.kind == Kind.NUMBER and number_sort(tuple(found), place) == "day"):
+            if word.key in MONTH_NAMES or (word.kind == Kind.NUMBER and of_a_date(found, place) == "day"):
                 yield word
 
 
@@ -71,7 +70,7 @@ def _middle_names(text: str, found: Sequence[Word]) -> Iterator[Word]:
     """Of three names or more with nothing between them those between the first and the last."""
     run: list[Word] = []
     for word in found:
-        name = word.kind == Kind.NAME and word.key not in _MONTHS
+        name = word.kind == Kind.NAME and word.key not in MONTH_NAMES
         if not name or (run and not _follows(text, run[-1], word)):
             yield from run[1:-1]
             run = []
