@@ -30,6 +30,7 @@ SAME = [
     ("children", "child"),
     ("didn't", "did not"),
     ("can't", "can not"),
+    ("does n't", "does not"),
     ("Röntgen", "Rontgen"),
     ("6:00", "6"),
     ("10km", "10 km"),

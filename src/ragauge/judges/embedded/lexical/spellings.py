@@ -19,6 +19,10 @@ UNITS = {
 EXPANDED = {
     "wwi": ("world", "war", "1"), "ww1": ("world", "war", "1"), "wwii": ("world", "war", "2"),
     "ww2": ("world", "war", "2"), "noon": ("12", "pm"), "midnight": ("12", "am"), "twice": ("two", "times"),
+    "n't": ("not",), "n’t": ("not",),
+} | {
+    f"{verb}n": (verb, "not")  # of "does n't" and "doesn 't", as some corpora are written
+    for verb in "is are was were does did has have had could would should must need".split()
 }  # fmt: skip
 """Words that stand for several."""
 

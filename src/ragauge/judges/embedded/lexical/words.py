@@ -131,7 +131,7 @@ def _plain(raw: str, start: int, end: int) -> list[_Token]:
     base = base_match.group(1) if base_match else raw
     lower = base.lower()
     if expanded := EXPANDED.get(lower):
-        return [_Token(part, start, end, False, part.isalpha()) for part in expanded]
+        return [_Token(part, start, end, False, raw[0].isupper() and part.isalpha()) for part in expanded]
     token = _Token(lower, start, end, False, base[0].isupper() and (lower != "us" or base == "US"), roman(base))
     if base == raw or raw[len(base)] not in "nN":
         return [token]
