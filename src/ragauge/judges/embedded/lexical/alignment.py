@@ -43,9 +43,8 @@ class Claim:
     """
 
     __slots__ = (
-        *("bounds", "eras", "items", "keys", "numbered", "parts", "quantities", "surnames", "total", "weights"),
-        "words",
-    )
+        "bounds", "eras", "items", "keys", "numbered", "parts", "quantities", "surnames", "total", "weights", "words",
+    )  # fmt: skip
 
     def __init__(self, found: tuple[Word, ...], given: Collection[str] = ()) -> None:
         self.words = found

@@ -37,11 +37,11 @@ def times(found: Sequence[Word]) -> Iterator[Era]:
     if any(word.key == _BEFORE_CHRIST for word in found):
         return
     for at, word in enumerate(found):
-        century = found[at + 1 : at + 2] and found[at + 1].key == _CENTURY
-        years = _span(word.key, century=bool(century))
+        century = at + 1 < len(found) and found[at + 1].key == _CENTURY
+        years = _span(word.key, century=century)
         if years is not None:
             part = _PARTS.get(found[at - 1].key) if at else None
-            era = _narrowed(Era(at, at + 1 + bool(century), *years), part)
+            era = _narrowed(Era(at, at + 1 + century, *years), part)
             if not era.first or found[era.first - 1].key not in _ONES_OWN:
                 yield era
 
