@@ -69,6 +69,12 @@ SUPPORTED = [
     ("The shop closes at 18:30 on Fridays.", "On Fridays the shop closes at 6:30 p.m."),
     (PACT, "Australia signed a free trade agreement on 27 February 2009."),
     (SCHOLAR, "Khaldun lost his parents at 17."),
+    ("The play was adapted for films in 1949 and 1987.", "The play was adapted for films in 1987."),
+    (
+        "The engine is an inline 6-cylinder of 2.5 litres or 3 litres.",
+        "The engine is an inline 6-cylinder of 3 litres.",
+    ),
+    ("We didn't even notice that Everett was missing.", "Everett was missing."),
 ]
 
 CONTRADICTED = [
@@ -85,6 +91,7 @@ CONTRADICTED = [
     ("The company won the lawsuit.", "The company did not win the lawsuit."),
     ("The company did not win the lawsuit.", "The company won the lawsuit."),
     ("The company did n't win the lawsuit .", "The company won the lawsuit."),
+    ("She did not know the answer to the question.", "She knew the answer to the question."),
     ("The bridge was built before the war.", "The bridge was built after the war."),
     ("African elephants are larger than Asian elephants.", "Asian elephants are larger than African elephants."),
     ("The city lies north of the river.", "The city lies south of the river."),

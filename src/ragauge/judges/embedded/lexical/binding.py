@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from difflib import SequenceMatcher
+from itertools import pairwise
 
 from ragauge.judges.embedded.lexical.lexicon import MONTH_NAMES
 from ragauge.judges.embedded.lexical.numbers import is_year
@@ -44,16 +45,32 @@ def _owners(found: Sequence[Word]) -> Owners:
     Years and days are kept apart from other numbers: "in 1989" may stand anywhere in a sentence.
     """
     ranks = _ranks(found)
-    numbers: dict[str, list[tuple[Word, int]]] = defaultdict(list)
+    places: dict[str, list[int]] = defaultdict(list)
     for place, word in enumerate(found):
         if word.kind == Kind.NUMBER:
-            numbers[of_a_date(found, place)].append((word, ranks[place]))
+            places[of_a_date(found, place)].append(place)
     owners: Owners = defaultdict(list)
-    for word, rank in zip(found, ranks, strict=True):
-        if word.kind in (Kind.CONTENT, Kind.NAME):
-            for sort, several in numbers.items():
-                owners[word.key, sort].append(_nearest(word, rank, several))
+    for sort, numbers in places.items():
+        lists = _lists(found, numbers)
+        for word, rank in zip(found, ranks, strict=True):
+            if word.kind in (Kind.CONTENT, Kind.NAME):
+                far = [abs(rank - ranks[at]) + _CLAUSE * abs(word.clause - found[at].clause) for at in numbers]
+                near = {lists[at] for at, distance in zip(numbers, far, strict=True) if distance == min(far) <= _SIGHT}
+                owners[word.key, sort].append(frozenset().union(*near))
     return owners
+
+
+def _lists(found: Sequence[Word], places: Sequence[int]) -> dict[int, frozenset[str]]:
+    """For each number those with which it makes a list, itself among them: "1949 and 1987", "2.5 or 3 litres"."""
+    lists = {at: frozenset({found[at].key}) for at in places}
+    for one, two in pairwise(places):
+        between = {word.key for word in found[one + 1 : two] if word.kind != Kind.FUNCTION}
+        if between <= {word.key for word in found[two + 1 : two + 2]}:
+            lists[two] |= lists[one]
+    for one, two in reversed(list(pairwise(places))):
+        if lists[one] <= lists[two]:
+            lists[one] = lists[two]
+    return lists
 
 
 def of_a_date(found: Sequence[Word], place: int) -> str:
@@ -62,14 +79,6 @@ def of_a_date(found: Sequence[Word], place: int) -> str:
         return "year"
     behind = place + 3 if found[place + 1 : place + 2] and found[place + 1].key == "of" else place + 2
     return "day" if any(word.key in MONTH_NAMES for word in found[max(place - 1, 0) : behind]) else ""
-
-
-def _nearest(word: Word, rank: int, numbers: Sequence[tuple[Word, int]]) -> frozenset[str]:
-    """The numbers that are nearest to a word; none where they are far."""
-    far = [abs(rank - at) + _CLAUSE * abs(word.clause - number.clause) for number, at in numbers]
-    near = min(far)
-    nearest = (number.key for (number, _), distance in zip(numbers, far, strict=True) if distance == near)
-    return frozenset(nearest if near <= _SIGHT else ())
 
 
 def _ranks(found: Sequence[Word]) -> list[int]:

@@ -53,6 +53,9 @@ MONTHS = {
 }
 MONTH_NAMES = frozenset(MONTHS.values())
 
+FACTIVES = "know notice realize forget remember understand aware".split()
+"""Words of which a negation leaves standing what follows: "she did not know that it was late"."""
+
 _IRREGULAR = """
 be am is are was were been being; have has had; do does did done; go goes went gone; say said; make made; get got
 gotten; take took taken; come came; see saw seen; know knew known; give gave given; find found; think thought; tell

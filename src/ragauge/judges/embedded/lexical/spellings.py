@@ -26,6 +26,22 @@ EXPANDED = {
 }  # fmt: skip
 """Words that stand for several."""
 
+ALIASES = {
+    "us": "america", "usa": "america", "uk": "britain", "eu": "europe", "un": "unitednations",
+    "pct": "percent", "dollars": "dollar", "kilometers": "km", "kilometer": "km", "kilograms": "kg", "kilogram": "kg",
+    "kilos": "kg", "kilo": "kg", "bucks": "dollar", "junior": "jr",
+    "mr": "mister", "st": "saint", "bce": "bc", "okay": "ok",
+}  # fmt: skip
+"""Other names of one word."""
+
+PAIRS = {
+    ("united", "states"): "america",
+    ("united", "kingdom"): "britain",
+    ("united", "nations"): "unitednations",
+    ("per", "cent"): "percent",
+}
+"""Two words that are one name."""
+
 _WHOLE = {
     "grey": "gray", "greys": "grays", "defence": "defense", "offence": "offense", "licence": "license",
     "practise": "practice", "programme": "program", "programmes": "programs", "catalogue": "catalog",

@@ -14,7 +14,7 @@ from unicodedata import combining, normalize
 
 from ragauge.judges.embedded.lexical import lexicon
 from ragauge.judges.embedded.lexical.numbers import century, is_ordinal, key, read_number, twelve_hours
-from ragauge.judges.embedded.lexical.spellings import EXPANDED, NUMBERED, UNITS, american, roman
+from ragauge.judges.embedded.lexical.spellings import ALIASES, EXPANDED, NUMBERED, PAIRS, UNITS, american, roman
 from ragauge.text.porter import stem
 
 
@@ -57,18 +57,6 @@ _CAMEL = re.compile(r"[A-Z]?[a-z]{2,}(?:[A-Z][a-z]{2,})+\Z")  # "AutoLoader"
 _HUMP = re.compile(r"[A-Z]?[a-z]+")
 _SIGNS = {"%": "percent", "$": "dollar", "€": "euro", "£": "pound", "¥": "yen"}
 _CONTRACTION = re.compile(r"(.+?)(?:n['’]t|(?<!\d0)['’](?:s|re|ve|ll|d|m))?\Z", re.DOTALL)
-_ALIASES = {
-    "us": "america", "usa": "america", "uk": "britain", "eu": "europe", "un": "unitednations",
-    "pct": "percent", "dollars": "dollar", "kilometers": "km", "kilometer": "km", "kilograms": "kg", "kilogram": "kg",
-    "kilos": "kg", "kilo": "kg", "bucks": "dollar", "junior": "jr",
-    "mr": "mister", "st": "saint", "bce": "bc", "okay": "ok",
-}  # fmt: skip
-_PAIRS = {
-    ("united", "states"): "america",
-    ("united", "kingdom"): "britain",
-    ("united", "nations"): "unitednations",
-    ("per", "cent"): "percent",
-}
 _MONTH_NAMES = tuple(dict.fromkeys(lexicon.MONTHS.values()))
 _NEGATING = ("un", "non", "dis")
 _JOINING = frozenset("and but or while whereas because although though however plus und aber".split())
@@ -196,7 +184,7 @@ class _Reader:
             if self.lowers[at + 1 : at + 2] not in (["only"], ["just"]):
                 self.reach = _REACH + 1
             return self._made(lower, at, 1, Kind.FUNCTION), 1
-        pair = _PAIRS.get((lower, self.lowers[at + 1])) if at + 1 < len(self.lowers) else None
+        pair = PAIRS.get((lower, self.lowers[at + 1])) if at + 1 < len(self.lowers) else None
         if pair is not None:
             return self._made(key_of(pair), at, 2, Kind.NAME if token.capital else Kind.CONTENT), 2
         month = self._month(at)
@@ -249,7 +237,7 @@ class _Reader:
         negated = False
         if kind != Kind.FUNCTION:
             negated = self.reach > 0
-            self.reach = max(self.reach - 1, 0)
+            self.reach = max(self.reach - 1, 0) if key not in _FACTIVES else 0
         elif key in lexicon.NEGATIONS and self.reach == _REACH + 1:
             self.reach = _REACH
         return Word(key, self.tokens[at].start, self.tokens[at + length - 1].end, kind, negated, self.clause)
@@ -261,11 +249,12 @@ def key_of(lower: str) -> str:
     if not lower.isascii():
         lower = "".join(letter for letter in normalize("NFKD", lower) if not combining(letter))
     lower = american(lower)
-    lower = _ALIASES.get(lower, _SIGNS.get(lower, lower))
+    lower = ALIASES.get(lower, _SIGNS.get(lower, lower))
     lower = lexicon.nationalities().get(lower, lower)
     return stem(lexicon.irregular_forms().get(lower, lower))
 
 
+_FACTIVES = frozenset(map(key_of, lexicon.FACTIVES))
 TITLES = frozenset(map(key_of, lexicon.TITLES))
 """The keys of titles before a name."""
 
