@@ -62,15 +62,19 @@ def _owners(found: Sequence[Word]) -> Owners:
 
 def _lists(found: Sequence[Word], places: Sequence[int]) -> dict[int, frozenset[str]]:
     """For each number those with which it makes a list, itself among them: "1949 and 1987", "2.5 or 3 litres"."""
-    lists = {at: frozenset({found[at].key}) for at in places}
-    for one, two in pairwise(places):
-        between = {word.key for word in found[one + 1 : two] if word.kind != Kind.FUNCTION}
-        if between <= {word.key for word in found[two + 1 : two + 2]}:
-            lists[two] |= lists[one]
-    for one, two in reversed(list(pairwise(places))):
-        if lists[one] <= lists[two]:
-            lists[one] = lists[two]
-    return lists
+    lists: list[list[int]] = []
+    for place in places:
+        if lists and _goes_on(found, lists[-1][-1], place):
+            lists[-1].append(place)
+        else:
+            lists.append([place])
+    return {place: frozenset(found[at].key for at in one) for one in lists for place in one}
+
+
+def _goes_on(found: Sequence[Word], one: int, two: int) -> bool:
+    """Whether between two numbers stands nothing that says something but, at most, the word behind the second."""
+    between = {word.key for word in found[one + 1 : two] if word.kind != Kind.FUNCTION}
+    return between <= {word.key for word in found[two + 1 : two + 2]}
 
 
 def of_a_date(found: Sequence[Word], place: int) -> str:
