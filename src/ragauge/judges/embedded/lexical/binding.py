@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from difflib import SequenceMatcher
-from itertools import pairwise
 
 from ragauge.judges.embedded.lexical.lexicon import MONTH_NAMES
 from ragauge.judges.embedded.lexical.numbers import is_year
