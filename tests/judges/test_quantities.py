@@ -80,6 +80,14 @@ def test_another_quantity_is_not_found(claim: str, text: str) -> None:
     assert not any(one.is_told(words(text)) for one in quantities(words(claim)))
 
 
+@pytest.mark.parametrize("text", ["3 miles (4.8 km)", "1 mile (1.6 km)", "100 °C (212 °F)", "6 feet, or 183 cm"])
+def test_what_is_told_twice_is_not_added(text: str) -> None:
+    """A quantity that is told again in another unit is two that are the same, and no sum."""
+    one, other = quantities(words(text))
+    assert one.is_told(words(text))
+    assert other.is_told(words(text))
+
+
 def test_a_quantity_is_told_as_exactly_as_it_is_claimed() -> None:
     """ "5 miles" holds where 8 km are told, which are 4.97; "4.9 miles" does not."""
     assert is_told("5 miles", "8 km")

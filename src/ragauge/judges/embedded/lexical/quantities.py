@@ -68,8 +68,7 @@ def _quantity(found: Sequence[Word], at: int) -> Quantity | None:
     """The quantity that begins at a place, with what of smaller units follows: "1 hour and 30 minutes"."""
     whole = smallest = _plain(found, at)
     while whole and smallest:
-        joined = whole.behind + (_key(found, whole.behind) == "and")
-        smallest = _finer(smallest, _plain(found, joined))
+        smallest = _finer(found, whole, smallest)
         if smallest:
             factor = UNITS[smallest.unit].factor / UNITS[whole.unit].factor
             amount, digit = whole.amount + smallest.amount * factor, smallest.digit * factor
@@ -77,12 +76,17 @@ def _quantity(found: Sequence[Word], at: int) -> Quantity | None:
     return whole
 
 
-def _finer(one: Quantity, two: Quantity | None) -> Quantity | None:
-    """A quantity that follows another, if it is of the same dimension and of a smaller unit."""
-    if two is None:
+def _finer(found: Sequence[Word], whole: Quantity, last: Quantity) -> Quantity | None:
+    """What goes on with a quantity in a smaller unit, and is less than one of its last.
+
+    Not what stands behind it in brackets or behind a comma, and tells the same again: "3 miles (4.8 km)".
+    """
+    joined = _key(found, whole.behind) == "and"
+    more = _plain(found, whole.behind + joined)
+    if more is None or found[more.first].clause != found[whole.behind - 1].clause + joined:
         return None
-    unit, other = UNITS[one.unit], UNITS[two.unit]
-    return two if unit.dimension == other.dimension and other.factor < unit.factor else None
+    unit, other = UNITS[last.unit], UNITS[more.unit]
+    return more if unit.dimension == other.dimension and more.amount * other.factor < unit.factor else None
 
 
 def _plain(found: Sequence[Word], at: int) -> Quantity | None:
