@@ -121,11 +121,10 @@ def find(claim: Claim, source: Passage) -> list[Evidence]:
 def _credit_told_otherwise(claim: Claim, source: Passage, hits: dict[int, Credits]) -> None:
     """A quantity counts where a sentence has it in another unit, an era where it has a year of it, and a number behind
     "over" or "about" where it has one that fits."""
-    numbered = _numbered(source) if claim.eras or claim.bounds else set()
     wanted: list[tuple[Quantity | Era | Bound, list[int], set[int]]] = [
         *((one, items, _measuring(source, one)) for one, items in claim.quantities),
-        *((one, items, numbered) for one, items in claim.eras),
-        *((one, [item], numbered) for item, one in claim.bounds.items() if one.counted or len(claim.items) == 1),
+        *((one, items, source.numbered) for one, items in claim.eras),
+        *((one, [item], source.numbered) for item, one in claim.bounds.items() if one.counted or len(claim.items) == 1),
     ]
     for one, items, places in wanted:
         for at in places:
@@ -137,11 +136,6 @@ def _credit_told_otherwise(claim: Claim, source: Passage, hits: dict[int, Credit
 def _measuring(source: Passage, quantity: Quantity) -> set[int]:
     """The sentences that may have a quantity of the same dimension."""
     return {at for key in quantity.signs for at in source.postings.get(key, ())}
-
-
-def _numbered(source: Passage) -> set[int]:
-    """The sentences that have a number."""
-    return {at for key, places in source.postings.items() if key[0] == "#" for at in places}
 
 
 def _credit_first_names(claim: Claim, sentence: Sentence, credits: Credits) -> None:

@@ -9,9 +9,11 @@ from ragauge.judges.embedded.lexical.numbers import is_year
 from ragauge.judges.embedded.lexical.words import Word, key_of
 
 _CENTURY = key_of("century")
-_PARTS = {key_of(word): part for word, part in (("early", (0.0, 0.4)), ("mid", (0.3, 0.7)), ("late", (0.6, 1.0)))}
 _BEFORE_CHRIST = "bc"
 _ONES_OWN = frozenset(map(key_of, "my your his her its our their".split()))  # "in her nineties"
+
+PARTS = {key_of(word): part for word, part in (("early", (0.0, 0.4)), ("mid", (0.3, 0.7)), ("late", (0.6, 1.0)))}
+"""Of an era the part that a word before it leaves."""
 
 
 class Era(NamedTuple):
@@ -40,7 +42,7 @@ def times(found: Sequence[Word]) -> Iterator[Era]:
         century = at + 1 < len(found) and found[at + 1].key == _CENTURY
         years = _span(word.key, century=century)
         if years is not None:
-            part = _PARTS.get(found[at - 1].key) if at else None
+            part = PARTS.get(found[at - 1].key) if at else None
             era = _narrowed(Era(at, at + 1 + century, *years), part)
             if not era.first or found[era.first - 1].key not in _ONES_OWN:
                 yield era

@@ -11,11 +11,11 @@ from collections.abc import Collection, Iterator, Sequence
 from itertools import pairwise
 
 from ragauge.judges.embedded.lexical.binding import of_a_date
+from ragauge.judges.embedded.lexical.eras import PARTS
 from ragauge.judges.embedded.lexical.lexicon import MONTH_NAMES
 from ragauge.judges.embedded.lexical.numbers import is_year
 from ragauge.judges.embedded.lexical.words import TITLES, Kind, Word, key_of
 
-_PARTS = frozenset(map(key_of, "early mid late".split()))
 _VAGUE = frozenset(map(key_of, "around about approximately roughly circa jr sr inc corp ltd llc plc gmbh".split()))
 _NO_RIVALS = _VAGUE | TITLES
 _PLACES = frozenset(map(key_of, "where capital place location birthplace hometown headquarters".split()))
@@ -30,7 +30,7 @@ def narrowing(text: str, found: Sequence[Word], asked: Sequence[Word]) -> list[W
 
     found: the words of the answer `text`. asked: those of the query, which may ask for all of it.
     """
-    needless = [word for word in found if word.key in _VAGUE | _PARTS]
+    needless = [word for word in found if word.key in _VAGUE | PARTS.keys()]
     for aside in _ASIDE.finditer(text):
         needless += [word for word in found if aside.start() < word.start < aside.end()]
     asks = {word.key for word in asked}
@@ -55,7 +55,7 @@ def narrowed_otherwise(said: Sequence[Word], needless: Sequence[Word], known: Co
 
 
 def _is_date(word: Word) -> bool:
-    return word.kind == Kind.NUMBER or word.key in MONTH_NAMES | _PARTS
+    return word.kind == Kind.NUMBER or word.key in MONTH_NAMES | PARTS.keys()
 
 
 def _within_a_year(found: Sequence[Word]) -> Iterator[Word]:

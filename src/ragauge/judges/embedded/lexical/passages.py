@@ -27,9 +27,9 @@ class Sentence:
 
 
 class Passage:
-    """A text as sentences, and for each key the sentences that hold it."""
+    """A text as sentences, and for each key the sentences that hold it. numbered: the sentences with a number."""
 
-    __slots__ = ("families", "postings", "sentences", "titled")
+    __slots__ = ("families", "numbered", "postings", "sentences", "titled")
 
     def __init__(self, text: str) -> None:
         self.sentences = [Sentence(text, start, end) for start, end in sentences(text)]
@@ -41,6 +41,7 @@ class Passage:
                 self.postings.setdefault(key, []).append(number)
             for key in _compounds(sentence):
                 self.postings.setdefault(key, []).append(number)
+        self.numbered = {at for key, places in self.postings.items() if key[0] == "#" for at in places}
         for key in self.postings:
             if len(key) >= _PREFIX and key[0] != "#":
                 self.families.setdefault(key[:_PREFIX], []).append(key)

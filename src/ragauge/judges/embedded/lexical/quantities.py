@@ -19,7 +19,7 @@ _SHARES = {f"#{share}/{parts}" for parts in (2, 3, 4, 5) for share in range(1, p
 _SHARE_SIGNS = measuring("share") | _PARTS.keys() | _PLACES.keys() | _SHARES
 _ARTICLES = ("a", "an")
 _OPENINGS = {*_ARTICLES, *_PARTS}
-_RATED = frozenset(map(key_of, "once twice times dollar euro pound percent".split()))  # "twice a day" is no day
+_RATED = frozenset(map(key_of, "once times dollar euro pound percent".split()))  # "twice a day" is no day
 
 
 class Quantity(NamedTuple):
