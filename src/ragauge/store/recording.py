@@ -18,6 +18,7 @@ from ragauge.nouns.identity import Identity
 from ragauge.questions import Judgment, Question, judgment_key
 from ragauge.store.judgments import answered
 from ragauge.store.labels import label
+from ragauge.text.decoding import decoded
 
 
 class _Recorded(msgspec.Struct, forbid_unknown_fields=True):
@@ -89,7 +90,7 @@ def _read(path: Path, form: type[_Recorded] | type[_Labelled]) -> Iterator[Judgm
             if not line.strip():
                 continue
             try:
-                judgment = decoder.decode(line).judgment()
+                judgment = decoded(line, decoder).judgment()
                 _check(judgment)
             except (ValueError, UsageError) as error:
                 raise BadData(f"{path}, line {number}: {error}") from error

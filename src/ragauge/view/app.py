@@ -14,6 +14,7 @@ from ragauge.report.html import page
 from ragauge.report.worst import chooser
 from ragauge.run.run import Run
 from ragauge.store import Store
+from ragauge.text.decoding import decoded
 from ragauge.view.labels import Given, Labels
 from ragauge.view.parts import Parts
 
@@ -67,8 +68,8 @@ class App:
         match path:
             case ["api", "runs", run, "labels"]:
                 try:
-                    given = msgspec.json.decode(body, type=Given)
-                except msgspec.MsgspecError as error:
+                    given = decoded(body, _GIVEN)
+                except ValueError as error:
                     raise UsageError(f"this is no label: {error}") from error
                 return _json(self._labels.keep(self._run(run), given))
         raise UnknownName("address to post to", "/".join(path), ["api/runs/RUN/labels"])
@@ -96,6 +97,8 @@ class App:
 
 #: The page says by itself what may run in it; this is what only a header can say.
 _PAGE_POLICY = "frame-ancestors 'none'"
+
+_GIVEN = msgspec.json.Decoder(Given)
 
 
 def _json(content: Any) -> Response:

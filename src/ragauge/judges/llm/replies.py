@@ -15,6 +15,7 @@ from ragauge.judges.llm.salvage import REPEATED, salvaged
 from ragauge.nouns.answers import Answer, ChunkVerdict, Decomposition, Grade, Label, Verdict
 from ragauge.nouns.statements import Span, Statement
 from ragauge.questions import Classify, Decompose, Entail, Question, Rate, Relevant
+from ragauge.text.decoding import decoded
 
 Item = dict[str, Any]
 
@@ -22,7 +23,7 @@ _ENTAILMENT = {label.value: label for label in (Label.ENTAILED, Label.NEUTRAL, L
 _YES_NO = {label.value: label for label in (Label.YES, Label.NO)}
 _PLAIN = {label: ChunkVerdict(label) for label in _ENTAILMENT.values()}
 _FLAGS = {"claim": (True, False), "opinion": (False, True), "both": (True, True), "neither": (False, False)}
-_decode = msgspec.json.Decoder().decode
+_ANYTHING = msgspec.json.Decoder()
 
 
 class Reading(msgspec.Struct, frozen=True):
@@ -60,8 +61,8 @@ def read(pack: Pack, text: str, style: Style) -> Reading:
 def _found(pack: Pack, text: str) -> Item:
     """The object of a text that answers the pack; empty where there is none."""
     try:
-        found: Any = _decode(text)
-    except (ValueError, RecursionError):
+        found: Any = decoded(text, _ANYTHING)
+    except ValueError:
         found = None
     if isinstance(found, dict) and pack.keys[0] in found and not _may_repeat(pack, text):
         return found

@@ -66,7 +66,7 @@ def config_of(place: Place, name: str = "config.json") -> Mapping[str, Any]:
     path = place.file(name)
     try:
         found = json.loads(path.read_text(encoding="utf-8")) if path else {}
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise BadData(f"{path}: {error}; it must be JSON") from error
     return found if isinstance(found, dict) else {}
 

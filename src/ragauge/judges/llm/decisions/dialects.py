@@ -17,6 +17,7 @@ import msgspec
 
 from ragauge.judges.llm.decisions.asks import Ask, Said
 from ragauge.nouns.answers import Failure
+from ragauge.text.decoding import decoded
 
 
 class Dialect(msgspec.Struct, frozen=True):
@@ -100,8 +101,8 @@ _ANSWER = msgspec.json.Decoder(_Predicate | _Noul | _Choice | _Score | _Refusal)
 
 
 def said(answer: msgspec.Raw) -> Said | Failure:
-    """What one answer of a reply says, in either dialect. Raises msgspec.MsgspecError where it has another form."""
-    match _ANSWER.decode(answer):
+    """What one answer of a reply says, in either dialect. Raises ValueError where it has another form."""
+    match decoded(answer, _ANSWER):
         case _Predicate(probability=number) | _Noul(probability=number):
             return Said("predicate", number)
         case _Choice() as one:

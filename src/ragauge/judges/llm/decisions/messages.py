@@ -15,6 +15,7 @@ from ragauge.judges.llm.decisions.dialects import Dialect, said
 from ragauge.nouns.answers import Failure
 from ragauge.questions import Classify, Entail, Question, Rate, Relevant
 from ragauge.rubrics import COHERENCE, TOPICAL_MATCH
+from ragauge.text.decoding import decoded
 
 #: Characters of a reply that a failure keeps.
 _RAW = 2000
@@ -35,8 +36,8 @@ def received(body: bytes) -> Completion:
     """A reply as it came, with its tokens and the model's name where it tells them."""
     text = body.decode(errors="replace")
     try:
-        bill = _BILL.decode(text)
-    except msgspec.MsgspecError:
+        bill = decoded(text, _BILL)
+    except ValueError:
         return Completion(text)
     return Completion(text, usage=bill.usage.counted if bill.usage else None, model=bill.model)
 
@@ -44,8 +45,8 @@ def received(body: bytes) -> Completion:
 def read(text: str, asks: Sequence[Ask]) -> list[Said | Failure]:
     """What a reply says to each of the asks of its request; a Failure where that is nothing usable."""
     try:
-        answers = _by_name(_ENVELOPE.decode(text).answers)
-    except msgspec.MsgspecError as error:
+        answers = _by_name(decoded(text, _ENVELOPE).answers)
+    except ValueError as error:
         return [_fault(f"the reply cannot be read: {error}", text)] * len(asks)
     return [_said(ask, answers.get(str(number))) for number, ask in enumerate(asks, start=1)]
 
@@ -56,7 +57,7 @@ def _said(ask: Ask, answer: msgspec.Raw | None) -> Said | Failure:
     raw = bytes(answer).decode()
     try:
         heard = said(answer)
-    except msgspec.MsgspecError as error:
+    except ValueError as error:
         return _fault(f"an answer cannot be read: {error}", raw)
     found = heard if isinstance(heard, Failure) else checked(ask, heard)
     return msgspec.structs.replace(found, raw=raw[:_RAW]) if isinstance(found, Failure) else found
@@ -107,7 +108,7 @@ def _by_name(answers: list[msgspec.Raw] | dict[str, msgspec.Raw]) -> dict[str, m
     """Answers under their questions' names, which those of a list bear."""
     if isinstance(answers, dict):
         return answers
-    return {_NAMED.decode(answer).name or "": answer for answer in answers}
+    return {decoded(answer, _NAMED).name or "": answer for answer in answers}
 
 
 @cache

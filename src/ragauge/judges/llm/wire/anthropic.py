@@ -14,6 +14,7 @@ from ragauge.judges.llm.options import Options
 from ragauge.judges.llm.wire.chat import told
 from ragauge.judges.llm.wire.faults import Fault, Trouble, fault_of
 from ragauge.judges.llm.wire.form import Form
+from ragauge.text.decoding import decoded
 
 PATH = "/messages"
 
@@ -82,7 +83,7 @@ class _Reply(msgspec.Struct):
     error: Any = None
 
 
-_decode = msgspec.json.Decoder(_Reply).decode
+_REPLY = msgspec.json.Decoder(_Reply)
 _ENDS: dict[str, Finish] = {
     "max_tokens": "length",
     "model_context_window_exceeded": "length",
@@ -93,14 +94,14 @@ _ENDS: dict[str, Finish] = {
 def read(body: bytes) -> Completion | Fault:
     """Read a reply. A Fault where the reply holds an error; raises Trouble where it is none that makes sense."""
     try:
-        reply = _decode(body)
-    except msgspec.DecodeError as error:
+        reply = decoded(body, _REPLY)
+        text = "".join(map(_text, reply.content or ()))
+    except ValueError as error:
         raise Trouble("server_error", f"the reply is no message: {error}") from error
     if reply.content is None:
         if reply.error:
             return fault_of(200, {"error": reply.error})
         raise Trouble("server_error", "the reply has no content")
-    text = "".join(map(_text, reply.content))
     return Completion(text, _ENDS.get(reply.stop_reason or "", "stop"), _usage(reply.usage), reply.model or "")
 
 

@@ -15,9 +15,10 @@ from ragauge.judges.llm.calls import Completion, Prompt
 from ragauge.judges.llm.options import Asked, Options
 from ragauge.judges.llm.providers import Protocol
 from ragauge.judges.llm.wire import anthropic, chat
-from ragauge.judges.llm.wire.faults import Fault, Trouble, fault_of, passes, reason_of
+from ragauge.judges.llm.wire.faults import Fault, Trouble, fault_of, passes, read_fault, reason_of
 from ragauge.judges.llm.wire.form import Form
 from ragauge.nouns.answers import Failure
+from ragauge.text.decoding import decoded
 
 #: The endpoint that OpenAI's lines name, whatever server they go to.
 URL = "/v1" + chat.PATH
@@ -90,12 +91,12 @@ class _Line(msgspec.Struct):
     result: _Outcome | None = None
 
 
-_decode = msgspec.json.Decoder(_Line).decode
+_LINE = msgspec.json.Decoder(_Line)
 
 
 def read_result(line: bytes) -> Result:
     """Read a line of results, of OpenAI's form or Anthropic's. Raises ValueError where it is neither."""
-    found = _decode(line)
+    found = decoded(line, _LINE)
     if found.result is not None:
         return Result(found.custom_id, _outcome(found.result))
     if found.response is None and found.error is None:
@@ -107,7 +108,7 @@ def read_result(line: bytes) -> Result:
 
 def _response(response: _Response) -> Completion | Fault:
     said = bytes(response.body)
-    return _completion("chat", said) if response.status_code == 200 else _fault(response.status_code, said)
+    return _completion("chat", said) if response.status_code == 200 else read_fault(response.status_code, said)
 
 
 def _outcome(outcome: _Outcome) -> Completion | Fault:
@@ -125,10 +126,6 @@ def _completion(protocol: Protocol, said: bytes) -> Completion | Fault:
         return _READERS[protocol](said)
     except Trouble as trouble:
         return Fault(500, trouble.detail, trouble.reason)
-
-
-def _fault(status: int, said: bytes) -> Fault:
-    return fault_of(status, msgspec.json.decode(said))
 
 
 def failure_of(fault: Fault) -> Failure:

@@ -13,6 +13,7 @@ from ragauge.judges.llm.calls import Completion, Finish, Prompt, Usage
 from ragauge.judges.llm.options import Options
 from ragauge.judges.llm.wire.faults import Fault, Trouble, fault_of
 from ragauge.judges.llm.wire.form import Form
+from ragauge.text.decoding import decoded
 
 PATH = "/chat/completions"
 
@@ -87,7 +88,7 @@ class _Reply(msgspec.Struct):
     error: Any = None  # OpenRouter answers 200 with an error of the server behind it
 
 
-_decode = msgspec.json.Decoder(_Reply).decode
+_REPLY = msgspec.json.Decoder(_Reply)
 _ENDS: dict[str, Finish] = {"length": "length", "model_length": "length", "content_filter": "content_filter"}
 _BROKEN = ("error", "insufficient_system_resource")
 
@@ -95,8 +96,8 @@ _BROKEN = ("error", "insufficient_system_resource")
 def read(body: bytes) -> Completion | Fault:
     """Read a reply. A Fault where the reply holds an error; raises Trouble where it is none that makes sense."""
     try:
-        reply = _decode(body)
-    except msgspec.DecodeError as error:
+        reply = decoded(body, _REPLY)
+    except ValueError as error:
         raise Trouble("server_error", f"the reply is no chat completion: {error}") from error
     if not reply.choices:
         if reply.error:

@@ -9,6 +9,7 @@ import msgspec
 
 from ragauge.judges.llm.calls import CallFailed
 from ragauge.nouns.answers import Failure
+from ragauge.text.decoding import decoded
 
 
 class Fault(msgspec.Struct, frozen=True):
@@ -56,11 +57,14 @@ _MEND = {
 }
 
 
+_ANYTHING = msgspec.json.Decoder()
+
+
 def read_fault(status: int, body: bytes) -> Fault:
     """Read an error reply: of OpenAI's form, Anthropic's, Google's, FastAPI's, or plain text."""
     try:
-        said = msgspec.json.decode(body)
-    except msgspec.DecodeError:
+        said = decoded(body, _ANYTHING)
+    except ValueError:
         return Fault(status, body[:500].decode(errors="replace").strip())
     return fault_of(status, said)
 

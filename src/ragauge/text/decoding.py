@@ -1,0 +1,23 @@
+"""Decoding JSON that somebody else wrote."""
+
+from __future__ import annotations
+
+from typing import TypeVar
+
+import msgspec
+
+T = TypeVar("T")
+
+
+def decoded(json: bytes | str | msgspec.Raw, decoder: msgspec.json.Decoder[T]) -> T:
+    """The value of a JSON text.
+
+    Raises ValueError, with a message for people, whatever is wrong with the text: its syntax, its type, its encoding
+    or its depth.
+    """
+    try:
+        return decoder.decode(json)
+    except UnicodeDecodeError as error:
+        raise ValueError(f"it is not UTF-8: {error.reason}") from error
+    except RecursionError as error:
+        raise ValueError("its arrays and objects are nested too deeply") from error
