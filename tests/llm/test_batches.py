@@ -225,7 +225,7 @@ async def _cancel(folder: Folder, batch: str) -> None:
     (member,) = folder.members.values()
     path = "/messages/batches" if member.asked.provider.protocol == "anthropic" else "/batches"
     async with batches(member.asked) as endpoints:
-        await endpoints._json("POST", f"{path}/{batch}/cancel", b"{}")
+        await endpoints._json(dict, "POST", f"{path}/{batch}/cancel", b"{}")
 
 
 def test_requests_that_can_do_no_harm_are_made_again() -> None:
@@ -237,7 +237,7 @@ def test_requests_that_can_do_no_harm_are_made_again() -> None:
         _progress(url)
     with _serving(404) as (url, seen), pytest.raises(BatchFailed, match="404"):
         _progress(url)
-    with _serving(200, text=b"<html>") as (url, seen), pytest.raises(BatchFailed, match="no JSON"):
+    with _serving(200, text=b"<html>") as (url, seen), pytest.raises(BatchFailed, match="not the JSON expected"):
         _progress(url)
     with pytest.raises(BatchFailed, match="Connect"):
         _progress("http://127.0.0.1:9/v1")

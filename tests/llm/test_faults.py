@@ -46,7 +46,7 @@ SEEN = [
     (409, {"detail": "conflict"}, "server_error"),
     (422, {"detail": [{"loc": ["body"], "msg": "extra"}]}, "bad_request"),
     (400, {"error": "'messages' is required"}, "bad_request"),
-    (307, "", "bad_request"),
+    (307, "", "redirected"),
 ]  # fmt: skip
 
 

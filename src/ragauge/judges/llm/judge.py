@@ -58,15 +58,6 @@ class LLMJudge(ModelJudge):
         self.by_sample = width
         self.identity = Identity(transport.name, (*transport.settings, *self._manner.settings))
 
-    def notes(self) -> list[str]:
-        """How often calls were tried again since it was opened, and why."""
-        retries: Mapping[str, int] = getattr(self._line.transport, "retries", {})
-        if not any(retries.values()):
-            return []
-        most = sorted(retries.items(), key=lambda one: (-one[1], one[0]))
-        told = ", ".join(f"{reason} {count}" for reason, count in most)
-        return [f"{self.identity.name}: calls were tried again {sum(retries.values())} times: {told}"]
-
     async def __aenter__(self) -> Self:
         """As any judge that asks a model; what was learned of the size of its window is forgotten."""
         await super().__aenter__()

@@ -38,7 +38,8 @@ def llm(model: Any, /, **options: Any) -> LLMJudge:
     spans; pack="alone" asks one question a call; price=(prompt, cached, completion), or (prompt, completion), in
     dollars per million tokens; context=, tokens of the model's window, for models with a small one.
     Options of models by name: api_key, in place of the environment's, which a spec cannot hold; temperature,
-    max_tokens, base_url, concurrency, rpm, tpm, timeout, reasoning_effort, structured, seed; see
+    max_tokens, base_url, concurrency, rpm, tpm, timeout, max_reply_bytes, reasoning_effort, structured,
+    seed; see
     `ragauge.judges.llm.options.Options`. Of a function: name, concurrency, retries. Of an instructor client: model,
     concurrency, and whatever its calls take.
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Self
 
 from ragauge.judges.desk import Consulting
@@ -26,6 +27,11 @@ class ModelJudge(Consulting):
     def ended(self) -> Failure | None:
         """Why it cannot answer any more, once that is so; None again when it is opened anew."""
         return self._line.ended
+
+    def notes(self) -> Sequence[str]:
+        """What the transport has to say of how its calls went since it was opened; nothing where it says nothing."""
+        notes = getattr(self._line.transport, "notes", None)
+        return notes() if notes else ()
 
     async def __aenter__(self) -> Self:
         """Open the line, unless it is open. Raises UsageError where something is missing, such as a key."""

@@ -21,7 +21,8 @@ class Options(msgspec.Struct, frozen=True, omit_defaults=True):
 
     temperature: 0..2; without it 0, where the model takes one. max_tokens: of a reply. base_url: of a server that is
     not the provider's own. concurrency: calls side by side; without it found out. rpm, tpm: requests and tokens per
-    minute. timeout: seconds that a call may take once it is sent. reasoning_effort: as the model names it, such as
+    minute. timeout: seconds that a call may take once it is sent, until the last byte of its reply. max_reply_bytes:
+    of the body of a reply; a longer one is a fault of the server. reasoning_effort: as the model names it, such as
     "low". rationales: whether verdicts come with a reason. quotes: whether they come with the words that decide.
     pack: "alone" asks one thing a call. structured: how replies are held to their form; without it the best that the
     server has. price: dollars per million tokens: prompt, prompt read from the provider's cache, completion.
@@ -35,6 +36,7 @@ class Options(msgspec.Struct, frozen=True, omit_defaults=True):
     rpm: _Rate | None = None
     tpm: _Rate | None = None
     timeout: _Rate = 120.0
+    max_reply_bytes: _Count = 16_000_000
     reasoning_effort: Annotated[str, msgspec.Meta(pattern=r"^[a-z_]{1,20}$")] | None = None
     rationales: bool = True
     quotes: bool = False
@@ -54,6 +56,7 @@ _WANTED = {
     "rpm": "requests per minute, more than 0, such as rpm=500",
     "tpm": "tokens per minute, more than 0, such as tpm=200000",
     "timeout": "seconds, more than 0, such as timeout=60",
+    "max_reply_bytes": "a count of bytes, such as max_reply_bytes=16000000",
     "reasoning_effort": "a word of the model's own, such as reasoning_effort=low",
     "rationales": "true or false, such as rationales=false",
     "quotes": "true or false, such as quotes=true",

@@ -11,7 +11,7 @@ from ragauge.judges.llm.prices import price_of
 from ragauge.judges.llm.wire.client import HttpTransport
 
 #: The options that mean something to an endpoint that writes no text.
-_TAKEN = frozenset({"base_url", "concurrency", "rpm", "tpm", "timeout", "price"})
+_TAKEN = frozenset({"base_url", "concurrency", "rpm", "tpm", "timeout", "max_reply_bytes", "price"})
 
 
 def decisions_judge(spec: str, *, dialect: str | None = None, **options: object) -> DecisionsJudge:

@@ -26,6 +26,10 @@ class DecisionsTransport:
         """What else can change a reply."""
         return self._http.settings
 
+    def notes(self) -> list[str]:
+        """What is to be said of how its calls went."""
+        return self._http.notes()
+
     async def __aenter__(self) -> DecisionsTransport:
         """Open the session. Raises UsageError where the key or the address is missing; nothing is sent."""
         await self._http.__aenter__()

@@ -1,4 +1,4 @@
-"""The lines of provider batches: requests, one a line, and what comes back for them, in any order.
+"""What providers write about batches, and the lines of their files: requests, and results in any order.
 
 Source: the API references of OpenAI ("Batch", "The request input object" and "The request output object") and
 Anthropic ("Message Batches").
@@ -7,7 +7,8 @@ Anthropic ("Message Batches").
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from datetime import datetime
+from typing import Annotated, Any, Generic, NamedTuple, TypeVar
 
 import msgspec
 
@@ -19,6 +20,8 @@ from ragauge.judges.llm.wire.faults import Fault, Trouble, fault_of, passes, rea
 from ragauge.judges.llm.wire.form import Form
 from ragauge.nouns.answers import Failure
 from ragauge.text.decoding import decoded
+
+T = TypeVar("T")
 
 #: The endpoint that OpenAI's lines name, whatever server they go to.
 URL = "/v1" + chat.PATH
@@ -71,6 +74,58 @@ def request_line(protocol: Protocol, id: str, body: bytes) -> bytes:
     if protocol == "anthropic":
         return _encode({"custom_id": id, "params": msgspec.Raw(body)})
     return _encode({"custom_id": id, "method": "POST", "url": URL, "body": msgspec.Raw(body)})
+
+
+class Named(msgspec.Struct):
+    """A file or batch that was made."""
+
+    id: str
+
+
+class Counts(msgspec.Struct):
+    """How many requests of a batch have come how far, as OpenAI says it."""
+
+    completed: int | None = None
+    failed: int | None = None
+    total: int | None = None
+
+
+class BatchError(msgspec.Struct):
+    """Why a batch failed as a whole."""
+
+    message: str | None = None
+
+
+class Listed(msgspec.Struct, Generic[T]):
+    """A list of either provider."""
+
+    data: list[T] | None = None
+
+
+class Batch(msgspec.Struct):
+    """What OpenAI says of a batch."""
+
+    id: str
+    status: str
+    request_counts: Counts | None = None
+    input_file_id: str | None = None
+    output_file_id: str | None = None
+    error_file_id: str | None = None
+    errors: Listed[BatchError] | None = None
+
+
+class MessageBatch(msgspec.Struct):
+    """What Anthropic says of a batch."""
+
+    id: str
+    processing_status: str
+    request_counts: dict[str, int]
+    created_at: Annotated[datetime, msgspec.Meta(tz=True)]
+
+    @property
+    def total(self) -> int:
+        """How many requests it has."""
+        return sum(self.request_counts.values())
 
 
 class _Response(msgspec.Struct):

@@ -11,27 +11,36 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, TypeVar
 
 import msgspec
 
 from ragauge.errors import RagaugeError
 from ragauge.judges.llm.calls import CallFailed
 from ragauge.judges.llm.options import Asked
-from ragauge.judges.llm.wire.batch_lines import URL
-from ragauge.judges.llm.wire.client import HttpTransport, Reply
-from ragauge.judges.llm.wire.faults import THROTTLED, passes, read_fault
+from ragauge.judges.llm.wire.batch_lines import URL, Batch, BatchError, Counts, Listed, MessageBatch, Named
+from ragauge.judges.llm.wire.client import HttpTransport
+from ragauge.judges.llm.wire.faults import THROTTLED, TOO_LARGE, Trouble, passes, read_fault
+from ragauge.judges.llm.wire.flow import LOG, LONGEST_ASKED, UNSAID
+from ragauge.judges.llm.wire.session import LARGE, Body, Reply
 from ragauge.judges.llm.wire.waits import retry_after
+from ragauge.text.decoding import decoded
 
 if TYPE_CHECKING:
     import aiohttp
+
+T = TypeVar("T")
+Headers = Mapping[str, str] | None
 
 #: How often a request that can do no harm is made, and seconds before the second time; then twice as many, and so on.
 TRIES = 5
 PAUSE = 0.5
 
-#: Seconds for a connection, and for the next piece of a reply.
-CONNECTING, READING = 30.0, 300.0
+#: Seconds for a connection, for the next piece of a reply, and for a whole exchange without a file and with one.
+CONNECTING, READING, ALTOGETHER, TRANSFERRING = 30.0, 300.0, 300.0, 3600.0
+
+#: Bytes of one file of results. A batch of the most requests that providers take stays far below it.
+MOST_RESULTS = 4 * 10**9
 
 #: How far the clocks of a server and of this machine may differ.
 _SKEW = timedelta(minutes=10)
@@ -100,68 +109,59 @@ class Batches(ABC):
         part.replace(to)
 
     async def _json(
-        self,
-        method: str,
-        path: str,
-        data: Any = None,
-        *,
-        headers: Mapping[str, str] | None = None,
-        once: bool = False,
-    ) -> Any:
+        self, form: type[T], method: str, path: str, data: Body = None, *, headers: Headers = None, once: bool = False
+    ) -> T:
+        """A reply with status 200, of this form."""
         reply = await self._exchange(method, path, data, headers=headers, once=once)
         try:
-            return msgspec.json.decode(reply.body)
-        except msgspec.DecodeError as error:
-            raise BatchFailed(f"{self._transport.name}: the reply to {method} {path} is no JSON: {error}") from error
+            return decoded(reply.body, msgspec.json.Decoder(form))
+        except ValueError as error:
+            said = f"{self._transport.name}: the reply to {method} {path} is not the JSON expected: {error}"
+            raise BatchFailed(said) from error
 
     async def _exchange(
         self,
         method: str,
         path: str,
-        data: Any = None,
+        data: Body = None,
         *,
         into: IO[bytes] | None = None,
-        headers: Mapping[str, str] | None = None,
+        headers: Headers = None,
         once: bool = False,
     ) -> Reply:
-        """A reply with status 200; asked for again where that may help, unless `once` and it may have been heard."""
+        """A reply with status 200; asked for again where that may help, unless `once` and it may have been heard.
+
+        A good reply is written to `into`, in place of what an attempt before wrote there.
+        """
+        timeout = _timeout(TRANSFERRING if into or callable(data) or len(data or b"") > LARGE else ALTOGETHER)
+        most = MOST_RESULTS if into else None
         for attempt in range(TRIES):
+            last = attempt == TRIES - 1
             try:
-                reply = await self._attempt(method, path, data, into, headers)
-            except _broken() as error:
-                if once or attempt == TRIES - 1:
-                    said = f"{self._transport.name}: {method} {path}: {type(error).__name__}: {error}"
-                    raise BatchFailed(f"{said}; call again, what is done is not done twice") from error
+                reply = await self._transport.exchange(
+                    method, path, data, headers, into=into, most=most, timeout=timeout
+                )
+            except Trouble as trouble:
+                if once or last or trouble.reason == TOO_LARGE:
+                    said = f"{method} {path}: {trouble.detail}"
+                    raise BatchFailed(f"{said}; call again, what is done is not done twice") from trouble
                 await asyncio.sleep(PAUSE * 2**attempt)
                 continue
             if reply.status == 200:
                 return reply
-            fault = read_fault(reply.status, reply.body)
-            if attempt == TRIES - 1 or not passes(fault) or (once and reply.status not in THROTTLED):
+            if last or not passes(read_fault(reply.status, reply.body)) or (once and reply.status not in THROTTLED):
                 raise self._failed(reply)
-            await asyncio.sleep(retry_after(reply.headers, reply.body, datetime.now(UTC)) or PAUSE * 2**attempt)
+            await self._wait(reply, attempt)
         raise AssertionError("the last attempt returns or raises")
 
-    async def _attempt(
-        self, method: str, path: str, data: Any, into: IO[bytes] | None, headers: Mapping[str, str] | None
-    ) -> Reply:
-        """One attempt; a good reply is written to `into`, in place of what an attempt before wrote there."""
-        import aiohttp
-
-        body = data() if callable(data) else data
-        timeout = aiohttp.ClientTimeout(sock_connect=CONNECTING, sock_read=READING)
-        async with self._transport.request(method, path, data=body, headers=headers, timeout=timeout) as response:
-            if into is None or response.status != 200:
-                return Reply(response.status, response.headers, await response.read())
-            start = into.tell()
-            try:
-                async for piece in response.content.iter_chunked(1 << 16):
-                    into.write(piece)
-            except BaseException:
-                into.seek(start)
-                into.truncate()
-                raise
-            return Reply(200, response.headers, b"")
+    async def _wait(self, reply: Reply, attempt: int) -> None:
+        """Wait before a request is made again. Raises BatchFailed where the provider asks for too long a wait."""
+        asked = retry_after(reply.headers, reply.body, datetime.now(UTC)) or PAUSE * 2**attempt
+        if asked > LONGEST_ASKED:
+            raise BatchFailed(f"{self._failed(reply)}; it asks to wait {asked:.0f} s: call again then")
+        if asked > UNSAID:
+            LOG.warning("waiting %.0f s for %s", asked, self._transport.name)
+        await asyncio.sleep(asked)
 
     def _failed(self, reply: Reply) -> BatchFailed:
         failed: CallFailed = self._transport.failed(reply)
@@ -173,35 +173,32 @@ class OpenAIBatches(Batches):
 
     async def upload(self, file: Path) -> str:
         """Upload it, for the purpose "batch"."""
-        found = await self._json("POST", "/files", lambda: _form(file), headers={"Content-Type": _FORM})
-        return str(found["id"])
+        found = await self._json(Named, "POST", "/files", lambda: _form(file), headers={"Content-Type": _FORM})
+        return found.id
 
     async def create(self, file: Path, upload: str) -> str:
         """Make a batch of an upload."""
         asked = {"input_file_id": upload, "endpoint": URL, "completion_window": "24h"}
-        found = await self._json("POST", "/batches", msgspec.json.encode(asked), once=True)
-        return str(found["id"])
+        return (await self._json(Named, "POST", "/batches", msgspec.json.encode(asked), once=True)).id
 
     async def found(self, upload: str, since: str, requests: int) -> list[str]:
         """Those of the latest hundred that have this upload as their input."""
-        listed = await self._json("GET", "/batches?limit=100")
-        return [str(one["id"]) for one in listed["data"] if one.get("input_file_id") == upload]
+        listed = await self._json(Listed[Batch], "GET", "/batches?limit=100")
+        return [one.id for one in listed.data or () if one.input_file_id == upload]
 
     async def progress(self, id: str) -> Progress:
         """Ended is what is completed, failed, expired or cancelled; the last two may have results as well."""
-        batch = await self._json("GET", f"/batches/{id}")
-        counts = batch.get("request_counts") or {}
-        files = [batch.get("output_file_id"), batch.get("error_file_id")]
-        ended = batch["status"] in ("completed", "failed", "expired", "cancelled")
+        batch = await self._json(Batch, "GET", f"/batches/{id}")
+        counts, errors = batch.request_counts or Counts(), batch.errors or Listed[BatchError]()
         return Progress(
             id,
-            batch["status"],
-            counts.get("completed", 0),
-            counts.get("failed", 0),
-            counts.get("total", 0),
-            ended,
-            tuple(f"/files/{file}/content" for file in files if file),
-            "; ".join(str(error.get("message")) for error in (batch.get("errors") or {}).get("data") or ()),
+            batch.status,
+            counts.completed or 0,
+            counts.failed or 0,
+            counts.total or 0,
+            batch.status in ("completed", "failed", "expired", "cancelled"),
+            tuple(f"/files/{file}/content" for file in (batch.output_file_id, batch.error_file_id) if file),
+            "; ".join(str(error.message) for error in errors.data or ()),
         )
 
 
@@ -215,27 +212,21 @@ class AnthropicBatches(Batches):
     async def create(self, file: Path, upload: str) -> str:
         """Make a batch of the lines of a file."""
         body = b'{"requests":[' + b",".join(file.read_bytes().splitlines()) + b"]}"
-        return str((await self._json("POST", "/messages/batches", body, once=True))["id"])
+        return (await self._json(Named, "POST", "/messages/batches", body, once=True)).id
 
     async def found(self, upload: str, since: str, requests: int) -> list[str]:
         """Those of the latest hundred that were made since then and have as many requests."""
-        listed = await self._json("GET", "/messages/batches?limit=100")
+        listed = await self._json(Listed[MessageBatch], "GET", "/messages/batches?limit=100")
         earliest = datetime.fromisoformat(since) - _SKEW
-        return [
-            str(one["id"])
-            for one in listed["data"]
-            if datetime.fromisoformat(one["created_at"]) >= earliest and sum(one["request_counts"].values()) == requests
-        ]
+        return [one.id for one in listed.data or () if one.created_at >= earliest and one.total == requests]
 
     async def progress(self, id: str) -> Progress:
         """Its results name what expired or was cancelled too."""
-        batch = await self._json("GET", f"/messages/batches/{id}")
-        counts = batch["request_counts"]
-        ended = batch["processing_status"] == "ended"
-        total, done = sum(counts.values()), counts["succeeded"]
-        failed = total - done - counts["processing"]
+        batch = await self._json(MessageBatch, "GET", f"/messages/batches/{id}")
+        ended, done = batch.processing_status == "ended", batch.request_counts.get("succeeded", 0)
+        failed = batch.total - done - batch.request_counts.get("processing", 0)
         results = (f"/messages/batches/{id}/results",) if ended else ()
-        return Progress(id, batch["processing_status"], done, failed, total, ended, results)
+        return Progress(id, batch.processing_status, done, failed, batch.total, ended, results)
 
 
 def batches(asked: Asked, environment: Mapping[str, str] = os.environ) -> Batches:
@@ -260,7 +251,8 @@ def _form(file: Path) -> aiohttp.MultipartWriter:
     return form
 
 
-def _broken() -> tuple[type[Exception], ...]:
+def _timeout(seconds: float) -> aiohttp.ClientTimeout:
+    """The time for an exchange, from its connection to the last byte."""
     import aiohttp
 
-    return (aiohttp.ClientError, OSError, TimeoutError)
+    return aiohttp.ClientTimeout(total=seconds, sock_connect=CONNECTING, sock_read=READING)

@@ -5,10 +5,9 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import Callable, Mapping
-from contextlib import AbstractAsyncContextManager
 from datetime import UTC, datetime
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import IO, TYPE_CHECKING, NamedTuple
 from urllib.parse import quote, urlsplit
 
 from ragauge.errors import UsageError
@@ -17,10 +16,11 @@ from ragauge.judges.llm.options import Options
 from ragauge.judges.llm.providers import Provider
 from ragauge.judges.llm.wire import anthropic, chat
 from ragauge.judges.llm.wire.faults import THROTTLED, Fault, Trouble, call_failed, passes, read_fault, reason_of
-from ragauge.judges.llm.wire.flow import Flow
+from ragauge.judges.llm.wire.flow import LOG, UNSAID, Flow
 from ragauge.judges.llm.wire.form import Form, first_form, lesson, reasons
 from ragauge.judges.llm.wire.pace import Pace
 from ragauge.judges.llm.wire.patience import FIRST, Patience
+from ragauge.judges.llm.wire.session import Body, Reply, Session, is_local
 from ragauge.judges.llm.wire.slots import Slots
 from ragauge.judges.llm.wire.waits import retry_after
 from ragauge.version import VERSION
@@ -40,14 +40,6 @@ _PROTOCOLS = {
     "chat": _Protocol(chat.PATH, chat.body, chat.read),
     "anthropic": _Protocol(anthropic.PATH, anthropic.body, anthropic.read),
 }
-
-
-class Reply(NamedTuple):
-    """A reply of a server, as it came."""
-
-    status: int
-    headers: Mapping[str, str]
-    body: bytes
 
 
 class HttpTransport:
@@ -72,10 +64,9 @@ class HttpTransport:
             self._server,
         )
         self._entered = 0
-        self._key = ""
-        self._session: aiohttp.ClientSession | None = None
+        self._key = self._exposed = ""
+        self._session: Session | None = None
         self._watch: asyncio.Task[None] | None = None
-        self._broken: tuple[type[Exception], ...] = ()
         self._urls: dict[str, URL] = {}
 
     def __repr__(self) -> str:
@@ -100,6 +91,17 @@ class HttpTransport:
         }
         return tuple((name, f"{value}") for name, value in chosen.items() if value is not None)
 
+    def notes(self) -> list[str]:
+        """What whoever reads a run should know of how its calls went since the transport was opened."""
+        notes = [self._exposed] if self._exposed else []
+        if self.retries:
+            most = sorted(self.retries.items(), key=lambda one: (-one[1], one[0]))
+            listed = ", ".join(f"{reason} {count}" for reason, count in most)
+            notes.append(f"{self.name}: calls were tried again {sum(self.retries.values())} times: {listed}")
+        if self._flow.longest_wait > UNSAID:
+            notes.append(f"{self._server}: calls waited up to {self._flow.longest_wait:.0f} s to be sent or sent again")
+        return notes
+
     @property
     def retries(self) -> dict[str, int]:
         """How often calls were tried again since it was opened, by reason."""
@@ -108,12 +110,11 @@ class HttpTransport:
     async def __aenter__(self) -> HttpTransport:
         """Open the session. Raises UsageError where the key or the address is missing; nothing is sent."""
         if not self._entered:
-            import aiohttp
-
             self._key = self._provider.key(self._environment)
             self._check()
-            self._broken = (aiohttp.ClientError, OSError)
-            self._session = _session(self._headers(), self._base or "")
+            self._warn()
+            base = self._base or ""
+            self._session = Session(self._server, base, self._headers(), self._options.max_reply_bytes)
             self._flow.resume()
             self._watch = asyncio.create_task(self._flow.patience.watch())
         self._entered += 1
@@ -137,12 +138,18 @@ class HttpTransport:
         if not self._key and not provider.local and not elsewhere:
             raise UsageError(f"{self.name}: set {provider.keys[0]} to your key of {provider.name}")
 
+    def _warn(self) -> None:
+        """Say once that the key and the texts can be read on their way, where that is so."""
+        base = self._base or ""
+        if self._key and not self._exposed and urlsplit(base).scheme == "http" and not is_local(base):
+            self._exposed = f"{self._server}: the key is sent unencrypted over http; use an https address"
+            LOG.warning(self._exposed)
+
     def _headers(self) -> dict[str, str]:
         provider = self._provider
         headers = {
             "Content-Type": "application/json",
             "Accept": "application/json",
-            "Accept-Encoding": "identity",
             "User-Agent": f"ragauge/{VERSION}",
             **dict(provider.headers),
         }
@@ -174,12 +181,25 @@ class HttpTransport:
         """
         return await self._flow.run(partial(self._posted, path, body, headers), len(body) // 4)
 
-    def request(self, method: str, path: str, **options: Any) -> AbstractAsyncContextManager[aiohttp.ClientResponse]:
-        """One request to a path below the base URL, as it is: not held back, not watched, not tried again."""
+    async def exchange(
+        self,
+        method: str,
+        path: str,
+        data: Body = None,
+        headers: Mapping[str, str] | None = None,
+        *,
+        into: IO[bytes] | None = None,
+        most: int | None = None,
+        timeout: aiohttp.ClientTimeout | None = None,
+    ) -> Reply:
+        """One request to a path below the base URL, as it is: not held back, not watched, not tried again.
+
+        Arguments, result and Trouble are those of `Session.exchange`.
+        """
         if self._session is None:
             raise UsageError(f"{self.name} is not open; use it as in: async with transport: ...")
         url = self._urls.get(path) or self._url(path)
-        return self._session.request(method, url, allow_redirects=False, **options)
+        return await self._session.exchange(method, url, data, headers, into=into, most=most, timeout=timeout)
 
     def failed(self, fault: Fault | Reply) -> CallFailed:
         """What to raise for an error reply; after a fatal one all further calls fail at once."""
@@ -229,11 +249,7 @@ class HttpTransport:
         return reply
 
     async def _exchange(self, path: str, body: bytes, headers: Mapping[str, str] | None) -> Reply:
-        try:
-            async with self.request("POST", path, data=body, headers=headers) as response:
-                reply = Reply(response.status, response.headers, await response.read())
-        except self._broken as error:
-            raise Trouble("unreachable", f"{self._server}: {type(error).__name__}: {error}") from error
+        reply = await self.exchange("POST", path, body, headers)
         self._flow.pace.told(reply.headers)
         return reply
 
@@ -256,27 +272,3 @@ class HttpTransport:
             base = f"{base.removesuffix('/v1')}/deployments/{quote(self._model, safe='')}"
             path += f"?api-version={quote(version)}"
         return self._urls.setdefault(path, URL(base + path))
-
-
-def _session(headers: dict[str, str], base_url: str) -> aiohttp.ClientSession:
-    """A session that keeps connections open, and leaves limits and timeouts to the flow."""
-    import aiohttp
-
-    return aiohttp.ClientSession(
-        headers=headers,
-        connector=aiohttp.TCPConnector(limit=0, ttl_dns_cache=300),
-        cookie_jar=aiohttp.DummyCookieJar(),
-        timeout=aiohttp.ClientTimeout(),
-        proxy=_proxy(base_url),
-    )
-
-
-def _proxy(base_url: str) -> str | None:
-    """The proxy that the environment names for a server, looked up once; none for this machine itself."""
-    from urllib.request import getproxies, proxy_bypass
-
-    parts = urlsplit(base_url)
-    host = parts.hostname or ""
-    if host in ("localhost", "::1") or host.startswith("127.") or proxy_bypass(host):
-        return None
-    return getproxies().get(parts.scheme)

@@ -46,13 +46,17 @@ _FILTERED = re.compile(r"content_filter|content_policy|responsibleai|requires mo
 _NO_MODEL = re.compile(r"model_not_found|model_not_exist|not_found_error|invalid_model", re.IGNORECASE)
 _BAD_KEY = re.compile(r"invalid_api_key|api_key_invalid|api key not valid|incorrect api key", re.IGNORECASE)
 
-_FATAL = frozenset({"unauthorized", "no_such_model", "quota"})
+#: The reason of a reply that is longer than it may be.
+TOO_LARGE = "reply_too_large"
+
+_FATAL = frozenset({"unauthorized", "no_such_model", "quota", "redirected"})
 _MEND = {
     "unauthorized": "set {key} to a key that may use this model",
     "no_such_model": "check the model's name and the base URL",
     "quota": "the account has nothing left to spend: add to it, or judge with another",
     "too_long": "the prompt is longer than the model's window, or than the account's tokens per minute",
     "content_filter": "the provider's filter stopped it",
+    "redirected": "set base_url to the address of the server that is meant",
     "bad_request": "the server does not take this request",
 }
 
@@ -86,6 +90,8 @@ def fault_of(status: int, said: Any) -> Fault:
 def reason_of(fault: Fault) -> str:
     """The reason for which there is no reply, as a short code."""
     said = f"{fault.code} {fault.message}"
+    if 300 <= fault.status < 400:
+        return "redirected"
     if fault.status == 413 or _TOO_LONG.search(said):
         return "too_long"
     if fault.status == 402 or _QUOTA.search(said):

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import random
+import time
 from collections import Counter
 from collections.abc import Awaitable, Callable
 from typing import TypeVar
@@ -16,6 +18,9 @@ from ragauge.judges.llm.wire.slots import Slots
 from ragauge.nouns.answers import Failure
 
 T = TypeVar("T")
+
+#: Where whoever waits for a run learns what it waits for: warnings are shown by progress bars, else on standard error.
+LOG = logging.getLogger("ragauge")
 
 #: How often a call is tried again: when it was throttled by rate, and for anything else.
 RETRIES_RATE = 12
@@ -30,11 +35,17 @@ LEAST_BASE = 0.05
 MOST_WAIT = 30.0
 LONGEST_ASKED = 600.0
 
+#: Seconds: the longest wait that is not announced, how often a longer one is, and how soon one ends when all is over.
+UNSAID = 30.0
+REMINDER = 60.0
+TICK = 1.0
+
 
 class Flow:
     """Runs calls: within the slots, at the pace, with patience, and again where an attempt was in vain.
 
-    server: as it is named to people. retries: how often calls were tried again, by reason.
+    server: as it is named to people. retries: how often calls were tried again, by reason. longest_wait: the seconds
+    that a call had to wait, before it was sent or between two attempts.
     """
 
     def __init__(
@@ -43,6 +54,8 @@ class Flow:
         self.slots, self.pace, self.patience = slots, pace, patience
         self.retries: Counter[str] = Counter()
         self._server, self._chance = server, chance
+        self.longest_wait = 0.0
+        self._said_at = -REMINDER
         self._over: Failure | None = None
         self._replied = False
         self._silent = 0
@@ -51,6 +64,7 @@ class Flow:
         """Begin anew: forget that it was over, and what was counted."""
         self._over = None
         self._silent = 0
+        self.longest_wait = 0.0
         self.retries.clear()
 
     def stop(self, failure: Failure) -> None:
@@ -69,20 +83,46 @@ class Flow:
                 return done
             counts[done.reason] += 1
             self.retries[done.reason] += 1
-            await asyncio.sleep(self._wait(done, counts))
+            await self._pause(self._wait(done, counts))
 
     async def _once(self, attempt: Callable[[], Awaitable[T]], tokens: int, counts: Counter[str]) -> T | Trouble:
         """One attempt: its result, or what troubled it."""
         await self.slots.take(ahead=bool(counts))
         try:
-            await self.pace.turn(tokens)
-            if self._over is not None:
-                raise CallFailed(self._over, fatal=True, sent=bool(counts))
+            await self._turn(tokens, sent=bool(counts))
             done = await self._sent(attempt, self.patience.began(counts["timeout"]))
             self._heard(done)
             return done
         finally:
             self.slots.give()
+
+    async def _turn(self, tokens: int, *, sent: bool) -> None:
+        """Wait until a call may be sent. Raises CallFailed once it is over, or where the server asks for too long."""
+        asked = self.pace.asked(tokens)
+        if self._over is None and asked > LONGEST_ASKED:
+            raise self._asked_too_long(
+                "rate_limited", f"{self._server}: its rate limits leave no call", asked, sent=sent
+            )
+        wait = self.pace.book(tokens) if self._over is None else 0.0
+        while wait > 0 and self._over is None:
+            await self._pause(wait)
+            wait = self.pace.held()
+        if self._over is not None:
+            raise CallFailed(self._over, fatal=True, sent=sent)
+
+    async def _pause(self, seconds: float) -> None:
+        """Wait, unless all is over before; a long wait is announced."""
+        self.longest_wait = max(self.longest_wait, seconds)
+        now = time.monotonic()
+        until = now + seconds
+        while True:
+            if until - now > UNSAID and now - self._said_at > REMINDER:
+                self._said_at = now
+                LOG.warning("waiting %.0f s for %s", until - now, self._server)
+            await asyncio.sleep(max(0.0, min(until - now, TICK)))
+            now = time.monotonic()
+            if now >= until or self._over is not None:
+                return
 
     def _heard(self, done: object) -> None:
         """Take note of what an attempt came to, while its slot is still taken."""
@@ -118,12 +158,16 @@ class Flow:
         if trouble.wait is None:
             return backoff
         if trouble.wait > LONGEST_ASKED:
-            asked = f"{trouble.detail}; it asks to wait {trouble.wait:.0f} s: run again then, what is answered is kept"
-            self.stop(Failure(trouble.reason, asked))
-            raise CallFailed(Failure(trouble.reason, asked), fatal=True)
+            raise self._asked_too_long(trouble.reason, trouble.detail, trouble.wait)
         if trouble.reason == "rate_limited":
             self.pace.hold(trouble.wait)
         return trouble.wait + backoff
+
+    def _asked_too_long(self, reason: str, detail: str, seconds: float, *, sent: bool = True) -> CallFailed:
+        """What to raise where the server asks for a wait that is not worth it; it is over then."""
+        asked = f"{detail}; it asks to wait {seconds:.0f} s: run again then, what is answered is kept"
+        self.stop(Failure(reason, asked))
+        return CallFailed(Failure(reason, asked), fatal=True, sent=sent)
 
     def _given_up(self, trouble: Trouble, counts: Counter[str]) -> CallFailed:
         """What to raise for a call that was tried often enough. It is over where the server seems to be gone."""

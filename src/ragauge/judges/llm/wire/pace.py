@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import time
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
@@ -25,9 +24,12 @@ _TOKENS = (
 #: What a server says is left matters below this share of the whole.
 SCARCE = 0.5
 
+#: Units a second below which an allowance counts as one that never fills up again.
+SLOWEST = 1e-12
+
 
 class Pace:
-    """Spreads calls evenly over the minute, by requests and by tokens, and waits where the server asks for it.
+    """Spreads calls evenly over the minute, by requests and by tokens, and later where the server asks for it.
 
     requests, tokens: per minute; None for no limit. clock: seconds, for tests.
     """
@@ -40,14 +42,14 @@ class Pace:
         self._tokens = _Even(tokens) if tokens else None
         self._told_requests: _Bucket | None = None
         self._told_tokens: _Bucket | None = None
-        self._held_until = 0.0
+        self._held_until = self._last = 0.0
 
-    async def turn(self, tokens: int) -> None:
-        """Wait until a call of so many tokens may be sent."""
-        wait = self.book(tokens)
-        while wait > 0:
-            await asyncio.sleep(wait)
-            wait = self.held()
+    def asked(self, tokens: int) -> float:
+        """The seconds between the last call booked and one of so many tokens, by what the server says is left."""
+        now = self._clock()
+        limits = ((self._told_requests, 1), (self._told_tokens, tokens))
+        starts = [limit.free_at(need, now) for limit, need in limits if limit is not None]
+        return max(starts, default=now) - max(now, self._last)
 
     def book(self, tokens: int) -> float:
         """The seconds until a call of so many tokens may be sent; it counts as sent then."""
@@ -56,6 +58,7 @@ class Pace:
         start = max([now, self._held_until, *(limit.free_at(need, now) for limit, need in needs)])
         for limit, need in needs:
             limit.take(need, start)
+        self._last = max(self._last, start)
         return start - now
 
     def _limits(self, tokens: int) -> tuple[tuple[_Limit | None, float], ...]:
@@ -112,7 +115,7 @@ class _Bucket:
 
     def __init__(self, told: Allowance, now: float) -> None:
         self._left, self._limit, self._at = told.left, told.limit, now
-        self._rate = (told.limit - told.left) / max(told.reset, 0.001)
+        self._rate = max((told.limit - told.left) / max(told.reset, 0.001), SLOWEST)
 
     def free_at(self, need: float, now: float) -> float:
         """When there is enough."""

@@ -12,9 +12,10 @@ from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import NamedTuple
 
-_DURATION = re.compile(r"(\d+(?:\.\d+)?)(ms|h|m|s|d)")
+_NUMBER = r"\d{1,15}(?:\.\d*)?"
+_DURATION = re.compile(rf"({_NUMBER})(ms|h|m|s|d)")
 _SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
-_RETRY_DELAY = re.compile(rb'"retryDelay"\s*:\s*"(\d+(?:\.\d+)?)s"')
+_RETRY_DELAY = re.compile(rb'"retryDelay"\s*:\s*"(%b)s"' % _NUMBER.encode())
 
 
 class Allowance(NamedTuple):
@@ -49,7 +50,7 @@ def until(said: str, now: datetime) -> float | None:
     for read in (datetime.fromisoformat, parsedate_to_datetime):
         try:
             at = read(said)
-        except ValueError:
+        except (ValueError, OverflowError):
             continue
         at = at if at.tzinfo else at.replace(tzinfo=UTC)
         return max(0.0, (at - now).total_seconds())
@@ -67,4 +68,4 @@ def allowance(headers: Mapping[str, str], names: tuple[str, str, str], now: date
 
 def _number(said: str | None) -> float | None:
     """A count or a time that is a plain number, not below 0."""
-    return float(said) if said is not None and re.fullmatch(r"\d{1,15}(\.\d*)?", said) else None
+    return float(said) if said is not None and re.fullmatch(_NUMBER, said) else None
