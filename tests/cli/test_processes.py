@@ -15,6 +15,20 @@ import ragauge
 Start = Callable[..., subprocess.Popen[str]]
 
 ESCAPE = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
+#: A judge that says what it waits for, as the LLM judges do.
+WAITING = """
+import logging, time
+from ragauge.judges.embedded.judge import EmbeddedJudge
+
+class Waiting(EmbeddedJudge):
+    async def answer(self, questions):
+        logging.getLogger("ragauge").warning("waiting 90 s for a server")
+        time.sleep(0.3)
+        return await super().answer(questions)
+
+judge = Waiting()
+"""
+
 COLOUR = re.compile(r"\x1b\[[0-9;]*(?:3[0-8]|4[0-8]|9[0-7])[0-9;]*m")
 
 
@@ -94,6 +108,15 @@ def test_on_a_terminal_there_are_progress_and_colours(folder: Path) -> None:
     printed = _on_a_terminal(["run", "data.jsonl", "--show", "2"], folder)
     assert "judging" in printed
     assert COLOUR.search(printed)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there are no such terminals")
+def test_a_wait_is_said_in_the_line_of_the_bar(folder: Path) -> None:
+    """What a judge waits for stands in the line of the progress bar, and stays above it on the terminal."""
+    (folder / "waiting.py").write_text(WAITING, encoding="utf-8")
+    printed = _on_a_terminal(["run", "data.jsonl", "-m", "faithfulness", "-j", "python:waiting:judge"], folder)
+    assert "judging, waiting 90 s for a server" in printed
+    assert re.search(r"(?<!, )waiting 90 s for a server", printed)
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="there are no such terminals")

@@ -326,14 +326,6 @@ def test_posting_anything(kit: Kit) -> None:
     asyncio.run(main())
 
 
-def test_redirects_are_not_followed(kit: Kit) -> None:
-    """A key goes to the server it is meant for, and to no other."""
-    script: Script = lambda number, request: (307, {"Location": "http://127.0.0.1:9/"}, b"")  # noqa: E731
-    [failed], requests, _ = _complete(kit, script)
-    assert failed.failure.reason == "bad_request"
-    assert len(requests) == 1
-
-
 def test_cancelled_calls_end_at_once(kit: Kit) -> None:
     """Calls that are cancelled end as such, in flight and waiting alike, and leave no slot taken."""
 
@@ -365,7 +357,7 @@ def test_what_names_a_judge() -> None:
 
 def test_proxies_are_those_of_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     """A proxy of the environment is used for other machines, not for this one nor where NO_PROXY exempts."""
-    from ragauge.judges.llm.wire.client import _proxy
+    from ragauge.judges.llm.wire.session import _proxy
 
     monkeypatch.setenv("https_proxy", "http://proxy:3128")
     monkeypatch.setenv("http_proxy", "http://proxy:3128")

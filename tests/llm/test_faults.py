@@ -57,7 +57,7 @@ def test_what_servers_say(status: int, said: Any, reason: str) -> None:
     fault = read_fault(status, body)
     failed = call_failed(fault, "openai/m at host", "OPENAI_API_KEY")
     assert reason_of(fault) == failed.failure.reason == reason
-    assert failed.fatal == (reason in ("unauthorized", "no_such_model", "quota"))
+    assert failed.fatal == (reason in ("unauthorized", "no_such_model", "quota", "redirected"))
     assert passes(fault) == (reason in ("rate_limited", "server_error"))
     assert f"HTTP {status}" in failed.failure.detail
 
@@ -155,6 +155,24 @@ def test_any_text_for_a_wait_is_survived(said: str) -> None:
     """Whatever the headers hold, a wait is None or a number of seconds from 0."""
     for seconds in (until(said, NOW), retry_after({"Retry-After": said}, said.encode(errors="replace"), NOW)):
         assert seconds is None or seconds >= 0
+
+
+_TIMES = ["Sat, 21 Nov 2026 12:00:30 GMT", "2026-11-21T14:00:30+02:00", "2m59.56s", "7.66"]
+
+
+@given(st.sampled_from(_TIMES), st.integers(0, 29), st.integers(0, 3), st.text("0123456789:+-.smhZ ,", max_size=40))
+def test_a_mutated_wait_is_survived(said: str, at: int, dropped: int, put: str) -> None:
+    """However a wait is damaged on its way, it is None or a finite number of seconds from 0."""
+    damaged = said[:at] + put + said[at + dropped :]
+    delay = f'{{"retryDelay": "{damaged}s"}}'.encode()
+    waits = (until(damaged, NOW), retry_after({"Retry-After": damaged}, b"", NOW), retry_after({}, delay, NOW))
+    assert all(seconds is None or 0 <= seconds < float("inf") for seconds in waits)
+
+
+def test_a_date_beyond_all_calendars_is_no_wait() -> None:
+    """A date whose day or zone has too many digits for any calendar says nothing."""
+    for said in ("Sat, 21 Nov 2026 12:00:30 +" + "9" * 30, "Sat, " + "2" * 30 + " Nov 2026 12:00:30 GMT"):
+        assert retry_after({"Retry-After": said}, b"", NOW) is None
 
 
 def test_what_is_left() -> None:

@@ -83,3 +83,31 @@ def test_plenty_left_is_no_limit() -> None:
         {"x-ratelimit-remaining-requests": "6", "x-ratelimit-limit-requests": "10", "x-ratelimit-reset-requests": "1h"}
     )
     assert [pace.book(0) for _ in range(20)] == [0] * 20
+
+
+_NAMES = [
+    f"{family}-{kind}-{what}" if family.startswith("a") else f"{family}-{what}-{kind}"
+    for family in ("x-ratelimit", "anthropic-ratelimit")
+    for kind in ("requests", "tokens")
+    for what in ("remaining", "limit", "reset")
+]
+_VALUES = st.one_of(st.text(max_size=40), st.from_regex(r"[0-9]{0,30}(\.[0-9]{0,320})?(ms|[smhd])?", fullmatch=True))
+
+
+@given(st.lists(st.fixed_dictionaries(dict.fromkeys(_NAMES, _VALUES)), min_size=1, max_size=3), st.integers(0, 10**9))
+def test_no_headers_break_the_pace(replies: list[dict[str, str]], tokens: int) -> None:
+    """Whatever the rate-limit headers say, the wait for the next call is a number, at least 0."""
+    pace = Pace(None, None, Clock())
+    for headers in replies:
+        pace.told(headers)
+        asked = pace.asked(tokens)
+        assert 0 <= asked <= pace.book(tokens) * (1 + 1e-9) + 1e-6
+
+
+def test_a_queue_is_no_long_wait() -> None:
+    """Of calls a second apart each is asked to wait a second, however many are booked before it."""
+    pace = Pace(None, None, Clock())
+    said = {"remaining": "0", "limit": "9", "reset": "9"}
+    pace.told({f"x-ratelimit-{what}-requests": value for what, value in said.items()})
+    assert [pace.book(0) for _ in range(1000)][-1] == pytest.approx(1000)
+    assert pace.asked(0) == pytest.approx(1)

@@ -45,6 +45,20 @@ def test_every_line_has_a_stated_outcome(tmp_path: Path) -> None:
     assert (again.requests, again.waiting) == (4, 2)
 
 
+def test_no_line_stops_an_import(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Lines beyond MOST_LINE, of any depth, and with an error page in Latin-1 leave the good lines to be imported."""
+    monkeypatch.setattr("ragauge.run.batch.importing.MOST_LINE", 10_000)
+    with Folder.make(tmp_path / "batch", settings(tmp_path)) as folder:
+        found = lines(export(folder).files[0])
+        path = results(tmp_path, [answered(found[0]), answered(found[1])])
+        page = json.dumps(errored(found[2], 429, "Zu viele Anfragen f?r heute")).encode().replace(b"?", b"\xfc")
+        deep = b'{"custom_id": "a", "response": {"body": ' + b"[" * 9_000
+        path.write_bytes(b"[" * 35_000 + b"\n" + deep + b"\n" + page + b"\n" + path.read_bytes())
+        imported = import_results(folder, [path])
+    assert (imported.replies, imported.refused) == (2, {"rate_limited": 1})
+    assert [one.split(", ")[1][:6] for one in imported.unreadable] == ["line 1", "line 2"]
+
+
 def test_a_question_is_given_up_after_three_rounds(tmp_path: Path) -> None:
     """A question that no reply answers is asked three times, told what was wrong, then kept with its last reply."""
     asked = settings(tmp_path, count=1, metrics="answer_relevance")

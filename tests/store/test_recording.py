@@ -103,3 +103,14 @@ def test_labels_may_be_short_or_full(tmp_path: Path) -> None:
     assert entailed == label(Entail(("p",), "h"), Verdict(Label.CONTRADICTED), "ann")
     assert (rated.answer, rated.judge.settings) == (Grade(4.0), (("by", "bob"),))
     assert decomposed == label(Decompose("t"), Decomposition((Statement("t"),)), "ann")
+
+
+def test_a_line_of_any_depth_or_encoding_is_named(tmp_path: Path) -> None:
+    """A line that is nested beyond what a decoder takes, or is not UTF-8, is an error with the file and the line."""
+    path = tmp_path / "r.jsonl"
+    path.write_bytes(b'\n{"question": {"x": ' + b"[" * 100_000 + b"\n")
+    with pytest.raises(BadData, match=r"r\.jsonl, line 2: its arrays and objects are nested too deeply"):
+        list(read_judgments(path))
+    path.write_bytes(b'{"question": {"kind": "\xff"}}\n')
+    with pytest.raises(BadData, match=r"r\.jsonl, line 1: it is not UTF-8"):
+        list(read_judgments(path))

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -20,7 +21,10 @@ if TYPE_CHECKING:
 
 @contextmanager
 def progress_bar(label: str, total: int | None = None) -> Iterator[Callable[[int], None]]:
-    """A bar on a terminal's standard error, nothing where that is piped. Gives a function of the samples done."""
+    """A bar on a terminal's standard error, nothing where that is piped. Gives a function of the samples done.
+
+    What a judge waits for stands in the line of the bar until the next sample is done, and above it from then on.
+    """
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
@@ -28,7 +32,37 @@ def progress_bar(label: str, total: int | None = None) -> Iterator[Callable[[int
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
         task = bar.add_task(label, total=total)
-        yield lambda done: bar.update(task, completed=done)
+
+        def show(message: str) -> None:
+            console.print(message, markup=False, highlight=False)
+            bar.update(task, description=f"{label}, {message}")
+
+        with _announced(show) if console.is_terminal else nullcontext():
+            yield lambda done: bar.update(task, completed=done, description=label)
+
+
+class _Shown(logging.Handler):
+    """A handler that gives messages to a function."""
+
+    def __init__(self, show: Callable[[str], None]) -> None:
+        super().__init__()
+        self._show = show
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Show it."""
+        self._show(record.getMessage())
+
+
+@contextmanager
+def _announced(show: Callable[[str], None]) -> Iterator[None]:
+    """Shows what ragauge logs, such as what a run waits for, in place of Python's line on standard error."""
+    handler = _Shown(show)
+    logger = logging.getLogger("ragauge")
+    logger.addHandler(handler)
+    try:
+        yield
+    finally:
+        logger.removeHandler(handler)
 
 
 @contextmanager

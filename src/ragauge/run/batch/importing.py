@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
 from pathlib import Path
-from typing import NamedTuple
+from typing import IO, NamedTuple
 
 import msgspec
 
@@ -25,6 +25,9 @@ from ragauge.store import Store
 
 #: How many results are kept at a time.
 AT_ONCE = 256
+
+#: Bytes of a line of results; no more of a longer one is held in memory.
+MOST_LINE = 16_000_000
 
 
 class Imported(msgspec.Struct):
@@ -107,7 +110,7 @@ class _Importing:
         """The results of a file; what is none is noted."""
         try:
             with path.open("rb") as file:
-                for number, line in enumerate(file, 1):
+                for number, line in enumerate(_lines(file), 1):
                     if not line.isspace():
                         try:
                             yield read_result(line)
@@ -199,6 +202,14 @@ def give_back(folder: Folder, files: Iterable[str]) -> int:
         ids = [id for file in files for id in folder.ledger.waiting_in(file)]
         folder.ledger.release(ids)
     return len(ids)
+
+
+def _lines(file: IO[bytes]) -> Iterator[bytes]:
+    """The lines of a file; the beginning of one that is longer than MOST_LINE, which no decoder will accept."""
+    while line := file.readline(MOST_LINE):
+        yield line
+        while len(line) == MOST_LINE and not line.endswith(b"\n"):
+            line = file.readline(MOST_LINE)
 
 
 def _batched(results: Iterator[Result], size: int) -> Iterator[list[Result]]:

@@ -16,7 +16,7 @@ from ragauge.judges.llm.options import Options
 from ragauge.judges.llm.providers import Provider
 from ragauge.judges.llm.wire import anthropic, chat
 from ragauge.judges.llm.wire.faults import THROTTLED, Fault, Trouble, call_failed, passes, read_fault, reason_of
-from ragauge.judges.llm.wire.flow import LOG, UNSAID, Flow
+from ragauge.judges.llm.wire.flow import LOG, Flow
 from ragauge.judges.llm.wire.form import Form, first_form, lesson, reasons
 from ragauge.judges.llm.wire.pace import Pace
 from ragauge.judges.llm.wire.patience import FIRST, Patience
@@ -98,9 +98,7 @@ class HttpTransport:
             most = sorted(self.retries.items(), key=lambda one: (-one[1], one[0]))
             listed = ", ".join(f"{reason} {count}" for reason, count in most)
             notes.append(f"{self.name}: calls were tried again {sum(self.retries.values())} times: {listed}")
-        if self._flow.longest_wait > UNSAID:
-            notes.append(f"{self._server}: calls waited up to {self._flow.longest_wait:.0f} s to be sent or sent again")
-        return notes
+        return notes + self._flow.notes()
 
     @property
     def retries(self) -> dict[str, int]:

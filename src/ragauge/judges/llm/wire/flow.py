@@ -44,8 +44,7 @@ TICK = 1.0
 class Flow:
     """Runs calls: within the slots, at the pace, with patience, and again where an attempt was in vain.
 
-    server: as it is named to people. retries: how often calls were tried again, by reason. longest_wait: the seconds
-    that a call had to wait, before it was sent or between two attempts.
+    server: as it is named to people. retries: how often calls were tried again, by reason.
     """
 
     def __init__(
@@ -54,7 +53,7 @@ class Flow:
         self.slots, self.pace, self.patience = slots, pace, patience
         self.retries: Counter[str] = Counter()
         self._server, self._chance = server, chance
-        self.longest_wait = 0.0
+        self._longest_wait = 0.0
         self._said_at = -REMINDER
         self._over: Failure | None = None
         self._replied = False
@@ -64,8 +63,13 @@ class Flow:
         """Begin anew: forget that it was over, and what was counted."""
         self._over = None
         self._silent = 0
-        self.longest_wait = 0.0
+        self._longest_wait = 0.0
         self.retries.clear()
+
+    def notes(self) -> list[str]:
+        """The longest that a call had to wait since the beginning, where that was long."""
+        longest = self._longest_wait
+        return [f"{self._server}: calls waited up to {longest:.0f} s for their turn"] if longest > UNSAID else []
 
     def stop(self, failure: Failure) -> None:
         """No further call can do better: let them fail at once."""
@@ -112,7 +116,7 @@ class Flow:
 
     async def _pause(self, seconds: float) -> None:
         """Wait, unless all is over before; a long wait is announced."""
-        self.longest_wait = max(self.longest_wait, seconds)
+        self._longest_wait = max(self._longest_wait, seconds)
         now = time.monotonic()
         until = now + seconds
         while True:

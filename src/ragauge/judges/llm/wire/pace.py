@@ -49,7 +49,7 @@ class Pace:
         now = self._clock()
         limits = ((self._told_requests, 1), (self._told_tokens, tokens))
         starts = [limit.free_at(need, now) for limit, need in limits if limit is not None]
-        return max(starts, default=now) - max(now, self._last)
+        return max(0.0, max(starts, default=now) - max(now, self._last))
 
     def book(self, tokens: int) -> float:
         """The seconds until a call of so many tokens may be sent; it counts as sent then."""

@@ -81,12 +81,12 @@ class Session:
 
         Raises Trouble where no reply comes, or one that cannot be read within the bounds.
         """
-        more = {} if timeout is None else {"timeout": timeout}
+        timeout = timeout or self._session.timeout
         try:
             for _ in range(MOST_REDIRECTS + 1):
                 body = data() if callable(data) else data
                 async with self._session.request(
-                    method, url, data=body, headers=headers, allow_redirects=False, **more
+                    method, url, data=body, headers=headers, allow_redirects=False, timeout=timeout
                 ) as response:
                     if response.status not in REDIRECTS:
                         return await self._read(response, into, most or self._most)
