@@ -11,7 +11,7 @@ from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
 from ragauge.judges.llm.calls import CallFailed
-from ragauge.judges.llm.wire.faults import Fault, Trouble
+from ragauge.judges.llm.wire.faults import TOO_LARGE, Fault, Trouble
 from ragauge.judges.llm.wire.pace import Pace
 from ragauge.judges.llm.wire.patience import Call, Patience
 from ragauge.judges.llm.wire.slots import Slots
@@ -22,8 +22,9 @@ T = TypeVar("T")
 #: Where whoever waits for a run learns what it waits for: warnings are shown by progress bars, else on standard error.
 LOG = logging.getLogger("ragauge")
 
-#: How often a call is tried again: when it was throttled by rate, and for anything else.
+#: How often a call is tried again: when it was throttled by rate, when its reply was too large, and for anything else.
 RETRIES_RATE = 12
+RETRIES_LARGE = 1
 RETRIES = 6
 
 #: How many calls in a row may be given up for SILENCE, with no word of the server in between, before it is over.
@@ -155,7 +156,7 @@ class Flow:
     def _wait(self, trouble: Trouble, counts: Counter[str]) -> float:
         """The seconds before a call is tried again. Raises CallFailed where it is not."""
         rate = counts["rate_limited"]
-        if rate > RETRIES_RATE or counts.total() - rate > RETRIES:
+        if rate > RETRIES_RATE or counts[TOO_LARGE] > RETRIES_LARGE or counts.total() - rate > RETRIES:
             raise self._given_up(trouble, counts)
         base = max(LEAST_BASE, self.patience.median)
         backoff = self._chance() * min(MOST_WAIT, base * 2.0 ** (counts[trouble.reason] - 1))

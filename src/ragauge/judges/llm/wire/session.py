@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 ERROR_BYTES = 64_000
 
 #: Replies beyond this many bytes are collected one at a time, so that all calls together stay within bounds too.
-LARGE = 1_000_000
+LARGE = 250_000
 
 #: Statuses that ask for the same request at another address, and how many of them in a row are followed.
 REDIRECTS = frozenset({307, 308})
@@ -115,12 +115,15 @@ class Session:
 
     async def _collect(self, response: aiohttp.ClientResponse, most: int) -> bytes:
         body = bytearray()
-        async with AsyncExitStack() as alone:
-            async for piece in self._pieces(response, most):
-                if len(body) <= LARGE < len(body) + len(piece):
-                    await alone.enter_async_context(self._large)
-                body += piece
-            return bytes(body)
+        try:
+            async with AsyncExitStack() as alone:
+                async for piece in self._pieces(response, most):
+                    if len(body) <= LARGE < len(body) + len(piece):
+                        await alone.enter_async_context(self._large)
+                    body += piece
+                return bytes(body)
+        finally:
+            body.clear()  # the traceback of an error would keep it
 
     async def _write(self, response: aiohttp.ClientResponse, into: IO[bytes], most: int) -> None:
         """Write a body; what was written of one that breaks off is taken back."""
