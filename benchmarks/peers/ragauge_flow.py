@@ -27,7 +27,8 @@ import ragauge as rg
 from ragauge.judges.llm.judge import LLMJudge
 from ragauge.judges.llm.options import parse
 from ragauge.judges.llm.wire import chat
-from ragauge.judges.llm.wire.client import HttpTransport, Reply
+from ragauge.judges.llm.wire.client import HttpTransport
+from ragauge.judges.llm.wire.session import Reply
 from ragauge.run.run import Run
 
 LATENCY = 0.05
