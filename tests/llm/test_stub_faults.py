@@ -10,9 +10,10 @@ from typing import Any
 import pytest
 from tests.llm.stub.faults import NAMES, Faults
 from tests.llm.stub.fixture import StubFactory
+from tests.llm.stub.transmission import CONNECTIONS
 from tests.llm.stubbing import ANTHROPIC, GREETING, HELLO, chat, post
 
-BREAKING = ("drop", "severed", "stall")
+SILENT = ("stall", "trickle")
 
 
 def test_faults_depend_on_seed_body_and_how_often_it_came() -> None:
@@ -100,9 +101,9 @@ def test_every_fault_leaves_the_server_standing(stub_server: StubFactory) -> Non
     server = stub_server()
     for fault in NAMES:
         server.reset(script=fault)
-        connection = HTTPConnection("127.0.0.1", server.port, timeout=0.1 if fault == "stall" else 20)
+        connection = HTTPConnection("127.0.0.1", server.port, timeout=0.05 if fault in SILENT else 20)
         connection.request("POST", "/v1/chat/completions", json.dumps(HELLO))
-        with suppress(OSError, HTTPException) if fault in BREAKING else nullcontext():
-            connection.getresponse().read()
+        with suppress(OSError, HTTPException) if fault in CONNECTIONS else nullcontext():
+            connection.getresponse().read(1_000)
         connection.close()
         assert chat(server)[0] == 200

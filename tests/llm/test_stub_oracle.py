@@ -6,8 +6,8 @@ import msgspec
 import pytest
 from tests.llm.stub import oracle
 from tests.llm.stub.asks import Ask
-from tests.llm.stub.faults import spoil
 from tests.llm.stub.instances import instance
+from tests.llm.stub.texts import spoil
 from tests.llm.stubbing import QUESTIONS
 
 from ragauge.judges.llm.layout import again, prompt

@@ -9,7 +9,8 @@ from typing import Any
 
 import msgspec
 from tests.llm.stub import chat, messages
-from tests.llm.stub.mind import Mind, Reply
+from tests.llm.stub.mind import Mind
+from tests.llm.stub.transmission import Reply
 
 _ENCODER = msgspec.json.Encoder()
 _KEYS = {"anthropic-version": "2023-06-01"}

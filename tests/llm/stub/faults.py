@@ -7,25 +7,17 @@ from collections.abc import Mapping, Sequence
 from hashlib import blake2b
 from zlib import crc32
 
-import msgspec
+from tests.llm.stub.texts import COMPLETIONS, TEXTS
+from tests.llm.stub.transmission import CONNECTIONS, DRESSES
 
-#: Faults beside plain HTTP statuses such as "429" or "500".
+#: Faults in addition to plain HTTP statuses such as "429" or "500", with what each means.
 NAMES = {
     "quota": "status 429 of a spent account",
-    "cut": "the reply ends in the middle and says that it is complete",
-    "length": "the reply ends in the middle and says so",
-    "malformed": "the reply is prose in place of JSON",
-    "invalid": "the reply is JSON without its last key and with a nonsense under its first",
-    "fenced": "the reply stands in a code fence, with prose around and a trailing comma",
-    "empty": "the reply has no text",
     "refusal": "the model refuses",
-    "filter": "a content filter stops the reply",
     "blocked": "status 400 of a content filter that refuses the prompt",
-    "garbled": "status 200 with a page of HTML",
-    "severed": "the connection ends in the middle of the body",
-    "drop": "the connection ends before anything is said",
-    "stall": "the connection stays open and nothing comes",
     "expired": "in a batch: the call is not made in time; elsewhere: nothing",
+    **{name: fault.meaning for name, fault in (*TEXTS.items(), *COMPLETIONS.items(), *DRESSES.items())},
+    **{name: meaning for name, (meaning, _) in CONNECTIONS.items()},
 }
 NONE = "ok"
 
@@ -65,29 +57,3 @@ class Faults:
             if draw < 0:
                 return name
         return ""
-
-
-def spoil(text: str, fault: str) -> str:
-    """A reply with a fault in its text."""
-    match fault:
-        case "cut" | "length" | "filter":
-            return text[: len(text) // 2]
-        case "malformed":
-            return "I would say that most of this holds, though it is hard to be sure."
-        case "invalid":
-            return _spoiled(text)
-        case "fenced":
-            return f"Here is my answer:\n```json\n{text[:-1]},{text[-1:]}\n```\nLet me know if you need more."
-        case "empty":
-            return ""
-    return text
-
-
-def _spoiled(text: str) -> str:
-    """A reply without its last key, and with a nonsense under its first."""
-    reply = msgspec.json.decode(text)
-    if not isinstance(reply, dict) or not reply:
-        return "7"
-    keys = list(reply)
-    kept = {key: reply[key] for key in keys[:-1]} if len(keys) > 1 else {}
-    return msgspec.json.encode({**kept, keys[0]: 7}).decode()

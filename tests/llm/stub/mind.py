@@ -9,26 +9,18 @@ import msgspec
 from tests.llm.stub import chat, messages, oracle
 from tests.llm.stub.asks import Ask, Refused, Said
 from tests.llm.stub.counting import head, prompt_tokens, tokens
-from tests.llm.stub.faults import Faults, spoil
+from tests.llm.stub.faults import Faults
 from tests.llm.stub.limits import Limits
 from tests.llm.stub.options import Options
 from tests.llm.stub.tally import Tally
+from tests.llm.stub.texts import completed, spoil
+from tests.llm.stub.transmission import Reply, dressed
 
 PROTOCOLS = {chat.PATH: chat, messages.PATH: messages}
 _FINISHES = {"length": "length", "filter": "content_filter", "refusal": "refusal"}
 _PATIENT = (429, 503, 529)
 _CACHEABLE, _CACHE_STEP = 1024, 128  # prompt tokens from which caches work, and the steps of what they hold
 _ENCODER = msgspec.json.Encoder()
-
-
-class Reply(msgspec.Struct):
-    """Status, headers and body of a reply. fault: what is to go wrong with the connection."""
-
-    status: int
-    body: bytes
-    headers: dict[str, str]
-    fault: str = ""
-    jitter: float = 0.5
 
 
 class Mind:
@@ -52,9 +44,9 @@ class Mind:
             self._check_limits(fault)
             said = self._answered(protocol, body, fault)
         except Refused as refused:
-            return self._refusal(protocol, refused, fault, jitter)
+            return dressed(self._refusal(protocol, refused, fault, jitter), headers.get("Host", ""))
         more = self._limits.headers(protocol is messages)
-        return Reply(200, b"<html>Bad gateway</html>" if fault == "garbled" else said, more, fault, jitter)
+        return dressed(Reply(200, said, more, fault, jitter), headers.get("Host", ""))
 
     def _check_key(self, protocol: ModuleType, headers: Mapping[str, str]) -> None:
         if protocol is messages and "anthropic-version" not in headers:
@@ -64,8 +56,8 @@ class Mind:
             raise Refused(401, "invalid_api_key", "Incorrect API key provided.")
 
     def _check_limits(self, fault: str) -> None:
-        if fault.isdigit():
-            raise Refused(int(fault), "", f"The stub fails with {fault} as it was told to.")
+        if fault[:3].isdigit():
+            raise Refused(int(fault[:3]), "", f"The stub fails with {fault} as it was told to.")
         if fault == "quota":
             raise Refused(429, "insufficient_quota", "You exceeded your current quota, please check your plan.")
         if fault == "blocked":
@@ -84,7 +76,7 @@ class Mind:
         said = self._said(ask, fault)
         self._limits.spend(said.prompt + said.completion)
         self._count(ask, said)
-        return _ENCODER.encode(protocol.write(ask, said, self.tally.calls))
+        return _ENCODER.encode(completed(protocol.write(ask, said, self.tally.calls), fault))
 
     def _said(self, ask: Ask, fault: str) -> Said:
         prompt = prompt_tokens(ask.texts)

@@ -26,8 +26,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[3]))
 from tests.llm.stub.batches import Batches
 from tests.llm.stub.mind import PROTOCOLS, Mind
 from tests.llm.stub.options import Options, parsed
+from tests.llm.stub.transmission import CONNECTIONS, broken
 
-_NEVER = 3600.0
 _JSON = {"Content-Type": "application/json"}
 _ROUTES = re.compile(r".*/(files|batches)(?:/([\w-]+))?(?:/(content|results|cancel))?$")
 
@@ -65,9 +65,9 @@ class Stub:
             reply = self.mind.answer(protocol, body, request.headers)
             self._note(request, body)
             late = self._options.latency * (1 + self._options.jitter * (2 * reply.jitter - 1))
-            await asyncio.sleep(_NEVER if reply.fault == "stall" else max(0.0, arrived + late - time.monotonic()))
-            if reply.fault in ("drop", "severed"):
-                return await _broken(request, reply.body if reply.fault == "severed" else b"")
+            await asyncio.sleep(max(0.0, arrived + late - time.monotonic()))
+            if reply.fault in CONNECTIONS:
+                return await broken(request, reply)
             status = reply.status
             return web.Response(body=reply.body, status=status, headers={**_JSON, **reply.headers})
         finally:
@@ -113,17 +113,6 @@ def _json(body: object, status: int = 200) -> web.Response:
 
 def _data(data: bytes | None) -> web.Response:
     return _json(None) if data is None else web.Response(body=data, headers={"Content-Type": "application/x-jsonl"})
-
-
-async def _broken(request: web.BaseRequest, body: bytes) -> web.StreamResponse:
-    """Half of a body, or nothing at all; then the connection is gone."""
-    response = web.StreamResponse(headers={**_JSON, "Content-Length": str(len(body))})
-    if body:
-        await response.prepare(request)
-        await response.write(body[: len(body) // 2])
-    if request.transport:
-        request.transport.close() if body else request.transport.abort()
-    return response
 
 
 class Front:

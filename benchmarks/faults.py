@@ -1,0 +1,272 @@
+"""What a run makes of a server that misbehaves: every fault by itself, and four mixes, at a share of the replies.
+
+    python benchmarks/faults.py [--only NAME ...] [--share 0.2] [--samples 40]
+
+The server is the stub of the tests, a process of its own that speaks OpenAI's protocol over loopback HTTP and answers
+after 20 ms; its faults are drawn by a seed. Each run evaluates seven metrics into a new store on disk, in a process of
+its own, and is compared with a run without faults. Printed by fault:
+
+- faulted: replies with the fault;
+- unscored: scores that failed;
+- wrong: scores with another value than without faults, and a negative or infinite price;
+- repeated: calls beyond those of the run without faults;
+- time: as a ratio to the run without faults; MB: the most memory that the process held.
+
+The exit code is 1 where a score is wrong, where one is unscored that a retry would have got, where the prompts went
+to an origin that nobody named, or where a run did not end. A server that asks to be left alone for longer than ten
+minutes, or that moves to another origin, is not retried on purpose: those runs may lack scores if they say why.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+import multiprocessing
+import os
+import random
+import resource
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from multiprocessing.connection import Connection
+from pathlib import Path
+from typing import Any, NamedTuple
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from tests.llm.stub.process import StubServer
+
+import ragauge as rg
+
+METRICS = (
+    "faithfulness",
+    "hallucination",
+    "answer_relevance",
+    "context_precision",
+    "context_recall",
+    "answer_correctness",
+    "chunk_utility",
+)
+LATENCY = 0.02
+WIDTH = 16
+TIMEOUT = 1.0  # seconds that a call may take
+MOST_SECONDS = 45.0  # that a run may take
+HEADER = "fault              faulted  unscored  wrong  repeated   time    MB"
+
+STATUSES = (
+    *("429", "500", "502", "503", "529", "408"),
+    *("429-seconds", "429-date", "429-absurd", "429-negative", "429-overflow", "429-latin1", "429-page"),
+    *("307-same", "308-elsewhere", "limits-absurd", "limits-negative", "limits-huge"),
+)
+BODIES = (
+    *("garbled", "blank", "halved", "gzip", "gzip-broken", "gzip-bomb", "bad-utf8", "nul", "bom", "deep"),
+    *("drop", "severed", "reset", "stalled", "stall", "drip", "trickle", "endless"),
+    *("chunk-garbage", "chunk-unended", "no-http", "followed", "long-header"),
+)
+COMPLETIONS = (
+    *("choices-empty", "choices-null", "choices-missing", "content-null", "content-parts", "tool-call", "error-200"),
+    *("usage-missing", "usage-null", "usage-small", "usage-cached", "usage-negative", "usage-huge", "usage-text"),
+)
+TEXTS = (
+    *("cut", "length", "malformed", "invalid", "fenced", "empty", "prose-before", "prose-after", "thought"),
+    *("wrapped", "declined", "twice-equal", "twice-wrong-last", "twice-wrong-first", "missing-item", "extra-item"),
+    *("unknown-id", "duplicate-id", "wrong-word", "capital", "nul-text"),
+)
+
+#: Faults after which a run may lack scores, and what the reason must then say.
+ENDING = {"429-absurd": "asks to wait", "308-elsewhere": "HTTP 308"}
+
+MIXES = {
+    "mix-statuses": tuple(name for name in STATUSES if name not in ENDING),
+    "mix-bodies": BODIES,
+    "mix-replies": (*COMPLETIONS, *TEXTS),
+    "mix-all": tuple(name for name in (*STATUSES, *BODIES, *COMPLETIONS, *TEXTS) if name not in ENDING),
+}
+FAULTS = {**{name: (name,) for name in (*STATUSES, *BODIES, *COMPLETIONS, *TEXTS)}, **MIXES}
+
+Scores = list[dict[str, tuple[float | str | None, str]]]
+
+
+class Done(NamedTuple):
+    """A run: each sample's scores by metric (a value or "undefined", and why it failed), seconds, memory and price."""
+
+    scores: Scores
+    seconds: float
+    megabytes: float
+    price: float
+
+
+class Found(NamedTuple):
+    """What a fault did to a run; None in `done` where the run did not end."""
+
+    faulted: int
+    calls: int
+    elsewhere: int
+    done: Done | None
+
+
+def rows(count: int) -> Iterator[dict[str, Any]]:
+    """Samples in made-up words, of which none is like another; some claims hold, some do not, and some have numbers."""
+    chance = random.Random(0)
+    words = ["".join(chance.choices("etaoinshrdlucmfwyp", k=chance.randint(4, 9))) for _ in range(3_000)]
+
+    def sentence() -> str:
+        return " ".join([*chance.sample(words, 8), str(chance.randint(10, 99))]).capitalize() + "."
+
+    for _ in range(count):
+        contexts = [[sentence() for _ in range(3)] for _ in range(4)]
+        known = [one for context in contexts for one in context]
+        said = chance.sample(known, 4)
+        altered = f"{said[3][:-3]}{chance.randint(100, 999)}."
+        told = [*said[: chance.randint(1, 3)], *(sentence() for _ in range(chance.randint(0, 2))), altered]
+        yield {
+            "query": " ".join(said[0].split()[:6]) + "?",
+            "response": " ".join(told),
+            "contexts": [" ".join(context) for context in contexts],
+            "references": [" ".join([said[0], *([sentence()] if chance.random() < 0.5 else []), known[-1]])],
+        }
+
+
+def evaluate(data: Sequence[Mapping[str, Any]], url: str, folder: str, results: Connection) -> None:
+    """One run, in the process that this is called in."""
+    os.environ["OPENAI_API_KEY"] = "none"
+    judge = rg.llm("openai/gpt-4o-mini", base_url=url, concurrency=WIDTH, timeout=TIMEOUT)
+    began = time.perf_counter()
+    run = rg.evaluate(data, METRICS, judge, folder)
+    seconds = time.perf_counter() - began
+    scores: Scores = []
+    for record in run.records():
+        found = {name: record.score(name) for name in record.scores}
+        scores.append(
+            {
+                name: ("failed" if one.failed else "undefined" if one.undefined else one.value, one.failed or "")
+                for name, one in found.items()
+            }
+        )
+    results.send(Done(scores, seconds, _most_memory(), run.record.spent.cost))
+
+
+def _most_memory() -> float:
+    """The most that this process held, in MB, without that of the one that started it."""
+    try:
+        status = Path("/proc/self/status").read_text(encoding="utf-8")
+        return int(status.partition("VmHWM:")[2].split()[0]) / 1024
+    except (OSError, IndexError):
+        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (2**20 if sys.platform == "darwin" else 1024)
+
+
+class Bench:
+    """The server and the data."""
+
+    def __init__(self, stub: StubServer, samples: int, share: float) -> None:
+        self._stub, self._share = stub, share
+        self._data = list(rows(samples))
+
+    def found(self, faults: Sequence[str]) -> Found:
+        """What these faults do to a run, with equal shares."""
+        self._stub.reset(latency=LATENCY, fault={name: self._share / len(faults) for name in faults})
+        done = self._run()
+        stats = self._stub.stats()
+        return Found(sum(stats["faults"].values()), stats["calls"], _elsewhere(stats["paths"]), done)
+
+    def _run(self) -> Done | None:
+        """A run in a new process; None where it raised, or did not end in time and was killed."""
+        spawn = multiprocessing.get_context("spawn")
+        results, sender = spawn.Pipe(duplex=False)
+        with tempfile.TemporaryDirectory() as folder:
+            process = spawn.Process(target=evaluate, args=(self._data, self._stub.url, folder, sender), daemon=True)
+            process.start()
+            sender.close()
+            try:
+                found: Done | None = results.recv() if results.poll(MOST_SECONDS) else None
+            except EOFError:
+                found = None
+            process.kill()
+            process.join()
+        return found
+
+
+def _elsewhere(paths: Mapping[str, int]) -> int:
+    return sum(number for path, number in paths.items() if path.startswith("/elsewhere"))
+
+
+class Verdict(NamedTuple):
+    """What is to be said of a fault. bad: why it must not be so; "" where all is well."""
+
+    unscored: int
+    wrong: int
+    bad: str
+
+
+def judged(name: str, found: Found, clean: Done) -> Verdict:
+    """Compare a run with the one without faults."""
+    scores = sum(map(len, clean.scores))
+    if found.done is None:
+        return Verdict(scores, 0, f"no end within {MOST_SECONDS:g} s, or an exception")
+    pairs = [
+        (was[metric][0], *now[metric])
+        for was, now in zip(clean.scores, found.done.scores, strict=True)
+        for metric in was
+    ]
+    failed = [why for _, value, why in pairs if value == "failed"]
+    odd_price = not 0 <= found.done.price < math.inf
+    wrong = sum(value not in (was, "failed") for was, value, _ in pairs) + odd_price
+    unexplained = [why for why in failed if name not in ENDING or ENDING[name] not in why]
+    reasons = [
+        f"a price of {found.done.price:g}" if odd_price else "",
+        "wrong scores" if wrong > odd_price else "",
+        f"unscored: {unexplained[0]}" if unexplained else "",
+        f"{found.elsewhere} prompts sent to another origin" if found.elsewhere else "",
+    ]
+    return Verdict(len(failed), wrong, "; ".join(filter(None, reasons)))
+
+
+def show(name: str, found: Found, clean: Found, verdict: Verdict) -> None:
+    """Print a row of the table."""
+    assert clean.done
+    took = (
+        f"{found.done.seconds / clean.done.seconds:6.1f} {found.done.megabytes:5.0f}" if found.done else "     -     -"
+    )
+    numbers = f"{found.faulted:9} {verdict.unscored:9} {verdict.wrong:6} {found.calls - clean.calls:9}"
+    print(f"{name:17}{numbers} {took}  {verdict.bad[:150]}".rstrip(), flush=True)
+
+
+def measure(names: Sequence[str], samples: int, share: float) -> int:
+    """Measure and print; how many faults came out as they must not."""
+    began = time.perf_counter()
+    with StubServer() as stub:
+        bench = Bench(stub, samples, share)
+        clean = bench.found(())
+        if clean.done is None or any(why for one in clean.done.scores for _, why in one.values()):
+            raise SystemExit("the run without faults failed")
+        print(f"{samples} samples, {sum(map(len, clean.done.scores))} scores, {clean.calls} calls, ", end="")
+        print(f"{clean.done.seconds:.2f} s, {clean.done.megabytes:.0f} MB without faults; share {share:g}\n\n{HEADER}")
+        verdicts = []
+        faulted = 0
+        for name in names:
+            found = bench.found(FAULTS[name])
+            verdicts.append(judged(name, found, clean.done))
+            faulted += found.faulted
+            show(name, found, clean, verdicts[-1])
+    bad = sum(bool(verdict.bad) for verdict in verdicts)
+    unscored, wrong = (sum(column) for column in list(zip(*verdicts, strict=True))[:2])
+    print(
+        f"\n{len(names)} runs, {faulted} replies faulted: {unscored} unscored, {wrong} wrong, {bad} runs bad; ", end=""
+    )
+    print(f"{time.perf_counter() - began:.0f} s")
+    return bad
+
+
+def main() -> None:
+    """Measure what the arguments say."""
+    arguments = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    arguments.add_argument("--only", action="append", metavar="NAME", choices=FAULTS, help="may be given several times")
+    arguments.add_argument("--share", type=float, default=0.2)
+    arguments.add_argument("--samples", type=int, default=40)
+    given = arguments.parse_args()
+    raise SystemExit(bool(measure(given.only or list(FAULTS), given.samples, given.share)))
+
+
+if __name__ == "__main__":
+    main()
