@@ -8,19 +8,19 @@ its own, and is compared with a run without faults. Printed by fault:
 
 - faulted: replies with the fault;
 - unscored: scores that failed;
-- wrong: scores with another value than without faults, and a negative or infinite price;
+- wrong: scores with another value than without faults;
 - repeated: calls beyond those of the run without faults;
 - time: as a ratio to the run without faults; MB: the most memory that the process held.
 
-The exit code is 1 where a score is wrong, where one is unscored that a retry would have got, where the prompts went
-to an origin that nobody named, or where a run did not end. A server that asks to be left alone for longer than ten
-minutes, or that moves to another origin, is not retried on purpose: those runs may lack scores if they say why.
+The exit code is 1 where a score is wrong or the price is absurd, where a score is missing that a retry would have got,
+where prompts went to an origin that nobody named, and where a run raised or did not end. A server that asks to be left
+alone for a year, or that moved to another origin, ends a run on purpose: it must say why, and running again, by then
+without faults, must complete it.
 """
 
 from __future__ import annotations
 
 import argparse
-import math
 import multiprocessing
 import os
 import random
@@ -38,6 +38,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from tests.llm.stub.process import StubServer
 
 import ragauge as rg
+from ragauge.errors import RunFailed
 
 METRICS = (
     "faithfulness",
@@ -51,7 +52,8 @@ METRICS = (
 LATENCY = 0.02
 WIDTH = 16
 TIMEOUT = 1.0  # seconds that a call may take
-MOST_SECONDS = 45.0  # that a run may take
+MOST_SECONDS = 20.0  # that a run may take, or as many times the run without faults
+MOST_DEARER = 10  # times the price of the run without faults that a run may cost
 HEADER = "fault              faulted  unscored  wrong  repeated   time    MB"
 
 STATUSES = (
@@ -74,7 +76,7 @@ TEXTS = (
     *("unknown-id", "duplicate-id", "wrong-word", "capital", "nul-text"),
 )
 
-#: Faults after which a run may lack scores, and what the reason must then say.
+#: Faults that end a run on purpose, and what it must then say.
 ENDING = {"429-absurd": "asks to wait", "308-elsewhere": "HTTP 308"}
 
 MIXES = {
@@ -89,21 +91,31 @@ Scores = list[dict[str, tuple[float | str | None, str]]]
 
 
 class Done(NamedTuple):
-    """A run: each sample's scores by metric (a value or "undefined", and why it failed), seconds, memory and price."""
+    """A run: each sample's scores by metric (a value or "undefined", and why it failed), seconds, memory and price.
+
+    error: why there are no scores at all, where the run said so.
+    """
 
     scores: Scores
     seconds: float
     megabytes: float
     price: float
+    error: str = ""
+
+    @property
+    def failures(self) -> list[str]:
+        """Why scores are missing, once for each."""
+        return [self.error] if self.error else [why for one in self.scores for _, why in one.values() if why]
 
 
 class Found(NamedTuple):
-    """What a fault did to a run; None in `done` where the run did not end."""
+    """What a fault did to a run; None where it raised or did not end. ended: a run before it that ended on purpose."""
 
     faulted: int
     calls: int
     elsewhere: int
     done: Done | None
+    ended: Done | None = None
 
 
 def rows(count: int) -> Iterator[dict[str, Any]]:
@@ -133,18 +145,17 @@ def evaluate(data: Sequence[Mapping[str, Any]], url: str, folder: str, results: 
     os.environ["OPENAI_API_KEY"] = "none"
     judge = rg.llm("openai/gpt-4o-mini", base_url=url, concurrency=WIDTH, timeout=TIMEOUT)
     began = time.perf_counter()
-    run = rg.evaluate(data, METRICS, judge, folder)
+    try:
+        run = rg.evaluate(data, METRICS, judge, folder)
+    except RunFailed as failed:
+        return results.send(Done([], time.perf_counter() - began, _most_memory(), 0.0, str(failed)))
     seconds = time.perf_counter() - began
-    scores: Scores = []
-    for record in run.records():
-        found = {name: record.score(name) for name in record.scores}
-        scores.append(
-            {
-                name: ("failed" if one.failed else "undefined" if one.undefined else one.value, one.failed or "")
-                for name, one in found.items()
-            }
-        )
-    results.send(Done(scores, seconds, _most_memory(), run.record.spent.cost))
+    scores = [{name: _plain(record.score(name)) for name in record.scores} for record in run.records()]
+    return results.send(Done(scores, seconds, _most_memory(), run.record.spent.cost))
+
+
+def _plain(score: rg.Score) -> tuple[float | str | None, str]:
+    return ("undefined" if score.undefined else score.value), score.failed or ""
 
 
 def _most_memory() -> float:
@@ -163,28 +174,37 @@ class Bench:
         self._stub, self._share = stub, share
         self._data = list(rows(samples))
 
-    def found(self, faults: Sequence[str]) -> Found:
-        """What these faults do to a run, with equal shares."""
-        self._stub.reset(latency=LATENCY, fault={name: self._share / len(faults) for name in faults})
-        done = self._run()
-        stats = self._stub.stats()
-        return Found(sum(stats["faults"].values()), stats["calls"], _elsewhere(stats["paths"]), done)
+    def clean(self) -> Found:
+        """A run without faults."""
+        with tempfile.TemporaryDirectory() as folder:
+            return self._run({}, folder, MOST_SECONDS)
 
-    def _run(self) -> Done | None:
-        """A run in a new process; None where it raised, or did not end in time and was killed."""
+    def found(self, name: str, seconds: float) -> Found:
+        """What faults of this name do to a run, with equal shares; one that ends on purpose is run again."""
+        with tempfile.TemporaryDirectory() as folder:
+            found = self._run(dict.fromkeys(FAULTS[name], self._share / len(FAULTS[name])), folder, seconds)
+            if name not in ENDING or found.done is None:
+                return found
+            again = self._run({}, folder, seconds)
+        calls, elsewhere = found.calls + again.calls, found.elsewhere + again.elsewhere
+        return Found(found.faulted, calls, elsewhere, again.done, found.done)
+
+    def _run(self, faults: Mapping[str, float], folder: str, seconds: float) -> Found:
+        """A run in a new process, which is killed where it does not end in time."""
+        self._stub.reset(latency=LATENCY, fault=faults)
         spawn = multiprocessing.get_context("spawn")
         results, sender = spawn.Pipe(duplex=False)
-        with tempfile.TemporaryDirectory() as folder:
-            process = spawn.Process(target=evaluate, args=(self._data, self._stub.url, folder, sender), daemon=True)
-            process.start()
-            sender.close()
-            try:
-                found: Done | None = results.recv() if results.poll(MOST_SECONDS) else None
-            except EOFError:
-                found = None
-            process.kill()
-            process.join()
-        return found
+        process = spawn.Process(target=evaluate, args=(self._data, self._stub.url, folder, sender), daemon=True)
+        process.start()
+        sender.close()
+        try:
+            done: Done | None = results.recv() if results.poll(seconds) else None
+        except EOFError:
+            done = None
+        process.kill()
+        process.join()
+        stats = self._stub.stats()
+        return Found(sum(stats["faults"].values()), stats["calls"], _elsewhere(stats["paths"]), done)
 
 
 def _elsewhere(paths: Mapping[str, int]) -> int:
@@ -201,58 +221,56 @@ class Verdict(NamedTuple):
 
 def judged(name: str, found: Found, clean: Done) -> Verdict:
     """Compare a run with the one without faults."""
-    scores = sum(map(len, clean.scores))
-    if found.done is None:
-        return Verdict(scores, 0, f"no end within {MOST_SECONDS:g} s, or an exception")
-    pairs = [
-        (was[metric][0], *now[metric])
-        for was, now in zip(clean.scores, found.done.scores, strict=True)
-        for metric in was
-    ]
-    failed = [why for _, value, why in pairs if value == "failed"]
-    odd_price = not 0 <= found.done.price < math.inf
-    wrong = sum(value not in (was, "failed") for was, value, _ in pairs) + odd_price
-    unexplained = [why for why in failed if name not in ENDING or ENDING[name] not in why]
+    done = found.done
+    if done is None:
+        return Verdict(sum(map(len, clean.scores)), 0, "it raised, or did not end in time")
+    wrong = sum(
+        value != before[metric][0] and not why
+        for before, now in zip(clean.scores, done.scores, strict=False)
+        for metric, (value, why) in now.items()
+    )
+    unscored = sum(map(len, clean.scores)) - sum(map(len, done.scores)) + len(done.failures) - bool(done.error)
+    unexplained = [why for why in found.ended.failures if ENDING[name] not in why] if found.ended else []
     reasons = [
-        f"a price of {found.done.price:g}" if odd_price else "",
-        "wrong scores" if wrong > odd_price else "",
-        f"unscored: {unexplained[0]}" if unexplained else "",
+        "" if 0 <= done.price <= MOST_DEARER * clean.price else f"a price of {done.price:g} dollars",
+        "wrong scores" if wrong else "",
+        *[f"unscored: {why}" for why in (done.failures + unexplained)[:1]],
         f"{found.elsewhere} prompts sent to another origin" if found.elsewhere else "",
     ]
-    return Verdict(len(failed), wrong, "; ".join(filter(None, reasons)))
+    return Verdict(unscored, wrong, "; ".join(filter(None, reasons)))
 
 
 def show(name: str, found: Found, clean: Found, verdict: Verdict) -> None:
     """Print a row of the table."""
     assert clean.done
-    took = (
-        f"{found.done.seconds / clean.done.seconds:6.1f} {found.done.megabytes:5.0f}" if found.done else "     -     -"
-    )
+    took = "     -     -"
+    if found.done:
+        took = f"{found.done.seconds / clean.done.seconds:6.1f} {found.done.megabytes:5.0f}"
     numbers = f"{found.faulted:9} {verdict.unscored:9} {verdict.wrong:6} {found.calls - clean.calls:9}"
-    print(f"{name:17}{numbers} {took}  {verdict.bad[:150]}".rstrip(), flush=True)
+    note = verdict.bad or (f"ended on purpose ({ENDING[name]}), complete when run again" if found.ended else "")
+    print(f"{name:17}{numbers} {took}  {note[:150]}".rstrip(), flush=True)
 
 
 def measure(names: Sequence[str], samples: int, share: float) -> int:
-    """Measure and print; how many faults came out as they must not."""
+    """Measure and print; how many runs came out as they must not."""
     began = time.perf_counter()
     with StubServer() as stub:
         bench = Bench(stub, samples, share)
-        clean = bench.found(())
-        if clean.done is None or any(why for one in clean.done.scores for _, why in one.values()):
+        clean = bench.clean()
+        if clean.done is None or clean.done.failures:
             raise SystemExit("the run without faults failed")
         print(f"{samples} samples, {sum(map(len, clean.done.scores))} scores, {clean.calls} calls, ", end="")
         print(f"{clean.done.seconds:.2f} s, {clean.done.megabytes:.0f} MB without faults; share {share:g}\n\n{HEADER}")
-        verdicts = []
-        faulted = 0
+        verdicts, faulted = [], 0
         for name in names:
-            found = bench.found(FAULTS[name])
+            found = bench.found(name, MOST_SECONDS * max(1.0, clean.done.seconds))
             verdicts.append(judged(name, found, clean.done))
             faulted += found.faulted
             show(name, found, clean, verdicts[-1])
     bad = sum(bool(verdict.bad) for verdict in verdicts)
     unscored, wrong = (sum(column) for column in list(zip(*verdicts, strict=True))[:2])
     print(
-        f"\n{len(names)} runs, {faulted} replies faulted: {unscored} unscored, {wrong} wrong, {bad} runs bad; ", end=""
+        f"\n{len(names)} runs, {faulted} replies faulted: {unscored} unscored, {wrong} wrong, {bad} runs bad, ", end=""
     )
     print(f"{time.perf_counter() - began:.0f} s")
     return bad

@@ -162,9 +162,17 @@ def _line(name: str, reply: Reply) -> dict[str, Any]:
     if reply.fault == "expired":
         error = {"code": "batch_expired", "message": "This request could not be executed before the batch expired."}
         return {"id": f"batch_req_{name}", "custom_id": name, "response": None, "error": error}
-    body = msgspec.json.decode(reply.body) if reply.fault != "garbled" else {}
+    body = _body(reply)
     response = {"status_code": reply.status, "request_id": f"req_{name}", "body": body}
     return {"id": f"batch_req_{name}", "custom_id": name, "response": response, "error": None}
+
+
+def _body(reply: Reply) -> Any:
+    """The decoded body of a reply; empty where it is damaged, for a file of results holds JSON alone."""
+    try:
+        return msgspec.json.decode(reply.body)
+    except (ValueError, RecursionError):
+        return {}
 
 
 def _sort(reply: Reply) -> str:
@@ -175,5 +183,5 @@ def _result(reply: Reply) -> dict[str, Any]:
     sort = _sort(reply)
     if sort == "expired":
         return {"type": sort}
-    body = msgspec.json.decode(reply.body) if reply.fault != "garbled" else {}
+    body = _body(reply)
     return {"type": sort, "message" if sort == "succeeded" else "error": body}

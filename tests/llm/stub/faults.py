@@ -16,7 +16,8 @@ NAMES = {
     "refusal": "the model refuses",
     "blocked": "status 400 of a content filter that refuses the prompt",
     "expired": "in a batch: the call is not made in time; elsewhere: nothing",
-    **{name: fault.meaning for name, fault in (*TEXTS.items(), *COMPLETIONS.items(), *DRESSES.items())},
+    **{name: fault.meaning for name, fault in {**TEXTS, **COMPLETIONS}.items()},
+    **{name: dress.meaning for name, dress in DRESSES.items()},
     **{name: meaning for name, (meaning, _) in CONNECTIONS.items()},
 }
 NONE = "ok"

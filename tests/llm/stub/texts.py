@@ -177,9 +177,9 @@ COMPLETIONS = {
     "usage-small": Fault("10 prompt tokens, whatever the prompt", _usage(prompt_tokens=10)),
     "usage-cached": Fault(
         "more cached tokens than prompt tokens",
-        _usage(prompt_tokens=400, prompt_tokens_details={"cached_tokens": 2000}),
+        _usage(prompt_tokens=1000, prompt_tokens_details={"cached_tokens": 200_000}),
     ),
-    "usage-negative": Fault("negative counts of tokens", _usage(prompt_tokens=-7, completion_tokens=-5)),
+    "usage-negative": Fault("negative counts of tokens", _usage(prompt_tokens=-70_000, completion_tokens=-50_000)),
     "usage-huge": Fault("counts of tokens that no computer holds", _usage(prompt_tokens=10**30)),
     "usage-text": Fault("counts of tokens as text", _usage(prompt_tokens="many")),
 }

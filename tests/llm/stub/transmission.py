@@ -55,6 +55,10 @@ def _bomb() -> bytes:
     return gzip.compress(bytes(MOST))
 
 
+def _deep(body: bytes) -> bytes:
+    return body[:-1] + b',"error":' + b"[" * 100_000 + b"]" * 100_000 + b"}"
+
+
 def _elsewhere(host: str) -> dict[str, str]:
     return {"Location": f"http://localhost:{host.rpartition(':')[2]}/elsewhere/chat/completions"}
 
@@ -93,7 +97,7 @@ DRESSES = {
     "bad-utf8": Dress("the body is not UTF-8", body=lambda body: body.replace(b'"content":"', b'"content":"\xff\xfe')),
     "nul": Dress("NUL bytes stand between the parts of the body", body=lambda body: body.replace(b",", b",\0")),
     "bom": Dress("a byte order mark stands before the body", body=lambda body: b"\xef\xbb\xbf" + body),
-    "deep": Dress("JSON 100,000 levels deep", body=lambda body: b'{"choices":' + b"[" * 100_000 + b"]" * 100_000),
+    "deep": Dress("JSON 100,000 levels deep", body=_deep),
 }
 
 
