@@ -1,6 +1,6 @@
 """What a run makes of a server that misbehaves: every fault by itself, and four mixes, at a share of the replies.
 
-    python benchmarks/faults.py [--only NAME ...] [--share 0.2] [--samples 40]
+    python benchmarks/faults.py [--only NAME ...] [--share 0.2] [--samples 40] [--seed 1]
 
 The server is the stub of the tests, a process of its own that speaks OpenAI's protocol over loopback HTTP and answers
 after 20 ms; its faults are drawn by a seed. Each run evaluates seven metrics into a new store on disk, in a process of
@@ -12,10 +12,10 @@ its own, and is compared with a run without faults. Printed by fault:
 - repeated: calls beyond those of the run without faults;
 - time: as a ratio to the run without faults; MB: the most memory that the process held.
 
-The exit code is 1 where a score is wrong or the price is absurd, where a score is missing that a retry would have got,
-where prompts went to an origin that nobody named, and where a run raised or did not end. A server that asks to be left
-alone for a year, or that moved to another origin, ends a run on purpose: it must say why, and running again, by then
-without faults, must complete it.
+The exit code is 1 where a score is wrong or the price absurd, where a score is missing that a retry would have got,
+where a process held more than 16 MB beyond the usual for each call, where prompts went to an origin that nobody named,
+and where a run raised or did not end. A server that asks to be left alone for a year, or that moved to another origin,
+ends a run on purpose: it must say why, and running again, by then without faults, must complete it.
 """
 
 from __future__ import annotations
@@ -53,6 +53,7 @@ LATENCY = 0.02
 WIDTH = 16
 TIMEOUT = 1.0  # seconds that a call may take
 MOST_SECONDS = 20.0  # that a run may take, or as many times the run without faults
+MOST_MEGABYTES = 16.0 * WIDTH  # that a run may hold beyond those of the run without faults
 MOST_DEARER = 10  # times the price of the run without faults that a run may cost
 HEADER = "fault              faulted  unscored  wrong  repeated   time    MB"
 
@@ -77,7 +78,7 @@ TEXTS = (
 )
 
 #: Faults that end a run on purpose, and what it must then say.
-ENDING = {"429-absurd": "asks to wait", "308-elsewhere": "HTTP 308"}
+ENDING = {"429-absurd": "asks to wait", "limits-absurd": "asks to wait", "308-elsewhere": "HTTP 308"}
 
 MIXES = {
     "mix-statuses": tuple(name for name in STATUSES if name not in ENDING),
@@ -87,25 +88,26 @@ MIXES = {
 }
 FAULTS = {**{name: (name,) for name in (*STATUSES, *BODIES, *COMPLETIONS, *TEXTS)}, **MIXES}
 
-Scores = list[dict[str, tuple[float | str | None, str]]]
+Scores = dict[tuple[str, str], tuple[float | str | None, str]]
 
 
 class Done(NamedTuple):
-    """A run: each sample's scores by metric (a value or "undefined", and why it failed), seconds, memory and price.
+    """A run: its scores by sample and metric (a value or "undefined", and why it failed), seconds, memory and price.
 
-    error: why there are no scores at all, where the run said so.
+    stopped: why it ended before the data did, where it said so.
     """
 
     scores: Scores
     seconds: float
     megabytes: float
     price: float
-    error: str = ""
+    stopped: str = ""
 
     @property
     def failures(self) -> list[str]:
-        """Why scores are missing, once for each."""
-        return [self.error] if self.error else [why for one in self.scores for _, why in one.values() if why]
+        """Why scores are missing: once for each that failed, and why there are no more samples."""
+        failed = [why for _, why in self.scores.values() if why]
+        return [*failed, self.stopped] if self.stopped else failed
 
 
 class Found(NamedTuple):
@@ -148,10 +150,10 @@ def evaluate(data: Sequence[Mapping[str, Any]], url: str, folder: str, results: 
     try:
         run = rg.evaluate(data, METRICS, judge, folder)
     except RunFailed as failed:
-        return results.send(Done([], time.perf_counter() - began, _most_memory(), 0.0, str(failed)))
+        return results.send(Done({}, time.perf_counter() - began, _most_memory(), 0.0, str(failed)))
     seconds = time.perf_counter() - began
-    scores = [{name: _plain(record.score(name)) for name in record.scores} for record in run.records()]
-    return results.send(Done(scores, seconds, _most_memory(), run.record.spent.cost))
+    scores = {(one.sample.id, name): _plain(one.score(name)) for one in run.records() for name in one.scores}
+    return results.send(Done(scores, seconds, _most_memory(), run.record.spent.cost, run.record.stopped))
 
 
 def _plain(score: rg.Score) -> tuple[float | str | None, str]:
@@ -170,8 +172,8 @@ def _most_memory() -> float:
 class Bench:
     """The server and the data."""
 
-    def __init__(self, stub: StubServer, samples: int, share: float) -> None:
-        self._stub, self._share = stub, share
+    def __init__(self, stub: StubServer, samples: int, share: float, seed: int) -> None:
+        self._stub, self._share, self._seed = stub, share, seed
         self._data = list(rows(samples))
 
     def clean(self) -> Found:
@@ -191,7 +193,7 @@ class Bench:
 
     def _run(self, faults: Mapping[str, float], folder: str, seconds: float) -> Found:
         """A run in a new process, which is killed where it does not end in time."""
-        self._stub.reset(latency=LATENCY, fault=faults)
+        self._stub.reset(latency=LATENCY, fault=faults, seed=self._seed)
         spawn = multiprocessing.get_context("spawn")
         results, sender = spawn.Pipe(duplex=False)
         process = spawn.Process(target=evaluate, args=(self._data, self._stub.url, folder, sender), daemon=True)
@@ -223,18 +225,15 @@ def judged(name: str, found: Found, clean: Done) -> Verdict:
     """Compare a run with the one without faults."""
     done = found.done
     if done is None:
-        return Verdict(sum(map(len, clean.scores)), 0, "it raised, or did not end in time")
-    wrong = sum(
-        value != before[metric][0] and not why
-        for before, now in zip(clean.scores, done.scores, strict=False)
-        for metric, (value, why) in now.items()
-    )
-    unscored = sum(map(len, clean.scores)) - sum(map(len, done.scores)) + len(done.failures) - bool(done.error)
+        return Verdict(len(clean.scores), 0, "it raised, or did not end in time")
+    wrong = sum(value != clean.scores[key][0] and not why for key, (value, why) in done.scores.items())
+    unscored = len(clean.scores) - sum(not why for _, why in done.scores.values())
     unexplained = [why for why in found.ended.failures if ENDING[name] not in why] if found.ended else []
     reasons = [
         "" if 0 <= done.price <= MOST_DEARER * clean.price else f"a price of {done.price:g} dollars",
         "wrong scores" if wrong else "",
         *[f"unscored: {why}" for why in (done.failures + unexplained)[:1]],
+        f"{done.megabytes:.0f} MB held" if done.megabytes > clean.megabytes + MOST_MEGABYTES else "",
         f"{found.elsewhere} prompts sent to another origin" if found.elsewhere else "",
     ]
     return Verdict(unscored, wrong, "; ".join(filter(None, reasons)))
@@ -251,15 +250,15 @@ def show(name: str, found: Found, clean: Found, verdict: Verdict) -> None:
     print(f"{name:17}{numbers} {took}  {note[:150]}".rstrip(), flush=True)
 
 
-def measure(names: Sequence[str], samples: int, share: float) -> int:
+def measure(names: Sequence[str], samples: int, share: float, seed: int) -> int:
     """Measure and print; how many runs came out as they must not."""
     began = time.perf_counter()
     with StubServer() as stub:
-        bench = Bench(stub, samples, share)
+        bench = Bench(stub, samples, share, seed)
         clean = bench.clean()
         if clean.done is None or clean.done.failures:
             raise SystemExit("the run without faults failed")
-        print(f"{samples} samples, {sum(map(len, clean.done.scores))} scores, {clean.calls} calls, ", end="")
+        print(f"{samples} samples, {len(clean.done.scores)} scores, {clean.calls} calls, ", end="")
         print(f"{clean.done.seconds:.2f} s, {clean.done.megabytes:.0f} MB without faults; share {share:g}\n\n{HEADER}")
         verdicts, faulted = [], 0
         for name in names:
@@ -282,8 +281,9 @@ def main() -> None:
     arguments.add_argument("--only", action="append", metavar="NAME", choices=FAULTS, help="may be given several times")
     arguments.add_argument("--share", type=float, default=0.2)
     arguments.add_argument("--samples", type=int, default=40)
+    arguments.add_argument("--seed", type=int, default=1, help="of the faults")
     given = arguments.parse_args()
-    raise SystemExit(bool(measure(given.only or list(FAULTS), given.samples, given.share)))
+    raise SystemExit(bool(measure(given.only or list(FAULTS), given.samples, given.share, given.seed)))
 
 
 if __name__ == "__main__":

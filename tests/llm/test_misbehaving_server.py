@@ -13,7 +13,7 @@ import ragauge
 
 BENCHMARK = Path(__file__).parents[2] / "benchmarks" / "faults.py"
 MIXES = ("mix-statuses", "mix-bodies", "mix-replies", "mix-all")
-ENDING = ("429-absurd", "308-elsewhere")
+ENDING = ("429-absurd", "limits-absurd", "308-elsewhere")
 
 
 def _measured(*names: str) -> tuple[int, str]:
@@ -32,7 +32,7 @@ def _measured(*names: str) -> tuple[int, str]:
 
 @pytest.mark.slow
 def test_no_mix_of_faults_loses_a_score_or_makes_one_wrong() -> None:
-    """With 20 % of the replies faulty, in status, body, text or all of these, scores are those of a run without faults."""
+    """With 20 % of the replies faulty, in status, body, text or all of these, scores are those of a clean run."""
     code, table = _measured(*MIXES)
     assert ": 0 unscored, 0 wrong, 0 runs bad" in table, table
     assert code == 0, table
