@@ -149,7 +149,7 @@ def test_what_a_judge_says_of_the_document_is_what_it_says_of_the_questions(ques
     for pack in packs(questions, Room(prompt_chars=150)):
         document = json.loads(layout.prompt(pack, PLAIN).user)
         reading = read(pack, json.dumps(_written(document)), PLAIN)
-        assert reading == Reading({i: _expected(question) for i, question in enumerate(pack.questions)}, {})
+        assert reading == Reading({i: _expected(question) for i, question in enumerate(pack.questions)}, {}, True)
 
 
 WRAPPED: dict[str, Callable[[str], str]] = {

@@ -11,7 +11,7 @@ import msgspec
 from ragauge.judges.llm import tokens
 from ragauge.judges.llm.calls import CallFailed, Completion, Prompt, Turn, Usage
 from ragauge.judges.llm.line import Line
-from ragauge.judges.llm.salvage import salvaged
+from ragauge.judges.llm.salvage import REPEATED, salvaged
 from ragauge.judges.llm.wave import unanswered
 from ragauge.nouns.answers import Failure
 from ragauge.nouns.calls import Spent
@@ -100,7 +100,8 @@ class Respondent:
             if sent:
                 self.asked += not prompt.turns
                 fault = str(outcome) if isinstance(outcome, Failure) else ""
-                call = self._line.call(completion, 1, perf_counter() - start, fault)
+                took = self._line.estimate(prompt, completion)
+                call = self._line.call(completion, took, 1, perf_counter() - start, fault)
                 self._budget.record(call, reserved)
                 answered = [] if isinstance(outcome, Failure) else [Response(key, outcome, self.identity, call.id)]
                 self._store.keep_responses(answered, [call])
@@ -123,7 +124,7 @@ def answer_in(completion: Completion) -> Outcome:
     """The answer in a reply: under "answer" of its JSON object or, where it holds no object at all, all of it."""
     said = salvaged(completion.text, ["answer"]).get("answer")
     if completion.finish == "stop":
-        if isinstance(said, str):
+        if isinstance(said, str) and said != REPEATED:
             return said.strip()
         if completion.text.strip() and '{"' not in completion.text:
             return completion.text.strip()

@@ -10,6 +10,9 @@ from ragauge.nouns.answers import Failure
 
 Finish = Literal["stop", "length", "content_filter", "refusal"]
 
+#: A count of tokens from here on is no count: no model reads or writes as many in one call.
+_MOST_TOKENS = 1_000_000_000
+
 
 class Turn(msgspec.Struct, frozen=True):
     """An earlier reply to the same prompt, and what was said to it."""
@@ -45,6 +48,31 @@ class Usage(msgspec.Struct, frozen=True, omit_defaults=True):
     prompt: int = 0
     completion: int = 0
     cached: int = 0
+
+
+def counted(said: object) -> int:
+    """A count of tokens as a server reports it; 0 for anything that cannot be one."""
+    if isinstance(said, bool) or not isinstance(said, int | float):
+        return 0
+    return int(said) if 0 <= said < _MOST_TOKENS else 0
+
+
+def credible(said: Usage | None, estimate: Usage) -> Usage:
+    """The tokens of a call: as the server counted them or, where that is nothing or less than half of it, the estimate.
+
+    Some gateways report cached tokens apart from those of the prompt, others as part of them: whichever sum is nearer
+    to the estimate is taken, and always the former where there are more of them than the prompt has.
+    """
+    if said is None:
+        return estimate
+    cached = max(0, said.cached)
+    sums = (said.prompt + cached,) if cached > said.prompt else (said.prompt, said.prompt + cached)
+    prompt = min(sums, key=lambda tokens: abs(tokens - estimate.prompt))
+    prompt, completion = (
+        counts if 2 * counts >= ours else ours
+        for counts, ours in ((prompt, estimate.prompt), (said.completion, estimate.completion))
+    )
+    return Usage(prompt, completion, min(cached, prompt))
 
 
 class Completion(msgspec.Struct, frozen=True):

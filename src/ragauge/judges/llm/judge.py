@@ -58,6 +58,17 @@ class LLMJudge(ModelJudge):
         self.by_sample = width
         self.identity = Identity(transport.name, (*transport.settings, *self._manner.settings))
 
+    def notes(self) -> list[str]:
+        """How often calls were tried again and waited since it was opened, and of how many the tokens are estimated."""
+        notes = list(super().notes())
+        if self._line.estimated:
+            notes.append(
+                f"{self.identity.name}: tokens and price are estimated for {self._line.estimated} calls, for which the "
+                "server counted no tokens or too few; if it cuts long prompts to its window, say how large that is with "
+                "context="
+            )
+        return notes
+
     async def __aenter__(self) -> Self:
         """As any judge that asks a model; what was learned of the size of its window is forgotten."""
         await super().__aenter__()

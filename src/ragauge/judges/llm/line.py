@@ -9,10 +9,11 @@ from secrets import token_hex
 
 from ragauge.errors import UsageError
 from ragauge.judges.llm import tokens
-from ragauge.judges.llm.calls import CallFailed, Completion, Prompt, Transport, Usage
+from ragauge.judges.llm.calls import CallFailed, Completion, Prompt, Transport, Usage, credible
 from ragauge.judges.llm.packing import Pack
 from ragauge.judges.llm.prices import Price, token_factor
 from ragauge.judges.llm.prompts import Style
+from ragauge.judges.llm.providers import PROVIDERS
 from ragauge.judges.llm.wire.form import thought
 from ragauge.nouns.answers import Failure
 from ragauge.nouns.calls import Call
@@ -23,8 +24,8 @@ MOST_CHARS = 8
 #: A character that stands several times in a row; a line of dashes may be a single token.
 _RUN = re.compile(r"(.)\1+", re.DOTALL)
 
-#: Bytes of UTF-8 a token, in English as in Chinese.
-_BYTES = 4
+#: Replies without form after which no further call is made, where there was never one with.
+FORMLESS = 24
 
 #: Calls that may have been paid for although they brought nothing.
 _MAYBE_PAID = frozenset({"timeout", "cancelled"})
@@ -32,7 +33,8 @@ _MAYBE_PAID = frozenset({"timeout", "cancelled"})
 
 class Line:
     """Makes calls. price: None where it is not known. ended: why no further call can succeed, once that is so. entered:
-    how many times it was entered and not left yet.
+    how many times it was entered and not left yet. estimated: of how many calls the tokens are estimated, since the
+    server counted none, or too few.
 
     It may be entered several times, and is open until it has been left as often; it serves one event loop at a time.
     """
@@ -44,6 +46,9 @@ class Line:
         self.price = price
         self.ended: Failure | None = None
         self.entered = 0
+        self.estimated = 0
+        self._formless: int | None = 0
+        self._cuts = getattr(PROVIDERS.get(transport.name.partition("/")[0]), "cuts", False)
         self._loop: asyncio.AbstractEventLoop | None = None
         self._numbers = count(1)
         self._opening = ""
@@ -61,6 +66,7 @@ class Line:
         self.entered += 1
         if self.entered == 1:
             self.ended = None
+            self.estimated = self._formless = 0
             self._opening = token_hex(6)
             try:
                 await self.transport.__aenter__()
@@ -86,11 +92,31 @@ class Line:
             said = f"{self.transport.name}: the call raised {type(error).__name__}: {error}"
             raise CallFailed(Failure("judge_error", said)) from error
 
+    def heard(self, completion: Completion, *, in_form: bool) -> None:
+        """Take note of whether a reply has the form that was asked for; a model that never replies in form is given up.
+
+        Refusals and replies that were cut off say nothing of that.
+        """
+        if in_form:
+            self._formless = None
+        elif self._formless is not None and completion.finish == "stop":
+            self._formless += 1
+            if self._formless >= FORMLESS and self.ended is None:
+                self.ended = Failure(
+                    "no_form",
+                    f"none of {self._formless} replies holds a JSON object with the answers, as was asked for; the last "
+                    f"begins {completion.text[:60]!r}: choose a model that can write JSON, or see what answers at its "
+                    "address",
+                )
+
     def cut(self, prompt: Prompt, completion: Completion) -> Failure | None:
         """Why a reply does not count: by its own count of tokens the server cannot have read the whole prompt.
 
-        Source: Ollama's chat completions cut what exceeds the window without a word, and answer what is left.
+        Only of servers that are known to cut prompts and to count what is left of them. The counts of others say
+        nothing against a reply: gateways count in many ways.
         """
+        if not self._cuts:
+            return None
         counted = completion.usage.prompt if completion.usage else 0
         texts = (prompt.system, prompt.user)
         characters = sum(map(len, texts))
@@ -109,21 +135,27 @@ class Line:
         return Usage(round(self._factor * told), round(self._factor * said) + self._thought)
 
     def reserve(self, pack: Pack, prompt: Prompt, style: Style) -> float:
-        """About the dollars that a call will cost, told quickly; 0 where the price is not known."""
-        if self.price is None:
-            return 0.0
-        document = _quickly(prompt.user)
-        sent = document + _quickly(prompt.system) + sum(_quickly(turn.reply) for turn in prompt.turns)
-        said = 2 * document if pack.decomposes else tokens.completion_tokens(pack, style)
-        return self.price.of(Usage(round(self._factor * sent), round(self._factor * said) + self._thought))
+        """About the dollars that a call will cost; 0 where the price is not known."""
+        return 0.0 if self.price is None else self.price.of(self.expected(pack, prompt, style))
 
-    def call(self, outcome: Completion | Failure, asked: int, seconds: float, fault: str) -> Call:
-        """The record of a call that asked so many questions."""
+    def estimate(self, prompt: Prompt, outcome: Completion | Failure) -> Usage:
+        """About the tokens that a call took, for where the server does not count them; none where it has no reply."""
+        if isinstance(outcome, Failure):
+            return Usage()
+        wrote = round(self._factor * tokens.estimate(outcome.text)) + (0 if outcome.usage else self._thought)
+        return Usage(round(self._factor * tokens.prompt_tokens(prompt)), wrote)
+
+    def call(self, outcome: Completion | Failure, estimate: Usage, asked: int, seconds: float, fault: str) -> Call:
+        """The record of a call that asked so many questions. estimate: of its tokens, so that it always has a price."""
         name = f"{self._opening}-{next(self._numbers)}"
         if isinstance(outcome, Failure):
             unknown = self.price is None or outcome.reason in _MAYBE_PAID
             return Call(name, asked, seconds=seconds, fault=fault, cost=None if unknown else 0.0)
         usage = outcome.usage
+        if self.price is not None:
+            usage = credible(outcome.usage, estimate)
+            said = outcome.usage or Usage()
+            self.estimated += said.prompt + said.cached < usage.prompt or said.completion < usage.completion
         if usage is None:
             return Call(name, asked, outcome.model, seconds=seconds, fault=fault)
         cost = self.price.of(usage) if self.price else None
@@ -133,8 +165,3 @@ class Line:
 def _without_runs(text: str) -> int:
     """The characters of a text, those that are repeated counted once."""
     return len(_RUN.sub(r"\1", text))
-
-
-def _quickly(text: str) -> int:
-    """About how many tokens a text is, in a hundredth of the time that `tokens.estimate` takes."""
-    return len(text.encode("utf-8", "surrogatepass")) // _BYTES

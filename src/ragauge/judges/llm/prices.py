@@ -31,9 +31,10 @@ class Price(msgspec.Struct, frozen=True):
     completion: float
 
     def of(self, usage: Usage) -> float:
-        """Dollars for these tokens."""
-        fresh = usage.prompt - usage.cached
-        return (fresh * self.prompt + usage.cached * self.cached + usage.completion * self.completion) / _MILLION
+        """Dollars for these tokens, never below 0; more cached tokens than the prompt has are counted on top of it."""
+        prompt, cached, completion = (max(0, count) for count in (usage.prompt, usage.cached, usage.completion))
+        fresh = prompt - cached if cached <= prompt else prompt
+        return (fresh * self.prompt + cached * self.cached + completion * self.completion) / _MILLION
 
     def times(self, factor: float) -> Price:
         """The price at a discount, such as `batch_factor`."""

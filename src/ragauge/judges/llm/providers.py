@@ -26,7 +26,7 @@ class Provider(msgspec.Struct, frozen=True, kw_only=True):
     and is given time to answer. structured: the best way of asking for JSON that it has. most: the most calls side by
     side that are sensible without being told. key_header, key_prefix: how the key is sent. headers: sent with each
     call; variable_headers: sent where the environment variable is set. seed: the name of that field, None where there
-    is none.
+    is none. cuts: whether it cuts prompts that exceed its window without an error, and counts the tokens that are left.
     """
 
     name: str
@@ -42,6 +42,7 @@ class Provider(msgspec.Struct, frozen=True, kw_only=True):
     headers: tuple[tuple[str, str], ...] = ()
     variable_headers: tuple[tuple[str, str], ...] = ()
     seed: str | None = "seed"
+    cuts: bool = False
 
     def key(self, environment: Mapping[str, str]) -> str:
         """The key, "" where none is set. Raises UsageError for what can be no key."""
@@ -154,6 +155,7 @@ PROVIDERS = {
             bases=("OLLAMA_HOST",),
             local=True,
             most=4,
+            cuts=True,
         ),
         Provider(
             name="vllm",

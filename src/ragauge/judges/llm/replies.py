@@ -27,14 +27,15 @@ _ANYTHING = msgspec.json.Decoder()
 
 
 class Reading(msgspec.Struct, frozen=True):
-    """A reply read. Both are keyed by positions in the pack, and each position is in one of them.
+    """A reply read. Answers and faults are keyed by positions in the pack, and each position is in one of them.
 
     answers: what can be used. faults: what is wrong with the other answers, in a sentence that holds no words of the
-    reply, so that it can be told to the model.
+    reply, so that it can be told to the model. in_form: whether there is an object with any of the keys at all.
     """
 
     answers: dict[int, Answer]
     faults: dict[int, str]
+    in_form: bool
 
 
 class _Unfit(Exception):
@@ -43,9 +44,9 @@ class _Unfit(Exception):
 
 def read(pack: Pack, text: str, style: Style) -> Reading:
     """The answers that a reply gives to the questions of a pack. Never raises, whatever the text."""
-    reading = Reading({}, {})
     reader = _Reader(pack, style)
     found = _found(pack, text)
+    reading = Reading({}, {}, bool(found))
     missing = "the answer is missing" + ("" if found else ": there is no JSON object that holds any of the keys")
     for position, (key, question) in enumerate(zip(pack.keys, pack.questions, strict=True)):
         if key not in found:

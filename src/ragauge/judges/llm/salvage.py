@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Collection
+from collections.abc import Collection, Set
 from typing import Any
 
 import msgspec
@@ -17,30 +17,40 @@ _STRING = r'"(?:[^"\\]|\\.)*+(?:"|\Z)'
 _OPENING = re.compile(r'\{\s*"')
 _MARK = re.compile(rf"{_STRING}|[{{}}\[\],]", re.DOTALL)
 _TRAILING_COMMA = re.compile(rf"({_STRING})|,(?=\s*[}}\]])", re.DOTALL)
+
+#: Objects without any of the keys that are looked at.
 _TRIES = 50
 
 
 def salvaged(text: str, keys: Collection[str]) -> dict[str, Any]:
-    """The JSON object in a text that has most of these keys, the last of several; empty where none has any.
+    """The JSON object in a text that has most of these keys; empty where none has any.
 
     Fences, prose, wrapping objects and trailing commas do not hide it, and what was thought aloud before the answer is
-    left out. Of an object that the end of the text cuts off, the values that are whole are kept.
+    left out. Of an object that the end of the text cuts off, the values that are whole are kept. Where several objects
+    have as many of the keys, a value in which they differ is REPEATED: which one is meant cannot be known.
     """
     said = text if text.lstrip().startswith("{") else text.rpartition("</think>")[2]
-    best: dict[str, Any] = {}
-    most = 1
-    start = 0
-    for _ in range(_TRIES):
-        opening = _OPENING.search(said, start)
-        if opening is None:
-            break
-        written, end = _whole_part(said, opening.start())
+    objects = _objects(said, set(keys))
+    most = max((len(found.keys() & keys) for found in objects), default=0)
+    first, *others = [found for found in objects if len(found.keys() & keys) == most] or [{}]
+    disputed = [key for other in others for key in keys if other.get(key) != first.get(key)]
+    return {**first, **dict.fromkeys(disputed, REPEATED)}
+
+
+def _objects(text: str, keys: Set[str]) -> list[dict[str, Any]]:
+    """The outermost objects of a text that have any of these keys; none where there are too many others to look at."""
+    objects: list[dict[str, Any]] = []
+    start = tries = 0
+    while opening := _OPENING.search(text, start):
+        written, end = _whole_part(text, opening.start())
         found = _decoded(written)
-        hits = sum(key in found for key in keys)
-        start = end if hits else opening.end()
-        if hits >= most:
-            best, most = found, hits
-    return best
+        start = opening.end()
+        if found.keys() & keys:
+            objects.append(found)
+            start = end
+        elif (tries := tries + 1) == _TRIES:
+            return []
+    return objects
 
 
 def _whole_part(text: str, start: int) -> tuple[str, int]:

@@ -25,6 +25,9 @@ from ragauge.questions import Question
 #: Characters of a reply that a failure keeps.
 RAW = 4000
 
+#: How many replies without form of one wave count towards giving up the model: some samples are refused in prose.
+_FORMLESS = 4
+
 #: What one question among several may be the cause of: halves find it, and the others are answered.
 _OF_ONE = frozenset({"too_long", "content_filter", "refused"})
 
@@ -64,6 +67,7 @@ class Wave:
         self._line, self._fit, self._desk = line, fit, desk
         self._style = fit.manner.style
         self._wholes: dict[Question, Question] = {}
+        self._formless = 0
 
     async def ask(self, questions: Sequence[Question]) -> None:
         """Ask, so that each question is in `answers`; those too long for a call in parts."""
@@ -136,7 +140,8 @@ class Wave:
             attempt = self._failed(pack, outcome)
         finally:
             if sent:
-                call = line.call(outcome, len(prompt.schema["properties"]), perf_counter() - start, attempt.fault)
+                seconds, asked = perf_counter() - start, len(prompt.schema["properties"])
+                call = line.call(outcome, line.estimate(prompt, outcome), asked, seconds, attempt.fault)
                 desk.record(call, self._whole(attempt.answered), reserved)
             else:
                 desk.release(reserved)
@@ -168,6 +173,9 @@ class Wave:
         if cut := self._line.cut(prompt, completion):
             return self._failed(pack, cut)
         reading = replies.read(pack, completion.text, self._style)
+        self._formless += not reading.in_form
+        if reading.in_form or self._formless <= _FORMLESS:
+            self._line.heard(completion, in_form=reading.in_form)
         questions, answers = pack.questions, self.answers
         answered = []
         for position, answer in reading.answers.items():

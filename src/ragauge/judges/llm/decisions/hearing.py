@@ -82,7 +82,8 @@ class Hearing:
         """Make one request, if it may be paid for, keep what it says and record it; why there is no reply."""
         line, desk = self._line, self._desk
         body = request(self._dialect, self._model, self._sheet.sources, asks)
-        reserved = line.price.of(usage_of(line, body)) if line.price else 0.0
+        expected = usage_of(line, body)
+        reserved = line.price.of(expected) if line.price else 0.0
         if line.ended is not None or not await desk.reserve(reserved):
             return line.ended or NO_MONEY
         outcome: Completion | Failure = _CANCELLED
@@ -94,18 +95,20 @@ class Hearing:
             outcome, sent = failed.failure, failed.sent
         finally:
             if sent:
-                self._record(outcome, asks, perf_counter() - start, reserved)
+                self._record(outcome, expected, asks, perf_counter() - start, reserved)
             else:
                 desk.release(reserved)
         return outcome if isinstance(outcome, Failure) else None
 
-    def _record(self, outcome: Completion | Failure, asks: Sequence[Ask], seconds: float, reserved: float) -> None:
+    def _record(
+        self, outcome: Completion | Failure, estimate: Usage, asks: Sequence[Ask], seconds: float, reserved: float
+    ) -> None:
         """Record a request, with the questions to which it brought the last thing missing."""
         askers = self._sheet.askers(asks)
         answered = [one for one in askers if not isinstance(self._sheet.answer(one, self._said), Failure)]
         said = [outcome] if isinstance(outcome, Failure) else [self._said[ask] for ask in asks]
         fault = next((str(one) for one in said if isinstance(one, Failure)), "")
-        call = self._line.call(outcome, len(askers), seconds, fault)
+        call = self._line.call(outcome, estimate, len(askers), seconds, fault)
         self._desk.record(call, [self._wholes.get(one, one) for one in answered], reserved)
 
 
