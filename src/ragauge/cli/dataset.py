@@ -81,7 +81,7 @@ def build_command(
     whole = len(built.samples) - max(built.failures.values(), default=0)
     follows = f"; next: ragauge generate {output} -j PROVIDER/MODEL -o answers.jsonl"
     click.echo(f"wrote {output}{follows if whole else ''}")
-    end_of_work(built, whole)
+    end_of_work(built, whole, work["store"])
 
 
 def _lines(built: Built) -> Iterator[str]:

@@ -81,7 +81,7 @@ def evaluate_command(
     click.echo(f"wrote {evaluation_file}")
     if work["store"]:
         click.echo(f"run {done.run.id}; its evidence: ragauge report {done.run.id}")
-    _end(done, conditions)
+    _end(done, conditions, work["store"])
 
 
 @command.command("evaluate_question")
@@ -112,7 +112,7 @@ def question_command(
             click.echo(f"{column}: {row[column]}")
     for line in done.missing:
         click.echo(line)
-    _end(done, ())
+    _end(done, (), store)
 
 
 def _check_output(path: Path, inputs: Sequence[str]) -> None:
@@ -139,11 +139,11 @@ def _digits(value: float | None) -> str:
     return "–" if value is None else f"{value:.4f}"
 
 
-def _end(done: Evaluation, conditions: Sequence[Gate]) -> None:
+def _end(done: Evaluation, conditions: Sequence[Gate], store: Path | None) -> None:
     """Print what else there is to know; leave with 1 where no claims were judged, else as `ragauge run` does."""
     record = done.run.record
     for note in footnotes(record):
         click.echo(note)
     if "claim_f1" in record.failures and not done.run.estimates["claim_f1"].n:
         raise RunFailed(f"no claims were judged, the first because: {record.failures['claim_f1']}")
-    end(done.run, conditions)
+    end(done.run, conditions, store)

@@ -79,7 +79,7 @@ def command(
         click.echo(line)
     follows = f"; measure it with: ragauge run {output} -m trust"
     click.echo(f"wrote {output}{follows if generated.answered else ''}")
-    end_of_work(generated, generated.answered)
+    end_of_work(generated, generated.answered, work["store"])
 
 
 def _lines(generated: Generated) -> Iterator[str]:

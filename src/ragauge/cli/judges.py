@@ -176,6 +176,7 @@ class _Clerk:
     def __init__(self, judge: Judge, store: Path | None, max_cost: float | None, beside: Judge | None = None) -> None:
         check_priced([judge, *([beside] if beside else [])], max_cost)
         bench = bench_of(judge)
+        self._store = store
         self.judge, self.beside = judge, beside
         self.asker = Asker(bench, Keeper(bench, opened_store(store), {}), Budget(max_cost))
 
@@ -190,7 +191,7 @@ class _Clerk:
         if budget.spent.calls:
             click.echo(f"calls to models: {spent_words(budget.spent)}")
         if budget.exceeded:
-            stop(budget.reason)
+            stop(budget.reason, self._store)
 
 
 async def _measured(clerk: _Clerk, data: Path, limit: int | None) -> tuple[list[Measured], RunFailed | None]:

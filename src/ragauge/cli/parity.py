@@ -83,7 +83,7 @@ def command(
     click.echo(str(found), nl=False)
     for path in output:
         click.echo(f"wrote {found.save(path)}")
-    end(run, ())
+    end(run, (), store)
 
 
 def _columns(given: Sequence[str]) -> dict[str, str]:

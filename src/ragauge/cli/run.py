@@ -62,7 +62,7 @@ def command(
         click.echo(f"wrote {path}")
     if store:
         click.echo(f"run {run.id}; read it again with: ragauge report {run.id}")
-    end(run, conditions)
+    end(run, conditions, store)
 
 
 def show_run(run: Run, count: int) -> None:
@@ -82,14 +82,18 @@ def show_worst(console: Console, run: Run, key: str, count: int) -> None:
         console.print(*sample_view(record, key), sep="\n")
 
 
-def end(run: Run, conditions: Sequence[Gate]) -> None:
-    """Leave with 1 where no score has a value because all failed, 4 where the run stopped, 3 where a gate failed."""
+def end(run: Run, conditions: Sequence[Gate], store: Path | None) -> None:
+    """Leave with 1 where no score has a value because all failed, 4 where the run stopped, 3 where a gate failed.
+
+    store: where the run is kept, None where it is not.
+    """
     estimates = run.estimates.values()
     if not any(one.n for one in estimates) and any(one.failed for one in estimates):
         first = next(iter(run.record.failures.values()))
-        raise RunFailed(f"every score failed, the first because: {first}")
+        stopped = f"; the run was stopped: {run.record.stopped}" if run.record.stopped else ""
+        raise RunFailed(f"every score failed, the first because: {first}{stopped}")
     if run.record.stopped:
-        stop(run.record.stopped)
+        stop(run.record.stopped, store)
     failed = failures(run.estimates, conditions)
     for line in failed:
         click.echo(f"gate failed: {line}", err=True)

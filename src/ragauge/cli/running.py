@@ -100,15 +100,16 @@ def closing_lines(made: Made) -> Iterator[str]:
         yield spent_words(made.spent)
 
 
-def end_of_work(made: Made, whole: int) -> None:
+def end_of_work(made: Made, whole: int, store: Path | None) -> None:
     """Leave with 1 where not one of the samples is whole, with 4 where the work was stopped."""
     if made.samples and not whole:
         raise RunFailed(f"no sample is whole, the first because {next(iter(made.failures.first.values()))}")
     if made.stopped:
-        stop(made.stopped)
+        stop(made.stopped, store)
 
 
-def stop(why: str) -> NoReturn:
-    """Leave with 4, and say why the work was stopped and how to go on."""
-    click.echo(f"stopped: {why}; the same command goes on from there", err=True)
+def stop(why: str, store: Path | None) -> NoReturn:
+    """Leave with 4, and say why the work was stopped and how to go on. store: where what is done is kept."""
+    after = "the same command goes on from there" if store else "what is not shown or written is lost (--no-store)"
+    click.echo(f"stopped: {why}; {after}", err=True)
     raise SystemExit(4)

@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import aclosing
 from datetime import UTC, datetime
+from functools import cached_property
 from typing import Any
 
 import msgspec
@@ -17,8 +18,10 @@ from ragauge.metrics.combined import DatasetMetric
 from ragauge.nouns.records import RunRecord, SampleRecord, ScoreRecord
 from ragauge.nouns.samples import Sample
 from ragauge.nouns.scores import Evidence
+from ragauge.report.wording import dollars
 from ragauge.run.blocking import blocking
 from ragauge.run.in_order import in_order
+from ragauge.run.planning import Counting
 from ragauge.run.preparing import LabelsLike, Prepared, StoreLike, prepared
 from ragauge.run.run import Run
 from ragauge.run.settings import MetricsLike
@@ -57,12 +60,13 @@ async def evaluate_async(
     map: field -> column, where a column has a name of its own. group: the column that says which samples belong
     together (a document, a user), so that intervals take it into account.
     limit: measure only the first so many samples. skip_bad_rows: leave out rows that cannot be read and count them.
-    max_cost: in dollars; the run stops before the calls of its judges cost more, and keeps what is done.
+    max_cost: in dollars; the run stops before the calls of its judges cost more, and keeps what is done. No more
+    samples are begun at a time than the money is enough for.
     name: of the run. progress: called with the number of samples done.
 
     Raises UsageError (a metric, judge, column or row is wrong, a key is missing; nothing is asked before metrics and
-    fields are checked), RunFailed (the judge cannot answer at all, or max_cost is too little for a single sample),
-    StoreError.
+    fields are checked), RunFailed (the judge cannot answer at all, or max_cost is less than a single sample is expected
+    to cost), StoreError.
     """
     task = prepared(data, metrics, judge, store, labels, map, group, limit, skip_bad_rows, max_cost)
     return await Evaluation(task, name).go(progress)
@@ -136,10 +140,12 @@ class Evaluation:
                     progress(done)
         if not stopped:
             return "finished"
-        if not done:
+        budget = self._asker.budget
+        if not done and not (budget.exceeded and budget.spent.cost):
             raise RunFailed(f"{stopped}, before a single sample was done")
         left = self._drawn_so_far - done + sum(1 for _ in self._samples)
-        self._record.stopped = f"{stopped}, with {left} samples to go"
+        spent = f" ({dollars(budget.spent.cost)} spent)" if budget.spent.cost else ""
+        self._record.stopped = f"{stopped}{spent}, with {left} samples to go"
         return "stopped"
 
     def _drawn(self) -> Iterator[Sample]:
@@ -166,13 +172,22 @@ class Evaluation:
         """The record of a sample, or why there can be none."""
         waves = Waves(sample, self._needs)
         try:
-            while questions := waves.questions:
-                waves.advance(await self._asker.answer(questions))
-                self._settings.check_judges(self._asker.unable)
+            async with self._asker.budget.sample(self._expected(sample)):
+                while questions := waves.questions:
+                    waves.advance(await self._asker.answer(questions))
+                    self._settings.check_judges(self._asker.unable)
         except Stopped as stopped:
             self._stopping = True
             return stopped
         return self._sample_record(sample, waves)
+
+    def _expected(self, sample: Sample) -> float:
+        """The dollars that a sample is expected to cost; 0 where there is no limit to hold them against."""
+        return self._counting.count(sample) if self._asker.budget.limit is not None else 0.0
+
+    @cached_property
+    def _counting(self) -> Counting:
+        return Counting(self._settings, self._asker)
 
     def _sample_record(self, sample: Sample, waves: Waves) -> SampleRecord:
         scores: dict[str, ScoreRecord] = {}

@@ -139,8 +139,11 @@ class Counting:
         self._asker = asker
         self._seen: set[str] = set()
 
-    def count(self, sample: Sample) -> None:
-        """Walk through the waves of a sample; what is not known is answered by a guess."""
+    def count(self, sample: Sample) -> float:
+        """Walk through the waves of a sample, what is not known answered by a guess; the dollars that it will cost.
+
+        Calls whose price is not known count nothing to these.
+        """
         waves = Waves(sample, self._needs.values())
         asked: dict[str, set[Question]] = {name: set() for name in self._needs}
         calls: list[Expected] = []
@@ -154,6 +157,7 @@ class Counting:
         for metric in self._metrics:
             self.plan.by_metric[metric.key] += len(set[Question]().union(*(asked[need.name] for need in metric.needs)))
         self._share_out(calls, asked)
+        return sum(call.cost or 0.0 for call in calls)
 
     def _fresh(self, questions: Sequence[Question], known: Mapping[Question, Judgment]) -> list[Question]:
         """Count questions; those that neither an earlier sample asks nor anybody has answered."""

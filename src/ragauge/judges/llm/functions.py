@@ -14,9 +14,10 @@ from ragauge.nouns.answers import Failure
 class FunctionTransport:
     """Carries prompts to a function, sync or async, that takes a list of messages and returns the text of the reply.
 
-    Messages are dicts with "role" ("system", "user", "assistant") and "content". A sync function may block: it runs in
-    threads, up to `concurrency` side by side. An exception is retried `retries` times, then it is the failure
-    "judge_error"; a function that knows better what went wrong raises ragauge.judges.llm.calls.CallFailed.
+    A function that knows how many tokens a call took returns a Completion. Messages are dicts with "role" ("system",
+    "user", "assistant") and "content". A sync function may block: it runs in threads, up to `concurrency` side by side.
+    An exception is retried `retries` times, then it is the failure "judge_error"; a function that knows better what
+    went wrong raises ragauge.judges.llm.calls.CallFailed.
 
     name: of the model, for the identity in a store; else the function's `model_name`. Where there is neither, the
     identity is the function's `__name__` and a fingerprint of its code, as with `judge_from`.
@@ -43,6 +44,8 @@ class FunctionTransport:
             raise
         except Exception as error:
             raise _failed(f"{self.name}() raised {type(error).__name__}: {error}") from error
+        if isinstance(reply, Completion):
+            return reply
         if not isinstance(reply, str):
             raise _failed(f"{self.name}() must return the text of the reply, not {reply!r:.200}")
         return Completion(reply)

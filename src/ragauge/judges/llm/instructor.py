@@ -12,7 +12,7 @@ import msgspec
 
 from ragauge.errors import BadParameter
 from ragauge.judges.llm.calling import CONCURRENCY, Caller
-from ragauge.judges.llm.calls import CallFailed, Completion, Finish, Prompt, Usage
+from ragauge.judges.llm.calls import CallFailed, Completion, Finish, Prompt, Usage, counted
 from ragauge.judges.llm.providers import PROVIDERS
 from ragauge.judges.llm.wire.faults import call_failed, fault_of, passes
 from ragauge.nouns.answers import Failure
@@ -190,11 +190,23 @@ def _text(raw: Any) -> str:
 
 
 def _usage(raw: Any) -> Usage | None:
-    usage = getattr(raw, "usage", None)
-    if usage is None:
-        return None
-    if hasattr(usage, "prompt_tokens"):
-        details = usage.prompt_tokens_details
-        return Usage(usage.prompt_tokens, usage.completion_tokens, (details and details.cached_tokens) or 0)
-    read, written = (getattr(usage, f"cache_{way}_input_tokens", None) or 0 for way in ("read", "creation"))
-    return Usage(usage.input_tokens + read + written, usage.output_tokens, read)
+    """The tokens of a reply in the form of OpenAI, of Anthropic or of Google; None where it has none of these."""
+    if said := getattr(raw, "usage_metadata", None):
+        prompt, reply, thought, cached = _counts(
+            said, "prompt_token_count", "candidates_token_count", "thoughts_token_count", "cached_content_token_count"
+        )
+        return Usage(prompt, reply + thought, cached)
+    said = getattr(raw, "usage", None)
+    if hasattr(said, "prompt_tokens"):
+        (cached,) = _counts(getattr(said, "prompt_tokens_details", None), "cached_tokens")
+        return Usage(*_counts(said, "prompt_tokens", "completion_tokens"), cached)
+    if hasattr(said, "input_tokens"):
+        prompt, reply, read, written = _counts(
+            said, "input_tokens", "output_tokens", "cache_read_input_tokens", "cache_creation_input_tokens"
+        )
+        return Usage(prompt + read + written, reply, read)
+    return None
+
+
+def _counts(said: object, *names: str) -> list[int]:
+    return [counted(getattr(said, name, None)) for name in names]

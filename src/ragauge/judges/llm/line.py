@@ -104,9 +104,8 @@ class Line:
             if self._formless >= FORMLESS and self.ended is None:
                 self.ended = Failure(
                     "no_form",
-                    f"none of {self._formless} replies holds a JSON object with the answers, as was asked for; the last "
-                    f"begins {completion.text[:60]!r}: choose a model that can write JSON, or see what answers at its "
-                    "address",
+                    f"none of {self._formless} replies holds a JSON object with the answers that were asked for; the "
+                    f"last begins {completion.text[:60]!r}; choose a model that can write JSON",
                 )
 
     def cut(self, prompt: Prompt, completion: Completion) -> Failure | None:
@@ -135,8 +134,10 @@ class Line:
         return Usage(round(self._factor * told), round(self._factor * said) + self._thought)
 
     def reserve(self, pack: Pack, prompt: Prompt, style: Style) -> float:
-        """About the dollars that a call will cost; 0 where the price is not known."""
-        return 0.0 if self.price is None else self.price.of(self.expected(pack, prompt, style))
+        """The dollars to set aside for a call: what it is expected to cost, and by how much that may be off."""
+        if self.price is None:
+            return 0.0
+        return (1 + tokens.RELATIVE_ERROR) * self.price.of(self.expected(pack, prompt, style))
 
     def estimate(self, prompt: Prompt, outcome: Completion | Failure) -> Usage:
         """About the tokens that a call took, for where the server does not count them; none where it has no reply."""

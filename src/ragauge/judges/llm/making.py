@@ -21,6 +21,9 @@ from ragauge.judges.llm.providers import Provider, provider
 _JUDGE = frozenset({"rationales", "quotes", "pack", "price", "context"})
 _FUNCTION = frozenset({"name", "concurrency", "retries"})
 
+#: Providers that instructor calls otherwise.
+_VENDORS = {"genai": "gemini", "google": "gemini", "generative-ai": "gemini"}
+
 
 def llm(model: Any, /, **options: Any) -> LLMJudge:
     """A judge that asks a language model, with as few calls as a sample's questions fit in.
@@ -98,7 +101,11 @@ def is_model(thing: object) -> bool:
 def _price(transport: Transport, options: Options) -> Price | None:
     """What calls cost; a client of a server that is not the provider's own tells nothing of its price."""
     elsewhere = isinstance(transport, InstructorTransport) and "base_url" in dict(transport.settings)
-    return None if elsewhere and not options.price else price_of(transport.name, options.price)
+    name = transport.name
+    if isinstance(transport, InstructorTransport):
+        provider, _, model = name.partition("/")
+        name = f"{_VENDORS.get(provider, provider)}/{model.removeprefix('models/')}"
+    return None if elsewhere and not options.price else price_of(name, options.price)
 
 
 def _judge(transport: Transport, options: Options) -> LLMJudge:

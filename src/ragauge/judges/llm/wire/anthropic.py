@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from ragauge.judges.llm.calls import Completion, Finish, Prompt, Usage
+from ragauge.judges.llm.calls import Completion, Finish, Prompt, Usage, counted
 from ragauge.judges.llm.options import Options
 from ragauge.judges.llm.wire.chat import told
 from ragauge.judges.llm.wire.faults import Fault, Trouble, fault_of
@@ -68,17 +68,10 @@ class _Block(msgspec.Struct):
     input: msgspec.Raw = msgspec.Raw()
 
 
-class _Usage(msgspec.Struct):
-    input_tokens: int | None = None
-    output_tokens: int | None = None
-    cache_read_input_tokens: int | None = None
-    cache_creation_input_tokens: int | None = None
-
-
 class _Reply(msgspec.Struct):
     content: list[_Block] | None = None
     stop_reason: str | None = None
-    usage: _Usage | None = None
+    usage: Any = None
     model: str | None = None
     error: Any = None
 
@@ -111,10 +104,10 @@ def _text(block: _Block) -> str:
     return block.text or "" if block.type == "text" else ""
 
 
-def _usage(usage: _Usage | None) -> Usage | None:
+def _usage(said: Any) -> Usage | None:
     """Its input_tokens count what was neither read from the cache nor written to it."""
-    if usage is None or usage.input_tokens is None:
+    if not isinstance(said, dict) or said.get("input_tokens") is None:
         return None
-    cached = usage.cache_read_input_tokens or 0
-    prompt = usage.input_tokens + cached + (usage.cache_creation_input_tokens or 0)
-    return Usage(prompt, usage.output_tokens or 0, cached)
+    cached = counted(said.get("cache_read_input_tokens"))
+    prompt = counted(said["input_tokens"]) + cached + counted(said.get("cache_creation_input_tokens"))
+    return Usage(prompt, counted(said.get("output_tokens")), cached)

@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from ragauge.judges.llm.calls import Completion, Finish, Prompt, Usage
+from ragauge.judges.llm.calls import Completion, Finish, Prompt, Usage, counted
 from ragauge.judges.llm.options import Options
 from ragauge.judges.llm.wire.faults import Fault, Trouble, fault_of
 from ragauge.judges.llm.wire.form import Form
@@ -70,20 +70,9 @@ class _Choice(msgspec.Struct):
     finish_reason: str | None = None
 
 
-class _Cached(msgspec.Struct):
-    cached_tokens: int | None = None
-
-
-class _Usage(msgspec.Struct):
-    prompt_tokens: int | None = None
-    completion_tokens: int | None = None
-    prompt_tokens_details: _Cached | None = None
-    prompt_cache_hit_tokens: int | None = None  # DeepSeek
-
-
 class _Reply(msgspec.Struct):
     choices: list[_Choice] | None = None
-    usage: _Usage | None = None
+    usage: Any = None
     model: str | None = None
     error: Any = None  # OpenRouter answers 200 with an error of the server behind it
 
@@ -118,9 +107,11 @@ def _text(content: str | list[_Part] | None) -> str:
     return content or ""
 
 
-def _usage(usage: _Usage | None) -> Usage | None:
-    if usage is None or usage.prompt_tokens is None:
+def _usage(said: Any) -> Usage | None:
+    """What the server counted, and under "prompt_cache_hit_tokens" DeepSeek; a count of another form is passed over."""
+    if not isinstance(said, dict) or said.get("prompt_tokens") is None:
         return None
-    details = usage.prompt_tokens_details
-    cached = (details.cached_tokens if details else None) or usage.prompt_cache_hit_tokens or 0
-    return Usage(usage.prompt_tokens, usage.completion_tokens or 0, cached)
+    details = said.get("prompt_tokens_details")
+    cached = counted(details.get("cached_tokens")) if isinstance(details, dict) else 0
+    cached = cached or counted(said.get("prompt_cache_hit_tokens"))
+    return Usage(counted(said["prompt_tokens"]), counted(said.get("completion_tokens")), cached)
