@@ -151,6 +151,8 @@ def test_a_system_that_fails_is_said_for_each_sample(system: Any) -> None:
         ('{"reply": "Hot."}', "stop", "invalid_answer"),
         ("", "stop", "invalid_answer"),
         ('{"answer": 7}', "stop", "invalid_answer"),
+        ('{"answer": "Hot."} Or rather: {"answer": "Cold."}', "stop", "invalid_answer"),
+        ('{"answer": "Hot.", "answer": "Cold."}', "stop", "invalid_answer"),
         ('{"answer": "Ho', "length", "truncated"),
         ("", "content_filter", "content_filter"),
         ("No.", "refusal", "refused"),

@@ -72,6 +72,43 @@ def test_settings_are_in_the_identity() -> None:
     assert cold.identity == rg.judge_of(Awaited(model_name="chatty", temperature=0.0)).identity
 
 
+COUNTED = {"input_tokens": 600, "output_tokens": 40, "total_tokens": 640, "input_token_details": {"cache_read": 100}}
+
+
+def chat_openai(**settings: Any) -> Any:
+    """A model of the class that langchain_openai has, whose replies know their tokens."""
+    chat = type("ChatOpenAI", (Awaited,), {"__module__": "langchain_openai.chat_models.base"})
+    return chat(lambda text: SimpleNamespace(content=text, usage_metadata=COUNTED), **settings)
+
+
+def test_tokens_are_counted_and_paid_for() -> None:
+    """What a message says of its tokens is in the run, at the price of the model, and a limit holds."""
+    run = rg.evaluate(ROWS, "faithfulness", chat_openai(model_name="gpt-4o-mini"), max_cost=1)
+    spent = run.record.spent
+    assert (spent.calls, spent.prompt_tokens, spent.cached_tokens, spent.completion_tokens) == (2, 1200, 200, 80)
+    assert spent.cost == pytest.approx((1000 * 0.15 + 200 * 0.075 + 80 * 0.6) / 1e6)
+    with pytest.raises(rg.RunFailed, match="less than one sample is expected to cost"):
+        rg.evaluate(ROWS, "faithfulness", chat_openai(model_name="gpt-4o-mini"), max_cost=1e-6)
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [{"model_name": "my-own"}, {"model_name": "gpt-4o-mini", "openai_api_base": "http://127.0.0.1:1/v1"}, {}],
+)
+def test_a_model_whose_price_is_not_known_takes_no_limit(settings: dict[str, Any]) -> None:
+    """A model that is in no table, or on a server of one's own, costs unknown, and cannot be held to a limit."""
+    assert rg.evaluate(ROWS, "faithfulness", chat_openai(**settings)).record.spent.unpriced == 2
+    with pytest.raises(rg.BadParameter, match="a limit on the cost needs the price"):
+        rg.evaluate(ROWS, "faithfulness", chat_openai(**settings), max_cost=1)
+
+
+def test_messages_of_langchain_itself_know_their_tokens() -> None:
+    """The tokens of an AIMessage are those that the run reports."""
+    message = pytest.importorskip("langchain_core.messages").AIMessage
+    run = rg.evaluate(ROWS, "faithfulness", Awaited(lambda text: message(content=text, usage_metadata=COUNTED)))
+    assert run.record.spent.prompt_tokens == 1200
+
+
 def test_a_model_that_raises_is_a_failure() -> None:
     """What a model raises becomes the reason of a failed score, and is not tried again."""
     tries = []

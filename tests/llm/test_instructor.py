@@ -111,7 +111,10 @@ def complete(client: Any, **options: Any) -> Completion | Failure:
     return asyncio.run(completed())
 
 
-USAGE = Usage(10, 5, 4)
+USAGE, BARE = Usage(10, 5, 4), Usage(10, 5)
+OF_GOOGLE = SimpleNamespace(
+    prompt_token_count=10, candidates_token_count=3, thoughts_token_count=2, cached_content_token_count=4
+)
 
 
 @pytest.mark.usefixtures("_instructor")
@@ -127,6 +130,8 @@ USAGE = Usage(10, 5, 4)
             Completion('{"1":"a"}', "stop", USAGE, "claude-2"),
         ),
         (SimpleNamespace(), Completion("{}")),
+        (SimpleNamespace(usage=SimpleNamespace(prompt_tokens=10, completion_tokens=5)), Completion("{}", usage=BARE)),
+        (SimpleNamespace(usage_metadata=OF_GOOGLE), Completion("{}", usage=USAGE)),
         (Rejected(raw('{"1": "a', "length")), Completion('{"1": "a', "length", USAGE, "gpt-4o-2")),
         (Rejected(raw_message(stop="max_tokens")), Completion("", "length", USAGE, "claude-2")),
         (Rejected(raw(None, "content_filter")), Completion("", "content_filter", USAGE, "gpt-4o-2")),
@@ -136,6 +141,18 @@ USAGE = Usage(10, 5, 4)
 def test_replies_are_read_whether_or_not_instructor_takes_them(make: Any, reply: Any, completion: Completion) -> None:
     """The text, the end and the tokens of a reply come through, also of one that instructor raises about."""
     assert complete(make(reply, model="gpt-4o")) == completion
+
+
+@pytest.mark.usefixtures("_instructor")
+@pytest.mark.parametrize(
+    ("provider", "model", "same"),
+    [("openai", "gpt-4o-mini", "openai/gpt-4o-mini"), ("genai", "models/gemini-2.5-flash", "gemini/gemini-2.5-flash")],
+)
+def test_a_known_model_has_its_price(provider: str, model: str, same: str) -> None:
+    """A client costs what its model costs, whatever instructor calls the provider, so that a limit can be held."""
+    client = Instructor(raw("{}"), model=model)
+    client.provider.value = provider
+    assert rg.llm(client).price == rg.llm(same).price is not None
 
 
 @pytest.mark.usefixtures("_instructor")

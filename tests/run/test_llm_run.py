@@ -109,9 +109,9 @@ def test_a_limit_on_the_cost_ends_the_run_with_what_is_done(stub_server: StubFac
     part = rg.evaluate(samples, METRICS, _judge(server, concurrency=2), tmp_path, max_cost=whole / 2)
     assert part.record.status == "stopped"
     assert part.record.spent.cost <= whole / 2
-    assert 12 <= part.record.samples <= 20
+    assert 18 <= part.record.samples <= 28
     assert part.estimates["faithfulness"].n == part.record.samples == len(part.scores)
-    assert f"with {40 - part.record.samples} samples to go" in str(part)
+    assert f"with {40 - part.record.samples} samples to go" in " ".join(str(part).split())
     before = server.stats()["calls"]
     rest = rg.evaluate(samples, METRICS, _judge(server), tmp_path)
     assert rest.record.samples == 40

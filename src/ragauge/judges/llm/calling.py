@@ -12,6 +12,7 @@ from typing import Any
 
 from ragauge.errors import BadParameter
 from ragauge.judges.llm.calls import CallFailed
+from ragauge.nouns.answers import Failure
 
 #: Calls side by side, without a word on how many.
 CONCURRENCY = 8
@@ -34,13 +35,19 @@ class Caller:
         self._waits = iscoroutinefunction(function) or iscoroutinefunction(getattr(function, "__call__", None))  # noqa: B004
         self._concurrency, self._retries = concurrency, retries
         self._places = asyncio.Semaphore(concurrency)
+        self._over: Failure | None = None
 
     async def __aenter__(self) -> Caller:
         self._places = asyncio.Semaphore(self._concurrency)
+        self._over = None
         return self
 
     async def __aexit__(self, *exc: object) -> None:
         """Nothing is left to close."""
+
+    def stop(self, failure: Failure) -> None:
+        """Calls that were not made yet fail with this, until it is entered anew."""
+        self._over = failure
 
     async def call(self, *args: object) -> Any:
         """What the function returns. Raises what it raised last."""
@@ -55,6 +62,8 @@ class Caller:
 
     async def _call(self, *args: object) -> Any:
         async with self._places:
+            if self._over is not None:
+                raise CallFailed(self._over, fatal=True, sent=False)
             if self._waits:
                 return await self._function(*args)
             done: Future[Any] = Future()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, Protocol, runtime_checkable
 
 import msgspec
 
@@ -11,7 +11,7 @@ from ragauge.nouns.answers import Failure
 Finish = Literal["stop", "length", "content_filter", "refusal"]
 
 #: A count of tokens from here on is no count: no model reads or writes as many in one call.
-_MOST_TOKENS = 1_000_000_000
+_MOST_TOKENS = 20_000_000
 
 
 class Turn(msgspec.Struct, frozen=True):
@@ -145,3 +145,11 @@ class Transport(Protocol):
 
     async def complete(self, prompt: Prompt) -> Completion:
         """The reply to a prompt. Raises CallFailed."""
+
+
+@runtime_checkable
+class Stoppable(Protocol):
+    """A transport in which calls wait for their turn, and which can let them fail instead, until it is entered anew."""
+
+    def stop(self, failure: Failure) -> None:
+        """Calls that were not sent yet fail with this."""

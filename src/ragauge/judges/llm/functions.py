@@ -36,6 +36,10 @@ class FunctionTransport:
     async def __aexit__(self, *exc: object) -> None:
         await self._caller.__aexit__(*exc)
 
+    def stop(self, failure: Failure) -> None:
+        """Calls that were not made yet fail with this."""
+        self._caller.stop(failure)
+
     async def complete(self, prompt: Prompt) -> Completion:
         """What the function replies. Raises CallFailed."""
         try:

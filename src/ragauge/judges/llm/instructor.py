@@ -69,6 +69,10 @@ class InstructorTransport:
     async def __aexit__(self, *exc: object) -> None:
         await self._caller.__aexit__(*exc)
 
+    def stop(self, failure: Failure) -> None:
+        """Calls that were not made yet fail with this."""
+        self._caller.stop(failure)
+
     async def complete(self, prompt: Prompt) -> Completion:
         """The reply, whether or not instructor finds it valid. Raises CallFailed."""
         try:
@@ -199,7 +203,8 @@ def _usage(raw: Any) -> Usage | None:
     said = getattr(raw, "usage", None)
     if hasattr(said, "prompt_tokens"):
         (cached,) = _counts(getattr(said, "prompt_tokens_details", None), "cached_tokens")
-        return Usage(*_counts(said, "prompt_tokens", "completion_tokens"), cached)
+        prompt, reply = _counts(said, "prompt_tokens", "completion_tokens")
+        return Usage(prompt, reply, cached)
     if hasattr(said, "input_tokens"):
         prompt, reply, read, written = _counts(
             said, "input_tokens", "output_tokens", "cache_read_input_tokens", "cache_creation_input_tokens"

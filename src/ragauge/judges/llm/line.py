@@ -9,7 +9,7 @@ from secrets import token_hex
 
 from ragauge.errors import UsageError
 from ragauge.judges.llm import tokens
-from ragauge.judges.llm.calls import CallFailed, Completion, Prompt, Transport, Usage, credible
+from ragauge.judges.llm.calls import CallFailed, Completion, Prompt, Stoppable, Transport, Usage, credible
 from ragauge.judges.llm.packing import Pack
 from ragauge.judges.llm.prices import Price, token_factor
 from ragauge.judges.llm.prompts import Style
@@ -107,6 +107,8 @@ class Line:
                     f"none of {self._formless} replies holds a JSON object with the answers that were asked for; the "
                     f"last begins {completion.text[:60]!r}; choose a model that can write JSON",
                 )
+                if isinstance(self.transport, Stoppable):
+                    self.transport.stop(self.ended)
 
     def cut(self, prompt: Prompt, completion: Completion) -> Failure | None:
         """Why a reply does not count: by its own count of tokens the server cannot have read the whole prompt.

@@ -23,6 +23,7 @@ from ragauge.judges.llm.wire.patience import FIRST, Patience
 from ragauge.judges.llm.wire.session import Body, Reply, Session, is_local
 from ragauge.judges.llm.wire.slots import Slots
 from ragauge.judges.llm.wire.waits import retry_after
+from ragauge.nouns.answers import Failure
 from ragauge.version import VERSION
 
 if TYPE_CHECKING:
@@ -198,6 +199,10 @@ class HttpTransport:
             raise UsageError(f"{self.name} is not open; use it as in: async with transport: ...")
         url = self._urls.get(path) or self._url(path)
         return await self._session.exchange(method, url, data, headers, into=into, most=most, timeout=timeout)
+
+    def stop(self, failure: Failure) -> None:
+        """Calls that were not sent yet fail with this, until it is entered anew."""
+        self._flow.stop(failure)
 
     def failed(self, fault: Fault | Reply) -> CallFailed:
         """What to raise for an error reply; after a fatal one all further calls fail at once."""
