@@ -155,4 +155,5 @@ def test_thought_is_paid_for() -> None:
         asyncio.run(judge.consult(CLAIMS, till))
     (less,), (more,) = plain.expect(CLAIMS), thinking.expect(CLAIMS)
     assert more.completion_tokens == less.completion_tokens + THOUGHT
-    assert tills[1].reserved[0] - tills[0].reserved[0] == pytest.approx(1.08 * THOUGHT * PRICE.completion / 1e6, abs=2e-6)
+    more_set_aside = tills[1].reserved[0] - tills[0].reserved[0]
+    assert more_set_aside == pytest.approx(1.08 * THOUGHT * PRICE.completion / 1e6, abs=2e-6)

@@ -10,8 +10,9 @@ class Call(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
 
     id: unique; the judgments that came of it name it, in the order in which they were asked. asked: how many questions
     were in it. model: as the server named it. prompt_tokens (cached_tokens among them), completion_tokens: as the
-    server counted them. cost: in dollars, None where the price is not known. seconds: from sending to the reply.
-    fault: what was wrong with the reply, where something was.
+    server counted them or, where the price is known and the server counted none or too few, estimated. cost: in
+    dollars, None where the price is not known. seconds: from sending to the reply. fault: what was wrong with the
+    reply, where something was.
     """
 
     id: str

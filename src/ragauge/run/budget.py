@@ -41,7 +41,7 @@ class Budget:
         self.exceeded = False
         self._reserved = 0.0
         self._expected = 0.0
-        self._begun = self._ended = 0.0
+        self._begun = self._ended = 0.0  # what is expected of the samples under way, and was of those that are done
         self._door = asyncio.Lock()
         self._freed = asyncio.Event()
 
