@@ -63,8 +63,9 @@ class LLMJudge(ModelJudge):
         notes = list(super().notes())
         if self._line.estimated:
             notes.append(
-                f"{self.identity.name}: tokens and price of {self._line.estimated} calls are estimates, since the server "
-                "counted none or too few; if it cuts long prompts to its window, say how large that is with context="
+                f"{self.identity.name}: tokens and price of {self._line.estimated} calls are estimates, since the "
+                "server counted none or too few; if it cuts long prompts to its window, say how large that is with "
+                "context="
             )
         return notes
 
