@@ -10,6 +10,7 @@ import click
 
 from ragauge.cli.options import data_options, store_option
 from ragauge.cli.running import progress_bar
+from ragauge.cli.screen import say
 from ragauge.errors import BadParameter
 from ragauge.report.wording import counted, dollars, spent_words
 from ragauge.run.batch.exporting import Exported, export
@@ -80,7 +81,7 @@ def import_command(folder: Path, results: Sequence[Path], is_lost: bool) -> None
                 imported = import_results(opened, results, progress)
             _show_imported(imported)
         if is_lost:
-            click.echo(f"given up as lost: {counted(lost(opened, opened.ledger.files()), 'request')}")
+            say(f"given up as lost: {counted(lost(opened, opened.ledger.files()), 'request')}")
         _next_wave(opened)
 
 
@@ -90,10 +91,10 @@ def submit_command(folder: Path) -> None:
     """Send what is exported and was not sent yet. This is what is paid for; it needs the provider's key."""
     with Folder.open(folder) as opened:
         if not submit(opened, _show_sent):
-            click.echo("nothing to send")
+            say("nothing to send")
         for file in opened.ledger.files():
             if not file.batch and not file.untouched and file.waiting:
-                click.echo(f"{file.name} is not sent, since results of it were imported; see import --lost")
+                say(f"{file.name} is not sent, since results of it were imported; see import --lost")
 
 
 @command.command("status")
@@ -106,9 +107,9 @@ def status_command(folder: Path) -> None:
             if progress:
                 said += f": {progress.status}, {progress.done} of {progress.total} done, {progress.failed} failed"
                 said += f" ({progress.fault})" if progress.fault else ""
-            click.echo(f"{file.name}  {counted(file.requests, 'request')} to {file.spec}, {said}")
+            say(f"{file.name}  {counted(file.requests, 'request')} to {file.spec}, {said}")
         if not opened.ledger.files():
-            click.echo(_finished(opened))
+            say(_finished(opened))
 
 
 @command.command("fetch")
@@ -119,13 +120,13 @@ def fetch_command(folder: Path) -> None:
         with progress_bar("importing") as progress:
             fetched = fetch(opened, progress)
         for file, how_far, imported, again in fetched:
-            click.echo(f"{file.name}: {how_far.status}" + (f" ({how_far.fault})" if how_far.fault else ""))
+            say(f"{file.name}: {how_far.status}" + (f" ({how_far.fault})" if how_far.fault else ""))
             _show_imported(imported)
             if again:
-                click.echo(f"without a result, asked again: {counted(again, 'request')}")
+                say(f"without a result, asked again: {counted(again, 'request')}")
         for file in opened.ledger.files():
             if file.batch and not file.ended:
-                click.echo(f"{file.name}: not ended yet")
+                say(f"{file.name}: not ended yet")
         _next_wave(opened)
 
 
@@ -139,20 +140,20 @@ def _next_wave(folder: Folder) -> None:
 def _show_exported(folder: Folder, exported: Exported) -> None:
     if exported.requests:
         usage, asked = exported.tokens, counted(exported.questions, "question")
-        click.echo(f"wave {exported.wave}: {asked} in {counted(exported.requests, 'request')}")
+        say(f"wave {exported.wave}: {asked} in {counted(exported.requests, 'request')}")
         tokens = f"{usage.prompt:,} prompt and {usage.completion:,} completion tokens"
-        click.echo(f"expected: about {tokens}, price {dollars(exported.dollars)} in a batch")
+        say(f"expected: about {tokens}, price {dollars(exported.dollars)} in a batch")
         for path in exported.files:
-            click.echo(f"wrote {path}")
-        click.echo(f"next: ragauge batch submit {folder.path}, or send them yourself and import what comes back")
+            say(f"wrote {path}")
+        say(f"next: ragauge batch submit {folder.path}, or send them yourself and import what comes back")
     if exported.waiting:
-        click.echo(f"waiting for the results of {counted(exported.waiting, 'request')}")
+        say(f"waiting for the results of {counted(exported.waiting, 'request')}")
     if exported.unanswered:
         first = next(iter(exported.unanswered.values()))
-        click.echo(f"given up: {counted(len(exported.unanswered), 'question')}, the first because: {first}")
-        click.echo(f"see {folder.path / UNANSWERED}; a run asks them once more, live")
+        say(f"given up: {counted(len(exported.unanswered), 'question')}, the first because: {first}")
+        say(f"see {folder.path / UNANSWERED}; a run asks them once more, live")
     if exported.done:
-        click.echo(_finished(folder))
+        say(_finished(folder))
 
 
 def _finished(folder: Folder) -> str:
@@ -161,25 +162,25 @@ def _finished(folder: Folder) -> str:
 
 def _show_imported(imported: Imported) -> None:
     again = imported.faults.total()
-    click.echo(
+    say(
         f"{counted(imported.lines, 'line')} of results: {counted(imported.answered, 'answer')}"
         + (f", {counted(again, 'question')} without a usable one" if again else "")
     )
     for reason, number in imported.refused.items():
-        click.echo(f"errors: {number} {reason}, the first because {imported.first[reason]}")
+        say(f"errors: {number} {reason}, the first because {imported.first[reason]}")
     if imported.repeated:
-        click.echo(f"imported before: {counted(imported.repeated, 'line')}")
+        say(f"imported before: {counted(imported.repeated, 'line')}")
     if imported.foreign:
-        click.echo(f"of other batches: {counted(imported.foreign, 'line')}")
+        say(f"of other batches: {counted(imported.foreign, 'line')}")
     if imported.unreadable:
-        click.echo(f"not results: {counted(len(imported.unreadable), 'line')}, the first {imported.unreadable[0]}")
+        say(f"not results: {counted(len(imported.unreadable), 'line')}, the first {imported.unreadable[0]}")
     if imported.spent.calls:
-        click.echo(spent_words(imported.spent))
+        say(spent_words(imported.spent))
 
 
 def _show_sent(sent: Sent) -> None:
     how = "was sent already" if sent.found else "sent"
-    click.echo(f"{sent.file.name}: {how}, as {sent.batch}")
+    say(f"{sent.file.name}: {how}, as {sent.batch}")
 
 
 def _state(file: File) -> str:

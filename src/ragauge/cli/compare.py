@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from ragauge.cli.options import open_store_option, output_option
-from ragauge.cli.screen import screen
+from ragauge.cli.screen import say, screen
 from ragauge.comparison import compare
 from ragauge.comparison.outcome import WRITERS
 from ragauge.comparison.report import changes_view, comparison_view
@@ -63,8 +63,8 @@ def command(
     for part in (*comparison_view(found, console.width), *changes_view(found)):
         console.print(part)
     for path in written:
-        click.echo(f"wrote {path}")
+        say(f"wrote {path}")
     for metric in worse:
-        click.echo(f"gate failed: {metric} is significantly worse", err=True)
+        say(f"gate failed: {metric} is significantly worse", err=True)
     if worse:
         raise SystemExit(3)

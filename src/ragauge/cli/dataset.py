@@ -12,6 +12,7 @@ import click
 
 from ragauge.cli.options import judge_option, samples_option, work_options
 from ragauge.cli.running import closing_lines, end_of_work, progress_bar, stoppable
+from ragauge.cli.screen import say
 from ragauge.dataset import Built, build
 from ragauge.dataset.building import TOP
 from ragauge.dataset.samples import check_samples_output
@@ -77,10 +78,10 @@ def build_command(
         )
     built.save(output)
     for line in _lines(built):
-        click.echo(line)
+        say(line)
     whole = len(built.samples) - max(built.failures.values(), default=0)
     follows = f"; next: ragauge generate {output} -j PROVIDER/MODEL -o answers.jsonl"
-    click.echo(f"wrote {output}{follows if whole else ''}")
+    say(f"wrote {output}{follows if whole else ''}")
     end_of_work(built, whole, work["store"])
 
 
@@ -116,5 +117,5 @@ def mini_command(folder: Path) -> None:
         raise UsageError(f"{folder} is there already; give another folder")
     with as_file(files("ragauge.dataset") / "mini") as packaged:
         copytree(packaged, folder)
-    click.echo(f"wrote {folder}; make samples of it with:")
-    click.echo(f"ragauge dataset build {folder}/questions.jsonl --corpus {folder}/corpus -o samples.jsonl")
+    say(f"wrote {folder}; make samples of it with:")
+    say(f"ragauge dataset build {folder}/questions.jsonl --corpus {folder}/corpus -o samples.jsonl")

@@ -13,6 +13,7 @@ from ragauge.cli.gates import gates
 from ragauge.cli.options import judge_option, max_cost_option, store_options, work_options
 from ragauge.cli.run import end
 from ragauge.cli.running import progress_bar, stoppable
+from ragauge.cli.screen import say
 from ragauge.compat.dataworkz import COLUMNS, LLM, METRICS, Evaluation, evaluate, evaluate_question
 from ragauge.errors import RunFailed, UsageError
 from ragauge.nouns.gates import Gate
@@ -77,10 +78,10 @@ def evaluate_command(
         )
     done.save(evaluation_file)
     for line in _told(done):
-        click.echo(line)
-    click.echo(f"wrote {evaluation_file}")
+        say(line)
+    say(f"wrote {evaluation_file}")
     if work["store"]:
-        click.echo(f"run {done.run.id}; its evidence: ragauge report {done.run.id}")
+        say(f"run {done.run.id}; its evidence: ragauge report {done.run.id}")
     _end(done, conditions, work["store"])
 
 
@@ -109,9 +110,9 @@ def question_command(
     (row,) = done.rows
     for column in COLUMNS[COLUMNS.index("Bleu Score") :]:
         if row[column] is not None:
-            click.echo(f"{column}: {row[column]}")
+            say(f"{column}: {row[column]}")
     for line in done.missing:
-        click.echo(line)
+        say(line)
     _end(done, (), store)
 
 
@@ -143,7 +144,7 @@ def _end(done: Evaluation, conditions: Sequence[Gate], store: Path | None) -> No
     """Print what else there is to know; leave with 1 where no claims were judged, else as `ragauge run` does."""
     record = done.run.record
     for note in footnotes(record):
-        click.echo(note)
+        say(note)
     if "claim_f1" in record.failures and not done.run.estimates["claim_f1"].n:
         raise RunFailed(f"no claims were judged, the first because: {record.failures['claim_f1']}")
     end(done.run, conditions, store)

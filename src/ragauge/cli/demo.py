@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ragauge.cli.options import output_option, show_option, store_options
+from ragauge.cli.options import output_option, raw_csv_option, show_option, store_options
 from ragauge.cli.run import show_worst
 from ragauge.cli.running import measure
 from ragauge.cli.screen import screen
@@ -32,14 +32,15 @@ METRICS = (
 @click.command("demo")
 @store_options
 @output_option("Write the candidate's run")
+@raw_csv_option
 @show_option(2)
-def command(store: Path | None, output: Sequence[Path], show: int) -> None:
+def command(store: Path | None, output: Sequence[Path], raw_csv: bool, show: int) -> None:
     """Measure two versions of an assistant on packaged data with the embedded judge: offline, no key."""
     for path in output:
         check_output(path)
     console = screen()
     runs = measured(store)
-    written = [runs["candidate"].save(path) for path in output]
+    written = [runs["candidate"].save(path, raw_csv=raw_csv) for path in output]
     show_runs(console, runs, show)
     for path in written:
         console.print(f"wrote {path}")
@@ -69,5 +70,6 @@ def show_runs(console: Console, runs: Mapping[str, Run], count: int) -> None:
     console.print(f"Two versions of an assistant, {baseline.record.samples} questions each, judged offline by ragauge.")
     console.print(estimates_table({system: run.record for system, run in runs.items()}))
     if count:
-        console.print("Behind the numbers: the baseline's worst answers by hallucination:\n")
+        console.print("Behind the numbers: the baseline's worst answers by hallucination:")
+        console.print()
         show_worst(console, baseline, "hallucination", count)

@@ -10,6 +10,7 @@ import click
 
 from ragauge.cli.options import samples_option, work_options
 from ragauge.cli.running import closing_lines, end_of_work, progress_bar, stoppable
+from ragauge.cli.screen import say
 from ragauge.dataset import Generated, generate
 from ragauge.dataset.generation.generating import SHOTS
 from ragauge.dataset.generation.prompts import REFUSAL_SENTENCE, AnswerForm
@@ -76,9 +77,9 @@ def command(
         )
     generated.save(output)
     for line in _lines(generated):
-        click.echo(line)
+        say(line)
     follows = f"; measure it with: ragauge run {output} -m trust"
-    click.echo(f"wrote {output}{follows if generated.answered else ''}")
+    say(f"wrote {output}{follows if generated.answered else ''}")
     end_of_work(generated, generated.answered, work["store"])
 
 

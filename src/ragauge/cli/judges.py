@@ -11,7 +11,7 @@ import msgspec
 
 from ragauge.cli.options import max_cost_option, store_options
 from ragauge.cli.running import progress_bar, stop, stoppable
-from ragauge.cli.screen import screen
+from ragauge.cli.screen import say, screen
 from ragauge.errors import BadData, BadParameter, RunFailed
 from ragauge.judges.judge import Judge
 from ragauge.measure import Fitted, Measured, adjusted, fit_threshold, labelled_sets, measure
@@ -38,9 +38,9 @@ def command(ctx: click.Context) -> None:
     if ctx.invoked_subcommand:
         return
     for spec, description in DESCRIPTIONS.items():
-        click.echo(f"{spec:<33} {description}")
+        say(f"{spec:<33} {description}")
     answers = ", ".join(sorted(judge_of("embedded").answers))
-    click.echo(f"\nembedded answers: {answers}. In Python any function can judge: ragauge.judge_from(...).")
+    say("", f"embedded answers: {answers}. In Python any function can judge: ragauge.judge_from(...).")
 
 
 @command.command("measure")
@@ -93,7 +93,7 @@ def measure_command(
     for part in measurement_view(found):
         screen().print(part)
     for path in output:
-        click.echo(f"wrote {found.save(path)}")
+        say(f"wrote {found.save(path)}")
     clerk.end()
     if failed:
         raise failed
@@ -140,9 +140,9 @@ def fit_command(
     if failed:
         raise failed
     for kind, fitted in found.items():
-        click.echo(f"{kind}: {_fit_words(fitted, accuracy)}")
+        say(f"{kind}: {_fit_words(fitted, accuracy)}")
     thresholds = ",".join(f"{kind}={fitted.threshold:g}" for kind, fitted in found.items() if fitted.threshold)
-    click.echo(f"use: cascade({judge},JUDGE,{thresholds})" if thresholds else "a cascade would leave nothing to it")
+    say(f"use: cascade({judge},JUDGE,{thresholds})" if thresholds else "a cascade would leave nothing to it")
 
 
 @command.command("export")
@@ -154,8 +154,8 @@ def export_command(judge: str, folder: Path, int8: bool) -> None:
     from ragauge.judges.nli.exporting import export
 
     done = export(judge, folder, int8=int8)
-    click.echo(f"{done.megabytes:.1f} MB; on trial pairs within {done.difference:.4f} of torch")
-    click.echo(f"use: onnx/{folder}")
+    say(f"{done.megabytes:.1f} MB; on trial pairs within {done.difference:.4f} of torch")
+    say(f"use: onnx/{folder}")
 
 
 def _fit_words(fitted: Fitted, accuracy: float) -> str:
@@ -189,7 +189,7 @@ class _Clerk:
         """Say what was spent; leave with 4 where the limit was reached."""
         budget = self.asker.budget
         if budget.spent.calls:
-            click.echo(f"calls to models: {spent_words(budget.spent)}")
+            say(f"calls to models: {spent_words(budget.spent)}")
         if budget.exceeded:
             stop(budget.reason, self._store)
 

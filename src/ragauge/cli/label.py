@@ -9,6 +9,7 @@ from collections.abc import Iterator
 import click
 
 from ragauge.cli.options import open_store_option
+from ragauge.cli.screen import say
 from ragauge.errors import UsageError
 from ragauge.labelling import Labelling
 from ragauge.labelling.session import Session
@@ -33,21 +34,21 @@ def command(run: str, store: Store, metric: str | None, by: str | None) -> None:
     chosen = labelling.metric(metric)
     session = Session(labelling, chosen, by or getpass.getuser())
     _label(session)
-    click.echo(f"\n{counted(session.given, 'label')} given.")
+    say("", f"{counted(session.given, 'label')} given.")
     for line in standing_lines(labelling.standings([chosen])):
-        click.echo(line)
+        say(line)
 
 
 def _label(session: Session) -> None:
     """Ask piece after piece, until nothing is left or the person quits."""
     while session.piece is not None:
         for line in _shown(session):
-            click.echo(line)
+            say(line)
         typed = _typed()
         if typed == "q":
             return
         _heed(session, typed)
-    click.echo("Nothing is left to label for this metric.")
+    say("Nothing is left to label for this metric.")
 
 
 def _shown(session: Session) -> Iterator[str]:
@@ -56,7 +57,8 @@ def _shown(session: Session) -> Iterator[str]:
     assert piece is not None
     if session.is_first:
         why = "drawn at random" if session.draw.at_random else "where a label teaches most"
-        yield f"\n— sample {session.draw.position + 1}, {why} —"
+        yield ""
+        yield f"— sample {session.draw.position + 1}, {why} —"
     yield ""
     yield from question_lines(piece.question)
     if session.said is not None:
@@ -77,9 +79,9 @@ def _heed(session: Session, typed: str) -> None:
     elif typed == "b":
         session.back()
     elif typed == "?":
-        click.echo(f"The judge says: {answer_words(session.reveal())}. Your label will not count for the agreement.")
+        say(f"The judge says: {answer_words(session.reveal())}. Your label will not count for the agreement.")
     else:
         try:
             session.answer(typed)
         except UsageError as error:
-            click.echo(str(error), err=True)
+            say(str(error), err=True)

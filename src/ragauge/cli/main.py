@@ -14,6 +14,7 @@ from typing import Any
 
 import click
 
+from ragauge.cli.screen import say
 from ragauge.errors import RagaugeError, UsageError
 from ragauge.version import VERSION
 
@@ -56,17 +57,17 @@ class Commands(click.Group):
         try:
             return super().invoke(ctx)
         except RagaugeError as error:
-            click.echo(f"error: {error}", err=True)
+            say(f"error: {error}", err=True)
             ctx.exit(2 if isinstance(error, UsageError) else 1)
         except BrokenPipeError:
             _discard_output()
             ctx.exit(0)
         except KeyboardInterrupt:
-            click.echo("Stopped.", err=True)
+            say("Stopped.", err=True)
             ctx.exit(130)
         except OSError as error:
             _discard_output()
-            click.echo(f"error: cannot write the output: {error.strerror}", err=True)
+            say(f"error: cannot write the output: {error.strerror}", err=True)
             ctx.exit(1)
 
 

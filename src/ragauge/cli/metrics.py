@@ -6,7 +6,7 @@ import inspect
 
 import click
 
-from ragauge.cli.screen import screen
+from ragauge.cli.screen import say, screen
 from ragauge.metrics.catalogue import ALIASES, CATALOGUE, named
 from ragauge.metrics.metric import Metric, written
 from ragauge.report.wording import arrow
@@ -29,7 +29,7 @@ so that long responses weigh more.""",
 def command(name: str | None) -> None:
     """List the metrics, or tell all about one of them."""
     if name:
-        click.echo(COMBINED.get(name) or _about(named(name)))
+        say(*(COMBINED.get(name) or _about(named(name))).splitlines())
         return
     from rich import box
     from rich.table import Table
@@ -38,10 +38,10 @@ def command(name: str | None) -> None:
     for metric in CATALOGUE:
         table.add_row(metric.name, arrow(metric.better), ", ".join(_reads(metric)), metric.summary)
     screen().print(table)
-    click.echo(
+    say(
         "Also: trust, all that Trust-Eval measures; composite(METRIC=WEIGHT,...); pooled(METRIC). "
-        "One in full: ragauge metrics NAME\n"
-        f"Other names: {', '.join(f'{alias} = {name}' for alias, name in ALIASES.items())}"
+        "One in full: ragauge metrics NAME",
+        f"Other names: {', '.join(f'{alias} = {name}' for alias, name in ALIASES.items())}",
     )
 
 

@@ -76,6 +76,13 @@ def output_option(what: str, endings: Iterable[str] = WRITERS) -> Callable[[Comm
     return click.option("-o", "--output", type=kind, multiple=True, help=f"{what}: {' '.join(endings)}; repeatable.")
 
 
+def raw_csv_option(command: Command) -> Command:
+    """--raw-csv."""
+    return click.option(
+        "--raw-csv", is_flag=True, help="Leave texts in .csv as they are, even what a spreadsheet takes for a formula."
+    )(command)
+
+
 def show_option(default: int) -> Callable[[Command], Command]:
     """--show, how many of the worst samples are shown."""
     return click.option(

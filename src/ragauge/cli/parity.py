@@ -12,6 +12,7 @@ import click
 from ragauge.cli.options import judge_option, output_option, work_options
 from ragauge.cli.run import end
 from ragauge.cli.running import measure
+from ragauge.cli.screen import say
 from ragauge.errors import BadParameter
 from ragauge.metrics.catalogue import split
 from ragauge.peers import parity
@@ -80,9 +81,9 @@ def command(
         judge = judge_option(judges)
         run = measure(data or scores, "judging", store, metrics=measuring(kept), judge=judge, **work)
     found = parity(run, sheet, against, columns=_columns(columns), metrics=split(metrics or ""), show=show)
-    click.echo(str(found), nl=False)
+    say(*str(found).splitlines())
     for path in output:
-        click.echo(f"wrote {found.save(path)}")
+        say(f"wrote {found.save(path)}")
     end(run, (), store)
 
 

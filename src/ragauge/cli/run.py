@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ragauge.cli.gates import failures, gates
-from ragauge.cli.options import data_options, max_cost_option, output_option, show_option, store_options
+from ragauge.cli.options import data_options, max_cost_option, output_option, raw_csv_option, show_option, store_options
 from ragauge.cli.running import measure, stop
-from ragauge.cli.screen import screen
+from ragauge.cli.screen import say, screen
 from ragauge.errors import RunFailed
 from ragauge.nouns.gates import Gate
 from ragauge.report.files import check_output
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 @data_options
 @store_options
 @output_option("Write the run")
+@raw_csv_option
 @click.option("--name", default="", help="A name for the run.")
 @max_cost_option
 @show_option(0)
@@ -41,6 +42,7 @@ def command(
     asked: dict[str, Any],
     store: Path | None,
     output: Sequence[Path],
+    raw_csv: bool,
     name: str,
     max_cost: float | None,
     show: int,
@@ -56,12 +58,12 @@ def command(
     conditions = gates(fail_under, fail_over, asked["metrics"])
     run = measure(data, "judging", store, max_cost=max_cost, name=name, **asked)
     run.hold_to(conditions)
-    written = [run.save(path) for path in output]
+    written = [run.save(path, raw_csv=raw_csv) for path in output]
     show_run(run, show)
     for path in written:
-        click.echo(f"wrote {path}")
+        say(f"wrote {path}")
     if store:
-        click.echo(f"run {run.id}; read it again with: ragauge report {run.id}")
+        say(f"run {run.id}; read it again with: ragauge report {run.id}")
     end(run, conditions, store)
 
 
@@ -72,14 +74,17 @@ def show_run(run: Run, count: int) -> None:
         console.print(part)
     key = chooser(run.record)
     if count and key:
-        console.print(f"\nWorst by {key}:\n")
+        console.print()
+        console.print(f"Worst by {key}:")
+        console.print()
         show_worst(console, run, key, count)
 
 
 def show_worst(console: Console, run: Run, key: str, count: int) -> None:
     """Print the `count` samples that are worst by one metric, with their evidence."""
     for record in worst(run.records(), key, run.estimates[key].better, count):
-        console.print(*sample_view(record, key), sep="\n")
+        for part in sample_view(record, key):
+            console.print(part)
 
 
 def end(run: Run, conditions: Sequence[Gate], store: Path | None) -> None:
@@ -96,6 +101,6 @@ def end(run: Run, conditions: Sequence[Gate], store: Path | None) -> None:
         stop(run.record.stopped, store)
     failed = failures(run.estimates, conditions)
     for line in failed:
-        click.echo(f"gate failed: {line}", err=True)
+        say(f"gate failed: {line}", err=True)
     if failed:
         raise SystemExit(3)

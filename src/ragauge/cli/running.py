@@ -8,8 +8,7 @@ from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
-import click
-
+from ragauge.cli.screen import say
 from ragauge.errors import RunFailed
 from ragauge.report.wording import counted, spent_words
 from ragauge.run.evaluate import evaluate
@@ -79,7 +78,7 @@ def stoppable(store: Path | None, what: str = "judgment", more: str = "") -> Ite
             if store
             else "Nothing was kept, because of --no-store."
         )
-        click.echo(f"\nStopped. {kept}", err=True)
+        say("", f"Stopped. {kept}", err=True)
         raise SystemExit(130) from None
 
 
@@ -111,5 +110,5 @@ def end_of_work(made: Made, whole: int, store: Path | None) -> None:
 def stop(why: str, store: Path | None) -> NoReturn:
     """Leave with 4, and say why the work was stopped and how to go on. store: where what is done is kept."""
     after = "the same command goes on from there" if store else "what is not shown or written is lost (--no-store)"
-    click.echo(f"stopped: {why}; {after}", err=True)
+    say(f"stopped: {why}; {after}", err=True)
     raise SystemExit(4)

@@ -5,6 +5,10 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
+import click
+
+from ragauge.report.wording import one_line
+
 if TYPE_CHECKING:
     from rich.console import Console
 
@@ -12,13 +16,14 @@ if TYPE_CHECKING:
 PIPED_WIDTH = 110
 
 
+def say(*lines: str, err: bool = False) -> None:
+    """Print lines to standard output or standard error; whatever they quote stays on its line and steers nothing."""
+    for line in lines:
+        click.echo(one_line(line), err=err)
+
+
 def screen() -> Console:
     """Standard output as rich writes to it; plain, and of a fixed width, where it is piped."""
-    from rich.console import Console
+    from ragauge.report.terminal import printing_console
 
-    class Screen(Console):
-        def on_broken_pipe(self) -> None:
-            raise BrokenPipeError
-
-    width = None if sys.stdout.isatty() else PIPED_WIDTH
-    return Screen(highlight=False, markup=False, emoji=False, width=width)
+    return printing_console(width=None if sys.stdout.isatty() else PIPED_WIDTH)

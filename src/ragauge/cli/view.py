@@ -12,6 +12,7 @@ from pathlib import Path
 import click
 
 from ragauge.cli.options import open_store_option
+from ragauge.cli.screen import say
 from ragauge.store import Store
 from ragauge.view import Server
 
@@ -29,12 +30,12 @@ def command(run: str, store: Store, port: int, by: str | None, no_open: bool) ->
     """
     start = f"#run={store.run(run).id}" if run else ""
     server = Server(store, by or getpass.getuser(), port)
-    click.echo(f"{server.address}{start}\nCtrl-C ends it.")
+    say(f"{server.address}{start}", "Ctrl-C ends it.")
     try:
         with opened_in_browser(f"{server.address}{start}") if not no_open else nullcontext():
             server.serve_forever()
     except KeyboardInterrupt:
-        click.echo("\nended")
+        say("", "ended")
     finally:
         server.server_close()
 

@@ -49,7 +49,7 @@ def changes_view(comparison: Comparison) -> Iterator[RenderableType]:
 
     changed = _changes(comparison, TOLD)
     if changed:
-        yield "\nWhat changed most:\n"
+        yield from ("", "What changed most:", "")
     for change in changed:
         yield Text.assemble((f"{_change_words(change)} ", "bold"), (shortened(change.query, 100), "dim"))
         yield from (Text(f"  {piece.run.upper()}: {piece.said}") for piece in change.pieces)

@@ -22,7 +22,9 @@ _WORDS = {Label.ENTAILED: "supported", Label.NEUTRAL: "not supported", Label.NOT
 def question_lines(question: Question) -> Iterator[str]:
     """Everything that the judge saw, text by text, and what is asked."""
     for name, text in _texts(question):
-        yield f"{name}: {printable(text)}"
+        first, *more = text.splitlines() or [""]
+        yield f"{name}: {printable(first)}"
+        yield from (f"    {printable(line)}".rstrip() for line in more)
     yield asked(question)
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from ragauge.measure.figures import LEVEL, Against, Measured
 from ragauge.measure.measurement import Measurement
 from ragauge.measure.published import Published, published
+from ragauge.report.markdown import plain
 from ragauge.report.wording import counted
 from ragauge.statistics.intervals import Interval
 
@@ -33,9 +34,12 @@ def measurement_markdown(found: Measurement) -> str:
     """The same as Markdown, but for the speed, which is that of one machine."""
     lines: list[str] = []
     for title, (columns, rows) in _sheets(found, speed=False):
-        lines += [title, "", f"| {' | '.join(columns)} |", "|" + "---|" * len(columns)]
-        lines += [f"| {' | '.join(row)} |" for row in rows] + [""]
-    return "\n".join(lines + [f"{line}  " for line in _remarks(found)]).rstrip() + "\n"
+        lines += [plain(title), "", _row(columns), "|" + "---|" * len(columns), *map(_row, rows), ""]
+    return "\n".join(lines + [f"{plain(line)}  " for line in _remarks(found)]).rstrip() + "\n"
+
+
+def _row(cells: Iterable[str]) -> str:
+    return f"| {' | '.join(map(plain, cells))} |"
 
 
 def _sheets(found: Measurement, speed: bool) -> Iterator[tuple[str, Sheet]]:

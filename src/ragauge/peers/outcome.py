@@ -108,15 +108,17 @@ class Parity(msgspec.Struct, frozen=True):
 
     def save(self, path: str | Path) -> Path:
         """Write it to a file, as its ending says: .md to be read, or .json. Raises UsageError for others."""
+        from ragauge.peers.report import parity_markdown
+
         path = Path(path)
         check_ending(path, WRITERS)
         json = path.suffix.lower() == ".json"
-        text = msgspec.json.encode(self.to_dict()).decode() if json else str(self).replace("<", "&lt;")
+        text = msgspec.json.encode(self.to_dict()).decode() if json else parity_markdown(self)
         with replacing(path) as part:
             part.write_text(text, encoding="utf-8")
         return path
 
     def __str__(self) -> str:
-        from ragauge.peers.report import parity_markdown
+        from ragauge.peers.report import parity_text
 
-        return parity_markdown(self)
+        return parity_text(self)

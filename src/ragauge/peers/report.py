@@ -2,17 +2,33 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 
 from ragauge.peers.causes import CAUSES
 from ragauge.peers.matching import Matching
 from ragauge.peers.outcome import Compared, Difference, Parity, Row, Total
-from ragauge.report.wording import counted, number, printable
+from ragauge.report.markdown import plain
+from ragauge.report.wording import counted, number, one_line
+
+#: What makes a line a heading, an item or a row.
+_MARK = re.compile(r"(?:#+ | *- |\|)?")
+
+
+def parity_text(parity: Parity) -> str:
+    """The whole comparison, to be read as it stands."""
+    return "".join(f"{one_line(line)}\n" for line in _lines(parity))
 
 
 def parity_markdown(parity: Parity) -> str:
-    """The whole comparison, to be read as Markdown or as it stands."""
-    return printable("\n".join(_lines(parity)) + "\n")
+    """The same as Markdown; what it quotes is shown as it stands."""
+    return "".join(f"{_marked(line)}\n" for line in _lines(parity))
+
+
+def _marked(line: str) -> str:
+    mark = _MARK.match(line)
+    assert mark is not None
+    return mark[0] + plain(line[mark.end() :])
 
 
 def _lines(parity: Parity) -> Iterator[str]:
@@ -68,7 +84,9 @@ def _totals(totals: Iterable[Total]) -> Iterator[str]:
     yield ""
     head = "theirs | ours | n | value theirs | value ours, 95 % | theirs in our interval"
     yield from _table(head, map(_total_cells, totals))
-    yield from (f"\n{one.theirs}: {'; '.join(one.notes)}." for one in totals if one.notes)
+    for one in totals:
+        if one.notes:
+            yield from ("", f"{one.theirs}: {'; '.join(one.notes)}.")
 
 
 def _total_cells(one: Total) -> list[str]:
@@ -87,11 +105,11 @@ def _left(left: dict[str, str]) -> Iterator[str]:
     for name, reason in left.items():
         by_reason.setdefault(reason, []).append(name)
     for reason, names in by_reason.items():
-        yield f"\nNot compared: {', '.join(names)}: {reason}."
+        yield from ("", f"Not compared: {', '.join(names)}: {reason}.")
 
 
 def _compared(one: Compared) -> Iterator[str]:
-    yield f"\n## {one.theirs} beside {one.ours}\n"
+    yield from ("", f"## {one.theirs} beside {one.ours}", "")
     yield from (f"- {note}" for note in one.notes)
     if one.notes:
         yield ""
@@ -104,7 +122,8 @@ def _compared(one: Compared) -> Iterator[str]:
 
 def _difference(difference: Difference) -> Iterator[str]:
     more = f", the worst {len(difference.rows)}" if len(difference.rows) < difference.count else ""
-    yield f"\n### {CAUSES[difference.cause]}: {counted(difference.count, 'row')}{more if difference.rows else ''}\n"
+    head = f"### {CAUSES[difference.cause]}: {counted(difference.count, 'row')}{more if difference.rows else ''}"
+    yield from ("", head, "")
     for row in difference.rows:
         yield f"- {_row_words(row)}"
         yield from (f"  - {line}" for line in row.evidence)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import json
 from collections.abc import Iterable, Iterator
 from itertools import islice
@@ -12,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from ragauge.nouns.answers import Label
 from ragauge.nouns.records import RunRecord, SampleRecord
 from ragauge.nouns.scores import Evidence
+from ragauge.report.writing import write_csv
 
 if TYPE_CHECKING:
     import pyarrow
@@ -38,13 +38,10 @@ COLUMNS = {
 AT_ONCE = 10_000
 
 
-def write_claims_csv(_: RunRecord, samples: Iterable[SampleRecord], path: Path) -> None:
+def write_claims_csv(_: RunRecord, samples: Iterable[SampleRecord], path: Path, raw_csv: bool = False) -> None:
     """The table as CSV; lists are JSON."""
-    with path.open("w", encoding="utf-8", newline="") as file:
-        table = csv.DictWriter(file, COLUMNS)
-        table.writeheader()
-        for row in claims(samples):
-            table.writerow({column: _flat(value) for column, value in row.items()})
+    rows = ({column: _flat(value) for column, value in row.items()} for row in claims(samples))
+    write_csv(path, COLUMNS, rows, raw_csv)
 
 
 def write_claims_parquet(_: RunRecord, samples: Iterable[SampleRecord], path: Path) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from ragauge.nouns.answers import Label
 from ragauge.nouns.records import ScoreRecord
 from ragauge.nouns.scores import Better, Evidence, Score
-from ragauge.report.wording import GOOD, number, shortened
+from ragauge.report.wording import GOOD, flat, number, shortened
 
 #: How many pieces are told.
 TOLD = 5
@@ -36,7 +36,7 @@ def explain(score: Score, better: Better = "higher") -> str:
     sample adds to a metric over the data set by its counts.
     """
     if score.undefined or score.failed:
-        return f"undefined: {score.undefined}" if score.undefined else f"failed: {score.failed}"
+        return flat(f"undefined: {score.undefined}" if score.undefined else f"failed: {score.failed}")
     told = decisive(score, raising=better == "lower", better=better)
     more = [f"and {len(told) - TOLD} more"] if len(told) > TOLD else []
     return "; ".join([_value(score), *map(piece_words, told[:TOLD]), *more])
@@ -61,7 +61,7 @@ def piece_words(piece: Evidence) -> str:
         reason = f": {shortened(piece.rationale)}" if piece.rationale else ""
         return f"{piece.against} {piece.value:g}{reason}"
     said = [chunk.chunk for chunk in piece.chunks if chunk.label is piece.label and piece.against == "contexts"]
-    named = f"context {' and '.join(said)}" if said and piece.label in _TELLING else piece.against
+    named = f"context {flat(' and '.join(said))}" if said and piece.label in _TELLING else piece.against
     reason = f" ({shortened(piece.rationale)})" if piece.rationale else ""
     said_of = f"{_WORDS[piece.label]} {named}" if named else piece.label.value
     return f"{said_of}: “{shortened(piece.text)}”{reason}"

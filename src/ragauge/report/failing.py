@@ -8,7 +8,7 @@ from ragauge.nouns.gates import Gate
 from ragauge.nouns.records import RunRecord, SampleRecord
 from ragauge.nouns.scores import Better, Estimate
 from ragauge.report.explaining import explain
-from ragauge.report.wording import counted, interval, shortened
+from ragauge.report.wording import counted, interval, one_line, shortened
 from ragauge.report.worst import worst
 
 #: How many samples are told for a gate that failed.
@@ -22,7 +22,9 @@ def failing(run: RunRecord, gates: Sequence[Gate], samples: Iterable[SampleRecor
     """
     failed = [(gate, failure) for gate in gates if (failure := gate.failure(run.estimates))]
     found = _worst_of_each({gate.metric: _better(run, gate) for gate, _ in failed}, samples) if failed else {}
-    return [(gate, "\n".join(_lines(gate, failure, run, found[gate.metric]))) for gate, failure in failed]
+    return [
+        (gate, "\n".join(map(one_line, _lines(gate, failure, run, found[gate.metric])))) for gate, failure in failed
+    ]
 
 
 def _better(run: RunRecord, gate: Gate) -> Better:

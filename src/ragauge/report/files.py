@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import csv
 import json
 from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -18,20 +18,23 @@ from ragauge.report.junit import write_junit
 from ragauge.report.markdown import run_markdown
 from ragauge.report.sarif import write_sarif
 from ragauge.report.wording import by_reason
-from ragauge.report.writing import check_ending, check_place, replacing
+from ragauge.report.writing import check_ending, check_place, replacing, write_csv
 
 Samples = Iterable[SampleRecord]
 
 
-def save(run: RunRecord, samples: Samples, path: Path) -> Path:
+def save(run: RunRecord, samples: Samples, path: Path, raw_csv: bool = False) -> Path:
     """Write the run to `path`; an existing file is replaced once all is written.
 
     .json: the whole document. .jsonl: a line per sample. .csv, .parquet: a row per sample, a column per metric.
     .claims.csv, .claims.parquet: a row per judged piece. .md: a report to read. .html: a page to look at.
     .xml: JUnit, a test per value, which gates pass or fail. .sarif: a result per claim that does not hold.
+    raw_csv: leave texts in CSV as they are, though a spreadsheet would take some for formulas.
     Raises UsageError for another ending, or where the file cannot be written.
     """
     write = writer_of(path)
+    if raw_csv and path.suffix.lower() == ".csv":
+        write = partial(write, raw_csv=True)
     with replacing(path) as part:
         write(run, samples, part)
     return path
@@ -43,7 +46,7 @@ def check_output(path: Path, inputs: Iterable[str | Path] = ()) -> None:
     check_place(path, inputs)
 
 
-def writer_of(path: Path) -> Callable[[RunRecord, Samples, Path], None]:
+def writer_of(path: Path) -> Callable[..., None]:
     """What writes files with the ending of `path`, the longest that it has; a file called claims.csv is one of claims.
 
     Raises UsageError where there is no such form.
@@ -70,11 +73,8 @@ def _jsonl(_: RunRecord, samples: Samples, path: Path) -> None:
             file.write(json.dumps(sample_document(record), ensure_ascii=False) + "\n")
 
 
-def _csv(run: RunRecord, samples: Samples, path: Path) -> None:
-    with path.open("w", encoding="utf-8", newline="") as file:
-        table = csv.DictWriter(file, columns(run))
-        table.writeheader()
-        table.writerows(rows(run, samples))
+def _csv(run: RunRecord, samples: Samples, path: Path, raw_csv: bool = False) -> None:
+    write_csv(path, columns(run), rows(run, samples), raw_csv)
 
 
 def _parquet(run: RunRecord, samples: Samples, path: Path) -> None:
@@ -88,7 +88,7 @@ def _markdown(run: RunRecord, samples: Samples, path: Path) -> None:
     path.write_text(run_markdown(run, samples), encoding="utf-8")
 
 
-WRITERS: dict[str, Callable[[RunRecord, Samples, Path], None]] = {
+WRITERS: dict[str, Callable[..., None]] = {
     ".json": _json,
     ".jsonl": _jsonl,
     ".csv": _csv,

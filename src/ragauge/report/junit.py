@@ -10,7 +10,7 @@ from xml.etree.ElementTree import Element, ElementTree, SubElement, indent
 
 from ragauge.nouns.records import RunRecord, SampleRecord
 from ragauge.report.failing import failing, standing
-from ragauge.report.wording import footnotes, headline
+from ragauge.report.wording import flat, footnotes, headline, one_line
 
 #: Characters that XML 1.0 cannot hold, escaped or not.
 _NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
@@ -36,7 +36,7 @@ def write_junit(run: RunRecord, samples: Iterable[SampleRecord], path: Path) -> 
 
 
 def _suite(run: RunRecord) -> Element:
-    suite = Element("testsuite", {"name": _clean(run.name or run.data), "time": f"{run.seconds:.3f}"})
+    suite = Element("testsuite", {"name": _clean(flat(run.name or run.data)), "time": f"{run.seconds:.3f}"})
     if run.started:
         suite.set("timestamp", datetime.fromisoformat(run.started).replace(tzinfo=None).isoformat(timespec="seconds"))
     judges = ", ".join(sorted({str(judge) for judge in run.judges.values()}))
@@ -47,15 +47,15 @@ def _suite(run: RunRecord) -> Element:
 
 def _names(run: RunRecord, test: str) -> dict[str, str]:
     """The names of a test; dashboards take dots in the class for packages."""
-    return {"classname": f"ragauge.{_clean(run.name or run.data).replace('.', '_')}", "name": _clean(test)}
+    return {"classname": f"ragauge.{_clean(flat(run.name or run.data)).replace('.', '_')}", "name": _clean(test)}
 
 
 def _ended(run: RunRecord, suite: Element) -> None:
     """The test that the run went to its end."""
     case = SubElement(suite, "testcase", {**_names(run, "run"), "time": f"{run.seconds:.3f}"})
     if run.status != "finished":
-        _outcome(case, "error", footnotes(run)[0])
-    SubElement(case, "system-out").text = _clean("\n".join([headline(run), *footnotes(run)]))
+        _outcome(case, "error", flat(footnotes(run)[0]))
+    SubElement(case, "system-out").text = _clean("\n".join(map(flat, [headline(run), *footnotes(run)])))
 
 
 def _measured(run: RunRecord, case: Element, metric: str, fault: str | None) -> None:
@@ -66,17 +66,17 @@ def _measured(run: RunRecord, case: Element, metric: str, fault: str | None) -> 
     if fault:
         _outcome(case, "failure", fault)
     elif estimate is None:
-        _outcome(case, "skipped", run.left_out[metric])
+        _outcome(case, "skipped", flat(run.left_out[metric]))
     elif not estimate.n and estimate.failed:
-        _outcome(case, "error", f"every sample failed, the first because: {run.failures.get(metric, '')}")
+        _outcome(case, "error", flat(f"every sample failed, the first because: {run.failures.get(metric, '')}"))
     elif not estimate.n:
-        _outcome(case, "skipped", f"nothing to count: {run.undefined.get(metric, 'no sample was measured')}")
+        _outcome(case, "skipped", flat(f"nothing to count: {run.undefined.get(metric, 'no sample was measured')}"))
 
 
 def _properties(element: Element, properties: Mapping[str, object]) -> None:
     listed = SubElement(element, "properties")
     for name, value in properties.items():
-        SubElement(listed, "property", {"name": name, "value": _clean(str(value))})
+        SubElement(listed, "property", {"name": name, "value": _clean(flat(str(value)))})
 
 
 def _outcome(case: Element, kind: str, text: str) -> None:
@@ -92,4 +92,5 @@ def _count(suite: Element) -> None:
 
 
 def _clean(text: str) -> str:
-    return _NOT_XML.sub("\N{REPLACEMENT CHARACTER}", text)
+    """Lines of text that XML can hold and that steer nothing where a dashboard or a log prints them."""
+    return "\n".join(_NOT_XML.sub("\N{REPLACEMENT CHARACTER}", one_line(line)) for line in text.split("\n"))

@@ -9,11 +9,11 @@ from ragauge.nouns.records import RunRecord, SampleRecord
 from ragauge.report.wording import (
     arrow,
     chunk_words,
+    flat,
     footnotes,
     headline,
     interval,
     number,
-    printable,
     score_words,
     shortened,
     verdict_words,
@@ -48,9 +48,9 @@ def _key(run: RunRecord) -> str | None:
 
 
 def _lines(run: RunRecord) -> Iterator[str]:
-    yield f"# {run.name or 'Run ' + run.id}"
+    yield f"# {plain(run.name or 'Run ' + run.id)}"
     yield ""
-    yield headline(run) + f", ragauge {run.version}, started {run.started}."
+    yield plain(f"{headline(run)}, ragauge {run.version}, started {run.started}.")
     yield ""
     yield from _gate_lines(run)
     yield from estimates_lines(run)
@@ -61,14 +61,14 @@ def _lines(run: RunRecord) -> Iterator[str]:
 def _gate_lines(run: RunRecord) -> Iterator[str]:
     for gate in run.gates:
         failure = gate.failure(run.estimates)
-        yield f"- ❌ **{failure}**" if failure else f"- ✅ {gate}"
+        yield f"- ❌ **{plain(failure)}**" if failure else f"- ✅ {plain(str(gate))}"
     if run.gates:
         yield ""
 
 
 def _worst_part(run: RunRecord, samples: Iterable[SampleRecord], key: str, room: int) -> str:
     """The worst samples, folded; as many as there is room for."""
-    begin, end = f"\n<details><summary>Worst by {key}</summary>\n", "\n</details>\n"
+    begin, end = f"\n<details><summary>Worst by {plain(key)}</summary>\n", "\n</details>\n"
     room -= len(begin) + len(end)
     parts = []
     for record in worst(samples, key, run.estimates[key].better, SHOWN):
@@ -86,7 +86,7 @@ def estimates_lines(run: RunRecord) -> Iterator[str]:
     yield "|---|---|---|---|---|---|---|"
     for key, estimate in run.estimates.items():
         cells = (
-            key,
+            plain(key),
             arrow(estimate.better),
             number(estimate.value),
             interval(estimate),
@@ -101,9 +101,10 @@ def sample_lines(record: SampleRecord, key: str) -> Iterator[str]:
     """One sample: what was asked and answered, its score, and each piece that was judged."""
     score = record.score(key)
     yield ""
-    yield f"### {plain(record.sample.id)}: {plain(shortened(record.sample.query or record.sample.source or '', 100))}"
+    asked = shortened(record.sample.query or record.sample.source or "", 100)
+    yield f"### {plain(record.sample.id)}: {plain(asked)}"
     yield ""
-    yield f"**{key} {score_words(score)}**"
+    yield f"**{plain(f'{key} {score_words(score)}')}**"
     yield ""
     yield _quoted(record.sample.response or "")
     yield ""
@@ -118,11 +119,14 @@ def _quoted(text: str) -> str:
     return "\n".join(f"> {plain(line.strip())}".rstrip() for line in lines)
 
 
-#: What Markdown, or GitHub in it, would take for more than text: a mention would ping people, an image be loaded.
-_ACTIVE = re.compile(r"[\\`*~$]|^[#>]|(?<!\w)_|_(?!\w)|(?<=!)\[|\](?=[(\[])|@(?=\w)|<|&(?=#?\w+;)")
+#: What Markdown, or GitHub in it, would take for more than text: a mention would ping people, an image be loaded, and
+#: "::error::" or "##[error]" be obeyed where a job prints its summary.
+_ACTIVE = re.compile(
+    r"[\\`*~$]|^[#>]|(?<=#)#(?=\w*\[)|(?<![\w:]):(?=:\w)|(?<!\w)_|_(?!\w)|(?<=!)\[|\](?=[(\[])|@(?=\w)|<(?=[A-Za-z/!?])|&(?=#?\w+;)"
+)
 _HARMLESS = {"<": "&lt;", "&": "&amp;", "@": "@<!-- -->"}
 
 
 def plain(line: str) -> str:
     """A line that Markdown shows as it stands."""
-    return _ACTIVE.sub(lambda found: _HARMLESS.get(found[0], "\\" + found[0]), printable(line))
+    return _ACTIVE.sub(lambda found: _HARMLESS.get(found[0], "\\" + found[0]), flat(line))

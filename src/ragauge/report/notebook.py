@@ -5,7 +5,7 @@ from __future__ import annotations
 from html import escape
 
 from ragauge.nouns.records import RunRecord
-from ragauge.report.wording import arrow, footnotes, headline, interval, number
+from ragauge.report.wording import arrow, flat, footnotes, headline, interval, number
 
 _HEAD = "<tr><th>metric</th><th>value</th><th>95 % interval</th><th>n</th><th>undefined</th><th>failed</th></tr>"
 
@@ -17,5 +17,5 @@ def run_html(run: RunRecord) -> str:
         f"<td>{one.n}</td><td>{one.undefined}</td><td>{one.failed}</td></tr>"
         for key, one in run.estimates.items()
     )
-    notes = "".join(f"<li>{escape(note)}</li>" for note in footnotes(run))
-    return f"<p>{escape(headline(run))}</p><table>{_HEAD}{rows}</table><ul>{notes}</ul>"
+    notes = "".join(f"<li>{escape(flat(note))}</li>" for note in footnotes(run))
+    return f"<p>{escape(flat(headline(run)))}</p><table>{_HEAD}{rows}</table><ul>{notes}</ul>"

@@ -15,7 +15,7 @@ from ragauge.nouns.samples import Sample
 from ragauge.nouns.statements import Span
 from ragauge.report.faults import Fault, fault_words, faults
 from ragauge.report.places import Line, is_file, lines
-from ragauge.report.wording import headline
+from ragauge.report.wording import flat, headline
 
 _SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 
@@ -57,7 +57,10 @@ def _log(run: RunRecord, samples: Iterable[SampleRecord]) -> dict[str, Any]:
     driver = {"name": "ragauge", "version": run.version, "semanticVersion": run.version, "rules": _RULES}
     about = {
         "tool": {"driver": driver},
-        "automationDetails": {"id": f"ragauge/{run.name or run.data}/{run.id}", "description": {"text": headline(run)}},
+        "automationDetails": {
+            "id": flat(f"ragauge/{run.name or run.data}/{run.id}"),
+            "description": {"text": flat(headline(run))},
+        },
         "invocations": [{"executionSuccessful": run.status == "finished"}],
         "columnKind": "unicodeCodePoints",
         "artifacts": artifacts.listed,
@@ -118,9 +121,10 @@ class _Artifacts:
             uri = self._add(f"samples/{quote(sample.id, safe='')}/response.txt", response)
             region = _region_in(response, span or (0, len(response)))
         region["snippet"] = {"text": response[slice(*span)] if span else response}
+        name = flat(sample.id)
         return {
             "physicalLocation": {"artifactLocation": uri, "region": region},
-            "logicalLocations": [{"name": sample.id, "kind": "sample", "fullyQualifiedName": f"{sample.id}.response"}],
+            "logicalLocations": [{"name": name, "kind": "sample", "fullyQualifiedName": f"{name}.response"}],
         }
 
     def _add(self, uri: str, text: str | None = None) -> dict[str, Any]:

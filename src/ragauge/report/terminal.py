@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Any
 
 from ragauge.nouns.records import RunRecord, SampleRecord
 from ragauge.nouns.scores import Evidence
@@ -18,14 +18,17 @@ from ragauge.report.wording import (
     headline,
     interval,
     number,
+    one_line,
     score_words,
     shortened,
     verdict_words,
 )
 
 if TYPE_CHECKING:
-    from rich.console import RenderableType
+    from rich.console import Console, ConsoleOptions, RenderableType
+    from rich.segment import Segment
     from rich.table import Table
+    from rich.text import Text
 
 
 #: How wide a terminal must be for bars beside the estimates.
@@ -39,13 +42,39 @@ def run_text(run: RunRecord, width: int = 100) -> str:
 
 def plain_text(parts: Iterable[RenderableType], width: int) -> str:
     """What a terminal of this width would show of these parts, without colours."""
-    from rich.console import Console
-
-    console = Console(width=width, color_system=None, highlight=False, markup=False, emoji=False)
+    console = printing_console(width=width, color_system=None)
     with console.capture() as captured:
         for part in parts:
             console.print(part)
     return captured.get().rstrip()
+
+
+def printing_console(**options: Any) -> Console:
+    """A console of rich that prints each string and each Text, alone or in a cell, as one line that nothing obeys.
+
+    options: of `rich.console.Console`.
+    """
+    from rich.console import Console
+    from rich.text import Text
+
+    class Printing(Console):
+        def render_str(self, text: str, **options: Any) -> Text:
+            return super().render_str(one_line(text), **options)
+
+        def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterator[Segment]:
+            return super().render(_harmless(renderable) if isinstance(renderable, Text) else renderable, options)
+
+        def on_broken_pipe(self) -> None:
+            raise BrokenPipeError
+
+    return Printing(highlight=False, markup=False, emoji=False, **options)
+
+
+def _harmless(text: Text) -> Text:
+    """The same text with its styles, as one line."""
+    copy = text.copy()
+    copy.plain = one_line(text.plain)
+    return copy
 
 
 def run_view(run: RunRecord, width: int) -> list[RenderableType]:

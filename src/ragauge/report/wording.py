@@ -76,17 +76,34 @@ def chunk_words(piece: Evidence, record: SampleRecord) -> list[str]:
             continue
         passage = contexts[i].passage if piece.against == "contexts" else passages.get(said.chunk, "")
         quoted = f" “{shortened(passage[slice(*said.span)])}”" if said.span and passage else ""
-        lines.append(f"{said.label.value} by {said.chunk}{quoted}")
+        lines.append(f"{said.label.value} by {flat(said.chunk)}{quoted}")
     return lines
 
 
 #: Characters that would steer a terminal or turn the reading direction rather than be read.
-_STEERING = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+_STEERING = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
+
+#: Characters that end a line, or leave a gap in it.
+_GAPS = re.compile("[\t-\r\x1c-\x1e\x85\u2028\u2029]")
+
+#: What a CI runner takes for a command to itself: "::error::" at the start of a line, "##[error]" anywhere in one.
+_COMMAND = re.compile(r"(?<=:):(?=[A-Za-z])|(?<=#)#(?=\w*\[)")
+_LOOKALIKES = {":": "\N{RATIO}", "#": "\N{MUSIC SHARP SIGN}"}
 
 
 def printable(text: str) -> str:
     """Text with what is not meant to be read made visible as �."""
     return _STEERING.sub("\N{REPLACEMENT CHARACTER}", text)
+
+
+def flat(text: str) -> str:
+    """Printable text on one line, of as many characters."""
+    return printable(_GAPS.sub(" ", text))
+
+
+def one_line(text: str) -> str:
+    """Text as one line of as many characters that neither a terminal nor a CI runner obeys."""
+    return _COMMAND.sub(lambda found: _LOOKALIKES[found[0]], flat(text))
 
 
 def shortened(text: str, length: int = 160) -> str:

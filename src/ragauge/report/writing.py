@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import csv
 import os
-from collections.abc import Iterable, Iterator
+import re
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 from ragauge.errors import UsageError
 
@@ -26,6 +29,25 @@ def replacing(path: Path) -> Iterator[Path]:
             part.unlink(missing_ok=True)
     except OSError as error:
         raise UsageError(f"cannot write {path}: {error.strerror}; choose another place with -o") from error
+
+
+#: How a cell begins that a spreadsheet would take for a formula.
+_FORMULA = re.compile("[=+@\t\r\n-]")
+
+
+def write_csv(path: Path, columns: Iterable[str], rows: Iterable[Mapping[str, Any]], raw: bool = False) -> None:
+    """Write rows as CSV under a line of column names; numbers stay numbers.
+
+    A text that a spreadsheet would take for a formula gets an apostrophe before it, unless `raw`.
+    """
+    with path.open("w", encoding="utf-8", newline="") as file:
+        table = csv.DictWriter(file, list(columns))
+        table.writeheader()
+        table.writerows(rows if raw else ({key: _as_text(cell) for key, cell in row.items()} for row in rows))
+
+
+def _as_text(cell: Any) -> Any:
+    return f"'{cell}" if isinstance(cell, str) and _FORMULA.match(cell) else cell
 
 
 def check_place(path: Path, inputs: Iterable[str | Path] = ()) -> None:

@@ -14,7 +14,7 @@ from ragauge.nouns.answers import Answer, ChunkVerdict, Decomposition, Grade, La
 from ragauge.nouns.identity import Identity
 from ragauge.nouns.samples import Sample
 from ragauge.questions import KINDS, Decompose, Entail, Judgment, Question, Rate, judgment_key, kind
-from ragauge.report.wording import dollars
+from ragauge.report.wording import dollars, one_line
 from ragauge.run.asking import Asker
 from ragauge.run.preparing import LabelsLike, StoreLike, prepared
 from ragauge.run.settings import MetricsLike, Settings
@@ -71,7 +71,7 @@ class Plan:
     left_out: dict[str, str] = field(default_factory=dict)
 
     def __str__(self) -> str:
-        return "\n".join(_lines(self))
+        return "\n".join(map(one_line, _lines(self)))
 
 
 def _lines(plan: Plan) -> Iterator[str]:

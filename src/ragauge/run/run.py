@@ -152,12 +152,14 @@ class Run:
 
         return run_frame(self.record, self.records())
 
-    def save(self, path: str | Path) -> Path:
+    def save(self, path: str | Path, *, raw_csv: bool = False) -> Path:
         """Write the run to a file, as its ending says; docs/output.md lists them.
 
+        raw_csv: leave texts in CSV as they are; otherwise one that a spreadsheet would take for a formula gets an
+        apostrophe before it.
         Raises UsageError for others.
         """
-        return save(self.record, self.records(), Path(path))
+        return save(self.record, self.records(), Path(path), raw_csv)
 
     def emit(self, provider: LoggerProvider | None = None) -> int:
         """Hand each score to OpenTelemetry as an event `gen_ai.evaluation.result`; see docs/ci.md. Gives their number.
