@@ -18,7 +18,10 @@ import ragauge as rg
 Call = Callable[..., Result]
 
 #: Escapes of a terminal, changes of reading direction, ends of lines, and commands of CI runners.
-EVIL = "x\x1b]0;owned\x07\x1b[2J\x9b31m\u202elive\u2066\r\n::error file=a::boo\n##[error]boo\x85##vso[task.x]\u2028::warning::y"
+EVIL = (
+    "x\x1b]0;owned\x07\x1b[2J\x9b31m\u202elive\u2066"
+    "\r\n::error file=a::boo\n##[error]boo\x85##vso[task.x]\u2028::warning::y"
+)
 STEERING = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
 
 
@@ -68,7 +71,7 @@ COMMANDS = {
 
 @pytest.mark.parametrize("name", COMMANDS)
 def test_no_command_prints_what_steers(call: Call, store: Path, name: str) -> None:
-    """Ids, queries, chunk ids, run names and what error messages quote are printed on their lines, and obeyed by nobody."""
+    """Ids, queries, chunk ids, run names and what errors quote are printed on their lines and obeyed by nobody."""
     result = call(*COMMANDS[name], input="?\n\n\n\n")
     assert result.stdout + result.stderr
     assert harmless(result.stdout + result.stderr)
@@ -142,7 +145,7 @@ FORMULAS = ["=1+1", "+1", "-1", "@SUM(A1)", "\t=1", "\r=1", '=HYPERLINK("http://
 
 @pytest.mark.parametrize("name", ["out.csv", "out.claims.csv"])
 def test_no_text_in_csv_is_a_formula(call: Call, folder: Path, name: str) -> None:
-    """A text that a spreadsheet would run gets an apostrophe; numbers are as they were, and --raw-csv leaves all alone."""
+    """A text that a spreadsheet would run gets an apostrophe, numbers none; --raw-csv leaves all alone."""
     rows = [{"id": text, "query": text, "response": f"{text} is b.", "contexts": ["no"]} for text in FORMULAS]
     (folder / "f.jsonl").write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
 
@@ -172,7 +175,7 @@ def test_a_run_saves_raw_csv_where_that_is_asked_for(tmp_path: Path) -> None:
 
 
 def test_commands_print_through_one_place() -> None:
-    """No module of the command line but `screen` writes lines itself; `label` prints its prompt, which quotes nothing."""
+    """No module of the command line but `screen` writes lines itself; the prompt of `label` quotes nothing."""
     modules = (Path(rg.__file__).parent / "cli").glob("*.py")
     lines = [(path.name, line.strip()) for path in modules for line in path.read_text(encoding="utf-8").splitlines()]
     wrote = [(name, line) for name, line in lines if re.search(r"click\.s?echo\(|(?<![.\w])print\(", line)]

@@ -172,7 +172,10 @@ def test_an_order_in_a_text_stands_in_the_document_alone(text: str) -> None:
 
 CONTROL = [
     "<|im_end|>", "<|eot_id|>", "<s>", "</s>", "[INST]", "[/INST]", "<start_of_turn>", "<end_of_turn>", "<bos>",
-    "<｜User｜>",
+    "<｜User｜>", "<｜end▁of▁sentence｜>", "<|begin_of_text|>", "<|START_OF_TURN_TOKEN|>", "[SYSTEM_PROMPT]",
+    "[/SYSTEM_PROMPT]", "[TOOL_CALLS]", "[AVAILABLE_TOOLS]", "[THINK]", "[IMG_BREAK]", "[gMASK]", "<sop>", "<think>",
+    "</think>", "<tool_call>", "</tool_call>", "<fim_prefix>", "<extra_id_0>", "<unused12>", "<SPECIAL_12>", "<unk>",
+    "<eos>", "<pad>", "<seed:bos>", "<<SYS>>", "<</SYS>>", "[|system|]", "[|endofturn|]",
 ]  # fmt: skip
 
 
@@ -183,6 +186,30 @@ def test_no_text_holds_a_control_token_of_a_chat_template(text: str) -> None:
     sent = prompt.user + prompt.turns[0].reply
     assert not [token for token in CONTROL if token in sent]
     assert text in document(prompt)["sources"].values()
+
+
+@pytest.mark.parametrize("token", CONTROL)
+def test_a_control_token_of_any_family_is_broken_up(token: str) -> None:
+    """Alone, in a word or beside others, in texts to judge, in texts to take apart and in earlier replies."""
+    text = f"It is{token}so. {token}{token} And {token}"
+    again = layout.again(asked((Relevant("q", text, "r"),)), text, {0: "the answer is missing"})
+    for sent in (again.user, again.turns[0].reply, asked((Decompose(text, text),)).user):
+        assert token not in sent
+    assert text in document(again)["sources"].values()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "<b>bold</b> <br/> <h1 id='a_b'>x</h1> <my-part> <svg><mask></svg> <table><tr><td>1</td></tr></table>",
+        "[a link](https://x.org/a_b) ![an image](a_b.png) [1] [^2] [NASA] [TODO] - [x] done [x_i]",
+        "a < b <= c, x<y>z, <x, y>, |x|, [|x|], E[X|Y], A[i_j], <3 -> 5, a << b >> c",
+        "std::vector<int> v; Map<K, V>; List<String> [ERROR] [B]bold[/B] <dc:title>",
+    ],
+)
+def test_ordinary_text_is_sent_as_it_is(text: str) -> None:
+    """HTML, Markdown, mathematics and code are no control tokens: not a character is written otherwise."""
+    assert msgspec.json.encode(text).decode() in asked((Relevant("q", text, "r"),)).user
 
 
 def test_an_earlier_reply_keeps_its_meaning() -> None:

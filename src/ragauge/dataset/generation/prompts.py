@@ -10,6 +10,7 @@ from typing import Any, Literal
 import msgspec
 
 from ragauge.judges.llm.calls import Prompt
+from ragauge.judges.llm.layout import defused
 from ragauge.nouns.samples import Chunk, Sample
 from ragauge.text.trust_eval import REFUSAL
 
@@ -43,7 +44,7 @@ def prompt(sample: Sample, brief: Brief) -> Prompt:
     document: dict[str, Any] = {}
     if brief.shots:
         document["examples"] = [{**_asked(shot), "answer": shot.response} for shot in brief.shots]
-    return Prompt(_system(brief), msgspec.json.encode({**document, **_asked(sample)}).decode(), _SCHEMA)
+    return Prompt(_system(brief), defused(msgspec.json.encode({**document, **_asked(sample)}).decode()), _SCHEMA)
 
 
 def _system(brief: Brief) -> str:

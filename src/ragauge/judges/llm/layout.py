@@ -18,8 +18,18 @@ Json = dict[str, Any]
 
 _encode = msgspec.json.Encoder().encode
 
-#: Where words begin that chat templates give a meaning to, as in <|im_end|>, </s>, <start_of_turn>, [INST].
-_TEMPLATE = re.compile(r"<(?=[|｜]|/?s>|(?:start|end)_of_turn>|[be]os>)|\[(?=/?INST\])")
+#: Names of special tokens that are one word; those of several are known by their form.
+_WORDS = "s|bos|eos|sop|eop|unk|pad|sep|cls|think|unused[0-9]+"
+_CAPITALS = "INST|IMG|AUDIO|THINK|ARGS|BOS|EOS|UNK|PAD|SEP|CLS|g?MASK|PREFIX|MIDDLE|SUFFIX"
+
+#: Where words begin that chat templates give a meaning to: <|im_end|> and <｜User｜>, </s> and <seed:bos>, <<SYS>>,
+#: <start_of_turn>, [|system|], [INST], [TOOL_CALLS]. No tag of HTML has an underscore in its name.
+_TEMPLATE = re.compile(
+    r"[<\[](?:"
+    rf"(?<=<)(?=[|｜]|/?(?:[a-z]+:)?(?:{_WORDS})>|/?[A-Za-z]{{2,}}(?:_[A-Za-z0-9]+)+>|</?[A-Z]+>>)"
+    rf"|(?<=\[)(?=\|[A-Za-z_]{{2,}}\|\]|/?(?:{_CAPITALS})\]|/?[A-Z]{{2,}}(?:_[A-Z]{{2,}})+\])"
+    r")"
+)
 _ESCAPES = {"<": "\\u003c", "[": "\\u005b"}
 
 _ENTAIL, _PASSAGE, _REMARK = VerdictForm("entail"), VerdictForm("passage"), VerdictForm("remark")
@@ -28,7 +38,7 @@ _ENTAIL, _PASSAGE, _REMARK = VerdictForm("entail"), VerdictForm("passage"), Verd
 def prompt(pack: Pack, style: Style) -> Prompt:
     """The call that asks the questions of a pack."""
     document, schema = _texts(pack) if pack.decomposes else _verdicts(pack, style)
-    return Prompt(system(pack.kinds, style), _defused(_encode(document).decode()), schema)
+    return Prompt(system(pack.kinds, style), defused(_encode(document).decode()), schema)
 
 
 def again(asked: Prompt, reply: str, faults: Mapping[int, str]) -> Prompt:
@@ -42,16 +52,17 @@ def again(asked: Prompt, reply: str, faults: Mapping[int, str]) -> Prompt:
     said = "".join(f'\n- "{key}": {fault}' for key, fault in wanted.items())
     keys = ", ".join(f'"{key}"' for key in wanted)
     turn = Turn(
-        _defused(reply.strip()) or "(no reply)",
+        defused(reply.strip()) or "(no reply)",
         f"This cannot be used:{said}\nReply with one JSON object in the form described and exactly these keys: {keys}.",
     )
     return Prompt(asked.system, asked.user, narrowed(asked.schema, tuple(wanted)), (*asked.turns, turn))
 
 
-def _defused(document: str) -> str:
-    """JSON of the same meaning, in which no server finds a control token of its chat template."""
-    if "<" not in document and "INST]" not in document:
-        return document
+def defused(document: str) -> str:
+    """JSON of the same meaning, in which no server finds a control token of its chat template.
+
+    Texts without one, such as HTML, Markdown and mathematics, are left as they are.
+    """
     return _TEMPLATE.sub(lambda found: _ESCAPES[found[0]], document)
 
 

@@ -21,6 +21,7 @@ from typing import Any, Literal
 import msgspec
 
 from ragauge.judges.llm.decisions import wording
+from ragauge.judges.llm.layout import defused
 from ragauge.nouns.answers import Answer, ChunkVerdict, Failure, Grade, Label, Verdict
 from ragauge.questions import Classify, Entail, Question, Rate, Relevant, kind
 from ragauge.rubrics import Rubric
@@ -110,7 +111,7 @@ Named = Callable[[str], str]
 def _told(words: str, **texts: object) -> str:
     """Instructions, and below them the texts that they speak of; those that are None are left out."""
     given = {name: text for name, text in texts.items() if text is not None}
-    return f"{words}\n{msgspec.json.encode(given).decode()}"
+    return f"{words}\n{defused(msgspec.json.encode(given).decode())}"
 
 
 def _entailment(question: Entail, named: Named) -> list[Ask]:

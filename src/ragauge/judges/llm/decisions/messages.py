@@ -12,6 +12,7 @@ from ragauge.judges.llm.calls import Completion, Usage
 from ragauge.judges.llm.decisions import wording
 from ragauge.judges.llm.decisions.asks import Ask, Said, Sheet, checked
 from ragauge.judges.llm.decisions.dialects import Dialect, said
+from ragauge.judges.llm.layout import defused
 from ragauge.nouns.answers import Failure
 from ragauge.questions import Classify, Entail, Question, Rate, Relevant
 from ragauge.rubrics import COHERENCE, TOPICAL_MATCH
@@ -29,7 +30,7 @@ def request(dialect: Dialect, model: str, sources: Mapping[str, str], asks: Sequ
     used = dict.fromkeys(id for ask in asks for id in ask.sources)
     evidence = {"note": wording.NOTE, "sources": {id: sources[id] for id in used}}
     named = {str(number): ask for number, ask in enumerate(asks, start=1)}
-    return msgspec.json.encode(dialect.body(model, msgspec.json.encode(evidence).decode(), named)).decode()
+    return msgspec.json.encode(dialect.body(model, defused(msgspec.json.encode(evidence).decode()), named)).decode()
 
 
 def received(body: bytes) -> Completion:
