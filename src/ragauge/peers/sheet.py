@@ -12,8 +12,8 @@ from ragauge.errors import BadData, BadRow, UnknownName
 from ragauge.readers.aliases import rank
 from ragauge.readers.contexts import TEXT_KEYS
 from ragauge.readers.nesting import unfolded
-from ragauge.readers.reading import source
-from ragauge.readers.values import Malformed, native, text_or_none
+from ragauge.readers.reading import as_mapping, source
+from ragauge.readers.values import Malformed, describe, native, text_or_none
 
 #: What tells which sample a row is of.
 NAMING = ("id", "query", "response")
@@ -70,9 +70,10 @@ def read_sheet(scores: Any, map: Mapping[str, str]) -> Sheet:
 def _cells(row: Any, where: str, number: int) -> Mapping[str, Any]:
     if isinstance(row, Malformed):
         raise BadRow(where, number, None, row.problem, row.fix)
-    if not isinstance(row, Mapping):
-        row = row.model_dump() if hasattr(row, "model_dump") else vars(row)
-    return dict(pair for column, cell in unfolded(row).items() for pair in _scores(column, cell))
+    fields = as_mapping(row)
+    if fields is None:
+        raise BadRow(where, number, None, f"{describe(row)}, not an object", "give each row as a dict")
+    return dict(pair for column, cell in unfolded(fields).items() for pair in _scores(column, cell))
 
 
 def _scores(column: str, cell: Any) -> Iterator[tuple[str, Any]]:

@@ -107,7 +107,7 @@ class Reading:
             return _writable(row, self.name, number)
         if isinstance(row, Malformed):
             raise BadRow(self.name, number, None, row.problem, row.fix)
-        fields = _as_mapping(row)
+        fields = as_mapping(row)
         if fields is None:
             raise BadRow(self.name, number, None, f"{describe(row)}, not an object", "give each row as a dict")
         return sample(fields, self._columns, self.name, number)
@@ -145,14 +145,14 @@ class _Ids:
 
 def _mappings(rows: list[Any]) -> Iterator[Mapping[str, Any]]:
     for row in rows:
-        if not isinstance(row, Sample | Malformed) and (fields := _as_mapping(row)) is not None:
+        if not isinstance(row, Sample | Malformed) and (fields := as_mapping(row)) is not None:
             yield fields
 
 
-def _as_mapping(row: Any) -> Mapping[str, Any] | None:
-    """A row object as a mapping: pydantic models and dataclasses (ragas, DeepEval) by their fields."""
+def as_mapping(row: Any) -> Mapping[str, Any] | None:
+    """A row as a mapping from names of columns: pydantic models and dataclasses (ragas, DeepEval) by their fields."""
     if isinstance(row, Mapping):
-        return row
+        return row if all(isinstance(key, str) for key in row) else {str(key): cell for key, cell in row.items()}
     if hasattr(row, "model_dump"):
         return dict(row.model_dump())
     if hasattr(row, "__dataclass_fields__") and not isinstance(row, type):
