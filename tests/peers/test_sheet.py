@@ -81,3 +81,12 @@ def test_what_is_no_number(cell: Any) -> None:
 def test_numbers_are_read_as_they_are(value: float) -> None:
     """A number is the same as a number, as text and through JSON."""
     assert number_in(value) == number_in(str(value)) == number_in(json.loads(json.dumps(value))) == value
+
+
+@pytest.mark.parametrize("rows", ["[[]]", "[null]", '["a"]', "[1]"])
+def test_a_row_that_is_no_object_is_named(tmp_path: Path, rows: str) -> None:
+    """The error says which row is none, as it does for data; it is no error of Python's."""
+    path = tmp_path / "scores.json"
+    path.write_text(rows, encoding="utf-8")
+    with pytest.raises(BadRow, match=r"scores\.json, row 1: .* not an object; give each row as a dict"):
+        read_sheet(str(path), {})

@@ -153,3 +153,10 @@ def test_a_long_source_beside_a_query_is_the_text_that_was_summarised() -> None:
     """Twenty words under `source` are a text, whatever else the row holds."""
     (sample,) = read([{"query": "Sum it up.", "source": "word " * 20, "response": "words"}])
     assert sample.source == "word " * 20
+
+
+@pytest.mark.parametrize("name", [1, None, 2.5, ("a", "b")])
+def test_a_column_may_have_a_name_of_any_kind(name: object) -> None:
+    """Frames and dicts name columns by numbers and more; such a column is kept under the text of its name."""
+    (sample,) = read([{"response": "a", name: "kept"}])
+    assert sample.metadata == {str(name): "kept"}
