@@ -334,7 +334,8 @@ def _damaged_bytes(data: bytes, others: Sequence[Any], chance: random.Random) ->
             return data[:begin]
         case 4:
             other = chance.choice(others)
-            return data[:begin] + (other.encode() if isinstance(other, str) else other)[begin:]
+            rest: bytes = other.encode() if isinstance(other, str) else other
+            return data[:begin] + rest[begin:]
         case 5 if chance.random() < 0.02:
             return data[:begin] + chance.choice(DEEP).encode() + data[begin:]
         case _:
@@ -374,9 +375,9 @@ def fuzzed(target: Target, count: int, chance: random.Random) -> tuple[int, Coun
         try:
             target.read(given)
             accepted += 1
-        except (RagaugeError, *target.allowed):
-            continue
         except Exception as error:
+            if isinstance(error, (RagaugeError, *target.allowed)):
+                continue
             kind, where = type(error).__name__, _where(error)
             one = first.setdefault((kind, where), Found(kind, where, ascii(given)[:300]))
             found[one] += 1

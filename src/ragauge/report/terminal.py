@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from ragauge.nouns.records import RunRecord, SampleRecord
@@ -61,7 +61,7 @@ def printing_console(**options: Any) -> Console:
         def render_str(self, text: str, **options: Any) -> Text:
             return super().render_str(one_line(text), **options)
 
-        def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterator[Segment]:
+        def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
             return super().render(_harmless(renderable) if isinstance(renderable, Text) else renderable, options)
 
         def on_broken_pipe(self) -> None:
