@@ -46,7 +46,7 @@ from ragauge.run.specs import bench_of
 from ragauge.store.recording import read_judgments, read_labels
 
 #: What is put into inputs: what means something to one of the formats, and what is hard to hold.
-TOKENS = (
+TOKENS: tuple[str, ...] = (
     *"\"'\\{}[],:;|()=+?&/\n\t\0é💥٣½\ud800\ufeff\u2028",
     *'null true NaN -Infinity 1e999 -0 0.1 1_000 \\ud800 \\u0000 {} [] "" {"a": [[ ]] "id":1, "text": "label":'.split(),
     *"entailed 2026-01-01 __class__ %s {0} ../ http://[ :: </think> =1+1 \r\n ```json\n \x1b[2J".split(" "),
