@@ -1,7 +1,7 @@
 """A wave: questions on their way through calls, until each has an answer or a failure that says why not.
 
 A bad reply is asked for once more, quoting what is wrong with it; what is still unanswered is asked anew in halves;
-a question that fails alone, at the second try, is a failure.
+a question that still fails alone, in the fourth call that asks it, is a failure.
 """
 
 from __future__ import annotations
@@ -24,6 +24,9 @@ from ragauge.questions import Question
 
 #: Characters of a reply that a failure keeps.
 RAW = 4000
+
+#: In how many calls a question is asked before it is a failure, unless larger packs asked it more often.
+_CALLS = 4
 
 #: How many replies without form of one wave count towards giving up the model: some samples are refused in prose.
 _FORMLESS = 4
@@ -84,21 +87,21 @@ class Wave:
     def _name_whole(self, question: Question, parted: Split) -> None:
         self._wholes.update(dict.fromkeys(parted.parts, self._wholes.get(question, question)))
 
-    async def _settle(self, calls: Sequence[Pack], tries: int = 0) -> None:
+    async def _settle(self, calls: Sequence[Pack], asked: int = 0) -> None:
         if len(calls) == 1:
-            await self._settle_one(calls[0], tries)
+            await self._settle_one(calls[0], asked)
         else:
-            await asyncio.gather(*[self._settle_one(pack, tries) for pack in calls])
+            await asyncio.gather(*[self._settle_one(pack, asked) for pack in calls])
 
-    async def _settle_one(self, pack: Pack, tries: int) -> None:
-        """Have each question of a pack answered or failed. tries: how often they were asked in larger packs."""
-        failures = await self._failures(pack)
+    async def _settle_one(self, pack: Pack, asked: int) -> None:
+        """Have each question of a pack answered or failed. asked: in how many calls they were asked before."""
+        failures, calls = await self._failures(pack, asked)
         if not failures:
             return
         reason = next(iter(failures.values())).reason
         alone = len(pack.questions) == 1
-        if (reason in _OF_FORM and not (alone and tries)) or (reason in _OF_ONE and not alone):
-            await self._settle(_halves(list(failures)), tries + 1)
+        if (reason in _OF_FORM and not (alone and asked + calls >= _CALLS)) or (reason in _OF_ONE and not alone):
+            await self._settle(_halves(list(failures)), asked + calls)
         elif not (reason == "too_long" and await self._in_parts(pack.questions[0])):
             self.answers.update(failures)
 
@@ -115,13 +118,15 @@ class Wave:
         await self._make(calls, {**splits, question: parted})
         return True
 
-    async def _failures(self, pack: Pack) -> dict[Question, Failure]:
-        """Ask a pack, and ask again for what a reply got wrong; the failures of what is still unanswered."""
+    async def _failures(self, pack: Pack, asked: int) -> tuple[dict[Question, Failure], int]:
+        """Ask a pack, and ask again for what a reply got wrong; what is still unanswered, and how many calls it took."""
         prompt = layout.prompt(pack, self._style)
         attempt = await self._call(pack, prompt)
-        if attempt.failures and _can_be_mended(attempt.failures, pack):
-            attempt = await self._call(pack, layout.again(prompt, attempt.reply, attempt.faults))
-        return attempt.failures
+        last = len(pack.questions) == 1 and asked + 1 == _CALLS
+        if last or not attempt.failures or not _can_be_mended(attempt.failures, pack):
+            return attempt.failures, 1
+        attempt = await self._call(pack, layout.again(prompt, attempt.reply, attempt.faults))
+        return attempt.failures, 2
 
     async def _call(self, pack: Pack, prompt: Prompt) -> _Attempt:
         """Make one call, if it may be paid for, and record it."""
