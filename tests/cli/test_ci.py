@@ -19,13 +19,13 @@ def test_a_gate_that_fails_is_in_every_file(call: Call, folder: Path) -> None:
     """The files for CI are written before the command ends with 3, and `report` writes the same gates again."""
     outputs = ("results.xml", "faults.sarif", "summary.md", "claims.csv")
     written = [part for name in outputs for part in ("-o", name)]
-    metrics = "faithfulness,hallucination"
-    gates = ["--fail-under", "faithfulness=1.5", "--fail-over", "hallucination=1"]
+    metrics = "faithfulness,hallucination,bleu"
+    gates = ["--fail-under", "bleu=0.99", "--fail-over", "hallucination=1"]
     assert call("run", "data.jsonl", "-m", metrics, *gates, *written).exit_code == 3
     (message,) = _failures(folder / "results.xml")
     assert message is not None
-    assert message.startswith("faithfulness is 1.000, below 1.5")
-    assert f"❌ **{message[:31]}" in (folder / "summary.md").read_text(encoding="utf-8")
+    assert message.startswith("bleu is 0.")
+    assert f"❌ **{message.partition(' [')[0]}" in (folder / "summary.md").read_text(encoding="utf-8")
     assert json.loads((folder / "faults.sarif").read_text(encoding="utf-8"))["runs"][0]["results"] == []
     assert len(list(csv.DictReader((folder / "claims.csv").read_text(encoding="utf-8").splitlines()))) == 6
     assert call("report", "-o", "again.xml").exit_code == 0

@@ -129,8 +129,16 @@ def test_nothing_but_failures_ends_with_1(call: Call, folder: Path) -> None:
     (folder / "other.jsonl").write_text(json.dumps({"query": "q", "response": "Else.", "contexts": ["Something."]}))
     result = call("run", "other.jsonl", "-m", "faithfulness", "-j", "recording:first", "-o", "out.json")
     assert result.exit_code == 1
-    assert "every score failed, the first because: not_recorded" in _message(result)
+    assert "no score has a value, the first because: not_recorded" in _message(result)
     assert json.loads((folder / "out.json").read_text())["estimates"]["faithfulness"]["failed"] == 1
+
+
+def test_nothing_to_count_anywhere_ends_with_1(call: Call, folder: Path) -> None:
+    """Where every score is undefined the command ends with 1 as well, and says why there is nothing to count."""
+    (folder / "empty.jsonl").write_text(json.dumps({"query": "Who?", "response": "", "contexts": ["Ada."]}))
+    result = call("run", "empty.jsonl", "-m", "faithfulness")
+    assert result.exit_code == 1
+    assert "no score has a value, the first because: the response makes no claim" in _message(result)
 
 
 def test_a_store_that_cannot_be_used_ends_with_1(call: Call, folder: Path) -> None:
@@ -145,9 +153,8 @@ def test_a_store_that_cannot_be_used_ends_with_1(call: Call, folder: Path) -> No
     ("gates", "code", "complaint"),
     [
         (["--fail-under", "token_f1=0.1"], 0, ""),
-        (["--fail-over", "token_f1=1"], 0, ""),
+        (["--fail-over", "hallucination=0"], 0, ""),
         (["--fail-under", "token_f1=0.999"], 3, "gate failed: token_f1 is 0."),
-        (["--fail-over", "token_f1=0.1"], 3, "gate failed: token_f1 is 0."),
         (["--fail-under", "token_f1=0.1", "--fail-under", "exact_match=0.5"], 3, "exact_match is 0.000, below 0.5"),
         (["--fail-under", "rouge(stemmer=true).rouge1=0.999"], 3, "gate failed: rouge(stemmer=true).rouge1 is 0."),
         (["--fail-under", "pooled(faithfulness)=0"], 0, ""),
@@ -155,17 +162,43 @@ def test_a_store_that_cannot_be_used_ends_with_1(call: Call, folder: Path) -> No
 )
 def test_gates(call: Call, gates: list[str], code: int, complaint: str) -> None:
     """--fail-under and --fail-over end the command with 3 where an estimate lies beyond them, and say which."""
-    metrics = "token_f1,exact_match,rouge(types=rouge1),rouge(types=rouge1,stemmer=true),pooled(faithfulness)"
-    metrics = metrics.replace("rouge(types=rouge1,stemmer=true)", "rouge(stemmer=true)")
+    metrics = "token_f1,exact_match,hallucination,rouge(types=rouge1),rouge(stemmer=true),pooled(faithfulness)"
     result = call("run", "data.jsonl", "-m", metrics, *gates)
     assert result.exit_code == code
     assert complaint in result.stderr
     assert "token_f1" in result.stdout
 
 
+def test_a_value_above_its_gate_fails(call: Call, folder: Path) -> None:
+    """--fail-over ends the command with 3 where a metric of which less is better comes out higher."""
+    row = {"query": "When?", "response": "The bridge opened in 1950.", "contexts": ["The bridge opened in 1910."]}
+    (folder / "wrong.jsonl").write_text(json.dumps(row))
+    result = call("run", "wrong.jsonl", "-m", "hallucination", "--fail-over", "hallucination=0.1")
+    assert (result.exit_code, "hallucination is 1.000, above 0.1" in result.stderr) == (3, True)
+
+
+@pytest.mark.parametrize(
+    ("gate", "complaint"),
+    [
+        ("--fail-under hallucination=0.5", "lower is better for hallucination, so good runs would fail"),
+        ("--fail-under hallucination=0.5", "write --fail-over hallucination=0.5"),
+        ("--fail-over faithfulness=0.5", "write --fail-under faithfulness=0.5"),
+        ("--fail-under faithfulness=5", "off the scale of faithfulness; give a number from 0 to 1"),
+        ("--fail-under summary_coherence=0.5", "off the scale of summary_coherence; give a number from 1 to 5"),
+        ("--fail-over pooled(hallucination)=-1", "off the scale of pooled(hallucination)"),
+    ],
+)
+def test_a_gate_that_cannot_be_meant_is_refused(call: Call, folder: Path, gate: str, complaint: str) -> None:
+    """A gate on the better side, or off the metric's scale, ends with 2 before anything is judged, and says the fix."""
+    metrics = "faithfulness,hallucination,summary_coherence,pooled(hallucination)"
+    result = call("run", "data.jsonl", "-m", metrics, *gate.split())
+    assert (result.exit_code, complaint in _message(result)) == (2, True), result.stderr
+    assert not (folder / ".ragauge").exists()
+
+
 def test_a_gate_on_a_metric_without_a_value_fails(call: Call, folder: Path) -> None:
     """What could not be measured has not passed: a metric without a value, or left out, ends with 3."""
-    (folder / "few.jsonl").write_text(json.dumps({"query": "Who?", "response": "", "contexts": ["Ada."]}))
+    (folder / "few.jsonl").write_text(json.dumps({"query": "Who?", "response": "", "contexts": ["Who? Ada."]}))
     undefined = call("run", "few.jsonl", "-m", "faithfulness,context_relevance", "--fail-under", "faithfulness=0")
     left_out = call("run", "few.jsonl", "--fail-over", "bias=1")
     assert (undefined.exit_code, left_out.exit_code) == (3, 3)

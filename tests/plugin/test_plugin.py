@@ -111,6 +111,8 @@ def test_errors(ragauge):
         ragauge.assert_scores(run, {"faithfulness": 0.5})
     with pytest.raises(rg.UsageError, match="measured already; give judge to evaluate"):
         ragauge.assert_scores(run, {"token_f1": 0.0}, judge="embedded")
+    with pytest.raises(rg.BadParameter, match="off the scale of token_f1; give a number from 0 to 1"):
+        ragauge.assert_scores(run, {"token_f1": 5})
     with pytest.raises(rg.UnknownName, match="unknown metric 'rogue'"):
         ragauge.assert_scores(ROW, {"rogue.rougeL": 0.5})
 """

@@ -68,7 +68,10 @@ class Validator:
         assert run["status"] in ("finished", "interrupted", "running", "stopped")
 
     def _estimate(self, estimate: Any) -> None:
-        _keys(estimate, {"value", "low", "high", "n", "undefined", "failed", "method", "confidence", "better", "over"})
+        _keys(
+            estimate,
+            {"value", "low", "high", "n", "undefined", "failed", "method", "confidence", "better", "over", "scale"},
+        )
         assert estimate["n"] + estimate["undefined"] + estimate["failed"] == len(self.samples)
         numbers = [estimate["low"], estimate["value"], estimate["high"]]
         assert numbers == [None] * 3 if estimate["n"] == 0 else numbers == sorted(map(_number, numbers))
@@ -275,7 +278,7 @@ def test_missing_values_are_null_never_nan(tmp_path: Path) -> None:
     assert document["estimates"]["faithfulness"] == {
         **dict.fromkeys(("value", "low", "high")), "n": 0, "undefined": 1, "failed": 1,
         "method": document["estimates"]["faithfulness"]["method"], "confidence": 0.95,
-        "better": "higher", "over": "samples",
+        "better": "higher", "over": "samples", "scale": [0.0, 1.0],
     }  # fmt: skip
 
 

@@ -7,6 +7,8 @@ import pytest
 from tests.report.judged import measured
 
 import ragauge as rg
+from ragauge.needs.findings import Support
+from ragauge.needs.support import response_in_contexts
 from ragauge.nouns.gates import Gate
 
 
@@ -48,6 +50,32 @@ def test_bounds_that_mean_nothing_are_refused(bounds: dict[str, float], complain
         measured().hold_to(bounds)
     with pytest.raises(rg.BadParameter, match="give a number"):
         measured().hold_to({"faithfulness": float("nan")})
+
+
+@pytest.mark.parametrize("again", [False, True], ids=["fresh", "from the store"])
+def test_gates_that_cannot_be_meant_are_refused(tmp_path: Path, again: bool) -> None:
+    """A bound off the scale, and a gate on the side where its metric is better, are errors; nothing is kept of them.
+
+    So it is for a metric of one's own, and for a run that is read from its store.
+    """
+    metrics = ["faithfulness", "hallucination", _length]
+    run = measured(metrics=metrics, store=tmp_path / "store")
+    run = rg.Run.open(tmp_path / "store") if again else run
+    with pytest.raises(rg.BadParameter, match="off the scale of faithfulness; give a number from 0 to 1"):
+        run.hold_to({"faithfulness": 5})
+    with pytest.raises(rg.BadParameter, match="off the scale of hallucination; give a number from 0 to 1"):
+        run.hold_to({"hallucination": -0.1})
+    with pytest.raises(rg.BadParameter, match="off the scale of _length; give a number from 0 to 500"):
+        run.hold_to({"_length": 501})
+    with pytest.raises(rg.BadParameter, match=r'lower is better for hallucination.*give fails="above"'):
+        run.hold_to([Gate("hallucination", 0.1)])
+    assert run.record.gates == ()
+
+
+@rg.metric(response_in_contexts(), scale=(0, 500))
+def _length(support: Support) -> float:
+    """How many claims there are."""
+    return float(len(support.entailed))
 
 
 def test_every_gate_finds_its_worst_in_one_pass(tmp_path: Path) -> None:

@@ -8,21 +8,32 @@ from typing import Literal
 
 from ragauge.errors import BadParameter, UnknownName
 from ragauge.metrics.catalogue import CATALOGUE, chosen
-from ragauge.nouns.gates import Gate
+from ragauge.nouns.gates import Gate, check_gate
 from ragauge.nouns.scores import Estimate
+
+#: The option for each side of a bound on which a gate fails.
+_OPTIONS: Mapping[Literal["below", "above"], str] = {"below": "--fail-under", "above": "--fail-over"}
 
 
 def gates(under: Sequence[str], over: Sequence[str], metrics: str | None) -> list[Gate]:
-    """The gates of --fail-under and --fail-over. Raises UnknownName for a metric that the run does not measure."""
-    known = [key for metric in (CATALOGUE if metrics is None else chosen(metrics)) for key in metric.values]
-    conditions = _read(under, "--fail-under", "below") + _read(over, "--fail-over", "above")
+    """The gates of --fail-under and --fail-over.
+
+    Raises UnknownName for a metric that the run does not measure, BadParameter for a gate of another form, for one that
+    fails on the side where its metric is better, and for a bound off the metric's scale.
+    """
+    known = {key: metric for metric in (CATALOGUE if metrics is None else chosen(metrics)) for key in metric.values}
+    conditions = _read(under, "below") + _read(over, "above")
     for gate in conditions:
         if gate.metric not in known:
             raise UnknownName("metric of this run", gate.metric, known)
+        metric, condition = known[gate.metric], f"{gate.metric}={gate.bound:g}"
+        other = f"write {_OPTIONS['above' if gate.fails == 'below' else 'below']} {condition}"
+        check_gate(gate, metric.better, metric.scale, f"{_OPTIONS[gate.fails]} {condition}", other)
     return conditions
 
 
-def _read(given: Sequence[str], option: str, fails: Literal["below", "above"]) -> list[Gate]:
+def _read(given: Sequence[str], fails: Literal["below", "above"]) -> list[Gate]:
+    option = _OPTIONS[fails]
     for condition in given:
         if "=" not in condition:
             raise BadParameter(f"{option} {condition}: write {option} METRIC=NUMBER")

@@ -32,10 +32,16 @@ if TYPE_CHECKING:
 @max_cost_option
 @show_option(0)
 @click.option(
-    "--fail-under", multiple=True, metavar="METRIC=VALUE", help="Exit with 3 if the estimate is lower, repeatable."
+    "--fail-under",
+    multiple=True,
+    metavar="METRIC=VALUE",
+    help="Exit with 3 if the estimate is lower, for metrics of which more is better; repeatable.",
 )
 @click.option(
-    "--fail-over", multiple=True, metavar="METRIC=VALUE", help="Exit with 3 if the estimate is higher, repeatable."
+    "--fail-over",
+    multiple=True,
+    metavar="METRIC=VALUE",
+    help="Exit with 3 if the estimate is higher, for metrics of which less is better; repeatable.",
 )
 def command(
     data: str,
@@ -88,15 +94,15 @@ def show_worst(console: Console, run: Run, key: str, count: int) -> None:
 
 
 def end(run: Run, conditions: Sequence[Gate], store: Path | None) -> None:
-    """Leave with 1 where no score has a value because all failed, 4 where the run stopped, 3 where a gate failed.
+    """Leave with 1 where no score has a value, 4 where the run stopped, 3 where a gate failed.
 
     store: where the run is kept, None where it is not.
     """
-    estimates = run.estimates.values()
-    if not any(one.n for one in estimates) and any(one.failed for one in estimates):
-        first = next(iter(run.record.failures.values()))
+    if not any(one.n for one in run.estimates.values()):
+        reasons = [*run.record.failures.values(), *run.record.undefined.values()]
+        because = f", the first because: {reasons[0]}" if reasons else ""
         stopped = f"; the run was stopped: {run.record.stopped}" if run.record.stopped else ""
-        raise RunFailed(f"every score failed, the first because: {first}{stopped}")
+        raise RunFailed(f"no score has a value{because}{stopped}")
     if run.record.stopped:
         stop(run.record.stopped, store)
     failed = failures(run.estimates, conditions)

@@ -11,6 +11,9 @@ from ragauge.nouns.statements import Span
 
 Better = Literal["higher", "lower"]
 
+#: The lowest and highest value of a metric.
+Scale = tuple[float, float]
+
 
 class Counts(Protocol):
     """Sufficient statistics of a score: the same formula gives a sample's value and, on sums, the pooled value."""
@@ -172,7 +175,8 @@ class Estimate(msgspec.Struct, frozen=True, gc=False):
     value: the mean over the n scored samples (or the metric's own aggregate), None where n is 0.
     low, high: its interval at `confidence`; method: how it was made.
     n + undefined + failed = the number of samples. better: which way is better. over: "samples" for a mean of scores,
-    "data" for a value made of the counts of all samples, which no sample has by itself.
+    "data" for a value made of the counts of all samples, which no sample has by itself. scale: the lowest and highest
+    value of the metric; None in runs that were kept before it was.
     """
 
     value: float | None
@@ -185,3 +189,4 @@ class Estimate(msgspec.Struct, frozen=True, gc=False):
     confidence: float = 0.95
     better: Better = "higher"
     over: Literal["samples", "data"] = "samples"
+    scale: Scale | None = None

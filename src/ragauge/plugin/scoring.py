@@ -31,7 +31,8 @@ class Scoring:
         measured. Each estimate goes into the test report as properties: `faithfulness.value`, `.low`, `.high`, `.n`.
 
         Raises AssertionError, UnknownName for a metric that was not measured, BadParameter for a bound that is no
-        number, UsageError for options beside a Run, and what `ragauge.evaluate` raises. Gives the run.
+        number or off the metric's scale, UsageError for options beside a Run, and what `ragauge.evaluate` raises. Gives
+        the run.
         """
         __tracebackhide__ = True
         run = self._run(data, bounds, options)

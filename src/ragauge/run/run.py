@@ -175,10 +175,10 @@ class Run:
         """Keep with the run, in place of others, the conditions that its estimates must meet; reports show which hold.
 
         bounds: metric key -> the least that will do, or the most where lower is better.
-        Raises UnknownName for a metric that was not measured, BadParameter for a bound that is no number.
+        Raises UnknownName for a metric that was not measured, BadParameter for a bound that is no number or off the
+        metric's scale, and for a gate that fails on the side where its metric is better.
         """
-        gates = gates_of(bounds, self.estimates) if isinstance(bounds, Mapping) else tuple(bounds)
-        self.record.gates = gates
+        self.record.gates = gates_of(bounds, self.estimates)
         self._store.finish(self.record)
 
     def __repr__(self) -> str:

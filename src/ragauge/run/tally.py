@@ -56,6 +56,7 @@ class Tally:
             interval.method,
             better=self.measure.better,
             over="data" if isinstance(self.measure, DatasetMetric) else "samples",
+            scale=self.measure.scale,
         )
 
     def _interval(self) -> Interval:
