@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+from typing import Any
+
 import pytest
 
 from ragauge.errors import BadData, BadRow, UnknownName
@@ -160,3 +163,101 @@ def test_a_column_may_have_a_name_of_any_kind(name: object) -> None:
     """Frames and dicts name columns by numbers and more; such a column is kept under the text of its name."""
     (sample,) = read([{"response": "a", name: "kept"}])
     assert sample.metadata == {str(name): "kept"}
+
+
+def _texts(chunks: tuple[Chunk, ...] | None) -> list[str] | None:
+    return None if chunks is None else [chunk.text for chunk in chunks]
+
+
+@pytest.mark.parametrize(
+    ("cells", "chunks"),
+    [
+        (("a is b.|c is d.", "e; f"), [["a is b.", "c is d."], ["e; f"]]),
+        (("a is b;c is d", "e; f;g"), [["a is b", "c is d"], ["e; f", "g"]]),
+        (("a; b", "c"), [["a; b"], ["c"]]),
+        (('["a|b", "c"]', "d|e"), [["a|b", "c"], ["d", "e"]]),
+        ((["a|b", "c"], "d;e"), [["a|b", "c"], ["d", "e"]]),
+        (("a||b|", None), [["a", "b"], None]),
+    ],
+)
+def test_chunks_that_deepeval_has_joined_are_several(cells: tuple[Any, Any], chunks: list[Any]) -> None:
+    """Under DeepEval's column names a text holds the chunks that it joins with bars, else those with semicolons."""
+    for column in ("retrieval_context", "context"):
+        rows = [{"input": "q", "actual_output": "a", column: cell} for cell in cells]
+        assert [_texts(sample.contexts) for sample in read(rows)] == chunks
+
+
+def test_what_deepeval_saves_is_read_as_it_was(tmp_path: Path) -> None:
+    """In a file of goldens retrieved and ideal contexts are several chunks each, and bars elsewhere are text."""
+    header = "input,actual_output,expected_output,retrieval_context,context,name,comments,source_file"
+    (tmp_path / "goldens.csv").write_text(f"{header}\nq,a|b,c|d,one|two,three|four|five,,,\n")
+    (sample,) = read(tmp_path / "goldens.csv")
+    assert (_texts(sample.contexts), _texts(sample.reference_contexts)) == (["one", "two"], ["three", "four", "five"])
+    assert (sample.response, sample.references) == ("a|b", ("c|d",))
+
+
+@pytest.mark.parametrize(
+    "row",
+    [
+        {"question": "q", "answer": "a", "contexts": "x|y;z"},
+        {"input": "q", "output": "a", "context": "x|y;z"},
+        {"user_input": "q", "actual_output": "a", "retrieved_contexts": "x|y;z"},
+    ],
+)
+def test_bars_and_semicolons_of_other_systems_are_text(row: dict[str, str]) -> None:
+    """Where the columns are not DeepEval's, a context with bars and semicolons is one chunk."""
+    (sample,) = read([row])
+    assert _texts(sample.contexts) == ["x|y;z"]
+
+
+def test_a_column_that_is_mapped_is_not_split() -> None:
+    """A caller who names the column of the contexts has its text as it stands, under DeepEval's names too."""
+    row = {"input": "q", "actual_output": "a", "retrieval_context": "x|y"}
+    (sample,) = read([row], map={"contexts": "retrieval_context"})
+    assert _texts(sample.contexts) == ["x|y"]
+
+
+_EXAMPLE = {
+    "id": "e1",
+    "dataset_id": "d1",
+    "source_run_id": None,
+    "inputs": {"question": "q"},
+    "outputs": {"answer": "right"},
+    "metadata": {"dataset_split": ["base"]},
+}
+
+
+@pytest.mark.parametrize(
+    "row",
+    [
+        _EXAMPLE,
+        {**_EXAMPLE, "outputs": {"label": "right"}},
+        {"inputs": {"question": "q"}, "outputs": {"answer": "right"}, "metadata": {"dataset_split": ["base"]}},
+        {"inputs": {"question": "q"}, "outputs": {"answer": "right"}, "modified_at": "2026-01-01"},
+    ],
+)
+def test_outputs_of_a_langsmith_data_set_are_references(row: dict[str, Any]) -> None:
+    """In an export of a data set of LangSmith `outputs` are what people wrote; no system has answered."""
+    (sample,) = read([row])
+    assert (sample.query, sample.response, sample.references) == ("q", None, ("right",))
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        {"run_type": "chain", "trace_id": "t", "reference_example_id": "e1"},
+        {"run_type": "chain", "trace_id": "t", "metadata": {"dataset_split": ["base"]}},
+        {},
+        {"reference_outputs": {"answer": "right"}},
+    ],
+)
+def test_outputs_of_runs_are_responses(more: dict[str, Any]) -> None:
+    """In an export of runs, and where no column says what it is, `outputs` are what the system answered."""
+    (sample,) = read([{"inputs": {"question": "q"}, "outputs": {"answer": "said"}, **more}])
+    assert (sample.query, sample.response) == ("q", "said")
+
+
+def test_outputs_of_a_langsmith_data_set_can_be_mapped() -> None:
+    """The caller's map goes before what is known of LangSmith."""
+    (sample,) = read([_EXAMPLE], map={"response": "outputs.answer"})
+    assert (sample.response, sample.references) == ("right", None)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Any
@@ -19,6 +20,17 @@ _AMBIGUOUS = ("answers", "annotations")
 #: The columns of an item of Trust-Eval that a system has answered.
 _ANSWERED_ITEM = {"question", "answers", "docs", "output"}
 
+#: Columns that only examples of a LangSmith data set have, and columns that only its runs have.
+_OF_EXAMPLES = {"dataset_id", "source_run_id", "modified_at"}
+_OF_RUNS = {"run_type", "trace_id", "dotted_order", "start_time", "parent_run_id"}
+
+#: Columns in which DeepEval joins chunks to one text.
+_JOINED = ("retrieval_context", "context")
+
+#: What DeepEval joins them with: a bar in the goldens that it saves and reads, a semicolon in the test cases that it
+#: reads. A semicolon beside white space is one of the text.
+_DELIMITERS = (re.compile(r"\|"), re.compile(r"(?<=\S);(?=\S)"))
+
 #: Words that a `source` beside a query must have to be read as a text that was summarised.
 _SHORTEST_SOURCE = 20
 
@@ -26,12 +38,15 @@ _SHORTEST_SOURCE = 20
 class Columns:
     """What the columns of one data set mean: the caller's map first, then the known names.
 
+    delimiters: what separates the chunks in columns that hold several as one text.
+
     The first rows decide together, so that an optional column missing from one of them does not change what the
     others mean; from then on a column serves its field in every row that has it.
     """
 
     def __init__(self, name: str, asked: Mapping[str, str], first_rows: Sequence[Mapping[str, Any]]) -> None:
         self._opened = {column.partition(".")[0] for column in asked.values() if "." in column}
+        self._outputs_are_right = any(map(_is_example, first_rows))
         rows = [self.unfold(row) for row in first_rows]
         seen = list(dict.fromkeys(column for row in rows for column in row))
         self._asked = {field: _existing(field, column, seen) for field, column in asked.items()}
@@ -39,6 +54,7 @@ class Columns:
         self._seen = dict.fromkeys(seen)
         self._refused: Collection[tuple[str, str]] = ()
         self._refused = set(_misleading(rows, self._assign([c for c in seen if folded(c) not in _AMBIGUOUS])))
+        self.delimiters = {column: _delimiter(rows, column) for column in _joined(seen, self._bound)}
         self.by_field: dict[str, str] = {}
         self.serving = lru_cache(maxsize=256)(self._serving)
         self.serving(tuple(seen))
@@ -47,7 +63,13 @@ class Columns:
 
     def unfold(self, row: Mapping[str, Any]) -> Mapping[str, Any]:
         """The row with the objects opened that hold columns of their own."""
-        return unfolded(row, self._opened)
+        return unfolded(row, self._opened, self._known_as)
+
+    def _known_as(self, column: str) -> str:
+        """The name under which the aliases have a column: what a LangSmith data set calls outputs is the reference."""
+        wrapper, point, leaf = column.partition(".")
+        right = self._outputs_are_right and wrapper == "outputs"
+        return f"reference_outputs{point}{leaf}" if right else column
 
     @property
     def unused(self) -> tuple[str, ...]:
@@ -78,7 +100,7 @@ class Columns:
         fits = [
             (column not in self._bound, place, column not in ALIASES[field], column)
             for column in columns
-            if (place := rank(field, column)) is not None
+            if (place := rank(field, self._known_as(column))) is not None
             and self._bound.get(column, field) == field
             and (field, folded(column)) not in self._refused
         ]
@@ -144,6 +166,25 @@ def _is_of_benchmark(row: Mapping[str, Any]) -> bool:
     """Whether the row has documents and gold claims under the names of ALCE and Trust-Eval."""
     columns = set(map(folded, row))
     return {"question", "docs"} <= columns and ("claims" in columns or _holds_claims(row))
+
+
+def _is_example(row: Mapping[str, Any]) -> bool:
+    """Whether the row is an example of a LangSmith data set, whose outputs are what people wrote, and no run."""
+    metadata = row.get("metadata")
+    split = isinstance(metadata, Mapping) and "dataset_split" in metadata
+    return "outputs" in row and (split or not _OF_EXAMPLES.isdisjoint(row)) and _OF_RUNS.isdisjoint(row)
+
+
+def _joined(seen: Sequence[str], mapped: Collection[str]) -> Iterator[str]:
+    """The columns in which DeepEval joins chunks, where the columns are its; one that the caller maps stays whole."""
+    if "input" in seen and ("actual_output" in seen or "retrieval_context" in seen):
+        yield from (column for column in _JOINED if column in seen and column not in mapped)
+
+
+def _delimiter(rows: Sequence[Mapping[str, Any]], column: str) -> re.Pattern[str] | None:
+    """What separates the chunks in the cells of a column, None for nothing."""
+    cells = [cell for row in rows if isinstance(cell := row.get(column), str)]
+    return next((one for one in _DELIMITERS if any(map(one.search, cells))), None)
 
 
 def _listed(value: Any) -> Sequence[Any]:

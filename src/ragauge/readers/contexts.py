@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -16,16 +17,17 @@ METADATA_KEYS = ("metadata", "meta")
 _READ_FROM_OBJECTS = (*TEXT_KEYS, *ID_KEYS, *METADATA_KEYS, "title", "score")
 
 
-def chunks(value: Any) -> tuple[Chunk, ...] | None:
+def chunks(value: Any, delimiter: re.Pattern[str] | None = None) -> tuple[Chunk, ...] | None:
     """The chunks of one cell in their order, or None where the cell is absent or blank.
 
     value: one text, object or document; a list of them; or a list or object written as text (see `written`).
+    delimiter: what separates the chunks in a text that is no list, if it holds several.
     Raises Malformed for a null item, an item without text, and a list inside the list.
     """
     value = native(value)
     if value is None or (isinstance(value, str) and not value.strip()):
         return None
-    return tuple(_chunk(native(item), position) for position, item in enumerate(_items(value), start=1))
+    return tuple(_chunk(native(item), position) for position, item in enumerate(_items(value, delimiter), start=1))
 
 
 def is_single(value: Any) -> bool:
@@ -62,9 +64,11 @@ def merged(given: Any, other: dict[str, Any]) -> dict[str, Any]:
     return {**other, "metadata": plain(given)}
 
 
-def _items(value: Any) -> Sequence[Any]:
+def _items(value: Any, delimiter: re.Pattern[str] | None = None) -> Sequence[Any]:
     if isinstance(value, str):
         found = list_in(value)
+        if found is None and delimiter:
+            return [piece for piece in delimiter.split(value) if piece.strip()]
         return [_spelled(value)] if found is None else found
     if isinstance(value, Mapping):
         rows = _rows_of({key: native(column) for key, column in value.items()})

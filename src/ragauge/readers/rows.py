@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
@@ -21,7 +22,7 @@ Value = TypeVar("Value")
 def sample(cells: Mapping[str, Any], columns: Columns, where: str, number: int) -> Sample:
     """The sample in a row. Raises BadRow, which names the column and the fix."""
     cells = columns.unfold(cells)
-    row = _Row(where, number, cells, columns.serving(tuple(cells)))
+    row = _Row(where, number, cells, columns.serving(tuple(cells)), columns.delimiters)
     row.check()
     return Sample(
         id=row.value("id", text_or_none) or str(number),
@@ -45,6 +46,7 @@ class _Row:
     number: int
     cells: Mapping[str, Any]
     serving: Mapping[str, str]
+    delimiters: Mapping[str, re.Pattern[str] | None]
 
     def check(self) -> None:
         if not self.serving.keys() & set(FIELDS):
@@ -64,7 +66,8 @@ class _Row:
 
     def chunks(self, field: str, ids: str) -> tuple[Chunk, ...] | None:
         """The chunks of a field, under the ids that a column of their own may give."""
-        found = self.value(field, chunks)
+        delimiter = self.delimiters.get(self.serving.get(field, ""))
+        found = self.value(field, partial(chunks, delimiter=delimiter))
         return found if not found else self.value(ids, partial(named, found)) or found
 
     def is_plural(self, field: str) -> bool:
