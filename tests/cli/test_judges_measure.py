@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -153,6 +154,38 @@ def test_a_set_that_fails_does_not_keep_others_from_being_measured(call: Call, s
     assert "ent_bridges: 40 rows without an answer, the first because: judge_error: entail() raised" in result.output
     assert "ent_bridges: function answered no row" in result.stderr
     assert "no route" in result.stderr
+
+
+def test_a_file_that_cannot_be_read_does_not_keep_others_from_being_measured(call: Call, sets: Path) -> None:
+    """Each such file is named with the line and what is wrong, and the others are measured; the command ends with 0."""
+    write(sets / "ent_a.jsonl", [{"premise": "p", "claim": "c", "label": 1}, {"premise": "p", "label": 1}])
+    write(sets / "ent_b.jsonl", [{"premise": None, "claim": "c", "label": 1}])
+    write(sets / "ent_c.jsonl", [{"premise": "p", "claim": "c", "label": "yes"}])
+    write(sets / "claims_d.jsonl", [{"text": "t", "question": "q"}])
+    (sets / "ent_e.jsonl").write_text('{"premise": "p"')
+    (sets / "ent_f.jsonl").write_bytes(b'{"premise": "\xff"}')
+    (sets / "rel_g.jsonl.gz").write_bytes(gzip.compress(b'{"question": "q", "passage": "p", "label": 1}\n' * 9)[:-9])
+    result = call("judges", "measure", "lexical", "--data", sets)
+    assert result.exit_code == 0, result.output
+    said = " ".join(result.stdout.split())
+    for fault in (
+        "ent_a.jsonl, line 2: it has no field 'claim'",
+        "ent_b.jsonl, line 1: a field is of the wrong form",
+        "ent_c.jsonl, line 1: the label 'yes' is neither 1 nor 0",
+        "claims_d.jsonl, line 1: it has no field 'sentences'",
+        "ent_e.jsonl, line 1: it is not JSON",
+        "is not UTF-8",
+        "rel_g.jsonl.gz cannot be read",
+    ):
+        assert fault in said
+    assert rows_of(result)["ent_bridges"][0] == "40"
+
+
+def test_a_folder_of_files_that_cannot_be_read_ends_with_2(call: Call, folder: Path) -> None:
+    """Where no file could be measured the command ends with 2, and has said why."""
+    write(folder / "broken" / "ent_a.jsonl", [{"premise": "p"}])
+    result = call("judges", "measure", "lexical", "--data", folder / "broken")
+    assert (result.exit_code, "it has no field 'claim'" in " ".join(result.stdout.split())) == (2, True)
 
 
 def test_the_embedded_judge_stands_beside_the_lexical_one(call: Call, sets: Path) -> None:

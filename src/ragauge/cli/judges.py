@@ -80,7 +80,8 @@ def measure_command(
     """Measure JUDGE against people's labels, set by set: AUC and balanced accuracy, with 95 % intervals.
 
     "AUC of words" is that of merely counting the share of words that occur in the text, on the same rows. Where another
-    judge is compared, p is of a paired bootstrap. Intervals and p resample whole questions or texts.
+    judge is compared, p is of a paired bootstrap. Intervals and p resample whole questions or texts. A file that cannot
+    be read is named, and the others are measured.
     """
     for path in output:
         check_ending(path, WRITERS)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import msgspec
 
-from ragauge.errors import RunFailed
+from ragauge.errors import BadData, RunFailed
 from ragauge.judges.judge import Judge
 from ragauge.measure.asking import Answering, Asking, asking
 from ragauge.measure.claims import measure_claims
@@ -31,7 +31,7 @@ async def measure(
     limit: at most so many rows of a set, drawn with `seed`. answer: answers in the name of a judge, from a store for
     example; without it the judge is asked, and is open until the last set. beside: another judge, which is asked about
     the same rows and compared. Each row is asked as a sample of its own, many side by side where the judge works by
-    samples.
+    samples. A file that cannot be read, or a row of it, has no figures, and its note says why.
 
     The p-values of comparisons are of each set by itself; `adjusted` takes all together.
 
@@ -44,7 +44,10 @@ async def measure(
         asked = await stack.enter_async_context(asking(judge, answer))
         other = None if beside is None else await stack.enter_async_context(asking(beside, answer))
         for file in files:
-            one = await _measure_set(asked, other, file, limit, seed)
+            try:
+                one = await _measure_set(asked, other, file, limit, seed)
+            except BadData as bad:
+                one = Measured(_name(file), note=f"not measured: {bad}")
             unanswered += [one] if one.failed and not one.rows else []
             yield one
     if unanswered:
@@ -53,7 +56,7 @@ async def measure(
 
 
 async def _measure_set(asked: Asking, other: Asking | None, file: Path, limit: int | None, seed: int) -> Measured:
-    name = file.name.partition(".jsonl")[0]
+    name = _name(file)
     if name.startswith("claims_"):
         return await measure_claims(asked, other, file, limit, seed)
     cases = read_cases(file, limit, seed)
@@ -70,6 +73,10 @@ async def _measure_set(asked: Asking, other: Asking | None, file: Path, limit: i
     beside = await _beside(other, cases, found)
     one = measured(name, cases, found)
     return msgspec.structs.replace(one, against=beside, seconds=seconds, failure=str(failure or ""))
+
+
+def _name(file: Path) -> str:
+    return file.name.partition(".jsonl")[0]
 
 
 async def _beside(other: Asking | None, cases: list[Case], found: list[Outcome | None]) -> Against | None:

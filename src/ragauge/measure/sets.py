@@ -6,6 +6,7 @@ import gzip
 import json
 import random
 import re
+import zlib
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, TypeVar
@@ -18,6 +19,7 @@ from ragauge.rubrics import COHERENCE, TOPICAL_MATCH
 
 Row = dict[str, Any]
 Made = TypeVar("Made")
+_FIX = "the fields of each kind of set are in docs/embedded-judge.md"
 _TOKEN = re.compile(r"\w+")
 _COHERENT = 4  # of the grades 1 to 5
 _HOSTILE = ("H", "HR", "V", "H2", "V2")  # hate, harassment, violence; threatening, graphic (Markov et al., 2023)
@@ -64,22 +66,42 @@ def read(file: Path, make: Callable[[Row], Iterator[Made]], limit: int | None = 
 
     Raises BadData for a file that cannot be read or lacks a field that `make` wants.
     """
+    made: list[Made] = []
+    whole = 0
+    opened = gzip.open if file.suffix == ".gz" else open
     try:
-        made = [one for row in _rows(file) for one in make(row)]
-    except (OSError, ValueError, KeyError, TypeError) as problem:
-        raise BadData(f"{file}: {problem!r}; the fields of each kind of set are in docs/embedded-judge.md") from problem
+        with opened(file, "rt", encoding="utf-8") as lines:
+            for line in lines:
+                made += make(json.loads(line)) if line.strip() else ()
+                whole += 1
+    except (OSError, EOFError, zlib.error) as problem:
+        raise BadData(f"{file} cannot be read ({problem}); write it again, and check its permissions") from problem
+    except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as problem:
+        raise BadData(f"{file}, line {whole + 1}: {_fault(problem)}; {_FIX}") from problem
     return made if limit is None or limit >= len(made) else random.Random(seed).sample(made, limit)
 
 
-def _rows(file: Path) -> Iterator[Row]:
-    opened = gzip.open if file.suffix == ".gz" else open
-    with opened(file, "rt", encoding="utf-8") as lines:
-        yield from (json.loads(line) for line in lines if line.strip())
+def _fault(problem: Exception) -> str:
+    """What is wrong with a row, from what reading it raised."""
+    if isinstance(problem, KeyError):
+        return f"it has no field {problem}"
+    if isinstance(problem, json.JSONDecodeError | RecursionError):
+        return f"it is not JSON ({problem})"
+    if isinstance(problem, UnicodeError):
+        return f"it or one of the next lines is not UTF-8 ({problem})"
+    return str(problem) if isinstance(problem, ValueError) else f"a field is of the wrong form ({problem})"
+
+
+def _label(value: Any) -> int:
+    """A label as 1 or 0. Raises ValueError for anything else."""
+    if value not in (0, 1):
+        raise ValueError(f"the label {value!r} is neither 1 nor 0")
+    return int(value)
 
 
 def _entailment(row: Row) -> Iterator[Case]:
     question = Entail((row["premise"],), row["claim"])
-    yield Case(row["label"], row["premise"], (question,), overlap(row["claim"], row["premise"]))
+    yield Case(_label(row["label"]), row["premise"], (question,), overlap(row["claim"], row["premise"]))
 
 
 def _citations(row: Row) -> Iterator[Case]:
@@ -87,19 +109,19 @@ def _citations(row: Row) -> Iterator[Case]:
         return
     texts = tuple(citation["text"] for citation in row["citations"] if citation["text"])
     question = Entail(texts, row["statement"], row["question"])
-    yield Case(row["label_supported"], row["question"], (question,), overlap(row["statement"], *texts))
+    yield Case(_label(row["label_supported"]), row["question"], (question,), overlap(row["statement"], *texts))
 
 
 def _grounding(row: Row) -> Iterator[Case]:
     contexts = tuple(row["contexts"])
     question = Entail(contexts, row["response"], row["question"])
     first = Decompose(row["response"], row["question"])
-    yield Case(row["label"], row["question"], (question,), overlap(row["response"], *contexts), first)
+    yield Case(_label(row["label"]), row["question"], (question,), overlap(row["response"], *contexts), first)
 
 
 def _relevance(row: Row) -> Iterator[Case]:
     question = Relevant(row["question"], row["passage"])
-    yield Case(row["label"], row["question"], (question,), overlap(row["question"], row["passage"]))
+    yield Case(_label(row["label"]), row["question"], (question,), overlap(row["question"], row["passage"]))
 
 
 def _answers(row: Row) -> Iterator[Case]:
@@ -107,12 +129,12 @@ def _answers(row: Row) -> Iterator[Case]:
     if not row.get("improper"):
         asked = tuple(Entail((row["answer"],), reference, row["question"]) for reference in row["references"])
         best = max((overlap(reference, row["answer"]) for reference in row["references"]), default=0.0)
-        yield Case(row["label"], row["question"], asked, best)
+        yield Case(_label(row["label"]), row["question"], asked, best)
 
 
 def _responses(row: Row) -> Iterator[Case]:
     question = Rate(TOPICAL_MATCH, (("query", row["question"]), ("response", row["response"])))
-    yield Case(1 - row["irrelevant"], row["question"], (question,), overlap(row["question"], row["response"]))
+    yield Case(1 - _label(row["irrelevant"]), row["question"], (question,), overlap(row["question"], row["response"]))
 
 
 def _coherence(row: Row) -> Iterator[Case]:
