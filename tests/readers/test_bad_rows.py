@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from ragauge.errors import BadRow
+from ragauge.nouns.samples import Sample
 from ragauge.readers import read
 
 JSONL = (
@@ -91,3 +93,36 @@ def test_all_rows_broken_still_tells_the_first(tmp_path: Path) -> None:
     path.write_text("nonsense\n")
     with pytest.raises(BadRow, match=r"row 1: line 1 is not JSON: .* at column 1"):
         list(read(path))
+
+
+def _nested(depth: int) -> dict[str, Any]:
+    """Objects and lists within each other."""
+    found: Any = "deep"
+    for level in range(depth):
+        found = [found] if level % 2 else {"in": found}
+    return {"in": found}
+
+
+@pytest.mark.parametrize("column", ["metadata", "trace", "contexts"])
+@pytest.mark.parametrize("depth", [120, 900, 100_000])
+def test_what_is_nested_too_deep_is_one_bad_row(column: str, depth: int) -> None:
+    """Metadata, another column, or the metadata of a chunk that is nested too deep is refused with its place."""
+    deep: Any = _nested(depth)
+    row = {"query": "deep", column: [{"text": "c", "metadata": deep}] if column == "contexts" else deep}
+    reading = read([row, {"query": "fine", column: None}], skip_bad_rows=True)
+    assert [sample.query for sample in reading] == ["fine"]
+    (bad,) = reading.bad_rows
+    assert (bad.row, bad.column) == (1, column)
+    assert "nested more than 100 levels deep; keep only what is needed of them" in str(bad)
+
+
+def test_what_is_nested_is_kept_up_to_a_depth() -> None:
+    """Objects within objects that people do write are kept as they are."""
+    (sample,) = read([{"query": "q", "trace": _nested(90)}])
+    assert sample.metadata == {"trace": _nested(90)}
+
+
+def test_a_sample_that_is_nested_too_deep_is_refused() -> None:
+    """A Sample made by the caller is refused where no JSON can hold it."""
+    with pytest.raises(BadRow, match="the sample cannot be kept"):
+        list(read([Sample(id="1", query="q", metadata=_nested(100_000))]))

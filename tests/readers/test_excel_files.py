@@ -1,7 +1,10 @@
 from __future__ import annotations
 
+import re
 import sys
+import tracemalloc
 from collections.abc import Callable
+from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -70,6 +73,46 @@ def test_what_is_no_workbook_says_so(tmp_path: Path, written: Writing) -> None:
         read(written())
     with pytest.raises(BadData, match=r"rows\.xlsx: columns named twice: 'query'"):
         read(written(["query", "query"], ["a", "b"]))
+
+
+_LAUGHS = (
+    '<!DOCTYPE laughs [<!ENTITY a "ha">'
+    + "".join(f'<!ENTITY {name} "{f"&{of};" * 100}">' for of, name in zip("abcdefgh", "bcdefghi", strict=True))
+    + "]>"
+)
+
+
+@pytest.mark.parametrize("part", ["xl/worksheets/sheet1.xml", "xl/workbook.xml", "[Content_Types].xml"])
+def test_entities_that_stand_for_more_than_memory_holds_are_refused(written: Writing, part: str) -> None:
+    """A part that declares entities is refused before any of them is expanded; the part is named."""
+    path = written(["query"], ["LAUGH"])
+    with ZipFile(path) as whole:
+        parts = {name: whole.read(name).decode() for name in whole.namelist()}
+    head, end, rest = parts[part].rpartition("?>") if parts[part].startswith("<?xml") else ("", "", parts[part])
+    parts[part] = head + end + _LAUGHS + rest.replace("LAUGH", "&i;")
+    with ZipFile(path, "w") as broken:
+        for name, text in parts.items():
+            broken.writestr(name, text)
+    tracemalloc.start()
+    try:
+        with pytest.raises(BadData, match=rf"rows\.xlsx: {re.escape(part)} declares a document type"):
+            list(read(path))
+        assert tracemalloc.get_traced_memory()[1] < 10_000_000
+    finally:
+        tracemalloc.stop()
+
+
+def test_a_damaged_sheet_is_refused(written: Writing) -> None:
+    """Whatever the libraries make of a damaged part, the error names the file and the fix."""
+    path = written(["query"], ["a"])
+    with ZipFile(path) as whole:
+        parts = {name: whole.read(name) for name in whole.namelist()}
+    for name in parts:
+        with ZipFile(path, "w") as broken:
+            for other, content in parts.items():
+                broken.writestr(other, content.replace(b"<", b"<\xff") if other == name else content)
+        with suppress(BadData):  # not every part is needed for the rows
+            list(read(path))
 
 
 def test_without_the_library_the_extra_is_named(written: Writing, monkeypatch: pytest.MonkeyPatch) -> None:

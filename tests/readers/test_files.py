@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import io
 import json
+import random
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -197,3 +198,23 @@ def test_without_pyarrow_the_extra_is_named(here: Path, monkeypatch: pytest.Monk
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     with pytest.raises(MissingExtra, match=rf"reading {what} files needs .*pip install 'ragauge\[arrow\]'"):
         read(name)
+
+
+@pytest.mark.parametrize("name", BINARY)
+def test_damaged_binary_files_are_refused(here: Path, name: str) -> None:
+    """Parquet and Arrow files with some bytes changed are read or refused with their name; nothing ends the process."""
+    chance = random.Random(name)
+    BINARY[name](pa.Table.from_pylist([row | {"n": n} for n in range(20) for row in ROWS]), name)
+    whole = Path(name).read_bytes()
+    refused = []
+    for _ in range(150):
+        damaged = bytearray(whole)
+        for _ in range(chance.randint(1, 8)):
+            damaged[chance.randrange(len(damaged))] = chance.randrange(256)
+        Path(name).write_bytes(damaged)
+        try:
+            list(read(name))
+        except BadData as error:
+            refused.append(str(error))
+    assert len(refused) > 50
+    assert all(f"{name}: not a whole" in error or f"{name}, row" in error for error in refused)

@@ -11,6 +11,9 @@ from ragauge.errors import BadData, MissingExtra
 #: Rows held in memory at once.
 BATCH = 256
 
+#: What a damaged file raises besides pyarrow's own: its text is no text, its dates are none.
+_DAMAGED = (OSError, ValueError, OverflowError)
+
 
 def rows_of_parquet(path: Path) -> Iterator[dict[str, Any]]:
     """The rows of a Parquet file. Raises MissingExtra without pyarrow, BadData where the file is broken."""
@@ -23,7 +26,7 @@ def rows_of_parquet(path: Path) -> Iterator[dict[str, Any]]:
         with pyarrow.parquet.ParquetFile(path, pre_buffer=False) as file:
             for batch in file.iter_batches(batch_size=BATCH):
                 yield from batch.to_pylist()
-    except (pyarrow.ArrowException, OSError) as error:
+    except (pyarrow.ArrowException, *_DAMAGED) as error:
         raise BadData(f"{path}: not a whole Parquet file ({error}); write it again") from None
 
 
@@ -36,9 +39,10 @@ def rows_of_arrow(path: Path) -> Iterator[dict[str, Any]]:
     try:
         with pyarrow.memory_map(str(path)) as source:
             for batch in _batches(source):
+                batch.validate(full=True)  # what is damaged would end the process, not raise
                 for start in range(0, batch.num_rows, BATCH):
                     yield from batch.slice(start, BATCH).to_pylist()
-    except (pyarrow.ArrowException, OSError) as error:
+    except (pyarrow.ArrowException, *_DAMAGED) as error:
         raise BadData(f"{path}: not a whole Arrow file ({error}); write it again") from None
 
 

@@ -117,7 +117,7 @@ def _writable(row: Sample, where: str, number: int) -> Sample:
     """The sample itself, if JSON can hold it. Raises BadRow otherwise."""
     try:
         msgspec.json.encode(row)
-    except (TypeError, ValueError, OverflowError) as error:
+    except (TypeError, ValueError, OverflowError, RecursionError) as error:
         fix = "give texts as plain strings, and in metadata only what JSON can hold"
         raise BadRow(where, number, None, f"the sample cannot be kept: {error}", fix) from error
     return row

@@ -14,7 +14,7 @@ from ragauge.readers.aliases import folded
 from ragauge.readers.columns import Columns
 from ragauge.readers.contexts import chunks, merged, named
 from ragauge.readers.golden import claims, references
-from ragauge.readers.values import Malformed, native, text, text_or_none, truth, without_missing
+from ragauge.readers.values import Malformed, native, plain, text, text_or_none, truth
 
 Value = TypeVar("Value")
 
@@ -58,11 +58,14 @@ class _Row:
         column = self.serving.get(field)
         if column is None:
             return None
+        leave_out = f"; or leave the column out with map={{{field!r}: ''}} (--map {field}=)"
+        return self._converted(column, convert, leave_out)
+
+    def _converted(self, column: str, convert: Callable[[Any], Value], leave_out: str = "") -> Value:
         try:
             return convert(self.cells[column])
         except Malformed as error:
-            fix = f"{error.fix}; or leave the column out with map={{{field!r}: ''}} (--map {field}=)"
-            raise BadRow(self.where, self.number, column, error.problem, fix) from None
+            raise BadRow(self.where, self.number, column, error.problem, error.fix + leave_out) from None
 
     def chunks(self, field: str, ids: str) -> tuple[Chunk, ...] | None:
         """The chunks of a field, under the ids that a column of their own may give."""
@@ -77,8 +80,9 @@ class _Row:
     def metadata(self) -> dict[str, Any]:
         """The metadata column and all columns that serve no field."""
         used = set(self.serving.values())
-        rest = without_missing((column, value) for column, value in self.cells.items() if column not in used)
-        return merged(self.cells.get(self.serving.get("metadata", "")), rest)
+        rest = [column for column, value in self.cells.items() if column not in used and native(value) is not None]
+        other = {column: self._converted(column, plain) for column in rest}
+        return self.value("metadata", lambda given: merged(given, other)) or other
 
 
 def _response(value: Any) -> str | None:

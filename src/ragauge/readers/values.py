@@ -9,6 +9,9 @@ from decimal import Decimal
 from typing import Any
 from uuid import UUID
 
+#: How deep objects and lists may be nested: what reads and writes them goes one call deeper with each level.
+DEEPEST = 100
+
 
 class Malformed(Exception):
     """A value or row cannot be read. Its place is added by whoever knows it."""
@@ -76,18 +79,27 @@ def truth(value: Any) -> bool | None:
     return answer
 
 
-def plain(value: Any) -> Any:
-    """The value as JSON can hold it: dates and unknown objects as text, whatever is not a number as None."""
+def plain(value: Any, depth: int = 0) -> Any:
+    """The value as JSON can hold it: dates and unknown objects as text, whatever is not a number as None.
+
+    Raises Malformed for what is nested more than DEEPEST levels deep, `depth` levels above it counted.
+    """
     value = native(value)
     if value is None or isinstance(value, bool | int):
         return value
     if isinstance(value, float):
         return value if math.isfinite(value) else str(value)
     if isinstance(value, Mapping):
-        return {str(key): plain(item) for key, item in value.items()}
+        return {str(key): plain(item, _below(depth)) for key, item in value.items()}
     if isinstance(value, list | tuple | set | frozenset):
-        return [plain(item) for item in value]
+        return [plain(item, _below(depth)) for item in value]
     return str(value).encode("utf-8", "replace").decode()
+
+
+def _below(depth: int) -> int:
+    if depth >= DEEPEST:
+        raise Malformed(f"objects or lists nested more than {DEEPEST} levels deep", "keep only what is needed of them")
+    return depth + 1
 
 
 def without_missing(items: Iterable[tuple[str, Any]]) -> dict[str, Any]:
