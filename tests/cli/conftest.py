@@ -62,7 +62,12 @@ def call(folder: Path) -> Callable[..., Result]:
 def start(folder: Path) -> Callable[..., subprocess.Popen[str]]:
     """Starts a command in a process of its own, in `folder`, its output piped."""
 
-    def run(*arguments: object, stdin: IO[str] | None = None, **environment: str) -> subprocess.Popen[str]:
+    def run(
+        *arguments: object,
+        stdin: IO[str] | None = None,
+        preexec_fn: Callable[[], None] | None = None,
+        **environment: str,
+    ) -> subprocess.Popen[str]:
         return subprocess.Popen(
             [sys.executable, "-m", "ragauge", *map(str, arguments)],
             cwd=folder,
@@ -72,6 +77,7 @@ def start(folder: Path) -> Callable[..., subprocess.Popen[str]]:
             stderr=subprocess.PIPE,
             text=True,
             encoding="utf-8",
+            preexec_fn=preexec_fn,
         )
 
     return run

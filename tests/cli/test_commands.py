@@ -1,17 +1,22 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
+from stat import S_IMODE
 
 import pytest
 from click.testing import Result
+from tests.interrupts import heed_modes
 
 import ragauge as rg
 from ragauge.cli.main import COMMANDS
 from ragauge.metrics.catalogue import ALIASES, CATALOGUE, parsed
 
 Call = Callable[..., Result]
+Start = Callable[..., subprocess.Popen[str]]
 
 
 @pytest.mark.parametrize("command", [[], *([name] for name in COMMANDS), ["judges", "measure"]])
@@ -101,6 +106,37 @@ def test_ctrl_c_anywhere_ends_with_130(call: Call, monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr("ragauge.cli.plan.plan", interrupted)
     result = call("plan", "data.jsonl")
     assert (result.exit_code, result.stdout, result.stderr) == (130, "", "Stopped.\n")
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="modes are of other kinds elsewhere")
+def test_what_is_kept_is_read_where_nothing_can_be_written(call: Call, start: Start, folder: Path) -> None:
+    """`report` and `compare` show what a read-only folder holds; `label`, which would keep something, ends with 1."""
+    for name in ("one", "two"):
+        call("run", "data.jsonl", "-m", "bleu", "--name", name)
+    (folder / ".ragauge" / "store.db").chmod(0o400)
+    (folder / ".ragauge").chmod(0o500)
+    try:
+        for command in (("report",), ("report", "--list"), ("report", "-o", "page.html"), ("compare", "one", "two")):
+            child = start(*command, preexec_fn=heed_modes)
+            _, complaint = child.communicate(timeout=60)
+            assert (child.returncode, complaint) == (0, "")
+        child = start("label", preexec_fn=heed_modes)
+        _, complaint = child.communicate(timeout=60)
+        assert (child.returncode, "choose a folder that can be written" in complaint) == (1, True)
+    finally:
+        (folder / ".ragauge").chmod(0o700)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there are no modes")
+def test_reports_are_for_their_owner_alone(call: Call, folder: Path) -> None:
+    """Files and folders that a command makes are closed to others; a file that is replaced keeps its mode."""
+    (folder / "shared.md").write_text("old")
+    (folder / "shared.md").chmod(0o644)
+    names = ("shared.md", "new/out.html", "new/out.csv", "out.parquet", "out.json")
+    result = call("run", "data.jsonl", "-m", "bleu", *(part for name in names for part in ("-o", name)))
+    assert result.exit_code == 0, result.output
+    modes = [S_IMODE((folder / name).stat().st_mode) for name in (*names, "new", ".ragauge")]
+    assert modes == [0o644, 0o600, 0o600, 0o600, 0o600, 0o700, 0o700]
 
 
 def test_a_report_of_the_latest_run(call: Call, folder: Path) -> None:

@@ -42,13 +42,14 @@ def judgment() -> Callable[..., Judgment]:
 def python() -> Callable[..., subprocess.Popen[str]]:
     """Starts a Python process that runs `script` with `arguments`; its output can be read as text."""
 
-    def start(script: str, *arguments: object) -> subprocess.Popen[str]:
+    def start(script: str, *arguments: object, preexec_fn: Callable[[], None] | None = None) -> subprocess.Popen[str]:
         source = str(Path(ragauge.__file__).parents[1])
         return subprocess.Popen(
             [sys.executable, "-c", script, *map(str, arguments)],
             stdout=subprocess.PIPE,
             text=True,
             env={**os.environ, "PYTHONPATH": source},
+            preexec_fn=preexec_fn,
         )
 
     return start

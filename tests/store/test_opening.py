@@ -3,12 +3,15 @@ from __future__ import annotations
 import gc
 import os
 import sqlite3
+import stat
 import subprocess
+import sys
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 
 import pytest
+from tests.interrupts import heed_modes
 
 from ragauge.errors import StoreError
 from ragauge.questions import Judgment
@@ -176,3 +179,88 @@ def test_a_full_disk_leaves_whole_batches(store: Store, judgment: Make) -> None:
     with pytest.raises(StoreError, match="disk is full; free some space"):
         store.keep([judgment(n) for n in range(10, 5000)])
     assert len(list(store.judgments())) == 10
+
+
+@pytest.mark.parametrize("text", [b"CREATE TABLE \xff\xfe", b"no SQL", b""])
+def test_a_damaged_schema_is_named_as_such(tmp_path: Path, text: bytes) -> None:
+    """A store whose schema is no text, or no SQL, is a StoreError that names the file and the way out."""
+    with Store.open(tmp_path) as made:
+        path = made.path
+    whole = path.read_bytes()
+    path.write_bytes(whole.replace(b"CREATE TABLE runs", text.ljust(17), 1))
+    with pytest.raises(StoreError, match=r"store\.db: cannot open it: .*damaged.*move the file away"):
+        Store.open(tmp_path)
+
+
+@pytest.mark.parametrize("harm", ["UPDATE texts SET text = x'ff'", "DELETE FROM texts"])
+def test_what_refers_to_nothing_is_damage(store: Store, judgment: Make, harm: str) -> None:
+    """A text that is none, and a reference to a text that is gone, are a StoreError."""
+    store.keep([judgment()])
+    with closing(sqlite3.connect(store.path)) as db, db:
+        db.execute(harm)
+    with pytest.raises(StoreError, match=r"store\.db: cannot find judgments: .* is damaged.*move the file away"):
+        store.find([judgment().key])
+
+
+READER = """
+import sys
+from ragauge.errors import StoreError
+from ragauge.store import Store
+
+folder = sys.argv[1]
+with Store.open(folder, to_read=True) as store:
+    print(len(list(store.judgments())))
+    try:
+        store.keep(list(store.judgments()))
+    except StoreError as error:
+        print(error)
+try:
+    Store.open(folder)
+except StoreError as error:
+    print(error)
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="modes are of other kinds elsewhere")
+@pytest.mark.parametrize("log", [False, True], ids=["closed", "with a log"])
+def test_a_store_is_read_where_nothing_can_be_written(
+    tmp_path: Path, judgment: Make, python: Callable[..., subprocess.Popen[str]], log: bool
+) -> None:
+    """A store opened to read works in a folder and a file that are read-only, also where a killed writer left a log."""
+    store = Store.open(tmp_path / "kept")
+    store.keep([judgment()])
+    left = {path: path.read_bytes() for path in (tmp_path / "kept").iterdir()} if log else {}
+    store.close()
+    for path, content in left.items():
+        path.write_bytes(content)
+    assert len(list((tmp_path / "kept").iterdir())) == (3 if log else 1)
+    for path in (tmp_path / "kept").iterdir():
+        path.chmod(0o400)
+    (tmp_path / "kept").chmod(0o500)
+    try:
+        said, _ = python(READER, tmp_path / "kept", preexec_fn=heed_modes).communicate(timeout=60)
+    finally:
+        (tmp_path / "kept").chmod(0o700)
+    count, *refusals = said.splitlines()
+    assert count == "1"
+    assert len(refusals) == 2
+    assert all("choose a folder that can be written with --store" in refusal for refusal in refusals)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there are no modes")
+def test_a_store_is_for_its_owner_alone(tmp_path: Path, judgment: Make) -> None:
+    """A new store, its log and the folders made for it are closed to others; what was there keeps its mode."""
+    before = os.umask(0o022)
+    try:
+        with Store.open(tmp_path / "a" / "b") as store:
+            store.keep([judgment()])
+            modes = {path.name: stat.S_IMODE(path.stat().st_mode) for path in store.path.parent.iterdir()}
+        assert modes == dict.fromkeys(("store.db", "store.db-wal", "store.db-shm"), 0o600)
+        assert {stat.S_IMODE((tmp_path / name).stat().st_mode) for name in ("a", "a/b")} == {0o700}
+        store.path.chmod(0o640)
+        (tmp_path / "a" / "b").chmod(0o750)
+        with Store.open(tmp_path / "a" / "b"):
+            pass
+        assert stat.S_IMODE(store.path.stat().st_mode) == 0o640
+    finally:
+        os.umask(before)

@@ -140,6 +140,17 @@ def test_what_is_no_label_is_refused(client: Client, store: Store, change: dict[
     assert store.labels() == []
 
 
+@pytest.mark.parametrize("position", [60, -1, 2**63 - 1, 2**63, 10**30, -(10**30)])
+def test_a_position_beyond_the_run_is_not_there(client: Client, position: int) -> None:
+    """Positions that no sample has, integers of more than 64 bits among them, are told as such, however they come."""
+    body = {"position": position, "metric": "faithfulness", "judgment": "none", "said": "s"}
+    reply = client.post("api/runs/first/labels", body)
+    assert (reply.status, "has no sample at position" in reply.json()["error"]) == (404, True)
+    for path in ("samples/{}?metric=faithfulness", "next?passed={}", "parts/samples-{}"):
+        reply = client.get(f"api/runs/first/{path.format(position)}")
+        assert reply.status in (200, 400, 404)
+
+
 @pytest.mark.parametrize(
     "path",
     [

@@ -87,6 +87,7 @@ def test_no_other_origin_may_read(client: Client) -> None:
 def test_long_bodies_are_refused(client: Client) -> None:
     """A body that is too long, or does not say how long it is, is not read."""
     assert client.post("api/runs/first/labels", b"{}", Content_Length="99999999").status == 400
+    assert client.post("api/runs/first/labels", b"{}", Content_Length="9" * 5000).status == 400
     assert client.post("api/runs/first/labels", b"", Content_Length="two").status == 400
 
 

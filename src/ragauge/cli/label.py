@@ -21,7 +21,7 @@ from ragauge.store import Store
 
 @click.command("label")
 @click.argument("run", default="latest")
-@open_store_option("Where the run is kept.")
+@open_store_option("Where the run is kept.", to_read=False)
 @click.option("-m", "--metric", help="Label what this metric rests on. [default: the one that chooses the worst]")
 @click.option("--by", metavar="NAME", help="Who labels. [default: the name you are logged in by]")
 def command(run: str, store: Store, metric: str | None, by: str | None) -> None:

@@ -130,15 +130,18 @@ def store_option(help: str, **more: Any) -> Callable[[Command], Command]:
     return click.option("--store", type=kind, default=DEFAULT_STORE, show_default=True, help=help, **more)
 
 
-def open_store_option(help: str) -> Callable[[Command], Command]:
-    """--store of a command that reads what is there; it is given the store itself, open for as long as it runs."""
-    return store_option(help, callback=_opened)
+def open_store_option(help: str, *, to_read: bool = True) -> Callable[[Command], Command]:
+    """--store of a command on what is there; it is given the store itself, open for as long as it runs.
 
+    to_read: the command keeps nothing, so the store may lie where nothing can be written.
+    """
 
-def _opened(context: click.Context, _: click.Parameter, path: Path) -> Store:
-    if not path.exists():
-        raise UsageError(f"there is no store at {path}; `ragauge run` makes one, --store names another")
-    return context.with_resource(Store.open(path))
+    def opened(context: click.Context, _: click.Parameter, path: Path) -> Store:
+        if not path.exists():
+            raise UsageError(f"there is no store at {path}; `ragauge run` makes one, --store names another")
+        return context.with_resource(Store.open(path, to_read=to_read))
+
+    return store_option(help, callback=opened)
 
 
 def store_options(command: Command) -> Command:

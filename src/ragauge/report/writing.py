@@ -9,21 +9,27 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+from stat import S_IMODE
 
 from ragauge.errors import UsageError
+from ragauge.private import make_file, make_folder
 
 
 @contextmanager
 def replacing(path: Path) -> Iterator[Path]:
     """Gives a place beside `path` to write a file to, which then replaces `path`; where writing fails nothing does.
 
-    Folders that are missing are made. Raises UsageError where the file cannot be written.
+    Folders that are missing are made; they, and a new file, are for their owner alone. A file that is there keeps its
+    mode. Raises UsageError where the file cannot be written.
     """
     part = path.with_name(f"{path.name}.{os.getpid()}.part")
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
+        make_folder(path.parent)
         try:
+            make_file(part)
             yield part
+            if path.exists():
+                part.chmod(S_IMODE(path.stat().st_mode))
             part.replace(path)
         finally:
             part.unlink(missing_ok=True)

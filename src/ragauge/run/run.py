@@ -102,7 +102,7 @@ class Run:
         """
         if not isinstance(store, Store) and not Path(store).exists():
             raise UsageError(f"there is no store at {store}; `ragauge run` makes one, as does evaluate(store=...)")
-        opened = store if isinstance(store, Store) else Store.open(store)
+        opened = store if isinstance(store, Store) else Store.open(store, to_read=True)
         record = opened.run(run)
         return cls(opened, revived(opened, record) if record.status == "running" else record)
 

@@ -41,7 +41,7 @@ def _recording(argument: str) -> Judge:
         raise BadData(f"recording {argument!r} does not exist; give a file of judgments (.jsonl) or a store")
     if path.suffix == ".jsonl":
         return RecordingJudge(read_judgments(path))
-    with Store.open(path) as store:
+    with Store.open(path, to_read=True) as store:
         return RecordingJudge(store.judgments())
 
 

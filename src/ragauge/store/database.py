@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import sqlite3
+import struct
 import threading
 import time
 import zlib
@@ -13,6 +15,7 @@ from pathlib import Path
 import msgspec
 
 from ragauge.errors import StoreError
+from ragauge.private import make_file, make_folder
 from ragauge.store import migrations
 
 #: Seconds that a writer waits for another process.
@@ -21,35 +24,45 @@ PATIENCE = 30.0
 #: A write-ahead log above this many bytes is copied into the database file.
 LOG_LIMIT = 16 * 2**20
 
+#: What reading a damaged row raises, and a damaged schema, whose text SQLite puts into its own message.
+_DAMAGE = (msgspec.MsgspecError, zlib.error, UnicodeDecodeError, struct.error)
+
+_MOVE_AWAY = "move the file away, and a new store is made in its place"
 _FIXES = {
     sqlite3.SQLITE_NOTADB: "it is not a SQLite database; give another path with --store",
-    sqlite3.SQLITE_CORRUPT: "it is damaged; move it away, and a new store is made in its place",
+    sqlite3.SQLITE_CORRUPT: f"it is damaged; {_MOVE_AWAY}",
     sqlite3.SQLITE_FULL: "the disk is full; free some space and run again",
     sqlite3.SQLITE_BUSY: f"another process was writing for {PATIENCE:.0f} seconds; wait for it to end and run again",
 }
+_BRING_UP = "open it once where it can be written, as with: ragauge report --store COPY"
 _CANNOT_WRITE = "choose a folder that can be written with --store, or keep nothing with --no-store"
 
 
 class Database:
     """One connection, which threads may share: each use holds a lock.
 
-    Every sqlite3 or file error leaves here as a StoreError that names the file and how to mend it.
+    Every sqlite3 or file error leaves here as a StoreError that names the file and how to mend it. A new file, and the
+    folders made for it, are for their owner alone. to_read: a file that is there need not be one that can be written.
     """
 
-    def __init__(self, path: Path, *, durable: bool = True) -> None:
+    def __init__(self, path: Path, *, durable: bool = True, to_read: bool = False) -> None:
         self.path = path
         self._lock = threading.RLock()
         with explained(path, "open it"):
-            path.parent.mkdir(parents=True, exist_ok=True)
-            self._db = sqlite3.connect(path, timeout=PATIENCE, isolation_level=None, check_same_thread=False)
+            sealed = to_read and path.exists() and not _can_be_written(path)
+            self._db = _connected(path, sealed)
             try:
-                self._prepare(durable)
+                self._prepare(durable, sealed)
             except BaseException:
                 self._db.close()
                 raise
 
-    def _prepare(self, durable: bool) -> None:
+    def _prepare(self, durable: bool, sealed: bool) -> None:
         migrations.recognise(self._db)
+        if sealed:
+            if migrations.pending(self._db):
+                raise StoreError(f"it was written by an older ragauge; {_BRING_UP}")
+            return
         if durable:
             _use_write_ahead_log(self._db)
         else:
@@ -62,7 +75,7 @@ class Database:
     @contextmanager
     def reading(self, what: str) -> Iterator[sqlite3.Connection]:
         """The connection, for statements that change nothing. what: for messages, as in "read runs"."""
-        with self._lock, explained(self.path, what):
+        with self._lock, explained(self.path, what, (*_DAMAGE, LookupError, TypeError)):
             yield self._db
 
     @contextmanager
@@ -71,12 +84,8 @@ class Database:
         with self._lock, explained(self.path, what):
             with _transaction(self._db):
                 yield self._db
-            if _size(self._log) > LOG_LIMIT:
+            if _size(log_of(self.path)) > LOG_LIMIT:
                 self._checkpoint()
-
-    @property
-    def _log(self) -> Path:
-        return self.path.with_name(self.path.name + "-wal")
 
     def _checkpoint(self) -> None:
         """Copy the log into the database file, as far as readers allow, unless somebody is writing.
@@ -99,12 +108,40 @@ class Database:
             self._db.close()
 
 
+def _can_be_written(path: Path) -> bool:
+    """Whether the file can be, and its folder, where SQLite keeps its log."""
+    return os.access(path, os.W_OK) and os.access(path.parent, os.W_OK)
+
+
+def _connected(path: Path, sealed: bool) -> sqlite3.Connection:
+    """A connection to the file, which is made where it is missing. sealed: nothing can be written there.
+
+    A sealed file without a log is open nowhere to write, and is read without locks, which need a file of their own.
+    """
+    place = str(path)
+    if sealed:
+        alone = "" if log_of(path).exists() else "&immutable=1"
+        place = f"{path.resolve().as_uri()}?mode=ro{alone}"
+    else:
+        make_folder(path.parent)
+        make_file(path)
+    return sqlite3.connect(place, uri=sealed, timeout=PATIENCE, isolation_level=None, check_same_thread=False)
+
+
+def log_of(path: Path) -> Path:
+    """The write-ahead log of a database file."""
+    return path.with_name(path.name + "-wal")
+
+
 @contextmanager
-def explained(path: Path, what: str) -> Iterator[None]:
-    """Turns errors into a StoreError that says what could not be done with the store at `path`, and the fix."""
+def explained(path: Path, what: str, damage: tuple[type[Exception], ...] = _DAMAGE) -> Iterator[None]:
+    """Turns errors into a StoreError that says what could not be done with the store at `path`, and the fix.
+
+    damage: what shows that the file is damaged, besides what SQLite says itself.
+    """
     try:
         yield
-    except (sqlite3.Error, OSError, StoreError, msgspec.MsgspecError, zlib.error) as error:
+    except (sqlite3.Error, OSError, StoreError, *damage) as error:
         raise StoreError(f"store {path}: cannot {what}: {_say(error)}") from error
 
 
@@ -116,7 +153,10 @@ def _say(error: Exception) -> str:
         if code in (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM):
             return f"{error}; {_CANNOT_WRITE}"
         return f"{error}; {_FIXES[code]}" if code in _FIXES else str(error)
-    return f"{error}; {_CANNOT_WRITE}" if isinstance(error, OSError) else f"a row is damaged: {error}"
+    if isinstance(error, OSError):
+        return f"{error}; {_CANNOT_WRITE}"
+    what = "its text" if isinstance(error, UnicodeDecodeError) else "a row"
+    return f"{what} is damaged: {error}; {_MOVE_AWAY}"
 
 
 @contextmanager

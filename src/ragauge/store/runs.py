@@ -74,7 +74,8 @@ def size(db: sqlite3.Connection, run_id: str) -> int:
 def samples(db: sqlite3.Connection, run_id: str, start: int, stop: int | None) -> dict[int, SampleRecord]:
     """The next samples of a run, by position and in order, from `start` until before `stop`; at most PAGE of them."""
     sql = "SELECT position, record FROM samples WHERE run = ? AND position >= ? AND position < ? ORDER BY 1 LIMIT ?"
-    rows = db.execute(sql, (number_of(db, run_id), start, END if stop is None else stop, PAGE))
+    first, end = (min(max(position, 0), END) for position in (start, END if stop is None else stop))
+    rows = db.execute(sql, (number_of(db, run_id), first, end, PAGE))
     return {position: _decode_sample(unpack(record)) for position, record in rows}
 
 
@@ -99,8 +100,8 @@ def find(db: sqlite3.Connection, wanted: str) -> RunRecord:
 
 
 def newest_first(db: sqlite3.Connection) -> list[RunRecord]:
-    """All runs."""
-    return [_decode_run(unpack(record)) for (record,) in db.execute("SELECT record FROM runs ORDER BY id DESC")]
+    """All runs, the last that was begun first, whatever the clock said."""
+    return [_decode_run(unpack(record)) for (record,) in db.execute("SELECT record FROM runs ORDER BY number DESC")]
 
 
 def number_of(db: sqlite3.Connection, run_id: str) -> int:
@@ -112,7 +113,7 @@ def number_of(db: sqlite3.Connection, run_id: str) -> int:
 
 
 def _ids(db: sqlite3.Connection) -> list[str]:
-    return [id for (id,) in db.execute("SELECT id FROM runs ORDER BY id DESC")]
+    return [id for (id,) in db.execute("SELECT id FROM runs ORDER BY number DESC")]
 
 
 def _named(db: sqlite3.Connection, name: str) -> list[str]:

@@ -32,12 +32,15 @@ class Store:
         self._close = weakref.finalize(self, _close, database, folder)
 
     @classmethod
-    def open(cls, path: str | Path) -> Store:
-        """The store in a folder, as `store.db`, or in a file whose name ends in .db or .sqlite; made where missing."""
+    def open(cls, path: str | Path, *, to_read: bool = False) -> Store:
+        """The store in a folder, as `store.db`, or in a file whose name ends in .db or .sqlite; made where missing.
+
+        to_read: it may lie where nothing can be written; methods that keep something then raise StoreError.
+        """
         place = Path(path)
         with explained(place, "open it"):
             is_file = place.is_file() or (place.suffix in (".db", ".sqlite") and not place.is_dir())
-        return cls(Database(place if is_file else place / "store.db"))
+        return cls(Database(place if is_file else place / "store.db", to_read=to_read))
 
     @classmethod
     def temporary(cls) -> Store:
@@ -141,7 +144,7 @@ class Store:
             return runs.find(db, wanted)
 
     def runs(self) -> list[RunRecord]:
-        """All runs, newest first."""
+        """All runs, newest first: in the order in which they were begun in this store, whatever the clock said."""
         with self._database.reading("read runs") as db:
             return runs.newest_first(db)
 

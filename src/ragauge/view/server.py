@@ -93,7 +93,7 @@ class Handler(BaseHTTPRequestHandler):
     def _body(self) -> bytes:
         """What was sent; nothing where it is too long or does not say how long it is, and then the connection ends."""
         size = self.headers.get("Content-Length", "")
-        if size.isdecimal() and int(size) <= MOST:
+        if size.isdecimal() and len(size) <= len(str(MOST)) and int(size) <= MOST:
             return self.rfile.read(int(size))
         self.close_connection = True
         return b""
