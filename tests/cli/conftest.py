@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Callable
@@ -50,7 +51,12 @@ def call(folder: Path) -> Callable[..., Result]:
     """Runs a command in this process, in `folder`."""
 
     def run(*arguments: object, input: str | None = None) -> Result:
-        result = CliRunner().invoke(main, list(map(str, arguments)), input=input)
+        handlers = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+        try:
+            result = CliRunner().invoke(main, list(map(str, arguments)), input=input)
+        finally:
+            for number, handler in handlers.items():
+                signal.signal(number, handler)
         if result.exception is not None and not isinstance(result.exception, SystemExit):
             raise result.exception
         return result

@@ -42,7 +42,7 @@ print(json.dumps([run.record.asked, run.record.reused, run.estimates["faithfulne
 """
 
 
-def _start(arguments: list[str | Path], folder: Path) -> subprocess.Popen[str]:
+def _start(arguments: list[str | Path], folder: Path, **environment: str) -> subprocess.Popen[str]:
     source = str(Path(rg.__file__).parents[1])
     return subprocess.Popen(
         [sys.executable, *map(str, arguments)],
@@ -50,7 +50,7 @@ def _start(arguments: list[str | Path], folder: Path) -> subprocess.Popen[str]:
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
-        env={**os.environ, "PYTHONPATH": source},
+        env={**os.environ, "PYTHONPATH": source, **environment},
         preexec_fn=hear_ctrl_c,
     )
 
@@ -160,21 +160,46 @@ def test_a_killed_run_goes_on_where_it_was(tmp_path: Path) -> None:
     assert resumed["samples"] == whole["samples"]
 
 
-def test_ctrl_c_says_how_to_go_on(tmp_path: Path) -> None:
-    """Ctrl-C ends `ragauge run` with 130 and a word on how to go on; the part can be reported, and the rest run."""
+@pytest.mark.parametrize(
+    ("signals", "code"),
+    [((signal.SIGINT,), 130), ((signal.SIGTERM,), 143), ((signal.SIGINT,) * 3, 130), ((signal.SIGTERM,) * 3, 143)],
+    ids=["Ctrl-C", "SIGTERM", "Ctrl-C thrice", "SIGTERM thrice"],
+)
+def test_a_stopped_run_says_how_to_go_on(tmp_path: Path, signals: tuple[signal.Signals, ...], code: int) -> None:
+    """Ctrl-C and SIGTERM end `ragauge run` with 130 and 143, once or again and again, with a word on how to go on.
+
+    The part can be reported, and the rest run.
+    """
     _data(tmp_path)
     store = tmp_path / ".ragauge"
     child = _start(COMMAND, tmp_path)
-    output, complaint = _stop(child, lambda: _kept(store) > 500, signal.SIGINT)
-    assert (child.returncode, output) == (130, "")
+    while _kept(store) <= 500:
+        assert child.poll() is None, child.communicate()
+        time.sleep(0.005)
+    for number in signals:
+        child.send_signal(number)
+        time.sleep(0.01)
+    output, complaint = child.communicate(timeout=60)
+    assert (child.returncode, output) == (code, "")
     assert "Every judgment made so far is kept in .ragauge: the same command goes on from there" in complaint
     assert "Traceback" not in complaint
 
     shown = _finish(["-m", "ragauge", "report"], tmp_path)
-    assert "The run is interrupted: these are the first" in shown
+    if len(signals) == 1:
+        assert "The run is interrupted: these are the first" in shown
     assert "faithfulness" in shown
     kept = _kept(store)
     assert "faithfulness" in _finish(COMMAND, tmp_path)
     record = rg.Run.open(store).record
     assert (record.status, record.samples) == ("finished", 256)
     assert record.asked == _kept(store) - kept > 0
+
+
+def test_a_terminated_run_leaves_no_temporary_folder(tmp_path: Path) -> None:
+    """A run that keeps nothing, ended by SIGTERM, removes the folder in which it worked."""
+    _data(tmp_path)
+    (tmp_path / "tmp").mkdir()
+    child = _start([*COMMAND, "--no-store"], tmp_path, TMPDIR=str(tmp_path / "tmp"))
+    _, complaint = _stop(child, lambda: any((tmp_path / "tmp").glob("ragauge-*/store.db")), signal.SIGTERM)
+    assert (child.returncode, "Nothing was kept, because of --no-store." in complaint) == (143, True)
+    assert list((tmp_path / "tmp").iterdir()) == []

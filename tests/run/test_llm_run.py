@@ -258,6 +258,35 @@ def test_a_killed_run_repeats_only_what_was_under_way(stub_server: StubFactory, 
     assert 240 <= server.stats()["calls"] <= 240 + 8
 
 
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform == "win32", reason="there is no SIGKILL")
+def test_a_run_that_is_killed_twenty_times_repeats_what_was_in_flight(stub_server: StubFactory, tmp_path: Path) -> None:
+    """Each of twenty kills at eight calls side by side costs eight calls at most, and the scores are those of one run."""
+    server, other = stub_server(latency=0.05), stub_server()
+    root = Path(__file__).resolve().parents[2]
+    script = tmp_path / "script.py"
+    script.write_text(SCRIPT)
+    environment = {**os.environ, "PYTHONPATH": f"{root / 'src'}{os.pathsep}{root}"}
+    command = [sys.executable, str(script), server.url, str(tmp_path / "store")]
+    for kill in range(1, 21):
+        before = server.stats()["calls"]
+        child = subprocess.Popen(command, env=environment)
+        while server.stats()["calls"] < before + 10 + kill % 7:
+            assert child.poll() is None
+            time.sleep(0.002)
+        child.send_signal(signal.SIGKILL)
+        child.wait(timeout=30)
+    assert server.stats()["calls"] < 120 * 2 + 20 * 8
+    subprocess.run(command, env=environment, check=True, timeout=120)
+    assert 240 <= server.stats()["calls"] <= 240 + 20 * 8
+
+    whole = rg.evaluate(_samples(120), METRICS, _judge(other), tmp_path / "whole")
+    resumed = rg.Run.open(tmp_path / "store")
+    assert other.stats()["calls"] == 240
+    assert resumed.estimates == whole.estimates
+    assert all(resumed.values(key) == whole.values(key) for key in whole.estimates)
+
+
 def test_a_plan_reckons_with_the_limits_that_the_judge_is_given() -> None:
     """At ten calls a minute twenty calls take two minutes, and one call at a time takes longer than sixteen."""
     samples = _samples(10)

@@ -21,8 +21,9 @@ from ragauge.cli.view import opened_in_browser
 from ragauge.store import Store
 
 
-def test_it_serves_until_it_is_interrupted(store: Store) -> None:
-    """The command prints the address, serves the page there, and ends with 0 on Ctrl-C."""
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 0), (signal.SIGTERM, 143)], ids=["Ctrl-C", "SIGTERM"])
+def test_it_serves_until_it_is_interrupted(store: Store, number: signal.Signals, code: int) -> None:
+    """The command prints the address, serves the page there, and ends with 0 on Ctrl-C, with 143 on SIGTERM."""
     command = [sys.executable, "-m", "ragauge", "view", "first", "--store", str(store.path), "--no-open"]
     environment = {**os.environ, "PYTHONPATH": str(Path(ragauge.__file__).parents[1]), "PYTHONUNBUFFERED": "1"}
     with subprocess.Popen(
@@ -36,11 +37,11 @@ def test_it_serves_until_it_is_interrupted(store: Store) -> None:
                 assert b'id="served"' in page.read()
             with pytest.raises(urllib.error.HTTPError, match="403"):
                 urllib.request.urlopen(address.rsplit("/", 2)[0] + "/", timeout=20)
-            served.send_signal(signal.SIGINT)
+            served.send_signal(number)
             said, faults = served.communicate(timeout=20)
         finally:
             served.kill()
-    assert (served.returncode, faults, "ended" in said) == (0, "", True)
+    assert (served.returncode, faults, "ended" in said) == (code, "", True)
 
 
 def test_the_browser_is_not_told_the_token(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -21,6 +20,7 @@ from ragauge.questions import Judgment
 from ragauge.report.wording import spent_words
 from ragauge.report.writing import check_ending, check_place
 from ragauge.run.asking import Asker
+from ragauge.run.blocking import blocking
 from ragauge.run.budget import Budget, check_priced
 from ragauge.run.keeping import Keeper
 from ragauge.run.preparing import opened_store
@@ -89,7 +89,7 @@ def measure_command(
     beside = against or _BASELINES.get(judge)
     clerk = _Clerk(judge_of(judge), store, max_cost, beside=judge_of(beside) if beside else None)
     with stoppable(store, "answer"):
-        results, failed = asyncio.run(_measured(clerk, data, limit))
+        results, failed = blocking(_measured, "measured")(clerk, data, limit)
     found = clerk.measurement(results, limit)
     for part in measurement_view(found):
         screen().print(part)
@@ -136,7 +136,7 @@ def fit_command(
     labelled = [*(read_labels(labels) if labels else ()), *(labelled_sets(data, limit) if data else ())]
     clerk = _Clerk(judge_of(judge), store, max_cost)
     with stoppable(store, "answer"):
-        found, failed = asyncio.run(_fitted(clerk, labelled, accuracy))
+        found, failed = blocking(_fitted, "fitted")(clerk, labelled, accuracy)
     clerk.end()
     if failed:
         raise failed

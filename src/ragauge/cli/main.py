@@ -1,7 +1,7 @@
 """The `ragauge` command.
 
 Exit codes: 0 fine, 1 the run failed, 2 the call or the data is wrong, 3 a gate failed, 4 stopped early,
-130 interrupted.
+130 interrupted, 143 terminated.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from typing import Any
 
 import click
 
+from ragauge.cli.interrupting import ending, interruptible
 from ragauge.cli.screen import say
 from ragauge.errors import RagaugeError, UsageError
 from ragauge.version import VERSION
@@ -55,7 +56,8 @@ class Commands(click.Group):
         """Run the command; what goes wrong in a known way becomes a message and an exit code."""
         _encode_what_can_be()
         try:
-            return super().invoke(ctx)
+            with interruptible():
+                return super().invoke(ctx)
         except RagaugeError as error:
             say(f"error: {error}", err=True)
             ctx.exit(2 if isinstance(error, UsageError) else 1)
@@ -63,8 +65,9 @@ class Commands(click.Group):
             _discard_output()
             ctx.exit(0)
         except KeyboardInterrupt:
+            code = ending()
             say("Stopped.", err=True)
-            ctx.exit(130)
+            ctx.exit(code)
         except OSError as error:
             _discard_output()
             say(f"error: cannot write the output: {error.strerror}", err=True)
@@ -95,5 +98,5 @@ def main() -> None:
     ragauge metrics               what can be measured, and what each metric needs
 
     Exit codes: 0 fine, 1 the run failed, 2 the call or the data is wrong, 3 a gate failed, 4 stopped early,
-    130 interrupted.
+    130 interrupted, 143 terminated.
     """

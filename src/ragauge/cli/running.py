@@ -8,6 +8,7 @@ from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
+from ragauge.cli.interrupting import ending
 from ragauge.cli.screen import say
 from ragauge.errors import RunFailed
 from ragauge.report.wording import counted, spent_words
@@ -66,20 +67,21 @@ def _announced(show: Callable[[str], None]) -> Iterator[None]:
 
 @contextmanager
 def stoppable(store: Path | None, what: str = "judgment", more: str = "") -> Iterator[None]:
-    """When the work is interrupted the process ends with code 130 and says how to go on.
+    """When the work is interrupted the process ends with code 130, or 143 by SIGTERM, and says how to go on.
 
     what: is kept. more: there is to say, for the end of the sentence.
     """
     try:
         yield
     except KeyboardInterrupt:
+        code = ending()
         kept = (
             f"Every {what} made so far is kept in {store}: the same command goes on from there{more}."
             if store
             else "Nothing was kept, because of --no-store."
         )
         say("", f"Stopped. {kept}", err=True)
-        raise SystemExit(130) from None
+        raise SystemExit(code) from None
 
 
 def measure(data: Any, label: str, store: Path | None, **options: Any) -> Run:

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import click
 
+from ragauge.cli.interrupting import TERMINATED, ending
 from ragauge.cli.options import open_store_option
 from ragauge.cli.screen import say
 from ragauge.store import Store
@@ -35,7 +36,10 @@ def command(run: str, store: Store, port: int, by: str | None, no_open: bool) ->
         with opened_in_browser(f"{server.address}{start}") if not no_open else nullcontext():
             server.serve_forever()
     except KeyboardInterrupt:
+        code = ending()
         say("", "ended")
+        if code == TERMINATED:
+            raise SystemExit(code) from None
     finally:
         server.server_close()
 

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import os
+import signal
+import time
 from collections.abc import Callable, Coroutine
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from functools import cache, wraps
-from threading import Lock, Thread
+from threading import Lock, Thread, current_thread, main_thread
+from types import FrameType
 from typing import Any, ParamSpec, TypeVar
 
 P = ParamSpec("P")
@@ -16,6 +19,9 @@ T = TypeVar("T")
 
 
 _STARTING = Lock()
+
+#: Seconds that a cancelled run has to itself to keep what is done.
+CLEANING_UP = 1.0
 
 
 def blocking(function: Callable[P, Coroutine[Any, Any, T]], name: str, *, shared: bool = False) -> Callable[P, T]:
@@ -31,10 +37,32 @@ def blocking(function: Callable[P, Coroutine[Any, Any, T]], name: str, *, shared
         running = _running_loop()
         if shared and running is not _shared_loop():  # what runs on that loop cannot wait for it
             return _on_shared_loop(work)
-        return _in_thread(work) if running else asyncio.run(work)
+        return _in_thread(work) if running else asyncio.run(_interrupted_once(work))
 
     wait.__name__ = wait.__qualname__ = name
     return wait
+
+
+async def _interrupted_once(work: Coroutine[Any, Any, T]) -> T:
+    """Await `work`, which Ctrl-C cancels; another Ctrl-C is not heard while it cleans up, unless that takes long.
+
+    asyncio's own handler would raise in the middle of the cleaning up.
+    """
+    own = signal.getsignal(signal.SIGINT)
+    if current_thread() is not main_thread() or not callable(own) or own is signal.default_int_handler:
+        return await work
+    heard: list[float] = []
+
+    def handler(number: int, frame: FrameType | None) -> None:
+        if not heard or time.monotonic() - heard[0] > CLEANING_UP:
+            heard.append(time.monotonic())
+            own(number, frame)
+
+    signal.signal(signal.SIGINT, handler)
+    try:
+        return await work
+    finally:
+        signal.signal(signal.SIGINT, own)
 
 
 def _in_thread(work: Coroutine[Any, Any, T]) -> T:
