@@ -261,7 +261,7 @@ def test_a_killed_run_repeats_only_what_was_under_way(stub_server: StubFactory, 
 @pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="there is no SIGKILL")
 def test_a_run_that_is_killed_twenty_times_repeats_what_was_in_flight(stub_server: StubFactory, tmp_path: Path) -> None:
-    """Each of twenty kills at eight calls side by side costs eight calls at most, and the scores are those of one run."""
+    """Each of twenty kills at eight calls a time costs eight calls at most; the scores are those of one run."""
     server, other = stub_server(latency=0.05), stub_server()
     root = Path(__file__).resolve().parents[2]
     script = tmp_path / "script.py"

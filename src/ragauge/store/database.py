@@ -139,9 +139,10 @@ def explained(path: Path, what: str, damage: tuple[type[Exception], ...] = _DAMA
 
     damage: what shows that the file is damaged, besides what SQLite says itself.
     """
+    known: tuple[type[Exception], ...] = (sqlite3.Error, OSError, StoreError, *damage)
     try:
         yield
-    except (sqlite3.Error, OSError, StoreError, *damage) as error:
+    except known as error:
         raise StoreError(f"store {path}: cannot {what}: {_say(error)}") from error
 
 
