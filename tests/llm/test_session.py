@@ -212,7 +212,11 @@ def test_redirects_to_another_server_are_refused(kit: Kit) -> None:
     assert "set base_url" in failed.failure.detail
     assert KEY not in failed.failure.detail
     for target in ("https://127.0.0.1/v1", "mailto:me", "//[", "http://user:secret@localhost/"):
-        failed, _, _ = asyncio.run(main(lambda _, target=target: target))
+
+        def elsewhere(_: str, target: str = target) -> str:
+            return target
+
+        failed, _, _ = asyncio.run(main(elsewhere))
         assert failed.failure.reason == "redirected"
         assert "secret" not in failed.failure.detail
 

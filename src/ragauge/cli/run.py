@@ -98,7 +98,7 @@ def end(run: Run, conditions: Sequence[Gate], store: Path | None) -> None:
 
     store: where the run is kept, None where it is not.
     """
-    if not any(one.n for one in run.estimates.values()):
+    if not any(one.n for one in run.estimates.values()) and (run.record.failures or not run.record.stopped):
         reasons = [*run.record.failures.values(), *run.record.undefined.values()]
         because = f", the first because: {reasons[0]}" if reasons else ""
         stopped = f"; the run was stopped: {run.record.stopped}" if run.record.stopped else ""

@@ -8,8 +8,8 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 from stat import S_IMODE
+from typing import Any
 
 from ragauge.errors import UsageError
 from ragauge.private import make_file, make_folder

@@ -119,7 +119,7 @@ class Wave:
         return True
 
     async def _failures(self, pack: Pack, asked: int) -> tuple[dict[Question, Failure], int]:
-        """Ask a pack, and ask again for what a reply got wrong; what is still unanswered, and how many calls it took."""
+        """Ask a pack, and ask again for what a reply got wrong; what is still unanswered, and the number of calls."""
         prompt = layout.prompt(pack, self._style)
         attempt = await self._call(pack, prompt)
         last = len(pack.questions) == 1 and asked + 1 == _CALLS
