@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from ragauge.errors import MissingExtra
+from ragauge.telemetry import disable_telemetry
 
 
 class BertScores(NamedTuple):
@@ -25,6 +26,7 @@ def bertscore(responses: Sequence[str], references: Sequence[str]) -> BertScores
     As the library `bert_score` has it with its usual model (roberta-large, 1.4 GB), rescaled by its baseline: 0 is what
     texts at random have, so that values may be negative. Raises MissingExtra where the library is not installed.
     """
+    disable_telemetry()
     try:
         from bert_score import score
     except ImportError as error:
@@ -39,6 +41,7 @@ def similarity(responses: Sequence[str], references: Sequence[str]) -> list[floa
     Embedded by all-MiniLM-L6-v2 (90 MB) of the library `sentence_transformers`, whose models read so many tokens and
     no more. Raises MissingExtra where the library is not installed.
     """
+    disable_telemetry()
     try:
         from sentence_transformers import SentenceTransformer
     except ImportError as error:

@@ -87,12 +87,124 @@ def test_it_works_where_there_is_no_network(data: Path) -> None:
         assert "faithfulness" in done.stdout
 
 
-def test_the_kernel_sees_no_address(data: Path) -> None:
-    """Traced at the system calls, a run makes no call with an internet address, where strace can be had."""
-    trace = ["strace", "-f", "-e", "trace=network", "-o", "trace"] if shutil.which("strace") else []
-    if trace and subprocess.run([*trace, "true"], cwd=data, capture_output=True).returncode:
-        trace = []
-    done = _run([*trace, sys.executable, "-m", "ragauge", "run", "data.json"], data)
-    calls = (data / "trace").read_text() if trace else ""
-    assert "faithfulness" in done.stdout
-    assert not re.findall(r".*AF_INET.*", calls)
+@pytest.mark.parametrize(("environment", "said"), [({}, "True 1"), ({"ORT_DISABLE_TELEMETRY": "0"}, "True 0")])
+def test_a_model_of_the_hub_is_opened_with_telemetry_off(environment: dict[str, str], said: str) -> None:
+    """The client of the hub is imported with its telemetry off; what the environment already decides stands."""
+    pytest.importorskip("huggingface_hub")
+    script = (
+        "import os\nfrom ragauge.errors import BadData\nfrom ragauge.judges.nli.hf import Source, Options\n"
+        "try: Source('no/such', Options(), 'hf/no/such')\nexcept BadData: pass\n"
+        "from huggingface_hub import constants\n"
+        "print(constants.HF_HUB_DISABLE_TELEMETRY, os.environ['ORT_DISABLE_TELEMETRY'])"
+    )
+    alone = {name: value for name, value in _environment().items() if "TELEMETRY" not in name}
+    done = subprocess.run(
+        [sys.executable, "-c", script],
+        env={**alone, "HF_HUB_OFFLINE": "1", **environment},
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    assert done.stdout.strip() == said, done.stderr
+
+
+#: System calls that reach a network, open a file or make one; each line names the folder of a relative path.
+TRACED = "trace=%network,open,openat,creat,mkdir,mkdirat,rename,renameat,renameat2,link,linkat,symlink,symlinkat"
+
+#: An address of the internet, the name service cache, or a file that only a name look-up reads.
+LOOKS_OUT = re.compile(r"sa_family=AF_INET|/nscd/|/etc/(?:resolv\.conf|hosts|nsswitch\.conf)\"")
+
+#: A call that makes or writes to a file; `path` is the last path named in it, `folder` what a relative one starts from.
+WRITES = re.compile(
+    r"(?:\w*(?:mkdir|rename|link|creat)\w*|open(?:at)?(?=\(.*O_(?:WRONLY|RDWR|CREAT)))\("
+    r"(?:.*, )??(?:(?:AT_FDCWD|\d+)<(?P<folder>[^>]*)>, )?\"(?P<path>[^\"]*)\"[^\"]*\) = (?!-1)"
+)
+
+HOLDING = """
+import time
+import ragauge as rg
+run = rg.evaluate("data.json", metrics=["faithfulness", "context_relevance"], store="store")
+print("scored", run.estimates["faithfulness"].n)
+time.sleep(15)
+"""
+
+PRYING = """
+import socket
+from pathlib import Path
+socket.socket(socket.AF_INET, socket.SOCK_DGRAM).connect(("192.0.2.1", 53))
+Path.home().joinpath("seen").mkdir()
+"""
+
+
+class Watch:
+    """Runs commands under strace, in a folder, with a new home and a new folder for temporary files."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder, self._trace = folder / "here", folder / "trace"
+        self._outside = (folder / "home", folder / "temporary")
+        for made in (self.folder, *self._outside):
+            made.mkdir()
+
+    def calls(self, *command: str) -> list[str]:
+        """The traced system calls of a command that must end well, of all its processes and threads."""
+        home, temporary = map(str, self._outside)
+        environment = {**_environment(), "HOME": home, "TMPDIR": temporary, "PYTHONDONTWRITEBYTECODE": "1"}
+        for switch in [name for name in environment if "TELEMETRY" in name or name.startswith("XDG_")]:
+            del environment[switch]
+        trace = ["strace", "-ff", "-y", "-s", "4096", "-e", TRACED, "-o", str(self._trace)]
+        done = subprocess.run(
+            [*trace, *command], cwd=self.folder, env=environment, capture_output=True, text=True, timeout=240
+        )
+        assert done.returncode == 0, done.stderr
+        return [line for part in self._trace.parent.glob("trace.*") for line in part.read_text().splitlines()]
+
+    def written_elsewhere(self, calls: list[str]) -> list[str]:
+        """What was written outside the working folder, but for temporary files that are gone; what a home is left."""
+        written = [Path(match["folder"] or self.folder, match["path"]) for match in map(WRITES.match, calls) if match]
+        allowed = (self.folder, self._outside[1], Path("/dev"), Path("/proc/self"))
+        left = [str(path) for folder in self._outside for path in folder.iterdir()]
+        return left + [str(path) for path in written if not any(map(path.is_relative_to, allowed))]
+
+
+@pytest.fixture
+def watch(tmp_path: Path) -> Watch:
+    """A watch with data in its folder; the test is skipped where system calls cannot be traced."""
+    if shutil.which("strace") is None:
+        pytest.skip("strace is not installed; apt-get install strace")
+    tried = subprocess.run(["strace", "-o", os.devnull, "true"], capture_output=True, text=True)
+    if tried.returncode:
+        pytest.skip(f"the system does not let strace trace: {tried.stderr.strip()}")
+    watch = Watch(tmp_path)
+    (watch.folder / "data.json").write_text(json.dumps(ROWS), encoding="utf-8")
+    (watch.folder / "sets").mkdir()
+    pairs = [
+        {"premise": "Ada wrote it.", "claim": f"{name} wrote it.", "label": name == "Ada"} for name in ("Ada", "Bob")
+    ]
+    (watch.folder / "sets" / "ent_books.jsonl").write_text("\n".join(map(json.dumps, pairs)), encoding="utf-8")
+    return watch
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["-m", "ragauge", "demo"],
+        ["-m", "ragauge", "run", "data.json", "-o", "report.html"],
+        ["-m", "ragauge", "judges", "measure", "embedded", "--data", "sets"],
+        ["-c", HOLDING],
+    ],
+    ids=["demo", "run", "measure", "held for 15 seconds"],
+)
+def test_the_kernel_sees_nothing_leave(watch: Watch, command: list[str]) -> None:
+    """No library below Python reaches for a network, looks up a name, or leaves a file outside the working folder."""
+    calls = watch.calls(sys.executable, *command)
+    assert [call for call in calls if LOOKS_OUT.search(call)] == []
+    assert watch.written_elsewhere(calls) == []
+
+
+@pytest.mark.slow
+def test_the_trace_shows_an_attempt(watch: Watch) -> None:
+    """The trace itself works: a connection and a folder made in the home are seen."""
+    calls = watch.calls(sys.executable, "-c", PRYING)
+    assert any(call.startswith("connect(") and LOOKS_OUT.search(call) for call in calls)
+    assert {Path(path).name for path in watch.written_elsewhere(calls)} == {"seen"}

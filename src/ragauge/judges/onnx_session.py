@@ -9,11 +9,20 @@ import os
 from pathlib import Path
 from typing import Any
 
+from ragauge.telemetry import disable_telemetry
+
+
+def onnx_runtime() -> Any:
+    """The library `onnxruntime`, imported with its telemetry off: nothing else in ragauge imports it."""
+    disable_telemetry()
+    import onnxruntime
+
+    return onnxruntime
+
 
 def open_session(path: Path) -> Any:
     """An ONNX model, open on the CPU. Raises what ONNX Runtime raises where the file holds none."""
-    import onnxruntime
-
+    onnxruntime = onnx_runtime()
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = 1
     options.log_severity_level = 3

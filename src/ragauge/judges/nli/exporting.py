@@ -16,6 +16,7 @@ from ragauge.judges.nli.onnx import MODEL, TOKENIZER, OnnxModel
 from ragauge.judges.nli.options import HF, Options, parse
 from ragauge.judges.nli.scoring import Model, Scorer
 from ragauge.judges.nli.verdicts import said
+from ragauge.judges.onnx_session import onnx_runtime
 
 if TYPE_CHECKING:
     from ragauge.judges.nli.torch_model import TorchModel
@@ -130,6 +131,7 @@ def _module(model: TorchModel) -> Any:
 
 def _quantise(path: Path) -> None:
     """Weights of matrices as whole numbers, with a scale for each column; what passes between them as it comes."""
+    onnx_runtime()
     from onnxruntime.quantization import QuantType, quantize_dynamic
 
     whole = path.with_name("float32.onnx")

@@ -12,6 +12,7 @@ from ragauge.judges.nli.hub import Place, config_of, place_of
 from ragauge.judges.nli.judge import NliJudge
 from ragauge.judges.nli.options import HF, Options, parse
 from ragauge.judges.nli.reading import open_tokenizer
+from ragauge.telemetry import disable_telemetry
 
 if TYPE_CHECKING:
     from ragauge.judges.nli.torch_model import TorchModel
@@ -41,6 +42,7 @@ class Source:
     """A model that torch can run: its card, its tokenizer, and how to load it."""
 
     def __init__(self, model: str, options: Options, spec: str) -> None:
+        disable_telemetry()  # before torch, transformers and the client of the hub are imported
         place = self.place = place_of(model, options.revision)
         self.options = options
         self.device = options.device or _device()
