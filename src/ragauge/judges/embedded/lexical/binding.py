@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from difflib import SequenceMatcher
@@ -15,7 +16,7 @@ _SIGHT = 6  # content words within which a number belongs to a word
 _LONGER = 4  # words by which what stands in the place of others may be longer
 _ALIKE = 0.6  # share of the words of the claim from which a replaced number tells
 
-Owners = dict[tuple[str, str], list[frozenset[str]]]  # word and sort -> for each place of it, the nearest such numbers
+Owners = dict[tuple[str, str], dict[int, frozenset[str]]]  # word and sort -> the nearest lists of such numbers
 
 
 def misplaced(claim: Sequence[Word], sentence: Sequence[Word]) -> set[str]:
@@ -31,43 +32,51 @@ def _owned_otherwise(claim: Sequence[Word], sentence: Sequence[Word]) -> set[str
     """Numbers whose words in the claim all have another number in the sentence, where they tell at all."""
     owners, theirs = _owners(claim), _owners(sentence)
     said: dict[str, list[bool]] = defaultdict(list)
-    for of, places in owners.items():
-        mine, other = frozenset.union(*places), frozenset.union(*theirs.get(of, [frozenset()]))
+    for of, lists in owners.items():
+        mine, other = _all(lists), _all(theirs.get(of, {}))
         if len(mine) == len(other) == 1:
             said[min(mine)].append(mine == other)
     return {number for number, verdicts in said.items() if not any(verdicts)}
 
 
 def _owners(found: Sequence[Word]) -> Owners:
-    """For each content word the numbers nearest to it, a clause away counting as farther.
+    """For each content word the numbers nearest to any place of it, a clause away counting as farther.
 
-    Years and days are kept apart from other numbers: "in 1989" may stand anywhere in a sentence.
+    Years and days are kept apart from other numbers: "in 1989" may stand anywhere in a sentence. Distances grow away
+    from a word on either side, so only the last number before it and the first behind it can be nearest.
     """
-    ranks = _ranks(found)
+    depths = _depths(found)
     places: dict[str, list[int]] = defaultdict(list)
     for place, word in enumerate(found):
         if word.kind == Kind.NUMBER:
             places[of_a_date(found, place)].append(place)
-    owners: Owners = defaultdict(list)
+    owners: Owners = defaultdict(dict)
     for sort, numbers in places.items():
         lists = _lists(found, numbers)
-        for word, rank in zip(found, ranks, strict=True):
+        for place, word in enumerate(found):
             if word.kind in (Kind.CONTENT, Kind.NAME):
-                far = [abs(rank - ranks[at]) + _CLAUSE * abs(word.clause - found[at].clause) for at in numbers]
-                near = {lists[at] for at, distance in zip(numbers, far, strict=True) if distance == min(far) <= _SIGHT}
-                owners[word.key, sort].append(frozenset().union(*near))
+                behind = bisect(numbers, place)
+                far = {at: abs(depths[place] - depths[at]) for at in numbers[max(behind - 1, 0) : behind + 1]}
+                near = min(_SIGHT, *far.values())
+                owners[word.key, sort].update(lists[at] for at, distance in far.items() if distance == near)
     return owners
 
 
-def _lists(found: Sequence[Word], places: Sequence[int]) -> dict[int, frozenset[str]]:
-    """For each number those with which it makes a list, itself among them: "1949 and 1987", "2.5 or 3 litres"."""
+def _all(lists: dict[int, frozenset[str]]) -> frozenset[str]:
+    return frozenset().union(*lists.values())
+
+
+def _lists(found: Sequence[Word], places: Sequence[int]) -> dict[int, tuple[int, frozenset[str]]]:
+    """For each number the place of the first with which it makes a list, and all of these, itself among them: "1949
+    and 1987", "2.5 or 3 litres"."""
     lists: list[list[int]] = []
     for place in places:
         if lists and _goes_on(found, lists[-1][-1], place):
             lists[-1].append(place)
         else:
             lists.append([place])
-    return {place: frozenset(found[at].key for at in one) for one in lists for place in one}
+    keyed = [(one, frozenset(found[at].key for at in one)) for one in lists]
+    return {place: (one[0], keys) for one, keys in keyed for place in one}
 
 
 def _goes_on(found: Sequence[Word], one: int, two: int) -> bool:
@@ -84,13 +93,13 @@ def of_a_date(found: Sequence[Word], place: int) -> str:
     return "day" if any(word.key in MONTH_NAMES for word in found[max(place - 1, 0) : behind]) else ""
 
 
-def _ranks(found: Sequence[Word]) -> list[int]:
-    """For each word, how many words before it are no function words."""
-    ranks, count = [], 0
+def _depths(found: Sequence[Word]) -> list[int]:
+    """How deep in the text each word stands: words before it that are no function words, and _CLAUSE for each clause."""
+    depths, count = [], 0
     for word in found:
-        ranks.append(count)
+        depths.append(count + _CLAUSE * word.clause)
         count += word.kind != Kind.FUNCTION
-    return ranks
+    return depths
 
 
 def replaced(claim: Sequence[Word], sentence: Sequence[Word]) -> set[str]:
