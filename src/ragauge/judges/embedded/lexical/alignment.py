@@ -194,16 +194,28 @@ def merged(*parts: Credits) -> Credits:
 def repeats(claim: Claim, source: Passage) -> bool:
     """Whether a sentence of `source`, or several in a row, says the claim word for word."""
     wanted = [word.key for word in claim.words]
-    return any(_begins(source.sentences[at:], wanted) for at in source.postings.get(wanted[0], ())) if wanted else False
+    places = source.postings.get(wanted[0], ()) if wanted else ()
+    opening = {at for at in places if _begins(wanted, source.sentences[at])}
+    return bool(opening) and _in_a_row(wanted, source, opening)
 
 
-def _begins(following: Sequence[Sentence], wanted: list[str]) -> bool:
-    at = 0
-    for sentence in following:
-        keys = [word.key for word in sentence.words]
-        if wanted[at : at + len(keys)] != keys:
-            return False
-        at += len(keys)
-        if at == len(wanted):
+def _begins(wanted: Sequence[str], sentence: Sentence) -> bool:
+    """Whether the keys that are wanted begin with all keys of a sentence."""
+    return len(sentence.words) <= len(wanted) and all(
+        word.key == key for word, key in zip(sentence.words, wanted, strict=False)
+    )
+
+
+def _in_a_row(wanted: Sequence[str], source: Passage, opening: Collection[int]) -> bool:
+    """Whether whole sentences, the first of which is one of `opening`, have just the keys that are wanted."""
+    said, starts, ends = " ", set(), set()
+    for at, sentence in enumerate(source.sentences):
+        if at in opening:
+            starts.add(len(said) - 1)
+        said += "".join(f"{word.key} " for word in sentence.words)
+        ends.add(len(said) - 1)
+    run, found = f" {' '.join(wanted)} ", -1
+    while (found := said.find(run, found + 1)) >= 0:
+        if found in starts and found + len(run) - 1 in ends:
             return True
     return False

@@ -88,7 +88,7 @@ _AMOUNT = re.compile(
     + r"\b"
 )
 _BOUND = re.compile(any_of("no_more_than no_less_than at_least at_most up_to about around between less_than more_than"))
-_MARKER = re.compile(r"\s*(?:[-*•]|\d+[.)])\s+")
+_MARKER = re.compile(r"(?<!\s)\s*(?:[-*•]|(?<!\d)\d++[.)])\s+")
 
 
 class Asked(NamedTuple):
@@ -103,7 +103,7 @@ class Asked(NamedTuple):
     personal: bool
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=256)
 def asked(query: str) -> Asked:
     """The kinds of answer that any part of `query` takes: "How long is it, and does it have locks?" takes two."""
     lower = " ".join(query.lower().split())

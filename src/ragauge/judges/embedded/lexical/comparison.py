@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from difflib import Match, SequenceMatcher
 from typing import NamedTuple
 
 from ragauge.judges.embedded.lexical.alignment import FOUND, Claim, Credits
-from ragauge.judges.embedded.lexical.binding import of_a_date, replaced
+from ragauge.judges.embedded.lexical.binding import between, common_runs, of_a_date, replaced
 from ragauge.judges.embedded.lexical.lexicon import MONTH_NAMES
 from ragauge.judges.embedded.lexical.numbers import is_year
 from ragauge.judges.embedded.lexical.passages import Sentence
@@ -51,13 +50,12 @@ def _alike(claim: Claim, sentence: Sentence) -> tuple[float, list[Swap]]:
     mine, theirs = [word.key for word in claim.words], [word.key for word in sentence.words]
     if not mine:
         return 0.0, []
-    matcher = SequenceMatcher(None, mine, theirs, autojunk=False)
-    blocks = [block for block in matcher.get_matching_blocks() if block.size]
+    runs = common_runs(mine, theirs)
     swaps = [
-        (claim.words[one.a + one.size : two.a], sentence.words[one.b + one.size : two.b])
-        for one, two in zip([Match(0, 0, 0), *blocks], [*blocks, Match(len(mine), len(theirs), 0)], strict=True)
+        (claim.words[one:two], sentence.words[three:four])
+        for one, two, three, four in between(runs, len(mine), len(theirs))
     ]
-    alike = sum(block.size for block in blocks) / len(mine)
+    alike = sum(run.size for run in runs) / len(mine)
     return alike, [swap for swap in swaps if 0 < len(swap[0]) <= _NEAR and 0 < len(swap[1]) <= _NEAR]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from functools import lru_cache
 from itertools import pairwise
 
@@ -10,7 +11,6 @@ from ragauge.text.sentences import sentences
 
 _TITLE = 15  # words at most
 _PREFIX = 5  # letters that two words of one family share
-_KEPT_SHORT, _KEPT_LONG, _SHORT = 4096, 16, 20_000
 
 
 class Sentence:
@@ -69,16 +69,10 @@ def _titled(text: str, found: list[Sentence]) -> bool:
     return "\n" in rest and len(title.words) <= _TITLE and title.text[-1] not in ".!?,;"
 
 
+#: Passages that are kept, by the most characters they have: a passage takes some fifty times the memory of its text.
+_KEPT = tuple((most, lru_cache(maxsize=kept)(Passage)) for most, kept in ((2_000, 1024), (20_000, 256), (math.inf, 16)))
+
+
 def passage(text: str) -> Passage:
-    """The passage of `text`; short texts and a few long ones are kept."""
-    return _short(text) if len(text) <= _SHORT else _long(text)
-
-
-@lru_cache(maxsize=_KEPT_SHORT)
-def _short(text: str) -> Passage:
-    return Passage(text)
-
-
-@lru_cache(maxsize=_KEPT_LONG)
-def _long(text: str) -> Passage:
-    return Passage(text)
+    """The passage of `text`; those of many short texts and of a few long ones are kept."""
+    return next(kept for most, kept in _KEPT if len(text) <= most)(text)

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from ragauge.judges.embedded.lexical.lexicon import AUXILIARIES, QUESTION_WORDS
 from ragauge.judges.embedded.lexical.words import Kind, Word, words
 
-_TRUTH = re.compile(r"\s*is it (?:true|correct|the case) that\b", re.IGNORECASE)
+_TRUTH = re.compile(r"(?<!\s)\s*is it (?:true|correct|the case) that\b", re.IGNORECASE)
 _POLAR = re.compile(
     r"""\s*(?:(?P<yes>yes|yeah|yep|correct|true|indeed)|(?P<no>no(?!\.?\s?\d)|nope|false|incorrect))
     (?=\s*(?:[.,;:!\-–—]|\Z))[\s.,;:!\-–—]*""",
@@ -34,7 +34,7 @@ class Query(NamedTuple):
     negated: bool
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=256)
 def read_query(text: str) -> Query:
     """The query as read from its words."""
     found = words(_TRUTH.sub("did", text))

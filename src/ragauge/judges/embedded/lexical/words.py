@@ -243,7 +243,7 @@ class _Reader:
         return Word(key, self.tokens[at].start, self.tokens[at + length - 1].end, kind, negated, self.clause)
 
 
-@lru_cache(maxsize=100_000)
+@lru_cache(maxsize=1 << 15)
 def key_of(lower: str) -> str:
     """The key of a lower-case word that is no number."""
     if not lower.isascii():
@@ -274,7 +274,7 @@ def synonyms(key: str) -> frozenset[str]:
     return _keyed("synonyms").get(key, frozenset())
 
 
-@cache
+@lru_cache(maxsize=1 << 13)
 def _contraries(key: str) -> frozenset[str]:
     """The antonyms of a word and its synonyms, with their synonyms; without what may stand in its own place."""
     own = {key} | synonyms(key)

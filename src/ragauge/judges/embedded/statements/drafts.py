@@ -59,7 +59,8 @@ def tokens(text: str, span: Span, marks: Sequence[Span] = ()) -> tuple[Token, ..
     found = [*_TOKEN.finditer(text, *span)]
     inside = [mark for mark in marks if mark[0] < span[1] and span[0] < mark[1]]
     if inside:
-        found = [one for one in found if not any(a <= one.start() < b for a, b in inside)]
+        covered = {at for mark in inside for at in range(*mark)}
+        found = [one for one in found if one.start() not in covered]
     return tuple(Token(*_read(one.group()), *one.span(), place) for place, one in enumerate(found))
 
 

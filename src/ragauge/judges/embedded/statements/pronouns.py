@@ -37,6 +37,8 @@ def resolved(words: tuple[Token, ...], previous: Sequence[Sequence[Token]]) -> t
     mean the subject, a name or a bare noun, if it is only told what that is ("Python is a language").
     """
     if words and joins_on(words[0]):
+        if words[1:] and joins_on(words[1]):
+            return words
         rest = resolved(words[1:], previous)
         return words if rest[:1] == words[1:2] else (words[0], *rest)
     if not previous or not _opens_with_pronoun(words):

@@ -33,7 +33,7 @@ class Counted(NamedTuple):
     kinds: Floats  # (tokens, kinds), a 1 in each row
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=1024)
 def counted(sentence: str, spans: Sequence[tuple[int, int]], given: int) -> Counted:
     """Each token counts its share of the weight of its word.
 

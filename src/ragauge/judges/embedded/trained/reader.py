@@ -31,7 +31,7 @@ Result = TypeVar("Result")
 MODEL = "data/reader.onnx"
 LONGEST = 320  # tokens of a text that is read at once; what is longer is cut
 _CLAIM = 96  # ... of a claim
-_KEPT = 24_000  # tokens whose keys and values are kept, some 9 kB each
+_KEPT = 12_000  # tokens whose keys and values are kept, some 9 kB each
 _TEXT, _OF_A_CLAIM = 0, 1  # the sorts of tokens
 
 

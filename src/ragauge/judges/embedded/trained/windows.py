@@ -22,7 +22,7 @@ class Window(NamedTuple):
     text: str
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=1024)
 def windows(text: str) -> tuple[Window, ...]:
     """The windows of a text in its order: each sentence is in one of them, and the last of one opens the next.
 

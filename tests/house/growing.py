@@ -1,0 +1,141 @@
+"""Every function that reads whole texts, and texts of repeated pieces that make careless patterns slow."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+
+from ragauge.dataset.passages import passages, sections
+from ragauge.judges.embedded.lexical.answer_forms import asked, has_form
+from ragauge.judges.embedded.lexical.heart import Lexical
+from ragauge.judges.embedded.lexical.queries import polarity, read_query
+from ragauge.judges.embedded.lexical.relevance import relevant
+from ragauge.judges.embedded.statements.decomposing import decompose
+from ragauge.judges.embedded.statements.opinions import is_hostile, voice
+from ragauge.judges.embedded.trained.toxicity import pieces, units
+from ragauge.judges.embedded.trained.windows import windows
+from ragauge.judges.embedded.trained.wordpiece import WordPiece, vocabulary
+from ragauge.judges.llm.packing import Pack
+from ragauge.judges.llm.prompts import Style
+from ragauge.judges.llm.replies import located, read
+from ragauge.judges.llm.salvage import salvaged
+from ragauge.judges.splitting import split
+from ragauge.questions import Decompose, Entail, Relevant
+from ragauge.readers.block_files import rows_of_blocks
+from ragauge.readers.contexts import chunks
+from ragauge.readers.golden import claims, references
+from ragauge.readers.values import text
+from ragauge.text import squad, trust_eval
+from ragauge.text.bleu import bleu
+from ragauge.text.chrf import chrf
+from ragauge.text.citations import citation_marks, citations
+from ragauge.text.cited import cited_items, cited_sentences, without_citations
+from ragauge.text.markdown import blocks
+from ragauge.text.punkt import punkt_sentences
+from ragauge.text.refusals import is_refusal_sentence, refusal
+from ragauge.text.rouge import rouge
+from ragauge.text.sentences import sentences
+from ragauge.text.tokens import TOKENIZERS, tokenizer_named
+
+#: What texts are made of. Some stand for a kind: a digit, a letter, white space, a mark of Markdown, a language.
+PIECES = (
+    *("7 ", "1,000", "1989 ", "12:30", "3.5 kg ", "$5 ", "IV ", " ", "\n", "\t", "\xa0", "\r\n", "\u2028"),
+    *("(", ")", "[", "]", "{", '{"a": ', "<", ">", '"', "'", "“", "’", "`", "```\n", "~", "*", "_", "#", "\\"),
+    *("-", " - ", "–", ", ", ". ", "...", ":", "; ", "!", "? ", "/", "|", "&", "=", "^", "%", "@"),
+    *(
+        "| a | 1 |\n",
+        "- a\n",
+        "1. ",
+        "[1]",
+        "[1, 2] ",
+        "(Ada, 1989)",
+        "a.b.",
+        "e.g. ",
+        "Ada L. ",
+        "www.a.b",
+        "http://a",
+    ),
+    *("a", "A", "Ada ", "the ", "and ", "not ", "no, ", "yes ", "you ", "it is ", "of May ", "who ", "which is red, "),
+    *(
+        "said that ",
+        "because ",
+        "I cannot ",
+        "what can I ",
+        "two hundred ",
+        "fat 9 and ",
+        "é",
+        "e\u0301",
+        "ſ",
+        "漢",
+        "の",
+    ),
+    *("und ", "\u200d", "\ufeff", "😀", "\x00", "Reading the ", "red, ", "as if ", "costs "),
+)
+
+SIZE = 20_000
+
+_QUESTION = "How much fat does the harbour of Ada have in 1989, and why?"
+_CLAIM = "Ada has 9 fat and the harbour, which is red, costs $5 in May 1989."
+_PACK = Pack((Entail((_CLAIM, "Another."), _CLAIM), Relevant(_QUESTION, _CLAIM)))
+_LABELS = ("1", "2")
+_WORDS = WordPiece(vocabulary())
+_LEXICAL = Lexical()
+
+#: A function of a text, by a name.
+READERS: dict[str, Callable[[str], object]] = {
+    "answers: asked": asked.__wrapped__,
+    "answers: form": lambda given: has_form(_QUESTION, given),
+    "answers: form of a query": lambda given: has_form(given, _CLAIM),
+    "block file": lambda given: list(rows_of_blocks(given.splitlines(), "file")),
+    "bleu": lambda given: bleu(given, [given[1:]]),
+    "chrf": lambda given: chrf(given, [given[1:]]),
+    "citations": lambda given: (citation_marks(given), citations(given, _LABELS)),
+    "cited": lambda given: (
+        cited_sentences(given, _LABELS),
+        cited_items(given, _LABELS),
+        without_citations(given, "12"),
+    ),
+    "claim": lambda given: _LEXICAL.verdict(Entail((_CLAIM,), given)),
+    "claim and text": lambda given: _LEXICAL.verdict(Entail((given + _CLAIM,), given)),
+    "contexts": chunks,
+    "decompose": decompose,
+    "decompose to a query": lambda given: decompose(given[:200], given),
+    "golden": lambda given: (references(given, True), references(given, False), claims(given)),
+    "markdown": blocks,
+    "opinions": lambda given: (voice(given), is_hostile(given)),
+    "passages": lambda given: (passages(given), sections(given)),
+    "polarity": polarity,
+    "punkt": punkt_sentences,
+    "query": read_query.__wrapped__,
+    "query and text": lambda given: _LEXICAL.verdict(Relevant(given, _CLAIM)),
+    "refusals": lambda given: (refusal(given), is_refusal_sentence(given)),
+    "relevance": lambda given: relevant(_QUESTION, given, None),
+    "reply": lambda given: read(_PACK, given, Style()),
+    "reply after a brace": lambda given: salvaged('{"1": ' + given, _LABELS),
+    "reply: quote": lambda given: located(given, f" {given}x"),
+    "rouge": lambda given: rouge(given, [given[1:]], stemmer=True),
+    "rouge in unicode": lambda given: rouge(given, [given[1:]], tokenizer="unicode"),
+    "sentences": sentences,
+    "split": lambda given: (split(Entail((given,), _CLAIM), 500), split(Decompose(given), 500)),
+    "squad": lambda given: (squad.normalise(given), squad.token_f1(given, [given])),
+    "text": lambda given: _LEXICAL.verdict(Entail((given,), _CLAIM)),
+    "tokens": lambda given: [tokenizer_named(name)(given) for name in TOKENIZERS],
+    "toxicity": lambda given: (units(given), pieces(given)),
+    "trust-eval": lambda given: (trust_eval.bare(given), trust_eval.citations(given), trust_eval.listed(given)),
+    "trust-eval: refusal": lambda given: (trust_eval.is_refusal(given), trust_eval.holds(given, ["Ada"])),
+    "values": text,
+    "windows": windows.__wrapped__,
+    "word pieces": _WORDS.encode,
+}
+
+
+def made_of(*pieces: str) -> str:
+    """A text of SIZE characters that repeats some pieces."""
+    unit = "".join(pieces)
+    return (unit * (SIZE // len(unit) + 1))[:SIZE]
+
+
+def texts(pairs: int) -> list[str]:
+    """A text of each piece, and of so many pairs of them in turn, drawn with a fixed seed."""
+    chance = random.Random(0)
+    return [made_of(piece) for piece in PIECES] + [made_of(*chance.sample(PIECES, 2)) for _ in range(pairs)]

@@ -1,0 +1,13 @@
+from __future__ import annotations
+
+import pytest
+from tests.house.growing import READERS, texts
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(240)
+@pytest.mark.parametrize("name", READERS)
+def test_no_text_takes_much_more_than_its_length(name: str) -> None:
+    """Texts of 20,000 characters that repeat a piece or two are all read within the limit; slow code would meet it."""
+    for text in texts(pairs=60):
+        READERS[name](text)
