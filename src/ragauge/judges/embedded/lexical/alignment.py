@@ -65,7 +65,8 @@ class Claim:
             for one, two in pairwise(found)
             if one.kind == two.kind == Kind.NAME and one.key in self.keys and two.key in self.keys
         ]
-        self.quantities = [(one, self._items(one)) for one in quantities(found)]
+        distinct = {one.said: one for one in quantities(found)}  # in the same words it is the same quantity
+        self.quantities = [(one, self._items(one)) for one in distinct.values()]
         self.eras = [(one, self._items(one)) for one in eras(found)]
         self.parts = _parts(self.weights)
 

@@ -24,8 +24,10 @@ Owners = dict[tuple[str, str], dict[int, frozenset[str]]]  # word and sort -> th
 def misplaced(claim: Sequence[Word], sentence: Sequence[Word]) -> set[str]:
     """The numbers of `claim` that `sentence` has too, but with other words or in another place."""
     there = {word.key for word in sentence if word.kind == Kind.NUMBER}
+    if len(there) < 2:
+        return set()
     shared = {word.key for word in claim if word.kind == Kind.NUMBER} & there
-    if not shared or len(there) < 2:
+    if not shared:
         return set()
     return (_owned_otherwise(claim, sentence) | replaced(claim, sentence)) & shared
 

@@ -29,7 +29,7 @@ _ENGLISH = frozenset(
     """the of and is to are were for with by from that has have it its this be not he she they his their who which at
     had been will can after or as""".split()
 )
-_KEPT = 1000  # readings, and questions, that are kept from one batch to the next
+_KEPT = 3000  # readings, and questions, that are kept from one batch to the next
 
 
 class Case(NamedTuple):
