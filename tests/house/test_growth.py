@@ -1,7 +1,12 @@
 from __future__ import annotations
 
+from contextlib import suppress
+
 import pytest
 from tests.house.growing import READERS, texts
+
+from ragauge.errors import UsageError
+from ragauge.readers.values import Malformed
 
 
 @pytest.mark.slow
@@ -10,4 +15,5 @@ from tests.house.growing import READERS, texts
 def test_no_text_takes_much_more_than_its_length(name: str) -> None:
     """Texts of 20,000 characters that repeat a piece or two are all read within the limit; slow code would meet it."""
     for text in texts(pairs=60):
-        READERS[name](text)
+        with suppress(UsageError, Malformed):  # a text may be no such data
+            READERS[name](text)

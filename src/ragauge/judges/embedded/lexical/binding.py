@@ -138,7 +138,8 @@ class _Matcher(SequenceMatcher[str]):
 
     def find_longest_match(self, alo: int = 0, ahi: int | None = None, blo: int = 0, bhi: int | None = None) -> Match:
         """The longest run of keys within two stretches; the first in the one text, then in the other."""
-        behind, end = len(self.a) if ahi is None else ahi, len(self.b) if bhi is None else bhi
+        one, two = self.a, self.b  # type: ignore[attr-defined]
+        behind, end = len(one) if ahi is None else ahi, len(two) if bhi is None else bhi
         if (behind - alo) * (end - blo) < _MANY:
             return super().find_longest_match(alo, behind, blo, end)
         import numpy as np
@@ -147,7 +148,7 @@ class _Matcher(SequenceMatcher[str]):
         best = Match(alo, blo, 0)
         lengths = np.zeros(end + 1, np.int32)  # of the run that ends before each place
         for at in range(alo, behind):
-            there = places.get(self.a[at], np.zeros(0, np.int64))
+            there = places.get(one[at], np.zeros(0, np.int64))
             there = there[np.searchsorted(there, blo) : np.searchsorted(there, end)]
             longer = np.zeros_like(lengths)
             longer[there + 1] = lengths[there] + 1
