@@ -19,7 +19,7 @@ from pathlib import Path
 import msgspec
 
 import ragauge as rg
-from ragauge.nouns.records import SampleRecord, ScoreRecord
+from ragauge.scores import SampleRecord, ScoreRecord
 from ragauge.store import Store
 
 AT_ONCE = 500

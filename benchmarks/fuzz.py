@@ -38,12 +38,11 @@ from ragauge.judges.llm.wire.batch_lines import read_result
 from ragauge.judges.recording import RecordingJudge
 from ragauge.labelling.replies import reply
 from ragauge.metrics.catalogue import chosen
-from ragauge.nouns.answers import ChunkVerdict, Grade, Label, Verdict
 from ragauge.peers.sheet import read_sheet
-from ragauge.questions import Classify, Decompose, Entail, Question, Rate, Relevant
-from ragauge.rubrics import COHERENCE
+from ragauge.questions import COHERENCE, Classify, Decompose, Entail, Question, Rate, Relevant
 from ragauge.run.specs import bench_of
 from ragauge.store.recording import read_judgments, read_labels
+from ragauge.types import ChunkVerdict, Grade, Label, Verdict
 
 #: What is put into inputs: what means something to one of the formats, and what is hard to hold.
 TOKENS: tuple[str, ...] = (

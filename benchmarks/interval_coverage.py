@@ -18,7 +18,7 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-from ragauge.nouns.scores import Overlap, PrecisionRecall, Share
+from ragauge.scores import F1Counts, PrecisionRecall, Share
 from ragauge.statistics.aggregates import aggregate_interval
 from ragauge.statistics.extremes import Value
 from ragauge.statistics.intervals import Interval, mean_interval
@@ -137,7 +137,7 @@ def pooled(sums: Sequence[float]) -> float | None:
 
 def f1(sums: Sequence[float]) -> float | None:
     """The pooled F1 of statements."""
-    return Overlap(*sums).value
+    return F1Counts(*sums).value
 
 
 def claim_f1(sums: Sequence[float]) -> float | None:

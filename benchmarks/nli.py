@@ -28,8 +28,8 @@ from ragauge.judges.nli.exporting import export
 from ragauge.judges.nli.judge import NliJudge
 from ragauge.judges.nli.onnx import onnx_judge
 from ragauge.judges.onnx_session import processors
-from ragauge.nouns.answers import Answer, Failure, Label, Verdict
 from ragauge.questions import Entail, Question
+from ragauge.types import Answer, Failure, Label, Verdict
 
 METRICS = ("faithfulness", "context_recall", "answer_correctness", "claim_recall@contexts", "context_coverage")
 LABELS = (Label.CONTRADICTED, Label.ENTAILED, Label.NEUTRAL)

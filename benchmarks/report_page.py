@@ -22,8 +22,8 @@ import msgspec
 from playwright.sync_api import Page, sync_playwright
 
 import ragauge as rg
-from ragauge.nouns.records import RunRecord, SampleRecord
 from ragauge.report.files import save
+from ragauge.scores import RunRecord, SampleRecord
 
 LOWER = "abcdefghijklmnopqrstuvwxyz"
 OPENINGS = 5

@@ -17,11 +17,10 @@ from pathlib import Path
 
 import msgspec
 
-from ragauge.nouns.answers import ChunkVerdict, Label, Verdict
-from ragauge.nouns.records import RunRecord, SampleRecord, ScoreRecord
-from ragauge.nouns.samples import Chunk, Sample
 from ragauge.questions import Entail, Identity, Judgment, judgment_key
+from ragauge.scores import RunRecord, SampleRecord, ScoreRecord
 from ragauge.store import Store
+from ragauge.types import Chunk, ChunkVerdict, Label, Sample, Verdict
 
 SAMPLES, CLAIMS, CHUNKS, LENGTH = 1000, 6, 5, 600
 RUN = 50_000

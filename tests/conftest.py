@@ -9,7 +9,7 @@ from hypothesis import settings
 from tests.llm.stub.fixture import stub_pool as stub_pool
 from tests.llm.stub.fixture import stub_server as stub_server
 
-from ragauge.telemetry import disable_telemetry
+from ragauge.host import disable_telemetry
 
 settings.register_profile("ragauge", derandomize=True, deadline=None)
 settings.load_profile("ragauge")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import ragauge as rg
-from ragauge.nouns.scores import ChunkEvidence
+from ragauge.scores import ChunkEvidence
 
 E, N, C = rg.Label.ENTAILED, rg.Label.NEUTRAL, rg.Label.CONTRADICTED
 

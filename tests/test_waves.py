@@ -10,12 +10,9 @@ from hypothesis import strategies as st
 
 from ragauge.needs.findings import Statements
 from ragauge.needs.need import Failed, Finding, Flow, Need, NothingToCount, Outcome, Undefined
-from ragauge.nouns.answers import Answer, Decomposition, Failure
-from ragauge.nouns.identity import Identity
-from ragauge.nouns.samples import Sample
-from ragauge.nouns.statements import Statement
 from ragauge.questions import Decompose, Judgment, Question, judgment_key
-from ragauge.waves import Waves, missing_fields, unanswerable
+from ragauge.rounds import Rounds, missing_fields, unanswerable
+from ragauge.types import Answer, Decomposition, Failure, Identity, Sample, Statement
 
 JUDGE = Identity("test")
 
@@ -46,7 +43,7 @@ def judged(questions: Iterable[Question], answer: Callable[[Question], Answer | 
     return {q: Judgment(q, answer(q), JUDGE, judgment_key(q, JUDGE)) for q in questions}
 
 
-def finish(waves: Waves, answer: Callable[[Question], Answer | Failure] = echo) -> list[list[str]]:
+def finish(waves: Rounds, answer: Callable[[Question], Answer | Failure] = echo) -> list[list[str]]:
     """Answer wave after wave; what was asked in each."""
     asked: list[list[str]] = []
     while questions := waves.questions:
@@ -63,7 +60,7 @@ def told(outcome: Outcome) -> list[str]:
 
 def test_needs_go_on_together_wave_by_wave() -> None:
     """Each wave holds what all needs ask at that step, and each need is told its own answers in its own order."""
-    waves = Waves(Sample("1"), [asking("one", "aID b", "cID"), asking("two", "d")])
+    waves = Rounds(Sample("1"), [asking("one", "aID b", "cID"), asking("two", "d")])
     assert finish(waves) == [["a1", "b", "d"], ["c1"]]
     assert told(waves.outcomes["one"]) == ["a1", "b", "c1"]
     assert told(waves.outcomes["two"]) == ["d"]
@@ -71,14 +68,14 @@ def test_needs_go_on_together_wave_by_wave() -> None:
 
 def test_a_question_of_an_earlier_wave_is_not_asked_again() -> None:
     """What was answered in one wave is known in the next, so a need that comes to it late is told at once."""
-    waves = Waves(Sample("1"), [asking("late", "a", "b c", "d"), asking("early", "c b")])
+    waves = Rounds(Sample("1"), [asking("late", "a", "b c", "d"), asking("early", "c b")])
     assert finish(waves) == [["a", "c", "b"], ["d"]]
     assert told(waves.outcomes["late"]) == ["a", "b", "c", "d"]
 
 
 def test_only_what_is_unknown_is_asked() -> None:
     """Of a step's questions only those not yet answered are put; `asking` still names them all, for counting."""
-    waves = Waves(Sample("1"), [asking("early", "a"), asking("late", "b", "a c")])
+    waves = Rounds(Sample("1"), [asking("early", "a"), asking("late", "b", "a c")])
     waves.advance(judged(waves.questions, echo))
     assert waves.questions == [Decompose("c")]
     assert list(waves.asking()) == [("late", Decompose("a")), ("late", Decompose("c"))]
@@ -96,13 +93,13 @@ def test_equal_needs_are_worked_once() -> None:
         return Statements("response", ())
 
     one = Need[Finding]("one", (), frozenset({"decompose"}), flow)
-    finish(Waves(Sample("1"), [one, one, one.also_asking("entail")]))
+    finish(Rounds(Sample("1"), [one, one, one.also_asking("entail")]))
     assert opened == ["1"]
 
 
 def test_empty_steps_cost_no_wave() -> None:
     """A step without questions is answered at once, and a need without steps ends before the first wave."""
-    waves = Waves(Sample("1"), [asking("none"), asking("gap", "", "a", "", "b", "")])
+    waves = Rounds(Sample("1"), [asking("none"), asking("gap", "", "a", "", "b", "")])
     assert told(waves.outcomes["none"]) == []
     assert finish(waves) == [["a"], ["b"]]
     assert told(waves.outcomes["gap"]) == ["a", "b"]
@@ -112,7 +109,7 @@ def test_a_sample_without_the_fields_is_undefined() -> None:
     """A need whose fields are absent is not opened; a field that is present and empty is there."""
     need = asking("one", "a", reads=("response", "contexts"))
     nothing, half, whole = (
-        Waves(sample, [need])
+        Rounds(sample, [need])
         for sample in (Sample("1"), Sample("2", response=""), Sample("3", response="", contexts=()))
     )
     assert nothing.outcomes["one"] == Undefined("the sample has no response and no contexts")
@@ -124,7 +121,7 @@ def test_a_sample_without_the_fields_is_undefined() -> None:
 @pytest.mark.parametrize("steps", [(), ("a",), ("a", "b")])
 def test_nothing_to_count_is_undefined_with_its_reason(steps: tuple[str, ...]) -> None:
     """A flow may find at any step that there is nothing to count."""
-    waves = Waves(Sample("1"), [asking("one", *steps, fault="no claim")])
+    waves = Rounds(Sample("1"), [asking("one", *steps, fault="no claim")])
     finish(waves)
     assert waves.outcomes["one"] == Undefined("no claim")
 
@@ -141,7 +138,7 @@ def failing(*words: str) -> Callable[[Question], Answer | Failure]:
 
 def test_a_failure_ends_the_needs_that_asked_and_no_others() -> None:
     """Needs that wait for a failed answer end as failed, before their next step; the others go on."""
-    waves = Waves(Sample("1"), [asking("bad", "a b", "never"), asking("good", "b", "c")])
+    waves = Rounds(Sample("1"), [asking("bad", "a b", "never"), asking("good", "b", "c")])
     assert finish(waves, failing("a")) == [["a", "b"], ["c"]]
     assert waves.outcomes["bad"] == Failed("judge_error: no a (1 of 2 questions unanswered)")
     assert told(waves.outcomes["good"]) == ["b", "c"]
@@ -149,14 +146,14 @@ def test_a_failure_ends_the_needs_that_asked_and_no_others() -> None:
 
 def test_a_failed_question_is_not_asked_again_in_its_waves() -> None:
     """A need that comes later to a question that failed fails with the same reason, at no further call."""
-    waves = Waves(Sample("1"), [asking("first", "a"), asking("later", "b", "a")])
+    waves = Rounds(Sample("1"), [asking("first", "a"), asking("later", "b", "a")])
     assert finish(waves, failing("a")) == [["a", "b"]]
     assert waves.outcomes["first"] == waves.outcomes["later"] == Failed("judge_error: no a")
 
 
 def test_several_failures_are_told_in_one_sentence() -> None:
     """The commonest reason is told, and how many questions it concerns."""
-    waves = Waves(Sample("1"), [asking("one", "a b c")])
+    waves = Rounds(Sample("1"), [asking("one", "a b c")])
 
     def answer(question: Question) -> Answer | Failure:
         return Failure("limit") if question != Decompose("a") else Failure("judge_error", "no a")
@@ -167,7 +164,7 @@ def test_several_failures_are_told_in_one_sentence() -> None:
 
 def test_every_question_of_a_wave_must_be_answered() -> None:
     """A wave that is advanced without one of its judgments is an error of the caller, not an endless run."""
-    waves = Waves(Sample("1"), [asking("one", "a b")])
+    waves = Rounds(Sample("1"), [asking("one", "a b")])
     with pytest.raises(KeyError):
         waves.advance(judged([Decompose("a")], echo))
 
@@ -175,14 +172,14 @@ def test_every_question_of_a_wave_must_be_answered() -> None:
 def test_the_outcomes_of_one_sample() -> None:
     """The outcomes of a sample are given by the names of needs."""
     one, two = asking("one"), asking("two", fault="nothing")
-    waves = Waves(Sample("1"), [one, two])
+    waves = Rounds(Sample("1"), [one, two])
     assert waves.outcomes["two"] == Undefined("nothing")
     assert set(waves.outcomes) == {"one", "two"}
 
 
 def test_without_needs_there_is_nothing_to_ask() -> None:
     """A sample of which nobody wants to know anything is done at once."""
-    assert Waves(Sample("1"), []).outcomes == {}
+    assert Rounds(Sample("1"), []).outcomes == {}
 
 
 steps = st.lists(st.lists(st.sampled_from("abcdefg"), max_size=4).map(" ".join), max_size=4)
@@ -191,7 +188,7 @@ steps = st.lists(st.lists(st.sampled_from("abcdefg"), max_size=4).map(" ".join),
 @given(st.lists(steps, min_size=1, max_size=5), st.sets(st.sampled_from("abcdefg"), max_size=2))
 def test_any_needs_end_without_asking_twice(plans: list[list[str]], broken: set[str]) -> None:
     """Whatever needs ask, no question is put twice, waves are no more than steps, and every need ends rightly."""
-    waves = Waves(Sample("1"), [asking(str(i), *plan) for i, plan in enumerate(plans)])
+    waves = Rounds(Sample("1"), [asking(str(i), *plan) for i, plan in enumerate(plans)])
     steps = finish(waves, failing(*broken))
     asked = [text for step in steps for text in step]
     assert len(set(asked)) == len(asked)

@@ -26,9 +26,9 @@ from ragauge.judges.embedded.judge import EmbeddedJudge
 from ragauge.judges.judge import Judge
 from ragauge.measure.asking import asking
 from ragauge.measure.thresholds import fit_threshold, labelled_sets
-from ragauge.nouns.answers import Answer, Failure, Label, Verdict
 from ragauge.questions import Entail, Judgment, Question
 from ragauge.store import label
+from ragauge.types import Answer, Failure, Label, Verdict
 
 ACCURACIES, THRESHOLDS = (0.95, 0.9, 0.85, 0.8), (0.9, 0.97)
 YES = frozenset({Label.ENTAILED, Label.YES})

@@ -40,14 +40,10 @@ if TYPE_CHECKING:
     from ragauge.metrics.metric import metric
     from ragauge.metrics.relevance import graded
     from ragauge.needs.need import Undefined
-    from ragauge.nouns.answers import Failure, Grade, Label, Verdict
-    from ragauge.nouns.samples import Chunk, Sample
-    from ragauge.nouns.scores import Estimate, Evidence, Score, Share
-    from ragauge.nouns.statements import Statement
     from ragauge.peers import Parity, parity
+    from ragauge.questions import Rubric
     from ragauge.readers import join, read
     from ragauge.report.explaining import explain
-    from ragauge.rubrics import Rubric
     from ragauge.run.blocking import blocking
     from ragauge.run.composing import cascade, panel
     from ragauge.run.evaluate import evaluate, evaluate_async
@@ -57,43 +53,45 @@ if TYPE_CHECKING:
     from ragauge.run.scoring import Scorer, score, score_async
     from ragauge.run.specs import bench_of, judge_of
     from ragauge.run.trust_eval import trust_eval_block
+    from ragauge.scores import Estimate, Evidence, Score, Share
     from ragauge.store import Store
     from ragauge.text.bleu import bleu
     from ragauge.text.rouge import rouge
+    from ragauge.types import Chunk, Failure, Grade, Label, Sample, Statement, Verdict
 
 _HOMES = {
     "BadData": "errors",
     "BadParameter": "errors",
     "BadRow": "errors",
-    "Chunk": "nouns.samples",
+    "Chunk": "types",
     "ClaimScores": "metrics.correctness",
     "Comparison": "comparison",
-    "Estimate": "nouns.scores",
-    "Evidence": "nouns.scores",
-    "Failure": "nouns.answers",
-    "Grade": "nouns.answers",
+    "Estimate": "scores",
+    "Evidence": "scores",
+    "Failure": "types",
+    "Grade": "types",
     "Judge": "judges.judge",
-    "Label": "nouns.answers",
+    "Label": "types",
     "MissingExtra": "errors",
     "MissingField": "errors",
     "Parity": "peers",
     "Plan": "run.planning",
     "RagaugeError": "errors",
-    "Rubric": "rubrics",
+    "Rubric": "questions",
     "Run": "run.run",
     "RunFailed": "errors",
-    "Sample": "nouns.samples",
-    "Score": "nouns.scores",
+    "Sample": "types",
+    "Score": "scores",
     "Scorer": "run.scoring",
-    "Share": "nouns.scores",
-    "Statement": "nouns.statements",
+    "Share": "scores",
+    "Statement": "types",
     "Store": "store",
     "StoreError": "errors",
     "UnanswerableNeed": "errors",
     "Undefined": "needs.need",
     "UnknownName": "errors",
     "UsageError": "errors",
-    "Verdict": "nouns.answers",
+    "Verdict": "types",
     "bench_of": "run.specs",
     "bertscore": "embeddings",
     "bleu": "text.bleu",

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from ragauge.errors import MissingExtra
-from ragauge.telemetry import disable_telemetry
+from ragauge.host import disable_telemetry
 
 
 class BertScores(NamedTuple):

@@ -1,15 +1,112 @@
-"""Floor 1: the five kinds of question, the narrow waist between metrics and judges."""
+"""The five kinds of question, the rubrics of grades, and which answers fit which questions."""
 
 from __future__ import annotations
 
 import hashlib
+import math
+from collections.abc import Iterable
 from functools import lru_cache
 
 import msgspec
 
-from ragauge.nouns.answers import Answer, Failure
-from ragauge.nouns.identity import Identity
-from ragauge.rubrics import Rubric
+from ragauge.errors import BadParameter, UnknownName
+from ragauge.types import Answer, ChunkVerdict, Decomposition, Failure, Grade, Identity, Label, Span, Verdict
+
+#: What a rubric may read: fields of a sample that are texts, or "chunk".
+GRADED = ("query", "response", "contexts", "references", "source", "reference_contexts", "chunk")
+
+
+class Rubric(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What is graded and how.
+
+    name: unique; judges say "rate:<name>" for what they can grade. fields: the sample's fields it reads, in order;
+    "chunk" stands for one context at a time. low, high: the scale. whole: whole numbers only.
+    wording: what the ends and the steps of the scale mean, for judges that read.
+    Raises UnknownName for a field that is no text of a sample, BadParameter for no field and for a scale upside down.
+    """
+
+    name: str
+    fields: tuple[str, ...]
+    low: float
+    high: float
+    wording: str
+    whole: bool = False
+
+    def __post_init__(self) -> None:
+        if not self.fields or not -math.inf < self.low < self.high < math.inf:
+            raise BadParameter(f"rubric {self.name!r} needs at least one field, and finite numbers low < high")
+        for field in self.fields:
+            if field not in GRADED:
+                raise UnknownName(f"field of rubric {self.name!r}", field, GRADED)
+        # 1 and 1.0 are written differently in JSON, and a question is known by what is written.
+        msgspec.structs.force_setattr(self, "low", float(self.low))
+        msgspec.structs.force_setattr(self, "high", float(self.high))
+
+    @property
+    def digest(self) -> str:
+        """A short hash of all that the rubric says, which tells apart rubrics of one name."""
+        return hashlib.sha256(msgspec.json.encode(self)).hexdigest()[:8]
+
+
+COHERENCE = Rubric(
+    name="coherence",
+    fields=("source", "response"),
+    low=1,
+    high=5,
+    whole=True,
+    wording=(
+        "How well does the summary hold together as a whole, and does it cover the key points of the source? "
+        "5: every key point is there and each sentence leads to the next. 3: some key points are missing, or the "
+        "order is hard to follow. 1: unrelated sentences, or none of the key points."
+    ),
+)
+
+TOPICAL_MATCH = Rubric(
+    name="topical_match",
+    fields=("query", "response"),
+    low=0,
+    high=1,
+    wording="Is the response about what was asked? 1: exactly. 0.7: mostly. 0.4: partly. 0: about something else.",
+)
+
+COMPLETENESS = Rubric(
+    name="completeness",
+    fields=("query", "response"),
+    low=0,
+    high=1,
+    wording="Does the response deal with every part of the query? 1: all of it. 0.7: most. 0.4: some. 0: none.",
+)
+
+CONCISENESS = Rubric(
+    name="conciseness",
+    fields=("query", "response"),
+    low=0,
+    high=1,
+    wording="Is the response free of what nobody asked for? 1: wholly. 0.7: mostly. 0.4: partly. 0: hardly at all.",
+)
+
+CHUNK_UTILITY = Rubric(
+    name="chunk_utility",
+    fields=("query", "chunk"),
+    low=0,
+    high=1,
+    wording=(
+        "How useful is the chunk for answering the query? 1: it answers it. 0.8: it holds most of the answer. "
+        "0.6: a good part. 0.4: background that helps. 0.2: barely related. 0: of no use."
+    ),
+)
+
+REFUSAL = Rubric(
+    name="refusal",
+    fields=("query", "response"),
+    low=0,
+    high=1,
+    whole=True,
+    wording=(
+        "Does the response decline to answer the query? 1: all it says is that it has no answer, or that the documents "
+        "hold none, whatever else it offers instead. 0: it answers the query, if only in part."
+    ),
+)
 
 
 class Decompose(msgspec.Struct, frozen=True, gc=False, omit_defaults=True, tag="decompose", tag_field="kind"):
@@ -99,3 +196,62 @@ class Judgment(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     judge: Identity
     key: str
     call: str = ""
+
+
+ENTAILMENT = frozenset({Label.ENTAILED, Label.NEUTRAL, Label.CONTRADICTED, Label.NOT_ENTAILED})
+YES_NO = frozenset({Label.YES, Label.NO})
+
+
+def invalid_reason(question: Question, answer: Answer) -> str | None:
+    """What is wrong with an answer to a question, None where it fits.
+
+    Spans must lie inside their texts, labels must be those of the kind, probabilities in 0..1, grades on the scale.
+    """
+    match question, answer:
+        case Decompose(), Decomposition():
+            if not all(piece.text.strip() for piece in answer.statements):
+                return "a statement is empty"
+            return _misplaced(question.text, (piece.span for piece in answer.statements))
+        case Entail(), Verdict():
+            return _wrong_label(answer, ENTAILMENT) or _misplaced_in_chunks(question, answer)
+        case Relevant(), Verdict():
+            return _wrong_label(answer, YES_NO) or _misplaced(question.text, [answer.span])
+        case Classify(), Verdict():
+            return _wrong_label(answer, YES_NO)
+        case Rate(), Grade():
+            return _off_scale(question, answer)
+        case _:
+            return f"a {type(answer).__name__.lower()} does not answer a question of kind {kind(question)!r}"
+
+
+def _misplaced(text: str, spans: Iterable[Span | None]) -> str | None:
+    for span in spans:
+        if span is not None and not 0 <= span[0] <= span[1] <= len(text):
+            return f"the span {span} lies outside the text of {len(text)} characters"
+    return None
+
+
+def _wrong_label(verdict: Verdict, labels: frozenset[Label]) -> str | None:
+    everything: tuple[Verdict | ChunkVerdict, ...] = (verdict, *verdict.chunks)
+    for said in everything:
+        if said.label not in labels:
+            return f"{said.label.value!r} is not one of {', '.join(sorted(labels))}"
+        if said.probability is not None and not 0 <= said.probability <= 1:
+            return f"the probability {said.probability} lies outside 0..1"
+    return None
+
+
+def _misplaced_in_chunks(question: Entail, verdict: Verdict) -> str | None:
+    if verdict.chunks and len(verdict.chunks) != len(question.premise):
+        return f"{len(verdict.chunks)} labels for {len(question.premise)} chunks"
+    faults = (_misplaced(text, [said.span]) for text, said in zip(question.premise, verdict.chunks, strict=False))
+    return next((fault for fault in faults if fault), None)
+
+
+def _off_scale(question: Rate, grade: Grade) -> str | None:
+    rubric = question.rubric
+    if not rubric.low <= grade.value <= rubric.high:
+        return f"{grade.value:g} lies outside {rubric.low:g} to {rubric.high:g}"
+    if rubric.whole and grade.value != int(grade.value):
+        return f"{grade.value:g} is not a whole number"
+    return None

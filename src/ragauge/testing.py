@@ -12,13 +12,25 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from ragauge.judges.judge import Judge, can_answer, checked
-from ragauge.nouns.answers import Answer, Failure, Grade, Label, Verdict
-from ragauge.nouns.identity import Identity
-from ragauge.nouns.scores import Share
-from ragauge.questions import KINDS, Classify, Decompose, Entail, Judgment, Question, Rate, Relevant, judgment_key, kind
-from ragauge.rubrics import CHUNK_UTILITY, COHERENCE, TOPICAL_MATCH
+from ragauge.questions import (
+    CHUNK_UTILITY,
+    COHERENCE,
+    KINDS,
+    TOPICAL_MATCH,
+    Classify,
+    Decompose,
+    Entail,
+    Judgment,
+    Question,
+    Rate,
+    Relevant,
+    judgment_key,
+    kind,
+)
 from ragauge.run.blocking import blocking
+from ragauge.scores import Share
 from ragauge.store import Store
+from ragauge.types import Answer, Failure, Grade, Identity, Label, Verdict
 
 _QUERY = "When was the lighthouse built?"
 _RESPONSE = "The lighthouse was built in 1901. It is 30 metres high."

@@ -7,8 +7,7 @@ import pytest
 from tests.browser.watching import Watched
 
 import ragauge as rg
-from ragauge.nouns.answers import ChunkVerdict, Decomposition, Failure, Grade, Label, Verdict
-from ragauge.nouns.statements import Statement
+from ragauge.types import ChunkVerdict, Decomposition, Failure, Grade, Label, Statement, Verdict
 
 #: The characters of each judged piece, and of what decides, as the page marks them: [text, piece, classes].
 MARKS = "[...document.querySelectorAll('mark')].map((m) => [m.textContent, m.dataset.piece ?? null, m.className])"

@@ -8,12 +8,10 @@ from typing import Any
 
 import pytest
 
-from ragauge.nouns.identity import Identity
-from ragauge.nouns.records import RunRecord, SampleRecord, ScoreRecord
-from ragauge.nouns.samples import Sample
-from ragauge.nouns.scores import Better, Estimate
 from ragauge.run.run import Run
+from ragauge.scores import Better, Estimate, RunRecord, SampleRecord, ScoreRecord
 from ragauge.store import Store
+from ragauge.types import Identity, Sample
 
 _NUMBERS = counting(1)
 

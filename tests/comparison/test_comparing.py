@@ -15,10 +15,9 @@ import ragauge as rg
 from ragauge.comparison.cautions import cautions
 from ragauge.errors import UnknownName, UsageError
 from ragauge.metrics.catalogue import parsed
-from ragauge.nouns.identity import Identity
-from ragauge.nouns.records import RunRecord
-from ragauge.nouns.samples import Sample
+from ragauge.scores import RunRecord
 from ragauge.statistics.paired import paired_mean
+from ragauge.types import Identity, Sample
 
 Make = Callable[..., rg.Run]
 

@@ -14,8 +14,7 @@ import ragauge as rg
 from ragauge.comparison.outcome import Comparison
 from ragauge.comparison.report import HEAD, changes_view, comparison_text
 from ragauge.errors import UsageError
-from ragauge.nouns.identity import Identity
-from ragauge.nouns.samples import Sample
+from ragauge.types import Identity, Sample
 
 Make = Callable[..., rg.Run]
 

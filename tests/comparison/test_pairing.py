@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from ragauge.comparison.pairing import Pairing, check_group, paired, side
 from ragauge.errors import UnknownName, UsageError
-from ragauge.nouns.records import SampleRecord, ScoreRecord
-from ragauge.nouns.samples import Chunk, Sample
+from ragauge.scores import SampleRecord, ScoreRecord
+from ragauge.types import Chunk, Sample
 
 
 def together(a: Iterable[Sample], b: Iterable[Sample]) -> Pairing:

@@ -7,9 +7,8 @@ from typing import Any
 
 from tests.judges.saying import Saying
 
-from ragauge.nouns.answers import Answer, ChunkVerdict, Decomposition, Label, Verdict
-from ragauge.nouns.statements import Statement
 from ragauge.questions import Decompose, Entail, Question, Relevant
+from ragauge.types import Answer, ChunkVerdict, Decomposition, Label, Statement, Verdict
 
 #: Rows in the columns of ragas 0.1; of the two statements of each answer the contexts hold the first.
 OLDER: list[dict[str, Any]] = [

@@ -28,8 +28,8 @@ from ragauge.compat.ragas.metrics import (
     context_recall,
     faithfulness,
 )
-from ragauge.nouns.answers import Answer, Failure, Label
 from ragauge.questions import Entail, Question
+from ragauge.types import Answer, Failure, Label
 
 
 @pytest.fixture

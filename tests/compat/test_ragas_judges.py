@@ -21,8 +21,8 @@ from ragauge.compat.ragas.metrics import (
     context_recall,
     faithfulness,
 )
-from ragauge.nouns.answers import Failure, Label
 from ragauge.questions import Decompose, Entail
+from ragauge.types import Failure, Label
 
 
 def test_a_metric_has_a_judge_of_its_own() -> None:

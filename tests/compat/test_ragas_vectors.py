@@ -24,9 +24,8 @@ from ragauge.compat.ragas.metrics import (
     context_recall,
     faithfulness,
 )
-from ragauge.nouns.answers import Answer, ChunkVerdict, Decomposition, Failure, Label, Verdict
-from ragauge.nouns.statements import Statement
 from ragauge.questions import Decompose, Entail, Question
+from ragauge.types import Answer, ChunkVerdict, Decomposition, Failure, Label, Statement, Verdict
 
 if TYPE_CHECKING:
     from tests.metrics.conftest import Answering, Row

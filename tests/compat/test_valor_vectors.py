@@ -16,9 +16,8 @@ from tests.metrics.test_valor_vectors import METRICS, answering, args, fields_of
 
 import ragauge as rg
 from ragauge.compat.valor import BadInput, Context, Evaluator, Metric, MetricType, QueryResponse, UndefinedScore
-from ragauge.nouns.answers import Answer, Failure
-from ragauge.nouns.identity import Identity
 from ragauge.questions import Question
+from ragauge.types import Answer, Failure, Identity
 
 if TYPE_CHECKING:
     from tests.metrics.conftest import Row

@@ -12,7 +12,7 @@ import ragauge as rg
 from ragauge.dataset import Built, build, generate
 from ragauge.dataset.corpus import Corpus
 from ragauge.errors import BadParameter, MissingField, UnanswerableNeed
-from ragauge.nouns.samples import Chunk, Sample
+from ragauge.types import Chunk, Sample
 
 CORPUS = Corpus("c", [Chunk("Tea is hot. Ice is cold.", "x"), Chunk("Tea is green.", "y"), Chunk("Salt.", "z")], {})
 QUESTION = {"question": "How is tea?", "gold_answer": "Tea is hot; Tea is green; Tea is dear"}

@@ -19,11 +19,10 @@ from ragauge.dataset.generation.respondent import answer_in
 from ragauge.errors import BadParameter, UsageError
 from ragauge.judges.llm.calls import Completion
 from ragauge.judges.llm.making import line_to
-from ragauge.nouns.answers import Failure
-from ragauge.nouns.samples import Chunk, Sample
 from ragauge.store import Store
 from ragauge.text import trust_eval
 from ragauge.text.refusals import refusal
+from ragauge.types import Chunk, Failure, Sample
 
 ROWS: list[dict[str, Any]] = [
     {"id": f"s{n}", "query": f"How is tea {n}?", "contexts": [{"text": "Tea is hot.", "title": "Tea"}, "Ice is cold."]}

@@ -10,7 +10,7 @@ import pytest
 from ragauge.dataset.corpus import Corpus
 from ragauge.dataset.retrieving import CorpusRetriever, ForeignRetriever, RetrieverFailed
 from ragauge.errors import BadParameter
-from ragauge.nouns.samples import Chunk
+from ragauge.types import Chunk
 
 CORPUS = Corpus("c", [Chunk("Tea is hot.", "t", "Tea"), Chunk("Ice is cold.", "i", "Ice", {"year": 1931})], {})
 

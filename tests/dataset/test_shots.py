@@ -11,7 +11,7 @@ from ragauge.dataset import generate
 from ragauge.dataset.generation.prompts import REFUSAL_SENTENCE, Brief, prompt
 from ragauge.dataset.generation.shots import with_shots
 from ragauge.errors import BadData
-from ragauge.nouns.samples import Chunk, Sample
+from ragauge.types import Chunk, Sample
 
 DOCUMENTS = tuple(Chunk(f"Text {n}.", str(n)) for n in range(4))
 ANSWERS = [Sample(f"a{n}", f"Question {n}?", f"Answer {n} [1].", DOCUMENTS) for n in range(6)]

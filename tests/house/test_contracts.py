@@ -10,12 +10,11 @@ import pytest
 import ragauge as rg
 from ragauge.judges.embedded.judge import EmbeddedJudge
 from ragauge.judges.recording import RecordingJudge
-from ragauge.nouns.answers import Answer, Failure, Grade, Label, Verdict
-from ragauge.nouns.identity import Identity
 from ragauge.questions import Judgment, Question, Relevant, judgment_key
 from ragauge.run.blocking import blocking
 from ragauge.store import Store
 from ragauge.testing import PLAIN, check_judge, check_store
+from ragauge.types import Answer, Failure, Grade, Identity, Label, Verdict
 
 
 def _function() -> rg.Judge:

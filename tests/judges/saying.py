@@ -6,9 +6,8 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ragauge.judges.desk import Expected
-from ragauge.nouns.answers import Answer, Failure
-from ragauge.nouns.identity import Identity
 from ragauge.questions import KINDS, Question
+from ragauge.types import Answer, Failure, Identity
 
 Says = Answer | Failure | Callable[[Question], Answer | Failure]
 

@@ -9,10 +9,8 @@ import pytest
 from ragauge.errors import BadParameter, UnknownName
 from ragauge.judges.bench import Bench
 from ragauge.judges.judge import Judge
-from ragauge.nouns.answers import Answer, Failure
-from ragauge.nouns.identity import Identity
-from ragauge.questions import KINDS, Classify, Decompose, Entail, Question, Rate, Relevant
-from ragauge.rubrics import COHERENCE, CONCISENESS
+from ragauge.questions import COHERENCE, CONCISENESS, KINDS, Classify, Decompose, Entail, Question, Rate, Relevant
+from ragauge.types import Answer, Failure, Identity
 
 
 class Named:

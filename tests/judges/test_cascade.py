@@ -13,10 +13,9 @@ from ragauge.errors import BadParameter, UnknownName
 from ragauge.judges.cascade import Cascade, confidence
 from ragauge.judges.embedded.judge import EmbeddedJudge
 from ragauge.judges.function import judge_from
-from ragauge.nouns.answers import Answer, ChunkVerdict, Decomposition, Failure, Grade, Label, Verdict
-from ragauge.questions import KINDS, Classify, Decompose, Entail, Question, Rate, Relevant, kind
-from ragauge.rubrics import CONCISENESS
+from ragauge.questions import CONCISENESS, KINDS, Classify, Decompose, Entail, Question, Rate, Relevant, kind
 from ragauge.testing import check_judge
+from ragauge.types import Answer, ChunkVerdict, Decomposition, Failure, Grade, Label, Verdict
 
 E, N = Label.ENTAILED, Label.NEUTRAL
 CLAIM = Entail(("p",), "h")

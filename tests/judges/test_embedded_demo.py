@@ -13,9 +13,9 @@ import pytest
 from ragauge.judges.embedded.lexical.heart import Lexical
 from ragauge.judges.embedded.statements.decomposing import decompose
 from ragauge.judges.embedded.trained.heart import Trained
-from ragauge.nouns.answers import Label
 from ragauge.questions import Entail
 from ragauge.text.sentences import sentences
+from ragauge.types import Label
 
 Labelling = Callable[[dict[str, Any], str], Label]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from ragauge.judges.embedded.lexical.heart import Lexical
-from ragauge.nouns.answers import Label, Verdict
+from ragauge.types import Label, Verdict
 
 EINSTEIN = (
     "Albert Einstein (born 14 March 1879) was a German-born theoretical physicist, widely held to be one of the "

@@ -7,7 +7,7 @@ import pytest
 from ragauge.judges.embedded.lexical.answer_forms import has_form, instructs, is_fragment
 from ragauge.judges.embedded.lexical.heart import Lexical
 from ragauge.judges.embedded.statements.decomposing import decompose
-from ragauge.nouns.answers import Label
+from ragauge.types import Label
 
 PORT = "On which port does the server listen?"
 FOODS = "What are some foods that Lewis Hamilton likes?"

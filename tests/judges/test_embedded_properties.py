@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from ragauge.judges.embedded.judge import EmbeddedJudge
 from ragauge.judges.embedded.lexical.heart import Lexical
-from ragauge.nouns.answers import Failure, Label, Verdict
 from ragauge.questions import Classify, Decompose, Entail, Relevant
 from ragauge.text.sentences import sentences
+from ragauge.types import Failure, Label, Verdict
 
 WORDS = """the a city company Berlin Marie Curie Paris 1889 1934 ten 10 % $5 million not never rose fell won lost
 opened before after larger than was were in of and museum prize women March May 14 Germany German yes no is""".split()

@@ -12,7 +12,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from ragauge.judges.embedded.lexical.heart import Lexical
-from ragauge.nouns.answers import Label
+from ragauge.types import Label
 
 LABELS = Path(__file__).parents[1] / "golden/valor_rag_labels.jsonl"
 OTTER = "Does the otter give birth or lay eggs?"

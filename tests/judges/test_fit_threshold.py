@@ -15,9 +15,9 @@ from tests.judges.saying import Open, Saying
 
 from ragauge.errors import BadData, BadParameter
 from ragauge.measure import Fitted, fit_threshold, labelled_sets
-from ragauge.nouns.answers import Decomposition, Failure, Label, Verdict
 from ragauge.questions import Classify, Decompose, Entail, Judgment, Question, Relevant
 from ragauge.store import label
+from ragauge.types import Decomposition, Failure, Label, Verdict
 
 YES, NO = Label.ENTAILED, Label.NOT_ENTAILED
 

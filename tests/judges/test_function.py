@@ -12,11 +12,8 @@ import pytest
 from ragauge.errors import BadParameter
 from ragauge.judges.function import FunctionJudge, judge_from
 from ragauge.judges.judge import Judge, checked
-from ragauge.nouns.answers import Answer, ChunkVerdict, Decomposition, Failure, Grade, Label, Verdict
-from ragauge.nouns.identity import Identity
-from ragauge.nouns.statements import Statement
-from ragauge.questions import Classify, Decompose, Entail, Question, Rate, Relevant
-from ragauge.rubrics import COHERENCE
+from ragauge.questions import COHERENCE, Classify, Decompose, Entail, Question, Rate, Relevant
+from ragauge.types import Answer, ChunkVerdict, Decomposition, Failure, Grade, Identity, Label, Statement, Verdict
 
 E, N, C, X = Label.ENTAILED, Label.NEUTRAL, Label.CONTRADICTED, Label.NOT_ENTAILED
 

@@ -5,10 +5,8 @@ from __future__ import annotations
 import pytest
 
 from ragauge.judges.judge import checked
-from ragauge.nouns.answers import Answer, ChunkVerdict, Decomposition, Failure, Grade, Label, Verdict
-from ragauge.nouns.statements import Statement
-from ragauge.questions import Classify, Decompose, Entail, Question, Rate, Relevant
-from ragauge.rubrics import COHERENCE, CONCISENESS
+from ragauge.questions import COHERENCE, CONCISENESS, Classify, Decompose, Entail, Question, Rate, Relevant
+from ragauge.types import Answer, ChunkVerdict, Decomposition, Failure, Grade, Label, Statement, Verdict
 
 E, N = ChunkVerdict(Label.ENTAILED), ChunkVerdict(Label.NEUTRAL)
 ONE, TWO = Entail(("p",), "h"), Entail(("pa", "qb"), "h")

@@ -16,11 +16,9 @@ from ragauge.judges.embedded.judge import EmbeddedJudge
 from ragauge.judges.function import judge_from
 from ragauge.judges.judge import checked
 from ragauge.judges.panel import Panel
-from ragauge.nouns.answers import Answer, ChunkVerdict, Decomposition, Failure, Grade, Label, Verdict
-from ragauge.nouns.statements import Statement
-from ragauge.questions import Classify, Decompose, Entail, Question, Rate, Relevant
-from ragauge.rubrics import COHERENCE, CONCISENESS
+from ragauge.questions import COHERENCE, CONCISENESS, Classify, Decompose, Entail, Question, Rate, Relevant
 from ragauge.testing import PLAIN, check_judge
+from ragauge.types import Answer, ChunkVerdict, Decomposition, Failure, Grade, Label, Statement, Verdict
 
 E, N, C, X = Label.ENTAILED, Label.NEUTRAL, Label.CONTRADICTED, Label.NOT_ENTAILED
 YES, NO = Label.YES, Label.NO

@@ -11,7 +11,7 @@ from ragauge.judges.embedded.lexical.heart import Lexical
 from ragauge.judges.embedded.lexical.quantities import quantities
 from ragauge.judges.embedded.lexical.units import UNITS
 from ragauge.judges.embedded.lexical.words import words
-from ragauge.nouns.answers import Label
+from ragauge.types import Label
 
 SAME = [
     ("18 months", "a year and a half"),

@@ -10,11 +10,8 @@ from hypothesis import strategies as st
 
 from ragauge.judges.judge import Judge
 from ragauge.judges.recording import RecordingJudge
-from ragauge.nouns.answers import Answer, ChunkVerdict, Decomposition, Failure, Grade, Label, Verdict
-from ragauge.nouns.identity import Identity
-from ragauge.nouns.statements import Statement
-from ragauge.questions import Classify, Decompose, Entail, Judgment, Question, Rate, Relevant, judgment_key
-from ragauge.rubrics import COHERENCE
+from ragauge.questions import COHERENCE, Classify, Decompose, Entail, Judgment, Question, Rate, Relevant, judgment_key
+from ragauge.types import Answer, ChunkVerdict, Decomposition, Failure, Grade, Identity, Label, Statement, Verdict
 
 WHO = Identity("someone", (("revision", "1"),))
 

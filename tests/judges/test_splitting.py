@@ -10,10 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragauge.judges.splitting import ROOM, halved, split, windows
-from ragauge.nouns.answers import Answer, ChunkVerdict, Decomposition, Failure, Label, Verdict
-from ragauge.nouns.statements import Statement
-from ragauge.questions import Classify, Decompose, Entail, Question, Rate, Relevant
-from ragauge.rubrics import CONCISENESS
+from ragauge.questions import CONCISENESS, Classify, Decompose, Entail, Question, Rate, Relevant
+from ragauge.types import Answer, ChunkVerdict, Decomposition, Failure, Label, Statement, Verdict
 
 WORDS = st.text("abcdefgh", min_size=1, max_size=9)
 SENTENCES = st.lists(WORDS, min_size=1, max_size=9).map(lambda words: f"{' '.join(words).capitalize()}.")

@@ -15,10 +15,10 @@ from ragauge.judges.embedded.statements.decomposing import decompose
 from ragauge.judges.embedded.statements.fillers import is_filler
 from ragauge.judges.embedded.statements.frames import frame_length
 from ragauge.judges.embedded.statements.opinions import Voice, is_hostile, voice
-from ragauge.nouns.statements import Span
 from ragauge.text.citations import citation_marks
 from ragauge.text.markdown import blocks
 from ragauge.text.refusals import is_refusal_sentence
+from ragauge.types import Span
 
 CLAIM, OPINION, BOTH, NEITHER = (True, False), (False, True), (True, True), (False, False)
 

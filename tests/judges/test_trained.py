@@ -17,8 +17,8 @@ from ragauge.judges.embedded.trained.likeness import likeness
 from ragauge.judges.embedded.trained.matching import SEEN, counted, matched, tokens_of
 from ragauge.judges.embedded.trained.reader import MODEL, Reader, fingerprint, reader
 from ragauge.judges.onnx_session import open_session
-from ragauge.nouns.answers import Label, Verdict
 from ragauge.questions import Classify, Entail, Relevant
+from ragauge.types import Label, Verdict
 
 CURIE = (
     "Marie Curie, a Polish physicist, won the Nobel Prize in 1903 with her husband Pierre. She was born in Warsaw and "

@@ -12,8 +12,8 @@ from ragauge.errors import UnknownName, UsageError
 from ragauge.labelling import Labelling
 from ragauge.labelling.drawing import Draw
 from ragauge.labelling.replies import reply
-from ragauge.nouns.answers import Label, Verdict
 from ragauge.store import Store, label
+from ragauge.types import Label, Verdict
 
 Measured = Callable[..., rg.Run]
 Answered = Callable[[Labelling, int], list[int]]

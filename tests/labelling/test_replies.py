@@ -7,11 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragauge.errors import UsageError
-from ragauge.fitting import misfit
 from ragauge.labelling.replies import asked, choices, reply
-from ragauge.nouns.answers import Grade, Label, Verdict
-from ragauge.questions import Classify, Entail, Question, Rate, Relevant
-from ragauge.rubrics import COHERENCE
+from ragauge.questions import COHERENCE, Classify, Entail, Question, Rate, Relevant, invalid_reason
+from ragauge.types import Grade, Label, Verdict
 
 ENTAIL = Entail(("one", "two", "three"), "a claim")
 GRADED = Rate(COHERENCE, (("source", "s"), ("response", "r")))
@@ -83,7 +81,7 @@ def test_an_answer_always_fits(typed: str, question: Question) -> None:
     """Whatever is typed is either refused or an answer that the question can have."""
     with suppress(UsageError):
         answer = reply(question, typed)
-        assert misfit(question, answer) is None
+        assert invalid_reason(question, answer) is None
     assert asked(question)
 
 

@@ -15,9 +15,8 @@ from ragauge.judges.llm.decisions.asks import Sheet
 from ragauge.judges.llm.decisions.dialects import DIALECTS, Dialect
 from ragauge.judges.llm.decisions.judge import DecisionsJudge
 from ragauge.judges.llm.decisions.messages import read, received, request
-from ragauge.nouns.answers import Answer, Failure
-from ragauge.questions import Classify, Entail, Question, Rate, Relevant
-from ragauge.rubrics import COHERENCE, TOPICAL_MATCH
+from ragauge.questions import COHERENCE, TOPICAL_MATCH, Classify, Entail, Question, Rate, Relevant
+from ragauge.types import Answer, Failure
 
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 

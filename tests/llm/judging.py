@@ -12,8 +12,8 @@ from tests.llm.models import Model, Reply, Till, perfect
 from ragauge.judges.llm.calls import Prompt
 from ragauge.judges.llm.judge import LLMJudge
 from ragauge.judges.llm.prices import Price
-from ragauge.nouns.answers import Answer, Failure
 from ragauge.questions import Decompose, Entail, Question
+from ragauge.types import Answer, Failure
 
 CLAIMS: list[Question] = [Entail(("Ann has 3 cats.", "Bob has a dog."), f"Ann has {n} cats.") for n in range(1, 9)]
 TEXT = Decompose("Ann has three cats. Bob has a dog.", "Who has what?")

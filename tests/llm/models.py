@@ -11,9 +11,8 @@ from tests.llm.stub.asks import Ask
 
 from ragauge.judges.desk import NoDesk
 from ragauge.judges.llm.calls import CallFailed, Completion, Prompt, Usage
-from ragauge.nouns.answers import Failure
-from ragauge.nouns.calls import Call
 from ragauge.questions import Question
+from ragauge.types import Call, Failure
 
 Reply = str | Completion | Exception
 

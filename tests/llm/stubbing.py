@@ -8,8 +8,7 @@ from typing import Any
 
 from tests.llm.stub.process import StubServer
 
-from ragauge.questions import Classify, Decompose, Entail, Question, Rate, Relevant
-from ragauge.rubrics import COHERENCE
+from ragauge.questions import COHERENCE, Classify, Decompose, Entail, Question, Rate, Relevant
 
 BATCHES = "/v1/messages/batches"
 HELLO = {"model": "gpt-4o-mini", "messages": [{"role": "user", "content": "Hello there."}]}

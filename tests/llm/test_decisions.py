@@ -12,9 +12,9 @@ from ragauge.judges.llm.calls import CallFailed, Completion, Prompt
 from ragauge.judges.llm.decisions.dialects import Dialect
 from ragauge.judges.llm.decisions.judge import DecisionsJudge
 from ragauge.judges.llm.decisions.messages import received
-from ragauge.nouns.answers import Failure, Label, Verdict
 from ragauge.questions import Decompose, Entail, Question, Relevant
 from ragauge.testing import check_judge
+from ragauge.types import Failure, Label, Verdict
 
 
 class Server:

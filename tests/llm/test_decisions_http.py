@@ -14,9 +14,9 @@ from tests.llm.deciding import TOXIC, ask, reply_to, serving
 from ragauge.errors import BadParameter, UnknownName, UsageError
 from ragauge.judges.judge import checked
 from ragauge.judges.llm.decisions.making import decisions_judge
-from ragauge.nouns.answers import Answer, Failure, Label, Verdict
 from ragauge.questions import Question, Relevant
 from ragauge.testing import PLAIN
+from ragauge.types import Answer, Failure, Label, Verdict
 
 
 async def over_http(

@@ -14,9 +14,8 @@ from ragauge.judges.llm.calls import Usage
 from ragauge.judges.llm.decisions.asks import levels
 from ragauge.judges.llm.decisions.dialects import Dialect
 from ragauge.judges.llm.decisions.messages import received
-from ragauge.nouns.answers import ChunkVerdict, Failure, Grade, Label, Verdict
-from ragauge.questions import Classify, Decompose, Entail, Question, Rate, Relevant
-from ragauge.rubrics import COHERENCE, TOPICAL_MATCH, Rubric
+from ragauge.questions import COHERENCE, TOPICAL_MATCH, Classify, Decompose, Entail, Question, Rate, Relevant, Rubric
+from ragauge.types import ChunkVerdict, Failure, Grade, Label, Verdict
 
 #: As `types/decision.py` of openai-python 3.52 has it.
 OF_OPENAI = {

@@ -10,8 +10,7 @@ from tests.llm.deciding import BOTH, DECISIONS, QUESTIONS, SYSTEMONE, TOXIC, bod
 from ragauge.judges.llm.decisions.asks import Sheet
 from ragauge.judges.llm.decisions.dialects import Dialect
 from ragauge.judges.llm.decisions.messages import digest
-from ragauge.questions import Classify, Decompose, Entail, Rate, Relevant
-from ragauge.rubrics import COHERENCE
+from ragauge.questions import COHERENCE, Classify, Decompose, Entail, Rate, Relevant
 
 
 def test_a_request_has_the_form_of_openai() -> None:

@@ -19,10 +19,9 @@ from ragauge.judges.desk import Consulting, Expecting
 from ragauge.judges.llm.decisions.judge import DecisionsJudge
 from ragauge.judges.llm.decisions.making import decisions_judge
 from ragauge.judges.llm.prices import Price
-from ragauge.nouns.answers import Answer, ChunkVerdict, Failure, Label, Verdict
-from ragauge.nouns.records import RunRecord
-from ragauge.questions import Decompose, Entail, Question, Rate, Relevant
-from ragauge.rubrics import COHERENCE
+from ragauge.questions import COHERENCE, Decompose, Entail, Question, Rate, Relevant
+from ragauge.scores import RunRecord
+from ragauge.types import Answer, ChunkVerdict, Failure, Label, Verdict
 
 LONG = " ".join(f"Town {n} was founded by monks and lies on a river." for n in range(400))
 T = TypeVar("T")

@@ -15,7 +15,7 @@ from ragauge.judges.llm.wire.flow import RETRIES, RETRIES_RATE, Flow
 from ragauge.judges.llm.wire.pace import Pace
 from ragauge.judges.llm.wire.patience import Patience
 from ragauge.judges.llm.wire.slots import Slots
-from ragauge.nouns.answers import Failure
+from ragauge.types import Failure
 
 
 def _flow(slots: Slots | None = None, patience: Patience | None = None, pace: Pace | None = None) -> Flow:

@@ -17,7 +17,7 @@ from ragauge.errors import BadParameter
 from ragauge.judges.llm import calling
 from ragauge.judges.llm.calls import CallFailed, Completion, Prompt, Turn
 from ragauge.judges.llm.functions import FunctionTransport
-from ragauge.nouns.answers import Failure
+from ragauge.types import Failure
 
 PROMPT = Prompt("Judge.", "{}", {"type": "object"}, (Turn("?", "Again."),))
 Messages = list[dict[str, str]]

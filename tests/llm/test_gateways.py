@@ -16,10 +16,10 @@ from tests.llm.models import perfect_reply
 import ragauge as rg
 from ragauge.judges.llm.calls import Usage, counted, credible
 from ragauge.judges.llm.line import FORMLESS
-from ragauge.nouns.answers import Answer, Failure, Label, Verdict
 from ragauge.questions import Classify, Question
 from ragauge.run.run import Run
 from ragauge.store import Store
+from ragauge.types import Answer, Failure, Label, Verdict
 
 Reply = Callable[[int, str], str]
 

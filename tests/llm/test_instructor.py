@@ -17,9 +17,9 @@ import ragauge as rg
 from ragauge.errors import BadParameter
 from ragauge.judges.llm.calls import CallFailed, Completion, Prompt, Usage
 from ragauge.judges.llm.instructor import InstructorTransport, is_instructor
-from ragauge.nouns.answers import Answer, Failure
 from ragauge.run.specs import judge_of
 from ragauge.testing import PLAIN
+from ragauge.types import Answer, Failure
 
 PROMPT = Prompt("Judge.", "{}", {"type": "object", "properties": {"1": {"type": "string"}}, "required": ["1"]})
 

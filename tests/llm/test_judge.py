@@ -19,10 +19,10 @@ from ragauge.judges.desk import Consulting, Expecting
 from ragauge.judges.judge import Judge, checked
 from ragauge.judges.llm.calls import Completion
 from ragauge.judges.llm.judge import LLMJudge
-from ragauge.nouns.answers import Failure
-from ragauge.nouns.scores import Share
 from ragauge.questions import Decompose, Relevant, kind
+from ragauge.scores import Share
 from ragauge.testing import PLAIN, check_judge, pack_agreement
+from ragauge.types import Failure
 
 
 def test_it_is_a_judge_that_consults_and_expects() -> None:

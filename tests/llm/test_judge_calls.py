@@ -11,7 +11,7 @@ from tests.llm.models import Model, Till, failing, in_turn, perfect
 from ragauge.judges.llm.calls import CallFailed, Completion, Prompt, Usage
 from ragauge.judges.llm.judge import LLMJudge
 from ragauge.judges.llm.wire.form import THOUGHT
-from ragauge.nouns.answers import Answer, Failure
+from ragauge.types import Answer, Failure
 
 
 def test_calls_that_were_never_sent_are_not_recorded() -> None:

@@ -12,8 +12,8 @@ from tests.llm.models import Model, Till, failing, perfect
 from ragauge.judges.judge import checked
 from ragauge.judges.llm.calls import Prompt
 from ragauge.judges.llm.judge import LLMJudge
-from ragauge.nouns.answers import Decomposition, Failure, Label, Verdict
 from ragauge.questions import Decompose, Entail, Question, Relevant
+from ragauge.types import Decomposition, Failure, Label, Verdict
 
 
 def test_long_texts_are_judged_in_parts() -> None:

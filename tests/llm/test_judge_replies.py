@@ -11,8 +11,8 @@ from tests.llm.judging import CLAIMS, TEXT, ask, consult, never, reasons, withou
 from tests.llm.models import Model, Reply, Till, failing, in_turn, perfect
 
 from ragauge.judges.llm.calls import Completion, Prompt
-from ragauge.nouns.answers import Failure, Label, Verdict
 from ragauge.questions import Classify, Entail
+from ragauge.types import Failure, Label, Verdict
 
 
 def cut(share: float = 0.6) -> Callable[[Prompt], str]:

@@ -15,8 +15,7 @@ from ragauge.judges.llm import layout
 from ragauge.judges.llm.calls import Prompt
 from ragauge.judges.llm.packing import Pack, Room, packs
 from ragauge.judges.llm.prompts import FORM, Style
-from ragauge.questions import Classify, Decompose, Entail, Question, Rate, Relevant
-from ragauge.rubrics import CHUNK_UTILITY, COHERENCE
+from ragauge.questions import CHUNK_UTILITY, COHERENCE, Classify, Decompose, Entail, Question, Rate, Relevant
 
 STYLES = [Style(why, quotes) for why in (True, False) for quotes in (True, False)]
 QUERY = "When did the bridge open?"

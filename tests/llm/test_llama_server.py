@@ -26,9 +26,8 @@ from ragauge.judges.llm.packing import Pack, Room, packs
 from ragauge.judges.llm.prompts import Style
 from ragauge.judges.llm.replies import read
 from ragauge.judges.llm.wire.client import HttpTransport
-from ragauge.nouns.answers import Failure
-from ragauge.questions import Classify, Decompose, Entail, Question, Rate, Relevant
-from ragauge.rubrics import COHERENCE, Rubric
+from ragauge.questions import COHERENCE, Classify, Decompose, Entail, Question, Rate, Relevant, Rubric
+from ragauge.types import Failure
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(3600)]
 

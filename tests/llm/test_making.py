@@ -17,10 +17,10 @@ from ragauge.judges.judge import checked
 from ragauge.judges.llm.calls import Tempo
 from ragauge.judges.llm.judge import LLMJudge
 from ragauge.judges.llm.prices import Price
-from ragauge.nouns.answers import Answer, Failure
 from ragauge.questions import Decompose, Entail, Question, Relevant
 from ragauge.run.specs import judge_of
 from ragauge.testing import check_judge
+from ragauge.types import Answer, Failure
 
 if TYPE_CHECKING:
     from tests.llm.conftest import Act, Kit, Request

@@ -8,8 +8,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragauge.judges.llm.packing import INLINE, OVERHEAD, Pack, Room, packs
-from ragauge.questions import Classify, Decompose, Entail, Question, Rate, Relevant
-from ragauge.rubrics import CHUNK_UTILITY, COHERENCE, COMPLETENESS
+from ragauge.questions import (
+    CHUNK_UTILITY,
+    COHERENCE,
+    COMPLETENESS,
+    Classify,
+    Decompose,
+    Entail,
+    Question,
+    Rate,
+    Relevant,
+)
 
 TEXTS = st.sampled_from([f"text {n} " + "word " * (n * n) for n in range(12)]) | st.text(max_size=20)
 QUERIES = st.none() | st.sampled_from(["Who?", "When?"])

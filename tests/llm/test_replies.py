@@ -15,10 +15,8 @@ from ragauge.judges.llm import layout
 from ragauge.judges.llm.packing import Pack, Room, packs
 from ragauge.judges.llm.prompts import Style
 from ragauge.judges.llm.replies import Reading, located, read
-from ragauge.nouns.answers import Answer, ChunkVerdict, Decomposition, Grade, Label, Verdict
-from ragauge.nouns.statements import Statement
-from ragauge.questions import Classify, Decompose, Entail, Question, Rate, Relevant
-from ragauge.rubrics import COHERENCE, CONCISENESS
+from ragauge.questions import COHERENCE, CONCISENESS, Classify, Decompose, Entail, Question, Rate, Relevant
+from ragauge.types import Answer, ChunkVerdict, Decomposition, Grade, Label, Statement, Verdict
 
 STYLES = [Style(why, quotes) for why in (True, False) for quotes in (True, False)]
 PLAIN = Style(rationales=False)

@@ -18,8 +18,8 @@ from ragauge.judges.llm.decisions.making import decisions_judge
 from ragauge.judges.llm.options import parse
 from ragauge.judges.llm.wire.batches import BatchFailed, batches
 from ragauge.judges.llm.wire.client import HttpTransport
-from ragauge.nouns.answers import Failure
 from ragauge.questions import Relevant
+from ragauge.types import Failure
 
 if TYPE_CHECKING:
     from pathlib import Path

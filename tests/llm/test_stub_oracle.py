@@ -14,7 +14,7 @@ from ragauge.judges.llm.layout import again, prompt
 from ragauge.judges.llm.packing import Pack, Room, packs
 from ragauge.judges.llm.prompts import Style
 from ragauge.judges.llm.replies import read
-from ragauge.nouns.answers import Decomposition, Grade, Label, Verdict
+from ragauge.types import Decomposition, Grade, Label, Verdict
 
 
 def ask(pack: Pack, style: Style, structured: bool) -> Ask:

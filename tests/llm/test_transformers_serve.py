@@ -15,10 +15,9 @@ import pytest
 
 from ragauge.judges.judge import checked
 from ragauge.judges.llm.decisions.making import decisions_judge
-from ragauge.nouns.answers import Answer, Failure, Grade, Verdict
-from ragauge.questions import Classify, Decompose, Entail, Question, Rate, Relevant
-from ragauge.rubrics import TOPICAL_MATCH
+from ragauge.questions import TOPICAL_MATCH, Classify, Decompose, Entail, Question, Rate, Relevant
 from ragauge.testing import PLAIN
+from ragauge.types import Answer, Failure, Grade, Verdict
 
 pytestmark = pytest.mark.slow
 

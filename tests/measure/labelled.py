@@ -10,11 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from ragauge.measure import Measured, measure
-from ragauge.nouns.answers import Answer, Decomposition, Failure, Grade, Label, Verdict
-from ragauge.nouns.identity import Identity
-from ragauge.nouns.statements import Statement
 from ragauge.questions import Decompose, Entail, Question, Rate
 from ragauge.statistics.intervals import Interval
+from ragauge.types import Answer, Decomposition, Failure, Grade, Identity, Label, Statement, Verdict
 
 SETS: dict[str, dict[str, Any]] = {
     "ent_a": {"premise": "p", "claim": "c", "label": 1},

@@ -9,9 +9,8 @@ import msgspec
 from tests.measure.labelled import SETS, Sampler, Stub, measured, write
 
 from ragauge.measure import Measured, adjusted
-from ragauge.nouns.answers import Answer, Failure, Label, Verdict
-from ragauge.nouns.identity import Identity
 from ragauge.questions import Entail, Question
+from ragauge.types import Answer, Failure, Identity, Label, Verdict
 
 
 class Guesser(Stub):

@@ -13,8 +13,8 @@ from ragauge.measure import Against, Measured
 from ragauge.measure.measurement import Measurement, read_measurement
 from ragauge.measure.published import PUBLISHED, published
 from ragauge.measure.report import measurement_markdown, measurement_view
-from ragauge.nouns.identity import Identity
 from ragauge.statistics.intervals import Interval
+from ragauge.types import Identity
 
 
 def figure(value: float, spread: float = 0.05) -> Interval:

@@ -23,13 +23,22 @@ import pytest
 
 from ragauge.metrics.catalogue import chosen
 from ragauge.metrics.metric import Measure
-from ragauge.nouns.answers import Answer, ChunkVerdict, Decomposition, Failure, Grade, Label, Verdict
-from ragauge.nouns.identity import Identity
-from ragauge.nouns.samples import Chunk, Sample
-from ragauge.nouns.scores import Evidence, Score
-from ragauge.nouns.statements import Statement
 from ragauge.questions import Classify, Decompose, Entail, Judgment, Question, Rate, Relevant, judgment_key
-from ragauge.waves import Waves
+from ragauge.rounds import Rounds
+from ragauge.scores import Evidence, Score
+from ragauge.types import (
+    Answer,
+    Chunk,
+    ChunkVerdict,
+    Decomposition,
+    Failure,
+    Grade,
+    Identity,
+    Label,
+    Sample,
+    Statement,
+    Verdict,
+)
 
 JUDGE = Identity("test")
 
@@ -115,7 +124,7 @@ class Drive:
 
     def __init__(self, samples: Iterable[Sample], measures: Iterable[Measure], answering: Answering) -> None:
         samples, measures = list(samples), list(measures)
-        many = [Waves(sample, [need for measure in measures for need in measure.needs]) for sample in samples]
+        many = [Rounds(sample, [need for measure in measures for need in measure.needs]) for sample in samples]
         self.waves: list[list[Question]] = []
         judgments: dict[Question, Judgment] = {}
         while wanted := [question for waves in many for question in waves.questions]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ragauge.nouns.samples import Chunk, Sample
+from ragauge.types import Chunk, Sample
 
 NO = "I don't know."
 FLAG = "I apologize, but I couldn't find an answer to your question in the search results."

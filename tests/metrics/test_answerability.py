@@ -8,8 +8,8 @@ import pytest
 from tests.metrics.labelled import doc, row
 
 from ragauge.metrics.catalogue import chosen
-from ragauge.nouns.answers import Label, Verdict
 from ragauge.questions import Entail
+from ragauge.types import Label, Verdict
 
 if TYPE_CHECKING:
     from tests.metrics.conftest import Answering, Drive

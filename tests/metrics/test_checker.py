@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragauge.nouns.answers import Label, Verdict
 from ragauge.questions import Entail
+from ragauge.types import Label, Verdict
 
 if TYPE_CHECKING:
     from tests.metrics.conftest import Answering, Sampling, Scoring, Valuing

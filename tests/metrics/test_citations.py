@@ -11,9 +11,8 @@ from hypothesis import strategies as st
 from ragauge.metrics.catalogue import chosen
 from ragauge.needs.citations import citations
 from ragauge.needs.held import labels_of
-from ragauge.nouns.answers import Answer, ChunkVerdict, Label, Verdict
-from ragauge.nouns.samples import Chunk, Sample
 from ragauge.questions import Entail, Question
+from ragauge.types import Answer, Chunk, ChunkVerdict, Label, Sample, Verdict
 
 if TYPE_CHECKING:
     from tests.metrics.conftest import Drive, Sampling, Valuing

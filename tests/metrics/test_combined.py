@@ -10,8 +10,8 @@ from ragauge.errors import BadParameter, UnknownName
 from ragauge.metrics.catalogue import METRICS, parsed
 from ragauge.metrics.combined import Composite, DatasetMetric, composite, pooled
 from ragauge.metrics.metric import Metric
-from ragauge.nouns.answers import Answer, Failure, Grade
 from ragauge.questions import Question, Rate
+from ragauge.types import Answer, Failure, Grade
 
 if TYPE_CHECKING:
     from tests.metrics.conftest import Answering, Drive, Sampling, Scoring, Valuing

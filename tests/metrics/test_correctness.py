@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from ragauge.metrics.catalogue import parsed
-from ragauge.nouns.answers import Decomposition
 from ragauge.questions import Entail
+from ragauge.types import Decomposition
 
 if TYPE_CHECKING:
     from tests.metrics.conftest import Answering, Drive, Sampling, Scoring, Valuing

@@ -14,10 +14,9 @@ import pytest
 
 from ragauge.metrics.catalogue import parsed
 from ragauge.metrics.combined import DatasetMetric
-from ragauge.nouns.answers import Answer, Decomposition, Label, Verdict
-from ragauge.nouns.scores import PrecisionRecall, Score
-from ragauge.nouns.statements import Statement
 from ragauge.questions import Decompose, Entail, Question
+from ragauge.scores import PrecisionRecall, Score
+from ragauge.types import Answer, Decomposition, Label, Statement, Verdict
 
 if TYPE_CHECKING:
     from tests.metrics.conftest import Drive, Row, Rule, Sampling, Scoring

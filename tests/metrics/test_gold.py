@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from ragauge.metrics.gold import ListScore, list_score
 from ragauge.needs.gold import Matched
-from ragauge.nouns.samples import Chunk, Sample
 from ragauge.readers import read
+from ragauge.types import Chunk, Sample
 
 if TYPE_CHECKING:
     from tests.metrics.conftest import Sampling, Scoring, Valuing

@@ -18,10 +18,20 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from ragauge.metrics.catalogue import METRICS, ON_REQUEST, parsed
-from ragauge.nouns.answers import Answer, ChunkVerdict, Decomposition, Grade, Label, Verdict
-from ragauge.nouns.statements import Statement
-from ragauge.questions import Classify, Decompose, Entail, Question, Rate, Relevant
-from ragauge.rubrics import CHUNK_UTILITY, COHERENCE, COMPLETENESS, CONCISENESS, TOPICAL_MATCH
+from ragauge.questions import (
+    CHUNK_UTILITY,
+    COHERENCE,
+    COMPLETENESS,
+    CONCISENESS,
+    TOPICAL_MATCH,
+    Classify,
+    Decompose,
+    Entail,
+    Question,
+    Rate,
+    Relevant,
+)
+from ragauge.types import Answer, ChunkVerdict, Decomposition, Grade, Label, Statement, Verdict
 
 if TYPE_CHECKING:
     from tests.metrics.conftest import Drive, Sampling

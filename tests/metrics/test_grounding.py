@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from ragauge.metrics.catalogue import parsed
-from ragauge.nouns.answers import Answer, ChunkVerdict, Failure, Label, Verdict
 from ragauge.questions import Entail, Question
+from ragauge.types import Answer, ChunkVerdict, Failure, Label, Verdict
 
 if TYPE_CHECKING:
     from tests.metrics.conftest import Answering, Drive, Sampling, Valuing

@@ -14,7 +14,7 @@ from ragauge.metrics.overlap import bleu, chrf, rouge
 from ragauge.needs.findings import Texts
 from ragauge.needs.need import Failed, Outcome, Undefined
 from ragauge.needs.statements import response_and_references
-from ragauge.nouns.scores import Incidence, Overlap, PrecisionRecall, Score, Share
+from ragauge.scores import F1Counts, Incidence, PrecisionRecall, Score, Share
 
 TEXTS = Texts("r", ("g",))
 ENDED: Mapping[str, Outcome] = {"response_and_references": TEXTS}
@@ -38,8 +38,8 @@ def returning(result: Result) -> Metric:
         (Share(1, 4), Score(0.25, counts=(1, 4))),
         (Share(0, 0), Score(undefined="nothing to count")),
         (Incidence(0, 0), Score(0.0, counts=(0, 0))),
-        (Overlap(0, 0, 0), Score(0.0, counts=(0, 0, 0))),
-        (Overlap(1, 1, 1), Score(0.5, counts=(1, 1, 1))),
+        (F1Counts(0, 0, 0), Score(0.0, counts=(0, 0, 0))),
+        (F1Counts(1, 1, 1), Score(0.5, counts=(1, 1, 1))),
         (PrecisionRecall(1, 2, 1, 2), Score(0.5, counts=(1, 2, 1, 2))),
         (PrecisionRecall(1, 2, 0, 0), Score(undefined="nothing to count")),
         (PrecisionRecall(0, 2, 0, 0), Score(0.0, counts=(0, 2, 0, 0))),

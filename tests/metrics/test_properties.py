@@ -12,9 +12,8 @@ from hypothesis import strategies as st
 from ragauge.metrics.catalogue import METRICS, chosen, named, parsed
 from ragauge.metrics.combined import DatasetMetric
 from ragauge.metrics.metric import Metric
-from ragauge.nouns.answers import Answer, Decomposition, Failure
-from ragauge.nouns.samples import Chunk, Sample
 from ragauge.questions import Decompose, Question, topic
+from ragauge.types import Answer, Chunk, Decomposition, Failure, Sample
 
 if TYPE_CHECKING:
     from tests.metrics.conftest import Answering, Drive, Scoring

@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from ragauge.nouns.answers import Answer, ChunkVerdict, Decomposition, Failure, Grade, Label, Verdict
-from ragauge.nouns.statements import Statement
 from ragauge.questions import Decompose, Entail, Question, Rate, Relevant
+from ragauge.types import Answer, ChunkVerdict, Decomposition, Failure, Grade, Label, Statement, Verdict
 
 if TYPE_CHECKING:
     from tests.metrics.conftest import Row, Rule, Valuing

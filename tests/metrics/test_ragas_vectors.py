@@ -10,10 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from ragauge.nouns.answers import Answer, ChunkVerdict, Decomposition, Failure, Label, Verdict
-from ragauge.nouns.scores import Overlap
-from ragauge.nouns.statements import Statement
 from ragauge.questions import Decompose, Entail, Question, Relevant
+from ragauge.scores import F1Counts
+from ragauge.types import Answer, ChunkVerdict, Decomposition, Failure, Label, Statement, Verdict
 
 if TYPE_CHECKING:
     from tests.metrics.conftest import Row, Rule, Valuing
@@ -169,7 +168,7 @@ def factual_correctness(given: dict[str, Any], value: Valuing) -> float | str:
 
 def fbeta(given: dict[str, Any], value: Valuing) -> float | str:
     """F1 of counts."""
-    got = Overlap(given["tp"], given["fp"], given["fn"]).value
+    got = F1Counts(given["tp"], given["fp"], given["fn"]).value
     assert got is not None
     return got
 

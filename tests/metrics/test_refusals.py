@@ -8,9 +8,8 @@ import pytest
 from tests.metrics.labelled import FLAG, NO
 
 from ragauge.metrics.catalogue import chosen
-from ragauge.nouns.answers import Grade, Label
-from ragauge.nouns.samples import Sample
 from ragauge.questions import Rate
+from ragauge.types import Grade, Label, Sample
 
 if TYPE_CHECKING:
     from tests.metrics.conftest import Answering, Drive, Sampling, Scoring, Valuing

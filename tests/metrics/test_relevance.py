@@ -9,10 +9,8 @@ import pytest
 from ragauge.errors import BadParameter, UnknownName
 from ragauge.metrics.catalogue import parsed
 from ragauge.metrics.relevance import graded
-from ragauge.nouns.answers import Answer, Failure, Grade
-from ragauge.nouns.samples import Chunk
-from ragauge.questions import Question, Rate
-from ragauge.rubrics import CHUNK_UTILITY, COHERENCE, COMPLETENESS, CONCISENESS, TOPICAL_MATCH, Rubric
+from ragauge.questions import CHUNK_UTILITY, COHERENCE, COMPLETENESS, CONCISENESS, TOPICAL_MATCH, Question, Rate, Rubric
+from ragauge.types import Answer, Chunk, Failure, Grade
 
 if TYPE_CHECKING:
     from tests.metrics.conftest import Answering, Drive, Sampling, Scoring, Valuing

@@ -9,8 +9,8 @@ import pytest
 
 from ragauge.metrics.catalogue import parsed
 from ragauge.metrics.retrieval import average_precision
-from ragauge.nouns.answers import Answer, Decomposition, Failure
 from ragauge.questions import Decompose, Question
+from ragauge.types import Answer, Decomposition, Failure
 
 if TYPE_CHECKING:
     from tests.metrics.conftest import Answering, Drive, Sampling, Valuing

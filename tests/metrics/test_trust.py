@@ -16,8 +16,8 @@ from ragauge.metrics.combined import DatasetMetric
 from ragauge.metrics.refusals import Groundedness, MeanF1, MeanRecall
 from ragauge.metrics.trust import MeanCitations, Trust
 from ragauge.metrics.trust_eval import trust_eval_block
-from ragauge.nouns.samples import Sample
 from ragauge.statistics.aggregates import aggregate_interval
+from ragauge.types import Sample
 
 if TYPE_CHECKING:
     from tests.metrics.conftest import Answering, Drive, Scoring

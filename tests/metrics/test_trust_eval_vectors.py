@@ -12,11 +12,10 @@ import pytest
 
 from ragauge.metrics.trust_eval import Item, needs, trust_eval_block
 from ragauge.needs.gold import Correctness
-from ragauge.nouns.answers import Answer, ChunkVerdict, Label, Verdict
-from ragauge.nouns.identity import Identity
 from ragauge.questions import Entail, Judgment, Question, judgment_key
 from ragauge.readers import read
-from ragauge.waves import Waves
+from ragauge.rounds import Rounds
+from ragauge.types import Answer, ChunkVerdict, Identity, Label, Verdict
 
 if TYPE_CHECKING:
     from tests.metrics.conftest import Scoring
@@ -64,7 +63,7 @@ def items(data: Sequence[dict[str, Any]], correctness: Correctness) -> list[Item
     wanted = needs(correctness)
     found = []
     for sample in read(list(data)):
-        waves = Waves(sample, wanted)
+        waves = Rounds(sample, wanted)
         while questions := waves.questions:
             waves.advance({q: Judgment(q, judge(q), NLI, judgment_key(q, NLI)) for q in questions})
         found.append(Item(sample, *(waves.outcomes[need.name] for need in wanted)))  # type: ignore[arg-type]

@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from ragauge.judges.judge import checked
-from ragauge.nouns.answers import Answer, ChunkVerdict, Decomposition, Failure, Grade, Label, Verdict
-from ragauge.nouns.statements import Statement
 from ragauge.questions import Classify, Decompose, Entail, Question, Rate, Relevant
+from ragauge.types import Answer, ChunkVerdict, Decomposition, Failure, Grade, Label, Statement, Verdict
 
 if TYPE_CHECKING:
     from tests.metrics.conftest import Answering, Row, Rule, Valuing

@@ -8,10 +8,8 @@ from typing import Any
 import pytest
 
 from ragauge.needs.need import Flow
-from ragauge.nouns.answers import Answer, ChunkVerdict, Decomposition, Grade, Label, Verdict
-from ragauge.nouns.identity import Identity
-from ragauge.nouns.statements import Statement
 from ragauge.questions import Classify, Decompose, Entail, Judgment, Question, Rate, Relevant
+from ragauge.types import Answer, ChunkVerdict, Decomposition, Grade, Identity, Label, Statement, Verdict
 
 Working = Callable[..., tuple[Any, list[Sequence[Question]]]]
 

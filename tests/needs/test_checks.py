@@ -15,10 +15,8 @@ from ragauge.needs.checks import (
     statements_to_query,
 )
 from ragauge.needs.need import NothingToCount
-from ragauge.nouns.answers import Answer, Grade, Label, Verdict
-from ragauge.nouns.samples import Chunk, Sample
-from ragauge.questions import Classify, Decompose, Question, Rate, Relevant
-from ragauge.rubrics import CHUNK_UTILITY, COHERENCE
+from ragauge.questions import CHUNK_UTILITY, COHERENCE, Classify, Decompose, Question, Rate, Relevant
+from ragauge.types import Answer, Chunk, Grade, Label, Sample, Verdict
 
 if TYPE_CHECKING:
     from tests.needs.conftest import Working

@@ -5,10 +5,8 @@ from __future__ import annotations
 import pytest
 
 from ragauge.needs.findings import NotTold, Statements, Support
-from ragauge.nouns.answers import ChunkVerdict, Label, Verdict
-from ragauge.nouns.identity import Identity
-from ragauge.nouns.statements import Statement
 from ragauge.questions import Entail, Judgment
+from ragauge.types import ChunkVerdict, Identity, Label, Statement, Verdict
 
 E, N, C, X = Label.ENTAILED, Label.NEUTRAL, Label.CONTRADICTED, Label.NOT_ENTAILED
 

@@ -9,8 +9,8 @@ import pytest
 
 from ragauge.needs.findings import Statements
 from ragauge.needs.need import Flow, NothingToCount, answerable, need, together
-from ragauge.nouns.samples import Sample
 from ragauge.questions import Decompose, Question
+from ragauge.types import Sample
 
 if TYPE_CHECKING:
     from tests.needs.conftest import Working

@@ -15,10 +15,8 @@ from ragauge.needs.statements import (
     response_cut_by,
     response_statements,
 )
-from ragauge.nouns.answers import Answer, Decomposition
-from ragauge.nouns.samples import Sample
-from ragauge.nouns.statements import Statement
 from ragauge.questions import Decompose, Question
+from ragauge.types import Answer, Decomposition, Sample, Statement
 
 if TYPE_CHECKING:
     from tests.needs.conftest import Working

@@ -19,10 +19,8 @@ from ragauge.needs.support import (
     response_in_contexts,
     response_in_references,
 )
-from ragauge.nouns.answers import Answer, Decomposition, Label, Verdict
-from ragauge.nouns.samples import Chunk, Sample
-from ragauge.nouns.statements import Statement
 from ragauge.questions import Decompose, Entail, Question
+from ragauge.types import Answer, Chunk, Decomposition, Label, Sample, Statement, Verdict
 
 if TYPE_CHECKING:
     from tests.needs.conftest import Working

@@ -10,7 +10,7 @@ from tests.nli.tokens import bert_tokenizer
 from tests.nli.weather import CONTRARY, MAKES
 
 from ragauge.judges.nli.card import Card, write_card
-from ragauge.nouns.answers import Label
+from ragauge.types import Label
 
 LABELS = (Label.NEUTRAL, Label.CONTRADICTED, Label.ENTAILED)
 

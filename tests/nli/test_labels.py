@@ -4,7 +4,7 @@ import pytest
 
 from ragauge.errors import BadParameter
 from ragauge.judges.nli.labels import labels_of
-from ragauge.nouns.answers import Label
+from ragauge.types import Label
 
 _C, _E, _N, _NOT = Label.CONTRADICTED, Label.ENTAILED, Label.NEUTRAL, Label.NOT_ENTAILED
 

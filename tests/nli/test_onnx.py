@@ -20,10 +20,10 @@ import ragauge as rg
 from ragauge.errors import BadData, MissingExtra, UnknownName
 from ragauge.judges.nli.judge import NliJudge
 from ragauge.judges.nli.onnx import onnx_judge
-from ragauge.nouns.answers import Failure, Label, Verdict
 from ragauge.questions import Decompose, Entail, Relevant
 from ragauge.run.specs import judge_of
 from ragauge.testing import check_judge
+from ragauge.types import Failure, Label, Verdict
 
 for _library in ("onnx", "onnxruntime", "tokenizers"):
     pytest.importorskip(_library)

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from ragauge.judges.nli.hf import hf_judge
-from ragauge.nouns.answers import Verdict
 from ragauge.questions import Entail
+from ragauge.types import Verdict
 
 pytestmark = [pytest.mark.slow, pytest.mark.shared]
 

@@ -24,10 +24,10 @@ from ragauge.cli.main import main
 from ragauge.errors import BadParameter, UnanswerableNeed
 from ragauge.judges.nli.hf import hf_judge
 from ragauge.judges.nli.judge import NliJudge
-from ragauge.nouns.answers import Failure, Label, Verdict
 from ragauge.questions import Entail
 from ragauge.run.specs import judge_of
 from ragauge.testing import check_judge
+from ragauge.types import Failure, Label, Verdict
 
 pytestmark = pytest.mark.slow
 

@@ -10,7 +10,7 @@ from ragauge.judges.nli.card import Card
 from ragauge.judges.nli.labels import TWO_WAY
 from ragauge.judges.nli.scoring import Chances
 from ragauge.judges.nli.verdicts import dispute, said
-from ragauge.nouns.answers import ChunkVerdict, Label
+from ragauge.types import ChunkVerdict, Label
 
 THREE = Card("m", "1", "classifier", (Label.CONTRADICTED, Label.NEUTRAL, Label.ENTAILED), 64)
 TWO = Card("m", "1", "hhem", TWO_WAY, 64)

@@ -16,7 +16,7 @@ from tests.nli.weather import example
 from ragauge.judges.nli.card import Card, Family
 from ragauge.judges.nli.reading import Reader, first_token
 from ragauge.judges.nli.torch_model import Say, classified, first_written, said_of_the_first
-from ragauge.nouns.answers import Label
+from ragauge.types import Label
 
 _BATCH = 32
 

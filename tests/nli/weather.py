@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import random
 
-from ragauge.nouns.answers import Label
+from ragauge.types import Label
 
 MAKES = {"wet": "rain", "gusty": "wind"}
 CONTRARY = {"wet": "dry", "gusty": "calm"}

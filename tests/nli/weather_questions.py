@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 
 import ragauge as rg
-from ragauge.nouns.answers import Label, Verdict
 from ragauge.questions import Entail
+from ragauge.types import Label, Verdict
 
 #: Two chunks that support the claim only together.
 TOGETHER = Entail(("rain here monday .", "friday wind north ."), "wet monday and gusty friday .")

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from ragauge.nouns.samples import Chunk, Sample
 from ragauge.readers import read
 from ragauge.readers.aliases import ALIASES, folded
+from ragauge.types import Chunk, Sample
 
 C1, C2 = Chunk("c1", "1"), Chunk("c2", "2")
 QARC: dict[str, Any] = {"query": "q", "response": "a", "references": ("r",), "contexts": (C1, C2)}

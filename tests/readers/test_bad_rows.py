@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from ragauge.errors import BadRow
-from ragauge.nouns.samples import Sample
 from ragauge.readers import read
+from ragauge.types import Sample
 
 JSONL = (
     '{"query": "q1"}\n'

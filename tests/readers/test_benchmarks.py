@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from ragauge.nouns.samples import Sample
 from ragauge.readers import read
+from ragauge.types import Sample
 
 DOC = {"id": "311", "title": "The bridge", "text": "It opened in 1931.", "score": 1.5}
 

@@ -11,8 +11,8 @@ import pandas as pd
 import pytest
 
 from ragauge.errors import BadRow
-from ragauge.nouns.samples import Sample
 from ragauge.readers import read
+from ragauge.types import Sample
 
 
 def sample(**row: Any) -> Sample:

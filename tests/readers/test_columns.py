@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from ragauge.errors import BadData, BadRow, UnknownName
-from ragauge.nouns.samples import Chunk
 from ragauge.readers import read
+from ragauge.types import Chunk
 
 
 def test_the_reading_says_what_it_understood() -> None:

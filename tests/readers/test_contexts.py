@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from ragauge.errors import BadRow
-from ragauge.nouns.samples import Chunk
 from ragauge.readers import read
+from ragauge.types import Chunk
 
 
 @dataclass

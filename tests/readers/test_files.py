@@ -17,8 +17,8 @@ import pyarrow.parquet
 import pytest
 
 from ragauge.errors import BadData, BadParameter, MissingExtra
-from ragauge.nouns.samples import Chunk, Sample
 from ragauge.readers import read
+from ragauge.types import Chunk, Sample
 
 ROWS = [
     {"id": "x", "question": "q, «1»\n", "answer": 'a "quoted"', "contexts": ["c1", "c2"], "reference": "r"},

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragauge.errors import BadData
-from ragauge.nouns.samples import Chunk, Sample
 from ragauge.readers import join, read
+from ragauge.types import Chunk, Sample
 
 
 def _sample(id: str, query: str | None, *golden: str) -> Sample:

@@ -19,8 +19,8 @@ import pytest
 
 import ragauge
 from ragauge.errors import BadData, BadRow
-from ragauge.nouns.samples import Chunk, Sample
 from ragauge.readers import read
+from ragauge.types import Chunk, Sample
 
 COLUMNS: dict[str, list[Any]] = {
     "question": ["q1", "q2"],

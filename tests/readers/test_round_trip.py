@@ -15,9 +15,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from ragauge.nouns.samples import Chunk, Sample
 from ragauge.readers import read
 from ragauge.readers.aliases import ALIASES
+from ragauge.types import Chunk, Sample
 
 Rows = list[dict[str, Any]]
 

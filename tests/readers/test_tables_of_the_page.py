@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from ragauge.nouns.samples import Sample
 from ragauge.readers.aliases import ALIASES
 from ragauge.readers.contexts import ID_KEYS, TEXT_KEYS
 from ragauge.readers.json_files import ROW_KEYS
+from ragauge.types import Sample
 
 PAGE = (Path(__file__).resolve().parents[2] / "docs/data.md").read_text(encoding="utf-8")
 

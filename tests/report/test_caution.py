@@ -10,12 +10,12 @@ import pytest
 
 import ragauge as rg
 from ragauge.judges.embedded.judge import EmbeddedJudge
-from ragauge.nouns.identity import Identity
-from ragauge.nouns.records import RunRecord
 from ragauge.report import caution as module
 from ragauge.report.blocks import page_head
 from ragauge.report.caution import caution
 from ragauge.report.terminal import run_text
+from ragauge.scores import RunRecord
+from ragauge.types import Identity
 
 MEASURED = (("rules", "9"), ("splitter", "a 1.0"), ("tables", "abc"))
 SETS = [

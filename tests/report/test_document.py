@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 import ragauge as rg
-from ragauge.nouns.answers import ChunkVerdict, Label, Verdict
 from ragauge.questions import Entail
+from ragauge.types import ChunkVerdict, Label, Verdict
 
 LABELS = {"entailed", "neutral", "contradicted", "not_entailed", "yes", "no"}
 RUN = {
@@ -299,7 +299,7 @@ def test_grades_and_rationales_are_shown(tmp_path: Path) -> None:
                 chunks = (ChunkVerdict(Label.ENTAILED, 0.9, (0, 1)), ChunkVerdict(Label.CONTRADICTED))
                 return Verdict(Label.NEUTRAL, 0.25, chunks, rationale="they disagree")
             case _:
-                from ragauge.nouns.answers import Decomposition
+                from ragauge.types import Decomposition
 
                 return Decomposition((rg.Statement("a", (0, 1)),))
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 import ragauge as rg
-from ragauge.nouns.answers import Label
-from ragauge.nouns.scores import ChunkEvidence, Evidence
 from ragauge.report.explaining import decisive
+from ragauge.scores import ChunkEvidence, Evidence
+from ragauge.types import Label
 
 ROW = {
     "query": "Who wrote it?",

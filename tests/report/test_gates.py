@@ -9,7 +9,7 @@ from tests.report.judged import measured
 import ragauge as rg
 from ragauge.needs.findings import Support
 from ragauge.needs.support import response_in_contexts
-from ragauge.nouns.gates import Gate
+from ragauge.scores import Gate
 
 
 def test_bounds_hold_on_the_side_that_is_worse() -> None:

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from tests.report.judged import ROWS, measured
 
 import ragauge as rg
-from ragauge.nouns.gates import Gate
 from ragauge.report.junit import write_junit
+from ragauge.scores import Gate
 
 
 def _suite(run: rg.Run, folder: Path) -> ElementTree.Element:

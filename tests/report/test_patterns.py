@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 
 import ragauge as rg
 from ragauge.metrics.catalogue import CATALOGUE
-from ragauge.nouns.records import SampleRecord, ScoreRecord
-from ragauge.nouns.samples import Chunk, Sample
 from ragauge.report.patterns import CUTS, PATTERNS, Condition, Pattern, patterns_of, signs_of
+from ragauge.scores import SampleRecord, ScoreRecord
+from ragauge.types import Chunk, Sample
 
 SIGNALS = sorted({signal for pattern in PATTERNS for one in (*pattern.when, *pattern.unless) for signal in one.signals})
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from ragauge.nouns.answers import Label
-from ragauge.nouns.scores import Evidence
 from ragauge.report.wording import verdict_words
+from ragauge.scores import Evidence
+from ragauge.types import Label
 
 
 @pytest.mark.parametrize(

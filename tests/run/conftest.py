@@ -7,11 +7,20 @@ from typing import Any
 
 import pytest
 
-from ragauge.nouns.answers import Answer, ChunkVerdict, Decomposition, Failure, Grade, Label, Verdict
-from ragauge.nouns.identity import Identity
-from ragauge.nouns.samples import Chunk, Sample
-from ragauge.nouns.statements import Statement
 from ragauge.questions import Classify, Decompose, Entail, Question, Rate, Relevant, kind
+from ragauge.types import (
+    Answer,
+    Chunk,
+    ChunkVerdict,
+    Decomposition,
+    Failure,
+    Grade,
+    Identity,
+    Label,
+    Sample,
+    Statement,
+    Verdict,
+)
 
 ALL = frozenset({"decompose", "entail", "relevant", "classify", "rate"})
 

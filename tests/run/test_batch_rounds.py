@@ -10,11 +10,11 @@ from tests.llm import batching
 from tests.llm.batching import SPEC, Line, answered, errored, expired, lines, results, settings, take, waves_of
 
 import ragauge as rg
-from ragauge.nouns.answers import Failure
 from ragauge.run.batch.exporting import export
 from ragauge.run.batch.folder import UNANSWERED, Folder
 from ragauge.run.batch.importing import import_results
 from ragauge.run.batch.sending import lost
+from ragauge.types import Failure
 
 pytestmark = pytest.mark.usefixtures("key")
 

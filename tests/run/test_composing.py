@@ -12,12 +12,10 @@ import ragauge as rg
 from ragauge.errors import BadParameter, UnknownName
 from ragauge.judges.cascade import Cascade
 from ragauge.judges.panel import Panel
-from ragauge.nouns.answers import Answer, Failure, Grade, Verdict
-from ragauge.nouns.identity import Identity
-from ragauge.nouns.samples import Sample
 from ragauge.questions import Question, kind
 from ragauge.run.specs import judge_of
 from ragauge.store import Store
+from ragauge.types import Answer, Failure, Grade, Identity, Sample, Verdict
 
 Rows = Callable[..., list[Sample]]
 METRICS = ["faithfulness", "context_recall", "hallucination"]

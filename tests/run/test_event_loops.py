@@ -13,9 +13,9 @@ from typing import Any
 import pytest
 
 import ragauge as rg
-from ragauge.nouns.answers import Answer, Failure
 from ragauge.questions import Question
 from ragauge.run.evaluate import AT_ONCE
+from ragauge.types import Answer, Failure
 
 Make = Callable[..., Any]
 

@@ -9,12 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import ragauge as rg
-from ragauge.nouns.answers import Decomposition, Failure, Grade, Label, Verdict
-from ragauge.nouns.identity import Identity
-from ragauge.nouns.samples import Chunk, Sample
-from ragauge.nouns.statements import Statement
 from ragauge.questions import Decompose, Question
 from ragauge.run.evaluate import AT_ONCE
+from ragauge.types import Chunk, Decomposition, Failure, Grade, Identity, Label, Sample, Statement, Verdict
 
 Make = Callable[..., Any]
 

@@ -8,10 +8,10 @@ import pytest
 
 import ragauge as rg
 from ragauge.errors import BadData, MissingField
-from ragauge.nouns.answers import Label, Verdict
 from ragauge.questions import Entail
 from ragauge.run.evaluate import AT_ONCE
 from ragauge.store import Store, label
+from ragauge.types import Label, Verdict
 
 Make = Callable[..., Any]
 

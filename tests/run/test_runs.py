@@ -12,8 +12,8 @@ import pytest
 
 import ragauge as rg
 from ragauge.errors import UnknownName, UsageError
-from ragauge.nouns.samples import Sample
 from ragauge.run.evaluate import AT_ONCE
+from ragauge.types import Sample
 
 Make = Callable[..., Any]
 

@@ -10,9 +10,8 @@ from typing import Any
 import pytest
 
 import ragauge as rg
-from ragauge.nouns.answers import Answer, Failure
-from ragauge.nouns.identity import Identity
 from ragauge.questions import Entail, Question
+from ragauge.types import Answer, Failure, Identity
 
 ADA: dict[str, Any] = {
     "query": "Who wrote it?",

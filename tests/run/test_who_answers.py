@@ -9,9 +9,9 @@ import pytest
 
 import ragauge as rg
 from ragauge.errors import BadData, UnanswerableNeed
-from ragauge.nouns.answers import Failure, Label, Verdict
 from ragauge.questions import Entail
 from ragauge.store import label
+from ragauge.types import Failure, Label, Verdict
 
 Make = Callable[..., Any]
 

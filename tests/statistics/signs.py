@@ -8,7 +8,7 @@ from statistics import fmean
 
 from hypothesis import strategies as st
 
-from ragauge.nouns.scores import Share
+from ragauge.scores import Share
 from ragauge.statistics.paired import Paired
 
 SHARES = st.sampled_from([-1.0, -2 / 3, -0.5, -1 / 3, 0.0, 0.25, 1 / 3, 0.5, 2 / 3, 1.0])

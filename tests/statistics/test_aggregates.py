@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ragauge.errors import BadParameter
-from ragauge.nouns.scores import Overlap, PrecisionRecall, Share
+from ragauge.scores import F1Counts, PrecisionRecall, Share
 from ragauge.statistics.aggregates import aggregate_interval
 from ragauge.statistics.intervals import Interval, mean_interval
 
@@ -19,7 +19,7 @@ def pooled(sums: Sequence[float]) -> float | None:
 
 def f1(sums: Sequence[float]) -> float | None:
     """F1 of true positives, false positives and false negatives."""
-    return Overlap(*sums).value
+    return F1Counts(*sums).value
 
 
 def harmonic(sums: Sequence[float]) -> float | None:

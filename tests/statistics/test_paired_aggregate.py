@@ -14,14 +14,14 @@ from hypothesis import strategies as st
 from tests.statistics.signs import all_signs, ends, pooled
 
 from ragauge.errors import BadParameter
-from ragauge.nouns.scores import Overlap
+from ragauge.scores import F1Counts
 from ragauge.statistics.intervals import Interval
 from ragauge.statistics.paired import Paired, paired_aggregate, paired_mean
 
 
 def f1(sums: Sequence[float]) -> float | None:
     """F1 of true positives, false positives and false negatives."""
-    return Overlap(*sums).value
+    return F1Counts(*sums).value
 
 
 HITS = st.integers(0, 4).flatmap(lambda total: st.tuples(st.integers(0, total), st.just(total)))

@@ -11,10 +11,9 @@ from pathlib import Path
 import pytest
 
 import ragauge
-from ragauge.nouns.answers import ChunkVerdict, Label, Verdict
-from ragauge.nouns.identity import Identity
 from ragauge.questions import Entail, Judgment, judgment_key
 from ragauge.store import Store
+from ragauge.types import ChunkVerdict, Identity, Label, Verdict
 
 JUDGE = Identity("stub", (("revision", "1"),))
 

@@ -9,10 +9,9 @@ from typing import TypeAlias
 import msgspec
 import pytest
 
-from ragauge.nouns.answers import ChunkVerdict, Failure, Label, Verdict
-from ragauge.nouns.identity import Identity
 from ragauge.questions import Entail, Judgment, judgment_key
 from ragauge.store import Store
+from ragauge.types import ChunkVerdict, Failure, Identity, Label, Verdict
 
 Make: TypeAlias = Callable[..., Judgment]
 

@@ -16,8 +16,8 @@ from ragauge.store import Store
 
 WRITER = """
 import itertools, sys
-from ragauge.nouns.answers import Label, Verdict
-from ragauge.nouns.identity import Identity
+from ragauge.types import Label, Verdict
+from ragauge.types import Identity
 from ragauge.questions import Entail, Judgment, judgment_key
 from ragauge.store import Store, database
 

@@ -5,9 +5,9 @@ from collections.abc import Callable
 import msgspec
 import pytest
 
-from ragauge.nouns.answers import Failure, Label, Verdict
 from ragauge.questions import Classify, Entail, Judgment, judgment_key
 from ragauge.store import Store, label
+from ragauge.types import Failure, Label, Verdict
 
 QUESTION = Entail(("a chunk",), "a claim")
 

@@ -18,7 +18,7 @@ Make = Callable[..., Judgment]
 
 WRITER = """
 import sys
-from ragauge.nouns.answers import Label, Verdict
+from ragauge.types import Label, Verdict
 from ragauge.questions import Entail, Identity, Judgment, judgment_key
 from ragauge.store import Store, database
 

@@ -7,11 +7,9 @@ import msgspec
 import pytest
 
 from ragauge.errors import BadData
-from ragauge.nouns.answers import Decomposition, Failure, Grade, Label, Verdict
-from ragauge.nouns.statements import Statement
-from ragauge.questions import Decompose, Entail, Judgment, Rate
-from ragauge.rubrics import COHERENCE
+from ragauge.questions import COHERENCE, Decompose, Entail, Judgment, Rate
 from ragauge.store import label, read_judgments, read_labels, write_judgments
+from ragauge.types import Decomposition, Failure, Grade, Label, Statement, Verdict
 
 ENTAIL = '{"kind": "entail", "premise": ["p"], "hypothesis": "h"}'
 RATE = msgspec.json.encode(Rate(COHERENCE, (("source", "s"), ("response", "r")))).decode()

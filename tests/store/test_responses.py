@@ -2,14 +2,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from ragauge.nouns.calls import Call
-from ragauge.nouns.identity import Identity
-from ragauge.nouns.responses import Response
 from ragauge.store import Store
+from ragauge.types import Call, Identity, ModelResponse
 
 SYSTEM = Identity("openai/m", (("temperature", "0"),))
-LONG = Response("0a" * 16, "Tea is hot [1]. " * 100, SYSTEM, "call-1")
-SHORT = Response("0b" * 16, "", SYSTEM)
+LONG = ModelResponse("0a" * 16, "Tea is hot [1]. " * 100, SYSTEM, "call-1")
+SHORT = ModelResponse("0b" * 16, "", SYSTEM)
 
 
 def test_responses_are_read_back(tmp_path: Path) -> None:
@@ -25,5 +23,5 @@ def test_the_first_response_stays(tmp_path: Path) -> None:
     """A second response under a key does not replace the first."""
     with Store.open(tmp_path) as store:
         store.keep_responses([LONG])
-        store.keep_responses([Response(LONG.key, "Another.", SYSTEM), SHORT])
+        store.keep_responses([ModelResponse(LONG.key, "Another.", SYSTEM), SHORT])
         assert store.find_responses([LONG.key])[LONG.key] == LONG

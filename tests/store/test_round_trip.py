@@ -6,16 +6,32 @@ from tempfile import TemporaryDirectory
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ragauge.fitting import misfit
-from ragauge.nouns.answers import ChunkVerdict, Decomposition, Failure, Grade, Label, Verdict
-from ragauge.nouns.identity import Identity
-from ragauge.nouns.records import RunRecord, SampleRecord, ScoreRecord
-from ragauge.nouns.samples import Chunk, Sample
-from ragauge.nouns.scores import ChunkEvidence, Evidence
-from ragauge.nouns.statements import Statement
-from ragauge.questions import Classify, Decompose, Entail, Judgment, Rate, Relevant, judgment_key
-from ragauge.rubrics import GRADED, Rubric
+from ragauge.questions import (
+    GRADED,
+    Classify,
+    Decompose,
+    Entail,
+    Judgment,
+    Rate,
+    Relevant,
+    Rubric,
+    invalid_reason,
+    judgment_key,
+)
+from ragauge.scores import ChunkEvidence, Evidence, RunRecord, SampleRecord, ScoreRecord
 from ragauge.store import Store, label, read_judgments, write_judgments
+from ragauge.types import (
+    Chunk,
+    ChunkVerdict,
+    Decomposition,
+    Failure,
+    Grade,
+    Identity,
+    Label,
+    Sample,
+    Statement,
+    Verdict,
+)
 
 number = st.floats(allow_nan=False, allow_infinity=False)
 share = st.floats(0, 1)
@@ -120,7 +136,9 @@ def test_what_is_found_is_what_was_kept(kept: list[Judgment]) -> None:
 def test_what_is_read_from_a_recording_is_what_was_written(written: list[Judgment]) -> None:
     """Judgments that fit are read back from a file equal, keys included, though keys are not in the file."""
     written = [
-        each for each in written if not isinstance(each.answer, Failure) and not misfit(each.question, each.answer)
+        each
+        for each in written
+        if not isinstance(each.answer, Failure) and not invalid_reason(each.question, each.answer)
     ]
     with TemporaryDirectory() as folder:
         path = Path(folder, "recorded.jsonl")

@@ -4,11 +4,9 @@ import msgspec
 import pytest
 
 from ragauge.errors import StoreError, UnknownName, UsageError
-from ragauge.nouns.identity import Identity
-from ragauge.nouns.records import RunRecord, SampleRecord, ScoreRecord
-from ragauge.nouns.samples import Sample
-from ragauge.nouns.scores import Estimate
+from ragauge.scores import Estimate, RunRecord, SampleRecord, ScoreRecord
 from ragauge.store import Store
+from ragauge.types import Identity, Sample
 
 
 def run(id: str) -> RunRecord:

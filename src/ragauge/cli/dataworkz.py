@@ -16,9 +16,9 @@ from ragauge.cli.running import progress_bar, stoppable
 from ragauge.cli.screen import say
 from ragauge.compat.dataworkz import COLUMNS, LLM, METRICS, Evaluation, evaluate, evaluate_question
 from ragauge.errors import RunFailed, UsageError
-from ragauge.nouns.gates import Gate
 from ragauge.readers import read
 from ragauge.report.wording import footnotes
+from ragauge.scores import Gate
 
 _judge = click.option(
     "-j", "--judge", "judges", multiple=True, metavar="JUDGE", help="As for `ragauge run`. [default: embedded]"

@@ -8,8 +8,7 @@ from typing import Literal
 
 from ragauge.errors import BadParameter, UnknownName
 from ragauge.metrics.catalogue import CATALOGUE, chosen
-from ragauge.nouns.gates import Gate, check_gate
-from ragauge.nouns.scores import Estimate
+from ragauge.scores import Estimate, Gate, check_gate
 
 #: The option for each side of a bound on which a gate fails.
 _OPTIONS: Mapping[Literal["below", "above"], str] = {"below": "--fail-under", "above": "--fail-over"}

@@ -13,11 +13,11 @@ from ragauge.cli.options import data_options, max_cost_option, output_option, ra
 from ragauge.cli.running import measure, stop
 from ragauge.cli.screen import say, screen
 from ragauge.errors import RunFailed
-from ragauge.nouns.gates import Gate
 from ragauge.report.files import check_output
 from ragauge.report.terminal import run_view, sample_view
 from ragauge.report.worst import chooser, worst
 from ragauge.run.run import Run
+from ragauge.scores import Gate
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from ragauge.metrics.metric import Measure
-from ragauge.nouns.identity import Identity
-from ragauge.nouns.records import RunRecord
 from ragauge.questions import KINDS
 from ragauge.report.wording import counted, shortened
+from ragauge.scores import RunRecord
+from ragauge.types import Identity
 
 
 def cautions(a: RunRecord, b: RunRecord, measures: Sequence[Measure | None]) -> Iterator[str]:

@@ -14,10 +14,9 @@ from ragauge.comparison.pairing import Pairing, Side, check_group, paired, side
 from ragauge.errors import UnknownName, UsageError
 from ragauge.metrics.catalogue import split
 from ragauge.metrics.metric import Measure
-from ragauge.nouns.records import RunRecord
-from ragauge.nouns.scores import Estimate
 from ragauge.run.reviving import catalogued
 from ragauge.run.run import Run
+from ragauge.scores import Estimate, RunRecord
 from ragauge.statistics.clusters import Clusters
 from ragauge.statistics.paired import holm
 

@@ -10,7 +10,7 @@ from ragauge.comparison.outcome import Difference, Missing
 from ragauge.comparison.pairing import Cell
 from ragauge.metrics.combined import DatasetMetric
 from ragauge.metrics.metric import Measure
-from ragauge.nouns.scores import Better, Scale
+from ragauge.scores import Better, Scale
 from ragauge.statistics.clusters import Clusters
 from ragauge.statistics.paired import detectable, paired_aggregate, paired_mean
 

@@ -9,8 +9,8 @@ from typing import Any
 import msgspec
 
 from ragauge.errors import UnknownName, UsageError
-from ragauge.nouns.scores import Better
 from ragauge.report.writing import check_ending, replacing
+from ragauge.scores import Better
 from ragauge.statistics.paired import holm
 
 SCHEMA = "ragauge.compare/1"

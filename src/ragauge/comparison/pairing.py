@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from typing import Literal, NamedTuple, TypeAlias
 
 from ragauge.errors import UnknownName, UsageError
-from ragauge.nouns.records import SampleRecord, ScoreRecord
-from ragauge.nouns.samples import Sample
 from ragauge.report.wording import shortened
+from ragauge.scores import SampleRecord, ScoreRecord
+from ragauge.types import Sample
 
 #: What a sample has of a metric: its value, or its counts where the metric is over the data set; or why neither.
 Cell: TypeAlias = float | tuple[float, ...] | Literal["undefined", "failed", "absent"]

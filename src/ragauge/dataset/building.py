@@ -16,9 +16,9 @@ from ragauge.dataset.samples import Made, Progress, fresh, with_first_documents,
 from ragauge.errors import BadParameter, MissingField, UnanswerableNeed
 from ragauge.judges.bench import Bench
 from ragauge.needs.need import Failed, Need
-from ragauge.nouns.samples import Sample
 from ragauge.readers import Reading, read
 from ragauge.readers.aliases import rank
+from ragauge.rounds import unanswerable
 from ragauge.run.asking import Asker
 from ragauge.run.blocking import blocking
 from ragauge.run.budget import Budget, check_priced
@@ -26,7 +26,7 @@ from ragauge.run.keeping import Keeper
 from ragauge.run.preparing import StoreLike, opened_store
 from ragauge.run.specs import JudgeLike, bench_of, python_object
 from ragauge.run.stopping import Stopped
-from ragauge.waves import unanswerable
+from ragauge.types import Sample
 
 #: Documents of a sample, as in Trust-Eval.
 TOP = 5

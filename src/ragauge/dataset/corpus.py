@@ -12,11 +12,11 @@ import msgspec
 
 from ragauge.dataset.passages import WORDS, passages, sections
 from ragauge.errors import BadData, BadRow
-from ragauge.nouns.samples import Chunk
 from ragauge.readers.contexts import ID_KEYS, chunks
 from ragauge.readers.files import KNOWN, extension, file
 from ragauge.readers.lines import lines, opened
 from ragauge.readers.values import Malformed
+from ragauge.types import Chunk
 
 _MARKDOWN = (".md", ".markdown")
 _TEXT = (".txt", ".text", *_MARKDOWN)

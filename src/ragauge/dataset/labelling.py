@@ -11,10 +11,9 @@ import msgspec
 from ragauge.needs.gold import Answers
 from ragauge.needs.held import LABELS, Row, held, labels_of
 from ragauge.needs.need import Flow, Need, NothingToCount
-from ragauge.nouns.answers import Decomposition
-from ragauge.nouns.samples import Chunk, Sample
-from ragauge.nouns.scores import Evidence
 from ragauge.questions import Decompose
+from ragauge.scores import Evidence
+from ragauge.types import Chunk, Decomposition, Sample
 
 #: What is made of a gold answer: one claim, or those that a judge finds in it.
 Claims = Literal["whole", "apart"]

@@ -13,9 +13,9 @@ import msgspec
 from ragauge.dataset.bm25 import BM25
 from ragauge.dataset.corpus import Corpus
 from ragauge.errors import BadParameter
-from ragauge.nouns.samples import Chunk
 from ragauge.readers.contexts import chunks, is_single
 from ragauge.readers.values import Malformed
+from ragauge.types import Chunk
 
 #: Methods of retrievers, the awaited one of each library before the other: LlamaIndex; LangChain, new and old.
 _METHODS = ("aretrieve", "retrieve", "ainvoke", "invoke", "get_relevant_documents")

@@ -13,13 +13,12 @@ import msgspec
 
 from ragauge.errors import UsageError
 from ragauge.needs.need import Finding, Need, Outcome
-from ragauge.nouns.calls import Spent
-from ragauge.nouns.samples import Sample
 from ragauge.report.writing import check_place, replacing
+from ragauge.rounds import Rounds
 from ragauge.run.asking import Asker
 from ragauge.run.in_order import in_order
 from ragauge.run.stopping import Stopped
-from ragauge.waves import Waves
+from ragauge.types import Sample, TotalUsage
 
 #: The key of a sample's metadata under which it stands why a part of it is missing: part -> reason.
 FAILED = "failed"
@@ -57,7 +56,7 @@ class Made:
     failures: Failures = field(default_factory=Failures)
     asked: int = 0
     reused: int = 0
-    spent: Spent = field(default_factory=Spent)
+    spent: TotalUsage = field(default_factory=TotalUsage)
     stopped: str = ""
     bad_rows: tuple[str, ...] = ()
 
@@ -105,7 +104,7 @@ def with_first_documents(sample: Sample, top: int | None) -> Sample:
 
 async def worked_out(asker: Asker, sample: Sample, need: Need[Finding]) -> Outcome:
     """What a need of one sample comes to. Raises Stopped."""
-    waves = Waves(sample, [need])
+    waves = Rounds(sample, [need])
     while questions := waves.questions:
         waves.advance(await asker.answer(questions))
     return waves.outcomes[need.name]

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ragauge.nouns.answers import Answer, Failure
-from ragauge.nouns.identity import Identity
 from ragauge.questions import KINDS, Question
+from ragauge.types import Answer, Failure, Identity
 
 
 class AbsentJudge:

@@ -10,8 +10,8 @@ from ragauge.judges.composed import Composed, asked, expected
 from ragauge.judges.desk import NO_MONEY, Answers, Desk, Expected, Expecting
 from ragauge.judges.judge import Judge, can_answer
 from ragauge.judges.savings import Savings
-from ragauge.nouns.answers import Answer, Failure, Verdict
 from ragauge.questions import Question, kind
+from ragauge.types import Answer, Failure, Verdict
 
 #: The kinds that are answered by a verdict, which may come with a probability.
 VERDICTS = ("entail", "relevant", "classify")

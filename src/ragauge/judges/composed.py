@@ -9,9 +9,8 @@ from typing import Self
 from ragauge.errors import BadParameter
 from ragauge.judges.desk import Consulting, Desk, Expected, Expecting, notes_of
 from ragauge.judges.judge import DEFAULT_BATCH, Judge, checked
-from ragauge.nouns.answers import Answer, Failure
-from ragauge.nouns.identity import Identity
 from ragauge.questions import Question
+from ragauge.types import Answer, Failure, Identity
 
 
 class Composed(Consulting):

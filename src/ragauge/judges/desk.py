@@ -8,9 +8,8 @@ from typing import Protocol, Self, runtime_checkable
 
 from ragauge.errors import UsageError
 from ragauge.judges.judge import Judge
-from ragauge.nouns.answers import Answer, Failure
-from ragauge.nouns.calls import Call
 from ragauge.questions import Question
+from ragauge.types import Answer, Call, Failure
 
 Answers = Sequence[Answer | Failure]
 

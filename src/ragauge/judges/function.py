@@ -9,10 +9,8 @@ from typing import Any
 
 from ragauge.errors import BadParameter
 from ragauge.judges.fingerprint import fingerprint
-from ragauge.nouns.answers import Answer, ChunkVerdict, Decomposition, Failure, Grade, Label, Verdict
-from ragauge.nouns.identity import Identity
-from ragauge.nouns.statements import Statement
 from ragauge.questions import Classify, Decompose, Entail, Question, Rate, Relevant, kind
+from ragauge.types import Answer, ChunkVerdict, Decomposition, Failure, Grade, Identity, Label, Statement, Verdict
 
 Reply = Any  # whatever the function returns, or an awaitable of it
 

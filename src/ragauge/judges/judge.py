@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol, runtime_checkable
 
-from ragauge.fitting import misfit
 from ragauge.needs.need import answerable
-from ragauge.nouns.answers import Answer, Failure, Verdict
-from ragauge.nouns.identity import Identity
-from ragauge.questions import Entail, Question, topic
+from ragauge.questions import Entail, Question, invalid_reason, topic
+from ragauge.types import Answer, Failure, Identity, Verdict
 
 
 @runtime_checkable
@@ -57,7 +55,7 @@ def checked(question: Question, answer: Answer | Failure) -> Answer | Failure:
     """
     if isinstance(answer, Failure):
         return answer
-    fault = misfit(question, answer) or _missing_chunks(question, answer)
+    fault = invalid_reason(question, answer) or _missing_chunks(question, answer)
     return Failure("invalid_answer", fault, raw=repr(answer)[:2000]) if fault else answer
 
 

@@ -9,7 +9,7 @@ import os
 from pathlib import Path
 from typing import Any
 
-from ragauge.telemetry import disable_telemetry
+from ragauge.host import disable_telemetry
 
 
 def onnx_runtime() -> Any:

@@ -11,9 +11,9 @@ from ragauge.judges.desk import NO_MONEY, Answers, Desk, Expected
 from ragauge.judges.judge import Judge, can_answer
 from ragauge.judges.votes import as_told_by_all, grade, verdict
 from ragauge.needs.need import answerable
-from ragauge.nouns.answers import Answer, Failure, Grade, Label, Verdict
 from ragauge.questions import Decompose, Question, Rate, kind, topic
 from ragauge.statistics.kappa import kappa
+from ragauge.types import Answer, Failure, Grade, Label, Verdict
 
 Known = dict[Question, Answer | Failure]
 

@@ -7,9 +7,8 @@ from collections.abc import Iterable, Sequence
 
 import msgspec
 
-from ragauge.nouns.answers import Answer, Failure, Verdict
-from ragauge.nouns.identity import Identity
 from ragauge.questions import Judgment, Question, topic
+from ragauge.types import Answer, Failure, Identity, Verdict
 
 
 class RecordingJudge:

@@ -16,10 +16,9 @@ from typing import TypeVar
 
 import msgspec
 
-from ragauge.nouns.answers import Answer, ChunkVerdict, Decomposition, Failure, Label, Verdict
-from ragauge.nouns.statements import Span
 from ragauge.questions import Classify, Decompose, Entail, Question, Rate, Relevant
 from ragauge.text.sentences import sentences
+from ragauge.types import Answer, ChunkVerdict, Decomposition, Failure, Label, Span, Verdict
 
 #: The share of a window that the one before holds too, where windows overlap.
 OVERLAP = 0.1

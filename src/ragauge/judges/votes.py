@@ -13,8 +13,8 @@ from collections.abc import Sequence
 from math import floor
 from statistics import fmean, median
 
-from ragauge.nouns.answers import ChunkVerdict, Grade, Label, Verdict
 from ragauge.questions import Entail, Question, Rate
+from ragauge.types import ChunkVerdict, Grade, Label, Verdict
 
 _UNSUPPORTED = (Label.NEUTRAL, Label.CONTRADICTED)
 

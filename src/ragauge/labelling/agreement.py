@@ -8,10 +8,10 @@ from typing import NamedTuple
 
 import msgspec
 
-from ragauge.nouns.answers import Answer, Grade, Label, Verdict
 from ragauge.questions import Entail, Question, kind
 from ragauge.statistics.intervals import Interval, mean_interval
 from ragauge.statistics.kappa import kappa_interval
+from ragauge.types import Answer, Grade, Label, Verdict
 
 _THREE_WAY = (Label.ENTAILED, Label.NEUTRAL, Label.CONTRADICTED)
 _TWO_WAY = (Label.ENTAILED, Label.NOT_ENTAILED)

@@ -14,12 +14,12 @@ from ragauge.labelling.replaying import Replay
 from ragauge.labelling.said import Judges, Said
 from ragauge.labelling.standing import Standing, standing
 from ragauge.labelling.survey import Survey
-from ragauge.nouns.answers import Answer, Failure
-from ragauge.nouns.scores import Evidence, Score
 from ragauge.questions import Judgment, Question
 from ragauge.report.worst import chooser
 from ragauge.run.run import Run
+from ragauge.scores import Evidence, Score
 from ragauge.store import label
+from ragauge.types import Answer, Failure
 
 
 class Piece(msgspec.Struct, frozen=True):

@@ -8,15 +8,12 @@ from ragauge.labelling.said import Judges, by_people
 from ragauge.labelling.survey import Survey
 from ragauge.metrics.combined import DatasetMetric
 from ragauge.metrics.metric import Measure
-from ragauge.nouns.answers import Failure
-from ragauge.nouns.identity import Identity
-from ragauge.nouns.records import SampleRecord
-from ragauge.nouns.samples import Sample
-from ragauge.nouns.scores import Score
 from ragauge.questions import Judgment, Question
+from ragauge.rounds import Rounds
 from ragauge.run.reviving import catalogued
 from ragauge.run.run import Run
-from ragauge.waves import Waves
+from ragauge.scores import SampleRecord, Score
+from ragauge.types import Failure, Identity, Sample
 
 Labels = Mapping[Question, Judgment]
 Known = Callable[[Sequence[Question]], Mapping[Question, Judgment]]
@@ -83,7 +80,7 @@ def replayed(sample: Sample, metrics: Sequence[Measure], known: Known) -> dict[s
     known: gives those judgments of some questions that are known. Metrics over the data set are left out.
     """
     measures = [metric for metric in metrics if not isinstance(metric, DatasetMetric)]
-    waves = Waves(sample, [need for metric in measures for need in metric.needs])
+    waves = Rounds(sample, [need for metric in measures for need in metric.needs])
     while questions := waves.questions:
         found = known(questions)
         waves.advance({question: found.get(question) or _unknown(question) for question in questions})

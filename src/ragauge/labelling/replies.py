@@ -7,9 +7,8 @@ from collections.abc import Mapping
 import msgspec
 
 from ragauge.errors import UsageError
-from ragauge.fitting import misfit
-from ragauge.nouns.answers import Answer, ChunkVerdict, Grade, Label, Verdict
-from ragauge.questions import Classify, Decompose, Entail, Question, Rate, Relevant
+from ragauge.questions import Classify, Decompose, Entail, Question, Rate, Relevant, invalid_reason
+from ragauge.types import Answer, ChunkVerdict, Grade, Label, Verdict
 
 #: The letters for the labels of entailment, and of the other verdicts.
 ENTAILMENT: Mapping[str, Label] = {"s": Label.ENTAILED, "n": Label.NEUTRAL, "c": Label.CONTRADICTED}
@@ -114,7 +113,7 @@ def _grade(question: Rate, typed: str) -> Grade:
 
 
 def _fitting(question: Question, answer: Answer) -> Answer:
-    fault = misfit(question, answer)
+    fault = invalid_reason(question, answer)
     if fault:
         raise UsageError(f"the answer does not fit the question: {fault}")
     return answer

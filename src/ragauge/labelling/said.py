@@ -6,11 +6,11 @@ from collections.abc import Collection, Iterable, Mapping
 
 from ragauge.judges.absent import AbsentJudge
 from ragauge.judges.bench import Bench
-from ragauge.nouns.identity import Identity
-from ragauge.nouns.records import RunRecord
 from ragauge.questions import Judgment, Question, judgment_key
+from ragauge.scores import RunRecord
 from ragauge.store import Store
 from ragauge.store.labels import PEOPLE
+from ragauge.types import Identity
 
 
 class Said:

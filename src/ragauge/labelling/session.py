@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from ragauge.labelling.drawing import Draw
 from ragauge.labelling.labelling import Labelling, Piece
 from ragauge.labelling.replies import reply
-from ragauge.nouns.answers import Answer
+from ragauge.types import Answer
 
 
 class Session:

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 import msgspec
 
 from ragauge.labelling.agreement import Agreement
-from ragauge.nouns.scores import Better, Estimate
+from ragauge.scores import Better, Estimate
 from ragauge.statistics.corrected import corrected_mean
 from ragauge.statistics.intervals import Interval, mean_interval
 

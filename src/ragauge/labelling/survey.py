@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from ragauge.nouns.records import SampleRecord
-from ragauge.nouns.scores import Evidence
+from ragauge.scores import Evidence, SampleRecord
 
 #: How unsure a verdict is taken to be that comes without a probability, and a grade: as one of 0.25 or 0.75.
 UNTOLD = 0.5

@@ -8,10 +8,10 @@ from ragauge.labelling.agreement import Agreement
 from ragauge.labelling.labelling import Piece
 from ragauge.labelling.replies import asked, choices
 from ragauge.labelling.standing import Standing
-from ragauge.nouns.answers import Answer, Grade, Label, Verdict
 from ragauge.questions import Classify, Decompose, Entail, Question, Rate, Relevant
 from ragauge.report.wording import counted, number, printable
 from ragauge.statistics.intervals import Interval
+from ragauge.types import Answer, Grade, Label, Verdict
 
 #: Below so many samples drawn at random the figures say little.
 FEW = 30

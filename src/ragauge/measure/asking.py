@@ -10,8 +10,8 @@ from operator import itemgetter
 
 from ragauge.judges.desk import Answers
 from ragauge.judges.judge import DEFAULT_BATCH, Judge
-from ragauge.nouns.answers import Answer, Failure
 from ragauge.questions import Question
+from ragauge.types import Answer, Failure
 
 #: Answers questions in a judge's name, as its own `answer` does; a store may stand in between.
 Answering = Callable[[Judge, Sequence[Question]], Awaitable[Answers]]

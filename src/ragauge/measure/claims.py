@@ -14,11 +14,11 @@ from ragauge.measure.decomposition import matched
 from ragauge.measure.figures import Against, Measured
 from ragauge.measure.outcomes import first_failure
 from ragauge.measure.sets import Row, read
-from ragauge.nouns.answers import Answer, Decomposition, Failure
 from ragauge.questions import Decompose, topic
 from ragauge.statistics.intervals import mean_interval
 from ragauge.statistics.paired import paired_mean
 from ragauge.text.sentences import sentences
+from ragauge.types import Answer, Decomposition, Failure
 
 
 class Text(msgspec.Struct, frozen=True):

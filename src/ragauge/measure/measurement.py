@@ -8,8 +8,8 @@ import msgspec
 
 from ragauge.errors import BadData
 from ragauge.measure.figures import Measured
-from ragauge.nouns.identity import Identity
 from ragauge.report.writing import check_ending, replacing
+from ragauge.types import Identity
 
 SCHEMA = "ragauge.measured/1"
 

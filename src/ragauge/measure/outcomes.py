@@ -10,8 +10,8 @@ import msgspec
 from ragauge.judges.judge import Judge, can_answer
 from ragauge.measure.asking import Asking
 from ragauge.measure.sets import Case
-from ragauge.nouns.answers import Answer, Decomposition, Failure, Grade, Label, Verdict
 from ragauge.questions import Entail, Question, topic
+from ragauge.types import Answer, Decomposition, Failure, Grade, Label, Verdict
 
 _LEAST = 0.001  # no claim counts as less likely than this, so that responses with two such claims differ from one
 

@@ -14,8 +14,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from ragauge.errors import BadData
-from ragauge.questions import Classify, Decompose, Entail, Question, Rate, Relevant
-from ragauge.rubrics import COHERENCE, TOPICAL_MATCH
+from ragauge.questions import COHERENCE, TOPICAL_MATCH, Classify, Decompose, Entail, Question, Rate, Relevant
 
 Row = dict[str, Any]
 Made = TypeVar("Made")

@@ -14,10 +14,10 @@ from ragauge.judges.cascade import VERDICTS, confidence
 from ragauge.judges.judge import Judge, can_answer
 from ragauge.measure.asking import Answering, asking
 from ragauge.measure.sets import Case, labelled_files, read_cases
-from ragauge.nouns.answers import Answer, Failure, Label, Verdict
 from ragauge.questions import Classify, Entail, Judgment, Question, Relevant, kind
 from ragauge.statistics.intervals import mean_interval
 from ragauge.store import label
+from ragauge.types import Answer, Failure, Label, Verdict
 
 _STEPS = 100  # thresholds are tried in hundredths
 _COIN = 0.5  # the least confidence of an answer that has one

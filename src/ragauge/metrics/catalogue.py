@@ -30,8 +30,8 @@ from ragauge.metrics import (
 )
 from ragauge.metrics.combined import Composite, composite, over_data, pooled, value_named
 from ragauge.metrics.metric import Measure, Metric
-from ragauge.nouns.samples import Sample
 from ragauge.text.citations import citation_marks
+from ragauge.types import Sample
 
 #: Measured by default wherever the data has what they read.
 METRICS: tuple[Metric, ...] = (

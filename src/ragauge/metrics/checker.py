@@ -20,8 +20,8 @@ from ragauge.needs.support import (
     response_claims_in_references,
     response_in_contexts,
 )
-from ragauge.nouns.answers import Label
-from ragauge.nouns.scores import Share
+from ragauge.scores import Share
+from ragauge.types import Label
 
 
 def _correct(in_references: Supports) -> list[bool]:

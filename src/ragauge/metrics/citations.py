@@ -14,7 +14,7 @@ from ragauge.metrics.metric import metric
 from ragauge.needs.citations import Citing, citations
 from ragauge.needs.gold import Variant
 from ragauge.needs.need import Undefined
-from ragauge.nouns.scores import Incidence, PrecisionRecall, Share
+from ragauge.scores import Incidence, PrecisionRecall, Share
 
 NO_SENTENCE = "the response has no sentence that needs a citation"
 NO_CITATION = "the response cites nothing"

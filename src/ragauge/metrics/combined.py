@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from ragauge.errors import BadParameter, UnknownName
 from ragauge.metrics.metric import Measure, Metric, One, written
 from ragauge.needs.need import Failed, Finding, Need, Outcome, Undefined
-from ragauge.nouns.scores import Better, Counts, Scale, Score
+from ragauge.scores import Better, Counts, Scale, Score
 
 
 @dataclass(frozen=True)

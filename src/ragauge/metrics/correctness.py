@@ -17,21 +17,21 @@ from ragauge.needs.support import (
     response_claims_in_references,
     response_in_references,
 )
-from ragauge.nouns.scores import Overlap, PrecisionRecall, Share
+from ragauge.scores import F1Counts, PrecisionRecall, Share
 
 #: "own": response claims are counted for precision. "common": precision counts the golden claims found, as Dataworkz.
 Counting = Literal["own", "common"]
 
 
 @metric(response_in_references, references_in_response)
-def answer_correctness(in_references: Supports, in_response: Supports) -> Overlap:
+def answer_correctness(in_references: Supports, in_response: Supports) -> F1Counts:
     """F1 of the statements: tp / (tp + (fp + fn) / 2); the best over the references.
 
     tp, fp: response statements that the reference supports or not; fn: reference statements absent from the response.
     0 without a true positive. As in Valor.
     """
     each = zip(in_references.tables, in_response.tables, strict=True)
-    overlaps = [Overlap(sum(a.entailed), len(a) - sum(a.entailed), len(b) - sum(b.entailed)) for a, b in each]
+    overlaps = [F1Counts(sum(a.entailed), len(a) - sum(a.entailed), len(b) - sum(b.entailed)) for a, b in each]
     return max(overlaps, key=lambda overlap: overlap.value or 0.0)
 
 

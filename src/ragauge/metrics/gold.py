@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from ragauge.metrics.metric import metric
 from ragauge.needs.gold import Correctness, Matched, claims_entailed, claims_listed, claims_present
-from ragauge.nouns.scores import Share
+from ragauge.scores import Share
 
 #: How many gold items of a list are enough.
 ENOUGH = 5

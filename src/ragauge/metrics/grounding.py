@@ -7,8 +7,8 @@ from ragauge.needs.checks import contexts_to_query
 from ragauge.needs.findings import Checks, Support
 from ragauge.needs.need import Failed, Undefined
 from ragauge.needs.support import response_in_contexts
-from ragauge.nouns.answers import Label
-from ragauge.nouns.scores import Share
+from ragauge.scores import Share
+from ragauge.types import Label
 
 NO_CLAIMS = "the response makes no claim"
 

@@ -13,7 +13,7 @@ import msgspec
 from ragauge.errors import BadParameter, UnknownName
 from ragauge.needs.findings import NotTold
 from ragauge.needs.need import Failed, Finding, Need, Outcome, Undefined
-from ragauge.nouns.scores import Better, Counts, Scale, Score, Share
+from ragauge.scores import Better, Counts, Scale, Score, Share
 
 #: How far rounding may carry a value beyond its scale.
 ROUNDING = 1e-9

@@ -5,7 +5,7 @@ from __future__ import annotations
 from ragauge.metrics.metric import metric
 from ragauge.needs.checks import opinions_with
 from ragauge.needs.findings import Checks
-from ragauge.nouns.scores import Incidence
+from ragauge.scores import Incidence
 
 
 def _of_opinions(checks: Checks) -> Incidence:

@@ -12,7 +12,7 @@ from ragauge.metrics.metric import metric
 from ragauge.needs.held import Held, answerability
 from ragauge.needs.need import Undefined
 from ragauge.needs.refusals import Refused, refusals
-from ragauge.nouns.scores import Overlap, Share
+from ragauge.scores import F1Counts, Share
 
 ANSWERABLE = "the documents hold an answer"
 UNANSWERABLE = "the documents hold no answer"
@@ -34,14 +34,14 @@ class Groundedness(msgspec.Struct, frozen=True):
         return msgspec.structs.astuple(self)
 
     @property
-    def refusing(self) -> Overlap:
+    def refusing(self) -> F1Counts:
         """Refusals held against unanswerable samples."""
-        return Overlap(self.refused_unanswerable, self.refused_answerable, self.answered_unanswerable)
+        return F1Counts(self.refused_unanswerable, self.refused_answerable, self.answered_unanswerable)
 
     @property
-    def answering(self) -> Overlap:
+    def answering(self) -> F1Counts:
         """Answers held against answerable samples."""
-        return Overlap(self.answered_answerable, self.answered_unanswerable, self.refused_answerable)
+        return F1Counts(self.answered_answerable, self.answered_unanswerable, self.refused_answerable)
 
 
 class MeanRecall(Groundedness, frozen=True):
@@ -111,7 +111,7 @@ def reject_precision(refused: Refused, held: Held) -> Share | Undefined:
 
 
 @metric(refusals, answerability)
-def reject_f1(refused: Refused, held: Held) -> Overlap:
+def reject_f1(refused: Refused, held: Held) -> F1Counts:
     """Harmonic mean of reject_recall and reject_precision."""
     return Groundedness(*cells(refused, held)).refusing
 
@@ -129,7 +129,7 @@ def answerable_precision(refused: Refused, held: Held) -> Share | Undefined:
 
 
 @metric(refusals, answerability)
-def answerable_f1(refused: Refused, held: Held) -> Overlap:
+def answerable_f1(refused: Refused, held: Held) -> F1Counts:
     """Harmonic mean of answerable_recall and answerable_precision."""
     return Groundedness(*cells(refused, held)).answering
 

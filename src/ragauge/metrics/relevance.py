@@ -10,8 +10,8 @@ from ragauge.metrics.retrieval import NO_CONTEXTS
 from ragauge.needs.checks import grade_of, statements_to_query
 from ragauge.needs.findings import Checks, Grades
 from ragauge.needs.need import Undefined
-from ragauge.nouns.scores import Share
-from ragauge.rubrics import CHUNK_UTILITY, COHERENCE, COMPLETENESS, CONCISENESS, TOPICAL_MATCH, Rubric
+from ragauge.questions import CHUNK_UTILITY, COHERENCE, COMPLETENESS, CONCISENESS, TOPICAL_MATCH, Rubric
+from ragauge.scores import Share
 
 
 @metric(statements_to_query)

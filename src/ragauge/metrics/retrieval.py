@@ -11,8 +11,8 @@ from ragauge.needs.checks import contexts_to_query, contexts_to_references, cont
 from ragauge.needs.findings import Checks, CheckSets, Supports
 from ragauge.needs.need import Need, Undefined
 from ragauge.needs.support import reference_claims_in_contexts, references_in_contexts
-from ragauge.nouns.answers import Label
-from ragauge.nouns.scores import Share
+from ragauge.scores import Share
+from ragauge.types import Label
 
 NO_CONTEXTS = "there are no contexts"
 

@@ -17,7 +17,7 @@ from ragauge.needs.gold import Correctness, Matched, claims_in_response
 from ragauge.needs.held import Held, claims_in_documents
 from ragauge.needs.need import Undefined
 from ragauge.needs.refusals import Refused, refusals
-from ragauge.nouns.scores import Overlap, Share
+from ragauge.scores import F1Counts, Share
 
 
 @metric(refusals, claims_in_response)
@@ -54,10 +54,10 @@ def calibrated_answerable(
 
 
 @metric(refusals, claims_in_documents, claims_in_response)
-def calibrated_f1(refused: Refused, held: Held, matched: Matched, *, correctness: Correctness = "cm") -> Overlap:
+def calibrated_f1(refused: Refused, held: Held, matched: Matched, *, correctness: Correctness = "cm") -> F1Counts:
     """Harmonic mean of calibrated_answered and calibrated_answerable."""
     score = _calibrated(refused, held, matched, correctness)
-    return Overlap(score, (not refused.refused) - score, held.answerable - score)
+    return F1Counts(score, (not refused.refused) - score, held.answerable - score)
 
 
 @metric(refusals, claims_in_documents, claims_in_response, better="lower")
@@ -155,7 +155,7 @@ class Trust(msgspec.Struct, frozen=True):
         slack = 1e-9 * (1 + sum(grounds))
         if score > grounds[0] + slack or max(recall, precision) > cited + slack or cited > answered + slack:
             return None
-        correctness = Overlap(score, answered - score, answerable - score).value or 0.0
+        correctness = F1Counts(score, answered - score, answerable - score).value or 0.0
         citation = MeanCitations(cited, recall, precision).value or 0.0
         return (correctness + (MeanF1(*table.numbers).value or 0.0) + citation) / 3
 

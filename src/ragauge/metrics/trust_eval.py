@@ -17,8 +17,8 @@ from ragauge.needs.gold import Correctness, Matched, claims_in_response
 from ragauge.needs.held import Held, claims_in_documents
 from ragauge.needs.need import Finding, Need
 from ragauge.needs.refusals import Refused, refusals
-from ragauge.nouns.samples import Sample
 from ragauge.text import trust_eval
+from ragauge.types import Sample
 
 #: How the keys about refusals begin: in trust_eval, in trust-align, and in the documentation of the latter.
 Prefix = Literal["reject", "refuse", "refusal"]

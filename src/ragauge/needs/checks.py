@@ -8,9 +8,8 @@ from functools import cache
 from ragauge.needs.findings import Checks, CheckSets, Grades, chunk_pieces, piece_of
 from ragauge.needs.need import Flow, Need, NothingToCount, need, together
 from ragauge.needs.statements import references_of, response_of, response_statements
-from ragauge.nouns.samples import Chunk, Sample
-from ragauge.questions import Classify, Rate, Relevant
-from ragauge.rubrics import Rubric
+from ragauge.questions import Classify, Rate, Relevant, Rubric
+from ragauge.types import Chunk, Sample
 
 
 @need(reads=["query", "response"], asks=["decompose", "relevant"])

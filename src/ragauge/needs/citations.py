@@ -11,12 +11,11 @@ from ragauge.needs.cited import Cited, Pointer, Units, cited_by_them, cited_by_u
 from ragauge.needs.gold import Variant
 from ragauge.needs.held import labels_of
 from ragauge.needs.need import Flow, Need, together
-from ragauge.nouns.answers import ChunkVerdict, Label, Verdict
-from ragauge.nouns.samples import Chunk, Sample
-from ragauge.nouns.scores import ChunkEvidence, Evidence
 from ragauge.questions import Entail, Judgment
+from ragauge.scores import ChunkEvidence, Evidence
 from ragauge.text.citations import Style
 from ragauge.text.punkt import check_installed
+from ragauge.types import Chunk, ChunkVerdict, Label, Sample, Verdict
 
 _NOTHING = "points at no document"
 _UNSUPPORTED = "the sentence is not supported"

@@ -9,13 +9,12 @@ from typing import Literal
 from ragauge.needs.gold import Variant
 from ragauge.needs.refusals import told
 from ragauge.needs.statements import cited_as, response_of
-from ragauge.nouns.samples import Chunk, Sample
-from ragauge.nouns.statements import Span
 from ragauge.text import trust_eval
 from ragauge.text.citations import Citation, Style, citations
 from ragauge.text.cited import CitedPiece, cited_items, cited_sentences
 from ragauge.text.punkt import punkt_sentences
 from ragauge.text.refusals import is_refusal_sentence
+from ragauge.types import Chunk, Sample, Span
 
 #: What must be supported: sentences, or the items of a list, each read behind the query.
 Units = Literal["sentences", "items"]

@@ -6,11 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import cast
 
-from ragauge.nouns.answers import ChunkVerdict, Decomposition, Grade, Label, Verdict
-from ragauge.nouns.samples import Chunk
-from ragauge.nouns.scores import ChunkEvidence, Evidence
-from ragauge.nouns.statements import Span, Statement
 from ragauge.questions import Judgment
+from ragauge.scores import ChunkEvidence, Evidence
+from ragauge.types import Chunk, ChunkVerdict, Decomposition, Grade, Label, Span, Statement, Verdict
 
 
 class NotTold(Exception):

@@ -11,14 +11,12 @@ from ragauge.needs.findings import Statements, Support
 from ragauge.needs.need import Flow, Need, NothingToCount
 from ragauge.needs.statements import cited_as, response_of
 from ragauge.needs.support import support
-from ragauge.nouns.answers import Label
-from ragauge.nouns.samples import Sample
-from ragauge.nouns.scores import Evidence
-from ragauge.nouns.statements import Statement
+from ragauge.scores import Evidence
 from ragauge.text import trust_eval
 from ragauge.text.citations import Style
 from ragauge.text.cited import cited_items, without_citations
 from ragauge.text.squad import normalise
+from ragauge.types import Label, Sample, Statement
 
 #: How gold claims are looked for in a response: by entailment ("cm"), as strings ("em"), as items of a list ("em5").
 Correctness = Literal["cm", "em", "em5"]

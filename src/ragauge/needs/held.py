@@ -13,10 +13,8 @@ from ragauge.needs.findings import NotTold, Statements, Support
 from ragauge.needs.gold import Answers, answers_of, by_claim, wordings_asked
 from ragauge.needs.need import Flow, Need, NothingToCount
 from ragauge.needs.support import support
-from ragauge.nouns.answers import Label, Verdict
-from ragauge.nouns.samples import Chunk, Sample
-from ragauge.nouns.scores import ChunkEvidence, Evidence
-from ragauge.nouns.statements import Statement
+from ragauge.scores import ChunkEvidence, Evidence
+from ragauge.types import Chunk, Label, Sample, Statement, Verdict
 
 #: Where labels come from that the data lacks: a judge is "asked", or only what is "given" counts.
 Labels = Literal["asked", "given"]

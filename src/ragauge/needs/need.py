@@ -2,7 +2,7 @@
 
 A need knows nothing of judges. It yields a list of questions and is sent the judgments, in the same order; it may
 yield again, with questions that depend on what it learned, and at last returns its finding. Needs that build on
-others delegate with `yield from`. Whoever drives the flow (`ragauge.waves`) sees to it that equal questions of
+others delegate with `yield from`. Whoever drives the flow (`ragauge.rounds`) sees to it that equal questions of
 different needs are asked once, that a sample lacks none of the fields, and that a failed answer ends the flow.
 """
 
@@ -12,9 +12,9 @@ from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Generic, Protocol, TypeVar
 
-from ragauge.nouns.samples import Sample
-from ragauge.nouns.scores import Evidence
 from ragauge.questions import Judgment, Question
+from ragauge.scores import Evidence
+from ragauge.types import Sample
 
 
 class Finding(Protocol):

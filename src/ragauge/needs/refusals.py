@@ -10,12 +10,11 @@ from ragauge.needs.checks import grade_of
 from ragauge.needs.findings import Grades
 from ragauge.needs.need import Flow, Need
 from ragauge.needs.statements import response_of
-from ragauge.nouns.answers import Label
-from ragauge.nouns.samples import Sample
-from ragauge.nouns.scores import Evidence
-from ragauge.rubrics import REFUSAL
+from ragauge.questions import REFUSAL
+from ragauge.scores import Evidence
 from ragauge.text import trust_eval
 from ragauge.text.refusals import refusal
+from ragauge.types import Label, Sample
 
 #: Who tells a refusal: "rules" (ours), "trust_eval" (a fuzzy match with the sentence that it prescribes), "judge".
 Refusals = Literal["rules", "trust_eval", "judge"]

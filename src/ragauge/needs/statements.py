@@ -6,9 +6,8 @@ from collections.abc import Callable, Sequence
 
 from ragauge.needs.findings import Statements, Texts
 from ragauge.needs.need import Flow, NothingToCount, need
-from ragauge.nouns.samples import Chunk, Sample
-from ragauge.nouns.statements import Span, Statement
 from ragauge.questions import Decompose
+from ragauge.types import Chunk, Sample, Span, Statement
 
 
 def response_of(sample: Sample) -> str:

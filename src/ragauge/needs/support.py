@@ -16,9 +16,9 @@ from ragauge.needs.statements import (
     response_of,
     response_statements,
 )
-from ragauge.nouns.samples import Sample
 from ragauge.questions import Entail
 from ragauge.text.sentences import sentences
+from ragauge.types import Sample
 
 #: What a response is cut into before it is checked: claims, found by the judge, or sentences, found by rule.
 Units = Literal["claims", "sentences"]

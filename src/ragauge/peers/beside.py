@@ -9,7 +9,6 @@ from typing import NamedTuple
 from ragauge.errors import UsageError
 from ragauge.metrics.catalogue import chosen
 from ragauge.metrics.metric import Measure
-from ragauge.nouns.records import RunRecord, ScoreRecord
 from ragauge.peers.causes import cause_of
 from ragauge.peers.choosing import Chosen, notes
 from ragauge.peers.differing import Pair, Telling
@@ -18,6 +17,7 @@ from ragauge.peers.matching import matched
 from ragauge.peers.outcome import Compared, Figures
 from ragauge.peers.sheet import Named, Sheet, number_in
 from ragauge.run.run import Run
+from ragauge.scores import RunRecord, ScoreRecord
 from ragauge.statistics.clusters import Clusters
 
 

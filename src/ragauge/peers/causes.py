@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from math import floor
 
-from ragauge.nouns.records import ScoreRecord
 from ragauge.peers.columns import Column
 from ragauge.peers.figures import Scale, closeness, on
 from ragauge.report.explaining import is_share
+from ragauge.scores import ScoreRecord
 
 #: cause -> what it means, in the order in which reports have them.
 CAUSES = {

@@ -8,10 +8,10 @@ from typing import NamedTuple
 
 from ragauge.errors import UnknownName, UsageError
 from ragauge.metrics.catalogue import FAMILIES, chosen
-from ragauge.nouns.records import RunRecord
 from ragauge.peers.columns import PEERS, Column
 from ragauge.peers.sheet import Sheet, number_in
 from ragauge.readers.aliases import ALIASES, folded, rank
+from ragauge.scores import RunRecord
 
 #: How the caller writes that a column is in per cent, or that it says the reverse: "LLM F1/100", "1-error".
 _WRITTEN = re.compile(r"(?P<flipped>1-)?(?P<name>.+?)(/(?P<per>\d+(\.\d+)?))?")

@@ -6,13 +6,13 @@ from collections.abc import Collection, Mapping
 from typing import Any
 
 from ragauge.errors import UsageError
-from ragauge.nouns.records import RunRecord
 from ragauge.peers.beside import Beside
 from ragauge.peers.choosing import Chosen, choose, key_in, notes, others
 from ragauge.peers.columns import PEERS
 from ragauge.peers.outcome import Parity, Total
 from ragauge.peers.sheet import Sheet, number_in, read_sheet
 from ragauge.run.run import Run
+from ragauge.scores import RunRecord
 
 
 def parity(

@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from ragauge.nouns.records import ScoreRecord
-from ragauge.nouns.scores import Better
 from ragauge.peers.causes import CAUSES
 from ragauge.peers.outcome import Difference, Row
 from ragauge.report.explaining import TOLD, decisive, piece_words
 from ragauge.report.wording import shortened
 from ragauge.run.run import Run
+from ragauge.scores import Better, ScoreRecord
 
 
 class Pair(NamedTuple):

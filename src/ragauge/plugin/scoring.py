@@ -7,10 +7,10 @@ from typing import Any
 
 from ragauge.errors import UsageError
 from ragauge.metrics.catalogue import chosen
-from ragauge.nouns.gates import gates_of
 from ragauge.report.failing import failing, standing
 from ragauge.run.evaluate import evaluate
 from ragauge.run.run import Run
+from ragauge.scores import gates_of
 
 
 class Scoring:

@@ -8,11 +8,11 @@ from functools import lru_cache
 from typing import Any
 
 from ragauge.errors import BadData, UnknownName
-from ragauge.nouns.samples import FIELDS
 from ragauge.readers.aliases import ALIASES, BESIDE, folded, rank
 from ragauge.readers.nesting import unfolded
 from ragauge.readers.values import Malformed, native
 from ragauge.readers.written import list_in
+from ragauge.types import FIELDS
 
 #: Columns whose meaning hangs on what the others are.
 _AMBIGUOUS = ("answers", "annotations")

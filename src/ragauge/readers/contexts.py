@@ -6,9 +6,9 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from ragauge.nouns.samples import Chunk
 from ragauge.readers.values import Malformed, native, plain, text, text_or_none, without_missing
 from ragauge.readers.written import list_in, object_in
+from ragauge.types import Chunk
 
 TEXT_KEYS = ("text", "content", "contents", "page_content", "chunk", "passage", "body", "snippet", "context")
 ID_KEYS = ("id", "doc_id", "chunk_id", "document_id", "node_id", "id_", "doc_uri")

@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 import msgspec
 
 from ragauge.errors import BadData
-from ragauge.nouns.samples import Sample
 from ragauge.readers.reading import read
+from ragauge.types import Sample
 
 #: What a system adds to a sample of a benchmark.
 ADDED = ("response", "contexts", "system")

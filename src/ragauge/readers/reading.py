@@ -10,13 +10,13 @@ from typing import Any
 import msgspec
 
 from ragauge.errors import BadData, BadParameter, BadRow
-from ragauge.nouns.samples import Sample
 from ragauge.readers.columns import Columns
 from ragauge.readers.files import file, standard_input
 from ragauge.readers.objects import in_memory
 from ragauge.readers.rows import sample
 from ragauge.readers.sources import Source
 from ragauge.readers.values import Malformed, describe
+from ragauge.types import Sample
 
 #: Rows looked at before the first sample is made, to learn what the columns mean.
 PEEKED = 100

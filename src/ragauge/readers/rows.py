@@ -9,12 +9,12 @@ from functools import partial
 from typing import Any, TypeVar
 
 from ragauge.errors import BadRow
-from ragauge.nouns.samples import FIELDS, Chunk, Sample
 from ragauge.readers.aliases import folded
 from ragauge.readers.columns import Columns
 from ragauge.readers.contexts import chunks, merged, named
 from ragauge.readers.golden import claims, references
 from ragauge.readers.values import Malformed, native, plain, text, text_or_none, truth
+from ragauge.types import FIELDS, Chunk, Sample
 
 Value = TypeVar("Value")
 

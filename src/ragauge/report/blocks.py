@@ -12,13 +12,13 @@ from typing import Any
 
 import msgspec
 
-from ragauge.nouns.answers import Label
-from ragauge.nouns.records import RunRecord, SampleRecord
 from ragauge.report.caution import caution
 from ragauge.report.document import head_document, shared_document
 from ragauge.report.patterns import signs_of
 from ragauge.report.wording import footnotes, headline, shortened, spent_words
 from ragauge.report.worst import chooser
+from ragauge.scores import RunRecord, SampleRecord
+from ragauge.types import Label
 
 #: How many samples are in a block.
 BLOCK = 50

@@ -8,8 +8,8 @@ from importlib.resources import files
 
 import msgspec
 
-from ragauge.nouns.identity import Identity
-from ragauge.nouns.records import RunRecord
+from ragauge.scores import RunRecord
+from ragauge.types import Identity
 
 #: What `ragauge judges measure embedded -o FILE.json` wrote of the packaged judge.
 CARD = files("ragauge") / "judges" / "embedded" / "data" / "measured.json"

@@ -8,10 +8,9 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ragauge.nouns.answers import Label
-from ragauge.nouns.records import RunRecord, SampleRecord
-from ragauge.nouns.scores import Evidence
 from ragauge.report.writing import write_csv
+from ragauge.scores import Evidence, RunRecord, SampleRecord
+from ragauge.types import Label
 
 if TYPE_CHECKING:
     import pyarrow

@@ -7,9 +7,8 @@ from typing import Any
 
 import msgspec
 
-from ragauge.nouns.records import RunRecord, SampleRecord, ScoreRecord
-from ragauge.nouns.scores import Score
 from ragauge.report.patterns import CUTS, PATTERNS, patterns_of, signs_of
+from ragauge.scores import RunRecord, SampleRecord, Score, ScoreRecord
 
 SCHEMA = "ragauge.run/1"
 

@@ -11,8 +11,8 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from ragauge.errors import MissingExtra, UsageError
-from ragauge.nouns.records import RunRecord, SampleRecord
 from ragauge.report.explaining import explain
+from ragauge.scores import RunRecord, SampleRecord
 
 if TYPE_CHECKING:
     from opentelemetry._logs import LoggerProvider

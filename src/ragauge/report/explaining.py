@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ragauge.nouns.answers import Label
-from ragauge.nouns.records import ScoreRecord
-from ragauge.nouns.scores import Better, Evidence, Score
 from ragauge.report.wording import GOOD, flat, number, shortened
+from ragauge.scores import Better, Evidence, Score, ScoreRecord
+from ragauge.types import Label
 
 #: How many pieces are told.
 TOLD = 5

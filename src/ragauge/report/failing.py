@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from ragauge.nouns.gates import Gate
-from ragauge.nouns.records import RunRecord, SampleRecord
-from ragauge.nouns.scores import Better, Estimate
 from ragauge.report.explaining import explain
 from ragauge.report.wording import counted, interval, one_line, shortened
 from ragauge.report.worst import worst
+from ragauge.scores import Better, Estimate, Gate, RunRecord, SampleRecord
 
 #: How many samples are told for a gate that failed.
 TOLD = 5

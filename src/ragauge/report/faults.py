@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator
 from typing import Literal, NamedTuple
 
-from ragauge.nouns.answers import Label
-from ragauge.nouns.records import SampleRecord
-from ragauge.nouns.scores import Evidence
 from ragauge.report.wording import chunk_words, shortened
+from ragauge.scores import Evidence, SampleRecord
+from ragauge.types import Label
 
 #: contradicted: by the contexts, what it cites, or a reference. unsupported: by the contexts, or what it cites.
 Kind = Literal["contradicted", "unsupported"]

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 from ragauge.errors import MissingExtra
-from ragauge.nouns.records import RunRecord, SampleRecord
 from ragauge.report.claims import write_claims_csv, write_claims_parquet
 from ragauge.report.document import head_document, sample_document
 from ragauge.report.html import write_html
@@ -19,6 +18,7 @@ from ragauge.report.markdown import run_markdown
 from ragauge.report.sarif import write_sarif
 from ragauge.report.wording import by_reason
 from ragauge.report.writing import check_ending, check_place, replacing, write_csv
+from ragauge.scores import RunRecord, SampleRecord
 
 Samples = Iterable[SampleRecord]
 

@@ -6,8 +6,8 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from ragauge.errors import MissingExtra
-from ragauge.nouns.records import RunRecord, SampleRecord
 from ragauge.report.files import columns, rows
+from ragauge.scores import RunRecord, SampleRecord
 
 if TYPE_CHECKING:
     import pandas

@@ -10,8 +10,8 @@ from html import escape
 from importlib.resources import files
 from pathlib import Path
 
-from ragauge.nouns.records import RunRecord, SampleRecord
 from ragauge.report.blocks import parts
+from ragauge.scores import RunRecord, SampleRecord
 
 #: What a module imports: the names, and the module.
 _IMPORT = re.compile(r'^import \{([^}]*)\} from "\./(\w+)\.js";$', re.MULTILINE)

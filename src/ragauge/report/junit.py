@@ -8,9 +8,9 @@ from datetime import datetime
 from pathlib import Path
 from xml.etree.ElementTree import Element, ElementTree, SubElement, indent
 
-from ragauge.nouns.records import RunRecord, SampleRecord
 from ragauge.report.failing import failing, standing
 from ragauge.report.wording import flat, footnotes, headline, one_line
+from ragauge.scores import RunRecord, SampleRecord
 
 #: Characters that XML 1.0 cannot hold, escaped or not.
 _NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")

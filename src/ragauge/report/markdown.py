@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
-from ragauge.nouns.records import RunRecord, SampleRecord
 from ragauge.report.wording import (
     arrow,
     chunk_words,
@@ -19,6 +18,7 @@ from ragauge.report.wording import (
     verdict_words,
 )
 from ragauge.report.worst import chooser, worst
+from ragauge.scores import RunRecord, SampleRecord
 
 #: How many samples the report shows.
 SHOWN = 10

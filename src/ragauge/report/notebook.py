@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from html import escape
 
-from ragauge.nouns.records import RunRecord
 from ragauge.report.wording import arrow, flat, footnotes, headline, interval, number
+from ragauge.scores import RunRecord
 
 _HEAD = "<tr><th>metric</th><th>value</th><th>95 % interval</th><th>n</th><th>undefined</th><th>failed</th></tr>"
 

@@ -10,8 +10,8 @@ from typing import Literal
 
 import msgspec
 
-from ragauge.nouns.records import SampleRecord
-from ragauge.nouns.samples import Sample
+from ragauge.scores import SampleRecord
+from ragauge.types import Sample
 
 Level = Literal["below", "at_least", "above"]
 

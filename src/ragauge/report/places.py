@@ -9,8 +9,8 @@ from itertools import chain, repeat
 from pathlib import Path
 from typing import NamedTuple
 
-from ragauge.nouns.records import RunRecord
-from ragauge.nouns.statements import Span
+from ragauge.scores import RunRecord
+from ragauge.types import Span
 
 _STRING = re.compile(r'"(?:[^"\\]|\\.)*"')
 #: What stands for one character within a JSON string.

@@ -10,12 +10,11 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from ragauge.nouns.records import RunRecord, SampleRecord
-from ragauge.nouns.samples import Sample
-from ragauge.nouns.statements import Span
 from ragauge.report.faults import Fault, fault_words, faults
 from ragauge.report.places import Line, is_file, lines
 from ragauge.report.wording import flat, headline
+from ragauge.scores import RunRecord, SampleRecord
+from ragauge.types import Sample, Span
 
 _SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 

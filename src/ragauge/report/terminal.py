@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
-from ragauge.nouns.records import RunRecord, SampleRecord
-from ragauge.nouns.scores import Evidence
 from ragauge.report.caution import caution
 from ragauge.report.wording import (
     BAD,
@@ -23,6 +21,7 @@ from ragauge.report.wording import (
     shortened,
     verdict_words,
 )
+from ragauge.scores import Evidence, RunRecord, SampleRecord
 
 if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions, RenderableType

@@ -5,10 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from ragauge.nouns.answers import Label
-from ragauge.nouns.calls import Spent
-from ragauge.nouns.records import RunRecord, SampleRecord
-from ragauge.nouns.scores import Better, Estimate, Evidence, Score
+from ragauge.scores import Better, Estimate, Evidence, RunRecord, SampleRecord, Score
+from ragauge.types import Label, TotalUsage
 
 #: Labels that speak for the response, and those that speak against it.
 GOOD = frozenset({Label.ENTAILED, Label.YES})
@@ -124,7 +122,7 @@ def dollars(amount: float | None) -> str:
     return f"${amount:.2f}" if amount >= 1 or not amount else f"${amount:.4f}"
 
 
-def spent_words(spent: Spent) -> str:
+def spent_words(spent: TotalUsage) -> str:
     """What calls took: how many, their tokens, their price."""
     cached = f" ({spent.cached_tokens:,} of them cached)" if spent.cached_tokens else ""
     price = dollars(spent.cost) if not spent.unpriced else dollars(None)

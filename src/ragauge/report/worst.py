@@ -5,8 +5,7 @@ from __future__ import annotations
 import heapq
 from collections.abc import Iterable
 
-from ragauge.nouns.records import RunRecord, SampleRecord
-from ragauge.nouns.scores import Better
+from ragauge.scores import Better, RunRecord, SampleRecord
 
 #: The metrics that choose the worst samples, the first that was measured; any other where none of them was.
 CHOOSERS = ("faithfulness", "answer_correctness", "claim_f1", "context_recall", "answer_relevance", "rouge.rougeL")

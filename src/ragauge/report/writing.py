@@ -12,7 +12,7 @@ from stat import S_IMODE
 from typing import Any
 
 from ragauge.errors import UsageError
-from ragauge.private import make_file, make_folder
+from ragauge.host import make_file, make_folder
 
 
 @contextmanager

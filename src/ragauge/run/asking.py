@@ -13,15 +13,13 @@ import msgspec
 from ragauge.judges.bench import Bench
 from ragauge.judges.desk import NO_MONEY, consulted
 from ragauge.judges.judge import DEFAULT_BATCH, Judge, checked
-from ragauge.nouns.answers import Answer, Failure, Verdict
-from ragauge.nouns.calls import Call
-from ragauge.nouns.identity import Identity
 from ragauge.questions import Judgment, Question, judgment_key, kind
 from ragauge.run.budget import Budget
 from ragauge.run.keeping import Keeper, Known, resolve
 from ragauge.run.opening import Openings
 from ragauge.run.stopping import Stopped
 from ragauge.store.labels import PEOPLE
+from ragauge.types import Answer, Call, Failure, Identity, Verdict
 
 NOBODY = Identity("nobody")
 

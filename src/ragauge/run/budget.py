@@ -9,9 +9,9 @@ from contextlib import asynccontextmanager
 from ragauge.errors import BadParameter
 from ragauge.judges.desk import Expecting
 from ragauge.judges.judge import Judge
-from ragauge.nouns.calls import Call, Spent
 from ragauge.report.wording import dollars as price
 from ragauge.run.stopping import Stopped
+from ragauge.types import Call, TotalUsage
 
 
 def check_priced(judges: Iterable[Judge], limit: float | None) -> None:
@@ -37,7 +37,7 @@ class Budget:
 
     def __init__(self, limit: float | None = None) -> None:
         self.limit = limit
-        self.spent = Spent()
+        self.spent = TotalUsage()
         self.exceeded = False
         self._reserved = 0.0
         self._expected = 0.0

@@ -15,10 +15,8 @@ import msgspec
 from ragauge.errors import RunFailed, UsageError
 from ragauge.judges.desk import notes_of
 from ragauge.metrics.combined import DatasetMetric
-from ragauge.nouns.records import RunRecord, SampleRecord, ScoreRecord
-from ragauge.nouns.samples import Sample
-from ragauge.nouns.scores import Evidence
 from ragauge.report.wording import dollars
+from ragauge.rounds import Rounds
 from ragauge.run.blocking import blocking
 from ragauge.run.in_order import in_order
 from ragauge.run.planning import Counting
@@ -28,8 +26,9 @@ from ragauge.run.settings import MetricsLike
 from ragauge.run.specs import JudgeLike
 from ragauge.run.stopping import Stopped
 from ragauge.run.tally import Tallies
+from ragauge.scores import Evidence, RunRecord, SampleRecord, ScoreRecord
+from ragauge.types import Sample
 from ragauge.version import VERSION
-from ragauge.waves import Waves
 
 
 async def evaluate_async(
@@ -170,7 +169,7 @@ class Evaluation:
 
     async def _score(self, sample: Sample) -> SampleRecord | Stopped:
         """The record of a sample, or why there can be none."""
-        waves = Waves(sample, self._needs)
+        waves = Rounds(sample, self._needs)
         try:
             async with self._asker.budget.sample(self._expected(sample)):
                 while questions := waves.questions:
@@ -189,7 +188,7 @@ class Evaluation:
     def _counting(self) -> Counting:
         return Counting(self._settings, self._asker)
 
-    def _sample_record(self, sample: Sample, waves: Waves) -> SampleRecord:
+    def _sample_record(self, sample: Sample, waves: Rounds) -> SampleRecord:
         scores: dict[str, ScoreRecord] = {}
         counted: dict[str, ScoreRecord] = {}
         evidence: dict[str, tuple[Evidence, ...]] = {}

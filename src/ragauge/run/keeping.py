@@ -8,10 +8,9 @@ from typing import Any
 
 from ragauge.judges.bench import Bench
 from ragauge.judges.judge import Judge
-from ragauge.nouns.answers import Failure
-from ragauge.nouns.calls import Call
 from ragauge.questions import Judgment, Question, judgment_key
 from ragauge.store import Store
+from ragauge.types import Call, Failure
 
 Known = dict[Question, Judgment]
 

@@ -10,17 +10,15 @@ from typing import Any
 
 from ragauge.judges.desk import Expected, Expecting
 from ragauge.judges.embedded.statements.decomposing import decompose
-from ragauge.nouns.answers import Answer, ChunkVerdict, Decomposition, Grade, Label, Verdict
-from ragauge.nouns.identity import Identity
-from ragauge.nouns.samples import Sample
 from ragauge.questions import KINDS, Decompose, Entail, Judgment, Question, Rate, judgment_key, kind
 from ragauge.report.wording import dollars, one_line
+from ragauge.rounds import Rounds
 from ragauge.run.asking import Asker
 from ragauge.run.preparing import LabelsLike, StoreLike, prepared
 from ragauge.run.settings import MetricsLike, Settings
 from ragauge.run.specs import JudgeLike
 from ragauge.store import Store
-from ragauge.waves import Waves
+from ragauge.types import Answer, ChunkVerdict, Decomposition, Grade, Identity, Label, Sample, Verdict
 
 GUESS = Identity("guess")
 
@@ -144,7 +142,7 @@ class Counting:
 
         Calls whose price is not known count nothing to these.
         """
-        waves = Waves(sample, self._needs.values())
+        waves = Rounds(sample, self._needs.values())
         asked: dict[str, set[Question]] = {name: set() for name in self._needs}
         calls: list[Expected] = []
         while questions := waves.questions:

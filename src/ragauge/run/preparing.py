@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ragauge.errors import BadData
-from ragauge.nouns.samples import Sample
 from ragauge.questions import Judgment, Question
 from ragauge.readers import Reading, read
 from ragauge.run.asking import Asker
@@ -17,6 +16,7 @@ from ragauge.run.keeping import Keeper
 from ragauge.run.settings import MetricsLike, Settings
 from ragauge.run.specs import JudgeLike, bench_of
 from ragauge.store import Store, read_labels
+from ragauge.types import Sample
 
 #: How many samples are looked at, before any judge is asked, to see which fields the data has.
 PEEK = 1000

@@ -7,8 +7,8 @@ import msgspec
 from ragauge.errors import UsageError
 from ragauge.metrics.catalogue import chosen
 from ragauge.metrics.metric import Measure
-from ragauge.nouns.records import RunRecord
 from ragauge.run.tally import Tallies
+from ragauge.scores import RunRecord
 from ragauge.store import Store
 
 

@@ -7,10 +7,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
 
 from ragauge.errors import UsageError
-from ragauge.nouns.gates import Gate, gates_of
-from ragauge.nouns.records import RunRecord, SampleRecord
-from ragauge.nouns.samples import Sample
-from ragauge.nouns.scores import Estimate, Score
 from ragauge.report.document import run_document
 from ragauge.report.explaining import explain
 from ragauge.report.files import save
@@ -18,7 +14,9 @@ from ragauge.report.markdown import run_markdown
 from ragauge.report.notebook import run_html
 from ragauge.report.terminal import run_text
 from ragauge.run.reviving import revived
+from ragauge.scores import Estimate, Gate, RunRecord, SampleRecord, Score, gates_of
 from ragauge.store import Store
+from ragauge.types import Sample
 
 if TYPE_CHECKING:
     import pandas

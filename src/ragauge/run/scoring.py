@@ -9,13 +9,13 @@ from typing import Any
 from ragauge.errors import BadParameter, RunFailed
 from ragauge.metrics.catalogue import value_of
 from ragauge.readers import read
+from ragauge.rounds import missing_fields
 from ragauge.run.blocking import blocking
 from ragauge.run.evaluate import evaluate_async
 from ragauge.run.preparing import StoreLike, opened_store
 from ragauge.run.run import SampleScores
 from ragauge.run.settings import MetricsLike
 from ragauge.run.specs import JudgeLike, bench_of
-from ragauge.waves import missing_fields
 
 
 async def score_async(

@@ -8,10 +8,10 @@ from ragauge.errors import MissingField, UnanswerableNeed, UsageError
 from ragauge.judges.bench import Bench
 from ragauge.metrics.catalogue import chosen, usual
 from ragauge.metrics.metric import Measure
-from ragauge.nouns.samples import Sample
 from ragauge.readers.aliases import rank
 from ragauge.report.wording import by_reason
-from ragauge.waves import missing_fields, unanswerable
+from ragauge.rounds import missing_fields, unanswerable
+from ragauge.types import Sample
 
 MetricsLike = str | Measure | Iterable[str | Measure] | None
 

@@ -8,8 +8,7 @@ from dataclasses import dataclass, field
 
 from ragauge.metrics.combined import DatasetMetric
 from ragauge.metrics.metric import Measure
-from ragauge.nouns.records import SampleRecord, ScoreRecord
-from ragauge.nouns.scores import Estimate
+from ragauge.scores import Estimate, SampleRecord, ScoreRecord
 from ragauge.statistics.aggregates import aggregate_interval
 from ragauge.statistics.intervals import Interval, mean_interval
 

@@ -11,10 +11,10 @@ from ragauge.metrics import trust_eval
 from ragauge.metrics.trust_eval import Item, Prefix
 from ragauge.needs.gold import Correctness
 from ragauge.needs.need import Finding, Need, Undefined
-from ragauge.nouns.records import SampleRecord
+from ragauge.rounds import Rounds
 from ragauge.run.keeping import Keeper
 from ragauge.run.run import Run
-from ragauge.waves import Waves
+from ragauge.scores import SampleRecord
 
 
 def trust_eval_block(
@@ -41,7 +41,7 @@ def trust_eval_block(
 
 def _item(record: SampleRecord, wanted: tuple[Need[Finding], ...], keeper: Keeper) -> Item:
     """A sample with everything that the run found out about it."""
-    waves = Waves(record.sample, wanted)
+    waves = Rounds(record.sample, wanted)
     while questions := waves.questions:
         known = keeper.known(questions)
         if len(known) < len(questions):

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from ragauge.nouns.calls import Call
+from ragauge.types import Call
 
 _encode = msgspec.json.Encoder().encode
 _decode = msgspec.json.Decoder(Call).decode

@@ -15,7 +15,7 @@ from pathlib import Path
 import msgspec
 
 from ragauge.errors import StoreError
-from ragauge.private import make_file, make_folder
+from ragauge.host import make_file, make_folder
 from ragauge.store import migrations
 
 #: Seconds that a writer waits for another process.

@@ -9,8 +9,6 @@ from typing import Any
 
 import msgspec
 
-from ragauge.nouns.answers import Answer, Failure
-from ragauge.nouns.identity import Identity
 from ragauge.questions import Entail, Judgment, Question, Rate, kind
 from ragauge.store.packing import Cell, pack, unpack
 from ragauge.store.texts import (
@@ -24,6 +22,7 @@ from ragauge.store.texts import (
     references,
     restore,
 )
+from ragauge.types import Answer, Failure, Identity
 
 Row = tuple[bytes, int, Cell, Cell, str]
 

@@ -7,12 +7,11 @@ from collections.abc import Sequence
 
 import msgspec
 
-from ragauge.nouns.answers import Answer
-from ragauge.nouns.identity import Identity
 from ragauge.questions import Judgment, Question, judgment_key
 from ragauge.store.judgments import answered
 from ragauge.store.packing import digest
 from ragauge.store.texts import marks, portions
+from ragauge.types import Answer, Identity
 
 #: The name of the judge of every label; who it was is the setting "by".
 PEOPLE = "people"

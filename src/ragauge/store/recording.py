@@ -12,13 +12,11 @@ from pathlib import Path
 import msgspec
 
 from ragauge.errors import BadData, UsageError
-from ragauge.fitting import misfit
-from ragauge.nouns.answers import Answer, Failure, Grade, Label, Verdict
-from ragauge.nouns.identity import Identity
-from ragauge.questions import Judgment, Question, judgment_key
+from ragauge.questions import Judgment, Question, invalid_reason, judgment_key
 from ragauge.store.judgments import answered
 from ragauge.store.labels import label
 from ragauge.text.decoding import decoded
+from ragauge.types import Answer, Failure, Grade, Identity, Label, Verdict
 
 
 class _Recorded(msgspec.Struct, forbid_unknown_fields=True):
@@ -99,6 +97,10 @@ def _read(path: Path, form: type[_Recorded] | type[_Labelled]) -> Iterator[Judgm
 
 def _check(judgment: Judgment) -> None:
     """Raise ValueError unless the answer is one that the question can have."""
-    fault = "it is a failure" if isinstance(judgment.answer, Failure) else misfit(judgment.question, judgment.answer)
+    fault = (
+        "it is a failure"
+        if isinstance(judgment.answer, Failure)
+        else invalid_reason(judgment.question, judgment.answer)
+    )
     if fault:
         raise ValueError(f"the answer does not fit the question: {fault}")

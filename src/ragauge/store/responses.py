@@ -7,15 +7,15 @@ from collections.abc import Sequence
 
 import msgspec
 
-from ragauge.nouns.responses import Response
 from ragauge.store.packing import pack, unpack
 from ragauge.store.texts import marks, portions
+from ragauge.types import ModelResponse
 
 _encode = msgspec.json.Encoder().encode
-_decode = msgspec.json.Decoder(Response).decode
+_decode = msgspec.json.Decoder(ModelResponse).decode
 
 
-def keep(db: sqlite3.Connection, responses: Sequence[Response]) -> None:
+def keep(db: sqlite3.Connection, responses: Sequence[ModelResponse]) -> None:
     """Add `responses`; one whose key is there already is left out. To be called inside a write transaction."""
     db.executemany(
         "INSERT INTO responses (key, record) VALUES (?, ?) ON CONFLICT (key) DO NOTHING",
@@ -23,9 +23,9 @@ def keep(db: sqlite3.Connection, responses: Sequence[Response]) -> None:
     )
 
 
-def find(db: sqlite3.Connection, keys: Sequence[str]) -> dict[str, Response]:
+def find(db: sqlite3.Connection, keys: Sequence[str]) -> dict[str, ModelResponse]:
     """The responses that are there, by key."""
-    found: list[Response] = []
+    found: list[ModelResponse] = []
     for some in portions(dict.fromkeys(map(bytes.fromhex, keys))):
         rows = db.execute(f"SELECT record FROM responses WHERE key IN ({marks(some)})", some)
         found += [_decode(unpack(record)) for (record,) in rows]

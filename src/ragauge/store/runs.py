@@ -9,7 +9,7 @@ from collections.abc import Sequence
 import msgspec
 
 from ragauge.errors import StoreError, UnknownName, UsageError
-from ragauge.nouns.records import RunRecord, SampleRecord
+from ragauge.scores import RunRecord, SampleRecord
 from ragauge.store.packing import pack, unpack
 
 #: How many samples one query reads.

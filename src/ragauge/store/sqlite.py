@@ -9,13 +9,12 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from types import TracebackType
 
-from ragauge.nouns.calls import Call
-from ragauge.nouns.records import RunRecord, SampleRecord
-from ragauge.nouns.responses import Response
 from ragauge.questions import Judgment, Question
+from ragauge.scores import RunRecord, SampleRecord
 from ragauge.store import calls, judgments, labels, responses, runs
 from ragauge.store.database import Database, explained
 from ragauge.store.texts import Numbers
+from ragauge.types import Call, ModelResponse
 
 
 class Store:
@@ -102,12 +101,12 @@ class Store:
 
     # responses of systems under test
 
-    def find_responses(self, keys: Sequence[str]) -> dict[str, Response]:
+    def find_responses(self, keys: Sequence[str]) -> dict[str, ModelResponse]:
         """Those of the responses addressed by `keys` that are there, by key."""
         with self._database.reading("find responses") as db:
             return responses.find(db, keys)
 
-    def keep_responses(self, given: Sequence[Response], made: Sequence[Call] = ()) -> None:
+    def keep_responses(self, given: Sequence[ModelResponse], made: Sequence[Call] = ()) -> None:
         """Add responses, and the calls that were made for them; the first response under a key stays."""
         with self._database.writing("keep responses") as db:
             responses.keep(db, given)

@@ -6,10 +6,10 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from ragauge.nouns.statements import Span
 from ragauge.text.abbreviations import OPENER
 from ragauge.text.code import CODE
 from ragauge.text.phrases import any_of
+from ragauge.types import Span
 
 _SIGHT = 200  # characters before a year in parentheses that may be names
 _LONGEST = 300

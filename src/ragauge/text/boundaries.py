@@ -12,9 +12,9 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 
-from ragauge.nouns.statements import Span
 from ragauge.text.abbreviations import is_abbreviated
 from ragauge.text.rest import Rest
+from ragauge.types import Span
 
 _WINDOW = 4096
 _SIGHT = 60

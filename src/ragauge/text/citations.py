@@ -7,10 +7,10 @@ from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from typing import Literal, NamedTuple
 
-from ragauge.nouns.statements import Span
 from ragauge.text.authors import Known, works
 from ragauge.text.code import CODE
 from ragauge.text.phrases import any_of
+from ragauge.types import Span
 
 _NOUN = any_of(r"""docs?\.? documents? dokumente? sources? quellen? passages? refs?\.? references? contexts? chunks?
     (?:search_)?results?""")

@@ -7,12 +7,12 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from ragauge.nouns.statements import Span
 from ragauge.text.bibliography import bibliography
 from ragauge.text.citations import Citation, Style, citations, unmarked
 from ragauge.text.markdown import blocks
 from ragauge.text.rest import Rest
 from ragauge.text.sentences import sentences
+from ragauge.types import Span
 
 _BETWEEN_ITEMS = re.compile(r"[,;\n]")
 _BREAK = re.compile(r"\n")

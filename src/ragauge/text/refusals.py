@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 
-from ragauge.nouns.statements import Span
 from ragauge.text.citations import citation_marks, unmarked
 from ragauge.text.phrases import any_of, phrases
 from ragauge.text.refusal_phrases import ANYWHERE, HINT, SOURCE, TELL, TREATS, UNCITED
 from ragauge.text.sentences import sentences
+from ragauge.types import Span
 
 _ANYWHERE, _UNCITED = re.compile(phrases(*ANYWHERE)), re.compile(phrases(*UNCITED))
 _HINT = re.compile(HINT)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Sequence
 
-from ragauge.nouns.statements import Span
+from ragauge.types import Span
 
 
 class Rest:

@@ -6,10 +6,10 @@ from bisect import bisect_left
 from collections.abc import Sequence
 from itertools import pairwise
 
-from ragauge.nouns.statements import Span
 from ragauge.text.boundaries import sentence_starts, splitter
 from ragauge.text.citations import citation_marks
 from ragauge.text.markdown import blocks
+from ragauge.types import Span
 
 __all__ = ["citation_marks", "sentences", "sentences_within", "splitter"]
 

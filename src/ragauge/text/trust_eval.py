@@ -10,9 +10,9 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from ragauge.nouns.statements import Span
 from ragauge.text.fuzzy import partial_ratio
 from ragauge.text.squad import normalise
+from ragauge.types import Span
 
 _CITED = re.compile(r"\[(\d+)")
 _SPACED_CITATION, _CITATION = re.compile(r" \[\d+"), re.compile(r"\[\d+")

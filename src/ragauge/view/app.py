@@ -9,10 +9,10 @@ import msgspec
 
 from ragauge.comparison import compare
 from ragauge.errors import UnknownName, UsageError
-from ragauge.nouns.records import RunRecord
 from ragauge.report.html import page
 from ragauge.report.worst import chooser
 from ragauge.run.run import Run
+from ragauge.scores import RunRecord
 from ragauge.store import Store
 from ragauge.text.decoding import decoded
 from ragauge.view.labels import Given, Labels

@@ -13,13 +13,11 @@ from ragauge.needs.need import Flow, Need, NothingToCount
 from ragauge.needs.refusals import told
 from ragauge.needs.statements import cited_as
 from ragauge.needs.support import support
-from ragauge.nouns.answers import ChunkVerdict, Label, Verdict
-from ragauge.nouns.samples import Sample
-from ragauge.nouns.scores import Evidence
-from ragauge.nouns.statements import Span, Statement
+from ragauge.scores import Evidence
 from ragauge.text.citations import Style, citation_marks, citations
 from ragauge.text.cited import CitedPiece, cited_items, cited_sentences
 from ragauge.text.refusals import refusal
+from ragauge.types import ChunkVerdict, Label, Sample, Span, Statement, Verdict
 
 _STOP = re.compile(r"[.!?。！？]*[\"'”’)\]]*\Z")
 

@@ -28,9 +28,8 @@ from ragauge.judges.llm.line import Line
 from ragauge.judges.llm.making import line_to
 from ragauge.needs.need import Failed, Need
 from ragauge.needs.refusals import SENTENCE
-from ragauge.nouns.answers import Failure
-from ragauge.nouns.samples import Sample
 from ragauge.readers import read
+from ragauge.rounds import unanswerable
 from ragauge.run.asking import Asker
 from ragauge.run.blocking import blocking
 from ragauge.run.budget import Budget, check_priced
@@ -41,7 +40,7 @@ from ragauge.run.stopping import Stopped
 from ragauge.store import Store
 from ragauge.text import trust_eval
 from ragauge.text.refusals import refusal as refusal_in
-from ragauge.waves import unanswerable
+from ragauge.types import Failure, Sample
 
 #: How many samples are under way at once; the line itself limits how many calls are.
 _AT_ONCE = 256

@@ -11,8 +11,8 @@ import msgspec
 
 from ragauge.judges.llm.calls import Prompt
 from ragauge.judges.llm.layout import defused
-from ragauge.nouns.samples import Chunk, Sample
 from ragauge.text.trust_eval import REFUSAL
+from ragauge.types import Chunk, Sample
 
 #: How an answer is written: sentences, or items with commas between them.
 AnswerForm = Literal["prose", "list"]

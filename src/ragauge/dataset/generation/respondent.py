@@ -13,14 +13,11 @@ from ragauge.judges.llm.calls import CallFailed, Completion, Prompt, Turn, Usage
 from ragauge.judges.llm.line import Line
 from ragauge.judges.llm.salvage import REPEATED, salvaged
 from ragauge.judges.llm.wave import unanswered
-from ragauge.nouns.answers import Failure
-from ragauge.nouns.calls import Spent
-from ragauge.nouns.identity import Identity
-from ragauge.nouns.responses import Response
 from ragauge.run.budget import Budget
 from ragauge.run.opening import Openings
 from ragauge.run.stopping import Stopped
 from ragauge.store import Store
+from ragauge.types import Failure, Identity, ModelResponse, TotalUsage
 
 #: Tokens that an answer takes, for the money that is set aside for it.
 _ANSWER = 300
@@ -45,7 +42,7 @@ class Respondent:
         self._openings = Openings()
 
     @property
-    def spent(self) -> Spent:
+    def spent(self) -> TotalUsage:
         """What all calls of the same budget have cost."""
         return self._budget.spent
 
@@ -103,7 +100,7 @@ class Respondent:
                 took = self._line.estimate(prompt, completion)
                 call = self._line.call(completion, took, 1, perf_counter() - start, fault)
                 self._budget.record(call, reserved)
-                answered = [] if isinstance(outcome, Failure) else [Response(key, outcome, self.identity, call.id)]
+                answered = [] if isinstance(outcome, Failure) else [ModelResponse(key, outcome, self.identity, call.id)]
                 self._store.keep_responses(answered, [call])
             else:
                 self._budget.release(reserved)

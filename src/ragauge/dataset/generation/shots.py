@@ -10,9 +10,9 @@ import msgspec
 from ragauge.dataset.generation.prompts import Brief
 from ragauge.errors import BadData
 from ragauge.needs.refusals import told
-from ragauge.nouns.samples import Sample
 from ragauge.text import trust_eval
 from ragauge.text.refusals import refusal
+from ragauge.types import Sample
 
 
 def with_shots(brief: Brief, samples: Sequence[Sample], count: int, seed: int, top: int | None = None) -> Brief:

@@ -9,10 +9,9 @@ from typing import Protocol
 
 from ragauge.judges.embedded.statements.decomposing import decompose
 from ragauge.judges.embedded.trained.heart import Trained
-from ragauge.nouns.answers import Answer, Decomposition, Failure, Verdict
-from ragauge.nouns.identity import Identity
 from ragauge.questions import Decompose, Question, topic
 from ragauge.text.sentences import splitter
+from ragauge.types import Answer, Decomposition, Failure, Identity, Verdict
 
 _RULES = "13"  # raised with every change that can change an answer
 _BREATH = 32  # questions between two moments in which others may run

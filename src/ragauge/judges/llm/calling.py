@@ -12,7 +12,7 @@ from typing import Any
 
 from ragauge.errors import BadParameter
 from ragauge.judges.llm.calls import CallFailed
-from ragauge.nouns.answers import Failure
+from ragauge.types import Failure
 
 #: Calls side by side, without a word on how many.
 CONCURRENCY = 8

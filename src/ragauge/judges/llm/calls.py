@@ -6,7 +6,7 @@ from typing import Any, Literal, Protocol, runtime_checkable
 
 import msgspec
 
-from ragauge.nouns.answers import Failure
+from ragauge.types import Failure
 
 Finish = Literal["stop", "length", "content_filter", "refusal"]
 

@@ -25,9 +25,8 @@ from ragauge.judges.llm.wave import unanswered
 from ragauge.judges.llm.wire.batch_lines import body
 from ragauge.judges.llm.wire.form import Form, thought
 from ragauge.judges.splitting import Split, halved, split
-from ragauge.nouns.answers import Answer, Failure
-from ragauge.nouns.identity import Identity
 from ragauge.questions import Question, judgment_key
+from ragauge.types import Answer, Failure, Identity
 
 #: What a question is answered while its answer is still to come.
 PENDING = Failure("pending", "its answer is still to come from a batch")

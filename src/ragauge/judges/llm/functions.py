@@ -8,7 +8,7 @@ from typing import Any
 from ragauge.judges.fingerprint import fingerprint
 from ragauge.judges.llm.calling import CONCURRENCY, Caller
 from ragauge.judges.llm.calls import CallFailed, Completion, Prompt
-from ragauge.nouns.answers import Failure
+from ragauge.types import Failure
 
 
 class FunctionTransport:

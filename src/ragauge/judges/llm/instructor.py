@@ -15,7 +15,7 @@ from ragauge.judges.llm.calling import CONCURRENCY, Caller
 from ragauge.judges.llm.calls import CallFailed, Completion, Finish, Prompt, Usage, counted
 from ragauge.judges.llm.providers import PROVIDERS
 from ragauge.judges.llm.wire.faults import call_failed, fault_of, passes
-from ragauge.nouns.answers import Failure
+from ragauge.types import Failure
 
 #: How often a call is tried again where the server may answer it later, beside what the client itself does.
 RETRIES = 4

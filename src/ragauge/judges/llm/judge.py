@@ -15,9 +15,8 @@ from ragauge.judges.llm.packing import Pack
 from ragauge.judges.llm.prices import Price
 from ragauge.judges.llm.prompts import Style
 from ragauge.judges.llm.wave import Wave
-from ragauge.nouns.answers import Answer, Failure
-from ragauge.nouns.identity import Identity
 from ragauge.questions import KINDS, Question
+from ragauge.types import Answer, Failure, Identity
 
 Packing = Literal["together", "alone"]
 

@@ -15,8 +15,7 @@ from ragauge.judges.llm.prices import Price, token_factor
 from ragauge.judges.llm.prompts import Style
 from ragauge.judges.llm.providers import PROVIDERS
 from ragauge.judges.llm.wire.form import thought
-from ragauge.nouns.answers import Failure
-from ragauge.nouns.calls import Call
+from ragauge.types import Call, Failure
 
 #: More characters than a token has on the average of a prompt, in any language.
 MOST_CHARS = 8

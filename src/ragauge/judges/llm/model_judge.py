@@ -9,7 +9,7 @@ from ragauge.judges.desk import Consulting
 from ragauge.judges.llm.calls import Transport
 from ragauge.judges.llm.line import Line
 from ragauge.judges.llm.prices import Price
-from ragauge.nouns.answers import Failure
+from ragauge.types import Failure
 
 
 class ModelJudge(Consulting):

@@ -9,9 +9,9 @@ from itertools import chain
 
 import msgspec
 
-from ragauge.nouns.statements import Span
 from ragauge.questions import KINDS, Classify, Decompose, Entail, Question, Rate, Relevant, kind
 from ragauge.text.sentences import sentences
+from ragauge.types import Span
 
 #: Texts up to this many characters whose relevance is asked stand where they are asked about, as statements do.
 INLINE = 240

@@ -12,10 +12,9 @@ import msgspec
 from ragauge.judges.llm.packing import Pack
 from ragauge.judges.llm.prompts import Style
 from ragauge.judges.llm.salvage import REPEATED, salvaged
-from ragauge.nouns.answers import Answer, ChunkVerdict, Decomposition, Grade, Label, Verdict
-from ragauge.nouns.statements import Span, Statement
 from ragauge.questions import Classify, Decompose, Entail, Question, Rate, Relevant
 from ragauge.text.decoding import decoded
+from ragauge.types import Answer, ChunkVerdict, Decomposition, Grade, Label, Span, Statement, Verdict
 
 Item = dict[str, Any]
 

@@ -23,8 +23,8 @@ from typing import TYPE_CHECKING, Final
 from ragauge.judges.llm.calls import Prompt
 from ragauge.judges.llm.packing import Pack
 from ragauge.judges.llm.prompts import Style
-from ragauge.nouns.statements import Span
 from ragauge.questions import Decompose, Entail, Question, Relevant
+from ragauge.types import Span
 
 if TYPE_CHECKING:
     import numpy as np

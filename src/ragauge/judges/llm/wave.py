@@ -19,8 +19,8 @@ from ragauge.judges.llm.line import Line
 from ragauge.judges.llm.manner import Fit
 from ragauge.judges.llm.packing import Pack
 from ragauge.judges.splitting import Split, halved
-from ragauge.nouns.answers import Answer, Failure
 from ragauge.questions import Question
+from ragauge.types import Answer, Failure
 
 #: Characters of a reply that a failure keeps.
 RAW = 4000

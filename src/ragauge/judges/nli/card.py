@@ -8,7 +8,7 @@ from typing import Literal
 import msgspec
 
 from ragauge.errors import BadData
-from ragauge.nouns.answers import Label
+from ragauge.types import Label
 
 #: What a model is, which decides how a pair is written for it; see `ragauge.judges.nli.forms`.
 Family = Literal["classifier", "hhem", "true", "minicheck", "minicheck-t5"]

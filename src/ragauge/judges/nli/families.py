@@ -9,7 +9,7 @@ from typing import Any
 from ragauge.errors import BadParameter
 from ragauge.judges.nli.card import Family
 from ragauge.judges.nli.labels import TWO_WAY, labels_of
-from ragauge.nouns.answers import Label
+from ragauge.types import Label
 
 #: The tokens of one input where a model's positions are relative and have no end of their own. Trust-Eval, ragas and
 #: MiniCheck feed such models whole documents; their cost grows with the square of the length. MiniCheck's documents are

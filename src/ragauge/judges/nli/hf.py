@@ -6,13 +6,13 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 from ragauge.errors import BadData, MissingExtra
+from ragauge.host import disable_telemetry
 from ragauge.judges.nli.card import Card, Family
 from ragauge.judges.nli.families import classes_of, family_of, window_of
 from ragauge.judges.nli.hub import Place, config_of, place_of
 from ragauge.judges.nli.judge import NliJudge
 from ragauge.judges.nli.options import HF, Options, parse
 from ragauge.judges.nli.reading import open_tokenizer
-from ragauge.telemetry import disable_telemetry
 
 if TYPE_CHECKING:
     from ragauge.judges.nli.torch_model import TorchModel

@@ -10,9 +10,8 @@ from ragauge.judges.nli.card import Card
 from ragauge.judges.nli.forms import FORM, Pair, alone, joint
 from ragauge.judges.nli.scoring import Chances, Model, Scored, Scorer
 from ragauge.judges.nli.verdicts import dispute, said
-from ragauge.nouns.answers import Answer, Failure, Verdict
-from ragauge.nouns.identity import Identity
 from ragauge.questions import Entail, Question, topic
+from ragauge.types import Answer, Failure, Identity, Verdict
 
 
 class NliJudge:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ragauge.errors import BadParameter
-from ragauge.nouns.answers import Label
+from ragauge.types import Label
 
 TWO_WAY = (Label.NOT_ENTAILED, Label.ENTAILED)
 

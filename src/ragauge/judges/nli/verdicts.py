@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from ragauge.judges.nli.card import Card
 from ragauge.judges.nli.scoring import Chances
-from ragauge.nouns.answers import ChunkVerdict, Label
+from ragauge.types import ChunkVerdict, Label
 
 _WEIGHTS = {Label.CONTRADICTED: 2, Label.ENTAILED: 1}
 

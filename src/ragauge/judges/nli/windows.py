@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from math import log
 
-from ragauge.nouns.statements import Span
 from ragauge.text.sentences import sentences
+from ragauge.types import Span
 
 #: The share of a window that the one before holds too.
 OVERLAP = 0.25

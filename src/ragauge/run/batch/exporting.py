@@ -15,10 +15,8 @@ from ragauge.judges.llm.calls import Usage
 from ragauge.judges.llm.deferred import PENDING, Request, Standing, batch_price
 from ragauge.judges.llm.wire.batch_lines import LIMITS, request_line
 from ragauge.judges.llm.wire.form import Form
-from ragauge.nouns.answers import Failure
-from ragauge.nouns.identity import Identity
-from ragauge.nouns.samples import Sample
 from ragauge.questions import Judgment, Question, judgment_key
+from ragauge.rounds import Rounds
 from ragauge.run.batch.folder import UNANSWERED, Folder
 from ragauge.run.batch.ledger import Entry
 from ragauge.run.batch.settings import Member
@@ -26,7 +24,7 @@ from ragauge.run.blocking import blocking
 from ragauge.run.in_order import in_order
 from ragauge.run.preparing import Prepared, prepared
 from ragauge.store import Store
-from ragauge.waves import Waves
+from ragauge.types import Failure, Identity, Sample
 
 #: How many samples are looked at side by side.
 AT_ONCE = 32
@@ -88,7 +86,7 @@ async def _walk(task: Prepared, wave: _Wave, progress: Callable[[int], None] | N
     needs = [need for metric in task.settings.metrics for need in metric.needs]
 
     async def ask(sample: Sample) -> None:
-        waves = Waves(sample, needs)
+        waves = Rounds(sample, needs)
         while questions := waves.questions:
             judgments = await task.asker.answer(questions)
             if wave.holds_up(judgments):

@@ -15,9 +15,9 @@ from ragauge.judges.bench import Bench
 from ragauge.judges.judge import Judge
 from ragauge.judges.llm.deferred import Book, DeferredJudge
 from ragauge.judges.llm.wire.form import Form, first_form
-from ragauge.nouns.identity import Identity
 from ragauge.run.batch.ledger import Ledger
 from ragauge.run.batch.settings import BatchSettings, Member, bench
+from ragauge.types import Identity
 from ragauge.version import VERSION
 
 LEDGER = "batch.db"

@@ -16,12 +16,11 @@ from ragauge.judges.llm.deferred import batch_price, manner_of, read
 from ragauge.judges.llm.wire.batch_lines import Result, failure_of, may_pass, read_result
 from ragauge.judges.llm.wire.faults import Fault
 from ragauge.judges.llm.wire.form import Form, lesson
-from ragauge.nouns.answers import Answer, Failure
-from ragauge.nouns.calls import Call, Spent
 from ragauge.questions import Judgment, Question, judgment_key
 from ragauge.run.batch.folder import Folder
 from ragauge.run.batch.ledger import Entry
 from ragauge.store import Store
+from ragauge.types import Answer, Call, Failure, TotalUsage
 
 #: How many results are kept at a time.
 AT_ONCE = 256
@@ -49,7 +48,7 @@ class Imported(msgspec.Struct):
     answered: int = 0
     faults: Counter[str] = msgspec.field(default_factory=Counter)
     lost: int = 0
-    spent: Spent = msgspec.field(default_factory=Spent)
+    spent: TotalUsage = msgspec.field(default_factory=TotalUsage)
 
     @property
     def lines(self) -> int:

@@ -12,9 +12,9 @@ import msgspec
 
 from ragauge.errors import RagaugeError
 from ragauge.judges.llm.deferred import Standing
-from ragauge.nouns.answers import Failure
 from ragauge.questions import Question
 from ragauge.store.packing import pack, unpack
+from ragauge.types import Failure
 
 #: Seconds that a command waits for another one that works on the same folder.
 PATIENCE = 10.0

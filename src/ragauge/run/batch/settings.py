@@ -13,8 +13,8 @@ from ragauge.errors import BadParameter
 from ragauge.judges.judge import Judge
 from ragauge.judges.llm.judge import LLMJudge
 from ragauge.judges.llm.options import Asked, parse
-from ragauge.nouns.identity import Identity
 from ragauge.run.specs import judge_of
+from ragauge.types import Identity
 
 
 class BatchSettings(msgspec.Struct, frozen=True, kw_only=True):

@@ -15,7 +15,7 @@ from ragauge.judges.embedded.lexical.features import NAMES, features
 from ragauge.judges.embedded.lexical.numbers import is_year
 from ragauge.judges.embedded.lexical.passages import Passage, passage
 from ragauge.judges.embedded.lexical.words import Kind, Word, words
-from ragauge.nouns.answers import ChunkVerdict, Label, Verdict
+from ragauge.types import ChunkVerdict, Label, Verdict
 
 SAID = 0.99  # the claim stands there word for word
 CONTRADICTED = 0.2  # what is left of a probability where a sentence speaks against the claim

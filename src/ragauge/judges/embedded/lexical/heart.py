@@ -18,8 +18,8 @@ from ragauge.judges.embedded.lexical.rarity import table_text
 from ragauge.judges.embedded.lexical.relevance import relevant
 from ragauge.judges.embedded.lexical.same_name import is_same_name
 from ragauge.judges.embedded.lexical.words import Kind, Word, words
-from ragauge.nouns.answers import Label, Verdict
 from ragauge.questions import Entail, Question, Relevant
+from ragauge.types import Label, Verdict
 
 _FRAGMENT = 6  # content words up to which an answer may be a fragment
 _SENTENCE = 3  # ... and a sentence

@@ -12,9 +12,9 @@ from ragauge.judges.embedded.lexical.passages import Passage, Sentence, passage
 from ragauge.judges.embedded.lexical.queries import polarity, read_query
 from ragauge.judges.embedded.lexical.words import Kind, words
 from ragauge.judges.embedded.statements.fillers import is_filler
-from ragauge.nouns.answers import Label, Verdict
 from ragauge.text.phrases import any_of
 from ragauge.text.refusals import is_refusal_sentence
+from ragauge.types import Label, Verdict
 
 _QUERY_ENOUGH, _REFERENCE_ENOUGH = 0.5, 0.6
 _SHORT = 60  # words up to which a sentence is read as a statement rather than as a document

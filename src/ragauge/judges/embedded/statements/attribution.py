@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
-from ragauge.nouns.statements import Span
 from ragauge.text.phrases import any_of, phrases
+from ragauge.types import Span
 
 _REPORTING = any_of("""say says said claims? claimed argues? argued believes? believed thinks? thought states stated
     contends? contended insists? insisted maintains? maintained suggests? suggested reports reported writes wrote

@@ -13,8 +13,8 @@ from ragauge.judges.embedded.statements.drafts import tokens
 from ragauge.judges.embedded.statements.grammar import is_adverb, is_past
 from ragauge.judges.embedded.statements.predicates import predicate
 from ragauge.judges.embedded.statements.pronouns import resolved
-from ragauge.nouns.statements import Span
 from ragauge.text.refusals import is_refusal_sentence
+from ragauge.types import Span
 
 FINITE = frozenset(
     """is are was were has have had does did will would can could may might must shall should cannot isn't aren't

@@ -15,13 +15,13 @@ from ragauge.judges.embedded.statements.fillers import is_filler
 from ragauge.judges.embedded.statements.frames import frame_length
 from ragauge.judges.embedded.statements.opinions import Voice, is_hostile, voice
 from ragauge.judges.embedded.statements.pronouns import resolved
-from ragauge.nouns.statements import Span, Statement
 from ragauge.text.bibliography import bibliography
 from ragauge.text.citations import citation_marks, unmarked
 from ragauge.text.markdown import Block, Kind, blocks
 from ragauge.text.phrases import any_of
 from ragauge.text.refusals import is_refusal_sentence
 from ragauge.text.sentences import sentences_within
+from ragauge.types import Span, Statement
 
 _EMPHASIS = re.compile(r"(?<!\w)\*\*(?=\S)|(?<=\S)\*\*(?!\w)|(?<![\w*])\*(?=[^\s*])([^*]{1,200})(?<=\S)\*(?![\w*])")
 _JOINING_WORD = re.compile(r"(?:and|but|while|whereas|yet|so|however,?|though|although)\s+(?=\S)")

@@ -8,8 +8,8 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from ragauge.judges.embedded.lexical.lexicon import FUNCTION_WORDS
-from ragauge.nouns.statements import Span
 from ragauge.text.citations import unmarked
+from ragauge.types import Span
 
 _TOKEN = re.compile(
     r"""(?:[A-Za-z]\.){2,}

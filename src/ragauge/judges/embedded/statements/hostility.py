@@ -8,8 +8,8 @@ from __future__ import annotations
 import re
 
 from ragauge.judges.embedded.statements.phrases import cue, in_name
-from ragauge.nouns.statements import Span
 from ragauge.text.phrases import any_of, phrases
+from ragauge.types import Span
 
 _INSULTS = frozenset(
     """idiot idiots idiotic idiocy moron morons moronic imbecile imbeciles dumbass dumb stupid stupidity stupidest

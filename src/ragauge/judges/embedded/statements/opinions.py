@@ -16,7 +16,7 @@ from ragauge.judges.embedded.statements.clauses import FINITE
 from ragauge.judges.embedded.statements.evaluation import Evaluation, evaluations
 from ragauge.judges.embedded.statements.hostility import SLANT, hostilities
 from ragauge.judges.embedded.statements.stances import ATTITUDE, BELIEF, DEMAND, SIGH
-from ragauge.nouns.statements import Span
+from ragauge.types import Span
 
 
 class Voice(IntEnum):

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from ragauge.nouns.statements import Span
 from ragauge.text.phrases import phrases
+from ragauge.types import Span
 
 
 class Cue(NamedTuple):

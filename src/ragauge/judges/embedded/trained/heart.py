@@ -16,8 +16,8 @@ from ragauge.judges.embedded.trained.reader import fingerprint, reader
 from ragauge.judges.embedded.trained.support import Support
 from ragauge.judges.embedded.trained.toxicity import toxicities
 from ragauge.judges.embedded.trained.windows import telling
-from ragauge.nouns.answers import Label, Verdict
 from ragauge.questions import Classify, Entail, Question, Relevant
+from ragauge.types import Label, Verdict
 
 
 class Trained:

@@ -11,7 +11,7 @@ from ragauge.judges.embedded.lexical.entailment import Finding
 from ragauge.judges.embedded.trained.likeness import Likeness
 from ragauge.judges.embedded.trained.matching import Counted, matched, tokens_of
 from ragauge.judges.embedded.trained.reader import Said
-from ragauge.nouns.answers import Label
+from ragauge.types import Label
 
 if TYPE_CHECKING:
     from ragauge.judges.embedded.trained.reader import Floats

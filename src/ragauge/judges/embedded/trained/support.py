@@ -16,8 +16,8 @@ from ragauge.judges.embedded.trained.matching import Counted, counted
 from ragauge.judges.embedded.trained.reader import Reader
 from ragauge.judges.embedded.trained.signals import Heard, Part, signals, tokens
 from ragauge.judges.embedded.trained.windows import MOST, telling
-from ragauge.nouns.answers import Label, Verdict
 from ragauge.questions import Entail
+from ragauge.types import Label, Verdict
 
 if TYPE_CHECKING:
     from ragauge.judges.embedded.trained.reader import Floats

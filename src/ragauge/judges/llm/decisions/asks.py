@@ -22,9 +22,8 @@ import msgspec
 
 from ragauge.judges.llm.decisions import wording
 from ragauge.judges.llm.layout import defused
-from ragauge.nouns.answers import Answer, ChunkVerdict, Failure, Grade, Label, Verdict
-from ragauge.questions import Classify, Entail, Question, Rate, Relevant, kind
-from ragauge.rubrics import Rubric
+from ragauge.questions import Classify, Entail, Question, Rate, Relevant, Rubric, kind
+from ragauge.types import Answer, ChunkVerdict, Failure, Grade, Label, Verdict
 
 #: Hosts of System One models take no more levels than this.
 MOST_LEVELS = 10

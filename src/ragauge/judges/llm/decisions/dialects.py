@@ -16,8 +16,8 @@ from typing import Any
 import msgspec
 
 from ragauge.judges.llm.decisions.asks import Ask, Said
-from ragauge.nouns.answers import Failure
 from ragauge.text.decoding import decoded
+from ragauge.types import Failure
 
 
 class Dialect(msgspec.Struct, frozen=True):

@@ -15,8 +15,8 @@ from ragauge.judges.llm.line import Line
 from ragauge.judges.llm.prices import token_factor
 from ragauge.judges.llm.tokens import estimate
 from ragauge.judges.splitting import halved
-from ragauge.nouns.answers import Answer, Failure
 from ragauge.questions import Question
+from ragauge.types import Answer, Failure
 
 #: How often an ask is put to the model before its answer counts as unusable.
 TRIES = 3

@@ -15,9 +15,8 @@ from ragauge.judges.llm.decisions.hearing import Hearing, is_too_long, usage_of
 from ragauge.judges.llm.decisions.messages import digest, request
 from ragauge.judges.llm.model_judge import ModelJudge
 from ragauge.judges.llm.prices import Price
-from ragauge.nouns.answers import Answer, Failure
-from ragauge.nouns.identity import Identity
 from ragauge.questions import Question, kind
+from ragauge.types import Answer, Failure, Identity
 
 
 class DecisionsJudge(ModelJudge):

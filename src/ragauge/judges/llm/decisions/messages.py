@@ -13,10 +13,9 @@ from ragauge.judges.llm.decisions import wording
 from ragauge.judges.llm.decisions.asks import Ask, Said, Sheet, checked
 from ragauge.judges.llm.decisions.dialects import Dialect, said
 from ragauge.judges.llm.layout import defused
-from ragauge.nouns.answers import Failure
-from ragauge.questions import Classify, Entail, Question, Rate, Relevant
-from ragauge.rubrics import COHERENCE, TOPICAL_MATCH
+from ragauge.questions import COHERENCE, TOPICAL_MATCH, Classify, Entail, Question, Rate, Relevant
 from ragauge.text.decoding import decoded
+from ragauge.types import Failure
 
 #: Characters of a reply that a failure keeps.
 _RAW = 2000

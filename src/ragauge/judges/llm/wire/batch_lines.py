@@ -18,8 +18,8 @@ from ragauge.judges.llm.providers import Protocol
 from ragauge.judges.llm.wire import anthropic, chat
 from ragauge.judges.llm.wire.faults import Fault, Trouble, fault_of, passes, read_fault, reason_of
 from ragauge.judges.llm.wire.form import Form
-from ragauge.nouns.answers import Failure
 from ragauge.text.decoding import decoded
+from ragauge.types import Failure
 
 T = TypeVar("T")
 

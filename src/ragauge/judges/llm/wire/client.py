@@ -23,7 +23,7 @@ from ragauge.judges.llm.wire.patience import FIRST, Patience
 from ragauge.judges.llm.wire.session import Body, Reply, Session, is_local
 from ragauge.judges.llm.wire.slots import Slots
 from ragauge.judges.llm.wire.waits import retry_after
-from ragauge.nouns.answers import Failure
+from ragauge.types import Failure
 from ragauge.version import VERSION
 
 if TYPE_CHECKING:

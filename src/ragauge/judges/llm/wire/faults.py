@@ -8,8 +8,8 @@ from typing import Any
 import msgspec
 
 from ragauge.judges.llm.calls import CallFailed
-from ragauge.nouns.answers import Failure
 from ragauge.text.decoding import decoded
+from ragauge.types import Failure
 
 
 class Fault(msgspec.Struct, frozen=True):

@@ -15,7 +15,7 @@ from ragauge.judges.llm.wire.faults import TOO_LARGE, Fault, Trouble
 from ragauge.judges.llm.wire.pace import Pace
 from ragauge.judges.llm.wire.patience import Call, Patience
 from ragauge.judges.llm.wire.slots import Slots
-from ragauge.nouns.answers import Failure
+from ragauge.types import Failure
 
 T = TypeVar("T")
 

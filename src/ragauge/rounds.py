@@ -6,12 +6,11 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from ragauge.needs.need import Failed, Finding, Flow, Need, NothingToCount, Outcome, Undefined
-from ragauge.nouns.answers import Failure
-from ragauge.nouns.samples import Sample
 from ragauge.questions import Decompose, Judgment, Question
+from ragauge.types import Failure, Sample
 
 
-class Waves:
+class Rounds:
     """The needs of a sample, worked out in waves.
 
     `questions` lists what the current wave asks, nothing of which was asked before; `advance` takes the judgments and

@@ -1,1 +1,0 @@
-"""Floor 0: the nouns. Plain frozen data; nothing here asks, computes over a data set, reads or writes."""
