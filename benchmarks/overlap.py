@@ -19,9 +19,7 @@ from nltk.translate.bleu_score import sentence_bleu
 from rouge_score.rouge_scorer import RougeScorer
 from sacrebleu.metrics.chrf import CHRF
 
-from ragauge.text.bleu import bleu
-from ragauge.text.chrf import chrf
-from ragauge.text.rouge import DEFAULT_TYPES, rouge
+from ragauge.text.overlap import DEFAULT_TYPES, bleu, chrf, rouge
 
 VOCABULARY = 20_000
 WORDS_A_LINE = 20

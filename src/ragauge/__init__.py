@@ -18,7 +18,6 @@ from ragauge.version import VERSION as __version__
 
 if TYPE_CHECKING:
     from ragauge.comparison import Comparison, compare
-    from ragauge.embeddings import bertscore, similarity
     from ragauge.errors import (
         BadData,
         BadParameter,
@@ -55,8 +54,8 @@ if TYPE_CHECKING:
     from ragauge.run.trust_eval import trust_eval_block
     from ragauge.scores import Estimate, Evidence, Score, Share
     from ragauge.store import Store
-    from ragauge.text.bleu import bleu
-    from ragauge.text.rouge import rouge
+    from ragauge.text.overlap import bleu, rouge
+    from ragauge.text.similarity import bertscore, similarity
     from ragauge.types import Chunk, Failure, Grade, Label, Sample, Statement, Verdict
 
 _HOMES = {
@@ -93,8 +92,8 @@ _HOMES = {
     "UsageError": "errors",
     "Verdict": "types",
     "bench_of": "run.specs",
-    "bertscore": "embeddings",
-    "bleu": "text.bleu",
+    "bertscore": "text.similarity",
+    "bleu": "text.overlap",
     "blocking": "run.blocking",
     "cascade": "run.composing",
     "claim_scores": "metrics.correctness",
@@ -113,10 +112,10 @@ _HOMES = {
     "plan": "run.planning",
     "read": "readers",
     "rescore": "run.rescoring",
-    "rouge": "text.rouge",
+    "rouge": "text.overlap",
     "score": "run.scoring",
     "score_async": "run.scoring",
-    "similarity": "embeddings",
+    "similarity": "text.similarity",
     "trust_eval_block": "run.trust_eval",
     "value_of": "metrics.catalogue",
 }

@@ -25,16 +25,13 @@ from ragauge.readers.block_files import rows_of_blocks
 from ragauge.readers.contexts import chunks
 from ragauge.readers.golden import claims, references
 from ragauge.readers.values import text
-from ragauge.text import squad, trust_eval
-from ragauge.text.bleu import bleu
-from ragauge.text.chrf import chrf
-from ragauge.text.citations import citation_marks, citations
+from ragauge.text import overlap, trust_eval
+from ragauge.text.citations import citation_marks, citations_in
 from ragauge.text.cited import cited_items, cited_sentences, without_citations
 from ragauge.text.markdown import blocks
-from ragauge.text.punkt import punkt_sentences
+from ragauge.text.overlap import bleu, chrf, rouge
 from ragauge.text.refusals import is_refusal_sentence, refusal
-from ragauge.text.rouge import rouge
-from ragauge.text.sentences import sentences
+from ragauge.text.sentences import punkt_sentences, sentences
 from ragauge.text.tokens import TOKENIZERS, tokenizer_named
 
 #: What texts are made of. Some stand for a kind: a digit, a letter, white space, a mark of Markdown, a language.
@@ -89,7 +86,7 @@ READERS: dict[str, Callable[[str], object]] = {
     "block file": lambda given: list(rows_of_blocks(given.splitlines(), "file")),
     "bleu": lambda given: bleu(given, [given[1:]]),
     "chrf": lambda given: chrf(given, [given[1:]]),
-    "citations": lambda given: (citation_marks(given), citations(given, _LABELS)),
+    "citations": lambda given: (citation_marks(given), citations_in(given, _LABELS)),
     "cited": lambda given: (
         cited_sentences(given, _LABELS),
         cited_items(given, _LABELS),
@@ -117,7 +114,7 @@ READERS: dict[str, Callable[[str], object]] = {
     "rouge in unicode": lambda given: rouge(given, [given[1:]], tokenizer="unicode"),
     "sentences": sentences,
     "split": lambda given: (split(Entail((given,), _CLAIM), 500), split(Decompose(given), 500)),
-    "squad": lambda given: (squad.normalise(given), squad.token_f1(given, [given])),
+    "squad": lambda given: (overlap.squad_normalise(given), overlap.token_f1(given, [given])),
     "text": lambda given: _LEXICAL.verdict(Entail((given,), _CLAIM)),
     "tokens": lambda given: [tokenizer_named(name)(given) for name in TOKENIZERS],
     "toxicity": lambda given: (units(given), pieces(given)),

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from nltk.translate.bleu_score import SmoothingFunction, sentence_bleu
 
-from ragauge.text.bleu import bleu
+from ragauge.text.overlap import bleu
 from ragauge.text.tokens import valor_tokens, whitespace_tokens
 
 TEXTS = st.lists(st.sampled_from(["a", "b", "c", "A", ".", "b,", "$5"]), max_size=15).map(" ".join)

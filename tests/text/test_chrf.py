@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sacrebleu.metrics.chrf import CHRF
 
-from ragauge.text.chrf import chrf
+from ragauge.text.overlap import chrf
 
 TEXTS = st.one_of(st.text(max_size=40), st.text("ab .,(", max_size=25))
 REFERENCES = st.lists(TEXTS, min_size=1, max_size=3)

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragauge.text.citations import Style, citations
+from ragauge.text.citations import CitationStyle, citations_in
 from ragauge.text.cited import cited_items, cited_sentences, without_citations
 
 FIVE = [""] * 5
@@ -14,9 +14,9 @@ LABELS = ["Smith, J. (2020). On bees", "Jones and Lee 2019", "Müller 2021a", "M
 LABELS += ["World Bank 2020 Oliveira wings", "World Health Organization 2020", "Adams et al. 2018"]
 
 
-def read(text: str, labels: list[str], style: Style = "brackets") -> list[str]:
+def read(text: str, labels: list[str], style: CitationStyle = "brackets") -> list[str]:
     """Each citation as "written>chunk", counted from 1, or "written>nothing", "written>year"."""
-    found = citations(text, labels, style)
+    found = citations_in(text, labels, style)
     return [f"{one.written}>{one.reach if one.chunk is None else one.chunk + 1}" for one in found]
 
 
@@ -122,7 +122,7 @@ def test_letters_tell_works_of_a_year_apart_also_where_labels_do_not(cited: str,
 @pytest.mark.timeout(20)
 def test_authors_are_found_in_time_that_grows_with_the_text(repeated: str) -> None:
     """A text of 300,000 characters is read within seconds, whatever it is made of."""
-    found = citations(repeated * (300_000 // len(repeated)), LABELS, "authors")
+    found = citations_in(repeated * (300_000 // len(repeated)), LABELS, "authors")
     assert len(found) == (300_000 // len(repeated) if repeated == "Smith (2020) " else 0)
 
 
@@ -157,7 +157,7 @@ def test_a_bracketed_year_is_a_citation_among_so_many_chunks() -> None:
         ("", "brackets", []),
     ],
 )
-def test_sentences_with_their_citations(text: str, style: Style, pieces: list[tuple[str, str]]) -> None:
+def test_sentences_with_their_citations(text: str, style: CitationStyle, pieces: list[tuple[str, str]]) -> None:
     """A mark belongs to its sentence, also behind the full stop, and is no part of what the sentence says."""
     found = cited_sentences(text, LABELS if style == "authors" else FIVE, style)
     assert [(one.text, " ".join(cited.written for cited in one.citations)) for one in found] == pieces
@@ -249,11 +249,11 @@ FRAGMENTS = st.lists(
 
 
 @given(text=FRAGMENTS, style=st.sampled_from(["brackets", "parentheses", "authors"]))
-def test_every_citation_of_a_text_that_says_something_has_one_sentence(text: str, style: Style) -> None:
+def test_every_citation_of_a_text_that_says_something_has_one_sentence(text: str, style: CitationStyle) -> None:
     """No citation is lost, none is given twice, and pieces come in order and apart."""
     pieces = cited_sentences(text, FIVE, style)
     cited = [one for piece in pieces for one in piece.citations]
-    wanted = [one for one in citations(text, FIVE, style) if one.reach != "year"]
+    wanted = [one for one in citations_in(text, FIVE, style) if one.reach != "year"]
     assert cited == (wanted if pieces else [])
     ends = [place for piece in pieces for place in piece.span]
     assert ends == sorted(ends)

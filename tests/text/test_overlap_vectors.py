@@ -11,10 +11,7 @@ from typing import Any
 
 import pytest
 
-from ragauge.text.bleu import bleu
-from ragauge.text.chrf import chrf
-from ragauge.text.rouge import DEFAULT_TYPES, rouge
-from ragauge.text.squad import exact_match, token_f1
+from ragauge.text.overlap import DEFAULT_TYPES, bleu, chrf, exact_match, rouge, token_f1
 from ragauge.text.tokens import valor_tokens
 
 Row = dict[str, Any]

@@ -12,8 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from nltk.stem.porter import PorterStemmer
 
-from ragauge.text.porter import stem
-from ragauge.text.tokens import rouge_tokens
+from ragauge.text.tokens import rouge_tokens, stem
 
 NLTK = PorterStemmer()
 ENDINGS = (

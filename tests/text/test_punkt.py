@@ -15,8 +15,8 @@ from punkt import load_model
 from ragauge.errors import MissingExtra
 from ragauge.metrics.catalogue import parsed
 from ragauge.needs.citations import citations
-from ragauge.text import punkt
-from ragauge.text.punkt import punkt_sentences
+from ragauge.text import sentences
+from ragauge.text.sentences import punkt_sentences
 
 
 @pytest.fixture(scope="module")
@@ -42,7 +42,7 @@ def test_sentences_are_those_of_nltk(text: str, nltk: PunktSentenceTokenizer) ->
 
 def test_a_missing_package_is_named_before_anything_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:
     """Without the package of parameters a metric that needs it is refused, and the error says what to install."""
-    monkeypatch.setattr(punkt, "find_spec", lambda name: None)
+    monkeypatch.setattr(sentences, "find_spec", lambda name: None)
     citations.cache_clear()
     with pytest.raises(MissingExtra, match=r"ragauge\[trust\]"):
         parsed("citation_recall(variant=trust_eval)")

@@ -8,8 +8,7 @@ from hypothesis import strategies as st
 from rouge_score.rouge_scorer import RougeScorer, _union_lcs
 from rouge_score.tokenizers import Tokenizer
 
-from ragauge.text.lcs import columns, lcs_length, union_lcs
-from ragauge.text.rouge import DEFAULT_TYPES, rouge
+from ragauge.text.overlap import DEFAULT_TYPES, bit_columns, lcs_length, rouge, union_lcs
 from ragauge.text.tokens import unicode_tokens
 
 TYPES = [*(f"rouge{order}" for order in range(1, 10)), "rougeL", "rougeLsum"]
@@ -54,15 +53,15 @@ def test_any_text_scores_as_in_rouge_score(response: str, reference: str) -> Non
 @settings(max_examples=800, derandomize=True, deadline=None)
 def test_the_union_of_common_subsequences_is_that_of_rouge_score(reference: list[str], lines: list[list[str]]) -> None:
     """The bit vectors are read backwards with the tie-breaking of rouge-score's table."""
-    assert sorted(union_lcs(reference, columns(lines))) == sorted(_union_lcs(reference, lines))
+    assert sorted(union_lcs(reference, bit_columns(lines))) == sorted(_union_lcs(reference, lines))
 
 
 @given(left=st.lists(st.sampled_from("abcd"), max_size=30), right=st.lists(st.sampled_from("abcd"), max_size=30))
 @settings(max_examples=300, derandomize=True, deadline=None)
 def test_the_length_of_a_common_subsequence_is_symmetric(left: list[str], right: list[str]) -> None:
     """Which text is laid out as bits does not matter, and the union over one line has exactly that length."""
-    length = lcs_length(left, columns([right]))
-    assert length == lcs_length(right, columns([left])) == len(union_lcs(left, columns([right])))
+    length = lcs_length(left, bit_columns([right]))
+    assert length == lcs_length(right, bit_columns([left])) == len(union_lcs(left, bit_columns([right])))
 
 
 @given(st.lists(st.sampled_from(["中文", "привет", "école", "a", "."]), max_size=12).map(" ".join))

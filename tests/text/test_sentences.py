@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ragauge.text import boundaries
+from ragauge.text import sentences as sentences_module
 from ragauge.text.citations import unmarked
 from ragauge.text.markdown import blocks
 from ragauge.text.sentences import citation_marks, sentences, sentences_within, splitter
@@ -51,9 +51,9 @@ TEXTS = st.one_of(
 def without_library(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """A machine on which sentencex is not installed."""
     monkeypatch.setitem(sys.modules, "sentencex", None)
-    boundaries.splitter.cache_clear()
+    sentences_module.splitter.cache_clear()
     yield
-    boundaries.splitter.cache_clear()
+    sentences_module.splitter.cache_clear()
 
 
 def split(text: str) -> list[str]:
@@ -118,7 +118,7 @@ def test_splitting_is_deterministic(text: str) -> None:
 def test_any_text_is_split_without_the_library(text: str) -> None:
     """The splitter of the standard library covers any text too."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(boundaries, "splitter", lambda: "builtin")
+        patch.setattr(sentences_module, "splitter", lambda: "builtin")
         found = "".join(split(text))
     assert "".join(found.split()) == "".join(text.split())
 

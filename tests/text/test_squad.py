@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ragauge.text.squad import exact_match, normalise, token_f1
+from ragauge.text.overlap import exact_match, squad_normalise, token_f1
 
 ANSWERS = st.lists(st.sampled_from(["a", "The", "cat", "Cat,", "sat", "-", "42"]), max_size=8).map(" ".join)
 
@@ -26,19 +26,19 @@ ANSWERS = st.lists(st.sampled_from(["a", "The", "cat", "Cat,", "sat", "-", "42"]
 )
 def test_normalising(text: str, normal: str) -> None:
     """Case, ASCII punctuation, articles as whole words and extra space go; other characters stay."""
-    assert normalise(text) == normal
+    assert squad_normalise(text) == normal
 
 
 def test_punctuation_goes_before_articles() -> None:
     """SQuAD's order of steps: what is an article only once its punctuation is gone goes too."""
-    assert normalise("t.h.e end") == "end"
+    assert squad_normalise("t.h.e end") == "end"
 
 
 @given(ANSWERS)
 @settings(max_examples=100, derandomize=True, deadline=None)
 def test_normalising_twice_changes_nothing(text: str) -> None:
     """A normalised text is normal."""
-    assert normalise(normalise(text)) == normalise(text)
+    assert squad_normalise(squad_normalise(text)) == squad_normalise(text)
 
 
 def test_any_reference_can_match_exactly() -> None:

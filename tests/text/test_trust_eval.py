@@ -11,10 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragauge.text import trust_eval
-from ragauge.text.fuzzy import partial_ratio
-from ragauge.text.squad import normalise
+from ragauge.text.overlap import squad_normalise
+from ragauge.text.similarity import partial_ratio
 
-FLAG = normalise(trust_eval.REFUSAL)
+FLAG = squad_normalise(trust_eval.REFUSAL)
 
 
 @pytest.fixture
@@ -31,7 +31,7 @@ def test_refusals_of_the_vectors(vectors: list[dict[str, Any]]) -> None:
     for row in rows:
         output, expected = row["inputs"]["output"], row["expected"]
         assert trust_eval.is_refusal(output) == expected["refused"], output
-        assert partial_ratio(FLAG, normalise(output)) == expected["partial_ratio_fuzzywuzzy_levenshtein"], output
+        assert partial_ratio(FLAG, squad_normalise(output)) == expected["partial_ratio_fuzzywuzzy_levenshtein"], output
     assert len(rows) >= 18
 
 
@@ -42,7 +42,7 @@ def test_helpers_of_the_vectors(vectors: list[dict[str, Any]]) -> None:
     for row in vectors:
         given, expected = row["inputs"], row["expected"]
         if row["metric"] == "normalize_answer":
-            assert normalise(given["text"]) == expected
+            assert squad_normalise(given["text"]) == expected
         elif row["metric"] == "exact_presence":
             assert trust_eval.holds(given["context"], given["short_answers"]) is expected
         elif row["metric"].startswith("remove_citations"):

@@ -11,10 +11,10 @@ from ragauge.metrics.metric import metric
 from ragauge.needs.findings import Texts
 from ragauge.needs.need import Need
 from ragauge.needs.statements import response_and_references
-from ragauge.text import bleu as bleu_
-from ragauge.text import chrf as chrf_
-from ragauge.text import rouge as rouge_
-from ragauge.text import squad
+from ragauge.text import overlap
+from ragauge.text import overlap as bleu_
+from ragauge.text import overlap as chrf_
+from ragauge.text import overlap as rouge_
 
 RougeType = Literal[
     "rouge1", "rouge2", "rouge3", "rouge4", "rouge5", "rouge6", "rouge7", "rouge8", "rouge9", "rougeL", "rougeLsum"
@@ -73,10 +73,10 @@ def chrf(texts: Texts, *, order: Order = 6, beta: Beta = 2.0, words: WordOrder =
 @metric(response_and_references)
 def exact_match(texts: Texts) -> float:
     """1 if the response equals a reference after SQuAD normalisation (Rajpurkar et al., 2016), else 0."""
-    return float(squad.exact_match(texts.response, texts.references))
+    return float(overlap.exact_match(texts.response, texts.references))
 
 
 @metric(response_and_references)
 def token_f1(texts: Texts) -> float:
     """F1 of the words shared with a reference after SQuAD normalisation; the best over the references."""
-    return squad.token_f1(texts.response, texts.references)
+    return overlap.token_f1(texts.response, texts.references)

@@ -13,8 +13,8 @@ from ragauge.needs.held import labels_of
 from ragauge.needs.need import Flow, Need, together
 from ragauge.questions import Entail, Judgment
 from ragauge.scores import ChunkEvidence, Evidence
-from ragauge.text.citations import Style
-from ragauge.text.punkt import check_installed
+from ragauge.text.citations import CitationStyle
+from ragauge.text.sentences import check_installed
 from ragauge.types import Chunk, ChunkVerdict, Label, Sample, Verdict
 
 _NOTHING = "points at no document"
@@ -110,7 +110,7 @@ def _by_chunk(cited: Cited, said: Verdict) -> Sequence[ChunkVerdict]:
 
 @cache
 def citations(
-    variant: Variant = "default", style: Style = "brackets", units: Units = "sentences", at_most: int = 3
+    variant: Variant = "default", style: CitationStyle = "brackets", units: Units = "sentences", at_most: int = 3
 ) -> Need[Citing]:
     """The response's sentences (or items) held against what each cites, together, and where need be without one.
 

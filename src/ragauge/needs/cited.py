@@ -10,10 +10,10 @@ from ragauge.needs.gold import Variant
 from ragauge.needs.refusals import told
 from ragauge.needs.statements import cited_as, response_of
 from ragauge.text import trust_eval
-from ragauge.text.citations import Citation, Style, citations
+from ragauge.text.citations import Citation, CitationStyle, citations_in
 from ragauge.text.cited import CitedPiece, cited_items, cited_sentences
-from ragauge.text.punkt import punkt_sentences
 from ragauge.text.refusals import is_refusal_sentence
+from ragauge.text.sentences import punkt_sentences
 from ragauge.types import Chunk, Sample, Span
 
 #: What must be supported: sentences, or the items of a list, each read behind the query.
@@ -47,7 +47,7 @@ class Cited:
         return tuple(one.chunk for one in self.pointers if one.chunk is not None)
 
 
-def cited_by_us(sample: Sample, style: Style, units: Units) -> list[Cited]:
+def cited_by_us(sample: Sample, style: CitationStyle, units: Units) -> list[Cited]:
     """Our own reading: every citation counts, once for each chunk and sentence; refusals need no support.
 
     A response that says nothing is one piece without words, which nothing supports.
@@ -57,7 +57,7 @@ def cited_by_us(sample: Sample, style: Style, units: Units) -> list[Cited]:
     labels = cited_as(sample)
     pieces = cut(text, labels, style)
     if not pieces:
-        nothing = CitedPiece("", (0, len(text)), tuple(citations(text, labels, style)))
+        nothing = CitedPiece("", (0, len(text)), tuple(citations_in(text, labels, style)))
         return [Cited("", nothing.span, tuple(_pointers(text, nothing)))]
     return [
         Cited(_behind_query(sample, piece.text, units), piece.span, tuple(_pointers(text, piece)))

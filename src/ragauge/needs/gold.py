@@ -13,9 +13,9 @@ from ragauge.needs.statements import cited_as, response_of
 from ragauge.needs.support import support
 from ragauge.scores import Evidence
 from ragauge.text import trust_eval
-from ragauge.text.citations import Style
+from ragauge.text.citations import CitationStyle
 from ragauge.text.cited import cited_items, without_citations
-from ragauge.text.squad import normalise
+from ragauge.text.overlap import squad_normalise
 from ragauge.types import Label, Sample, Statement
 
 #: How gold claims are looked for in a response: by entailment ("cm"), as strings ("em"), as items of a list ("em5").
@@ -57,7 +57,7 @@ def wordings_asked(answers: Answers, texts: Sequence[str]) -> list[tuple[int, st
 
 
 def _standing(wordings: Sequence[str], plain: Sequence[str]) -> Sequence[str]:
-    different = list({normalise(wording) or wording: wording for wording in wordings}.values())
+    different = list({squad_normalise(wording) or wording: wording for wording in wordings}.values())
     return [one for one in different if any(_stands(one, text) for text in plain)] or different
 
 
@@ -73,7 +73,7 @@ def _found(yes: bool) -> Label:
 
 @cache
 def claims_in_response(
-    correctness: Correctness = "cm", variant: Variant = "default", style: Style = "brackets"
+    correctness: Correctness = "cm", variant: Variant = "default", style: CitationStyle = "brackets"
 ) -> Need[Matched]:
     """Which gold claims does the response hold, once its citations are left out? style: how these are written."""
     asks = frozenset({"entail:support"} if correctness == "cm" else ())
@@ -82,22 +82,22 @@ def claims_in_response(
     return Need(name, ("response", "answers"), asks, lambda sample: flow(sample, variant, style))
 
 
-def claims_entailed(variant: Variant = "default", style: Style = "brackets") -> Need[Matched]:
+def claims_entailed(variant: Variant = "default", style: CitationStyle = "brackets") -> Need[Matched]:
     """Which gold claims does the response entail?"""
     return claims_in_response("cm", variant, style)
 
 
-def claims_present(variant: Variant = "default", style: Style = "brackets") -> Need[Matched]:
+def claims_present(variant: Variant = "default", style: CitationStyle = "brackets") -> Need[Matched]:
     """Of which gold claims does some wording stand in the response?"""
     return claims_in_response("em", variant, style)
 
 
-def claims_listed(variant: Variant = "default", style: Style = "brackets") -> Need[Matched]:
+def claims_listed(variant: Variant = "default", style: CitationStyle = "brackets") -> Need[Matched]:
     """Which gold claims are among the items of the response, which is a list?"""
     return claims_in_response("em5", variant, style)
 
 
-def _entailed(sample: Sample, variant: Variant, style: Style) -> Flow[Matched]:
+def _entailed(sample: Sample, variant: Variant, style: CitationStyle) -> Flow[Matched]:
     """Wordings of each claim held against the response; in the other variants the first alone."""
     answers, text, own = answers_of(sample), _bare(sample, variant, style), variant == "default"
     asked = wordings_asked(answers, [text]) if own else [(i, wordings[0]) for i, wordings in enumerate(answers)]
@@ -107,7 +107,7 @@ def _entailed(sample: Sample, variant: Variant, style: Style) -> Flow[Matched]:
     return Matched(by_claim(entailed, [place for place, _ in asked], len(answers)), found.evidence)
 
 
-def _present(sample: Sample, variant: Variant, style: Style) -> Flow[Matched]:
+def _present(sample: Sample, variant: Variant, style: CitationStyle) -> Flow[Matched]:
     """Any wording of each claim as a part of the response."""
     yield from ()
     answers, text = answers_of(sample), _bare(sample, variant, style)
@@ -116,31 +116,31 @@ def _present(sample: Sample, variant: Variant, style: Style) -> Flow[Matched]:
     return Matched(claims, _matches(answers, claims))
 
 
-def _listed(sample: Sample, variant: Variant, style: Style) -> Flow[Matched]:
+def _listed(sample: Sample, variant: Variant, style: CitationStyle) -> Flow[Matched]:
     """Any wording of each claim as one of the response's items; both normalised as in SQuAD."""
     yield from ()
     answers = answers_of(sample)
-    items = tuple(item for item in map(normalise, _items(sample, variant, style)) if item)
-    gold = tuple(tuple(map(normalise, wordings)) for wordings in answers)
+    items = tuple(item for item in map(squad_normalise, _items(sample, variant, style)) if item)
+    gold = tuple(tuple(map(squad_normalise, wordings)) for wordings in answers)
     claims = tuple(any(wording in items for wording in wordings) for wordings in gold)
     return Matched(claims, _matches(answers, claims), items, gold)
 
 
-def _items(sample: Sample, variant: Variant, style: Style) -> list[str]:
+def _items(sample: Sample, variant: Variant, style: CitationStyle) -> list[str]:
     if variant == "default":
         return [one.text for one in cited_items(response_of(sample), cited_as(sample), style)]
     bare = _bare(sample, variant, style)
     return [bare[slice(*span)] for span in trust_eval.listed(bare)]
 
 
-_FLOWS: dict[Correctness, Callable[[Sample, Variant, Style], Flow[Matched]]] = {
+_FLOWS: dict[Correctness, Callable[[Sample, Variant, CitationStyle], Flow[Matched]]] = {
     "cm": _entailed,
     "em": _present,
     "em5": _listed,
 }
 
 
-def _bare(sample: Sample, variant: Variant, style: Style) -> str:
+def _bare(sample: Sample, variant: Variant, style: CitationStyle) -> str:
     if variant == "default":
         return without_citations(response_of(sample), cited_as(sample), style)
     return trust_eval.bare(response_of(sample))
@@ -153,11 +153,11 @@ def _holds_words(text: str, wordings: Sequence[str]) -> bool:
 
 
 def _plain(text: str) -> str:
-    return f" {normalise(text)} "
+    return f" {squad_normalise(text)} "
 
 
 def _stands(wording: str, plain: str) -> bool:
-    words = normalise(wording)
+    words = squad_normalise(wording)
     return bool(words) and f" {words} " in plain
 
 

@@ -1,16 +1,205 @@
-"""Citation marks: how a text points at the chunks it was given, by number or by author."""
+"""Citation marks: how a text points at the chunks it was given, by number or by author and year."""
 
 from __future__ import annotations
 
 import re
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from typing import Literal, NamedTuple
 
-from ragauge.text.authors import Known, works
-from ragauge.text.code import CODE
-from ragauge.text.phrases import any_of
+from ragauge.text.patterns import CODE, OPENER, any_of
 from ragauge.types import Span
+
+_SIGHT = 200  # characters before a year in parentheses that may be names
+_LONGEST = 300
+
+_AUTHORS_YEAR = r"(?:1[0-9]|20)\d\d"
+_AUTHORS_YEARS = rf"{_AUTHORS_YEAR}[a-z]?(?:(?:,\s?|,?\s(?:and|&)\s)(?:{_AUTHORS_YEAR}[a-z]?|[a-z]\b))*"
+_ONE_YEAR = re.compile(rf"({_AUTHORS_YEAR})([a-z]?)|\b([a-z])\b")
+_PLACE = rf"(?:,\s?(?i:{any_of('pp? paras? ch chap sec fig table')})\.?\s?[\d–-]+|:\s?[\d–-]+)?"
+_WORK = re.compile(rf"(?:(?P<names>\D+?),?\s)?(?P<years>{_AUTHORS_YEARS}){_PLACE}")
+_SHORT_FORM = r"\s\[[^()\[\]]{1,20}\]"  # World Health Organization [WHO]
+_ENCLOSED = re.compile(rf"{CODE}|[(\[](?P<works>(?:[^()\[\]]|{_SHORT_FORM}){{4,{_LONGEST}}})[)\]]", re.DOTALL)
+
+_TOKEN = re.compile(r"\S+")
+_WORD = re.compile(r"[^\W\d_]+")
+_NAME = re.compile(r"[^\W\d_](?:[^\W\d_]|['’.-])*,?")
+_PARTICLE = any_of("van der den de la le du di da dos del della von zu zur ten ter bin ibn al")
+_AND = any_of("and & und et y")
+_JOINING = re.compile(rf"{_AND}|al\.?,?")
+_UNNAMED = re.compile(rf"{_JOINING.pattern}|of|for|the")
+_SMALL = re.compile(rf"{_UNNAMED.pattern}|{_PARTICLE}")
+_BETWEEN_AUTHORS = re.compile(rf",|\s{_AND}\s")
+_OTHERS = re.compile(r",?\s+et\s+al\b")
+_INITIALS = re.compile(r"(?:[^\W\d_]\.-?)+,?")
+_ABBREVIATED = re.compile(any_of(r"al\. Jr\. Sr\. Dr\. St\."))
+_OPENING = re.compile(
+    any_of("""see however moreover furthermore additionally similarly likewise finally recently conversely nevertheless
+    unlike like per earlier"""),
+    re.IGNORECASE,
+)
+_CITING = any_of(r"but also see compare following e\.g\. i\.e\. cf\. for_example for_instance adapted_from")
+_CITING_IN = any_of("cited_in quoted_in reviewed_in discussed_in reported_by cited_by quoted_by")
+_AUTHORS_SIGNAL = re.compile(rf"(?:.*\s)?(?:{_CITING}|{_CITING_IN}),?", re.IGNORECASE)
+_DATES = frozenset(
+    """january february march april may june july august september october november december jan feb mar apr jun jul aug
+    sep sept oct nov dec januar februar märz mai juni juli oktober dezember spring summer autumn fall winter""".split()
+)
+
+
+class CitedWork(NamedTuple):
+    """A work that is cited. names: of its authors, as written. year: with its letter, if any: 2020a.
+
+    span: of the whole mark, which may hold several. sure: whether it is a citation also where no label holds it; a
+    date (March 2020) is not, nor is an aside (filmed by Smith, 2020).
+    """
+
+    names: str
+    year: str
+    span: Span
+    sure: bool
+
+
+def cited_works(text: str) -> Iterator[CitedWork]:
+    """The works that a text cites, in order, and the years that stand alone in parentheses.
+
+    In parentheses or brackets names stand before the year, several works apart by semicolons; before a year in
+    parentheses names are capitalised words of the sentence.
+    """
+    for found in _ENCLOSED.finditer(text):
+        if found["works"]:
+            yield from _enclosed(text, found)
+
+
+def _enclosed(text: str, found: re.Match[str]) -> Iterator[CitedWork]:
+    names, start, sure = "", found.start(), False
+    for place, piece in enumerate(re.sub(_SHORT_FORM, "", found["works"]).split(";")):
+        work = _WORK.fullmatch(" ".join(piece.split()))
+        if not work:
+            continue
+        if work["names"]:
+            names, sure = _named(work["names"].split())
+            if not names:
+                continue
+        elif place == 0:
+            names, start = _before(text, start)
+            sure = not _is_date(names)
+        for year in _years(work["years"]):
+            yield CitedWork(names, year, (start, found.end()), sure)
+
+
+def _named(words: Sequence[str]) -> tuple[str, bool]:
+    """The names that some words end with, and whether what leads up to them says that they are cited."""
+    first = next((i for i in range(len(words)) if _are_names(words[i:])), len(words))
+    cited = first == 0 or _AUTHORS_SIGNAL.fullmatch(" ".join(words[:first])) is not None
+    names = " ".join(words[first + _opening(words[first:]) :])
+    return names, cited and not _is_date(names)
+
+
+def _years(written: str) -> Iterator[str]:
+    """The years of "2020a, b, 2021": 2020a, 2020b, 2021."""
+    last = ""
+    for year, letter, further in _ONE_YEAR.findall(written):
+        last = year or last
+        yield last + (letter or further)
+
+
+def _before(text: str, at: int) -> tuple[str, int]:
+    """The names that a year in parentheses stands behind, and where they begin."""
+    run: list[re.Match[str]] = []
+    for token in reversed(list(_TOKEN.finditer(text, max(0, at - _SIGHT), at))):
+        if not _goes_on(token[0], last=not run):
+            break
+        run.insert(0, token)
+    words = [token[0] for token in run]
+    first = _aside(words)
+    first += _opening(words[first:])
+    return " ".join(words[first:]).rstrip(","), run[first].start() if first < len(run) else at
+
+
+def _goes_on(word: str, *, last: bool) -> bool:
+    """Whether a word may stand in a run of names."""
+    if word.endswith(".") and not last and not (_INITIALS.fullmatch(word) or _ABBREVIATED.fullmatch(word)):
+        return False
+    return _is_name(word) or _is_small(word)
+
+
+def _aside(words: Sequence[str]) -> int:
+    """How many words at the beginning of a run end in a comma that parts no authors: "In Paris, Smith"."""
+    if any(map(_JOINING.fullmatch, words)):
+        return 0
+    last = max((i for i, word in enumerate(words) if not _INITIALS.fullmatch(word)), default=0)
+    return max((i for i in range(1, last + 1) if words[i - 1].endswith(",")), default=0)
+
+
+def _opening(words: Sequence[str]) -> int:
+    """How many words at the beginning of a run are no names: "The", "However,"."""
+    return next((i for i, word in enumerate(words) if not (_UNNAMED.fullmatch(word) or _opens(word))), len(words))
+
+
+def _opens(word: str) -> bool:
+    bare = word.rstrip(",")
+    return bool(_OPENING.fullmatch(bare) or OPENER.fullmatch(bare))
+
+
+def _are_names(words: Sequence[str]) -> bool:
+    return any(map(_is_name, words)) and all(_is_name(word) or _is_small(word) for word in words)
+
+
+def _is_name(word: str) -> bool:
+    """A word with a capital, or of a script without them."""
+    return bool(_NAME.fullmatch(word)) and not word[:4].islower()
+
+
+def _is_small(word: str) -> bool:
+    """A word that stands small between names."""
+    return bool(_SMALL.fullmatch(word))
+
+
+def _is_date(names: str) -> bool:
+    return all(word in _DATES for word in _WORD.findall(names.casefold()))
+
+
+class KnownAuthors:
+    """What chunks are known by. labels: one for each, with whatever names its authors and its year."""
+
+    def __init__(self, labels: Sequence[str]) -> None:
+        self._words = [frozenset(_WORD.findall(label.casefold())) for label in labels]
+        self._initials = ["".join(re.findall(r"\b[A-Z](?=[a-z])", label)) for label in labels]
+        self._years = [frozenset(re.findall(rf"(?<!\d){_AUTHORS_YEAR}[a-z]?(?![^\W_])", label)) for label in labels]
+
+    def place(self, work: CitedWork) -> int | None:
+        """The first chunk whose label holds the work's authors, or what they are the initials of, and year.
+
+        None where none does.
+        Of several works of a year that labels do not tell apart, 2020a is the first, 2020b the second.
+        """
+        authors = _authors(work.names)
+        mine = [place for place, words in enumerate(self._words) if _held(authors, words)]
+        if not mine and work.names.isupper() and len(work.names) > 2:
+            mine = [place for place, initials in enumerate(self._initials) if work.names in initials]
+        alike = [place for place in mine if work.year in self._years[place]]
+        lettered = work.year[4:]
+        if not alike and lettered:
+            alike = [place for place in mine if work.year[:4] in self._years[place]][ord(lettered) - ord("a") :]
+        elif not alike:
+            alike = [place for place in mine if any(year.startswith(work.year) for year in self._years[place])]
+        return alike[0] if alike else None
+
+
+def _authors(names: str) -> list[list[str]]:
+    """Of each author the words with capitals, without initials."""
+    authors = _BETWEEN_AUTHORS.split(_OTHERS.sub("", names))
+    words = [[word for word in _WORD.findall(author) if not word.islower()] for author in authors]
+    return [[word.casefold() for word in each if len(word) > 1 or not word.isupper()] for each in words if each]
+
+
+def _held(authors: Sequence[Sequence[str]], label: frozenset[str]) -> bool:
+    """Whether a label holds each author's last word, and the others or their initials; with "et al.", the first's."""
+    wanted = [author for author in (authors[:1] if {"et", "al"} <= label else authors) if author]
+    last = all(author[-1] in label for author in wanted)
+    return bool(wanted) and last and all(label & {word, word[0]} for author in wanted for word in author[:-1])
+
 
 _NOUN = any_of(r"""docs?\.? documents? dokumente? sources? quellen? passages? refs?\.? references? contexts? chunks?
     (?:search_)?results?""")
@@ -20,23 +209,23 @@ _BETWEEN = rf"(?:\s?[,;&]\s?(?:(?:and|&|und)\s)?|\s(?:and|und|et|y)\s|{_TO})"
 _NUMBERS = rf"\s?{_NUMBER}(?:{_BETWEEN}{_NUMBER})*\s?"
 _ADDRESS = r"\(https?://[^\s()]*\)"
 _BRACKETS = rf"(?:\[{_NUMBERS}\](?:{_ADDRESS})?|【\d[^】\n]{{0,30}}】)"
-_SIGNAL = r"(?i:see(?: also)?|cf\.|e\.g\.,?|from|sources?:?|refs?\.?)"
+_CITATIONS_SIGNAL = r"(?i:see(?: also)?|cf\.|e\.g\.,?|from|sources?:?|refs?\.?)"
 
 #: One citation mark: brackets with numbers, or all that stand together in parentheses.
-MARK = rf"(?:{_BRACKETS}|\((?:{_SIGNAL}\s)?{_BRACKETS}(?:[\s,;]*{_BRACKETS})*\))"
+MARK = rf"(?:{_BRACKETS}|\((?:{_CITATIONS_SIGNAL}\s)?{_BRACKETS}(?:[\s,;]*{_BRACKETS})*\))"
 _MARK_OR_CODE = re.compile(rf"{CODE}|(?P<mark>{MARK})", re.DOTALL)
 
 #: How citations are written: [1], [1, 2], [1-3], [Doc 1], 【1】; (1), (1, 2), (1-3); or (Smith, 2020), Smith (2020).
-Style = Literal["brackets", "parentheses", "authors"]
+CitationStyle = Literal["brackets", "parentheses", "authors"]
 
 #: What a number in a mark turns out to be: a chunk's, of no chunk, or a year and no citation at all.
 Reach = Literal["chunk", "nothing", "year"]
 
-_YEAR = r"(?:1[0-9]|20)\d\d"
-_YEARS = rf"{_YEAR}(?:\s?[,;–—-]\s?{_YEAR})*"
-_BRACKETED = re.compile(rf"{CODE}|(?P<mark>{MARK}|\[(?P<year>{_YEARS})\])", re.DOTALL)
+_CITATIONS_YEAR = r"(?:1[0-9]|20)\d\d"
+_CITATIONS_YEARS = rf"{_CITATIONS_YEAR}(?:\s?[,;–—-]\s?{_CITATIONS_YEAR})*"
+_BRACKETED = re.compile(rf"{CODE}|(?P<mark>{MARK}|\[(?P<year>{_CITATIONS_YEARS})\])", re.DOTALL)
 _PARENTHESISED = re.compile(
-    rf"{CODE}|(?P<line>^\s*\(\d{{1,3}}\)(?=\s+\S))|(?P<mark>\({_NUMBERS}\)|\((?P<year>{_YEARS})\))",
+    rf"{CODE}|(?P<line>^\s*\(\d{{1,3}}\)(?=\s+\S))|(?P<mark>\({_NUMBERS}\)|\((?P<year>{_CITATIONS_YEARS})\))",
     re.DOTALL | re.MULTILINE,
 )
 _UNNUMBERED = re.compile(rf"{_ADDRESS}|†[^】]*")
@@ -65,7 +254,7 @@ def citation_marks(text: str) -> list[Span]:
     return [found.span() for found in _MARK_OR_CODE.finditer(text) if found["mark"]]
 
 
-def citations(text: str, labels: Sequence[str], style: Style = "brackets") -> list[Citation]:
+def citations_in(text: str, labels: Sequence[str], style: CitationStyle = "brackets") -> list[Citation]:
     """What a text cites, in order.
 
     labels: one for each chunk, in which authors' names and a year are looked for ("authors"); for numbers only how
@@ -77,8 +266,8 @@ def citations(text: str, labels: Sequence[str], style: Style = "brackets") -> li
 
 
 def _by_author(text: str, labels: Sequence[str]) -> Iterator[Citation]:
-    known = Known(labels)
-    for work in works(text):
+    known = KnownAuthors(labels)
+    for work in cited_works(text):
         chunk = known.place(work)
         reach: Reach = "chunk" if chunk is not None else "nothing" if work.sure else "year"
         yield Citation(f"{work.names} {work.year}".strip(), work.span, reach, chunk)
@@ -115,3 +304,28 @@ def unmarked(text: str, span: Span, marks: Sequence[Span]) -> str:
             position = min(stop, end)
     kept.append(text[position:end])
     return "".join(kept)
+
+
+class Remainder:
+    """A text without some spans, in order and apart, and without the spaces before each. text: what is left."""
+
+    def __init__(self, text: str, spans: Sequence[Span]) -> None:
+        self._starts, self._origins = [0], [0]
+        kept: list[str] = []
+        position = size = 0
+        for start, stop in spans:
+            kept.append(text[position:start].rstrip(" "))
+            size, position = size + len(kept[-1]), stop
+            self._starts.append(size)
+            self._origins.append(position)
+        self.text = "".join([*kept, text[position:]])
+
+    @property
+    def seams(self) -> Sequence[int]:
+        """Where in the rest something was left out."""
+        return self._starts[1:]
+
+    def origin(self, at: int) -> int:
+        """Where in the whole text the character stands that is at `at` in the rest."""
+        kept = bisect_right(self._starts, at) - 1
+        return self._origins[kept] + at - self._starts[kept]

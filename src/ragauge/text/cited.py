@@ -1,18 +1,46 @@
-"""A text as cited pieces: each sentence, or each item of a list, with what it cites and without the marks."""
+"""A text as cited pieces: each sentence or list item with what it cites; the closing list of sources is none."""
 
 from __future__ import annotations
 
 import re
 from bisect import bisect_left, bisect_right
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from ragauge.text.bibliography import bibliography
-from ragauge.text.citations import Citation, Style, citations, unmarked
-from ragauge.text.markdown import blocks
-from ragauge.text.rest import Rest
+from ragauge.text.citations import MARK, Citation, CitationStyle, Remainder, citations_in, unmarked
+from ragauge.text.markdown import Block, blocks
+from ragauge.text.patterns import any_of
 from ragauge.text.sentences import sentences
 from ragauge.types import Span
+
+_TITLE = any_of("""sources? references? citations? bibliography footnotes? works_cited sources_cited further_reading
+    quellen(?:angaben|verzeichnis)? literatur(?:verzeichnis)? fuentes referencias références fonti bronnen""")
+_ADDRESS = r"<?(?:https?://|www\.)\S+"
+_HEADING = re.compile(rf"[*_]*{_TITLE}[*_]*:?[*_]*", re.IGNORECASE)
+_BEGINNING = re.compile(rf"[*_]*{_TITLE}[*_]*:[*_]*\s*(?:{MARK}|{_ADDRESS}).*", re.IGNORECASE | re.DOTALL)
+_ENTRY = re.compile(rf"\[\^\d+\]:\s.*|(?:{MARK}\s*)+[:,.]?\s*{_ADDRESS}[\s.,;]*", re.DOTALL)
+_MARKED = re.compile(rf"{MARK}.*", re.DOTALL)
+_ANYTHING = re.compile(r".*", re.DOTALL)
+
+
+def bibliography(text: str, laid_out: Sequence[Block]) -> Iterator[Block]:
+    """Those blocks of a text that list its sources.
+
+    After a line that is no more than "Sources:" or "References" these are all up to the next heading; after one that
+    goes on with the first source ("Sources: [1] Bee Journal") those that begin with a mark. A block by itself is one if
+    it gives the address of a mark, "[1] https://...", or is a footnote, "[^1]: ...".
+    """
+    going_on = _ENTRY
+    for block in laid_out:
+        heading = _HEADING.fullmatch(text, block.body, block.end)
+        if heading or _BEGINNING.fullmatch(text, block.body, block.end):
+            going_on = _ANYTHING if heading else _MARKED
+            yield block
+        elif block.kind == "heading" or not going_on.fullmatch(text, block.body, block.end):
+            going_on = _ENTRY
+        else:
+            yield block
+
 
 _BETWEEN_ITEMS = re.compile(r"[,;\n]")
 _BREAK = re.compile(r"\n")
@@ -28,30 +56,30 @@ class CitedPiece(NamedTuple):
     citations: tuple[Citation, ...]
 
 
-def cited_sentences(text: str, labels: Sequence[str], style: Style = "brackets") -> list[CitedPiece]:
+def cited_sentences(text: str, labels: Sequence[str], style: CitationStyle = "brackets") -> list[CitedPiece]:
     """The sentences of a text with what each cites; labels and style as in `citations`.
 
     A mark behind the full stop belongs to the sentence before it, also where nothing else stands in its paragraph; one
     that begins a line belongs to what follows on it. Where every mark stands before a sentence, the first of the text
     among them, each belongs to the sentence behind it. Bracketed years are text; a list of sources is left out.
     """
-    reading = _Reading(text, labels, style)
+    reading = _CitationReading(text, labels, style)
     spans = map(reading.without_marker, sentences(text, reading.marks))
     return reading.pieces([reading.without_marks(span) for span in spans])
 
 
-def cited_items(text: str, labels: Sequence[str], style: Style = "brackets") -> list[CitedPiece]:
+def cited_items(text: str, labels: Sequence[str], style: CitationStyle = "brackets") -> list[CitedPiece]:
     """The items of a list, parted by commas, semicolons or line breaks outside of marks, with what each cites."""
-    reading = _Reading(text, labels, style)
-    rest = Rest(text, reading.left_out)
+    reading = _CitationReading(text, labels, style)
+    rest = Remainder(text, reading.left_out)
     cuts = [rest.origin(found.start()) for found in _BETWEEN_ITEMS.finditer(rest.text)]
     spans = zip([0, *(cut + 1 for cut in cuts)], [*cuts, len(text)], strict=True)
     return reading.pieces([reading.without_marker(_trimmed(text, span)) for span in spans])
 
 
-def without_citations(text: str, labels: Sequence[str], style: Style = "brackets") -> str:
+def without_citations(text: str, labels: Sequence[str], style: CitationStyle = "brackets") -> str:
     """The text without its citations and sources; names that are part of the sentence stay, as do bracketed years."""
-    return unmarked(text, (0, len(text)), _Reading(text, labels, style).left_out)
+    return unmarked(text, (0, len(text)), _CitationReading(text, labels, style).left_out)
 
 
 def _trimmed(text: str, span: Span) -> Span:
@@ -60,7 +88,7 @@ def _trimmed(text: str, span: Span) -> Span:
     return start, max(start, span[0] + len(piece.rstrip(_EDGES)))
 
 
-class _Stand(NamedTuple):
+class _CitationSite(NamedTuple):
     """Where a mark stands among spans. place: the last span that begins before it, -1 for none. inside: that span.
 
     opens, closes: whether none of the spans is on its line before it, and behind it.
@@ -72,14 +100,14 @@ class _Stand(NamedTuple):
     closes: bool
 
 
-class _Reading:
+class _CitationReading:
     """A text with its citations. marks: theirs, no part of what is said. left_out: the marks, and lists of sources."""
 
-    def __init__(self, text: str, labels: Sequence[str], style: Style) -> None:
+    def __init__(self, text: str, labels: Sequence[str], style: CitationStyle) -> None:
         self._text = text
         laid_out = blocks(text)
         sources = [(block.start, block.end) for block in bibliography(text, laid_out)]
-        cites = [one for one in citations(text, labels, style) if one.reach != "year"]
+        cites = [one for one in citations_in(text, labels, style) if one.reach != "year"]
         self._citations = [one for one in cites if not _within(one.span[0], sources)]
         self.marks = list(dict.fromkeys(one.span for one in self._citations if text[one.span[0]] in "[(【"))
         self.left_out = sorted([*self.marks, *sources])
@@ -119,22 +147,22 @@ class _Reading:
     def _says(self, span: Span) -> bool:
         return any(map(str.isalnum, unmarked(self._text, span, self.left_out)))
 
-    def _stand(self, mark: Span, spans: Sequence[Span]) -> _Stand:
+    def _stand(self, mark: Span, spans: Sequence[Span]) -> _CitationSite:
         place = bisect_right(spans, mark[0], key=lambda span: span[0]) - 1
         inside = place >= 0 and mark[0] < spans[place][1]
         opens = place < 0 or self._line(spans[place][1]) < self._line(mark[0])
         closes = place + 1 == len(spans) or self._line(mark[1]) < self._line(spans[place + 1][0])
-        return _Stand(place, inside, opens, closes)
+        return _CitationSite(place, inside, opens, closes)
 
     def _line(self, at: int) -> int:
         return bisect_left(self._breaks, at)
 
-    def _are_leading(self, stands: Sequence[_Stand], spans: int) -> bool:
+    def _are_leading(self, stands: Sequence[_CitationSite], spans: int) -> bool:
         """Whether every mark stands before a span and closes no line, the first before the first of them."""
         return bool(stands) and stands[0].place < 0 and all(_leads(one, spans) for one in stands)
 
 
-def _leads(stand: _Stand, spans: int) -> bool:
+def _leads(stand: _CitationSite, spans: int) -> bool:
     return not stand.inside and stand.place + 1 < spans and (stand.opens or not stand.closes)
 
 

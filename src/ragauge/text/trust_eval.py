@@ -10,8 +10,8 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from ragauge.text.fuzzy import partial_ratio
-from ragauge.text.squad import normalise
+from ragauge.text.overlap import squad_normalise
+from ragauge.text.similarity import partial_ratio
 from ragauge.types import Span
 
 _CITED = re.compile(r"\[(\d+)")
@@ -44,13 +44,13 @@ def is_refusal(text: str) -> bool:
     Short texts that the refusal holds ("No answer.") are refusals; an empty text is none, nor is a refusal in words of
     the system's own.
     """
-    return partial_ratio(normalise(REFUSAL), normalise(text)) > THRESHOLD
+    return partial_ratio(squad_normalise(REFUSAL), squad_normalise(text)) > THRESHOLD
 
 
 def holds(text: str, wordings: Sequence[str]) -> bool:
     """Whether any wording is a part of the text, both normalised as in SQuAD: "art" is in "party", "the" in all."""
-    plain = normalise(text)
-    return any(normalise(wording) in plain for wording in wordings)
+    plain = squad_normalise(text)
+    return any(squad_normalise(wording) in plain for wording in wordings)
 
 
 def listed(text: str) -> list[Span]:

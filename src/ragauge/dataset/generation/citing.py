@@ -14,7 +14,7 @@ from ragauge.needs.refusals import told
 from ragauge.needs.statements import cited_as
 from ragauge.needs.support import support
 from ragauge.scores import Evidence
-from ragauge.text.citations import Style, citation_marks, citations
+from ragauge.text.citations import CitationStyle, citation_marks, citations_in
 from ragauge.text.cited import CitedPiece, cited_items, cited_sentences
 from ragauge.text.refusals import refusal
 from ragauge.types import ChunkVerdict, Label, Sample, Span, Statement, Verdict
@@ -54,7 +54,7 @@ def citing(form: AnswerForm) -> Need[Citing]:
 
 def _cites(text: str, chunks: Sequence[str]) -> bool:
     """Whether a text cites: a number in brackets, or in any style a chunk. chunks: what each is cited by."""
-    reached = (one.reach for style in get_args(Style) for one in citations(text, chunks, style))
+    reached = (one.reach for style in get_args(CitationStyle) for one in citations_in(text, chunks, style))
     return bool(citation_marks(text)) or "chunk" in reached
 
 

@@ -13,7 +13,7 @@ from typing import NamedTuple
 from ragauge.judges.embedded.lexical.lexicon import AUXILIARIES, FUNCTION_WORDS
 from ragauge.judges.embedded.lexical.queries import polarity
 from ragauge.judges.embedded.statements.clauses import FINITE, LIKELY_FINITE
-from ragauge.text.phrases import any_of, phrases
+from ragauge.text.patterns import any_of, phrases
 
 _FRAGMENT = 8  # words a fragment has at most
 _GERMAN_POLAR = any_of("ist sind war hat haben kann können darf dürfen muss müssen soll sollen gibt wird werden")

@@ -12,7 +12,7 @@ from ragauge.judges.embedded.lexical.passages import Passage, Sentence, passage
 from ragauge.judges.embedded.lexical.queries import polarity, read_query
 from ragauge.judges.embedded.lexical.words import Kind, words
 from ragauge.judges.embedded.statements.fillers import is_filler
-from ragauge.text.phrases import any_of
+from ragauge.text.patterns import any_of
 from ragauge.text.refusals import is_refusal_sentence
 from ragauge.types import Label, Verdict
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 
-from ragauge.text.phrases import any_of
+from ragauge.text.patterns import any_of
 
 UNITS = {
     "m": "meter", "cm": "centimeter", "mm": "millimeter", "ft": "foot", "lb": "pound", "lbs": "pound", "mi": "mile",

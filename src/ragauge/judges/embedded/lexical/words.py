@@ -15,7 +15,7 @@ from unicodedata import combining, normalize
 from ragauge.judges.embedded.lexical import lexicon
 from ragauge.judges.embedded.lexical.numbers import century, is_ordinal, key, read_number, twelve_hours
 from ragauge.judges.embedded.lexical.spellings import ALIASES, EXPANDED, NUMBERED, PAIRS, UNITS, american, roman
-from ragauge.text.porter import stem
+from ragauge.text.tokens import stem
 
 
 class Kind(IntEnum):

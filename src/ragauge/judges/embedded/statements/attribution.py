@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from ragauge.text.phrases import any_of, phrases
+from ragauge.text.patterns import any_of, phrases
 from ragauge.types import Span
 
 _REPORTING = any_of("""say says said claims? claimed argues? argued believes? believed thinks? thought states stated

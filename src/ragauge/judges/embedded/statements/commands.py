@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from ragauge.text.phrases import any_of, phrases
+from ragauge.text.patterns import any_of, phrases
 
 _NAME = r"[a-z_]\w*(?:\.[A-Za-z_]\w*)*"
 _COMMAND = re.compile(

@@ -15,10 +15,10 @@ from ragauge.judges.embedded.statements.fillers import is_filler
 from ragauge.judges.embedded.statements.frames import frame_length
 from ragauge.judges.embedded.statements.opinions import Voice, is_hostile, voice
 from ragauge.judges.embedded.statements.pronouns import resolved
-from ragauge.text.bibliography import bibliography
 from ragauge.text.citations import citation_marks, unmarked
+from ragauge.text.cited import bibliography
 from ragauge.text.markdown import Block, Kind, blocks
-from ragauge.text.phrases import any_of
+from ragauge.text.patterns import any_of
 from ragauge.text.refusals import is_refusal_sentence
 from ragauge.text.sentences import sentences_within
 from ragauge.types import Span, Statement

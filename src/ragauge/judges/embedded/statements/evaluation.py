@@ -6,7 +6,7 @@ import re
 from typing import NamedTuple
 
 from ragauge.judges.embedded.statements.phrases import in_name
-from ragauge.text.phrases import any_of
+from ragauge.text.patterns import any_of
 
 _TASTE = frozenset(
     """amazing awesome wonderful fantastic brilliant superb magnificent gorgeous beautiful lovely adorable

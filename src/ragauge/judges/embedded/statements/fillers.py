@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from ragauge.judges.embedded.statements.frames import SOURCE, SUPPLIED
-from ragauge.text.phrases import any_of, phrases
+from ragauge.text.patterns import any_of, phrases
 
 _ASSENT = phrases(
     any_of("""sure sure_thing certainly of_course absolutely definitely okay ok alright all_right got_it no_problem

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-from ragauge.text.phrases import any_of, phrases
+from ragauge.text.patterns import any_of, phrases
 
 SOURCE = any_of("context documents? passages? information texts? sources? search_results articles? excerpts? snippets?")
 SUPPLIED = any_of("provided given above available supplied")

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 
 from ragauge.judges.embedded.statements.phrases import cue, in_name
-from ragauge.text.phrases import any_of, phrases
+from ragauge.text.patterns import any_of, phrases
 from ragauge.types import Span
 
 _INSULTS = frozenset(

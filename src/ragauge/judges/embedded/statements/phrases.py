@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from ragauge.text.phrases import phrases
+from ragauge.text.patterns import phrases
 from ragauge.types import Span
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ragauge.judges.embedded.statements.phrases import cue
-from ragauge.text.phrases import any_of
+from ragauge.text.patterns import any_of
 
 _BETWEEN = any_of(
     r"\w+ly do don't would must am are have can can't cannot just still also not very so too never always"

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple, Protocol
 from ragauge.judges.embedded.layer import logistic, text_of
 from ragauge.judges.embedded.statements.attribution import own_words, reports
 from ragauge.judges.embedded.statements.hostility import SLANT, hostilities
-from ragauge.text.phrases import any_of
+from ragauge.text.patterns import any_of
 from ragauge.text.sentences import sentences
 
 _WORDS_A_PIECE = 40

@@ -1,8 +1,47 @@
-"""Abbreviations, initials and dates, whose full stop ends no sentence."""
+"""Pieces of regular expressions that several modules share."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from functools import cache
+from itertools import chain
+from unicodedata import category
+
+_ASSIGNED = ((0, 0x34000), (0xE0100, 0xE01F0))  # beyond these lie only private, unassigned and format characters
+
+
+def characters(*categories: str) -> Iterator[str]:
+    """All characters whose Unicode category begins with one of these, such as "M" or "Nd", in order."""
+    everything = map(chr, chain.from_iterable(range(*block) for block in _ASSIGNED))
+    return (char for char in everything if category(char).startswith(categories))
+
+
+@cache
+def category_class(*categories: str) -> str:
+    """Those characters as ranges, ready to stand between the brackets of a character class."""
+    ranges: list[list[str]] = []
+    for char in characters(*categories):
+        if ranges and ord(char) == ord(ranges[-1][1]) + 1:
+            ranges[-1][1] = char
+        else:
+            ranges.append([char, char])
+    return "".join(f"{re.escape(first)}-{re.escape(last)}" for first, last in ranges)
+
+
+def any_of(listed: str) -> str:
+    """A pattern for any of the words listed, apart by white space; an underscore stands for a space within one."""
+    return "(?:" + "|".join(word.replace("_", " ") for word in listed.split()) + ")"
+
+
+def phrases(*patterns: str) -> str:
+    """A pattern for any of the patterns."""
+    return "(?:" + "|".join(patterns) + ")"
+
+
+#: A fenced block or a span in backticks; to be compiled with re.DOTALL.
+CODE = r"```.*?```|`[^`\n]*`"
+
 
 _GERMAN_MONTHS = "Januar|Februar|März|April|Mai|Juni|Juli|August|September|Oktober|November|Dezember"
 _TITLES = "[DM]rs?|Ms|Mx|Profs?|Sr[as]?|St|Mt|Ft|Gen|Col|Capt|Lt|Sgt|Adm|Gov|Sen|Rep|Hon|Rev|Pres|Msgr|Hr|Fr|Mme|Mlle"

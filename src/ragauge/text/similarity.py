@@ -1,16 +1,21 @@
-"""How like a part of one text is to another, as fuzzywuzzy 0.18 on python-Levenshtein says it.
+"""How similar texts are: by edit distance, by BERTScore, and by the cosine of sentence embeddings.
 
 The shorter text is laid against the longer where an alignment of the two has common runs, and compared there. Which
 runs those are depends on the alignment among equally short ones, so its choice is part of the definition. Both the
 alignment and the comparison are worked out on bit vectors in plain integers, one row for each character of the longer
 text (Hyyrö, "A bit-vector algorithm for computing Levenshtein and Damerau edit distances", 2003).
+
+The models run here; each is fetched from the Hugging Face hub once.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
-from ragauge.text.lcs import columns, lcs_length
+from ragauge.errors import MissingExtra
+from ragauge.host import disable_telemetry
+from ragauge.text.overlap import bit_columns, lcs_length
 
 _Rows = list[tuple[int, int]]
 
@@ -26,7 +31,7 @@ def partial_ratio(one: str, other: str) -> int:
 
 def _ratio(one: str, other: str) -> float:
     """Twice the longest common subsequence over the characters of both."""
-    return 2 * lcs_length(list(one), columns([list(other)])) / (len(one) + len(other))
+    return 2 * lcs_length(list(one), bit_columns([list(other)])) / (len(one) + len(other))
 
 
 def _common_runs(shorter: str, longer: str) -> Iterator[tuple[int, int]]:
@@ -82,3 +87,42 @@ def _differences(one: str, other: str) -> _Rows:
         rises, falls = (down | ~(diagonal | up)) & full, up & diagonal & full
         rows.append((rises, falls))
     return rows
+
+
+class BertScores(NamedTuple):
+    """Precision, recall and F1 of each pair of texts."""
+
+    precision: list[float]
+    recall: list[float]
+    f1: list[float]
+
+
+def bertscore(responses: Sequence[str], references: Sequence[str]) -> BertScores:
+    """BERTScore (Zhang et al., 2020) of each response against the reference in its place, for English.
+
+    As the library `bert_score` has it with its usual model (roberta-large, 1.4 GB), rescaled by its baseline: 0 is what
+    texts at random have, so that values may be negative. Raises MissingExtra where the library is not installed.
+    """
+    disable_telemetry()
+    try:
+        from bert_score import score
+    except ImportError as error:
+        raise MissingExtra("BERTScore", "bertscore") from error
+    measured = score(list(responses), list(references), lang="en", rescale_with_baseline=True)
+    return BertScores(*([float(value) for value in values] for values in measured))
+
+
+def similarity(responses: Sequence[str], references: Sequence[str]) -> list[float]:
+    """The cosine, from -1 to 1, between the embeddings of each response and of the reference in its place.
+
+    Embedded by all-MiniLM-L6-v2 (90 MB) of the library `sentence_transformers`, whose models read so many tokens and
+    no more. Raises MissingExtra where the library is not installed.
+    """
+    disable_telemetry()
+    try:
+        from sentence_transformers import SentenceTransformer
+    except ImportError as error:
+        raise MissingExtra("similarity", "similarity") from error
+    encode = SentenceTransformer("all-MiniLM-L6-v2").encode
+    said, golden = (encode(list(texts), normalize_embeddings=True) for texts in (responses, references))
+    return [float(value) for value in (said * golden).sum(axis=1)]
