@@ -54,7 +54,7 @@ it must know. Its questions are shared with those of all other metrics.
 
 ```python
 import ragauge as rg
-from ragauge.needs.support import response_in_contexts
+from ragauge.needs.entailment import response_in_contexts
 
 
 @rg.metric(response_in_contexts(), better="lower")

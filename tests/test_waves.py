@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragauge.needs.findings import Statements
-from ragauge.needs.need import Failed, Finding, Flow, Need, NothingToCount, Outcome, Undefined
+from ragauge.needs.base import EvidenceTable, Failed, Need, NeedOutcome, NothingToCount, QuestionFlow, Undefined
+from ragauge.needs.evidence import Statements
 from ragauge.questions import Decompose, Judgment, Question, judgment_key
 from ragauge.rounds import Rounds, missing_fields, unanswerable
 from ragauge.types import Answer, Decomposition, Failure, Identity, Sample, Statement
@@ -20,7 +20,7 @@ JUDGE = Identity("test")
 def asking(name: str, *steps: str, reads: tuple[str, ...] = (), fault: str = "") -> Need[Statements]:
     """A need that asks for the words of each step in turn, and finds all it was told; with a fault it finds nothing."""
 
-    def flow(sample: Sample) -> Flow[Statements]:
+    def flow(sample: Sample) -> QuestionFlow[Statements]:
         told: list[Statement] = []
         for step in steps:
             judgments = yield [Decompose(word.replace("ID", sample.id)) for word in step.split()]
@@ -52,7 +52,7 @@ def finish(waves: Rounds, answer: Callable[[Question], Answer | Failure] = echo)
     return asked
 
 
-def told(outcome: Outcome) -> list[str]:
+def told(outcome: NeedOutcome) -> list[str]:
     """What a need found."""
     assert isinstance(outcome, Statements)
     return [piece.text for piece in outcome.pieces]
@@ -87,12 +87,12 @@ def test_equal_needs_are_worked_once() -> None:
     """A need that several metrics declare opens one flow."""
     opened: list[str] = []
 
-    def flow(sample: Sample) -> Flow[Statements]:
+    def flow(sample: Sample) -> QuestionFlow[Statements]:
         opened.append(sample.id)
         yield [Decompose("a")]
         return Statements("response", ())
 
-    one = Need[Finding]("one", (), frozenset({"decompose"}), flow)
+    one = Need[EvidenceTable]("one", (), frozenset({"decompose"}), flow)
     finish(Rounds(Sample("1"), [one, one, one.also_asking("entail")]))
     assert opened == ["1"]
 

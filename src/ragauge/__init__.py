@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from ragauge.metrics.correctness import ClaimScores, claim_scores
     from ragauge.metrics.metric import metric
     from ragauge.metrics.relevance import graded
-    from ragauge.needs.need import Undefined
+    from ragauge.needs.base import Undefined
     from ragauge.peers import Parity, parity
     from ragauge.questions import Rubric
     from ragauge.readers import join, read
@@ -87,7 +87,7 @@ _HOMES = {
     "Store": "store",
     "StoreError": "errors",
     "UnanswerableNeed": "errors",
-    "Undefined": "needs.need",
+    "Undefined": "needs.base",
     "UnknownName": "errors",
     "UsageError": "errors",
     "Verdict": "types",

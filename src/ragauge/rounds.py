@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-from ragauge.needs.need import Failed, Finding, Flow, Need, NothingToCount, Outcome, Undefined
+from ragauge.needs.base import EvidenceTable, Failed, Need, NeedOutcome, NothingToCount, QuestionFlow, Undefined
 from ragauge.questions import Decompose, Judgment, Question
 from ragauge.types import Failure, Sample
 
@@ -20,16 +20,16 @@ class Rounds:
     asked together with what hangs on the statements, so that a judge that packs questions needs fewer calls.
     """
 
-    def __init__(self, sample: Sample, needs: Iterable[Need[Finding]]) -> None:
-        self.outcomes: dict[str, Outcome] = {}
-        self._flows: dict[str, Flow[Finding]] = {}
+    def __init__(self, sample: Sample, needs: Iterable[Need[EvidenceTable]]) -> None:
+        self.outcomes: dict[str, NeedOutcome] = {}
+        self._flows: dict[str, QuestionFlow[EvidenceTable]] = {}
         self._waiting: dict[str, Sequence[Question]] = {}
         self._judgments: dict[Question, Judgment] = {}
         for need in {need.name: need for need in needs}.values():
             self._open(sample, need)
         self.questions = self._wanted()
 
-    def _open(self, sample: Sample, need: Need[Finding]) -> None:
+    def _open(self, sample: Sample, need: Need[EvidenceTable]) -> None:
         missing = [field for field in need.reads if getattr(sample, field) is None]
         if missing:
             self.outcomes[need.name] = Undefined(f"the sample has no {' and no '.join(missing)}")
@@ -97,12 +97,12 @@ def _say(failures: Sequence[Failure], asked: int) -> str:
     return first if asked == 1 else f"{first} ({len(failures)} of {asked} questions unanswered)"
 
 
-def unanswerable(needs: Iterable[Need[Finding]], can: Callable[[str], bool]) -> list[str]:
+def unanswerable(needs: Iterable[Need[EvidenceTable]], can: Callable[[str], bool]) -> list[str]:
     """The topics that `needs` ask and of which `can` says that nobody answers them, sorted."""
     return sorted({topic for need in needs for topic in need.asks if not can(topic)})
 
 
-def missing_fields(needs: Iterable[Need[Finding]], samples: Sequence[Sample]) -> list[str]:
+def missing_fields(needs: Iterable[Need[EvidenceTable]], samples: Sequence[Sample]) -> list[str]:
     """The fields that `needs` read and none of `samples` has, sorted."""
     fields = {field for need in needs for field in need.reads}
     return sorted(field for field in fields if all(getattr(sample, field) is None for sample in samples))

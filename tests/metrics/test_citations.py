@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from ragauge.metrics.catalogue import chosen
 from ragauge.needs.citations import citations
-from ragauge.needs.held import labels_of
+from ragauge.needs.gold import labels_of
 from ragauge.questions import Entail, Question
 from ragauge.types import Answer, Chunk, ChunkVerdict, Label, Sample, Verdict
 

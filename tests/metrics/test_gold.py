@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragauge.metrics.gold import ListScore, list_score
-from ragauge.needs.gold import Matched
+from ragauge.needs.gold import MatchedGold
 from ragauge.readers import read
 from ragauge.types import Chunk, Sample
 
@@ -63,7 +63,7 @@ def test_citations_are_left_out_however_they_are_written(style: str, response: s
 @given(items=st.lists(st.sampled_from("abc"), max_size=6), gold=st.lists(st.sampled_from("abcd"), max_size=6))
 def test_list_scores_are_fractions(items: list[str], gold: list[str]) -> None:
     """All five lie from 0 to 1, and all are 1 where a list is its own gold list."""
-    matched = Matched((), (), tuple(items), tuple((one,) for one in gold))
+    matched = MatchedGold((), (), tuple(items), tuple((one,) for one in gold))
     assert all(0 <= part <= 1 for part in list_score(matched, matched.gold))
     assert not items or set(list_score(matched, [(one,) for one in items])) == {1.0}
 

@@ -11,13 +11,13 @@ from ragauge.metrics.catalogue import METRICS
 from ragauge.metrics.grounding import faithfulness, hallucination
 from ragauge.metrics.metric import Measure, Metric, Result, metric
 from ragauge.metrics.overlap import bleu, chrf, rouge
-from ragauge.needs.findings import Texts
-from ragauge.needs.need import Failed, Outcome, Undefined
-from ragauge.needs.statements import response_and_references
+from ragauge.needs.base import Failed, NeedOutcome, Undefined
+from ragauge.needs.entailment import response_and_references
+from ragauge.needs.evidence import Texts
 from ragauge.scores import F1Counts, Incidence, PrecisionRecall, Score, Share
 
 TEXTS = Texts("r", ("g",))
-ENDED: Mapping[str, Outcome] = {"response_and_references": TEXTS}
+ENDED: Mapping[str, NeedOutcome] = {"response_and_references": TEXTS}
 
 
 def returning(result: Result) -> Metric:
@@ -68,7 +68,7 @@ def test_a_metric_of_several_values_scores_each_by_its_part() -> None:
 @pytest.mark.parametrize(
     ("outcome", "expected"), [(Undefined("no text"), Score(undefined="no text")), (Failed("no"), Score(failed="no"))]
 )
-def test_a_need_that_did_not_end_well_is_not_counted(outcome: Outcome, expected: Score) -> None:
+def test_a_need_that_did_not_end_well_is_not_counted(outcome: NeedOutcome, expected: Score) -> None:
     """Where a need is undefined or failed, every value of the metric is, with the need's reason."""
     ended = {"response_and_references": outcome}
     assert returning({"one": 1.0, "two": 1.0}).scores(ended) == {"fixed.one": expected, "fixed.two": expected}

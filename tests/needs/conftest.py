@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from ragauge.needs.need import Flow
+from ragauge.needs.base import QuestionFlow
 from ragauge.questions import Classify, Decompose, Entail, Judgment, Question, Rate, Relevant
 from ragauge.types import Answer, ChunkVerdict, Decomposition, Grade, Identity, Label, Statement, Verdict
 
@@ -32,7 +32,9 @@ def plain_answer(question: Question) -> Answer:
             return Grade(rubric.high)
 
 
-def worked_through(flow: Flow[Any], answering: Callable[[Question], Answer] = plain_answer) -> tuple[Any, list[Any]]:
+def worked_through(
+    flow: QuestionFlow[Any], answering: Callable[[Question], Answer] = plain_answer
+) -> tuple[Any, list[Any]]:
     """What a flow finds, and what it asked at each step."""
     asked: list[Sequence[Question]] = []
     judgments: list[Judgment] | None = None

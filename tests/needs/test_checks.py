@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from ragauge.needs.base import NothingToCount
 from ragauge.needs.checks import (
     contexts_to_query,
     contexts_to_references,
@@ -14,7 +15,6 @@ from ragauge.needs.checks import (
     opinions_with,
     statements_to_query,
 )
-from ragauge.needs.need import NothingToCount
 from ragauge.questions import CHUNK_UTILITY, COHERENCE, Classify, Decompose, Question, Rate, Relevant
 from ragauge.types import Answer, Chunk, Grade, Label, Sample, Verdict
 

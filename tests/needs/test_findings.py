@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ragauge.needs.findings import NotTold, Statements, Support
+from ragauge.needs.evidence import NotReported, Statements, Support
 from ragauge.questions import Entail, Judgment
 from ragauge.types import ChunkVerdict, Identity, Label, Statement, Verdict
 
@@ -57,7 +57,7 @@ def test_the_table_has_a_label_for_each_chunk(
 @pytest.mark.parametrize(("joint", "premise"), [(E, 2), (N, 3)])
 def test_chunks_judged_only_together_have_no_labels(joint: Label, premise: int) -> None:
     """What each of several chunks says alone is not made up where only their joint label is known."""
-    with pytest.raises(NotTold, match="only together"):
+    with pytest.raises(NotReported, match="only together"):
         assert support(joint, (), premise).table
 
 

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from ragauge.needs.findings import Statements
-from ragauge.needs.need import Flow, NothingToCount, answerable, need, together
+from ragauge.needs.base import NothingToCount, QuestionFlow, answerable, need, together
+from ragauge.needs.evidence import Statements
 from ragauge.questions import Decompose, Question
 from ragauge.types import Sample
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from tests.needs.conftest import Working
 
 
-def asking(*steps: str) -> Flow[str]:
+def asking(*steps: str) -> QuestionFlow[str]:
     """A flow that asks for the words of each step, and returns all it was told."""
     told = []
     for step in steps:
@@ -56,7 +56,7 @@ def test_flows_with_only_empty_steps_ask_an_empty_step(worked: Working) -> None:
 def test_nothing_to_count_ends_flows_side_by_side() -> None:
     """A flow that finds nothing to count ends the whole, with its reason."""
 
-    def empty() -> Flow[str]:
+    def empty() -> QuestionFlow[str]:
         yield from ()
         raise NothingToCount("no text")
 
@@ -68,7 +68,7 @@ def test_a_need_is_named_for_its_flow() -> None:
     """A declared need has its function's name, the fields it reads and the topics it asks."""
 
     @need(reads=["response"], asks=["decompose"])
-    def said(sample: Sample) -> Flow[Statements]:
+    def said(sample: Sample) -> QuestionFlow[Statements]:
         (judgment,) = yield [Decompose(sample.response or "")]
         return Statements.of("response", judgment)
 

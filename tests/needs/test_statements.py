@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from ragauge.needs.need import NothingToCount
-from ragauge.needs.statements import (
+from ragauge.needs.base import NothingToCount
+from ragauge.needs.entailment import (
     reference_statements,
     references_of,
     response_and_references,

@@ -6,9 +6,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from ragauge.needs.findings import Supports
-from ragauge.needs.need import Finding, Need
-from ragauge.needs.support import (
+from ragauge.needs.base import EvidenceTable, Need
+from ragauge.needs.entailment import (
     reference_claims_in_contexts,
     reference_claims_in_query,
     reference_claims_in_response,
@@ -19,6 +18,7 @@ from ragauge.needs.support import (
     response_in_contexts,
     response_in_references,
 )
+from ragauge.needs.evidence import Supports
 from ragauge.questions import Decompose, Entail, Question
 from ragauge.types import Answer, Chunk, Decomposition, Label, Sample, Statement, Verdict
 
@@ -42,7 +42,7 @@ PREMISE = ("a x", "T\nb")
     ids=lambda one: getattr(one, "name", ""),
 )
 def test_statements_are_held_against_one_premise(
-    worked: Working, need: Need[Finding], against: tuple[str, ...], held: list[str]
+    worked: Working, need: Need[EvidenceTable], against: tuple[str, ...], held: list[str]
 ) -> None:
     """Statements are taken apart first, and then each is held, with the query, against all texts of the premise."""
     _, asked = worked(need.flow(SAMPLE))
@@ -104,7 +104,7 @@ def test_claims_leave_out_what_cannot_be_checked(worked: Working) -> None:
         return Verdict(Label.NEUTRAL)
 
     sample = Sample("1", response="r", contexts=(Chunk("c"),), references=("g",))
-    cases: list[tuple[Need[Finding], list[str]]] = [
+    cases: list[tuple[Need[EvidenceTable], list[str]]] = [
         (response_in_contexts(), ["a"]),
         (reference_claims_in_contexts, ["a"]),
         (references_in_contexts, ["a", "fine"]),

@@ -145,7 +145,7 @@ def test_no_data_is_refused(judge: Any) -> None:
 
 def test_metrics_of_ones_own(judge: Any) -> None:
     """A metric and a rubric of the caller's own are measured beside ours, on their own scale."""
-    from ragauge.needs.statements import response_and_references
+    from ragauge.needs.entailment import response_and_references
 
     @rg.metric(response_and_references, scale=(0, 100))
     def length(texts: Any) -> float:

@@ -15,7 +15,7 @@ from ragauge.dataset.retrieving import CorpusRetriever, ForeignRetriever, Retrie
 from ragauge.dataset.samples import Made, Progress, fresh, with_first_documents, worked, worked_out
 from ragauge.errors import BadParameter, MissingField, UnanswerableNeed
 from ragauge.judges.bench import Bench
-from ragauge.needs.need import Failed, Need
+from ragauge.needs.base import Failed, Need
 from ragauge.readers import Reading, read
 from ragauge.readers.aliases import rank
 from ragauge.rounds import unanswerable

@@ -8,9 +8,8 @@ from typing import Literal, cast
 
 import msgspec
 
-from ragauge.needs.gold import Answers
-from ragauge.needs.held import LABELS, Row, held, labels_of
-from ragauge.needs.need import Flow, Need, NothingToCount
+from ragauge.needs.base import Need, NothingToCount, QuestionFlow
+from ragauge.needs.gold import LABELS, GoldAnswers, GoldRow, gold_in_contexts, labels_of
 from ragauge.questions import Decompose
 from ragauge.scores import Evidence
 from ragauge.types import Chunk, Decomposition, Sample
@@ -23,8 +22,8 @@ Claims = Literal["whole", "apart"]
 class Labels:
     """What is known of a sample's answers. documents: for each document whether it holds each claim; None: unknown."""
 
-    answers: Answers
-    documents: tuple[Row, ...] | None
+    answers: GoldAnswers
+    documents: tuple[GoldRow, ...] | None
     evidence: tuple[Evidence, ...] = ()
 
     def on(self, sample: Sample) -> Sample:
@@ -44,7 +43,7 @@ def labels(claims: Claims = "whole") -> Need[Labels]:
     apart.
     """
 
-    def flow(sample: Sample) -> Flow[Labels]:
+    def flow(sample: Sample) -> QuestionFlow[Labels]:
         answers = sample.answers or (yield from _answers(sample, claims))
         if not all(answers):
             raise NothingToCount("a gold claim in 'answers' has no wording")
@@ -53,7 +52,7 @@ def labels(claims: Claims = "whole") -> Need[Labels]:
         contexts = tuple(_fitting(chunk, len(answers)) for chunk in sample.contexts)
         if sample.answerable is False:
             return Labels(answers, tuple(labels_of(chunk) or (False,) * len(answers) for chunk in contexts))
-        found = yield from held(msgspec.structs.replace(sample, answers=answers, contexts=contexts))
+        found = yield from gold_in_contexts(msgspec.structs.replace(sample, answers=answers, contexts=contexts))
         if found.documents is None:
             raise NothingToCount("several chunks were judged only together, without a label for each")
         return Labels(answers, found.documents)
@@ -62,7 +61,7 @@ def labels(claims: Claims = "whole") -> Need[Labels]:
     return Need(f"labels({claims})", (), frozenset(asks), flow)
 
 
-def _answers(sample: Sample, claims: Claims) -> Flow[Answers]:
+def _answers(sample: Sample, claims: Claims) -> QuestionFlow[GoldAnswers]:
     """The gold claims of the references. Raises NothingToCount where there are none."""
     if not sample.references:
         raise NothingToCount("the sample has no gold answer")

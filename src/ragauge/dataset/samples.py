@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 
 from ragauge.errors import UsageError
-from ragauge.needs.need import Finding, Need, Outcome
+from ragauge.needs.base import EvidenceTable, Need, NeedOutcome
 from ragauge.report.writing import check_place, replacing
 from ragauge.rounds import Rounds
 from ragauge.run.asking import Asker
@@ -102,7 +102,7 @@ def with_first_documents(sample: Sample, top: int | None) -> Sample:
     return msgspec.structs.replace(sample, contexts=kept, answerable=None if fewer_may_lack_it else sample.answerable)
 
 
-async def worked_out(asker: Asker, sample: Sample, need: Need[Finding]) -> Outcome:
+async def worked_out(asker: Asker, sample: Sample, need: Need[EvidenceTable]) -> NeedOutcome:
     """What a need of one sample comes to. Raises Stopped."""
     waves = Rounds(sample, [need])
     while questions := waves.questions:

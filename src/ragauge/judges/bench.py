@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 
 from ragauge.errors import BadParameter, UnknownName
 from ragauge.judges.judge import Judge
-from ragauge.needs.need import answerable
+from ragauge.needs.base import answerable
 from ragauge.questions import KINDS, Question, topic
 
 #: The kinds of which one topic can go to a judge of its own.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol, runtime_checkable
 
-from ragauge.needs.need import answerable
+from ragauge.needs.base import answerable
 from ragauge.questions import Entail, Question, invalid_reason, topic
 from ragauge.types import Answer, Failure, Identity, Verdict
 

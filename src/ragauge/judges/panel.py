@@ -10,7 +10,7 @@ from ragauge.judges.composed import Composed, asked, expected
 from ragauge.judges.desk import NO_MONEY, Answers, Desk, Expected
 from ragauge.judges.judge import Judge, can_answer
 from ragauge.judges.votes import as_told_by_all, grade, verdict
-from ragauge.needs.need import answerable
+from ragauge.needs.base import answerable
 from ragauge.questions import Decompose, Question, Rate, kind, topic
 from ragauge.statistics.kappa import kappa
 from ragauge.types import Answer, Failure, Grade, Label, Verdict

@@ -12,14 +12,14 @@ from ragauge.metrics.correctness import best_share
 from ragauge.metrics.grounding import NO_CLAIMS
 from ragauge.metrics.metric import One, metric, share
 from ragauge.metrics.retrieval import entailing
-from ragauge.needs.findings import Support, Supports
-from ragauge.needs.need import Undefined
-from ragauge.needs.support import (
+from ragauge.needs.base import Undefined
+from ragauge.needs.entailment import (
     reference_claims_in_contexts,
     reference_claims_in_response,
     response_claims_in_references,
     response_in_contexts,
 )
+from ragauge.needs.evidence import Support, Supports
 from ragauge.scores import Share
 from ragauge.types import Label
 

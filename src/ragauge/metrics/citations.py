@@ -11,9 +11,9 @@ sentences with NLTK's Punkt (pip install 'ragauge[trust]') and look at `at_most`
 from __future__ import annotations
 
 from ragauge.metrics.metric import metric
-from ragauge.needs.citations import Citing, citations
+from ragauge.needs.base import Undefined
+from ragauge.needs.citations import CitationSupport, citations
 from ragauge.needs.gold import Variant
-from ragauge.needs.need import Undefined
 from ragauge.scores import Incidence, PrecisionRecall, Share
 
 NO_SENTENCE = "the response has no sentence that needs a citation"
@@ -21,7 +21,7 @@ NO_CITATION = "the response cites nothing"
 
 
 @metric(citations)
-def citation_recall(citing: Citing) -> Share | Undefined:
+def citation_recall(citing: CitationSupport) -> Share | Undefined:
     """Share of the response's sentences that the documents they cite support together (ALCE).
 
     A sentence without a citation is not supported; nor is an empty response, which counts as one sentence. variant:
@@ -34,7 +34,7 @@ def citation_recall(citing: Citing) -> Share | Undefined:
 
 
 @metric(citations)
-def citation_precision(citing: Citing, *, variant: Variant = "default") -> Share | Incidence | Undefined:
+def citation_precision(citing: CitationSupport, *, variant: Variant = "default") -> Share | Incidence | Undefined:
     """Share of the citations that are called for: their sentence is supported, by them alone or not without them.
 
     A citation is redundant if it fails alone and the others of its sentence suffice (ALCE). Without citations it is
@@ -49,7 +49,7 @@ def citation_precision(citing: Citing, *, variant: Variant = "default") -> Share
 
 
 @metric(citations)
-def citation_f1(citing: Citing) -> PrecisionRecall | Undefined:
+def citation_f1(citing: CitationSupport) -> PrecisionRecall | Undefined:
     """Harmonic mean of citation precision and citation recall; 0 where nothing is supported."""
     if not citing.sentences:
         return Undefined(NO_SENTENCE)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 
 from ragauge.errors import BadParameter, UnknownName
 from ragauge.metrics.metric import Measure, Metric, One, written
-from ragauge.needs.need import Failed, Finding, Need, Outcome, Undefined
+from ragauge.needs.base import EvidenceTable, Failed, Need, NeedOutcome, Undefined
 from ragauge.scores import Better, Counts, Scale, Score
 
 
@@ -52,7 +52,7 @@ class Composite:
         )
 
     @property
-    def needs(self) -> tuple[Need[Finding], ...]:
+    def needs(self) -> tuple[Need[EvidenceTable], ...]:
         """What it must know of a sample."""
         return tuple({need.name: need for part in self.parts for need in part.metric.needs}.values())
 
@@ -69,7 +69,7 @@ class Composite:
         weights = [part.weight for part in self.parts]
         return sum(w * v for w, v in zip(weights, values, strict=True)) / sum(weights)
 
-    def scores(self, outcomes: Mapping[str, Outcome]) -> dict[str, Score]:
+    def scores(self, outcomes: Mapping[str, NeedOutcome]) -> dict[str, Score]:
         """The weighted mean; a part that is undefined or failed makes the whole so, and is named."""
         scored = {part.value: part.metric.scores(outcomes)[part.value] for part in self.parts}
         for name, score in scored.items():
@@ -125,8 +125,8 @@ class DatasetMetric:
     """
 
     name: str
-    needs: tuple[Need[Finding], ...] = field(repr=False)
-    count: Callable[[Mapping[str, Outcome]], Score] = field(repr=False, compare=False)
+    needs: tuple[Need[EvidenceTable], ...] = field(repr=False)
+    count: Callable[[Mapping[str, NeedOutcome]], Score] = field(repr=False, compare=False)
     total: Callable[[Sequence[float]], float | None] = field(repr=False, compare=False)
     better: Better = "higher"
     scale: Scale = (0.0, 1.0)
@@ -153,7 +153,7 @@ class DatasetMetric:
         """The same metric under another name."""
         return replace(self, label=name)
 
-    def scores(self, outcomes: Mapping[str, Outcome]) -> dict[str, Score]:
+    def scores(self, outcomes: Mapping[str, NeedOutcome]) -> dict[str, Score]:
         """The sample's counts, without a value of their own."""
         score = self.count(outcomes)
         return {self.key: Score(undefined=score.undefined, failed=score.failed, counts=score.counts)}

@@ -7,9 +7,8 @@ from typing import Literal, NamedTuple
 
 from ragauge.errors import BadParameter
 from ragauge.metrics.metric import metric
-from ragauge.needs.findings import Support, Supports
-from ragauge.needs.need import Undefined
-from ragauge.needs.support import (
+from ragauge.needs.base import Undefined
+from ragauge.needs.entailment import (
     reference_claims_in_query,
     reference_claims_in_response,
     references_in_response,
@@ -17,6 +16,7 @@ from ragauge.needs.support import (
     response_claims_in_references,
     response_in_references,
 )
+from ragauge.needs.evidence import Support, Supports
 from ragauge.scores import F1Counts, PrecisionRecall, Share
 
 #: "own": response claims are counted for precision. "common": precision counts the golden claims found, as Dataworkz.

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from ragauge.metrics.metric import metric
-from ragauge.needs.gold import Correctness, Matched, claims_entailed, claims_listed, claims_present
+from ragauge.needs.gold import Correctness, MatchedGold, claims_entailed, claims_listed, claims_present
 from ragauge.scores import Share
 
 #: How many gold items of a list are enough.
@@ -18,7 +18,7 @@ ENOUGH = 5
 
 
 @metric(claims_entailed)
-def claim_match(matched: Matched) -> Share:
+def claim_match(matched: MatchedGold) -> Share:
     """Share of the gold claims of which the response entails some wording.
 
     As claims_nli in Trust-Eval and ALCE. variant: "default" tries the wordings that stand in the response, or all of
@@ -29,7 +29,7 @@ def claim_match(matched: Matched) -> Share:
 
 
 @metric(claims_present)
-def string_match(matched: Matched) -> Share:
+def string_match(matched: MatchedGold) -> Share:
     """Share of the gold claims of which some wording stands in the response, both normalised as in SQuAD.
 
     As str_em in Trust-Eval and ALCE. variant: "default" wants whole words; "trust_eval" takes any part of the text, so
@@ -49,7 +49,7 @@ class ListScore(NamedTuple):
 
 
 @metric(claims_listed, parts=ListScore._fields)
-def list_match(matched: Matched) -> Mapping[str, float]:
+def list_match(matched: MatchedGold) -> Mapping[str, float]:
     """Items of a list response among the gold claims, and gold claims among the items; for top5, five are enough.
 
     As in QAMPARI's evaluation by Trust-Eval and ALCE. variant: "default" parts items at commas, semicolons and lines;
@@ -58,7 +58,7 @@ def list_match(matched: Matched) -> Mapping[str, float]:
     return list_score(matched, matched.gold)._asdict()
 
 
-def list_score(matched: Matched, gold: Sequence[Sequence[str]]) -> ListScore:
+def list_score(matched: MatchedGold, gold: Sequence[Sequence[str]]) -> ListScore:
     """The items of a response against `gold`, normalised; all 0 where either has none."""
     known = {wording for wordings in gold for wording in wordings}
     found = sum(any(wording in matched.items for wording in wordings) for wordings in gold)
@@ -73,14 +73,14 @@ def harmonic(one: float, other: float) -> float:
     return 2 * one * other / (one + other) if one + other else 0.0
 
 
-def correct(matched: Matched, correctness: Correctness) -> float:
+def correct(matched: MatchedGold, correctness: Correctness) -> float:
     """How much of the gold claims the response holds: their share, or for a list the F1 with five enough."""
     if correctness == "em5":
         return list_score(matched, matched.gold).f1_top5
     return sum(matched.claims) / len(matched.claims)
 
 
-def calibrated(matched: Matched, held: Sequence[bool], correctness: Correctness) -> float:
+def calibrated(matched: MatchedGold, held: Sequence[bool], correctness: Correctness) -> float:
     """The same on those gold claims alone that some document holds; 0 where none does."""
     if not any(held):
         return 0.0
@@ -90,17 +90,17 @@ def calibrated(matched: Matched, held: Sequence[bool], correctness: Correctness)
     return _both(matched, held) / sum(held)
 
 
-def grounded(matched: Matched, held: Sequence[bool], correctness: Correctness) -> float:
+def grounded(matched: MatchedGold, held: Sequence[bool], correctness: Correctness) -> float:
     """How much of all gold claims the response holds and some document too; for a list as recall with five enough."""
     if correctness == "em5":
         return min(ENOUGH, _both(matched, held)) / min(ENOUGH, len(held))
     return _both(matched, held) / len(held)
 
 
-def known(matched: Matched, correctness: Correctness) -> float:
+def known(matched: MatchedGold, correctness: Correctness) -> float:
     """How much of all gold claims the response holds, on the scale of `grounded`."""
     return grounded(matched, [True] * len(matched.claims), correctness)
 
 
-def _both(matched: Matched, held: Sequence[bool]) -> int:
+def _both(matched: MatchedGold, held: Sequence[bool]) -> int:
     return sum(said and there for said, there in zip(matched.claims, held, strict=True))

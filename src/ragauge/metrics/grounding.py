@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from ragauge.metrics.metric import metric, share
+from ragauge.needs.base import Failed, Undefined
 from ragauge.needs.checks import contexts_to_query
-from ragauge.needs.findings import Checks, Support
-from ragauge.needs.need import Failed, Undefined
-from ragauge.needs.support import response_in_contexts
+from ragauge.needs.entailment import response_in_contexts
+from ragauge.needs.evidence import Checks, Support
 from ragauge.scores import Share
 from ragauge.types import Label
 

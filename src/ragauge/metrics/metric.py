@@ -11,8 +11,8 @@ from typing import Annotated, Any, Literal, Protocol, get_args, get_origin, get_
 import msgspec
 
 from ragauge.errors import BadParameter, UnknownName
-from ragauge.needs.findings import NotTold
-from ragauge.needs.need import Failed, Finding, Need, Outcome, Undefined
+from ragauge.needs.base import EvidenceTable, Failed, Need, NeedOutcome, Undefined
+from ragauge.needs.evidence import NotReported
 from ragauge.scores import Better, Counts, Scale, Score, Share
 
 #: How far rounding may carry a value beyond its scale.
@@ -45,7 +45,7 @@ class Measure(Protocol):
         """Its lowest and highest value."""
 
     @property
-    def needs(self) -> tuple[Need[Finding], ...]:
+    def needs(self) -> tuple[Need[EvidenceTable], ...]:
         """What it must know of a sample."""
 
     @property
@@ -59,7 +59,7 @@ class Measure(Protocol):
     def renamed(self, name: str) -> Measure:
         """The same metric under another name."""
 
-    def scores(self, outcomes: Mapping[str, Outcome]) -> dict[str, Score]:
+    def scores(self, outcomes: Mapping[str, NeedOutcome]) -> dict[str, Score]:
         """Its scores of one sample, from the outcomes of its needs by name."""
 
 
@@ -75,7 +75,7 @@ class Metric:
 
     name: str
     function: Callable[..., Result] = field(repr=False)
-    declared: tuple[Need[Finding] | Callable[..., Need[Finding]], ...] = field(repr=False)
+    declared: tuple[Need[EvidenceTable] | Callable[..., Need[EvidenceTable]], ...] = field(repr=False)
     better: Better = "higher"
     scale: Scale = (0.0, 1.0)
     parts_of: Callable[..., Sequence[str]] = field(default=lambda: (), repr=False)
@@ -88,7 +88,7 @@ class Metric:
         return self.label or self.name
 
     @cached_property
-    def needs(self) -> tuple[Need[Finding], ...]:
+    def needs(self) -> tuple[Need[EvidenceTable], ...]:
         """What it must know of a sample, given its parameters."""
         return tuple(one if isinstance(one, Need) else self._bind(one) for one in self.declared)
 
@@ -127,7 +127,7 @@ class Metric:
         return {p.name: p.default for p in (*self._own, *of_needs) if p.default is not p.empty}
 
     @property
-    def _made(self) -> list[Callable[..., Need[Finding]]]:
+    def _made(self) -> list[Callable[..., Need[EvidenceTable]]]:
         """The needs that depend on parameters."""
         return [one for one in self.declared if not isinstance(one, Need)]
 
@@ -162,11 +162,11 @@ class Metric:
         """The same metric under another name, for aliases and for variants in one run."""
         return replace(self, label=name)
 
-    def scores(self, outcomes: Mapping[str, Outcome]) -> dict[str, Score]:
+    def scores(self, outcomes: Mapping[str, NeedOutcome]) -> dict[str, Score]:
         """The metric's scores of one sample, without evidence, from the outcomes of its needs by name."""
         return {key: self._on_scale(_score(one)) for key, one in self.results(outcomes).items()}
 
-    def results(self, outcomes: Mapping[str, Outcome]) -> dict[str, One]:
+    def results(self, outcomes: Mapping[str, NeedOutcome]) -> dict[str, One]:
         """What the metric's function makes of one sample, for each of its values, or why it makes nothing."""
         ended = [outcomes[need.name] for need in self.needs]
         unusable = _unusable(ended)
@@ -175,7 +175,7 @@ class Metric:
         own = {p.name: self.params[p.name] for p in self._own if p.name in self.params}
         try:
             result = self.function(*ended, **own)
-        except NotTold as missing:
+        except NotReported as missing:
             return dict.fromkeys(self.values, Failed(str(missing)))
         by_part = result if isinstance(result, Mapping) else {"": result}
         names = dict(zip(self.parts or ("",), self.values, strict=True))
@@ -191,7 +191,7 @@ class Metric:
         return Score(failed=f"{self.key} came to {score.value}, which is off its scale of {low:g} to {high:g}")
 
 
-def _unusable(outcomes: Sequence[Outcome]) -> Undefined | Failed | None:
+def _unusable(outcomes: Sequence[NeedOutcome]) -> Undefined | Failed | None:
     """Why a sample has no score, where its needs did not all end well; a failure outweighs having nothing to count."""
     ended = [one for one in outcomes if isinstance(one, Undefined | Failed)]
     return next((one for one in ended if isinstance(one, Failed)), ended[0] if ended else None)
@@ -236,7 +236,7 @@ def written(value: Any) -> str:
 
 
 def metric(
-    *needs: Need[Finding] | Callable[..., Need[Finding]],
+    *needs: Need[EvidenceTable] | Callable[..., Need[EvidenceTable]],
     name: str = "",
     better: Better = "higher",
     scale: Scale = (0.0, 1.0),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ragauge.metrics.metric import metric
 from ragauge.needs.checks import opinions_with
-from ragauge.needs.findings import Checks
+from ragauge.needs.evidence import Checks
 from ragauge.scores import Incidence
 
 

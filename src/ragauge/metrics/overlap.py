@@ -8,9 +8,9 @@ from typing import Annotated, Literal
 from msgspec import Meta
 
 from ragauge.metrics.metric import metric
-from ragauge.needs.findings import Texts
-from ragauge.needs.need import Need
-from ragauge.needs.statements import response_and_references
+from ragauge.needs.base import Need
+from ragauge.needs.entailment import response_and_references
+from ragauge.needs.evidence import Texts
 from ragauge.text import overlap
 from ragauge.text import overlap as bleu_
 from ragauge.text import overlap as chrf_

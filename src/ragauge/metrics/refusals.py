@@ -9,9 +9,9 @@ from __future__ import annotations
 import msgspec
 
 from ragauge.metrics.metric import metric
-from ragauge.needs.held import Held, answerability
-from ragauge.needs.need import Undefined
-from ragauge.needs.refusals import Refused, refusals
+from ragauge.needs.base import Undefined
+from ragauge.needs.checks import Refused, refusals
+from ragauge.needs.gold import GoldInContexts, answerability
 from ragauge.scores import F1Counts, Share
 
 ANSWERABLE = "the documents hold an answer"
@@ -65,7 +65,7 @@ class MeanF1(Groundedness, frozen=True):
         return ((self.refusing.value or 0.0) + (self.answering.value or 0.0)) / 2
 
 
-def cells(refused: Refused, held: Held) -> tuple[float, float, float, float]:
+def cells(refused: Refused, held: GoldInContexts) -> tuple[float, float, float, float]:
     """One sample as the counts of `Groundedness`."""
     declined, answerable = refused.refused, held.answerable
     return (
@@ -95,7 +95,7 @@ def answered_ratio(refused: Refused) -> Share:
 
 
 @metric(refusals, answerability)
-def reject_recall(refused: Refused, held: Held) -> Share | Undefined:
+def reject_recall(refused: Refused, held: GoldInContexts) -> Share | Undefined:
     """Of the samples whose documents hold no answer, the share that was refused.
 
     labels: "asked" lets the judge tell which documents hold which gold claims where the data has no labels for it
@@ -105,42 +105,42 @@ def reject_recall(refused: Refused, held: Held) -> Share | Undefined:
 
 
 @metric(refusals, answerability)
-def reject_precision(refused: Refused, held: Held) -> Share | Undefined:
+def reject_precision(refused: Refused, held: GoldInContexts) -> Share | Undefined:
     """Of the refusals, the share whose documents hold no answer."""
     return Share(not held.answerable, 1) if refused.refused else Undefined(ANSWERED)
 
 
 @metric(refusals, answerability)
-def reject_f1(refused: Refused, held: Held) -> F1Counts:
+def reject_f1(refused: Refused, held: GoldInContexts) -> F1Counts:
     """Harmonic mean of reject_recall and reject_precision."""
     return Groundedness(*cells(refused, held)).refusing
 
 
 @metric(refusals, answerability)
-def answerable_recall(refused: Refused, held: Held) -> Share | Undefined:
+def answerable_recall(refused: Refused, held: GoldInContexts) -> Share | Undefined:
     """Of the samples whose documents hold an answer, the share that was answered."""
     return Share(not refused.refused, 1) if held.answerable else Undefined(UNANSWERABLE)
 
 
 @metric(refusals, answerability)
-def answerable_precision(refused: Refused, held: Held) -> Share | Undefined:
+def answerable_precision(refused: Refused, held: GoldInContexts) -> Share | Undefined:
     """Of the answers, the share whose documents hold an answer."""
     return Undefined(REFUSED) if refused.refused else Share(held.answerable, 1)
 
 
 @metric(refusals, answerability)
-def answerable_f1(refused: Refused, held: Held) -> F1Counts:
+def answerable_f1(refused: Refused, held: GoldInContexts) -> F1Counts:
     """Harmonic mean of answerable_recall and answerable_precision."""
     return Groundedness(*cells(refused, held)).answering
 
 
 @metric(refusals, answerability)
-def macro_avg(refused: Refused, held: Held) -> MeanRecall:
+def macro_avg(refused: Refused, held: GoldInContexts) -> MeanRecall:
     """Mean of reject_recall and answerable_recall."""
     return MeanRecall(*cells(refused, held))
 
 
 @metric(refusals, answerability)
-def macro_f1(refused: Refused, held: Held) -> MeanF1:
+def macro_f1(refused: Refused, held: GoldInContexts) -> MeanF1:
     """Mean of reject_f1 and answerable_f1; at most 0.5 where every sample is answerable, or none is."""
     return MeanF1(*cells(refused, held))

@@ -7,9 +7,9 @@ from statistics import fmean
 
 from ragauge.metrics.metric import Metric, metric, share
 from ragauge.metrics.retrieval import NO_CONTEXTS
+from ragauge.needs.base import Undefined
 from ragauge.needs.checks import grade_of, statements_to_query
-from ragauge.needs.findings import Checks, Grades
-from ragauge.needs.need import Undefined
+from ragauge.needs.evidence import Checks, Grades
 from ragauge.questions import CHUNK_UTILITY, COHERENCE, COMPLETENESS, CONCISENESS, TOPICAL_MATCH, Rubric
 from ragauge.scores import Share
 

@@ -7,10 +7,10 @@ from typing import Literal
 
 from ragauge.metrics.correctness import best_share
 from ragauge.metrics.metric import metric, share
+from ragauge.needs.base import Need, Undefined
 from ragauge.needs.checks import contexts_to_query, contexts_to_references, contexts_to_response
-from ragauge.needs.findings import Checks, CheckSets, Supports
-from ragauge.needs.need import Need, Undefined
-from ragauge.needs.support import reference_claims_in_contexts, references_in_contexts
+from ragauge.needs.entailment import reference_claims_in_contexts, references_in_contexts
+from ragauge.needs.evidence import Checks, CheckSets, Supports
 from ragauge.scores import Share
 from ragauge.types import Label
 

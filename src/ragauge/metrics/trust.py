@@ -12,16 +12,17 @@ from ragauge.metrics.citations import NO_SENTENCE
 from ragauge.metrics.gold import calibrated, correct, grounded, harmonic, known
 from ragauge.metrics.metric import metric
 from ragauge.metrics.refusals import REFUSED, UNANSWERABLE, Groundedness, MeanF1, cells
-from ragauge.needs.citations import Citing, citations
-from ragauge.needs.gold import Correctness, Matched, claims_in_response
-from ragauge.needs.held import Held, claims_in_documents
-from ragauge.needs.need import Undefined
-from ragauge.needs.refusals import Refused, refusals
+from ragauge.needs.base import Undefined
+from ragauge.needs.checks import Refused, refusals
+from ragauge.needs.citations import CitationSupport, citations
+from ragauge.needs.gold import Correctness, GoldInContexts, MatchedGold, claims_in_documents, claims_in_response
 from ragauge.scores import F1Counts, Share
 
 
 @metric(refusals, claims_in_response)
-def answered_correctness(refused: Refused, matched: Matched, *, correctness: Correctness = "cm") -> Share | Undefined:
+def answered_correctness(
+    refused: Refused, matched: MatchedGold, *, correctness: Correctness = "cm"
+) -> Share | Undefined:
     """How much of the gold claims the answers hold, refusals left out.
 
     correctness: "cm" by entailment, "em" as strings, "em5" as items of a list, of which the F1 counts.
@@ -31,7 +32,7 @@ def answered_correctness(refused: Refused, matched: Matched, *, correctness: Cor
 
 @metric(refusals, claims_in_documents, claims_in_response)
 def calibrated_answered(
-    refused: Refused, held: Held, matched: Matched, *, correctness: Correctness = "cm"
+    refused: Refused, held: GoldInContexts, matched: MatchedGold, *, correctness: Correctness = "cm"
 ) -> Share | Undefined:
     """How much of the gold claims that the documents hold the answers hold too; 0 where they hold none.
 
@@ -42,7 +43,7 @@ def calibrated_answered(
 
 @metric(refusals, claims_in_documents, claims_in_response)
 def calibrated_answerable(
-    refused: Refused, held: Held, matched: Matched, *, correctness: Correctness = "cm"
+    refused: Refused, held: GoldInContexts, matched: MatchedGold, *, correctness: Correctness = "cm"
 ) -> Share | Undefined:
     """How much of the gold claims that the documents hold the responses hold too; a refusal holds none.
 
@@ -54,21 +55,25 @@ def calibrated_answerable(
 
 
 @metric(refusals, claims_in_documents, claims_in_response)
-def calibrated_f1(refused: Refused, held: Held, matched: Matched, *, correctness: Correctness = "cm") -> F1Counts:
+def calibrated_f1(
+    refused: Refused, held: GoldInContexts, matched: MatchedGold, *, correctness: Correctness = "cm"
+) -> F1Counts:
     """Harmonic mean of calibrated_answered and calibrated_answerable."""
     score = _calibrated(refused, held, matched, correctness)
     return F1Counts(score, (not refused.refused) - score, held.answerable - score)
 
 
 @metric(refusals, claims_in_documents, claims_in_response, better="lower")
-def parametric(refused: Refused, held: Held, matched: Matched, *, correctness: Correctness = "cm") -> Share | Undefined:
+def parametric(
+    refused: Refused, held: GoldInContexts, matched: MatchedGold, *, correctness: Correctness = "cm"
+) -> Share | Undefined:
     """How much of the gold claims the answers hold that no document does: what the system knew by itself."""
     if refused.refused:
         return Undefined(REFUSED)
     return Share(known(matched, correctness) - grounded(matched, held.claims, correctness), 1)
 
 
-def _calibrated(refused: Refused, held: Held, matched: Matched, correctness: Correctness) -> float:
+def _calibrated(refused: Refused, held: GoldInContexts, matched: MatchedGold, correctness: Correctness) -> float:
     return 0.0 if refused.refused or refused.bare else calibrated(matched, held.claims, correctness)
 
 
@@ -93,7 +98,7 @@ class MeanCitations(msgspec.Struct, frozen=True):
 
 
 @metric(citations)
-def regular_citation_f1(citing: Citing) -> MeanCitations | Undefined:
+def regular_citation_f1(citing: CitationSupport) -> MeanCitations | Undefined:
     """Harmonic mean of the mean citation recall and the mean citation precision, refusals with sentences included.
 
     A response that cites nothing counts with a precision of 0.
@@ -102,31 +107,31 @@ def regular_citation_f1(citing: Citing) -> MeanCitations | Undefined:
 
 
 @metric(refusals, citations)
-def answered_citation_recall(refused: Refused, citing: Citing) -> Share | Undefined:
+def answered_citation_recall(refused: Refused, citing: CitationSupport) -> Share | Undefined:
     """Mean citation_recall of the answers, refusals left out."""
     return _of_answer(refused, citing) or Share(_means(citing)[1], 1)
 
 
 @metric(refusals, citations)
-def answered_citation_precision(refused: Refused, citing: Citing) -> Share | Undefined:
+def answered_citation_precision(refused: Refused, citing: CitationSupport) -> Share | Undefined:
     """Mean citation_precision of the answers, refusals left out; 0 for an answer that cites nothing."""
     return _of_answer(refused, citing) or Share(_means(citing)[2], 1)
 
 
 @metric(refusals, citations)
-def answered_citation_f1(refused: Refused, citing: Citing) -> MeanCitations | Undefined:
+def answered_citation_f1(refused: Refused, citing: CitationSupport) -> MeanCitations | Undefined:
     """Harmonic mean of answered_citation_recall and answered_citation_precision."""
     return _of_answer(refused, citing) or MeanCitations(*_means(citing))
 
 
-def _of_answer(refused: Refused, citing: Citing) -> Undefined | None:
+def _of_answer(refused: Refused, citing: CitationSupport) -> Undefined | None:
     """Why the citations of a response do not count among those of answers."""
     if refused.refused:
         return Undefined(REFUSED)
     return None if citing.sentences else Undefined(NO_SENTENCE)
 
 
-def _means(citing: Citing) -> tuple[int, float, float]:
+def _means(citing: CitationSupport) -> tuple[int, float, float]:
     """One sample as the counts of `MeanCitations`."""
     supported, precise = citing.supported, citing.precise
     if not supported:
@@ -167,7 +172,12 @@ class Trust(msgspec.Struct, frozen=True):
 
 @metric(refusals, claims_in_documents, claims_in_response, citations)
 def trust_score(
-    refused: Refused, held: Held, matched: Matched, citing: Citing, *, correctness: Correctness = "cm"
+    refused: Refused,
+    held: GoldInContexts,
+    matched: MatchedGold,
+    citing: CitationSupport,
+    *,
+    correctness: Correctness = "cm",
 ) -> Trust:
     """Mean of macro_f1, calibrated_f1 and answered_citation_f1, each 0 where it has nothing to count.
 

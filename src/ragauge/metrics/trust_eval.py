@@ -12,11 +12,10 @@ from typing import Literal, NamedTuple
 
 from ragauge.errors import BadParameter
 from ragauge.metrics.gold import ListScore, calibrated, correct, grounded, harmonic, list_score
-from ragauge.needs.citations import Citing, citations
-from ragauge.needs.gold import Correctness, Matched, claims_in_response
-from ragauge.needs.held import Held, claims_in_documents
-from ragauge.needs.need import Finding, Need
-from ragauge.needs.refusals import Refused, refusals
+from ragauge.needs.base import EvidenceTable, Need
+from ragauge.needs.checks import Refused, refusals
+from ragauge.needs.citations import CitationSupport, citations
+from ragauge.needs.gold import Correctness, GoldInContexts, MatchedGold, claims_in_documents, claims_in_response
 from ragauge.text import trust_eval
 from ragauge.types import Sample
 
@@ -31,9 +30,9 @@ class Item(NamedTuple):
 
     sample: Sample
     refused: Refused
-    held: Held
-    matched: Matched
-    citing: Citing
+    held: GoldInContexts
+    matched: MatchedGold
+    citing: CitationSupport
 
     @property
     def words(self) -> int:
@@ -41,7 +40,7 @@ class Item(NamedTuple):
         return len(trust_eval.bare(self.sample.response or "").split())
 
 
-def needs(correctness: Correctness = "cm", at_most: int = 3) -> tuple[Need[Finding], ...]:
+def needs(correctness: Correctness = "cm", at_most: int = 3) -> tuple[Need[EvidenceTable], ...]:
     """What must be known of a sample to make an `Item` of it: the needs of its fields, in their order."""
     units: Literal["items", "sentences"] = "items" if correctness == "em5" else "sentences"
     return (

@@ -175,17 +175,19 @@ def signs_of(record: SampleRecord) -> dict[str, float]:
 
 
 def _refused(record: SampleRecord) -> float | None:
-    from ragauge.needs.refusals import told
+    from ragauge.needs.checks import refusal_text
     from ragauge.text.refusals import refusal
 
     measured = record.scores.get("refusal")
     if measured is not None and measured.value is not None:
         return measured.value
-    return None if record.sample.response is None else bool(refusal(record.sample.response, told(record.sample)))
+    return (
+        None if record.sample.response is None else bool(refusal(record.sample.response, refusal_text(record.sample)))
+    )
 
 
 def _answerable(sample: Sample) -> bool | None:
-    from ragauge.needs.held import labels_of
+    from ragauge.needs.gold import labels_of
 
     if sample.answerable is not None:
         return sample.answerable

@@ -9,8 +9,8 @@ from ragauge.judges.absent import AbsentJudge
 from ragauge.judges.bench import Bench
 from ragauge.metrics import trust_eval
 from ragauge.metrics.trust_eval import Item, Prefix
+from ragauge.needs.base import EvidenceTable, Need, Undefined
 from ragauge.needs.gold import Correctness
-from ragauge.needs.need import Finding, Need, Undefined
 from ragauge.rounds import Rounds
 from ragauge.run.keeping import Keeper
 from ragauge.run.run import Run
@@ -39,7 +39,7 @@ def trust_eval_block(
     return trust_eval.trust_eval_block(items, correctness, prefix)
 
 
-def _item(record: SampleRecord, wanted: tuple[Need[Finding], ...], keeper: Keeper) -> Item:
+def _item(record: SampleRecord, wanted: tuple[Need[EvidenceTable], ...], keeper: Keeper) -> Item:
     """A sample with everything that the run found out about it."""
     waves = Rounds(record.sample, wanted)
     while questions := waves.questions:

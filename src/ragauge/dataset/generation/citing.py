@@ -8,11 +8,10 @@ from dataclasses import dataclass
 from typing import get_args
 
 from ragauge.dataset.generation.prompts import AnswerForm
-from ragauge.needs.findings import Statements, Support
-from ragauge.needs.need import Flow, Need, NothingToCount
-from ragauge.needs.refusals import told
-from ragauge.needs.statements import cited_as
-from ragauge.needs.support import support
+from ragauge.needs.base import Need, NothingToCount, QuestionFlow
+from ragauge.needs.checks import refusal_text
+from ragauge.needs.entailment import cited_as, support
+from ragauge.needs.evidence import Statements, Support
 from ragauge.scores import Evidence
 from ragauge.text.citations import CitationStyle, citation_marks, citations_in
 from ragauge.text.cited import CitedPiece, cited_items, cited_sentences
@@ -37,11 +36,11 @@ def citing(form: AnswerForm) -> Need[Citing]:
     An answer that cites something, however citations are written, is left as it is, and so is a refusal.
     """
 
-    def flow(sample: Sample) -> Flow[Citing]:
+    def flow(sample: Sample) -> QuestionFlow[Citing]:
         text = sample.response or ""
         cut = cited_items if form == "list" else cited_sentences
         pieces = cut(text, [""] * len(sample.contexts or ()))
-        if not pieces or _cites(text, cited_as(sample)) or refusal(text, told(sample)):
+        if not pieces or _cites(text, cited_as(sample)) or refusal(text, refusal_text(sample)):
             raise NothingToCount("there is nothing to be cited")
         statements = Statements("response", tuple(Statement(piece.text, piece.span) for piece in pieces))
         chunks = [(chunk.id, chunk.passage) for chunk in sample.contexts or ()]

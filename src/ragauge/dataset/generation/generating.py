@@ -26,8 +26,8 @@ from ragauge.dataset.samples import (
 from ragauge.errors import BadParameter, UnanswerableNeed
 from ragauge.judges.llm.line import Line
 from ragauge.judges.llm.making import line_to
-from ragauge.needs.need import Failed, Need
-from ragauge.needs.refusals import SENTENCE
+from ragauge.needs.base import Failed, Need
+from ragauge.needs.checks import SENTENCE
 from ragauge.readers import read
 from ragauge.rounds import unanswerable
 from ragauge.run.asking import Asker

@@ -9,7 +9,7 @@ import msgspec
 
 from ragauge.dataset.generation.prompts import Brief
 from ragauge.errors import BadData
-from ragauge.needs.refusals import told
+from ragauge.needs.checks import refusal_text
 from ragauge.text import trust_eval
 from ragauge.text.refusals import refusal
 from ragauge.types import Sample
@@ -44,7 +44,7 @@ def _shown(sample: Sample, brief: Brief, top: int | None) -> Sample | None:
     response = sample.response or next(iter(sample.references or ()), "")
     if not (sample.query and sample.contexts and response):
         return None
-    if refusal(response, told(sample)) or trust_eval.is_refusal(response):
+    if refusal(response, refusal_text(sample)) or trust_eval.is_refusal(response):
         response = brief.refusal
     shown = Sample(sample.id, sample.query, response, sample.contexts[:top])
     return shown if response else None

@@ -1,4 +1,4 @@
-"""Findings: what needs return, ready to be counted."""
+"""Evidence tables: what needs return, ready to be counted."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ragauge.scores import ChunkEvidence, Evidence
 from ragauge.types import Chunk, ChunkVerdict, Decomposition, Grade, Label, Span, Statement, Verdict
 
 
-class NotTold(Exception):
+class NotReported(Exception):
     """Raised when a metric counts what the judgments do not tell; the message is the reason."""
 
 
@@ -100,7 +100,7 @@ class Support:
         if len(verdict.chunks) == len(self.chunks):
             return tuple(chunk.label for chunk in verdict.chunks)
         if len(self.chunks) > 1 and self.judgments:
-            raise NotTold("several chunks were judged only together, without a label for each")
+            raise NotReported("several chunks were judged only together, without a label for each")
         return (verdict.label,) * len(self.chunks)
 
     @property

@@ -17,7 +17,7 @@ from ragauge.scores import Evidence
 from ragauge.types import Sample
 
 
-class Finding(Protocol):
+class EvidenceTable(Protocol):
     """What a need returns: something a metric counts, with its evidence."""
 
     @property
@@ -26,10 +26,10 @@ class Finding(Protocol):
 
 
 T = TypeVar("T")
-Found = TypeVar("Found", bound=Finding)
-FoundCo = TypeVar("FoundCo", bound=Finding, covariant=True)
+Found = TypeVar("Found", bound=EvidenceTable)
+FoundCo = TypeVar("FoundCo", bound=EvidenceTable, covariant=True)
 
-Flow = Generator[Sequence[Question], Sequence[Judgment], T]
+QuestionFlow = Generator[Sequence[Question], Sequence[Judgment], T]
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ class Failed:
 
 
 #: How a need of one sample ended.
-Outcome = Finding | Undefined | Failed
+NeedOutcome = EvidenceTable | Undefined | Failed
 
 
 class NothingToCount(Exception):
@@ -66,23 +66,25 @@ class Need(Generic[FoundCo]):
     name: str
     reads: tuple[str, ...]
     asks: frozenset[str]
-    flow: Callable[[Sample], Flow[FoundCo]] = field(repr=False)
+    flow: Callable[[Sample], QuestionFlow[FoundCo]] = field(repr=False)
 
     def also_asking(self, *topics: str) -> Need[FoundCo]:
         """The same need, for a metric that asks more of the answers than this one does."""
         return replace(self, asks=self.asks | set(topics))
 
 
-def need(reads: Sequence[str], asks: Sequence[str] = ()) -> Callable[[Callable[[Sample], Flow[Found]]], Need[Found]]:
+def need(
+    reads: Sequence[str], asks: Sequence[str] = ()
+) -> Callable[[Callable[[Sample], QuestionFlow[Found]]], Need[Found]]:
     """Make a need of a flow; its name is the function's."""
 
-    def declare(flow: Callable[[Sample], Flow[Found]]) -> Need[Found]:
+    def declare(flow: Callable[[Sample], QuestionFlow[Found]]) -> Need[Found]:
         return Need(flow.__name__, tuple(reads), frozenset(asks), flow)
 
     return declare
 
 
-def together(flows: Sequence[Flow[T]]) -> Flow[tuple[T, ...]]:
+def together(flows: Sequence[QuestionFlow[T]]) -> QuestionFlow[tuple[T, ...]]:
     """Run several flows side by side: what they ask at the same step goes into one wave."""
     found: dict[int, T] = {}
     inbox: dict[int, Sequence[Judgment] | None] = dict.fromkeys(range(len(flows)))
