@@ -37,7 +37,7 @@ from ragauge.judges.llm.replies import read as read_reply
 from ragauge.judges.llm.wire.batch_lines import read_result
 from ragauge.judges.recording import RecordingJudge
 from ragauge.labelling.replies import reply
-from ragauge.metrics.catalogue import chosen
+from ragauge.metrics.registry import select_metrics
 from ragauge.peers.sheet import read_sheet
 from ragauge.questions import COHERENCE, Classify, Decompose, Entail, Question, Rate, Relevant
 from ragauge.run.specs import bench_of
@@ -184,7 +184,7 @@ def targets(folder: Path) -> dict[str, Target]:
         "recordings": Target(list(_recorded()), at("r.jsonl", lambda path: RecordingJudge(read_judgments(path)))),
         "labels": Target(list(_labelled()), at("l.jsonl", lambda path: list(read_labels(path)))),
         "batch results": Target(list(_results()), read_result, 10, (ValueError,)),
-        "metrics": Target(METRICS, chosen),
+        "metrics": Target(METRICS, select_metrics),
         "judges": Target(JUDGES, lambda spec: bench_of(judge_option([spec]))),
         "replies": Target([json.dumps(VERDICTS), FENCED], partial(_replied, Pack(QUESTIONS))),
         "decompositions": Target([json.dumps(STATEMENTS)], partial(_replied, Pack(TEXTS))),

@@ -19,8 +19,8 @@ from rich.console import Console
 from ragauge.cli.main import COMMANDS, main
 from ragauge.measure.measurement import read_measurement
 from ragauge.measure.report import measurement_markdown
-from ragauge.metrics.catalogue import ALIASES, CATALOGUE, METRICS, OVER_DATA
-from ragauge.metrics.metric import Metric
+from ragauge.metrics.base import Metric
+from ragauge.metrics.registry import ALIASES, CATALOGUE, METRICS, OVER_DATA
 from ragauge.report.caution import CARD
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"

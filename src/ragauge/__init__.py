@@ -34,10 +34,10 @@ if TYPE_CHECKING:
     from ragauge.judges.function import judge_from
     from ragauge.judges.judge import Judge
     from ragauge.judges.llm.making import llm
-    from ragauge.metrics.catalogue import value_of
-    from ragauge.metrics.correctness import ClaimScores, claim_scores
-    from ragauge.metrics.metric import metric
-    from ragauge.metrics.relevance import graded
+    from ragauge.metrics.base import metric
+    from ragauge.metrics.claims import ClaimScores, claim_scores
+    from ragauge.metrics.registry import value_of
+    from ragauge.metrics.retrieval import graded
     from ragauge.needs.base import Undefined
     from ragauge.peers import Parity, parity
     from ragauge.questions import Rubric
@@ -63,7 +63,7 @@ _HOMES = {
     "BadParameter": "errors",
     "BadRow": "errors",
     "Chunk": "types",
-    "ClaimScores": "metrics.correctness",
+    "ClaimScores": "metrics.claims",
     "Comparison": "comparison",
     "Estimate": "scores",
     "Evidence": "scores",
@@ -96,17 +96,17 @@ _HOMES = {
     "bleu": "text.overlap",
     "blocking": "run.blocking",
     "cascade": "run.composing",
-    "claim_scores": "metrics.correctness",
+    "claim_scores": "metrics.claims",
     "compare": "comparison",
     "evaluate": "run.evaluate",
     "evaluate_async": "run.evaluate",
     "explain": "report.explaining",
-    "graded": "metrics.relevance",
+    "graded": "metrics.retrieval",
     "join": "readers",
     "judge_from": "judges.function",
     "judge_of": "run.specs",
     "llm": "judges.llm.making",
-    "metric": "metrics.metric",
+    "metric": "metrics.base",
     "panel": "run.composing",
     "parity": "peers",
     "plan": "run.planning",
@@ -117,7 +117,7 @@ _HOMES = {
     "score_async": "run.scoring",
     "similarity": "text.similarity",
     "trust_eval_block": "run.trust_eval",
-    "value_of": "metrics.catalogue",
+    "value_of": "metrics.registry",
 }
 
 __all__ = [

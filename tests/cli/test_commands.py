@@ -13,7 +13,7 @@ from tests.interrupts import heed_modes
 
 import ragauge as rg
 from ragauge.cli.main import COMMANDS
-from ragauge.metrics.catalogue import ALIASES, CATALOGUE, parsed
+from ragauge.metrics.registry import ALIASES, CATALOGUE, parse_metric
 
 Call = Callable[..., Result]
 Start = Callable[..., subprocess.Popen[str]]
@@ -216,7 +216,7 @@ def test_parameters_are_shown_as_they_are_written(call: Call, name: str) -> None
     """The defaults that `ragauge metrics` shows can be typed into --metrics as they stand, and change nothing."""
     shown = call("metrics", name).stdout.splitlines()[-2].removeprefix("parameters: ")
     spec = name if shown == "none" else f"{name}({shown.replace(', ', ',')})"
-    assert parsed(spec).spec == name
+    assert parse_metric(spec).spec == name
 
 
 @pytest.mark.parametrize("name", ["composite", "pooled"])

@@ -14,7 +14,7 @@ from tests.comparison.conftest import run_of
 import ragauge as rg
 from ragauge.comparison.cautions import cautions
 from ragauge.errors import UnknownName, UsageError
-from ragauge.metrics.catalogue import parsed
+from ragauge.metrics.registry import parse_metric
 from ragauge.scores import RunRecord
 from ragauge.statistics.paired import paired_mean
 from ragauge.types import Identity, Sample
@@ -190,7 +190,7 @@ def test_over_the_data_set() -> None:
 
 def test_a_metric_of_ones_own_over_the_data_set_is_left_out() -> None:
     """Its formula is not in the store, so it is not compared, and the comparison says why."""
-    metric = parsed("pooled(faithfulness)").renamed("mine")
+    metric = parse_metric("pooled(faithfulness)").renamed("mine")
     rows = [{"query": "q", "response": "Ada.", "contexts": ["Ada."]}]
     run = rg.evaluate(rows, metrics=[metric, "faithfulness"])
     run.record.metrics = ("mine", "faithfulness")
@@ -252,7 +252,7 @@ HOT = Identity("openai/gpt-4o-mini", (("temperature", "1"), ("prompts", "v1")))
 )
 def test_what_makes_runs_less_than_comparable(b: dict[str, Any], metric: str, expected: list[str]) -> None:
     """Other judges of what metrics ask, people's labels, another version, a run not finished: each is said."""
-    said = list(cautions(_judged(), _judged(**b), [parsed(metric)]))
+    said = list(cautions(_judged(), _judged(**b), [parse_metric(metric)]))
     assert [one.partition(" What differs")[0] for one in said] == expected
 
 

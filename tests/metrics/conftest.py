@@ -21,8 +21,8 @@ from typing import Any
 
 import pytest
 
-from ragauge.metrics.catalogue import chosen
-from ragauge.metrics.metric import Measure
+from ragauge.metrics.base import Measure
+from ragauge.metrics.registry import select_metrics
 from ragauge.questions import Classify, Decompose, Entail, Judgment, Question, Rate, Relevant, judgment_key
 from ragauge.rounds import Rounds
 from ragauge.scores import Evidence, Score
@@ -152,7 +152,7 @@ class Drive:
 
 def scores_of(sample: Sample, metrics: Any, answering: Answering = answer_from_words) -> dict[str, Score]:
     """The scores of one sample."""
-    return Drive([sample], chosen(metrics), answering).scores[0]
+    return Drive([sample], select_metrics(metrics), answering).scores[0]
 
 
 def value_of(metric: Any, *, answering: Answering = answer_from_words, **fields: Any) -> float | str:

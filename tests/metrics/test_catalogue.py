@@ -9,15 +9,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragauge.errors import BadParameter, UnknownName, UsageError
-from ragauge.metrics.catalogue import ALIASES, METRICS, chosen, named, parsed, split, value_of
-from ragauge.metrics.metric import Metric
+from ragauge.metrics.base import Metric
 from ragauge.metrics.overlap import rouge
+from ragauge.metrics.registry import ALIASES, METRICS, metric_named, parse_metric, select_metrics, split_specs, value_of
 
 
 def test_every_name_is_its_own_spec() -> None:
     """Each name of the catalogue, aliases too, reads as the metric that is written and keyed by that name."""
     for name in [*(one.name for one in METRICS), *ALIASES]:
-        assert (parsed(name).spec, parsed(name).key) == (name, name)
+        assert (parse_metric(name).spec, parse_metric(name).key) == (name, name)
 
 
 def test_names_are_unique() -> None:
@@ -28,7 +28,7 @@ def test_names_are_unique() -> None:
 
 def test_an_alias_is_the_same_metric() -> None:
     """An alias counts as its metric does, and differs only in name."""
-    assert named("chunk_precision").function is named("context_relevance").function
+    assert metric_named("chunk_precision").function is metric_named("context_relevance").function
 
 
 @pytest.mark.parametrize(
@@ -56,8 +56,8 @@ def test_an_alias_is_the_same_metric() -> None:
 )
 def test_a_spec_is_read_and_written(spec: str, canonical: str) -> None:
     """A spec is read with free spacing and written back in one form, which reads as itself."""
-    assert parsed(spec).spec == canonical
-    assert parsed(canonical).spec == canonical
+    assert parse_metric(spec).spec == canonical
+    assert parse_metric(canonical).spec == canonical
 
 
 @pytest.mark.parametrize(
@@ -86,13 +86,13 @@ def test_a_spec_is_read_and_written(spec: str, canonical: str) -> None:
 def test_what_cannot_be_read_is_refused(spec: str, error: type[UsageError], message: str) -> None:
     """A spec that is misspelt or misformed is refused with its fault and a close name or the right form."""
     with pytest.raises(error, match=message):
-        parsed(spec)
+        parse_metric(spec)
 
 
 def test_specs_are_split_at_commas_outside_brackets() -> None:
     """One text may list several metrics; commas inside brackets belong to the metric."""
-    assert split(" a, b(c=1,d=2) ,,e(f(g,h)) ") == ["a", "b(c=1,d=2)", "e(f(g,h))"]
-    assert [one.spec for one in chosen("bleu, rouge(types=rouge1,stemmer=true)")] == [
+    assert split_specs(" a, b(c=1,d=2) ,,e(f(g,h)) ") == ["a", "b(c=1,d=2)", "e(f(g,h))"]
+    assert [one.spec for one in select_metrics("bleu, rouge(types=rouge1,stemmer=true)")] == [
         "bleu",
         "rouge(types=rouge1,stemmer=true)",
     ]
@@ -100,17 +100,17 @@ def test_specs_are_split_at_commas_outside_brackets() -> None:
 
 def test_metrics_are_chosen_in_any_form_and_once() -> None:
     """Text, lists of text and metrics themselves may be mixed; what is asked for twice is measured once."""
-    got = chosen(["bleu, faithfulness", rouge, "rouge", "bleu"])
+    got = select_metrics(["bleu, faithfulness", rouge, "rouge", "bleu"])
     assert [one.key for one in got] == ["bleu", "faithfulness", "rouge"]
-    assert [one.key for one in chosen(rouge(stemmer=True))] == ["rouge"]
+    assert [one.key for one in select_metrics(rouge(stemmer=True))] == ["rouge"]
 
 
 def test_variants_in_one_run_are_keyed_by_their_spec() -> None:
     """Two variants of a metric are told apart by their specs; the one without parameters keeps the plain name."""
-    plain, stemmed = chosen("rouge, rouge(stemmer=true,types=rouge1)")
+    plain, stemmed = select_metrics("rouge, rouge(stemmer=true,types=rouge1)")
     assert (plain.key, stemmed.key) == ("rouge", "rouge(stemmer=true,types=rouge1)")
     assert stemmed.values == ("rouge(stemmer=true,types=rouge1).rouge1",)
-    one, other = chosen(["composite(bleu=1,chrf=1)", "composite(bleu=1,chrf=2)"])
+    one, other = select_metrics(["composite(bleu=1,chrf=1)", "composite(bleu=1,chrf=2)"])
     assert one.key == "composite(bleu=1.0,chrf=1.0)"
     assert other.key == "composite(bleu=1.0,chrf=2.0)"
 
@@ -118,9 +118,9 @@ def test_variants_in_one_run_are_keyed_by_their_spec() -> None:
 def test_what_is_no_metric_is_refused() -> None:
     """An empty choice and a thing that is no metric are refused as such."""
     with pytest.raises(BadParameter, match="no metric was asked for"):
-        chosen(" , ")
+        select_metrics(" , ")
     with pytest.raises(BadParameter, match="5 is not a metric"):
-        chosen(["bleu", 5])  # type: ignore[list-item]
+        select_metrics(["bleu", 5])  # type: ignore[list-item]
 
 
 VALUES: dict[str, st.SearchStrategy[Any]] = {
@@ -144,7 +144,7 @@ def test_what_is_written_reads_as_the_same_metric(data: st.DataObject) -> None:
     one = data.draw(st.sampled_from(METRICS))
     names = data.draw(st.lists(st.sampled_from(sorted(one.defaults)), unique=True)) if one.defaults else []
     bound = one(**{name: data.draw(VALUES[name], label=name) for name in names})
-    again = parsed(bound.spec)
+    again = parse_metric(bound.spec)
     assert isinstance(again, Metric)
     assert {**one.defaults, **again.params} == {**one.defaults, **bound.params}
     assert again.spec == bound.spec
@@ -161,14 +161,14 @@ def test_what_is_written_reads_as_the_same_metric(data: st.DataObject) -> None:
 def test_a_composite_reads_as_it_is_written(weights: dict[str, float]) -> None:
     """A composite of any parts and weights writes a spec that reads as the same weighted mean."""
     spec = f"composite({','.join(f'{value}={weight!r}' for value, weight in weights.items())})"
-    assert parsed(parsed(spec).spec) == parsed(spec)
+    assert parse_metric(parse_metric(spec).spec) == parse_metric(spec)
 
 
 @given(st.text(alphabet="abrougelpd_@(),=+. \n1", max_size=30))
 def test_any_text_is_read_or_refused(text: str) -> None:
     """Whatever is written where metrics are named is either read or refused as a caller's mistake."""
     try:
-        assert chosen(text)
+        assert select_metrics(text)
     except UsageError as refused:
         assert str(refused)  # noqa: PT017
 

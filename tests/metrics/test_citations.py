@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragauge.metrics.catalogue import chosen
+from ragauge.metrics.registry import select_metrics
 from ragauge.needs.citations import citations
 from ragauge.needs.gold import labels_of
 from ragauge.questions import Entail, Question
@@ -92,7 +92,7 @@ def test_a_response_without_documents_cites_nothing_there_is(value: Valuing) -> 
 def test_alone_is_told_by_the_joint_verdict(drive: type[Drive], sample: Sampling) -> None:
     """A sentence with two citations of which one is redundant takes two questions, and one more metric takes none."""
     one = sample(response="A: b [1][3].", contexts=CHUNKS)
-    done = drive([one], chosen("citation_recall,citation_precision,citation_f1"), words)
+    done = drive([one], select_metrics("citation_recall,citation_precision,citation_f1"), words)
     assert [[question.premise for question in wave] for wave in done.waves] == [[("a b", "d")], [("a b",)]]  # type: ignore[union-attr]
 
 
@@ -105,7 +105,7 @@ def test_people_who_judged_the_documents_together_are_asked_of_each(drive: type[
         return Verdict(answer.label)
 
     one = sample(response="A: b [1][3].", contexts=CHUNKS)
-    done = drive([one], chosen("citation_precision"), joint)
+    done = drive([one], select_metrics("citation_precision"), joint)
     assert done.scores[0]["citation_precision"].value == 0.5
     assert len(done.questions) == 3
 
@@ -113,16 +113,16 @@ def test_people_who_judged_the_documents_together_are_asked_of_each(drive: type[
 def test_the_query_is_read_with_the_sentence(drive: type[Drive], sample: Sampling) -> None:
     """The default variant asks with the query, and reads items behind it; the others put documents as they do."""
     one = sample(query="Which?", response="b [1], d [3]", contexts=[Chunk("a b", "1", "T"), *CHUNKS[1:3]])
-    done = drive([one], chosen("citation_recall(units=items)"), words)
+    done = drive([one], select_metrics("citation_recall(units=items)"), words)
     assert [question.hypothesis for question in done.questions] == ["Which? b", "Which? d"]  # type: ignore[union-attr]
-    done = drive([one], chosen("citation_recall(variant=alce,units=items)"), words)
+    done = drive([one], select_metrics("citation_recall(variant=alce,units=items)"), words)
     assert done.questions[0] == Entail(("Title: T\na b",), "Which? b")
 
 
 def test_every_sentence_and_citation_is_evidence(drive: type[Drive], sample: Sampling) -> None:
     """Each is shown with its place, its verdict, and what it was for."""
     response = "A: b [1][3]. Nothing else. A: a [9]."
-    done = drive([sample(response=response, contexts=CHUNKS)], chosen("citation_precision"), words)
+    done = drive([sample(response=response, contexts=CHUNKS)], select_metrics("citation_precision"), words)
     evidence = done.evidence(citations().name)
     shown = [
         (response[slice(*piece.span or (0, 0))], piece.against, piece.label, piece.rationale) for piece in evidence

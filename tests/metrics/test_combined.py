@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from ragauge.errors import BadParameter, UnknownName
-from ragauge.metrics.catalogue import METRICS, parsed
-from ragauge.metrics.combined import Composite, DatasetMetric, composite, pooled
-from ragauge.metrics.metric import Metric
+from ragauge.metrics.base import Composite, DatasetMetric, Metric, composite, pooled
+from ragauge.metrics.registry import METRICS, parse_metric
 from ragauge.questions import Question, Rate
 from ragauge.types import Answer, Failure, Grade
 
@@ -54,20 +53,20 @@ def test_parts_may_be_variants(value: Valuing) -> None:
     """Parts are named by their specs, so two variants of one metric can be weighed against each other."""
     spec = "composite(rouge(stemmer=true).rouge1=1,rouge.rouge1=1)"
     assert value(spec, response="cats", references=["cat"]) == 0.5
-    assert parsed(spec).spec == "composite(rouge(stemmer=true).rouge1=1.0,rouge.rouge1=1.0)"
+    assert parse_metric(spec).spec == "composite(rouge(stemmer=true).rouge1=1.0,rouge.rouge1=1.0)"
 
 
 def test_a_composite_may_hold_a_composite(value: Valuing) -> None:
     """A composite is a metric over samples like any other, and can be a part."""
     spec = "composite(composite(exact_match=1,token_f1=3)=1,exact_match=1)"
     assert value(spec, response="a b c d", references=["b c x y"]) == pytest.approx((3 * (4 / 7) / 4 + 0) / 2)
-    assert parsed(parsed(spec).spec).spec == parsed(spec).spec
+    assert parse_metric(parse_metric(spec).spec).spec == parse_metric(spec).spec
 
 
 def test_the_scale_of_a_composite_is_that_of_its_parts() -> None:
     """A metric from 1 to 5 and one from 0 to 1 at equal weights give a scale from 0.5 to 3."""
-    assert parsed("composite(summary_coherence=1,faithfulness=1)").scale == (0.5, 3.0)
-    assert parsed("composite(hallucination=1,noise_sensitivity.relevant=1)").better == "lower"
+    assert parse_metric("composite(summary_coherence=1,faithfulness=1)").scale == (0.5, 3.0)
+    assert parse_metric("composite(hallucination=1,noise_sensitivity.relevant=1)").better == "lower"
 
 
 @pytest.mark.parametrize(
@@ -91,7 +90,7 @@ def test_the_scale_of_a_composite_is_that_of_its_parts() -> None:
 def test_what_no_composite_can_be_made_of(weights: dict[str, float], error: type[Exception], message: str) -> None:
     """Weights and parts that give no weighted mean on a sample are refused with a reason, before any run."""
     with pytest.raises(error, match=message):
-        composite(weights, parsed)
+        composite(weights, parse_metric)
 
 
 @pytest.mark.parametrize("metric", [one for one in METRICS if one.counts and not one.parts], ids=lambda one: one.key)
@@ -128,7 +127,7 @@ def test_a_pooled_bias_counts_responses_without_opinions(
     drive: type[Drive], sample: Sampling, words: Answering
 ) -> None:
     """A response without opinions adds nothing to a pooled bias, and a data set without any has a bias of 0."""
-    whole = parsed("pooled(bias)")
+    whole = parse_metric("pooled(bias)")
     assert isinstance(whole, DatasetMetric)
     done = drive([sample(response="*biased *b"), sample(response="c")], [whole], words)
     assert [score["pooled(bias)"].counts for score in done.scores] == [(1, 2), (0, 0)]
@@ -139,18 +138,18 @@ def test_a_pooled_bias_counts_responses_without_opinions(
 def test_what_is_not_made_of_counts_cannot_be_pooled(spec: str) -> None:
     """A metric that is not one formula of counts is refused by name."""
     with pytest.raises(BadParameter, match=f"{spec} is not made of counts"):
-        parsed(f"pooled({spec})")
+        parse_metric(f"pooled({spec})")
 
 
 def test_only_metrics_over_samples_are_pooled() -> None:
     """A composite or a pooled metric cannot be pooled."""
     for inner in ("composite", "pooled(faithfulness)"):
         with pytest.raises(BadParameter, match="only a metric over samples"):
-            parsed(f"pooled({inner})")
+            parse_metric(f"pooled({inner})")
 
 
 def test_combined_metrics_can_be_renamed() -> None:
     """A composite and a pooled metric score under the name they are given."""
-    assert parsed("composite").renamed("mine").values == ("mine",)
-    assert parsed("pooled(faithfulness)").renamed("mine").values == ("mine",)
-    assert isinstance(parsed("composite"), Composite)
+    assert parse_metric("composite").renamed("mine").values == ("mine",)
+    assert parse_metric("pooled(faithfulness)").renamed("mine").values == ("mine",)
+    assert isinstance(parse_metric("composite"), Composite)

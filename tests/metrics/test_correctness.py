@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from ragauge.metrics.catalogue import parsed
+from ragauge.metrics.registry import parse_metric
 from ragauge.questions import Entail
 from ragauge.types import Decomposition
 
@@ -92,7 +92,7 @@ def test_what_the_query_presupposes_is_asked_of_the_query_alone(
     drive: type[Drive], sample: Sampling, words: Answering
 ) -> None:
     """Presupposition is the entailment of a claim by the query as premise, read without a query of its own."""
-    done = drive([sample(query="q", response="a", references=["b"])], [parsed("claim_f1")], words)
+    done = drive([sample(query="q", response="a", references=["b"])], [parse_metric("claim_f1")], words)
     presupposed = [q for q in done.questions if isinstance(q, Entail) and q.premise == ("q",)]
     assert {(q.hypothesis, q.query) for q in presupposed} == {("a", None), ("b", None)}
 

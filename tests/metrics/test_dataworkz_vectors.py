@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from ragauge.metrics.catalogue import parsed
-from ragauge.metrics.combined import DatasetMetric
+from ragauge.metrics.base import DatasetMetric
+from ragauge.metrics.registry import parse_metric
 from ragauge.questions import Decompose, Entail, Question
 from ragauge.scores import PrecisionRecall, Score
 from ragauge.types import Answer, Decomposition, Label, Statement, Verdict
@@ -113,7 +113,7 @@ def test_columns_of_the_result_file(
     the measures of text.
     """
     samples = [sample(id=row["SNo."], **counted(*(int(float(row[name])) for name in COUNTS))) for row in results]
-    got = [read(one["claim_f1"]) for one in drive(samples, [parsed(CLAIM_F1)], judged).scores]
+    got = [read(one["claim_f1"]) for one in drive(samples, [parse_metric(CLAIM_F1)], judged).scores]
     for column, name in COLUMNS.items():
         values = [one[name] for one in got]
         assert [float(row[column]) for row in results] == pytest.approx(values, abs=5.1e-5)
@@ -125,7 +125,7 @@ def test_micro_average(rows: list[Row], results: list[dict[str, str]], drive: ty
     """Pooled claim F1 over the file has the micro recall and the micro precision of all its claims."""
     (expected,) = [row["expected"] for row in rows if row["metric"] == "micro-average"]
     samples = [sample(id=row["SNo."], **counted(*(int(float(row[name])) for name in COUNTS))) for row in results]
-    pooled = parsed(f"pooled({CLAIM_F1})")
+    pooled = parse_metric(f"pooled({CLAIM_F1})")
     assert isinstance(pooled, DatasetMetric)
     done = drive(samples, [pooled], judged)
     sums = [sum(column) for column in zip(*(one[pooled.key].counts for one in done.scores), strict=True)]

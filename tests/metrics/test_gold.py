@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragauge.metrics.gold import ListScore, list_score
+from ragauge.metrics.claims import ListScore, list_score
 from ragauge.needs.gold import MatchedGold
 from ragauge.readers import read
 from ragauge.types import Chunk, Sample

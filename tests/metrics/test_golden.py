@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from ragauge.metrics.catalogue import METRICS, ON_REQUEST, parsed
+from ragauge.metrics.registry import METRICS, ON_REQUEST, parse_metric
 from ragauge.questions import (
     CHUNK_UTILITY,
     COHERENCE,
@@ -66,7 +66,7 @@ def question_and_answer(row: list[Any], query: str | None) -> tuple[Question, An
 def test_golden_row(row: dict[str, Any], drive: type[Drive], sample: Sampling) -> None:
     """The metric asks exactly the questions of the row, and scores what its source says."""
     answers = dict(question_and_answer(one, row["sample"].get("query")) for one in row["answers"])
-    done = drive([sample(**row["sample"])], [parsed(row["metric"])], answers.__getitem__)
+    done = drive([sample(**row["sample"])], [parse_metric(row["metric"])], answers.__getitem__)
     assert set(done.questions) == set(answers)
     got = {
         key: score.value if score.undefined is None else {"undefined": score.undefined}

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from ragauge.metrics.catalogue import parsed
+from ragauge.metrics.registry import parse_metric
 from ragauge.questions import Entail, Question
 from ragauge.types import Answer, ChunkVerdict, Failure, Label, Verdict
 
@@ -49,7 +49,7 @@ def test_a_contradicting_chunk_beats_a_supporting_one(value: Valuing) -> None:
 
 def test_a_contradicted_claim_shows_both_chunks(drive: type[Drive], sample: Sampling, words: Answering) -> None:
     """The evidence of a claim that is both supported and contradicted names the chunk that does each."""
-    done = drive([sample(response="a", contexts=["a", "x", "!a"])], [parsed("faithfulness")], words)
+    done = drive([sample(response="a", contexts=["a", "x", "!a"])], [parse_metric("faithfulness")], words)
     (evidence,) = done.evidence("response_in_contexts(claims)")
     assert [(chunk.chunk, chunk.label) for chunk in evidence.chunks] == [
         ("1", Label.ENTAILED),
@@ -63,7 +63,7 @@ def test_faithfulness_of_sentences_asks_for_no_statements(
     drive: type[Drive], sample: Sampling, words: Answering
 ) -> None:
     """With units=sentences the response is split by rule, so the only questions are of entailment."""
-    measure = parsed("faithfulness(units=sentences)")
+    measure = parse_metric("faithfulness(units=sentences)")
     done = drive([sample(response="One is so. Two is so.", contexts=["x"])], [measure], words)
     assert [q.hypothesis for q in done.questions if isinstance(q, Entail)] == [
         "One is so.",

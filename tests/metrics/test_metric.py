@@ -7,10 +7,10 @@ from collections.abc import Mapping
 import pytest
 
 from ragauge.errors import BadParameter, UnknownName
-from ragauge.metrics.catalogue import METRICS
-from ragauge.metrics.grounding import faithfulness, hallucination
-from ragauge.metrics.metric import Measure, Metric, Result, metric
+from ragauge.metrics.base import Measure, Metric, MetricResult, metric
+from ragauge.metrics.claims import faithfulness, hallucination
 from ragauge.metrics.overlap import bleu, chrf, rouge
+from ragauge.metrics.registry import METRICS
 from ragauge.needs.base import Failed, NeedOutcome, Undefined
 from ragauge.needs.entailment import response_and_references
 from ragauge.needs.evidence import Texts
@@ -20,10 +20,10 @@ TEXTS = Texts("r", ("g",))
 ENDED: Mapping[str, NeedOutcome] = {"response_and_references": TEXTS}
 
 
-def returning(result: Result) -> Metric:
+def returning(result: MetricResult) -> Metric:
     """A metric that returns `result` whatever it is given."""
 
-    def fixed(texts: Texts) -> Result:
+    def fixed(texts: Texts) -> MetricResult:
         return result
 
     parts = tuple(result) if isinstance(result, Mapping) else ()
@@ -49,7 +49,7 @@ def returning(result: Result) -> Metric:
         (Failed("why"), Score(failed="why")),
     ],
 )
-def test_each_kind_of_result_becomes_a_score(result: Result, expected: Score) -> None:
+def test_each_kind_of_result_becomes_a_score(result: MetricResult, expected: Score) -> None:
     """Counts and numbers become values, reasons stay reasons, and nothing to count is never a number."""
     assert returning(result).scores(ENDED) == {"fixed": expected}
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from ragauge.metrics.catalogue import parsed
+from ragauge.metrics.registry import parse_metric
 from ragauge.questions import Classify
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ def test_shares_of_opinions(value: Valuing, response: str, bias: float, toxicity
 
 def test_only_opinions_are_classified(drive: type[Drive], sample: Sampling, words: Answering) -> None:
     """A judge is asked about each opinion once for each trait, and about nothing else."""
-    done = drive([sample(response="a *b +c ~d")], [parsed("bias"), parsed("toxicity")], words)
+    done = drive([sample(response="a *b +c ~d")], [parse_metric("bias"), parse_metric("toxicity")], words)
     assert [(q.text, q.trait) for q in done.questions if isinstance(q, Classify)] == [
         ("*b", "biased"),
         ("+c", "biased"),

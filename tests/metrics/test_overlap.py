@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from ragauge.metrics.catalogue import parsed
+from ragauge.metrics.registry import parse_metric
 from ragauge.text import overlap
 
 if TYPE_CHECKING:
@@ -49,6 +49,6 @@ def test_no_wording_at_all(value: Valuing, name: str) -> None:
 
 def test_no_judge_is_asked(drive: type[Drive], sample: Sampling, words: Answering) -> None:
     """Measures of wording put no question and declare none."""
-    measures = [parsed(name) for name in ("rouge", "bleu", "chrf", "exact_match", "token_f1")]
+    measures = [parse_metric(name) for name in ("rouge", "bleu", "chrf", "exact_match", "token_f1")]
     assert drive([sample(response="a", references=["a"])], measures, words).questions == []
     assert {topic for measure in measures for need in measure.needs for topic in need.asks} == set()

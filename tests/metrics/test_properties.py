@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragauge.metrics.catalogue import METRICS, chosen, named, parsed
-from ragauge.metrics.combined import DatasetMetric
-from ragauge.metrics.metric import Metric
+from ragauge.metrics.base import DatasetMetric, Metric
+from ragauge.metrics.registry import METRICS, metric_named, parse_metric, select_metrics
 from ragauge.questions import Decompose, Question, topic
 from ragauge.types import Answer, Chunk, Decomposition, Failure, Sample
 
@@ -66,7 +65,7 @@ def test_counts_give_the_value(scores: Scoring, chance: Callable[[int], Answerin
         if not score.counts:
             continue
         assert all(count >= 0 and count == int(count) for count in score.counts)
-        kind = named(key).counts if "." not in key else None
+        kind = metric_named(key).counts if "." not in key else None
         if kind is not None:
             assert kind(*score.counts).value == score.value
 
@@ -97,7 +96,7 @@ def test_metrics_ask_only_what_they_declare(
     drive: type[Drive], chance: Callable[[int], Answering], sample: Sample, subset: list[Metric], seed: int
 ) -> None:
     """Every question that is put belongs to a topic that some need of the metrics asked for declares."""
-    measures = chosen(subset)
+    measures = select_metrics(subset)
     declared = {one for measure in measures for need in measure.needs for one in need.asks}
     kinds = declared | {one.partition(":")[0] for one in declared if one.startswith("entail")}
     assert {topic(question) for question in drive([sample], measures, chance(seed)).questions} <= kinds
@@ -164,7 +163,7 @@ def test_a_pooled_share_is_the_share_of_the_sums(
     drive: type[Drive], chance: Callable[[int], Answering], some: list[Sample], seed: int
 ) -> None:
     """Pooled faithfulness is all supported claims over all claims, whatever the samples."""
-    pooled = parsed("pooled(faithfulness)")
+    pooled = parse_metric("pooled(faithfulness)")
     assert isinstance(pooled, DatasetMetric)
     done = drive(some, [pooled], chance(seed))
     counts = [one["pooled(faithfulness)"].counts for one in done.scores if one["pooled(faithfulness)"].counts]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from tests.metrics.labelled import FLAG, NO
 
-from ragauge.metrics.catalogue import chosen
+from ragauge.metrics.registry import select_metrics
 from ragauge.questions import Rate
 from ragauge.types import Grade, Label, Sample
 
@@ -46,9 +46,9 @@ def test_a_judge_may_tell_refusals(scores: Scoring, sample: Sampling) -> None:
 
 def test_a_refusal_shows_the_sentence(drive: type[Drive], words: Answering) -> None:
     """The evidence is the sentence that declines, with its place, or the whole response."""
-    done = drive([Sample("1", response=f"Sorry. {NO}")], chosen("refusal"), words)
+    done = drive([Sample("1", response=f"Sorry. {NO}")], select_metrics("refusal"), words)
     (piece,) = done.evidence("refusals(rules)")
     assert (piece.text, piece.span, piece.label) == (NO, (7, 20), Label.YES)
-    done = drive([Sample("1", response=FLAG)], chosen("refusal(refusals=trust_eval)"), words)
+    done = drive([Sample("1", response=FLAG)], select_metrics("refusal(refusals=trust_eval)"), words)
     (piece,) = done.evidence("refusals(trust_eval)")
     assert (piece.span, piece.label) == ((0, len(FLAG)), Label.YES)

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from ragauge.errors import BadParameter, UnknownName
-from ragauge.metrics.catalogue import parsed
-from ragauge.metrics.relevance import graded
+from ragauge.metrics.registry import parse_metric
+from ragauge.metrics.retrieval import graded
 from ragauge.questions import CHUNK_UTILITY, COHERENCE, COMPLETENESS, CONCISENESS, TOPICAL_MATCH, Question, Rate, Rubric
 from ragauge.types import Answer, Chunk, Failure, Grade
 
@@ -62,7 +62,7 @@ def test_a_failed_grade_fails_every_value_of_the_rubric(scores: Scoring, sample:
 def test_summary_coherence_is_the_grade_on_its_own_scale(value: Valuing) -> None:
     """Summary coherence is the judge's grade from 1 to 5 on source and response; without a source it is undefined."""
     assert value("summary_coherence", answering=grades, source="s", response="r") == 4.0
-    assert parsed("summary_coherence").scale == (1.0, 5.0)
+    assert parse_metric("summary_coherence").scale == (1.0, 5.0)
     assert value("summary_coherence", answering=grades, response="r") == "undefined: the sample has no source"
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from ragauge.metrics.catalogue import parsed
+from ragauge.metrics.registry import parse_metric
 from ragauge.metrics.retrieval import average_precision
 from ragauge.questions import Decompose, Question
 from ragauge.types import Answer, Decomposition, Failure
@@ -130,7 +130,7 @@ def test_evidence_names_the_reference_as_the_data_counts_it(
 ) -> None:
     """A blank reference is passed over without renumbering those that follow it."""
     one = sample(query="q", response="a", contexts=["a"], references=["", "a"])
-    done = drive([one], list(map(parsed, ["context_recall", "context_precision", "claim_precision"])), words)
+    done = drive([one], list(map(parse_metric, ["context_recall", "context_precision", "claim_precision"])), words)
     assert [piece.field for piece in done.evidence("references_in_contexts")] == ["references[1]"]
     assert [piece.against for piece in done.evidence("contexts_to_references")] == ["references[1]"]
     assert [piece.against for piece in done.evidence("response_claims_in_references")] == ["references[1]"]

@@ -11,11 +11,18 @@ from hypothesis import strategies as st
 from tests.metrics.labelled import FLAG, NO, doc, row
 
 from ragauge.errors import BadParameter, UnknownName
-from ragauge.metrics.catalogue import ALIASES, FAMILIES, METRICS, OVER_DATA, chosen, parsed, usual
-from ragauge.metrics.combined import DatasetMetric
+from ragauge.metrics.base import DatasetMetric
 from ragauge.metrics.refusals import Groundedness, MeanF1, MeanRecall
-from ragauge.metrics.trust import MeanCitations, Trust
-from ragauge.metrics.trust_eval import trust_eval_block
+from ragauge.metrics.registry import (
+    ALIASES,
+    FAMILIES,
+    METRICS,
+    OVER_DATA,
+    default_metrics,
+    parse_metric,
+    select_metrics,
+)
+from ragauge.metrics.trust import MeanCitations, Trust, trust_eval_block
 from ragauge.statistics.aggregates import aggregate_interval
 from ragauge.types import Sample
 
@@ -33,7 +40,7 @@ FOUR = [
 
 def over(samples: list[Sample], spec: str, drive: type[Drive], words: Answering) -> float | None:
     """The value of a metric over the data set."""
-    metric = parsed(spec)
+    metric = parse_metric(spec)
     assert isinstance(metric, DatasetMetric)
     scored = [scores[metric.key] for scores in drive(samples, [metric], words).scores]
     counted = [score.counts for score in scored if score.counts]
@@ -81,7 +88,7 @@ def test_one_sort_of_samples_has_values_too(drive: type[Drive], words: Answering
 
 def test_the_trust_score_has_an_interval(drive: type[Drive], words: Answering) -> None:
     """The counts of the samples make an interval around the value."""
-    metric = parsed("trust_score")
+    metric = parse_metric("trust_score")
     assert isinstance(metric, DatasetMetric)
     counts = [scores["trust_score"].counts for scores in drive(FOUR * 5, [metric], words).scores]
     found = aggregate_interval(counts, metric.total, resamples=200)
@@ -93,19 +100,21 @@ def test_the_trust_score_has_an_interval(drive: type[Drive], words: Answering) -
 
 def test_the_whole_family_takes_the_style() -> None:
     """A style given to the family goes to each of its metrics that reads citations."""
-    needs = {need.name for metric in chosen("trust(correctness=em5,style=parentheses)") for need in metric.needs}
+    needs = {
+        need.name for metric in select_metrics("trust(correctness=em5,style=parentheses)") for need in metric.needs
+    }
     assert "claims_in_response(em5,default,parentheses)" in needs
     assert not any("brackets" in name for name in needs)
 
 
 def test_the_family_hands_its_parameters_to_its_members() -> None:
     """Each member gets those parameters that it has; lists are cited item by item; a variant brings its refusals."""
-    keys = {measure.key: measure.spec for measure in chosen("trust(correctness=em5,variant=trust_eval)")}
+    keys = {measure.key: measure.spec for measure in select_metrics("trust(correctness=em5,variant=trust_eval)")}
     assert keys["reject_f1"] == "reject_f1(refusals=trust_eval)"
     assert "units=items" in keys["citation_recall"]
     assert "correctness=em5" in keys["trust_score"]
     assert "list_match" in keys
-    assert len(chosen("trust,reject_f1")) == len(FAMILIES["trust"])
+    assert len(select_metrics("trust,reject_f1")) == len(FAMILIES["trust"])
 
 
 @pytest.mark.parametrize(
@@ -121,26 +130,26 @@ def test_the_family_hands_its_parameters_to_its_members() -> None:
 def test_a_wrong_spec_says_what_is_wrong(spec: str, error: type[Exception], message: str) -> None:
     """Unknown parameters and values are named, and a family is no part of a composite."""
     with pytest.raises(error, match=message):
-        chosen(spec)
+        select_metrics(spec)
 
 
 def test_refusals_are_spelt_in_three_ways() -> None:
     """reject, refuse and refusal name the same metrics, in short and in full, and specs read as they are written."""
     for word in ("reject", "refuse", "refusal"):
         for end in ("rec", "recall", "prec", "precision", "f1"):
-            assert parsed(f"{word}_{end}").spec == f"{word}_{end}"
+            assert parse_metric(f"{word}_{end}").spec == f"{word}_{end}"
     for metric in (*(one.name for one in OVER_DATA), *ALIASES):
-        assert parsed(parsed(metric).spec) == parsed(metric)
+        assert parse_metric(parse_metric(metric).spec) == parse_metric(metric)
 
 
 def test_the_usual_metrics_follow_the_data() -> None:
     """Citations and gold claims are measured by default where the data has them, and nowhere else."""
     plain = Sample("1", response="a", contexts=())
-    assert usual([plain]) == METRICS
-    cited = [one.key for one in usual([plain, Sample("2", response="a [1].", contexts=())])[len(METRICS) :]]
+    assert default_metrics([plain]) == METRICS
+    cited = [one.key for one in default_metrics([plain, Sample("2", response="a [1].", contexts=())])[len(METRICS) :]]
     assert cited == ["citation_recall", "citation_precision"]
-    assert [one.key for one in usual(FOUR[1:2])[len(METRICS) :]][2:] == ["claim_match", "refusal"]
-    assert usual([Sample("1", response="a [1].")]) == METRICS
+    assert [one.key for one in default_metrics(FOUR[1:2])[len(METRICS) :]][2:] == ["claim_match", "refusal"]
+    assert default_metrics([Sample("1", response="a [1].")]) == METRICS
 
 
 @pytest.mark.parametrize(
@@ -192,7 +201,7 @@ def test_every_member_has_a_value_counts_or_a_reason(
 ) -> None:
     """Whatever the sample and the verdicts, each score is a value on its scale, counts of no sign, or one reason."""
     spec = f"trust(correctness={correctness},variant={variant},labels={labels})"
-    for measure in chosen(spec):
+    for measure in select_metrics(spec):
         for score in scores(sample, measure, chance(seed)).values():
             told = bool(score.counts) if isinstance(measure, DatasetMetric) else score.value is not None
             assert told == (score.undefined is None)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from ragauge.metrics.trust_eval import Item, needs, trust_eval_block
+from ragauge.metrics.trust import TrustEvalItem, needs, trust_eval_block
 from ragauge.needs.gold import Correctness
 from ragauge.questions import Entail, Judgment, Question, judgment_key
 from ragauge.readers import read
@@ -58,7 +58,7 @@ def judge(question: Question) -> Answer:
     )
 
 
-def items(data: Sequence[dict[str, Any]], correctness: Correctness) -> list[Item]:
+def items(data: Sequence[dict[str, Any]], correctness: Correctness) -> list[TrustEvalItem]:
     """The samples of a file of Trust-Eval's with all that was found out about them."""
     wanted = needs(correctness)
     found = []
@@ -66,7 +66,7 @@ def items(data: Sequence[dict[str, Any]], correctness: Correctness) -> list[Item
         waves = Rounds(sample, wanted)
         while questions := waves.questions:
             waves.advance({q: Judgment(q, judge(q), NLI, judgment_key(q, NLI)) for q in questions})
-        found.append(Item(sample, *(waves.outcomes[need.name] for need in wanted)))  # type: ignore[arg-type]
+        found.append(TrustEvalItem(sample, *(waves.outcomes[need.name] for need in wanted)))  # type: ignore[arg-type]
     return found
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from ragauge.errors import UnknownName, UsageError
-from ragauge.metrics.catalogue import chosen
+from ragauge.metrics.registry import select_metrics
 from ragauge.peers.choosing import choose, measuring, metric_of, others
 from ragauge.peers.columns import PEERS, Column
 from ragauge.peers.sheet import read_sheet
@@ -18,7 +18,7 @@ COLUMNS = [(name, theirs, column) for name, peer in PEERS.items() for theirs, co
 def test_each_column_has_a_counterpart(peer: str, theirs: str, column: Column) -> None:
     """Every entry of the table has a folded name, and names a value that its metric gives."""
     assert folded(theirs) == theirs
-    values = {value for metric in chosen(column.metric or metric_of(column.ours)) for value in metric.values}
+    values = {value for metric in select_metrics(column.metric or metric_of(column.ours)) for value in metric.values}
     assert column.ours in values
 
 
@@ -36,7 +36,7 @@ def test_trust_eval_is_measured_as_a_family() -> None:
     kept = choose(read_sheet([row], {}), "trust_eval")
     specs = measuring(kept)
     assert specs == ["reject_recall(refusals=trust_eval)", "trust(variant=trust_eval,correctness=em)"]
-    assert len({metric.key for metric in chosen(specs)}) == len(chosen(specs))
+    assert len({metric.key for metric in select_metrics(specs)}) == len(select_metrics(specs))
 
 
 def test_the_caller_knows_better() -> None:

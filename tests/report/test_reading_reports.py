@@ -7,7 +7,7 @@ import pytest
 from tests.report.judged import decompose, entail
 
 import ragauge as rg
-from ragauge.metrics.catalogue import chosen
+from ragauge.metrics.registry import select_metrics
 from ragauge.report.wording import arrow, interval, number, score_words, shortened
 from ragauge.report.worst import worst
 
@@ -57,7 +57,7 @@ def test_markup_in_data_is_only_text(run: rg.Run) -> None:
 def test_which_way_is_better() -> None:
     """A metric says which way is better and the arrow shows it, also for parts, variants, pooled and mixed values."""
     keys = "hallucination,pooled(hallucination),noise_sensitivity,rouge(types=rougeL),composite(faithfulness=1,bleu=1)"
-    measures = {key: measure for measure in chosen(keys) for key in measure.values}
+    measures = {key: measure for measure in select_metrics(keys) for key in measure.values}
     shown = {key: arrow(measure.better) for key, measure in measures.items()}
     assert shown == {
         "hallucination": "↓",

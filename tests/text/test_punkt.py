@@ -13,7 +13,7 @@ from nltk.tokenize.punkt import PunktParameters, PunktSentenceTokenizer
 from punkt import load_model
 
 from ragauge.errors import MissingExtra
-from ragauge.metrics.catalogue import parsed
+from ragauge.metrics.registry import parse_metric
 from ragauge.needs.citations import citations
 from ragauge.text import sentences
 from ragauge.text.sentences import punkt_sentences
@@ -45,8 +45,8 @@ def test_a_missing_package_is_named_before_anything_is_asked(monkeypatch: pytest
     monkeypatch.setattr(sentences, "find_spec", lambda name: None)
     citations.cache_clear()
     with pytest.raises(MissingExtra, match=r"ragauge\[trust\]"):
-        parsed("citation_recall(variant=trust_eval)")
-    assert parsed("citation_recall").spec == "citation_recall"
+        parse_metric("citation_recall(variant=trust_eval)")
+    assert parse_metric("citation_recall").spec == "citation_recall"
 
 
 @pytest.mark.shared

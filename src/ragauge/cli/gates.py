@@ -7,7 +7,7 @@ from math import isfinite, nan
 from typing import Literal
 
 from ragauge.errors import BadParameter, UnknownName
-from ragauge.metrics.catalogue import CATALOGUE, chosen
+from ragauge.metrics.registry import CATALOGUE, select_metrics
 from ragauge.scores import Estimate, Gate, check_gate
 
 #: The option for each side of a bound on which a gate fails.
@@ -20,7 +20,9 @@ def gates(under: Sequence[str], over: Sequence[str], metrics: str | None) -> lis
     Raises UnknownName for a metric that the run does not measure, BadParameter for a gate of another form, for one that
     fails on the side where its metric is better, and for a bound off the metric's scale.
     """
-    known = {key: metric for metric in (CATALOGUE if metrics is None else chosen(metrics)) for key in metric.values}
+    known = {
+        key: metric for metric in (CATALOGUE if metrics is None else select_metrics(metrics)) for key in metric.values
+    }
     conditions = _read(under, "below") + _read(over, "above")
     for gate in conditions:
         if gate.metric not in known:

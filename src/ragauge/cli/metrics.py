@@ -7,8 +7,8 @@ import inspect
 import click
 
 from ragauge.cli.screen import say, screen
-from ragauge.metrics.catalogue import ALIASES, CATALOGUE, named
-from ragauge.metrics.metric import Metric, written
+from ragauge.metrics.base import Metric, spec_of
+from ragauge.metrics.registry import ALIASES, CATALOGUE, metric_named
 from ragauge.report.wording import arrow
 
 #: The metrics that are made of others.
@@ -29,7 +29,7 @@ so that long responses weigh more.""",
 def command(name: str | None) -> None:
     """List the metrics, or tell all about one of them."""
     if name:
-        say(*(COMBINED.get(name) or _about(named(name))).splitlines())
+        say(*(COMBINED.get(name) or _about(metric_named(name))).splitlines())
         return
     from rich import box
     from rich.table import Table
@@ -46,7 +46,7 @@ def command(name: str | None) -> None:
 
 
 def _about(metric: Metric) -> str:
-    params = ", ".join(f"{key}={written(value)}" for key, value in metric.defaults.items()) or "none"
+    params = ", ".join(f"{key}={spec_of(value)}" for key, value in metric.defaults.items()) or "none"
     return "\n".join(
         [
             f"{metric.key}  {metric.scale[0]:g}..{metric.scale[1]:g}, {metric.better} is better",

@@ -14,7 +14,7 @@ from ragauge.cli.run import end
 from ragauge.cli.running import measure
 from ragauge.cli.screen import say
 from ragauge.errors import BadParameter
-from ragauge.metrics.catalogue import split
+from ragauge.metrics.registry import split_specs
 from ragauge.peers import parity
 from ragauge.peers.choosing import choose, measuring
 from ragauge.peers.columns import PEERS
@@ -74,13 +74,13 @@ def command(
     sheet = read_sheet(scores, {} if data else {field: map[field] for field in NAMING if field in map})
     if not (data or beside or any(line.query or line.response for line in sheet.lines)):
         raise BadParameter(f"{scores} holds no samples; name them with --data FILE, or a run of them with --run RUN")
-    kept = choose(sheet, against, _columns(columns), split(metrics or ""))
+    kept = choose(sheet, against, _columns(columns), split_specs(metrics or ""))
     if beside:
         run = Run.open(store, beside)
     else:
         judge = judge_option(judges)
         run = measure(data or scores, "judging", store, metrics=measuring(kept), judge=judge, **work)
-    found = parity(run, sheet, against, columns=_columns(columns), metrics=split(metrics or ""), show=show)
+    found = parity(run, sheet, against, columns=_columns(columns), metrics=split_specs(metrics or ""), show=show)
     say(*str(found).splitlines())
     for path in output:
         say(f"wrote {found.save(path)}")

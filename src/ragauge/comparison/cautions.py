@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from ragauge.metrics.metric import Measure
+from ragauge.metrics.base import Measure
 from ragauge.questions import KINDS
 from ragauge.report.wording import counted, shortened
 from ragauge.scores import RunRecord

@@ -12,8 +12,8 @@ from ragauge.comparison.differing import Cells, difference
 from ragauge.comparison.outcome import Compared, Comparison, Difference
 from ragauge.comparison.pairing import Pairing, Side, check_group, paired, side
 from ragauge.errors import UnknownName, UsageError
-from ragauge.metrics.catalogue import split
-from ragauge.metrics.metric import Measure
+from ragauge.metrics.base import Measure
+from ragauge.metrics.registry import split_specs
 from ragauge.run.reviving import catalogued
 from ragauge.run.run import Run
 from ragauge.scores import Estimate, RunRecord
@@ -38,7 +38,7 @@ def compare(
     Raises UsageError where the runs are not of the same samples or a metric was not measured alike, UnknownName for a
     metric that no run measured and a column that none kept.
     """
-    kept, left_out = _chosen(a.record, b.record, split(metrics) if isinstance(metrics, str) else metrics)
+    kept, left_out = _chosen(a.record, b.record, split_specs(metrics) if isinstance(metrics, str) else metrics)
     sides = side(a.records(), kept, group), side(b.records(), kept, group)
     if group is not None:
         check_group(group, sides)

@@ -8,8 +8,7 @@ from typing import TypeAlias, TypeVar
 
 from ragauge.comparison.outcome import Difference, Missing
 from ragauge.comparison.pairing import Cell
-from ragauge.metrics.combined import DatasetMetric
-from ragauge.metrics.metric import Measure
+from ragauge.metrics.base import DatasetMetric, Measure
 from ragauge.scores import Better, Scale
 from ragauge.statistics.clusters import Clusters
 from ragauge.statistics.paired import detectable, paired_aggregate, paired_mean

@@ -6,8 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from ragauge.labelling.said import Judges, by_people
 from ragauge.labelling.survey import Survey
-from ragauge.metrics.combined import DatasetMetric
-from ragauge.metrics.metric import Measure
+from ragauge.metrics.base import DatasetMetric, Measure
 from ragauge.questions import Judgment, Question
 from ragauge.rounds import Rounds
 from ragauge.run.reviving import catalogued

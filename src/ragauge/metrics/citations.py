@@ -10,7 +10,7 @@ sentences with NLTK's Punkt (pip install 'ragauge[trust]') and look at `at_most`
 
 from __future__ import annotations
 
-from ragauge.metrics.metric import metric
+from ragauge.metrics.base import metric
 from ragauge.needs.base import Undefined
 from ragauge.needs.citations import CitationSupport, citations
 from ragauge.needs.gold import Variant

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 from msgspec import Meta
 
-from ragauge.metrics.metric import metric
+from ragauge.metrics.base import metric
 from ragauge.needs.base import Need
 from ragauge.needs.entailment import response_and_references
 from ragauge.needs.evidence import Texts

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import msgspec
 
-from ragauge.metrics.metric import metric
+from ragauge.metrics.base import metric
 from ragauge.needs.base import Undefined
 from ragauge.needs.checks import Refused, refusals
 from ragauge.needs.gold import GoldInContexts, answerability

@@ -7,8 +7,8 @@ from contextlib import suppress
 from typing import NamedTuple
 
 from ragauge.errors import UsageError
-from ragauge.metrics.catalogue import chosen
-from ragauge.metrics.metric import Measure
+from ragauge.metrics.base import Measure
+from ragauge.metrics.registry import select_metrics
 from ragauge.peers.causes import cause_of
 from ragauge.peers.choosing import Chosen, notes
 from ragauge.peers.differing import Pair, Telling
@@ -77,8 +77,8 @@ def _scales(run: RunRecord) -> dict[str, Scale]:
     known: list[Measure] = []
     for spec in run.metrics:
         with suppress(UsageError):  # a metric of the user's own has no spec that can be read
-            known += chosen(spec)
-    return {key: metric.scale for metric in (chosen(known) if known else ()) for key in metric.values}
+            known += select_metrics(spec)
+    return {key: metric.scale for metric in (select_metrics(known) if known else ()) for key in metric.values}
 
 
 def _spanned(values: Sequence[float]) -> Scale:

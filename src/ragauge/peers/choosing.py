@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import NamedTuple
 
 from ragauge.errors import UnknownName, UsageError
-from ragauge.metrics.catalogue import FAMILIES, chosen
+from ragauge.metrics.registry import FAMILIES, select_metrics
 from ragauge.peers.columns import PEERS, Column
 from ragauge.peers.sheet import Sheet, number_in
 from ragauge.readers.aliases import ALIASES, folded, rank
@@ -82,7 +82,7 @@ def measuring(kept: Sequence[Chosen]) -> list[str]:
     """What to measure so that each of the columns has its counterpart, in the form that is nearest to theirs."""
     specs = list(dict.fromkeys(one.column.metric or metric_of(one.column.ours) for one in kept))
     families = [spec for spec in specs if spec.partition("(")[0] in FAMILIES]
-    come_along = {value for metric in (chosen(families) if families else ()) for value in metric.values}
+    come_along = {value for metric in (select_metrics(families) if families else ()) for value in metric.values}
     return [spec for spec in specs if spec not in come_along]
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from ragauge.errors import UsageError
-from ragauge.metrics.catalogue import chosen
+from ragauge.metrics.registry import select_metrics
 from ragauge.report.failing import failing, standing
 from ragauge.run.evaluate import evaluate
 from ragauge.run.run import Run
@@ -56,11 +56,11 @@ class Scoring:
 def _metric(key: str) -> str:
     """The metric that gives the value called `key`: `rouge` for `rouge.rougeL`. Raises UnknownName."""
     try:
-        chosen(key)
+        select_metrics(key)
     except UsageError:
         metric, dot, _ = key.rpartition(".")
         if not dot:
             raise
-        chosen(metric)
+        select_metrics(metric)
         return metric
     return key

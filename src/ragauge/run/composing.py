@@ -9,7 +9,7 @@ from ragauge.errors import BadParameter, UnknownName
 from ragauge.judges.cascade import VERDICTS, Cascade
 from ragauge.judges.judge import Judge
 from ragauge.judges.panel import Panel
-from ragauge.metrics.catalogue import split
+from ragauge.metrics.registry import split_specs
 from ragauge.run.specs import JudgeLike, judge_of
 
 Threshold = float | Mapping[str, float]
@@ -68,7 +68,7 @@ def composed(spec: str) -> Judge:
     name, _, inside = spec.partition("(")
     if not inside.endswith(")") or not _closes_last(inside):
         raise BadParameter(f"cannot read {spec!r}; write {name}(JUDGE,JUDGE), and close each bracket")
-    pieces = [(piece, re.fullmatch(r"\s*(\w+)\s*=(.*)", piece, re.DOTALL)) for piece in split(inside[:-1])]
+    pieces = [(piece, re.fullmatch(r"\s*(\w+)\s*=(.*)", piece, re.DOTALL)) for piece in split_specs(inside[:-1])]
     judges = [piece for piece, option in pieces if option is None]
     options = {option[1]: option[2].strip() for _, option in pieces if option}
     return MAKERS[name](judges, options)

@@ -14,7 +14,7 @@ import msgspec
 
 from ragauge.errors import RunFailed, UsageError
 from ragauge.judges.desk import notes_of
-from ragauge.metrics.combined import DatasetMetric
+from ragauge.metrics.base import DatasetMetric
 from ragauge.report.wording import dollars
 from ragauge.rounds import Rounds
 from ragauge.run.blocking import blocking

@@ -5,8 +5,8 @@ from __future__ import annotations
 import msgspec
 
 from ragauge.errors import UsageError
-from ragauge.metrics.catalogue import chosen
-from ragauge.metrics.metric import Measure
+from ragauge.metrics.base import Measure
+from ragauge.metrics.registry import select_metrics
 from ragauge.run.tally import Tallies
 from ragauge.scores import RunRecord
 from ragauge.store import Store
@@ -34,8 +34,8 @@ def catalogued(record: RunRecord) -> tuple[Measure, ...]:
     known = []
     for spec in record.metrics:
         try:
-            chosen(spec)
+            select_metrics(spec)
         except UsageError:
             continue
         known.append(spec)
-    return chosen(known) if known else ()
+    return select_metrics(known) if known else ()

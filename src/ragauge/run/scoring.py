@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from ragauge.errors import BadParameter, RunFailed
-from ragauge.metrics.catalogue import value_of
+from ragauge.metrics.registry import value_of
 from ragauge.readers import read
 from ragauge.rounds import missing_fields
 from ragauge.run.blocking import blocking

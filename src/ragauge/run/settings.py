@@ -6,8 +6,8 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
 from ragauge.errors import MissingField, UnanswerableNeed, UsageError
 from ragauge.judges.bench import Bench
-from ragauge.metrics.catalogue import chosen, usual
-from ragauge.metrics.metric import Measure
+from ragauge.metrics.base import Measure
+from ragauge.metrics.registry import default_metrics, select_metrics
 from ragauge.readers.aliases import rank
 from ragauge.report.wording import by_reason
 from ragauge.rounds import missing_fields, unanswerable
@@ -36,7 +36,7 @@ class Settings:
         self.by_name = metrics is not None
         self.left_out: dict[str, str] = {}
         self._bench = bench
-        self.metrics: tuple[Measure, ...] = usual(samples) if metrics is None else chosen(metrics)
+        self.metrics: tuple[Measure, ...] = default_metrics(samples) if metrics is None else select_metrics(metrics)
         self._keep(lambda metric: _missing(metric, samples, columns or {}), MissingField)
         self.check_judges()
         if not self.metrics:

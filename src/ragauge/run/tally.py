@@ -6,8 +6,7 @@ from array import array
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from ragauge.metrics.combined import DatasetMetric
-from ragauge.metrics.metric import Measure
+from ragauge.metrics.base import DatasetMetric, Measure
 from ragauge.scores import Estimate, SampleRecord, ScoreRecord
 from ragauge.statistics.aggregates import aggregate_interval
 from ragauge.statistics.intervals import Interval, mean_interval

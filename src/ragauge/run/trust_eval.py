@@ -7,8 +7,8 @@ from typing import NoReturn, get_args
 from ragauge.errors import BadData, BadParameter, RunFailed, UsageError
 from ragauge.judges.absent import AbsentJudge
 from ragauge.judges.bench import Bench
-from ragauge.metrics import trust_eval
-from ragauge.metrics.trust_eval import Item, Prefix
+from ragauge.metrics import trust
+from ragauge.metrics.trust import RefusalPrefix, TrustEvalItem
 from ragauge.needs.base import EvidenceTable, Need, Undefined
 from ragauge.needs.gold import Correctness
 from ragauge.rounds import Rounds
@@ -18,7 +18,7 @@ from ragauge.scores import SampleRecord
 
 
 def trust_eval_block(
-    run: Run, correctness: Correctness = "cm", prefix: Prefix = "reject", at_most: int = 3
+    run: Run, correctness: Correctness = "cm", prefix: RefusalPrefix = "reject", at_most: int = 3
 ) -> dict[str, float | None]:
     """What Trust-Eval returns for a data set (Song et al., ICLR 2025): its keys, in per cent, with its own zeros.
 
@@ -29,17 +29,17 @@ def trust_eval_block(
     Raises BadData where a sample lacks gold claims, or a document its labels; RunFailed where a question has no answer;
     UsageError where the run did not ask it, or a parameter is wrong.
     """
-    for given, known in ((correctness, get_args(Correctness)), (prefix, get_args(Prefix))):
+    for given, known in ((correctness, get_args(Correctness)), (prefix, get_args(RefusalPrefix))):
         if given not in known:
             raise BadParameter(f"{given!r} is none of {', '.join(known)}")
-    wanted = trust_eval.needs(correctness, at_most)
+    wanted = trust.needs(correctness, at_most)
     bench = Bench({kind: AbsentJudge(identity) for kind, identity in run.record.judges.items()})
     keeper = Keeper(bench, run.store, {})
     items = [_item(record, wanted, keeper) for record in run.records()]
-    return trust_eval.trust_eval_block(items, correctness, prefix)
+    return trust.trust_eval_block(items, correctness, prefix)
 
 
-def _item(record: SampleRecord, wanted: tuple[Need[EvidenceTable], ...], keeper: Keeper) -> Item:
+def _item(record: SampleRecord, wanted: tuple[Need[EvidenceTable], ...], keeper: Keeper) -> TrustEvalItem:
     """A sample with everything that the run found out about it."""
     waves = Rounds(record.sample, wanted)
     while questions := waves.questions:
@@ -53,7 +53,7 @@ def _item(record: SampleRecord, wanted: tuple[Need[EvidenceTable], ...], keeper:
             fix = "samples need 'answers' and documents 'answers_found', which `ragauge dataset build` makes"
             fix = "give its 'output', or leave it out" if record.sample.response is None else fix
             raise BadData(f"sample {record.sample.id}: {outcome.reason}; {fix}")
-    return Item(record.sample, *outcomes)  # type: ignore[arg-type]  # each need returns what the field of its place is
+    return TrustEvalItem(record.sample, *outcomes)  # type: ignore[arg-type]  # each need returns what the field of its place is
 
 
 def _unanswered(record: SampleRecord) -> NoReturn:

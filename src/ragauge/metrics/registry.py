@@ -1,4 +1,4 @@
-"""The catalogue of metrics, and the grammar in which they are named.
+"""The registry of metrics, and the grammar in which they are named.
 
 faithfulness                                   a metric
 rouge(types=rouge1+rougeL,stemmer=true)        with parameters; lists are joined by +
@@ -15,48 +15,35 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from ragauge.errors import BadParameter, UnknownName
-from ragauge.metrics import (
-    checker,
-    citations,
-    correctness,
-    gold,
-    grounding,
-    opinions,
-    overlap,
-    refusals,
-    relevance,
-    retrieval,
-    trust,
-)
-from ragauge.metrics.combined import Composite, composite, over_data, pooled, value_named
-from ragauge.metrics.metric import Measure, Metric
+from ragauge.metrics import citations, claims, overlap, refusals, retrieval, trust
+from ragauge.metrics.base import Composite, Measure, Metric, composite, over_data, pooled, value_named
 from ragauge.text.citations import citation_marks
 from ragauge.types import Sample
 
 #: Measured by default wherever the data has what they read.
 METRICS: tuple[Metric, ...] = (
-    grounding.faithfulness,
-    grounding.hallucination,
-    correctness.answer_correctness,
-    relevance.answer_relevance,
+    claims.faithfulness,
+    claims.hallucination,
+    claims.answer_correctness,
+    retrieval.answer_relevance,
     retrieval.context_precision,
     retrieval.context_recall,
     retrieval.context_relevance,
-    grounding.context_coverage,
-    correctness.claim_recall,
-    correctness.claim_precision,
-    correctness.claim_f1,
+    claims.context_coverage,
+    claims.claim_recall,
+    claims.claim_precision,
+    claims.claim_f1,
     retrieval.claim_recall_at_contexts,
     retrieval.context_precision_at_claims,
-    checker.context_utilization,
-    checker.noise_sensitivity,
-    checker.self_knowledge,
-    checker.claim_hallucination,
-    relevance.relevance_rubric,
-    relevance.chunk_utility,
-    relevance.summary_coherence,
-    opinions.bias,
-    opinions.toxicity,
+    retrieval.context_utilization,
+    retrieval.noise_sensitivity,
+    retrieval.self_knowledge,
+    retrieval.claim_hallucination,
+    retrieval.relevance_rubric,
+    retrieval.chunk_utility,
+    retrieval.summary_coherence,
+    claims.bias,
+    claims.toxicity,
     overlap.rouge,
     overlap.bleu,
     overlap.chrf,
@@ -71,9 +58,9 @@ ON_REQUEST: tuple[Metric, ...] = (
     citations.citation_f1,
     refusals.refusal,
     refusals.answered_ratio,
-    gold.claim_match,
-    gold.string_match,
-    gold.list_match,
+    claims.claim_match,
+    claims.string_match,
+    claims.list_match,
 )
 
 #: Measured when asked for by name, each as one value of the whole data set.
@@ -140,17 +127,17 @@ FAMILIES: Mapping[str, tuple[str, ...]] = {
 PRESET = {"faithfulness": 0.4, "chunk_precision": 0.3, "relevance_rubric.overall": 0.3}
 
 
-def usual(samples: Sequence[Sample]) -> tuple[Measure, ...]:
+def default_metrics(samples: Sequence[Sample]) -> tuple[Measure, ...]:
     """What is measured when nothing is asked for: more than METRICS where responses cite or there are gold claims."""
     more: list[Measure] = []
     if any(one.contexts is not None and citation_marks(one.response or "") for one in samples):
         more += [citations.citation_recall, citations.citation_precision]
     if any(one.answers for one in samples):
-        more += [gold.claim_match, refusals.refusal]
+        more += [claims.claim_match, refusals.refusal]
     return (*METRICS, *more)
 
 
-def named(name: str) -> Metric:
+def metric_named(name: str) -> Metric:
     """The metric called `name`. Raises UnknownName with close matches."""
     if name in ALIASES:
         return replace(_BY_NAME[ALIASES[name]], name=name)
@@ -159,16 +146,16 @@ def named(name: str) -> Metric:
     return _BY_NAME[name]
 
 
-def parsed(spec: str) -> Measure:
+def parse_metric(spec: str) -> Measure:
     """The one metric that `spec` writes. Raises UnknownName or BadParameter, also for a family."""
-    measures = parsed_all(spec)
+    measures = parse_metrics(spec)
     if len(measures) > 1:
         names = ", ".join(measure.key for measure in measures)
         raise BadParameter(f"{spec} is a family of metrics; one is wanted here, such as one of {names}")
     return measures[0]
 
 
-def parsed_all(spec: str) -> list[Measure]:
+def parse_metrics(spec: str) -> list[Measure]:
     """The metrics that `spec` writes: one, or those of a family. Raises UnknownName or BadParameter."""
     match = re.fullmatch(r"\s*([\w@]+)\s*(?:\((.*)\))?\s*", spec, re.DOTALL)
     if match is None:
@@ -178,14 +165,14 @@ def parsed_all(spec: str) -> list[Measure]:
         return [_pooled(inside or "")]
     arguments = _arguments(inside or "", spec)
     if name == "composite":
-        return [composite({key: _number(value, spec) for key, value in arguments.items()} or PRESET, parsed)]
+        return [composite({key: _number(value, spec) for key, value in arguments.items()} or PRESET, parse_metric)]
     if name in FAMILIES:
         return _family(name, arguments)
     return [_single(name, arguments)]
 
 
 def _single(name: str, arguments: Mapping[str, str]) -> Measure:
-    metric = named(name)(**arguments)
+    metric = metric_named(name)(**arguments)
     return over_data(metric) if ALIASES.get(name, name) in _OVER_DATA else metric
 
 
@@ -193,7 +180,7 @@ def _family(family: str, arguments: dict[str, str]) -> list[Measure]:
     """The metrics of a family, each with those parameters that it has; a list is cited item by item."""
     mode = arguments.get("correctness", "cm")
     names = [name or ALIASES.get(mode, "answered_correctness") for name in FAMILIES[family]]
-    known = {parameter for name in names for parameter in named(name).defaults}
+    known = {parameter for name in names for parameter in metric_named(name).defaults}
     for parameter in arguments.keys() - known:
         raise UnknownName(f"parameter of {family}", parameter, known)
     if arguments.get("variant", "default") != "default":
@@ -201,13 +188,13 @@ def _family(family: str, arguments: dict[str, str]) -> list[Measure]:
     if mode == "em5":
         arguments = {"units": "items", **arguments}
     return [
-        _single(name, {key: value for key, value in arguments.items() if key in named(name).defaults})
+        _single(name, {key: value for key, value in arguments.items() if key in metric_named(name).defaults})
         for name in dict.fromkeys(names)
     ]
 
 
 def _pooled(inside: str) -> Measure:
-    metric = parsed(inside)
+    metric = parse_metric(inside)
     if not isinstance(metric, Metric):
         raise BadParameter(f"pooled({inside}): only a metric over samples can be pooled")
     return pooled(metric)
@@ -215,7 +202,7 @@ def _pooled(inside: str) -> Measure:
 
 def _arguments(inside: str, spec: str) -> dict[str, str]:
     arguments: dict[str, str] = {}
-    for pair in split(inside):
+    for pair in split_specs(inside):
         key, equals, value = map(str.strip, pair.rpartition("="))
         if not equals:
             raise BadParameter(f"{spec!r}: {pair!r} is not of the form parameter=value")
@@ -232,7 +219,7 @@ def _number(text: str, spec: str) -> float:
         raise BadParameter(f"{spec!r}: {text!r} is not a number") from None
 
 
-def split(specs: str) -> list[str]:
+def split_specs(specs: str) -> list[str]:
     """Split at the commas that stand outside brackets; empty pieces are left out."""
     pieces, depth, start = [], 0, 0
     for i, character in enumerate(specs):
@@ -243,7 +230,7 @@ def split(specs: str) -> list[str]:
     return [piece.strip() for piece in [*pieces, specs[start:]] if piece.strip()]
 
 
-def chosen(metrics: str | Measure | Iterable[str | Measure]) -> tuple[Measure, ...]:
+def select_metrics(metrics: str | Measure | Iterable[str | Measure]) -> tuple[Measure, ...]:
     """Metrics as they are asked for: specs, in one text or several, or metrics themselves; repetitions fall away.
 
     Where one run holds several variants of a metric, those with parameters are keyed by their full spec.
@@ -252,7 +239,9 @@ def chosen(metrics: str | Measure | Iterable[str | Measure]) -> tuple[Measure, .
     measures: list[Measure] = []
     for one in listed:
         measures += (
-            [each for spec in split(one) for each in parsed_all(spec)] if isinstance(one, str) else [_measure(one)]
+            [each for spec in split_specs(one) for each in parse_metrics(spec)]
+            if isinstance(one, str)
+            else [_measure(one)]
         )
     by_name: dict[tuple[str, str], Measure] = {}
     for measure in measures:
@@ -273,7 +262,7 @@ def value_of(name: str) -> tuple[Measure, str]:
 
     Raises UnknownName or BadParameter, also for a metric of several values, and for one over the data set.
     """
-    return value_named(name, parsed)
+    return value_named(name, parse_metric)
 
 
 def _measure(one: object) -> Measure:
@@ -286,4 +275,15 @@ def _told_apart(measure: Measure) -> Measure:
     return measure if measure.spec == measure.key else measure.renamed(measure.spec)
 
 
-__all__ = ["ALIASES", "CATALOGUE", "FAMILIES", "METRICS", "Composite", "chosen", "named", "parsed", "usual", "value_of"]
+__all__ = [
+    "ALIASES",
+    "CATALOGUE",
+    "FAMILIES",
+    "METRICS",
+    "Composite",
+    "default_metrics",
+    "metric_named",
+    "parse_metric",
+    "select_metrics",
+    "value_of",
+]
