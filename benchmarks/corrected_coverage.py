@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from ragauge.statistics.corrected import corrected_mean
+from ragauge.statistics.agreement import corrected_mean
 from ragauge.statistics.intervals import Interval, mean_interval
 
 Array = NDArray[np.float64]

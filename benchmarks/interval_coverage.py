@@ -19,8 +19,7 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 
 from ragauge.scores import F1Counts, PrecisionRecall, Share
-from ragauge.statistics.aggregates import aggregate_interval
-from ragauge.statistics.extremes import Value
+from ragauge.statistics.aggregates import CountFunction, aggregate_interval
 from ragauge.statistics.intervals import Interval, mean_interval
 
 Array = NDArray[np.floating[Any]]
@@ -50,7 +49,7 @@ class Counts:
 
     name: str
     draw: Draw
-    value: Value
+    value: CountFunction
 
 
 @dataclass
@@ -227,7 +226,7 @@ def student(values: Array) -> Ends:
     return values.mean() - half, values.mean() + half
 
 
-def percentiles(counts: Array, value: Value, chance: Generator, resamples: int = RESAMPLES) -> Ends:
+def percentiles(counts: Array, value: CountFunction, chance: Generator, resamples: int = RESAMPLES) -> Ends:
     """The percentile bootstrap interval, for comparison."""
     weights = chance.multinomial(len(counts), np.full(len(counts), 1 / len(counts)), resamples)
     values = [value(sums) for sums in (weights @ counts).tolist()]

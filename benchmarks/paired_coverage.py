@@ -32,7 +32,7 @@ from interval_coverage import (
 )
 from numpy.random import Generator
 
-from ragauge.statistics.extremes import Value
+from ragauge.statistics.aggregates import CountFunction
 from ragauge.statistics.intervals import mean_interval
 from ragauge.statistics.paired import paired_aggregate, paired_mean
 
@@ -57,7 +57,7 @@ class Systems:
     name: str
     first: Draw
     second: Draw
-    value: Value
+    value: CountFunction
 
 
 @dataclass
@@ -177,7 +177,7 @@ def cover_data(case: Systems, n: int, draws: int) -> list[Coverage]:
     return found
 
 
-def apart(value: Value, width: int) -> Value:
+def apart(value: CountFunction, width: int) -> CountFunction:
     """The difference of two values, the counts of which stand one behind the other."""
 
     def difference(sums: Sequence[float]) -> float | None:
@@ -187,7 +187,7 @@ def apart(value: Value, width: int) -> Value:
     return difference
 
 
-def swapped(first: Array, second: Array, value: Value, chance: Generator) -> float:
+def swapped(first: Array, second: Array, value: CountFunction, chance: Generator) -> float:
     """The p-value of the permutation test: the share of random swaps after which the values lie as far apart."""
     difference = apart(value, first.shape[1])
     stay = chance.integers(0, 2, (RESAMPLES, len(first)))

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragauge.errors import BadParameter
-from ragauge.statistics.corrected import corrected_mean
+from ragauge.statistics.agreement import corrected_mean
 from ragauge.statistics.intervals import mean_interval
 
 scores = st.lists(st.floats(0, 1), min_size=1, max_size=20)

@@ -6,7 +6,7 @@ from statistics import NormalDist
 import numpy as np
 import pytest
 
-from ragauge.statistics.dirichlet import low_quantile
+from ragauge.statistics.intervals import low_quantile
 
 Z = NormalDist().inv_cdf(0.975)
 

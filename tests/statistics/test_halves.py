@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragauge.statistics.halves import ALL_WAYS, BLOCK, halves
+from ragauge.statistics.paired import ALL_WAYS, BLOCK, halves
 
 ROWS = st.lists(st.tuples(st.integers(-3, 3), st.integers(1, 2)), min_size=1, max_size=8)
 

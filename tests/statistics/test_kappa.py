@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragauge.statistics.kappa import kappa, kappa_interval
+from ragauge.statistics.agreement import kappa, kappa_interval
 
 PATTERNS = st.dictionaries(st.tuples(*[st.sampled_from("abc")] * 3), st.integers(1, 50), min_size=1)
 

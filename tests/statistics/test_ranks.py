@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragauge.statistics.ranks import average_ranks, spearman
+from ragauge.statistics.agreement import average_ranks, spearman
 
 PAIRS = st.lists(st.tuples(st.sampled_from([0, 0.25, 0.5, 1]), st.sampled_from([0, 1, 2, 3])), max_size=20)
 

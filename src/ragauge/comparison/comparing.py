@@ -17,7 +17,7 @@ from ragauge.metrics.registry import split_specs
 from ragauge.run.reviving import catalogued
 from ragauge.run.run import Run
 from ragauge.scores import Estimate, RunRecord
-from ragauge.statistics.clusters import Clusters
+from ragauge.statistics.intervals import Clusters
 from ragauge.statistics.paired import holm
 
 

@@ -10,7 +10,7 @@ from ragauge.comparison.outcome import Difference, Missing
 from ragauge.comparison.pairing import Cell
 from ragauge.metrics.base import DatasetMetric, Measure
 from ragauge.scores import Better, Scale
-from ragauge.statistics.clusters import Clusters
+from ragauge.statistics.intervals import Clusters
 from ragauge.statistics.paired import detectable, paired_aggregate, paired_mean
 
 T = TypeVar("T")

@@ -12,7 +12,7 @@ from ragauge.judges.judge import Judge, can_answer
 from ragauge.judges.votes import as_told_by_all, grade, verdict
 from ragauge.needs.base import answerable
 from ragauge.questions import Decompose, Question, Rate, kind, topic
-from ragauge.statistics.kappa import kappa
+from ragauge.statistics.agreement import kappa
 from ragauge.types import Answer, Failure, Grade, Label, Verdict
 
 Known = dict[Question, Answer | Failure]

@@ -9,8 +9,8 @@ from typing import NamedTuple
 import msgspec
 
 from ragauge.questions import Entail, Question, kind
+from ragauge.statistics.agreement import kappa_interval
 from ragauge.statistics.intervals import Interval, mean_interval
-from ragauge.statistics.kappa import kappa_interval
 from ragauge.types import Answer, Grade, Label, Verdict
 
 _THREE_WAY = (Label.ENTAILED, Label.NEUTRAL, Label.CONTRADICTED)

@@ -8,7 +8,7 @@ import msgspec
 
 from ragauge.labelling.agreement import Agreement
 from ragauge.scores import Better, Estimate
-from ragauge.statistics.corrected import corrected_mean
+from ragauge.statistics.agreement import corrected_mean
 from ragauge.statistics.intervals import Interval, mean_interval
 
 

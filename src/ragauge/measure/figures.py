@@ -9,10 +9,9 @@ import msgspec
 
 from ragauge.measure.outcomes import Outcome
 from ragauge.measure.sets import Case
-from ragauge.statistics.agreement import METHOD, auc, balanced_accuracy, group_difference, group_interval
+from ragauge.statistics.agreement import METHOD, auc, balanced_accuracy, group_difference, group_interval, spearman
 from ragauge.statistics.intervals import Interval
 from ragauge.statistics.paired import holm
-from ragauge.statistics.ranks import spearman
 
 if TYPE_CHECKING:
     from ragauge.statistics.agreement import Statistic

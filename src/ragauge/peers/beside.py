@@ -18,7 +18,7 @@ from ragauge.peers.outcome import Compared, Figures
 from ragauge.peers.sheet import Named, Sheet, number_in
 from ragauge.run.run import Run
 from ragauge.scores import RunRecord, ScoreRecord
-from ragauge.statistics.clusters import Clusters
+from ragauge.statistics.intervals import Clusters
 
 
 class _Ours(NamedTuple):

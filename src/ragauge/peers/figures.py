@@ -6,11 +6,9 @@ from collections.abc import Sequence
 from math import fsum
 
 from ragauge.peers.outcome import Figures
-from ragauge.statistics.agreement import group_interval
-from ragauge.statistics.clusters import Clusters
-from ragauge.statistics.intervals import Interval
+from ragauge.statistics.agreement import group_interval, spearman
+from ragauge.statistics.intervals import Clusters, Interval
 from ragauge.statistics.paired import paired_mean
-from ragauge.statistics.ranks import spearman
 
 Scale = tuple[float, float]
 

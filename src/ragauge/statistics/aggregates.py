@@ -2,15 +2,50 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from itertools import product
 from math import isfinite
 from typing import TYPE_CHECKING
 
 from ragauge.errors import BadParameter
-from ragauge.statistics.checks import check_clusters, check_confidence, check_resamples, check_scale, on_scale
-from ragauge.statistics.clusters import Clusters, sums_by_cluster
-from ragauge.statistics.extremes import Row, Value, extreme_rows
-from ragauge.statistics.intervals import Interval
+from ragauge.statistics.intervals import (
+    Clusters,
+    Interval,
+    check_clusters,
+    check_confidence,
+    check_resamples,
+    check_scale,
+    on_scale,
+    sums_by_cluster,
+)
+
+#: From the sums of the counts to a metric's value, or None where it is undefined.
+CountFunction = Callable[[Sequence[float]], float | None]
+
+CountRow = tuple[float, ...]
+
+#: 2¹⁶ candidates are tried at most.
+MOST_COLUMNS = 16
+
+
+def extreme_rows(
+    sums: Sequence[float], size: float, value: CountFunction, scale: tuple[float, float]
+) -> tuple[CountRow | None, CountRow | None]:
+    """The rows of counts that, added to `sums`, lower and raise `value` most; None where there is no possible row.
+
+    A row has 0 or `size` in each column and must be possible: taken alone it has a value on the scale. Hits without a
+    total have none, so for (hits, total) the two rows are (0, size) and (size, size).
+    Raises BadParameter for more than 16 columns.
+    """
+    if len(sums) > MOST_COLUMNS:
+        raise BadParameter(f"{len(sums)} counts a sample; an interval can be made of {MOST_COLUMNS} at most")
+    values: dict[CountRow, float] = {}
+    for row in product((0.0, size), repeat=len(sums)):
+        with_row = value([total + more for total, more in zip(sums, row, strict=True)])
+        if on_scale(value(row), scale) and with_row is not None:
+            values[row] = with_row
+    return min(values, key=values.__getitem__, default=None), max(values, key=values.__getitem__, default=None)
+
 
 if TYPE_CHECKING:
     import numpy as np
@@ -24,7 +59,7 @@ BLOCK = 2_000_000
 
 def aggregate_interval(
     counts: Sequence[Sequence[float]],
-    value: Value,
+    value: CountFunction,
     *,
     scale: tuple[float, float] = (0.0, 1.0),
     clusters: Clusters = None,
@@ -74,7 +109,7 @@ def count_rows(counts: Sequence[Sequence[float]]) -> Array:
     return np.asarray(counts, dtype=float).reshape(len(counts), width)
 
 
-def _value(value: Value, sums: Sequence[float], scale: tuple[float, float]) -> float | None:
+def _value(value: CountFunction, sums: Sequence[float], scale: tuple[float, float]) -> float | None:
     """The value of the whole data set."""
     whole = value(sums)
     if whole is not None and not on_scale(whole, scale):
@@ -109,7 +144,9 @@ def _random_sums(rows: Array, times: Array, seed: int, resamples: int) -> tuple[
     return sums, chance.standard_exponential(resamples)
 
 
-def _quantile(sums: Array, weights: Array, row: Row | None, value: Value, undefined: float, level: float) -> float:
+def _quantile(
+    sums: Array, weights: Array, row: CountRow | None, value: CountFunction, undefined: float, level: float
+) -> float:
     """The quantile of `value` over the resampled sums with `row` added under its weights.
 
     The end of the scale, `undefined`, stands for a value that is undefined, and for all where there is no such row.

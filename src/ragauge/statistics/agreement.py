@@ -1,24 +1,54 @@
-"""How well a judge's answers agree with people's labels: AUC, balanced accuracy, and intervals by resampling groups.
+"""How far two raters agree, and a judge's mean corrected by people's: AUC, kappa, rank correlation, intervals.
 
 Labels are 0 or 1, probabilities any real numbers of which more means rather 1. Undefined figures are None, never NaN.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
-from math import ceil
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from itertools import combinations, product
+from math import ceil, hypot
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from ragauge.errors import BadParameter
-from ragauge.statistics.intervals import Interval
+from ragauge.statistics.aggregates import aggregate_interval
+from ragauge.statistics.intervals import Clusters, Interval, mean_interval
 from ragauge.statistics.paired import FEWEST, Paired
-from ragauge.statistics.ranks import average_ranks
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
     Array = NDArray[np.float64]
+
+
+def average_ranks(values: Array) -> Array:
+    """The ranks of `values` from 1; equal values share the mean of their ranks."""
+    import numpy as np
+
+    _, place, counts = np.unique(values, return_inverse=True, return_counts=True)
+    ranks: Array = (np.cumsum(counts) - (counts - 1) / 2)[place]
+    return ranks
+
+
+def spearman(one: Sequence[float] | Array, other: Sequence[float] | Array) -> float | None:
+    """Spearman's rank correlation of pairs of values, in -1..1; ties share their ranks.
+
+    None where either side has fewer than two different values, so that there is no order to compare.
+    """
+    import numpy as np
+
+    ranks = [average_ranks(np.asarray(values, dtype=float)) for values in (one, other)]
+    if any(not len(values) or values.min() == values.max() for values in ranks):
+        return None
+    a, b = (values - values.mean() for values in ranks)
+    return float(np.clip(a @ b / np.sqrt((a @ a) * (b @ b)), -1, 1))
+
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
     Statistic = Callable[["Array", "Array"], float | None]
 
 #: How intervals by resampling groups are made.
@@ -143,3 +173,99 @@ def _members(groups: Sequence[Hashable]) -> list[Any]:
     for row, group in enumerate(groups):
         rows.setdefault(group, []).append(row)
     return [np.array(members) for members in rows.values()]
+
+
+RaterLabel = TypeVar("RaterLabel", bound=Hashable)
+
+
+def kappa(patterns: Mapping[tuple[RaterLabel, ...], float]) -> float | None:
+    """Cohen's kappa of two raters; of more, Conger's (Psychological Bulletin 88, 1980), its mean over pairs.
+
+    patterns: what the raters said of one thing, in the order of the raters -> how many things they said it of, or what
+    these weigh. Each rater keeps a base rate of its own, as is right for raters that are always the same.
+
+    1: they always agree. 0: no more than their base rates bring about. None where nothing was rated, and where all
+    raters gave one and the same label throughout, so that nothing tells agreement from habit.
+    """
+    total = sum(patterns.values())
+    if not total:
+        return None
+    pairs = list(combinations(range(len(next(iter(patterns)))), 2))
+    same = sum(count for said, count in patterns.items() for a, b in pairs if said[a] == said[b])
+    habits = [_habit(patterns, rater) for rater in range(len(next(iter(patterns))))]
+    chance = sum(count * habits[b].get(label, 0) for a, b in pairs for label, count in habits[a].items())
+    possible = total * total * len(pairs)
+    return (total * same - chance) / (possible - chance) if possible != chance else None
+
+
+def _habit(patterns: Mapping[tuple[RaterLabel, ...], float], rater: int) -> dict[RaterLabel, float]:
+    """How often a rater gave each label."""
+    habit: dict[RaterLabel, float] = {}
+    for said, count in patterns.items():
+        habit[said[rater]] = habit.get(said[rater], 0) + count
+    return habit
+
+
+def kappa_interval(
+    pairs: Sequence[tuple[RaterLabel, RaterLabel]], labels: Sequence[RaterLabel], *, clusters: Clusters = None
+) -> Interval:
+    """Cohen's kappa of two raters with its 95 % interval.
+
+    pairs: what the two said of each thing. labels: all that can be said, four labels at most. clusters: as in
+    `mean_interval`, such as the sample of each thing. The interval is that of `aggregate_interval` over the counts of
+    the pairs: it has a width also where the raters always agree. All None where kappa is.
+    """
+    cells = list(product(labels, repeat=2))
+    counts = [[float(pair == cell) for cell in cells] for pair in pairs]
+
+    def value(sums: Sequence[float]) -> float | None:
+        return kappa(dict(zip(cells, sums, strict=True)))
+
+    return aggregate_interval(counts, value, scale=(-1.0, 1.0), clusters=clusters)
+
+
+def corrected_mean(
+    people: Sequence[float],
+    judge: Sequence[float],
+    rest: Sequence[float],
+    *,
+    scale: tuple[float, float] = (0.0, 1.0),
+    clusters: Clusters = None,
+    rest_clusters: Clusters = None,
+    confidence: float = 0.95,
+) -> Interval:
+    """The mean that people would give all samples: the judge's, plus the mean of people less judge on those drawn.
+
+    people, judge: both scores of each drawn sample. rest: the judge's scores of the samples that were not drawn.
+    clusters, rest_clusters: as in `mean_interval`, of the drawn samples and of the rest.
+
+    This is the difference estimator of survey sampling (Särndal, Swensson, Wretman: Model Assisted Survey Sampling,
+    1992), which as prediction-powered inference (Angelopoulos et al., Science 382, 2023; arXiv:2311.01453 with its
+    weight λ) holds however bad the judge is. With λ the share of the rest among all it is mean(people - λ judge) +
+    λ mean(rest), two parts from samples that are independent. Each has the interval of `mean_interval`; the ends of
+    their sum are by Zou and Donner (Statistics in Medicine 27, 2008). The sum is kept on `scale`.
+
+    Raises BadParameter for lists of different lengths, and for what `mean_interval` refuses.
+    """
+    if len(people) != len(judge):
+        raise BadParameter(f"{len(people)} scores by people and {len(judge)} by the judge; give both for each sample")
+    method = "difference estimator"
+    if not people:
+        return Interval(None, None, None, method)
+    low, high = scale
+    share = len(rest) / (len(people) + len(rest))
+    differences = [one - share * other for one, other in zip(people, judge, strict=True)]
+    spread = (low - share * high, high - share * low)
+    drawn = _part(mean_interval(differences, scale=spread, clusters=clusters, confidence=confidence))
+    others = _part(mean_interval(rest, scale=scale, clusters=rest_clusters, confidence=confidence), share)
+    value = drawn[0] + others[0]
+    below, above = hypot(drawn[1], others[1]), hypot(drawn[2], others[2])
+    kept, lowest, highest = (min(max(one, low), high) for one in (value, value - below, value + above))
+    return Interval(kept, lowest, highest, method)
+
+
+def _part(interval: Interval, weight: float = 1.0) -> tuple[float, float, float]:
+    """A weighted mean, and how far its interval reaches below and above it; nothing where there is no sample."""
+    if interval.value is None or interval.low is None or interval.high is None:
+        return 0.0, 0.0, 0.0
+    return weight * interval.value, weight * (interval.value - interval.low), weight * (interval.high - interval.value)

@@ -2,25 +2,86 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from math import inf, isfinite, nan, sqrt
 from statistics import NormalDist
 from typing import TYPE_CHECKING
 
 import msgspec
 
-from ragauge.statistics.aggregates import aggregate_interval, count_rows
-from ragauge.statistics.checks import check_clusters, check_confidence, check_resamples, check_scale, on_unit_scale
-from ragauge.statistics.clusters import Clusters, sums_by_cluster
-from ragauge.statistics.extremes import Value
-from ragauge.statistics.halves import halves
-from ragauge.statistics.intervals import Interval, mean_interval
+from ragauge.statistics.aggregates import CountFunction, aggregate_interval, count_rows
+from ragauge.statistics.intervals import (
+    Clusters,
+    Interval,
+    check_clusters,
+    check_confidence,
+    check_resamples,
+    check_scale,
+    mean_interval,
+    on_unit_scale,
+    sums_by_cluster,
+)
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
     Array = NDArray[np.float64]
+
+#: So many rows or fewer are divided in every way, which is 8192 ways; more of them at random.
+ALL_WAYS = 13
+
+#: What is left of a sum when all of it is taken away again is no more than this share of it.
+HALVES_ROUNDING = 1e-12
+
+#: Random members drawn at a time, few enough for a processor's cache.
+BLOCK = 200_000
+
+
+def halves(rows: Array, seed: int, resamples: int) -> tuple[Array, Array]:
+    """The sums of `rows` (units x columns) over the one side and the other, for each way to divide the units.
+
+    Each unit goes to either side with equal chance. All ways are taken for up to 13 units; otherwise `resamples` random
+    ones, and the way that leaves one side empty. The order of the rows makes no difference.
+    """
+    import numpy as np
+
+    total = rows.sum(axis=0)
+    if len(rows) <= ALL_WAYS:
+        ways = np.arange(2 ** len(rows))
+        one = (ways[:, None] >> np.arange(len(rows)) & 1) @ rows
+    else:
+        one = np.concatenate([total[None], *_random(rows, np.random.default_rng(seed), resamples)])
+    other = total - one
+    other[np.abs(other) <= HALVES_ROUNDING * np.abs(total)] = 0
+    return one, other
+
+
+def _random(rows: Array, chance: np.random.Generator, resamples: int) -> Iterator[Array]:
+    """The sums over one side of random ways, in blocks. Of k equal rows a binomial number falls on it."""
+    import numpy as np
+
+    distinct, times = np.unique(rows, axis=0, return_counts=True)
+    alone, several = distinct[times == 1], distinct[times > 1]
+    step = max(1, BLOCK // len(distinct))
+    for start in range(0, resamples, step):
+        size = min(step, resamples - start)
+        of_several = chance.binomial(times[times > 1], 0.5, (size, len(several)))
+        yield _coins(chance, size, len(alone)) @ alone + of_several @ several
+
+
+def _coins(chance: np.random.Generator, height: int, width: int) -> Array:
+    """Zeros and ones by chance."""
+    import numpy as np
+
+    drawn = np.frombuffer(chance.bytes(-(-height * width // 8)), dtype=np.uint8)
+    return np.unpackbits(drawn, count=height * width).reshape(height, width).astype(np.float64)
+
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
 
 #: How far rounding may carry a difference, as a share of the scale.
 ROUNDING = 1e-9
@@ -81,7 +142,7 @@ def paired_mean(
 def paired_aggregate(
     first: Sequence[Sequence[float]],
     second: Sequence[Sequence[float]],
-    value: Value,
+    value: CountFunction,
     *,
     scale: tuple[float, float] = (0.0, 1.0),
     clusters: Clusters = None,
@@ -134,7 +195,7 @@ def _means(sums: Array) -> Array:
     return means
 
 
-def _each(value: Value, sums: Array) -> Array:
+def _each(value: CountFunction, sums: Array) -> Array:
     """A value of each row of sums, NaN where it is undefined."""
     import numpy as np
 
