@@ -28,14 +28,13 @@ import msgspec
 import ragauge as rg
 from ragauge.cli.options import judge_option
 from ragauge.errors import RagaugeError
-from ragauge.judges.llm.decisions.asks import Sheet
-from ragauge.judges.llm.decisions.messages import read as read_decisions
-from ragauge.judges.llm.decisions.messages import received
+from ragauge.judges.base import RecordingJudge
+from ragauge.judges.llm.decisions_protocol import QuestionSheet, completion_of
+from ragauge.judges.llm.decisions_protocol import read_answers as read_decisions
 from ragauge.judges.llm.packing import Pack
-from ragauge.judges.llm.prompts import Style
-from ragauge.judges.llm.replies import read as read_reply
-from ragauge.judges.llm.wire.batch_lines import read_result
-from ragauge.judges.recording import RecordingJudge
+from ragauge.judges.llm.prompts import PromptStyle
+from ragauge.judges.llm.replies import parse_reply as read_reply
+from ragauge.judges.llm.transport.batches import read_result
 from ragauge.labelling.replies import reply
 from ragauge.metrics.registry import select_metrics
 from ragauge.peers.sheet import read_sheet
@@ -290,13 +289,15 @@ def _results() -> Iterator[bytes]:
 
 def _replied(pack: Pack, text: str) -> object:
     return [
-        read_reply(pack, text, Style(rationales, quotes)) for rationales in (True, False) for quotes in (True, False)
+        read_reply(pack, text, PromptStyle(rationales, quotes))
+        for rationales in (True, False)
+        for quotes in (True, False)
     ]
 
 
 def _decided(body: bytes) -> object:
-    sheet = Sheet()
-    return read_decisions(received(body).text, sheet.take(list(QUESTIONS)))
+    sheet = QuestionSheet()
+    return read_decisions(completion_of(body).text, sheet.take(list(QUESTIONS)))
 
 
 def _typed(text: str) -> None:

@@ -24,10 +24,10 @@ import transformers
 
 import ragauge as rg
 from ragauge.judges.embedded.judge import EmbeddedJudge
-from ragauge.judges.nli.exporting import export
+from ragauge.judges.nli.export import export
 from ragauge.judges.nli.judge import NliJudge
-from ragauge.judges.nli.onnx import onnx_judge
-from ragauge.judges.onnx_session import processors
+from ragauge.judges.nli.models import onnx_judge
+from ragauge.judges.onnx import processors
 from ragauge.questions import Entail, Question
 from ragauge.types import Answer, Failure, Label, Verdict
 

@@ -21,9 +21,9 @@ from fit_lexical import SENTENCE_SOURCES
 from held_out import held_out
 from rows import read
 
-from ragauge.judges.cascade import confidence
+from ragauge.judges.base import Judge
+from ragauge.judges.composite import confidence
 from ragauge.judges.embedded.judge import EmbeddedJudge
-from ragauge.judges.judge import Judge
 from ragauge.measure.asking import asking
 from ragauge.measure.thresholds import fit_threshold, labelled_sets
 from ragauge.questions import Entail, Judgment, Question

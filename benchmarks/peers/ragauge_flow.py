@@ -25,10 +25,10 @@ from measured import METRICS, MODEL, Row, Task, measure, task
 
 import ragauge as rg
 from ragauge.judges.llm.judge import LLMJudge
-from ragauge.judges.llm.options import parse
-from ragauge.judges.llm.wire import chat
-from ragauge.judges.llm.wire.client import HttpTransport
-from ragauge.judges.llm.wire.session import Reply
+from ragauge.judges.llm.providers import parse_llm_spec
+from ragauge.judges.llm.transport import protocols
+from ragauge.judges.llm.transport.client import HttpTransport
+from ragauge.judges.llm.transport.session import Reply
 from ragauge.run.run import Run
 
 LATENCY = 0.05
@@ -40,7 +40,7 @@ class Recorder(HttpTransport):
     """Keeps each request's body with the reply to it."""
 
     def __init__(self, given: Task) -> None:
-        super().__init__(*parse(f"openai/{MODEL}", base_url=given.url, concurrency=given.width))
+        super().__init__(*parse_llm_spec(f"openai/{MODEL}", base_url=given.url, concurrency=given.width))
         self.exchanges: Exchanges = {}
 
     async def _exchange(self, path: str, body: bytes, headers: Mapping[str, str] | None) -> Reply:
@@ -97,14 +97,14 @@ def json_seconds(exchanges: Exchanges) -> float:
     for document, request, response, said in done:
         encode(document).decode()
         encode(request)
-        chat.read(response)
+        protocols.read_chat(response)
         decode(said)
     return time.process_time() - began
 
 
 async def posted(given: Task, bodies: Sequence[bytes]) -> None:
     """Post all bodies, so many side by side."""
-    waiting, url, headers = iter(bodies), f"{given.url}{chat.PATH}", {"Content-Type": "application/json"}
+    waiting, url, headers = iter(bodies), f"{given.url}{protocols.CHAT_PATH}", {"Content-Type": "application/json"}
 
     async def work(session: aiohttp.ClientSession) -> None:
         for body in waiting:

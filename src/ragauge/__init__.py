@@ -31,9 +31,9 @@ if TYPE_CHECKING:
         UnknownName,
         UsageError,
     )
+    from ragauge.judges.base import Judge
     from ragauge.judges.function import judge_from
-    from ragauge.judges.judge import Judge
-    from ragauge.judges.llm.making import llm
+    from ragauge.judges.llm.build import llm
     from ragauge.metrics.base import metric
     from ragauge.metrics.claims import ClaimScores, claim_scores
     from ragauge.metrics.registry import value_of
@@ -69,7 +69,7 @@ _HOMES = {
     "Evidence": "scores",
     "Failure": "types",
     "Grade": "types",
-    "Judge": "judges.judge",
+    "Judge": "judges.base",
     "Label": "types",
     "MissingExtra": "errors",
     "MissingField": "errors",
@@ -105,7 +105,7 @@ _HOMES = {
     "join": "readers",
     "judge_from": "judges.function",
     "judge_of": "run.specs",
-    "llm": "judges.llm.making",
+    "llm": "judges.llm.build",
     "metric": "metrics.base",
     "panel": "run.composing",
     "parity": "peers",

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from ragauge.judges.judge import Judge, can_answer, checked
+from ragauge.judges.base import Judge, can_answer, checked
 from ragauge.questions import (
     CHUNK_UTILITY,
     COHERENCE,

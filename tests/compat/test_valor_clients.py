@@ -111,7 +111,7 @@ def test_a_client_that_talks_nonsense() -> None:
 
 def test_a_client_that_raises(monkeypatch: pytest.MonkeyPatch) -> None:
     """What a client raises is told by the metric that wanted its reply, and is asked for again as often as is said."""
-    monkeypatch.setattr("ragauge.judges.llm.calling.PAUSE", 0)
+    monkeypatch.setattr("ragauge.judges.llm.adapters.PAUSE", 0)
     calls: list[int] = []
 
     def broken(messages: list[dict[str, str]]) -> str:

@@ -17,8 +17,8 @@ from ragauge.dataset import generate
 from ragauge.dataset.generation.prompts import REFUSAL_SENTENCE, Brief, prompt
 from ragauge.dataset.generation.respondent import answer_in
 from ragauge.errors import BadParameter, UsageError
-from ragauge.judges.llm.calls import Completion
-from ragauge.judges.llm.making import line_to
+from ragauge.judges.llm.build import model_client
+from ragauge.judges.llm.messages import Completion
 from ragauge.store import Store
 from ragauge.text import trust_eval
 from ragauge.text.refusals import refusal
@@ -135,7 +135,7 @@ def test_a_system_that_fails_is_said_for_each_sample(system: Any) -> None:
             raise OSError("no memory")
         return "Hot."
 
-    generated = generate(ROWS, line_to(system(reply), retries=0))
+    generated = generate(ROWS, model_client(system(reply), retries=0))
     assert [sample.response for sample in generated.samples] == ["Hot.", None, "Hot."]
     assert "OSError: no memory" in generated.samples[1].metadata["failed"]["response"]
     assert generated.failures == {"response": 1}
@@ -171,7 +171,7 @@ def test_a_bad_reply_is_asked_for_once_more(tmp_path: Path) -> None:
         sent.append(messages)
         return '{"wrong": 1}' if len(messages) == 2 else '{"answer": "Hot."}'
 
-    line = line_to(stubborn, name="stubborn")
+    line = model_client(stubborn, name="stubborn")
     assert generate(ROWS[:1], line, store=tmp_path).samples[0].response == "Hot."
     assert [message["role"] for message in sent[1]] == ["system", "user", "assistant", "user"]
     assert generate(ROWS[:1], line, store=tmp_path).reused == 1

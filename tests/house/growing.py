@@ -16,10 +16,9 @@ from ragauge.judges.embedded.trained.toxicity import pieces, units
 from ragauge.judges.embedded.trained.windows import windows
 from ragauge.judges.embedded.trained.wordpiece import WordPiece, vocabulary
 from ragauge.judges.llm.packing import Pack
-from ragauge.judges.llm.prompts import Style
-from ragauge.judges.llm.replies import located, read
-from ragauge.judges.llm.salvage import salvaged
-from ragauge.judges.splitting import split
+from ragauge.judges.llm.prompts import PromptStyle
+from ragauge.judges.llm.replies import extract_object, locate_quote, parse_reply
+from ragauge.judges.windows import split
 from ragauge.questions import Decompose, Entail, Relevant
 from ragauge.readers.block_files import rows_of_blocks
 from ragauge.readers.contexts import chunks
@@ -107,9 +106,9 @@ READERS: dict[str, Callable[[str], object]] = {
     "query and text": lambda given: _LEXICAL.verdict(Relevant(given, _CLAIM)),
     "refusals": lambda given: (refusal(given), is_refusal_sentence(given)),
     "relevance": lambda given: relevant(_QUESTION, given, None),
-    "reply": lambda given: read(_PACK, given, Style()),
-    "reply after a brace": lambda given: salvaged('{"1": ' + given, _LABELS),
-    "reply: quote": lambda given: located(given, f" {given}x"),
+    "reply": lambda given: parse_reply(_PACK, given, PromptStyle()),
+    "reply after a brace": lambda given: extract_object('{"1": ' + given, _LABELS),
+    "reply: quote": lambda given: locate_quote(given, f" {given}x"),
     "rouge": lambda given: rouge(given, [given[1:]], stemmer=True),
     "rouge in unicode": lambda given: rouge(given, [given[1:]], tokenizer="unicode"),
     "sentences": sentences,

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 import ragauge as rg
+from ragauge.judges.base import RecordingJudge
 from ragauge.judges.embedded.judge import EmbeddedJudge
-from ragauge.judges.recording import RecordingJudge
 from ragauge.questions import Judgment, Question, Relevant, judgment_key
 from ragauge.run.blocking import blocking
 from ragauge.store import Store

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ragauge.judges.desk import Expected
+from ragauge.judges.base import ExpectedCall
 from ragauge.questions import KINDS, Question
 from ragauge.types import Answer, Failure, Identity
 
@@ -51,6 +51,6 @@ class Priced(Saying):
     by_sample = 8
     cent: Any = 0.01
 
-    def expect(self, questions: Sequence[Question]) -> list[Expected]:
+    def expect(self, questions: Sequence[Question]) -> list[ExpectedCall]:
         """That call."""
-        return [Expected(questions, 100, 10, self.cent and self.cent * len(questions))]
+        return [ExpectedCall(questions, 100, 10, self.cent and self.cent * len(questions))]

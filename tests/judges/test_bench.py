@@ -7,8 +7,7 @@ from collections.abc import Sequence
 import pytest
 
 from ragauge.errors import BadParameter, UnknownName
-from ragauge.judges.bench import Bench
-from ragauge.judges.judge import Judge
+from ragauge.judges.base import Judge, JudgeRouter
 from ragauge.questions import COHERENCE, CONCISENESS, KINDS, Classify, Decompose, Entail, Question, Rate, Relevant
 from ragauge.types import Answer, Failure, Identity
 
@@ -30,7 +29,7 @@ ALL, NLI, TOXIC = Named("all"), Named("nli", "entail:support"), Named("toxic", "
 
 def test_one_judge_for_everything() -> None:
     """A star stands for every kind."""
-    bench = Bench({"*": ALL})
+    bench = JudgeRouter({"*": ALL})
     questions: list[Question] = [
         Decompose("t"),
         Entail(("p",), "h"),
@@ -45,7 +44,7 @@ def test_one_judge_for_everything() -> None:
 def test_the_narrowest_key_answers() -> None:
     """A topic goes before its kind, and a kind before the star."""
     other = Named("other")
-    bench = Bench({"*": ALL, "classify": other, "classify:toxic": TOXIC, "rate:coherence": other, "entail": NLI})
+    bench = JudgeRouter({"*": ALL, "classify": other, "classify:toxic": TOXIC, "rate:coherence": other, "entail": NLI})
     assert bench.judge_of(Classify("t", "toxic")) is TOXIC
     assert bench.judge_of(Classify("t", "biased")) is other
     assert bench.judge_of(Rate(COHERENCE, ())) is other
@@ -56,7 +55,7 @@ def test_the_narrowest_key_answers() -> None:
 
 def test_nobody_for_a_kind() -> None:
     """A question of a kind that no key names has no judge."""
-    bench = Bench({"entail": NLI})
+    bench = JudgeRouter({"entail": NLI})
     assert bench.judge_of(Decompose("t")) is None
     assert not bench.can("decompose")
 
@@ -73,12 +72,12 @@ def test_nobody_for_a_kind() -> None:
 )
 def test_a_bench_can_what_the_judge_in_charge_can(topic: str, can: bool) -> None:
     """Who is named for a kind must itself answer the topic."""
-    assert Bench({"entail": NLI, "classify": TOXIC}).can(topic) is can
+    assert JudgeRouter({"entail": NLI, "classify": TOXIC}).can(topic) is can
 
 
 def test_what_a_bench_can_do_it_routes() -> None:
     """Every topic of a question that a bench says it can answer has a judge who gets that question."""
-    bench = Bench({"entail": ALL, "classify:toxic": TOXIC})
+    bench = JudgeRouter({"entail": ALL, "classify:toxic": TOXIC})
     assert bench.can("entail:contradiction")
     assert bench.judge_of(Entail(("p",), "h")) is ALL
     assert bench.can("classify:toxic")
@@ -91,13 +90,13 @@ def test_what_a_bench_can_do_it_routes() -> None:
 def test_a_key_that_names_no_question_is_refused(key: str) -> None:
     """A key by which no question could be routed is refused, and the kinds are named."""
     with pytest.raises(UnknownName, match="unknown kind of question"):
-        Bench({"*": ALL, key: NLI})
+        JudgeRouter({"*": ALL, key: NLI})
 
 
 def test_an_empty_bench_is_refused() -> None:
     """A mapping without a judge is refused."""
     with pytest.raises(BadParameter, match="at least one kind"):
-        Bench({})
+        JudgeRouter({})
 
 
 def test_a_judge_is_told_by_its_members() -> None:

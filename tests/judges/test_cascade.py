@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from tests.judges.saying import Open, Priced, Saying, Says
 
 from ragauge.errors import BadParameter, UnknownName
-from ragauge.judges.cascade import Cascade, confidence
+from ragauge.judges.composite import Cascade, confidence
 from ragauge.judges.embedded.judge import EmbeddedJudge
 from ragauge.judges.function import judge_from
 from ragauge.questions import CONCISENESS, KINDS, Classify, Decompose, Entail, Question, Rate, Relevant, kind

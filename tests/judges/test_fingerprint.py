@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from ragauge.judges.fingerprint import fingerprint
+from ragauge.judges.function import fingerprint
 
 SOURCE = """
 import re
@@ -56,7 +56,7 @@ def test_another_process_gives_the_same_fingerprint(tmp_path: Path) -> None:
     """Equal code, defaults, globals and closures have equal fingerprints in a process with other hash seeds."""
     script = tmp_path / "script.py"
     script.write_text(
-        f"from ragauge.judges.fingerprint import fingerprint\n{SOURCE.replace('__limit__', '1')}\n"
+        f"from ragauge.judges.function import fingerprint\n{SOURCE.replace('__limit__', '1')}\n"
         "print(fingerprint({'entail': make(2.0)})[0][1])"
     )
     environment = {"PYTHONPATH": ":".join(sys.path), "PYTHONHASHSEED": "7"}

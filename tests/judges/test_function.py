@@ -10,8 +10,8 @@ import numpy
 import pytest
 
 from ragauge.errors import BadParameter
+from ragauge.judges.base import Judge, checked
 from ragauge.judges.function import FunctionJudge, judge_from
-from ragauge.judges.judge import Judge, checked
 from ragauge.questions import COHERENCE, Classify, Decompose, Entail, Question, Rate, Relevant
 from ragauge.types import Answer, ChunkVerdict, Decomposition, Failure, Grade, Identity, Label, Statement, Verdict
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ragauge.judges.judge import checked
+from ragauge.judges.base import checked
 from ragauge.questions import COHERENCE, CONCISENESS, Classify, Decompose, Entail, Question, Rate, Relevant
 from ragauge.types import Answer, ChunkVerdict, Decomposition, Failure, Grade, Label, Statement, Verdict
 

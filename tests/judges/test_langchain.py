@@ -12,7 +12,7 @@ import pytest
 from tests.llm.models import perfect_reply
 
 import ragauge as rg
-from ragauge.judges.langchain import is_langchain
+from ragauge.judges.llm.build import is_langchain
 
 ROWS = [{"query": "When?", "response": "At nine.", "contexts": ["The ferry leaves at nine."]}]
 Messages = list[dict[str, str]]
@@ -145,5 +145,5 @@ def test_langchain_itself() -> None:
 
 def test_langchain_is_not_imported() -> None:
     """A model as judge does not have LangChain loaded by us."""
-    code = "import sys, ragauge.judges.langchain; sys.exit(any(name.startswith('langchain') for name in sys.modules))"
+    code = "import sys, ragauge.judges.llm.build; sys.exit(any(name.startswith('langchain') for name in sys.modules))"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 from tests.judges.saying import Open, Priced, Saying
 
 from ragauge.errors import BadParameter, UsageError
+from ragauge.judges.base import checked
+from ragauge.judges.composite import Panel
 from ragauge.judges.embedded.judge import EmbeddedJudge
 from ragauge.judges.function import judge_from
-from ragauge.judges.judge import checked
-from ragauge.judges.panel import Panel
 from ragauge.questions import COHERENCE, CONCISENESS, Classify, Decompose, Entail, Question, Rate, Relevant
 from ragauge.testing import PLAIN, check_judge
 from ragauge.types import Answer, ChunkVerdict, Decomposition, Failure, Grade, Label, Statement, Verdict

@@ -8,8 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragauge.judges.judge import Judge
-from ragauge.judges.recording import RecordingJudge
+from ragauge.judges.base import Judge, RecordingJudge
 from ragauge.questions import COHERENCE, Classify, Decompose, Entail, Judgment, Question, Rate, Relevant, judgment_key
 from ragauge.types import Answer, ChunkVerdict, Decomposition, Failure, Grade, Identity, Label, Statement, Verdict
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragauge.judges.splitting import ROOM, halved, split, windows
+from ragauge.judges.windows import ROOM, halves, split, windows
 from ragauge.questions import CONCISENESS, Classify, Decompose, Entail, Question, Rate, Relevant
 from ragauge.types import Answer, ChunkVerdict, Decomposition, Failure, Label, Statement, Verdict
 
@@ -242,7 +242,7 @@ def test_a_long_blank_text_is_one_empty_part() -> None:
 
 def test_a_question_in_parts_fails_as_its_first_part_that_failed() -> None:
     """A part without an answer is the answer to the whole, and what would have followed need not have been asked."""
-    parted = halved(Relevant("q", f"{LONG} " * 5))
+    parted = halves(Relevant("q", f"{LONG} " * 5))
     assert parted is not None
     first, second, *_ = parted.parts
     yes, failed = Verdict(Label.YES), Failure("refused")
@@ -252,4 +252,4 @@ def test_a_question_in_parts_fails_as_its_first_part_that_failed() -> None:
 
 def test_a_question_that_is_short_already_is_not_halved() -> None:
     """Halves of a question are asked down to a least length."""
-    assert halved(Relevant("q", LONG)) is None
+    assert halves(Relevant("q", LONG)) is None

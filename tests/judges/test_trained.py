@@ -16,7 +16,7 @@ from ragauge.judges.embedded.trained.heart import Trained
 from ragauge.judges.embedded.trained.likeness import likeness
 from ragauge.judges.embedded.trained.matching import SEEN, counted, matched, tokens_of
 from ragauge.judges.embedded.trained.reader import MODEL, Reader, fingerprint, reader
-from ragauge.judges.onnx_session import open_session
+from ragauge.judges.onnx import open_session
 from ragauge.questions import Classify, Entail, Relevant
 from ragauge.types import Label, Verdict
 

@@ -11,10 +11,15 @@ from typing import Any
 import pytest
 from aiohttp import web
 
-from ragauge.judges.llm.decisions.asks import Sheet
-from ragauge.judges.llm.decisions.dialects import DIALECTS, Dialect
-from ragauge.judges.llm.decisions.judge import DecisionsJudge
-from ragauge.judges.llm.decisions.messages import read, received, request
+from ragauge.judges.llm.decisions_judge import DecisionsJudge
+from ragauge.judges.llm.decisions_protocol import (
+    DIALECTS,
+    Dialect,
+    QuestionSheet,
+    completion_of,
+    decisions_request,
+    read_answers,
+)
 from ragauge.questions import COHERENCE, TOPICAL_MATCH, Classify, Entail, Question, Rate, Relevant
 from ragauge.types import Answer, Failure
 
@@ -82,9 +87,9 @@ def systemone(question: dict[str, Any], share: float) -> dict[str, Any]:
 
 def body(dialect: Dialect, questions: Sequence[Question]) -> dict[str, Any]:
     """The request for questions, decoded."""
-    sheet = Sheet()
+    sheet = QuestionSheet()
     asks = sheet.take(questions)
-    decoded: dict[str, Any] = json.loads(request(dialect, "model", sheet.sources, asks))
+    decoded: dict[str, Any] = json.loads(decisions_request(dialect, "model", sheet.sources, asks))
     return decoded
 
 
@@ -96,10 +101,10 @@ def told(instructions: str) -> tuple[str, dict[str, Any]]:
 
 def answered(reply: object, questions: Sequence[Question]) -> list[Answer | Failure]:
     """What questions are answered by one reply."""
-    sheet = Sheet()
+    sheet = QuestionSheet()
     asks = sheet.take(questions)
     raw = reply if isinstance(reply, bytes) else json.dumps(reply).encode()
-    said = dict(zip(asks, read(received(raw).text, asks), strict=True))
+    said = dict(zip(asks, read_answers(completion_of(raw).text, asks), strict=True))
     return [sheet.answer(question, said) for question in questions]
 
 

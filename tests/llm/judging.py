@@ -9,9 +9,9 @@ from typing import Any
 
 from tests.llm.models import Model, Reply, Till, perfect
 
-from ragauge.judges.llm.calls import Prompt
 from ragauge.judges.llm.judge import LLMJudge
-from ragauge.judges.llm.prices import Price
+from ragauge.judges.llm.messages import Prompt
+from ragauge.judges.llm.pricing import Price
 from ragauge.questions import Decompose, Entail, Question
 from ragauge.types import Answer, Failure
 

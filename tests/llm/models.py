@@ -9,8 +9,8 @@ from typing import Any
 from tests.llm.stub import oracle
 from tests.llm.stub.asks import Ask
 
-from ragauge.judges.desk import NoDesk
-from ragauge.judges.llm.calls import CallFailed, Completion, Prompt, Usage
+from ragauge.judges.base import NullContext
+from ragauge.judges.llm.messages import CallFailed, Completion, Prompt, TokenUsage
 from ragauge.questions import Question
 from ragauge.types import Call, Failure
 
@@ -61,10 +61,10 @@ class Model:
         if isinstance(reply, Completion):
             return reply
         counted = max(1000, (len(prompt.system) + len(prompt.user)) // 4)
-        return Completion(reply, usage=Usage(counted, 100), model="model-1")
+        return Completion(reply, usage=TokenUsage(counted, 100), model="model-1")
 
 
-class Till(NoDesk):
+class Till(NullContext):
     """A desk that lets `calls` be made, and keeps the records. open: reservations that were not ended."""
 
     def __init__(self, calls: int = 1_000_000) -> None:

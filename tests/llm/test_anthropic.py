@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragauge.judges.llm.calls import Completion, Prompt, Turn, Usage
-from ragauge.judges.llm.options import parse
-from ragauge.judges.llm.wire import anthropic
-from ragauge.judges.llm.wire.faults import Fault, Trouble
-from ragauge.judges.llm.wire.form import Form, first_form
+from ragauge.judges.llm.messages import Completion, Prompt, TokenUsage, Turn
+from ragauge.judges.llm.providers import parse_llm_spec
+from ragauge.judges.llm.transport import protocols
+from ragauge.judges.llm.transport.faults import Fault, ReplyError
+from ragauge.judges.llm.transport.protocols import ServerFeatures, initial_features
 
 SCHEMA = {
     "type": "object",
@@ -30,10 +30,10 @@ BARE = {
 PROMPT = Prompt("Judge.", "{}", SCHEMA, (Turn("bad", "1 is missing"),))
 
 
-def _body(options: str = "", form: Form | None = None) -> dict[str, Any]:
-    provider, model, chosen = parse(f"anthropic/claude-haiku-4-5{options}")
+def _body(options: str = "", form: ServerFeatures | None = None) -> dict[str, Any]:
+    provider, model, chosen = parse_llm_spec(f"anthropic/claude-haiku-4-5{options}")
     said: dict[str, Any] = json.loads(
-        anthropic.body(PROMPT, model, chosen, form or first_form(provider, model, chosen))
+        protocols.anthropic_body(PROMPT, model, chosen, form or initial_features(provider, model, chosen))
     )
     return said
 
@@ -62,16 +62,16 @@ def test_body_with_options() -> None:
     body = _body("?max_tokens=9&temperature=1&reasoning_effort=low")
     assert body.items() >= {"max_tokens": 9, "temperature": 1}.items()
     assert body["output_config"].keys() == {"effort", "format"}
-    assert "temperature" not in _body(form=Form(temperature=False))
+    assert "temperature" not in _body(form=ServerFeatures(temperature=False))
 
 
 def test_body_for_models_without_structured_output() -> None:
     """A forced tool takes the place of structured output, and words alone that of the tool."""
-    body = _body(form=Form("json"))
+    body = _body(form=ServerFeatures("json"))
     assert body["tools"][0]["input_schema"] == SCHEMA
     assert body["tool_choice"] == {"type": "tool", "name": body["tools"][0]["name"]}
     assert "output_config" not in body
-    body = _body(form=Form("plain"))
+    body = _body(form=ServerFeatures("plain"))
     assert not body.keys() & {"tools", "tool_choice", "output_config"}
     assert json.loads(body["system"].rpartition("\n")[2]) == SCHEMA
 
@@ -85,12 +85,12 @@ def test_any_reply_is_read_as_it_is(texts: list[str]) -> None:
     """The texts of a reply are read unchanged, one behind the other, without the thoughts between them."""
     blocks = [{"type": "text", "text": text} for text in texts]
     thought = {"type": "thinking", "thinking": "hm", "signature": "x"}
-    assert anthropic.read(_reply(thought, *blocks)) == Completion("".join(texts), model="c")
+    assert protocols.read_anthropic(_reply(thought, *blocks)) == Completion("".join(texts), model="c")
 
 
 def test_a_tool_is_read_as_the_reply() -> None:
     """What the forced tool is given is the reply."""
-    read = anthropic.read(
+    read = protocols.read_anthropic(
         _reply({"type": "tool_use", "id": "t", "name": "reply", "input": {"1": "ä"}}, stop="tool_use")
     )
     assert isinstance(read, Completion)
@@ -110,7 +110,7 @@ def test_a_tool_is_read_as_the_reply() -> None:
 )
 def test_how_replies_end(stop: str, end: str) -> None:
     """Stop reasons are those of Anthropic's page on them."""
-    read = anthropic.read(_reply({"type": "text", "text": "x"}, stop=stop))
+    read = protocols.read_anthropic(_reply({"type": "text", "text": "x"}, stop=stop))
     assert isinstance(read, Completion)
     assert read.finish == end
 
@@ -118,20 +118,20 @@ def test_how_replies_end(stop: str, end: str) -> None:
 def test_usage() -> None:
     """Tokens read from and written to the cache are part of the prompt."""
     said = {"input_tokens": 5, "output_tokens": 2, "cache_read_input_tokens": 100, "cache_creation_input_tokens": 10}
-    read = anthropic.read(_reply(usage=said))
+    read = protocols.read_anthropic(_reply(usage=said))
     assert isinstance(read, Completion)
-    assert read.usage == Usage(115, 2, 100)
+    assert read.usage == TokenUsage(115, 2, 100)
 
 
 def test_an_error_inside_a_reply() -> None:
     """An error that comes with status 200 is a fault of the server."""
     said = b'{"type": "error", "error": {"type": "overloaded_error", "message": "Overloaded"}}'
-    assert anthropic.read(said) == Fault(500, "Overloaded", "overloaded_error")
+    assert protocols.read_anthropic(said) == Fault(500, "Overloaded", "overloaded_error")
 
 
 @pytest.mark.parametrize("body", [b"", b"<html>", b"{}", b'{"content": 1}', _reply({"type": "text", "text": "x"})[:-9]])
 def test_replies_that_make_no_sense(body: bytes) -> None:
     """What is no message is trouble with the server, which may pass."""
-    with pytest.raises(Trouble) as trouble:
-        anthropic.read(body)
+    with pytest.raises(ReplyError) as trouble:
+        protocols.read_anthropic(body)
     assert trouble.value.reason == "server_error"

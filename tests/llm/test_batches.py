@@ -19,9 +19,9 @@ from tests.llm.stub.process import StubServer
 
 import ragauge as rg
 from ragauge.errors import RagaugeError, UsageError
-from ragauge.judges.llm.options import parse
-from ragauge.judges.llm.wire import batches as module
-from ragauge.judges.llm.wire.batches import AnthropicBatches, BatchFailed, Progress, batches
+from ragauge.judges.llm.providers import parse_llm_spec
+from ragauge.judges.llm.transport import batches as module
+from ragauge.judges.llm.transport.batches import AnthropicBatches, BatchFailed, BatchProgress, batches
 from ragauge.run.batch.exporting import export
 from ragauge.run.batch.folder import Folder
 from ragauge.run.batch.importing import import_results
@@ -248,7 +248,7 @@ def test_a_batch_is_not_made_twice_for_an_unclear_reply(tmp_path: Path) -> None:
     (tmp_path / "file.jsonl").write_bytes(b"{}\n")
 
     async def create(url: str) -> str:
-        async with batches(parse(f"openai/m?base_url={url}")) as endpoints:
+        async with batches(parse_llm_spec(f"openai/m?base_url={url}")) as endpoints:
             return await endpoints.create(tmp_path / "file.jsonl", "file-1")
 
     with _serving(500, 200) as (url, seen), pytest.raises(BatchFailed):
@@ -262,7 +262,7 @@ def test_a_batch_that_failed_as_a_whole_says_why() -> None:
     """The errors of a batch that the provider would not begin are in its progress."""
     failed = b'{"id": "b", "status": "failed", "errors": {"data": [{"message": "Enqueued token limit reached"}]}}'
     with _serving(200, text=failed) as (url, _):
-        assert _progress(url) == Progress("b", "failed", 0, 0, 0, True, (), "Enqueued token limit reached")
+        assert _progress(url) == BatchProgress("b", "failed", 0, 0, 0, True, (), "Enqueued token limit reached")
 
 
 def test_batches_from_before_are_not_taken_for_ours(stub_server: StubFactory, tmp_path: Path) -> None:
@@ -271,7 +271,7 @@ def test_batches_from_before_are_not_taken_for_ours(stub_server: StubFactory, tm
     (tmp_path / "file.jsonl").write_bytes(b'{"custom_id": "a", "params": {}}\n')
 
     async def found() -> list[list[str]]:
-        async with AnthropicBatches(parse(f"anthropic/m?base_url={server.url}")) as endpoints:
+        async with AnthropicBatches(parse_llm_spec(f"anthropic/m?base_url={server.url}")) as endpoints:
             id = await endpoints.create(tmp_path / "file.jsonl", "")
             now = datetime.now(UTC)
             later = (now + timedelta(hours=1)).isoformat()
@@ -282,9 +282,9 @@ def test_batches_from_before_are_not_taken_for_ours(stub_server: StubFactory, tm
     assert rest == [ours, [], []]
 
 
-def _progress(url: str) -> Progress:
-    async def asked() -> Progress:
-        async with batches(parse(f"openai/m?base_url={url}")) as endpoints:
+def _progress(url: str) -> BatchProgress:
+    async def asked() -> BatchProgress:
+        async with batches(parse_llm_spec(f"openai/m?base_url={url}")) as endpoints:
             return await endpoints.progress("b")
 
     return asyncio.run(asked())

@@ -7,20 +7,22 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragauge.judges.llm.calls import Completion, Prompt, Turn, Usage
-from ragauge.judges.llm.options import Options, parse
-from ragauge.judges.llm.wire import chat
-from ragauge.judges.llm.wire.faults import Fault, Trouble
-from ragauge.judges.llm.wire.form import Form, first_form
+from ragauge.judges.llm.messages import Completion, Prompt, TokenUsage, Turn
+from ragauge.judges.llm.providers import LLMOptions, parse_llm_spec
+from ragauge.judges.llm.transport import protocols
+from ragauge.judges.llm.transport.faults import Fault, ReplyError
+from ragauge.judges.llm.transport.protocols import ServerFeatures, initial_features
 
 SCHEMA = {"type": "object", "properties": {"1": {"type": "integer", "minimum": 1}}, "required": ["1"]}
 PROMPT = Prompt("Judge.", '{"sources": {}}', SCHEMA)
 USER = {"role": "user", "content": '{"sources": {}}'}
 
 
-def _body(spec: str, prompt: Prompt = PROMPT, form: Form | None = None) -> dict[str, Any]:
-    provider, model, options = parse(spec)
-    body: dict[str, Any] = json.loads(chat.body(prompt, model, options, form or first_form(provider, model, options)))
+def _body(spec: str, prompt: Prompt = PROMPT, form: ServerFeatures | None = None) -> dict[str, Any]:
+    provider, model, options = parse_llm_spec(spec)
+    body: dict[str, Any] = json.loads(
+        protocols.chat_body(prompt, model, options, form or initial_features(provider, model, options))
+    )
     return body
 
 
@@ -79,7 +81,7 @@ def test_body_in_json_mode() -> None:
 
 def test_body_in_plain_text() -> None:
     """Without any mode only the system message says what the reply must be."""
-    body = _body("openai/m", form=Form("plain"))
+    body = _body("openai/m", form=ServerFeatures("plain"))
     assert "response_format" not in body
     assert _told(body) == SCHEMA
 
@@ -105,7 +107,7 @@ def _reply(message: dict[str, Any], finish: str | None = "stop", **more: Any) ->
 @given(st.text())
 def test_any_reply_is_read_as_it_is(text: str) -> None:
     """The content of a reply is read unchanged."""
-    assert chat.read(_reply({"content": text})) == Completion(text, model="m-1")
+    assert protocols.read_chat(_reply({"content": text})) == Completion(text, model="m-1")
 
 
 @pytest.mark.parametrize(
@@ -123,7 +125,7 @@ def test_any_reply_is_read_as_it_is(text: str) -> None:
 )
 def test_how_replies_end(message: dict[str, Any], finish: str | None, text: str, end: str) -> None:
     """Refusals, filters and truncation are told apart from an end, as OpenAI and Mistral name them."""
-    read = chat.read(_reply(message, finish))
+    read = protocols.read_chat(_reply(message, finish))
     assert isinstance(read, Completion)
     assert (read.text, read.finish) == (text, end)
 
@@ -131,24 +133,27 @@ def test_how_replies_end(message: dict[str, Any], finish: str | None, text: str,
 @pytest.mark.parametrize(
     ("said", "usage"),
     [
-        ({"prompt_tokens": 9, "completion_tokens": 2}, Usage(9, 2)),
-        ({"prompt_tokens": 9, "completion_tokens": 2, "prompt_tokens_details": {"cached_tokens": 8}}, Usage(9, 2, 8)),
-        ({"prompt_tokens": 9, "completion_tokens": 2, "prompt_cache_hit_tokens": 7}, Usage(9, 2, 7)),
-        ({"prompt_tokens": 9, "completion_tokens": 2, "prompt_tokens_details": None}, Usage(9, 2)),
+        ({"prompt_tokens": 9, "completion_tokens": 2}, TokenUsage(9, 2)),
+        (
+            {"prompt_tokens": 9, "completion_tokens": 2, "prompt_tokens_details": {"cached_tokens": 8}},
+            TokenUsage(9, 2, 8),
+        ),
+        ({"prompt_tokens": 9, "completion_tokens": 2, "prompt_cache_hit_tokens": 7}, TokenUsage(9, 2, 7)),
+        ({"prompt_tokens": 9, "completion_tokens": 2, "prompt_tokens_details": None}, TokenUsage(9, 2)),
         ({}, None),
         (None, None),
     ],
 )
-def test_usage(said: dict[str, Any] | None, usage: Usage | None) -> None:
+def test_usage(said: dict[str, Any] | None, usage: TokenUsage | None) -> None:
     """Tokens are read as OpenAI and DeepSeek count them; None where the server does not say."""
-    read = chat.read(_reply({"content": "{}"}, usage=said))
+    read = protocols.read_chat(_reply({"content": "{}"}, usage=said))
     assert isinstance(read, Completion)
     assert read.usage == usage
 
 
 def test_an_error_inside_a_reply() -> None:
     """OpenRouter answers 200 with the error of the server behind it, whose status counts."""
-    assert chat.read(b'{"error": {"code": 402, "message": "no credits"}}') == Fault(402, "no credits", "402")
+    assert protocols.read_chat(b'{"error": {"code": 402, "message": "no credits"}}') == Fault(402, "no credits", "402")
 
 
 @pytest.mark.parametrize(
@@ -156,8 +161,8 @@ def test_an_error_inside_a_reply() -> None:
 )
 def test_replies_that_make_no_sense(body: bytes) -> None:
     """What is no chat completion is trouble with the server, which may pass."""
-    with pytest.raises(Trouble) as trouble:
-        chat.read(body)
+    with pytest.raises(ReplyError) as trouble:
+        protocols.read_chat(body)
     assert trouble.value.reason == "server_error"
 
 
@@ -165,11 +170,11 @@ def test_replies_that_make_no_sense(body: bytes) -> None:
 def test_a_reply_cut_anywhere_is_trouble(at: int) -> None:
     """No beginning of a reply is taken for a reply."""
     whole = _reply({"content": '{"1": "entailed"}'}, usage={"prompt_tokens": 1, "completion_tokens": 1})
-    with pytest.raises(Trouble):
-        chat.read(whole[: min(at, len(whole) - 1)])
+    with pytest.raises(ReplyError):
+        protocols.read_chat(whole[: min(at, len(whole) - 1)])
 
 
 def test_options_that_are_not_the_models() -> None:
     """Options for us, such as pack and price, are not sent."""
     assert _body("openai/m?pack=alone&price=1:2&context=9&rationales=false&rpm=1&tpm=1&timeout=1") == _body("openai/m")
-    assert Options().timeout == 120
+    assert LLMOptions().timeout == 120

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from ragauge.errors import UsageError
-from ragauge.judges.llm.calls import CallFailed, Completion, Prompt, Usage
-from ragauge.judges.llm.options import parse
-from ragauge.judges.llm.wire.client import HttpTransport
+from ragauge.judges.llm.messages import CallFailed, Completion, Prompt, TokenUsage
+from ragauge.judges.llm.providers import parse_llm_spec
+from ragauge.judges.llm.transport.client import HttpTransport
 
 if TYPE_CHECKING:
     from tests.llm.conftest import Act, Kit, Request, Script
@@ -25,7 +25,7 @@ KEYS = {"OPENAI_API_KEY": KEY, "ANTHROPIC_API_KEY": KEY, "AZURE_OPENAI_API_KEY":
 
 def _transport(spec: str, url: str = "", environment: Mapping[str, str] = KEYS, **more: Any) -> HttpTransport:
     where = {"base_url": url} if url else {}
-    return HttpTransport(*parse(spec, **where, **more), environment)
+    return HttpTransport(*parse_llm_spec(spec, **where, **more), environment)
 
 
 def _complete(
@@ -44,7 +44,7 @@ def _complete(
 def test_a_call_to_a_chat_server(kit: Kit) -> None:
     """A prompt is posted to /chat/completions with the key, and the reply comes back with its tokens."""
     [reply], [request], _ = _complete(kit, lambda number, request: kit.reply('{"1": "yes"}'))
-    assert reply == Completion('{"1": "yes"}', "stop", Usage(10, 2), "stub")
+    assert reply == Completion('{"1": "yes"}', "stop", TokenUsage(10, 2), "stub")
     assert request.path == "/v1/chat/completions"
     assert request.headers["Authorization"] == f"Bearer {KEY}"
     assert request.headers["Content-Type"] == "application/json"
@@ -213,7 +213,7 @@ def test_what_one_call_alone_is_guilty_of(kit: Kit) -> None:
 @pytest.fixture
 def hasty(monkeypatch: pytest.MonkeyPatch) -> None:
     """Retries come quickly."""
-    monkeypatch.setattr("ragauge.judges.llm.wire.flow.LEAST_BASE", 0.001)
+    monkeypatch.setattr("ragauge.judges.llm.transport.scheduler.LEAST_BASE", 0.001)
 
 
 @pytest.mark.usefixtures("hasty")
@@ -357,7 +357,7 @@ def test_what_names_a_judge() -> None:
 
 def test_proxies_are_those_of_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     """A proxy of the environment is used for other machines, not for this one nor where NO_PROXY exempts."""
-    from ragauge.judges.llm.wire.session import _proxy
+    from ragauge.judges.llm.transport.session import _proxy
 
     monkeypatch.setenv("https_proxy", "http://proxy:3128")
     monkeypatch.setenv("http_proxy", "http://proxy:3128")

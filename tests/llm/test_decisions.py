@@ -8,10 +8,9 @@ from typing import Any
 
 from tests.llm.deciding import BOTH, QUESTIONS, SYSTEMONE, ask, reply_to
 
-from ragauge.judges.llm.calls import CallFailed, Completion, Prompt
-from ragauge.judges.llm.decisions.dialects import Dialect
-from ragauge.judges.llm.decisions.judge import DecisionsJudge
-from ragauge.judges.llm.decisions.messages import received
+from ragauge.judges.llm.decisions_judge import DecisionsJudge
+from ragauge.judges.llm.decisions_protocol import Dialect, completion_of
+from ragauge.judges.llm.messages import CallFailed, Completion, Prompt
 from ragauge.questions import Decompose, Entail, Question, Relevant
 from ragauge.testing import check_judge
 from ragauge.types import Failure, Label, Verdict
@@ -39,7 +38,7 @@ class Server:
         self.sent.append(sent)
         if refusal := self._refuses(sent):
             raise CallFailed(Failure(refusal, "refused by the test"), fatal=refusal == "quota")
-        return received(json.dumps(reply_to(sent)).encode())
+        return completion_of(json.dumps(reply_to(sent)).encode())
 
 
 @BOTH

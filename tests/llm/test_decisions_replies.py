@@ -9,11 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.llm.deciding import BOTH, COHERENT, QUESTIONS, TOXIC, answered, body, reply_to
 
-from ragauge.judges.judge import checked
-from ragauge.judges.llm.calls import Usage
-from ragauge.judges.llm.decisions.asks import levels
-from ragauge.judges.llm.decisions.dialects import Dialect
-from ragauge.judges.llm.decisions.messages import received
+from ragauge.judges.base import checked
+from ragauge.judges.llm.decisions_protocol import Dialect, completion_of, levels
+from ragauge.judges.llm.messages import TokenUsage
 from ragauge.questions import COHERENCE, TOPICAL_MATCH, Classify, Decompose, Entail, Question, Rate, Relevant, Rubric
 from ragauge.types import ChunkVerdict, Failure, Grade, Label, Verdict
 
@@ -87,14 +85,14 @@ ANSWERS = [
 def test_a_reply_of_openai_is_read() -> None:
     """Labels, probabilities and grades are those of the reply, and the tokens are as the server counted them."""
     assert answered(OF_OPENAI, QUESTIONS) == ANSWERS
-    reply = received(json.dumps(OF_OPENAI).encode())
-    assert (reply.usage, reply.model) == (Usage(900, 0, 512), "gpt-6-luna-2026-10-06")
+    reply = completion_of(json.dumps(OF_OPENAI).encode())
+    assert (reply.usage, reply.model) == (TokenUsage(900, 0, 512), "gpt-6-luna-2026-10-06")
 
 
 def test_a_reply_of_system_one_is_read() -> None:
     """Labels, probabilities and grades are those of the reply, and the tokens are as the server counted them."""
     assert answered(OF_SYSTEM_ONE, QUESTIONS) == ANSWERS
-    assert received(json.dumps(OF_SYSTEM_ONE).encode()).usage == Usage(900)
+    assert completion_of(json.dumps(OF_SYSTEM_ONE).encode()).usage == TokenUsage(900)
 
 
 def test_a_refusal_concerns_its_question_alone() -> None:

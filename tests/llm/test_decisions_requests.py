@@ -7,9 +7,7 @@ import json
 import pytest
 from tests.llm.deciding import BOTH, DECISIONS, QUESTIONS, SYSTEMONE, TOXIC, body, told
 
-from ragauge.judges.llm.decisions.asks import Sheet
-from ragauge.judges.llm.decisions.dialects import Dialect
-from ragauge.judges.llm.decisions.messages import digest
+from ragauge.judges.llm.decisions_protocol import Dialect, QuestionSheet, digest
 from ragauge.questions import COHERENCE, Classify, Decompose, Entail, Rate, Relevant
 
 
@@ -68,11 +66,11 @@ def test_evidence_is_shared_and_asks_name_it(dialect: Dialect) -> None:
 
 def test_the_fewest_asks_are_put() -> None:
     """A single chunk is asked about once, equal chunks are one source, and what two questions share is put once."""
-    assert len(Sheet().take([Entail(("one",), "claim")])) == 1
-    assert len(Sheet().take([Entail(("one", "one"), "claim")])) == 1
-    sheet = Sheet()
+    assert len(QuestionSheet().take([Entail(("one",), "claim")])) == 1
+    assert len(QuestionSheet().take([Entail(("one", "one"), "claim")])) == 1
+    sheet = QuestionSheet()
     assert len(sheet.take([Entail(("one", "two"), "claim"), Entail(("two",), "claim")])) == 3
-    assert sheet.take([Entail(("two",), "claim"), Decompose("text"), TOXIC]) == Sheet().take([TOXIC])
+    assert sheet.take([Entail(("two",), "claim"), Decompose("text"), TOXIC]) == QuestionSheet().take([TOXIC])
 
 
 ORDERS = [
@@ -118,5 +116,5 @@ def test_the_identity_knows_wording_and_dialect(monkeypatch: pytest.MonkeyPatch)
     """A word that is changed, and another dialect, make another digest."""
     before = digest.__wrapped__(SYSTEMONE)
     assert before == digest(SYSTEMONE) != digest(DECISIONS)
-    monkeypatch.setattr("ragauge.judges.llm.decisions.wording.NOTE", "another")
+    monkeypatch.setattr("ragauge.judges.llm.decisions_protocol.NOTE", "another")
     assert digest.__wrapped__(SYSTEMONE) != before

@@ -15,10 +15,9 @@ from tests.llm.judging import CLAIMS
 from tests.llm.models import Till
 
 import ragauge as rg
-from ragauge.judges.desk import Consulting, Expecting
-from ragauge.judges.llm.decisions.judge import DecisionsJudge
-from ragauge.judges.llm.decisions.making import decisions_judge
-from ragauge.judges.llm.prices import Price
+from ragauge.judges.base import ContextJudge, ForecastingJudge
+from ragauge.judges.llm.decisions_judge import DecisionsJudge, decisions_judge
+from ragauge.judges.llm.pricing import Price
 from ragauge.questions import COHERENCE, Decompose, Entail, Question, Rate, Relevant
 from ragauge.scores import RunRecord
 from ragauge.types import Answer, ChunkVerdict, Failure, Label, Verdict
@@ -92,8 +91,8 @@ def test_requests_are_recorded_with_tokens_and_cost() -> None:
     """A request is one record: its tokens as the server counted them, its price, and the questions it answered."""
     till, endpoint = Till(), Endpoint()
     _, judge = consult(endpoint, [*CLAIMS, Decompose("text")], till, price=(10, 10, 0))
-    assert isinstance(judge, Consulting)
-    assert isinstance(judge, Expecting)
+    assert isinstance(judge, ContextJudge)
+    assert isinstance(judge, ForecastingJudge)
     (call,) = till.calls
     assert (call.asked, call.prompt_tokens, call.completion_tokens) == (8, endpoint.tokens, 0)
     assert call.model == "m"

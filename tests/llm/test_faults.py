@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragauge.judges.llm.wire.faults import Fault, call_failed, passes, read_fault, reason_of
-from ragauge.judges.llm.wire.form import Form, lesson
-from ragauge.judges.llm.wire.waits import allowance, retry_after, until
+from ragauge.judges.llm.transport.faults import Fault, call_failed, passes, read_fault, reason_of
+from ragauge.judges.llm.transport.protocols import ServerFeatures, downgraded
+from ragauge.judges.llm.transport.scheduler import allowance, retry_after, until
 
 NOW = datetime(2026, 11, 21, 12, 0, 0, tzinfo=UTC)
 
@@ -86,34 +86,34 @@ def test_any_error_reply_is_read(status: int, body: bytes) -> None:
     ("status", "message", "parameter", "learned"),
     [
         (400, "Unsupported value: 'temperature' does not support 0 with this model.", "temperature",
-         Form(temperature=False)),
-        (400, "`temperature` is deprecated for this model.", "", Form(temperature=False)),
+         ServerFeatures(temperature=False)),
+        (400, "`temperature` is deprecated for this model.", "", ServerFeatures(temperature=False)),
         (400, "Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' "
-         "instead.", "max_tokens", Form(limit="max_completion_tokens")),
-        (400, "This response_format type is unavailable now", "", Form("json")),
-        (400, "This model does not support response format `json_schema`.", "", Form("json")),
-        (400, "'response_format.type' must be 'json_schema' or 'text'", "", Form("json")),
-        (400, "output_config.format: Extra inputs are not permitted", "", Form("json")),
-        (422, "Failed to deserialize: response_format: unknown variant json_schema", "", Form("json")),
-        (500, "Unsupported response_format type: json_schema", "", Form("json")),
+         "instead.", "max_tokens", ServerFeatures(limit="max_completion_tokens")),
+        (400, "This response_format type is unavailable now", "", ServerFeatures("json")),
+        (400, "This model does not support response format `json_schema`.", "", ServerFeatures("json")),
+        (400, "'response_format.type' must be 'json_schema' or 'text'", "", ServerFeatures("json")),
+        (400, "output_config.format: Extra inputs are not permitted", "", ServerFeatures("json")),
+        (422, "Failed to deserialize: response_format: unknown variant json_schema", "", ServerFeatures("json")),
+        (500, "Unsupported response_format type: json_schema", "", ServerFeatures("json")),
         (400, "Invalid 'messages'", "messages", None),
         (404, "no json_schema here", "", None),
         (500, "Internal error", "", None),
     ],
 )  # fmt: skip
-def test_lessons(status: int, message: str, parameter: str, learned: Form | None) -> None:
+def test_lessons(status: int, message: str, parameter: str, learned: ServerFeatures | None) -> None:
     """What a refusal names is left out or asked for in another way, as the providers word it."""
-    assert lesson(Form(), Fault(status, message, "", parameter)) == learned
+    assert downgraded(ServerFeatures(), Fault(status, message, "", parameter)) == learned
 
 
 def test_lessons_come_to_an_end() -> None:
     """A server that refuses everything is asked in ever simpler forms, down to one that it teaches nothing more."""
     fault = Fault(400, "no temperature, max_tokens (use max_completion_tokens), response_format")
-    forms, form = [], lesson(Form(), fault)
+    forms, form = [], downgraded(ServerFeatures(), fault)
     while form is not None:
         forms.append(form)
-        form = lesson(form, fault)
-    assert forms[-1] == Form("plain", temperature=False, limit="max_completion_tokens")
+        form = downgraded(form, fault)
+    assert forms[-1] == ServerFeatures("plain", temperature=False, limit="max_completion_tokens")
     assert len(forms) == 4
 
 

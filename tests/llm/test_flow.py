@@ -9,17 +9,29 @@ from typing import Any
 import pytest
 from tests.llm.clock import Clock
 
-from ragauge.judges.llm.calls import CallFailed
-from ragauge.judges.llm.wire.faults import Trouble
-from ragauge.judges.llm.wire.flow import RETRIES, RETRIES_RATE, Flow
-from ragauge.judges.llm.wire.pace import Pace
-from ragauge.judges.llm.wire.patience import Patience
-from ragauge.judges.llm.wire.slots import Slots
+from ragauge.judges.llm.messages import CallFailed
+from ragauge.judges.llm.transport.faults import ReplyError
+from ragauge.judges.llm.transport.scheduler import (
+    RETRIES,
+    RETRIES_RATE,
+    ConcurrencyLimiter,
+    RateLimiter,
+    RetryScheduler,
+    StallDetector,
+)
 from ragauge.types import Failure
 
 
-def _flow(slots: Slots | None = None, patience: Patience | None = None, pace: Pace | None = None) -> Flow:
-    return Flow(slots or Slots(fixed=2), pace or Pace(None, None), patience or Patience(120), "m", chance=lambda: 0.0)
+def _flow(
+    slots: ConcurrencyLimiter | None = None, patience: StallDetector | None = None, pace: RateLimiter | None = None
+) -> RetryScheduler:
+    return RetryScheduler(
+        slots or ConcurrencyLimiter(fixed=2),
+        pace or RateLimiter(None, None),
+        patience or StallDetector(120),
+        "m",
+        chance=lambda: 0.0,
+    )
 
 
 def _failing(times: int, reason: str = "server_error", **more: Any) -> Callable[[], Awaitable[str]]:
@@ -28,7 +40,7 @@ def _failing(times: int, reason: str = "server_error", **more: Any) -> Callable[
 
     async def attempt() -> str:
         if next(left, None) is not None:
-            raise Trouble(reason, f"it was {reason}", **more)
+            raise ReplyError(reason, f"it was {reason}", **more)
         return "answer"
 
     return attempt
@@ -50,7 +62,7 @@ def test_a_waiting_call_holds_no_slot() -> None:
     """While a call waits to be tried again, another has its slot."""
 
     async def main() -> list[str]:
-        flow, done = _flow(Slots(fixed=1)), []
+        flow, done = _flow(ConcurrencyLimiter(fixed=1)), []
 
         async def call(attempt: Callable[[], Awaitable[str]], name: str) -> None:
             await flow.run(attempt)
@@ -66,7 +78,7 @@ def test_a_wait_about_rate_holds_all_calls() -> None:
     """With Retry-After a 429 holds every call; any other status holds its own call alone."""
     for reason, held in (("rate_limited", True), ("server_error", False)):
         clock = Clock()
-        flow = _flow(pace=Pace(None, None, clock))
+        flow = _flow(pace=RateLimiter(None, None, clock))
         with pytest.raises(TimeoutError):
             asyncio.run(asyncio.wait_for(flow.run(_failing(1, reason, wait=30)), 0.01))
         assert flow.pace.held() == (30 if held else 0)
@@ -124,7 +136,7 @@ def test_after_the_end_calls_fail_at_once() -> None:
     """Once it is over, calls fail with the same failure without an attempt, also those that wait for a slot."""
 
     async def main() -> tuple[list[Any], int]:
-        flow, attempts = _flow(Slots(fixed=1)), 0
+        flow, attempts = _flow(ConcurrencyLimiter(fixed=1)), 0
 
         async def attempt() -> None:
             nonlocal attempts
@@ -148,7 +160,7 @@ async def _forever() -> None:
 def test_a_stalled_call_is_tried_again() -> None:
     """A call that takes too long is cancelled and tried again; when it never answers it fails with "timeout"."""
     clock = Clock()
-    flow = _flow(patience=Patience(120, clock=clock))
+    flow = _flow(patience=StallDetector(120, clock=clock))
 
     async def main() -> None:
         call = asyncio.create_task(flow.run(_forever))
@@ -168,7 +180,7 @@ def test_a_stalled_call_is_tried_again() -> None:
 def test_the_clock_starts_when_a_call_is_sent() -> None:
     """A call that waits for its slot does not stall meanwhile."""
     clock = Clock()
-    flow = _flow(Slots(fixed=1), Patience(120, clock=clock))
+    flow = _flow(ConcurrencyLimiter(fixed=1), StallDetector(120, clock=clock))
 
     async def main() -> Any:
         await flow.slots.take()
@@ -187,7 +199,7 @@ def test_the_clock_starts_when_a_call_is_sent() -> None:
 def test_cancellation_from_outside_is_passed_on(stalled: bool) -> None:
     """A call that is cancelled from outside ends so, also where it stalled at the same moment, and frees its slot."""
     clock = Clock()
-    flow = _flow(patience=Patience(120, clock=clock))
+    flow = _flow(patience=StallDetector(120, clock=clock))
 
     async def main() -> None:
         call = asyncio.create_task(flow.run(_forever))
@@ -207,7 +219,7 @@ def test_cancellation_from_outside_is_passed_on(stalled: bool) -> None:
 def test_a_timeout_around_a_call_works() -> None:
     """`asyncio.timeout` around a call is a cancellation from outside, though a stall was mended before."""
     clock = Clock()
-    flow = _flow(patience=Patience(120, clock=clock))
+    flow = _flow(patience=StallDetector(120, clock=clock))
 
     async def main() -> None:
         async with asyncio.timeout(0.05):
@@ -239,13 +251,13 @@ def test_an_exception_of_the_attempt_is_passed_on() -> None:
 
 def test_waits_are_drawn_from_a_range_that_doubles() -> None:
     """The wait before a retry is drawn from 0 to the median latency, doubled with each try, up to 30 s."""
-    patience = Patience(120)
+    patience = StallDetector(120)
     for _ in range(16):
         patience.took(2.0)
-    flow = Flow(Slots(), Pace(None, None), patience, "m", chance=lambda: 1.0)
+    flow = RetryScheduler(ConcurrencyLimiter(), RateLimiter(None, None), patience, "m", chance=lambda: 1.0)
     counts = type(flow.retries)()
     waits = []
     for _ in range(6):
         counts["server_error"] += 1
-        waits.append(flow._wait(Trouble("server_error", ""), counts))
+        waits.append(flow._wait(ReplyError("server_error", ""), counts))
     assert waits == [2, 4, 8, 16, 30, 30]

@@ -14,9 +14,9 @@ from typing import Any
 import pytest
 
 from ragauge.errors import BadParameter
-from ragauge.judges.llm import calling
-from ragauge.judges.llm.calls import CallFailed, Completion, Prompt, Turn
-from ragauge.judges.llm.functions import FunctionTransport
+from ragauge.judges.llm import adapters
+from ragauge.judges.llm.adapters import FunctionTransport
+from ragauge.judges.llm.messages import CallFailed, Completion, Prompt, Turn
 from ragauge.types import Failure
 
 PROMPT = Prompt("Judge.", "{}", {"type": "object"}, (Turn("?", "Again."),))
@@ -42,7 +42,7 @@ def complete(transport: FunctionTransport, times: int = 1) -> list[Completion | 
 @pytest.fixture
 def _impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     """Without pauses between tries."""
-    monkeypatch.setattr(calling, "PAUSE", 0.0)
+    monkeypatch.setattr(adapters, "PAUSE", 0.0)
 
 
 def test_a_function_is_given_the_messages() -> None:
@@ -197,8 +197,8 @@ def test_cancelling_does_not_wait_for_threads() -> None:
 
 ENDLESS = """
 import asyncio, time
-from ragauge.judges.llm.calls import Prompt
-from ragauge.judges.llm.functions import FunctionTransport
+from ragauge.judges.llm.messages import Prompt
+from ragauge.judges.llm.adapters import FunctionTransport
 def blocks(messages): time.sleep(600)
 async def main():
     async with FunctionTransport(blocks) as transport:

@@ -14,8 +14,8 @@ from tests.llm.conftest import Act, Kit, Request, Scripted
 from tests.llm.models import perfect_reply
 
 import ragauge as rg
-from ragauge.judges.llm.calls import Usage, counted, credible
-from ragauge.judges.llm.line import FORMLESS
+from ragauge.judges.llm.client import FORMLESS
+from ragauge.judges.llm.messages import TokenUsage, counted, credible
 from ragauge.questions import Classify, Question
 from ragauge.run.run import Run
 from ragauge.store import Store
@@ -213,17 +213,17 @@ TOKENS = st.integers(-(10**4), 10**7)
 @given(TOKENS, TOKENS, TOKENS, st.integers(0, 10**5), st.integers(0, 10**5))
 def test_counts_are_believed_within_reason(prompt: int, completion: int, cached: int, sent: int, wrote: int) -> None:
     """No combination of counts is taken for less than half of the estimate, or has more cached tokens than others."""
-    usage = credible(Usage(prompt, completion, cached), Usage(sent, wrote))
+    usage = credible(TokenUsage(prompt, completion, cached), TokenUsage(sent, wrote))
     assert 2 * usage.prompt >= sent
     assert 2 * usage.completion >= wrote
     assert 0 <= usage.cached <= usage.prompt
-    assert credible(None, Usage(sent, wrote)) == Usage(sent, wrote)
+    assert credible(None, TokenUsage(sent, wrote)) == TokenUsage(sent, wrote)
 
 
 def test_cached_tokens_apart_are_told_from_those_within() -> None:
     """The same counts are read as the estimate of the prompt suggests: cached tokens on top of the others, or among."""
-    assert credible(Usage(1600, 60, 1500), Usage(3000, 50)) == Usage(3100, 60, 1500)
-    assert credible(Usage(3100, 60, 1500), Usage(3000, 50)) == Usage(3100, 60, 1500)
+    assert credible(TokenUsage(1600, 60, 1500), TokenUsage(3000, 50)) == TokenUsage(3100, 60, 1500)
+    assert credible(TokenUsage(3100, 60, 1500), TokenUsage(3000, 50)) == TokenUsage(3100, 60, 1500)
 
 
 @given(st.none() | st.booleans() | st.integers() | st.floats() | st.text() | st.lists(st.integers()))

@@ -15,8 +15,8 @@ from tests.llm.stub.fixture import StubFactory
 
 import ragauge as rg
 from ragauge.errors import BadParameter
-from ragauge.judges.llm.calls import CallFailed, Completion, Prompt, Usage
-from ragauge.judges.llm.instructor import InstructorTransport, is_instructor
+from ragauge.judges.llm.adapters import InstructorTransport, is_instructor
+from ragauge.judges.llm.messages import CallFailed, Completion, Prompt, TokenUsage
 from ragauge.run.specs import judge_of
 from ragauge.testing import PLAIN
 from ragauge.types import Answer, Failure
@@ -111,7 +111,7 @@ def complete(client: Any, **options: Any) -> Completion | Failure:
     return asyncio.run(completed())
 
 
-USAGE, BARE = Usage(10, 5, 4), Usage(10, 5)
+USAGE, BARE = TokenUsage(10, 5, 4), TokenUsage(10, 5)
 OF_GOOGLE = SimpleNamespace(
     prompt_token_count=10, candidates_token_count=3, thoughts_token_count=2, cached_content_token_count=4
 )

@@ -15,10 +15,9 @@ from tests.llm.judging import CLAIMS, LONG, PRICE, TEXT, ask, consult, reasons
 from tests.llm.models import Model, Reply, Till, failing, perfect
 
 from ragauge.errors import BadParameter, UsageError
-from ragauge.judges.desk import Consulting, Expecting
-from ragauge.judges.judge import Judge, checked
-from ragauge.judges.llm.calls import Completion
+from ragauge.judges.base import ContextJudge, ForecastingJudge, Judge, checked
 from ragauge.judges.llm.judge import LLMJudge
+from ragauge.judges.llm.messages import Completion
 from ragauge.questions import Decompose, Relevant, kind
 from ragauge.scores import Share
 from ragauge.testing import PLAIN, check_judge, pack_agreement
@@ -29,8 +28,8 @@ def test_it_is_a_judge_that_consults_and_expects() -> None:
     """It has the members of a judge, of one that uses a desk, and of one that knows its calls beforehand."""
     judge = LLMJudge(Model())
     assert isinstance(judge, Judge)
-    assert isinstance(judge, Consulting)
-    assert isinstance(judge, Expecting)
+    assert isinstance(judge, ContextJudge)
+    assert isinstance(judge, ForecastingJudge)
     assert judge.by_sample > 1
 
 

@@ -8,9 +8,9 @@ import pytest
 from tests.llm.judging import CLAIMS, PRICE, TEXT, consult, reasons, without
 from tests.llm.models import Model, Till, failing, in_turn, perfect
 
-from ragauge.judges.llm.calls import CallFailed, Completion, Prompt, Usage
 from ragauge.judges.llm.judge import LLMJudge
-from ragauge.judges.llm.wire.form import THOUGHT
+from ragauge.judges.llm.messages import CallFailed, Completion, Prompt, TokenUsage
+from ragauge.judges.llm.transport.protocols import THOUGHT
 from ragauge.types import Answer, Failure
 
 
@@ -75,7 +75,7 @@ def test_calls_are_recorded() -> None:
     """A record has a new id, what was asked, the server's counts and name, and the price of these."""
     till = Till()
     model = Model(
-        in_turn("?", lambda prompt: Completion(perfect(prompt), usage=Usage(2000, 300, 1000), model="model-2"))
+        in_turn("?", lambda prompt: Completion(perfect(prompt), usage=TokenUsage(2000, 300, 1000), model="model-2"))
     )
     consult(model, CLAIMS, till, price=PRICE)
     first, second = till.calls

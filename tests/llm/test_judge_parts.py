@@ -9,9 +9,9 @@ import pytest
 from tests.llm.judging import CLAIMS, LONG, ask, consult, never, reasons
 from tests.llm.models import Model, Till, failing, perfect
 
-from ragauge.judges.judge import checked
-from ragauge.judges.llm.calls import Prompt
+from ragauge.judges.base import checked
 from ragauge.judges.llm.judge import LLMJudge
+from ragauge.judges.llm.messages import Prompt
 from ragauge.questions import Decompose, Entail, Question, Relevant
 from ragauge.types import Decomposition, Failure, Label, Verdict
 

@@ -10,7 +10,7 @@ import pytest
 from tests.llm.judging import CLAIMS, TEXT, ask, consult, never, reasons, without
 from tests.llm.models import Model, Reply, Till, failing, in_turn, perfect
 
-from ragauge.judges.llm.calls import Completion, Prompt
+from ragauge.judges.llm.messages import Completion, Prompt
 from ragauge.questions import Classify, Entail
 from ragauge.types import Failure, Label, Verdict
 

@@ -12,12 +12,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragauge.judges.llm import layout
-from ragauge.judges.llm.calls import Prompt
-from ragauge.judges.llm.packing import Pack, Room, packs
-from ragauge.judges.llm.prompts import FORM, Style
+from ragauge.judges.llm.messages import Prompt
+from ragauge.judges.llm.packing import Pack, PackLimits, packs
+from ragauge.judges.llm.prompts import FORM, PromptStyle
 from ragauge.questions import CHUNK_UTILITY, COHERENCE, Classify, Decompose, Entail, Question, Rate, Relevant
 
-STYLES = [Style(why, quotes) for why in (True, False) for quotes in (True, False)]
+STYLES = [PromptStyle(why, quotes) for why in (True, False) for quotes in (True, False)]
 QUERY = "When did the bridge open?"
 CHUNKS = ("The bridge opened in 1932.", "Its arch is of steel.", "Ferries ran before.")
 
@@ -52,9 +52,9 @@ HOSTILE = st.sampled_from(INJECTIONS) | st.text(min_size=1)
 MARK = "a text of which there is but one"
 
 
-def asked(questions: tuple[Question, ...], style: Style | None = None) -> Prompt:
+def asked(questions: tuple[Question, ...], style: PromptStyle | None = None) -> Prompt:
     """The prompt of one pack."""
-    return layout.prompt(Pack(questions), style or Style())
+    return layout.prompt_of(Pack(questions), style or PromptStyle())
 
 
 def document(prompt: Prompt) -> dict[str, Any]:
@@ -181,7 +181,7 @@ CONTROL = [
 @given(st.lists(st.sampled_from(CONTROL) | st.text('<[]\\"/|sINST> u003c', max_size=8), max_size=6).map("".join))
 def test_no_text_holds_a_control_token_of_a_chat_template(text: str) -> None:
     """Whatever a text or an earlier reply says, no message has such a token, and the document says the same."""
-    prompt = layout.again(asked((Relevant("q", text, "r"),)), text, {0: "the answer is missing"})
+    prompt = layout.repeat_prompt(asked((Relevant("q", text, "r"),)), text, {0: "the answer is missing"})
     sent = prompt.user + prompt.turns[0].reply
     assert not [token for token in CONTROL if token in sent]
     assert text in document(prompt)["sources"].values()
@@ -191,7 +191,7 @@ def test_no_text_holds_a_control_token_of_a_chat_template(text: str) -> None:
 def test_a_control_token_of_any_family_is_broken_up(token: str) -> None:
     """Alone, in a word or beside others, in texts to judge, in texts to take apart and in earlier replies."""
     text = f"It is{token}so. {token}{token} And {token}"
-    again = layout.again(asked((Relevant("q", text, "r"),)), text, {0: "the answer is missing"})
+    again = layout.repeat_prompt(asked((Relevant("q", text, "r"),)), text, {0: "the answer is missing"})
     for sent in (again.user, again.turns[0].reply, asked((Decompose(text, text),)).user):
         assert token not in sent
     assert text in document(again)["sources"].values()
@@ -214,7 +214,7 @@ def test_ordinary_text_is_sent_as_it_is(text: str) -> None:
 def test_an_earlier_reply_keeps_its_meaning() -> None:
     """Control tokens are escaped as JSON does, so that a reply in JSON reads as it did."""
     said = {"1": {"why": "It says <|im_end|> and [INST].", "label": "maybe"}}
-    turn = layout.again(asked(VERDICTS), msgspec.json.encode(said).decode(), {0: "is wrong"}).turns[0]
+    turn = layout.repeat_prompt(asked(VERDICTS), msgspec.json.encode(said).decode(), {0: "is wrong"}).turns[0]
     assert "<|" not in turn.reply
     assert msgspec.json.decode(turn.reply) == said
 
@@ -229,7 +229,7 @@ def _schemas(schema: Any) -> Iterator[dict[str, Any]]:
 
 @pytest.mark.parametrize("style", STYLES, ids=repr)
 @pytest.mark.parametrize("questions", [VERDICTS, TEXTS], ids=["verdicts", "texts"])
-def test_schemas_keep_to_what_strict_modes_accept(questions: tuple[Question, ...], style: Style) -> None:
+def test_schemas_keep_to_what_strict_modes_accept(questions: tuple[Question, ...], style: PromptStyle) -> None:
     """Objects are closed with all properties required, references lead to definitions, nothing unusual is used."""
     prompt = asked(questions, style)
     assert list(prompt.schema["properties"]) == list(Pack(questions).keys)
@@ -247,13 +247,13 @@ def test_schemas_keep_to_what_strict_modes_accept(questions: tuple[Question, ...
 def test_reasons_stand_before_labels_and_only_where_wanted() -> None:
     """The order of properties is the order of writing: reason, quoted words, label; sources alone are quoted."""
 
-    def written(style: Style) -> list[list[str]]:
+    def written(style: PromptStyle) -> list[list[str]]:
         schema = asked((VERDICTS[0], VERDICTS[2], VERDICTS[6], VERDICTS[7], VERDICTS[8]), style).schema
         return [list(form["properties"]) for form in schema["$defs"].values()]
 
     lists = ["label", "supports", "contradicts"]
-    assert written(Style(rationales=False)) == [lists, ["label"], ["label"], ["label"], ["grade"]]
-    assert written(Style(quotes=True)) == [
+    assert written(PromptStyle(rationales=False)) == [lists, ["label"], ["label"], ["label"], ["grade"]]
+    assert written(PromptStyle(quotes=True)) == [
         ["why", "quote", *lists],
         ["why", "quote", "label"],
         ["why", "quote", "label"],
@@ -271,7 +271,7 @@ def test_calls_of_one_shape_share_a_schema() -> None:
 def test_asking_again_quotes_the_reply_and_its_faults_and_wants_the_rest_alone() -> None:
     """The same messages stand first; then the reply and what is wrong; the schema has the missing keys only."""
     first = asked(VERDICTS)
-    prompt = layout.again(first, '{"1": 7}', {8: "is missing", 0: "is 7, not an object"})
+    prompt = layout.repeat_prompt(first, '{"1": 7}', {8: "is missing", 0: "is 7, not an object"})
     assert (prompt.system, prompt.user) == (first.system, first.user)
     (turn,) = prompt.turns
     assert turn.reply == '{"1": 7}'
@@ -279,10 +279,10 @@ def test_asking_again_quotes_the_reply_and_its_faults_and_wants_the_rest_alone()
     assert 'exactly these keys: "1", "9"' in turn.fault
     assert prompt.schema["required"] == list(prompt.schema["properties"]) == ["1", "9"]
     assert prompt.schema["properties"]["9"] == first.schema["properties"]["9"]
-    assert len(layout.again(prompt, "", {8: "is missing"}).turns) == 2
-    assert layout.again(prompt, "", {8: "is missing"}).turns[1].reply == "(no reply)"
-    texts = layout.again(asked(TEXTS), "{}", {1: "is missing"})
-    assert layout.again(texts, "{}", {1: "is missing"}).schema["required"] == ["T2"]
+    assert len(layout.repeat_prompt(prompt, "", {8: "is missing"}).turns) == 2
+    assert layout.repeat_prompt(prompt, "", {8: "is missing"}).turns[1].reply == "(no reply)"
+    texts = layout.repeat_prompt(asked(TEXTS), "{}", {1: "is missing"})
+    assert layout.repeat_prompt(texts, "{}", {1: "is missing"}).schema["required"] == ["T2"]
 
 
 def test_five_metrics_over_five_chunks_fit_into_their_share_of_characters() -> None:
@@ -297,7 +297,7 @@ def test_five_metrics_over_five_chunks_fit_into_their_share_of_characters() -> N
     verdicts += [Relevant(QUERY, claim) for claim in claims]
     verdicts += [Relevant(QUERY, chunk, reference) for chunk in chunks]
     waves = ([Decompose(response, QUERY), Decompose(reference, QUERY)], verdicts)
-    calls = [layout.prompt(pack, Style()) for wave in waves for pack in packs(wave, Room())]
+    calls = [layout.prompt_of(pack, PromptStyle()) for wave in waves for pack in packs(wave, PackLimits())]
     assert len(calls) <= 3
     sent = sum(len(message["content"]) for call in calls for message in call.messages)
     assert sent <= 12_000 + 2 * sum(map(len, chunks))

@@ -18,14 +18,14 @@ import pytest
 from tests.llm.llama import build
 from tests.llm.llama.tiny import write
 
-from ragauge.judges.llm.calls import Prompt
-from ragauge.judges.llm.layout import again, prompt
-from ragauge.judges.llm.making import llm
-from ragauge.judges.llm.options import parse
-from ragauge.judges.llm.packing import Pack, Room, packs
-from ragauge.judges.llm.prompts import Style
-from ragauge.judges.llm.replies import read
-from ragauge.judges.llm.wire.client import HttpTransport
+from ragauge.judges.llm.build import llm
+from ragauge.judges.llm.layout import prompt_of, repeat_prompt
+from ragauge.judges.llm.messages import Prompt
+from ragauge.judges.llm.packing import Pack, PackLimits, packs
+from ragauge.judges.llm.prompts import PromptStyle
+from ragauge.judges.llm.providers import parse_llm_spec
+from ragauge.judges.llm.replies import parse_reply
+from ragauge.judges.llm.transport.client import HttpTransport
 from ragauge.questions import COHERENCE, Classify, Decompose, Entail, Question, Rate, Relevant, Rubric
 from ragauge.types import Failure
 
@@ -34,7 +34,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.timeout(3600)]
 LISTENING = re.compile(r"listening on (http://127\.0\.0\.1:\d+)")
 COMMAND = ["--host", "127.0.0.1", "--port", "0", "--ctx-size", "65536", "--parallel", "2", "--threads", "1"]
 SEEDS = range(5)
-STYLES = [Style(), Style(rationales=False), Style(quotes=True)]
+STYLES = [PromptStyle(), PromptStyle(rationales=False), PromptStyle(quotes=True)]
 
 CHUNKS = ('Paris has 2,100,000 people, "la ville lumière".', "The Seine flows\nthrough Paris. 東京は首都です。", "{}")
 QUESTIONS: list[Question] = [
@@ -86,7 +86,9 @@ def _completions(url: str, asked: Prompt, **options: Any) -> list[str]:
     async def main() -> list[str]:
         said = []
         for seed in SEEDS:
-            spec = parse("llamacpp/random", base_url=url, temperature=1.0, seed=seed, max_tokens=4000, **options)
+            spec = parse_llm_spec(
+                "llamacpp/random", base_url=url, temperature=1.0, seed=seed, max_tokens=4000, **options
+            )
             async with HttpTransport(*spec, {}) as transport:
                 said.append((await transport.complete(asked)).text)
         return said
@@ -95,41 +97,41 @@ def _completions(url: str, asked: Prompt, **options: Any) -> list[str]:
 
 
 def _packs() -> list[Pack]:
-    return packs(QUESTIONS, Room())
+    return packs(QUESTIONS, PackLimits())
 
 
 @pytest.mark.parametrize("pack", _packs(), ids=lambda pack: "+".join(sorted(pack.kinds)))
 @pytest.mark.parametrize("style", STYLES, ids=str)
-def test_what_the_schema_lets_through_is_an_answer(url: str, pack: Pack, style: Style) -> None:
+def test_what_the_schema_lets_through_is_an_answer(url: str, pack: Pack, style: PromptStyle) -> None:
     """Requests for every kind of question are taken, and random text held to their schemas has no fault."""
-    replies = _completions(url, prompt(pack, style), structured="schema")
-    assert [read(pack, reply, style).faults for reply in replies] == [{}] * len(SEEDS)
+    replies = _completions(url, prompt_of(pack, style), structured="schema")
+    assert [parse_reply(pack, reply, style).faults for reply in replies] == [{}] * len(SEEDS)
     assert len(set(replies)) > 1
 
 
 def test_grades_in_fractions_are_numbers(url: str) -> None:
     """A grade between whole numbers is a number at least; this server's grammars know no bounds for those."""
-    pack, style = Pack((FRACTION,)), Style()
-    for reply in _completions(url, prompt(pack, style), structured="schema"):
-        reading = read(pack, reply, style)
+    pack, style = Pack((FRACTION,)), PromptStyle()
+    for reply in _completions(url, prompt_of(pack, style), structured="schema"):
+        reading = parse_reply(pack, reply, style)
         assert reading.answers or "which is not a number from 0 to 1" in reading.faults[0]
 
 
 def test_a_question_asked_again_is_held_to_its_own_schema(url: str) -> None:
     """A re-ask with an earlier reply and a fault is taken, and its reply has the missing keys alone."""
-    pack, style = _packs()[-1], Style()
-    asked = again(prompt(pack, style), "{", {1: "is missing", 4: "is missing"})
+    pack, style = _packs()[-1], PromptStyle()
+    asked = repeat_prompt(prompt_of(pack, style), "{", {1: "is missing", 4: "is missing"})
     for reply in _completions(url, asked, structured="schema"):
-        reading = read(pack, reply, style)
+        reading = parse_reply(pack, reply, style)
         assert set(reading.answers) == {1, 4}
 
 
 @pytest.mark.parametrize("structured", ["json", "plain"])
 def test_requests_without_a_schema_are_taken(url: str, structured: str) -> None:
     """JSON mode and plain text are taken too; what a random model says then is read without an error."""
-    pack, style = _packs()[-1], Style()
-    for reply in _completions(url, prompt(pack, style), structured=structured):
-        reading = read(pack, reply, style)
+    pack, style = _packs()[-1], PromptStyle()
+    for reply in _completions(url, prompt_of(pack, style), structured=structured):
+        reading = parse_reply(pack, reply, style)
         assert set(reading.answers) | set(reading.faults) == set(range(len(pack.questions)))
 
 

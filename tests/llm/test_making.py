@@ -13,10 +13,10 @@ from tests.llm.stub.fixture import StubFactory
 
 import ragauge as rg
 from ragauge.errors import BadParameter, UnknownName
-from ragauge.judges.judge import checked
-from ragauge.judges.llm.calls import Tempo
+from ragauge.judges.base import checked
 from ragauge.judges.llm.judge import LLMJudge
-from ragauge.judges.llm.prices import Price
+from ragauge.judges.llm.messages import CallTempo
+from ragauge.judges.llm.pricing import Price
 from ragauge.questions import Decompose, Entail, Question, Relevant
 from ragauge.run.specs import judge_of
 from ragauge.testing import check_judge
@@ -60,14 +60,14 @@ def test_more_calls_at_once_need_more_samples() -> None:
 @pytest.mark.parametrize(
     ("judge", "tempo"),
     [
-        (rg.llm("openai/gpt-4o-mini"), Tempo(16)),
-        (rg.llm("openai/gpt-4o-mini?rpm=60&tpm=1000&concurrency=99"), Tempo(99, 60, 1000)),
-        (rg.llm("ollama/qwen3:8b"), Tempo(4)),
-        (rg.llm(replying), Tempo(8)),
-        (rg.llm(replying, concurrency=3), Tempo(3)),
+        (rg.llm("openai/gpt-4o-mini"), CallTempo(16)),
+        (rg.llm("openai/gpt-4o-mini?rpm=60&tpm=1000&concurrency=99"), CallTempo(99, 60, 1000)),
+        (rg.llm("ollama/qwen3:8b"), CallTempo(4)),
+        (rg.llm(replying), CallTempo(8)),
+        (rg.llm(replying, concurrency=3), CallTempo(3)),
     ],
 )
-def test_how_fast_calls_follow_each_other(judge: LLMJudge, tempo: Tempo) -> None:
+def test_how_fast_calls_follow_each_other(judge: LLMJudge, tempo: CallTempo) -> None:
     """A judge says how many calls go side by side and what limits were given, for estimates of time."""
     assert judge.tempo == tempo
 

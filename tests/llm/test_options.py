@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragauge.errors import BadParameter, UnknownName, UsageError
-from ragauge.judges.llm.options import Options, parse
+from ragauge.judges.llm.providers import LLMOptions, parse_llm_spec
 
 ALL = (
     "openai/gpt-4o-mini?temperature=0&max_tokens=800&base_url=http://127.0.0.1:8000/v1&concurrency=16&rpm=500"
@@ -20,9 +20,9 @@ ALL = (
 
 def test_every_option_can_stand_in_a_spec() -> None:
     """A spec with every option is read into values of the right types."""
-    provider, model, options = parse(ALL)
+    provider, model, options = parse_llm_spec(ALL)
     assert (provider.name, model) == ("openai", "gpt-4o-mini")
-    assert options == Options(
+    assert options == LLMOptions(
         temperature=0.0,
         max_tokens=800,
         base_url="http://127.0.0.1:8000/v1",
@@ -53,7 +53,7 @@ def test_every_option_can_stand_in_a_spec() -> None:
 )
 def test_names_of_models(spec: str, provider: str, model: str) -> None:
     """Only the first slash parts provider and model; models may have slashes and colons of their own."""
-    asked = parse(spec)
+    asked = parse_llm_spec(spec)
     assert (asked.provider.name, asked.model) == (provider, model)
 
 
@@ -61,7 +61,7 @@ def test_names_of_models(spec: str, provider: str, model: str) -> None:
 def test_a_spec_without_provider_or_model(spec: str) -> None:
     """A spec must name both."""
     with pytest.raises(BadParameter, match="write PROVIDER/MODEL"):
-        parse(spec)
+        parse_llm_spec(spec)
 
 
 @given(
@@ -90,12 +90,14 @@ def test_a_spec_and_keywords_say_the_same(given: dict[str, Any]) -> None:
     """Any valid options, written behind the name or given as keywords, are the same options."""
     texts = {name: ":".join(map(repr, value)) if name == "price" else str(value) for name, value in given.items()}
     spec = "openai/m?" + "&".join(f"{name}={quote(text, safe='')}" for name, text in texts.items())
-    assert parse(spec).options == parse("openai/m", **given).options == Options(**given)
+    assert parse_llm_spec(spec).options == parse_llm_spec("openai/m", **given).options == LLMOptions(**given)
 
 
 def test_keywords_go_before_the_spec() -> None:
     """A keyword replaces what the spec says; None says nothing."""
-    assert parse("openai/m?temperature=1&seed=2", temperature=0, seed=None).options == Options(temperature=0, seed=2)
+    assert parse_llm_spec("openai/m?temperature=1&seed=2", temperature=0, seed=None).options == LLMOptions(
+        temperature=0, seed=2
+    )
 
 
 @pytest.mark.parametrize(
@@ -126,7 +128,7 @@ def test_keywords_go_before_the_spec() -> None:
 def test_a_value_that_cannot_be(option: str, wanted: str) -> None:
     """A value out of range is refused by the name of its option, with what it must be."""
     with pytest.raises(BadParameter) as refused:
-        parse(f"openai/m?{option}")
+        parse_llm_spec(f"openai/m?{option}")
     assert wanted in str(refused.value)
 
 
@@ -135,20 +137,20 @@ def test_keywords_of_the_wrong_type() -> None:
     wrong: dict[str, object] = {"seed": True, "temperature": [0], "price": 3, "rationales": {}}
     for name, value in wrong.items():
         with pytest.raises(BadParameter, match=f"^{name}: must be"):
-            parse("openai/m", **{name: value})
+            parse_llm_spec("openai/m", **{name: value})
 
 
 def test_unknown_options() -> None:
     """A misspelled option is met with the nearest name."""
     with pytest.raises(UnknownName, match="unknown option 'temprature'; did you mean 'temperature'"):
-        parse("openai/m?temprature=0")
+        parse_llm_spec("openai/m?temprature=0")
 
 
 @pytest.mark.parametrize("option", ["api_key=sk-secret", "base_url=https://me:sk-secret@h", "base_url=sk-secret"])
 def test_secrets_are_not_repeated(option: str) -> None:
     """A key in a spec is refused, and no message repeats it."""
     with pytest.raises(UsageError) as refused:
-        parse(f"openai/m?{option}")
+        parse_llm_spec(f"openai/m?{option}")
     assert "sk-secret" not in str(refused.value)
     assert "environment" in str(refused.value) or "base_url" in str(refused.value)
 
@@ -156,11 +158,11 @@ def test_secrets_are_not_repeated(option: str) -> None:
 def test_what_a_provider_does_not_take() -> None:
     """Anthropic takes no seed, and temperatures up to 1."""
     with pytest.raises(BadParameter, match="seed: anthropic takes none"):
-        parse("anthropic/claude?seed=1")
+        parse_llm_spec("anthropic/claude?seed=1")
     with pytest.raises(BadParameter, match="from 0 to 1"):
-        parse("anthropic/claude?temperature=1.5")
+        parse_llm_spec("anthropic/claude?temperature=1.5")
 
 
 def test_options_are_kept_small() -> None:
     """Options that were not asked for are not written out."""
-    assert msgspec.json.encode(parse("openai/m?seed=1").options) == b'{"seed":1}'
+    assert msgspec.json.encode(parse_llm_spec("openai/m?seed=1").options) == b'{"seed":1}'

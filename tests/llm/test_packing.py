@@ -7,7 +7,7 @@ import random
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragauge.judges.llm.packing import INLINE, OVERHEAD, Pack, Room, packs
+from ragauge.judges.llm.packing import INLINE, OVERHEAD, Pack, PackLimits, packs
 from ragauge.questions import (
     CHUNK_UTILITY,
     COHERENCE,
@@ -31,7 +31,7 @@ QUESTIONS = st.one_of(
     st.builds(lambda a, b: Rate(CHUNK_UTILITY, (("query", a), ("chunk", b))), TEXTS, TEXTS),
 )
 MANY = st.lists(QUESTIONS, max_size=60)
-ROOMS = st.builds(Room, st.integers(50, 2000), st.integers(1, 12), st.integers(50, 2000))
+ROOMS = st.builds(PackLimits, st.integers(50, 2000), st.integers(1, 12), st.integers(50, 2000))
 
 
 def chars(pack: Pack) -> int:
@@ -45,7 +45,7 @@ def chars(pack: Pack) -> int:
 
 
 @given(MANY, ROOMS, st.booleans())
-def test_each_question_is_in_exactly_one_place(questions: list[Question], room: Room, alone: bool) -> None:
+def test_each_question_is_in_exactly_one_place(questions: list[Question], room: PackLimits, alone: bool) -> None:
     """Whatever the room, the packs hold every question once and nothing else, and keys are unique within a pack."""
     found = packs(questions, room, alone)
     placed = [question for pack in found for question in pack.questions]
@@ -54,13 +54,13 @@ def test_each_question_is_in_exactly_one_place(questions: list[Question], room: 
 
 
 @given(MANY, ROOMS, st.booleans())
-def test_packs_are_a_function_of_the_questions(questions: list[Question], room: Room, alone: bool) -> None:
+def test_packs_are_a_function_of_the_questions(questions: list[Question], room: PackLimits, alone: bool) -> None:
     """The same questions give the same packs each time."""
     assert packs(questions, room, alone) == packs(tuple(questions), room, alone)
 
 
 @given(MANY, ROOMS)
-def test_no_pack_of_several_exceeds_the_room(questions: list[Question], room: Room) -> None:
+def test_no_pack_of_several_exceeds_the_room(questions: list[Question], room: PackLimits) -> None:
     """A call holds more than it has room for only where a single question does."""
     for pack in packs(questions, room):
         if len(pack.questions) > 1:
@@ -73,7 +73,7 @@ def test_no_pack_of_several_exceeds_the_room(questions: list[Question], room: Ro
 @given(MANY)
 def test_texts_to_take_apart_share_a_query_and_a_call_of_their_own(questions: list[Question]) -> None:
     """A call takes texts apart that answer one query, or it gives verdicts; never both."""
-    for pack in packs(questions, Room()):
+    for pack in packs(questions, PackLimits()):
         asked = [question for question in pack.questions if isinstance(question, Decompose)]
         assert len(asked) in (0, len(pack.questions))
         assert len({question.query for question in asked}) <= 1
@@ -82,7 +82,7 @@ def test_texts_to_take_apart_share_a_query_and_a_call_of_their_own(questions: li
 @given(MANY)
 def test_alone_means_one_question_a_call(questions: list[Question]) -> None:
     """With `alone` there are as many calls as questions."""
-    assert len(packs(questions, Room(), alone=True)) == len(set(questions))
+    assert len(packs(questions, PackLimits(), alone=True)) == len(set(questions))
 
 
 def test_a_sample_takes_one_call_to_take_apart_and_one_for_all_verdicts() -> None:
@@ -92,7 +92,7 @@ def test_a_sample_takes_one_call_to_take_apart_and_one_for_all_verdicts() -> Non
     questions += [Relevant("Who?", f"Claim {n}") for n in range(6)]
     questions += [Relevant("Who?", chunk, "Reference") for chunk in chunks]
     questions += [Decompose("Response", "Who?"), Decompose("Reference", "Who?")]
-    assert [len(pack.questions) for pack in packs(questions, Room())] == [2, 26]
+    assert [len(pack.questions) for pack in packs(questions, PackLimits())] == [2, 26]
 
 
 def test_questions_that_share_a_premise_stand_together_whatever_their_order() -> None:
@@ -100,7 +100,7 @@ def test_questions_that_share_a_premise_stand_together_whatever_their_order() ->
     premises = [tuple(f"{name} {n}" for n in range(3)) for name in ("red", "blue")]
     questions: list[Question] = [Entail(premise, f"Claim {n}") for premise in premises for n in range(10)]
     random.Random(3).shuffle(questions)
-    first, second = packs(questions, Room(verdicts=10))
+    first, second = packs(questions, PackLimits(verdicts=10))
     assert len(first.sources) == len(second.sources) == 3
 
 
@@ -129,5 +129,5 @@ def test_a_text_to_take_apart_has_at_least_one_sentence() -> None:
 
 def test_the_limit_of_a_question_is_that_of_its_call() -> None:
     """Texts that are taken apart have a limit of their own, since the reply repeats them."""
-    room = Room(prompt_chars=7, decompose_chars=5)
+    room = PackLimits(prompt_chars=7, decompose_chars=5)
     assert (room.limit(Decompose("t")), room.limit(Relevant("q", "t"))) == (5, 7)

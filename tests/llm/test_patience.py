@@ -6,12 +6,12 @@ import asyncio
 
 from tests.llm.clock import Clock
 
-from ragauge.judges.llm.wire.patience import Patience
+from ragauge.judges.llm.transport.scheduler import StallDetector
 
 
 def test_patience_follows_the_replies() -> None:
     """A call is given 10 s, then ten times what 95 % of replies took, at least a second; each stall doubles it."""
-    patience = Patience(timeout=120)
+    patience = StallDetector(timeout=120)
     assert [patience.seconds(retries) for retries in range(5)] == [10, 20, 40, 80, 120]
     for _ in range(15):
         patience.took(0.01)
@@ -27,17 +27,17 @@ def test_patience_follows_the_replies() -> None:
 
 def test_a_slow_server_is_given_more_time() -> None:
     """Before much is known the slowest reply counts; a timeout bounds everything; slow servers get all of it."""
-    patience = Patience(timeout=60)
+    patience = StallDetector(timeout=60)
     patience.took(3)
     assert patience.seconds(0) == 30
-    assert Patience(timeout=2).seconds(0) == 2
-    assert Patience(timeout=60, first=60).seconds(0) == 60
+    assert StallDetector(timeout=2).seconds(0) == 2
+    assert StallDetector(timeout=60, first=60).seconds(0) == 60
 
 
 def test_a_loop_that_was_busy_is_not_held_against_the_calls() -> None:
     """When the event loop itself slept longer than a tick, the calls are given that time in addition."""
     clock = Clock()
-    patience = Patience(1.0, clock=clock)
+    patience = StallDetector(1.0, clock=clock)
 
     async def main() -> bool:
         call = patience.began(0)

@@ -6,14 +6,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragauge.judges.llm import prices
-from ragauge.judges.llm.calls import Usage
-from ragauge.judges.llm.prices import Price, batch_factor, context_window, price_of, table, token_factor
+from ragauge.judges.llm import pricing
+from ragauge.judges.llm.messages import TokenUsage
+from ragauge.judges.llm.pricing import Price, batch_factor, context_window, price_of, price_table, token_factor
 from ragauge.judges.llm.providers import PROVIDERS
 
 ROWS = {
     f"{provider}/{name}": model
-    for provider, seller in table().providers.items()
+    for provider, seller in price_table().providers.items()
     for name, model in seller.models.items()
 }
 
@@ -27,7 +27,7 @@ def test_every_row_is_plausible(name: str) -> None:
     assert 4000 <= model.window <= 10_000_000
     assert 1000 <= model.output <= model.window
     assert 1 <= model.tokens < 2
-    assert model.until is None or model.until >= table().date
+    assert model.until is None or model.until >= price_table().date
 
 
 @pytest.mark.parametrize("name", ROWS)
@@ -40,11 +40,11 @@ def test_every_row_is_found_by_its_name(name: str) -> None:
 
 def test_the_table_says_when_and_whence() -> None:
     """The table has a date that is past and names its sources; its providers are ones that judges know."""
-    assert date(2026, 11, 1) <= table().date <= date.today()
-    assert table().sources
-    assert {*table().providers, *table().routed} <= set(PROVIDERS)
-    for vendors in table().routed.values():
-        assert set(vendors.values()) <= set(table().providers)
+    assert date(2026, 11, 1) <= price_table().date <= date.today()
+    assert price_table().sources
+    assert {*price_table().providers, *price_table().routed} <= set(PROVIDERS)
+    for vendors in price_table().routed.values():
+        assert set(vendors.values()) <= set(price_table().providers)
 
 
 @pytest.mark.parametrize(
@@ -101,7 +101,7 @@ def test_models_on_ones_own_machine_are_free(provider: str) -> None:
     """A local provider's model costs nothing, whatever it is called; its window is not known."""
     price = price_of(f"{provider}/any-model:8b")
     assert price is not None
-    assert price.of(Usage(10**6, 10**6, 10**6)) == 0
+    assert price.of(TokenUsage(10**6, 10**6, 10**6)) == 0
     assert context_window(f"{provider}/any-model:8b") is None
 
 
@@ -116,7 +116,7 @@ def test_a_price_ends_on_its_day(monkeypatch: pytest.MonkeyPatch) -> None:
         def today(cls) -> Clock:
             return cls.fromordinal(cls.now.toordinal())
 
-    monkeypatch.setattr(prices, "date", Clock)
+    monkeypatch.setattr(pricing, "date", Clock)
     assert price_of(name) is not None
     Clock.now = until + timedelta(days=1)
     assert price_of(name) is None
@@ -125,7 +125,7 @@ def test_a_price_ends_on_its_day(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_cached_tokens_are_part_of_the_prompt() -> None:
     """Of 1,000 prompt tokens 400 from the cache, 600 are paid in full."""
-    dollars = Price(2.0, 0.5, 8.0).of(Usage(prompt=1000, completion=100, cached=400))
+    dollars = Price(2.0, 0.5, 8.0).of(TokenUsage(prompt=1000, completion=100, cached=400))
     assert dollars == pytest.approx((600 * 2.0 + 400 * 0.5 + 100 * 8.0) / 1e6)
 
 
@@ -149,5 +149,5 @@ def test_newer_claude_models_make_more_tokens() -> None:
 def test_costs_are_never_negative(prompt: int, completion: int, share: float) -> None:
     """Whatever share of a prompt is cached, a call costs nothing or more, and no more than without a cache."""
     price = Price(0.25, 0.025, 2.0)
-    cost = price.of(Usage(prompt, completion, int(prompt * share)))
-    assert 0 <= cost <= price.of(Usage(prompt, completion)) + 1e-12
+    cost = price.of(TokenUsage(prompt, completion, int(prompt * share)))
+    assert 0 <= cost <= price.of(TokenUsage(prompt, completion)) + 1e-12

@@ -7,10 +7,10 @@ from importlib.resources import files
 import pytest
 
 from ragauge.judges.llm import prompts
-from ragauge.judges.llm.prompts import Style, system
+from ragauge.judges.llm.prompts import PromptStyle, system
 from ragauge.questions import KINDS
 
-PLAIN, FULL = Style(rationales=False), Style(rationales=True, quotes=True)
+PLAIN, FULL = PromptStyle(rationales=False), PromptStyle(rationales=True, quotes=True)
 
 RULES = {
     "preamble": ("data", "gives orders", "obey nothing", "any language", "one JSON object"),
@@ -80,8 +80,8 @@ def test_sections_stand_in_one_order_whatever_is_asked() -> None:
 def test_reasons_and_quotes_are_asked_for_only_where_they_can_be_given() -> None:
     """A text that is taken apart needs no reason, and what is no source has no words to quote."""
     assert system(frozenset({"decompose"}), FULL) == system(frozenset({"decompose"}), PLAIN)
-    assert system(frozenset({"rate"}), FULL) == system(frozenset({"rate"}), Style())
-    assert '"why"' in system(frozenset({"rate"}), Style())
+    assert system(frozenset({"rate"}), FULL) == system(frozenset({"rate"}), PromptStyle())
+    assert '"why"' in system(frozenset({"rate"}), PromptStyle())
     assert '"quote"' in system(frozenset({"entail"}), FULL)
     assert '"why"' not in system(frozenset(KINDS), PLAIN)
     assert '"quote"' not in system(frozenset(KINDS), PLAIN)

@@ -10,16 +10,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragauge.judges.judge import checked
+from ragauge.judges.base import checked
 from ragauge.judges.llm import layout
-from ragauge.judges.llm.packing import Pack, Room, packs
-from ragauge.judges.llm.prompts import Style
-from ragauge.judges.llm.replies import Reading, located, read
+from ragauge.judges.llm.packing import Pack, PackLimits, packs
+from ragauge.judges.llm.prompts import PromptStyle
+from ragauge.judges.llm.replies import ParsedReply, locate_quote, parse_reply
 from ragauge.questions import COHERENCE, CONCISENESS, Classify, Decompose, Entail, Question, Rate, Relevant
 from ragauge.types import Answer, ChunkVerdict, Decomposition, Grade, Label, Statement, Verdict
 
-STYLES = [Style(why, quotes) for why in (True, False) for quotes in (True, False)]
-PLAIN = Style(rationales=False)
+STYLES = [PromptStyle(why, quotes) for why in (True, False) for quotes in (True, False)]
+PLAIN = PromptStyle(rationales=False)
 CHUNKS = ("Cats purr at night.", "Dogs bark.", "Cats purr at night.")
 
 TEXTS = st.sampled_from(["Cats purr.", "Dogs bark.", "Birds sing. Fish swim.", "yes", "no", ""]) | st.text(max_size=30)
@@ -78,11 +78,13 @@ def instances(schema: dict[str, Any], defs: dict[str, Any]) -> st.SearchStrategy
 
 
 @given(PACKS, st.sampled_from(STYLES), st.data())
-def test_every_instance_of_the_schema_is_a_reply_without_fault(pack: Pack, style: Style, data: st.DataObject) -> None:
+def test_every_instance_of_the_schema_is_a_reply_without_fault(
+    pack: Pack, style: PromptStyle, data: st.DataObject
+) -> None:
     """A server that keeps to the schema is never asked twice, and its answers fit their questions."""
-    schema = layout.prompt(pack, style).schema
+    schema = layout.prompt_of(pack, style).schema
     reply = data.draw(instances(schema, schema["$defs"]))
-    reading = read(pack, json.dumps(reply, ensure_ascii=data.draw(st.booleans())), style)
+    reading = parse_reply(pack, json.dumps(reply, ensure_ascii=data.draw(st.booleans())), style)
     assert reading.faults == {}
     for position, question in enumerate(pack.questions):
         answer = reading.answers[position]
@@ -144,10 +146,10 @@ def _expected(question: Question) -> Answer:
 @given(st.lists(VERDICTS, min_size=1, max_size=30, unique=True))
 def test_what_a_judge_says_of_the_document_is_what_it_says_of_the_questions(questions: list[Question]) -> None:
     """Texts are found again behind their ids: no answer goes to another question, chunk or text."""
-    for pack in packs(questions, Room(prompt_chars=150)):
-        document = json.loads(layout.prompt(pack, PLAIN).user)
-        reading = read(pack, json.dumps(_written(document)), PLAIN)
-        assert reading == Reading({i: _expected(question) for i, question in enumerate(pack.questions)}, {}, True)
+    for pack in packs(questions, PackLimits(prompt_chars=150)):
+        document = json.loads(layout.prompt_of(pack, PLAIN).user)
+        reading = parse_reply(pack, json.dumps(_written(document)), PLAIN)
+        assert reading == ParsedReply({i: _expected(question) for i, question in enumerate(pack.questions)}, {}, True)
 
 
 WRAPPED: dict[str, Callable[[str], str]] = {
@@ -168,7 +170,7 @@ WRAPPED: dict[str, Callable[[str], str]] = {
 @pytest.mark.parametrize("indent", [None, 2])
 def test_what_stands_around_an_answer_does_not_hide_it(wrap: Callable[[str], str], indent: int | None) -> None:
     """Fences, prose, thoughts, drafts, wrappers and trailing commas are read past."""
-    reading = read(FOUR, wrap(json.dumps(GOOD, indent=indent)), Style())
+    reading = parse_reply(FOUR, wrap(json.dumps(GOOD, indent=indent)), PromptStyle())
     assert reading.faults == {}
     assert {position: answer.rationale for position, answer in reading.answers.items() if position < 3} == {  # type: ignore[union-attr]
         0: "said",
@@ -183,7 +185,7 @@ def test_a_reply_that_is_cut_off_keeps_its_whole_items(opening: str) -> None:
     written = json.dumps(GOOD)
     ends = [written.index(f', "{key}"') for key in ("2", "3", "4")] + [len(written) - 1]
     for cut in range(len(written)):
-        reading = read(FOUR, opening + written[:cut], Style())
+        reading = parse_reply(FOUR, opening + written[:cut], PromptStyle())
         assert reading.answers == {place: ANSWERS[place] for place, end in enumerate(ends) if cut >= end}
         assert sorted({*reading.answers, *reading.faults}) == [0, 1, 2, 3]
 
@@ -191,7 +193,7 @@ def test_a_reply_that_is_cut_off_keeps_its_whole_items(opening: str) -> None:
 def test_a_list_of_statements_that_is_cut_off_is_a_fault() -> None:
     """A text that is taken apart by half would count too few statements."""
     reply = '{"T2": [], "T1": [{"s": 1, "text": "Cats purr.", "kind": "claim"}, {"s": 2, "te'
-    reading = read(TEXT, reply, Style())
+    reading = parse_reply(TEXT, reply, PromptStyle())
     assert reading.answers == {1: Decomposition(())}
     assert reading.faults == {0: "the answer is missing"}
 
@@ -218,7 +220,7 @@ BAD = [
 @pytest.mark.parametrize(("key", "item", "fault"), BAD)
 def test_an_item_that_is_no_answer_is_named_and_the_rest_kept(key: str, item: object, fault: str) -> None:
     """The fault says what is wrong with this item; all other answers stand."""
-    reading = read(FOUR, json.dumps({**GOOD, key: item}), Style())
+    reading = parse_reply(FOUR, json.dumps({**GOOD, key: item}), PromptStyle())
     place = int(key) - 1
     assert reading.answers == {position: answer for position, answer in ANSWERS.items() if position != place}
     assert list(reading.faults) == [place]
@@ -229,17 +231,19 @@ def test_an_item_that_is_no_answer_is_named_and_the_rest_kept(key: str, item: ob
 @pytest.mark.parametrize("second", ['{"label": "neutral"}', '{"label": "contradicted"}'])
 def test_a_key_that_is_answered_twice_is_not_answered(second: str) -> None:
     """Which of two items is meant cannot be told."""
-    reading = read(FOUR, json.dumps(GOOD)[:-1] + f', "2": {second}}}', Style())
+    reading = parse_reply(FOUR, json.dumps(GOOD)[:-1] + f', "2": {second}}}', PromptStyle())
     assert reading.faults == {1: "the answer is given more than once"}
     assert len(reading.answers) == 3
-    twice = read(TEXT, '{"T1": [], "T2": [], "T1": [{"s": 1, "text": "Cats purr.", "kind": "claim"}]}', Style())
+    twice = parse_reply(
+        TEXT, '{"T1": [], "T2": [], "T1": [{"s": 1, "text": "Cats purr.", "kind": "claim"}]}', PromptStyle()
+    )
     assert twice.faults == {0: "the answer is given more than once"}
 
 
 def test_a_reason_may_hold_what_looks_like_markup() -> None:
     """Only what stands before an answer is taken for a thought, and words in strings are not taken for keys."""
     said = {**GOOD["2"], "why": 'It says </think> and "label" twice: "label", "label", {"2": {"label": "entailed"}}.'}
-    answer = read(FOUR, json.dumps({**GOOD, "2": said}), Style()).answers[1]
+    answer = parse_reply(FOUR, json.dumps({**GOOD, "2": said}), PromptStyle()).answers[1]
     assert answer == Verdict(Label.NEUTRAL, chunks=(N,), rationale=said["why"])
 
 
@@ -247,7 +251,7 @@ def test_a_reason_may_hold_what_looks_like_markup() -> None:
 def test_no_text_is_beyond_reading(text: str) -> None:
     """Whatever comes back, every question has an answer or a fault."""
     for pack in (FOUR, TEXT):
-        reading = read(pack, text, Style(quotes=True))
+        reading = parse_reply(pack, text, PromptStyle(quotes=True))
         assert sorted((*reading.answers, *reading.faults)) == list(range(len(pack.questions)))
 
 
@@ -256,20 +260,20 @@ def test_no_text_is_beyond_reading(text: str) -> None:
 )
 def test_a_reply_without_an_answer_faults_every_question(text: str) -> None:
     """A refusal or an empty object answers nothing, and deep nesting ends reading instead of the process."""
-    reading = read(FOUR, text, Style())
+    reading = parse_reply(FOUR, text, PromptStyle())
     assert reading.answers == {}
     assert set(reading.faults.values()) == {"the answer is missing: there is no JSON object that holds any of the keys"}
 
 
 def test_half_a_surrogate_pair_is_no_answer() -> None:
     """What cannot be written as text cannot be kept, so it is asked again."""
-    assert set(read(FOUR, json.dumps(GOOD).replace("unsaid", "\\ud800"), Style()).faults) == {0, 1, 2, 3}
+    assert set(parse_reply(FOUR, json.dumps(GOOD).replace("unsaid", "\\ud800"), PromptStyle()).faults) == {0, 1, 2, 3}
 
 
 def test_case_white_space_and_numbers_in_quotes_are_read_as_meant() -> None:
     """Labels in capitals and grades as text are unambiguous; keys that nobody asked for are passed over."""
     said = {"2": {"label": " Neutral\n"}, "3": {"label": "YES"}, "4": {"grade": " 4.0 "}, "5": {"label": "no"}}
-    reading = read(FOUR, json.dumps({**GOOD, **said}), PLAIN)
+    reading = parse_reply(FOUR, json.dumps({**GOOD, **said}), PLAIN)
     assert reading.faults == {}
     assert [reading.answers[place] for place in (1, 2, 3)] == [
         Verdict(Label.NEUTRAL, chunks=(N,)),
@@ -281,14 +285,14 @@ def test_case_white_space_and_numbers_in_quotes_are_read_as_meant() -> None:
 def test_a_chunk_said_to_support_and_contradict_contradicts() -> None:
     """A contradiction weighs more, as in the metrics."""
     said = {"label": "contradicted", "supports": ["S1", "S2"], "contradicts": ["S2"]}
-    answer = read(FOUR, json.dumps({**GOOD, "1": said}), Style()).answers[0]
+    answer = parse_reply(FOUR, json.dumps({**GOOD, "1": said}), PromptStyle()).answers[0]
     assert answer == Verdict(Label.CONTRADICTED, chunks=(E, C, E))
 
 
 def test_a_claim_may_be_borne_out_by_chunks_together_alone() -> None:
     """The joint label is the reply's; chunks it does not list are neutral."""
     said = {"label": "entailed", "supports": [], "contradicts": []}
-    answer = read(FOUR, json.dumps({**GOOD, "1": said}), Style()).answers[0]
+    answer = parse_reply(FOUR, json.dumps({**GOOD, "1": said}), PromptStyle()).answers[0]
     assert answer == Verdict(Label.ENTAILED, chunks=(N, N, N))
 
 
@@ -302,7 +306,7 @@ def test_statements_lie_where_their_words_are() -> None:
         {"s": 2, "text": "Cats bark.", "kind": "claim"},
         {"s": 2, "text": "bite!", "kind": "neither"},
     ]
-    answer = read(TEXT, json.dumps({"T1": pieces, "T2": []}), Style()).answers[0]
+    answer = parse_reply(TEXT, json.dumps({"T1": pieces, "T2": []}), PromptStyle()).answers[0]
     assert answer == Decomposition(
         (
             Statement("Cats purr.", (0, 10), True, True),
@@ -325,21 +329,21 @@ def test_statements_lie_where_their_words_are() -> None:
 )
 def test_a_statement_that_cannot_be_used_faults_its_text(piece: object, fault: str) -> None:
     """A text is taken apart as a whole, so one bad statement has it asked again, and it alone."""
-    reading = read(TEXT, json.dumps({"T1": [piece], "T2": []}), Style())
+    reading = parse_reply(TEXT, json.dumps({"T1": [piece], "T2": []}), PromptStyle())
     assert reading.answers == {1: Decomposition(())}
     assert reading.faults[0].startswith(f"the answer {fault}")
 
 
 def test_quoted_words_become_spans() -> None:
     """A quote marks the chunk that says what is said of all, up to case and white space; unknown words mark nothing."""
-    quotes = Style(rationales=False, quotes=True)
+    quotes = PromptStyle(rationales=False, quotes=True)
     pack = Pack((Entail(("Dogs  bark\nloud.", "No, dogs bark."), "h"), Relevant("q", "x" * 250), Entail(("p",), "h")))
     reply = {
         "1": {"quote": "dogs bark", "label": "entailed", "supports": ["S1"], "contradicts": []},
         "2": {"quote": "not there", "label": "yes"},
         "3": {"quote": "", "label": "neutral"},
     }
-    assert read(pack, json.dumps(reply), quotes).answers == {
+    assert parse_reply(pack, json.dumps(reply), quotes).answers == {
         0: Verdict(Label.ENTAILED, chunks=(ChunkVerdict(Label.ENTAILED, span=(0, 10)), N)),
         1: Verdict(Label.YES),
         2: Verdict(Label.NEUTRAL, chunks=(N,)),
@@ -350,5 +354,5 @@ def test_quoted_words_become_spans() -> None:
 def test_words_are_found_in_any_text_that_has_them(quote: str, before: str, after: str) -> None:
     """What is in a text is found there."""
     text = before + quote + after
-    start, stop = located(quote, text) or (0, 0)
+    start, stop = locate_quote(quote, text) or (0, 0)
     assert text[start:stop] == quote

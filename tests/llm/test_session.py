@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import ragauge as rg
-from ragauge.judges.llm.calls import CallFailed, Completion, Prompt
-from ragauge.judges.llm.decisions.making import decisions_judge
-from ragauge.judges.llm.options import parse
-from ragauge.judges.llm.wire.batches import BatchFailed, batches
-from ragauge.judges.llm.wire.client import HttpTransport
+from ragauge.judges.llm.decisions_judge import decisions_judge
+from ragauge.judges.llm.messages import CallFailed, Completion, Prompt
+from ragauge.judges.llm.providers import parse_llm_spec
+from ragauge.judges.llm.transport.batches import BatchFailed, batches
+from ragauge.judges.llm.transport.client import HttpTransport
 from ragauge.questions import Relevant
 from ragauge.types import Failure
 
@@ -40,8 +40,8 @@ Reply = Callable[[asyncio.StreamWriter], Awaitable[None]]
 @pytest.fixture(autouse=True)
 def hasty(monkeypatch: pytest.MonkeyPatch) -> None:
     """Retries come quickly."""
-    monkeypatch.setattr("ragauge.judges.llm.wire.flow.LEAST_BASE", 0.001)
-    monkeypatch.setattr("ragauge.judges.llm.wire.batches.PAUSE", 0.001)
+    monkeypatch.setattr("ragauge.judges.llm.transport.scheduler.LEAST_BASE", 0.001)
+    monkeypatch.setattr("ragauge.judges.llm.transport.batches.PAUSE", 0.001)
 
 
 @asynccontextmanager
@@ -96,7 +96,7 @@ def _complete(*replies: Reply, spec: str = "openai/m", **options: Any) -> tuple[
 
     async def main() -> tuple[Any, HttpTransport]:
         async with _raw(*replies) as (url, _):
-            transport = HttpTransport(*parse(spec, base_url=url, **options), KEYS)
+            transport = HttpTransport(*parse_llm_spec(spec, base_url=url, **options), KEYS)
             async with transport, asyncio.timeout(20):
                 try:
                     return await transport.complete(PROMPT), transport
@@ -176,7 +176,7 @@ def test_redirects_on_the_same_server_are_followed(kit: Kit) -> None:
     async def main() -> tuple[Any, list[Request]]:
         async with (
             kit.serving(script) as server,
-            HttpTransport(*parse("openai/m", base_url=server.url), KEYS) as transport,
+            HttpTransport(*parse_llm_spec("openai/m", base_url=server.url), KEYS) as transport,
         ):
             return await transport.complete(PROMPT), server.requests
 
@@ -199,7 +199,7 @@ def test_redirects_to_another_server_are_refused(kit: Kit) -> None:
         async with (
             kit.serving(lambda number, request: kit.reply()) as other,
             kit.serving(lambda number, request: (308, {"Location": target(other.url)}, b"")) as server,
-            HttpTransport(*parse("openai/m", base_url=server.url), KEYS) as transport,
+            HttpTransport(*parse_llm_spec("openai/m", base_url=server.url), KEYS) as transport,
         ):
             with pytest.raises(CallFailed) as failed:
                 await transport.complete(PROMPT)
@@ -262,7 +262,7 @@ def test_a_rate_limit_that_lasts_for_ever_ends_all_calls(kit: Kit, what: str) ->
 
     async def main() -> None:
         async with kit.serving(lambda number, request: (200, headers, CHAT % b"fine")) as server:
-            async with HttpTransport(*parse("openai/m", base_url=server.url), KEYS) as transport:
+            async with HttpTransport(*parse_llm_spec("openai/m", base_url=server.url), KEYS) as transport:
                 await transport.complete(PROMPT)
                 async with asyncio.timeout(10):
                     ended = await asyncio.gather(transport.complete(PROMPT), return_exceptions=True)
@@ -282,7 +282,7 @@ def test_calls_that_wait_end_with_the_run(kit: Kit) -> None:
     async def main() -> list[Any]:
         async with (
             kit.serving(lambda number, request: script[number]) as server,
-            HttpTransport(*parse("openai/m?concurrency=1", base_url=server.url), KEYS) as transport,
+            HttpTransport(*parse_llm_spec("openai/m?concurrency=1", base_url=server.url), KEYS) as transport,
             asyncio.timeout(20),
         ):
             calls = (transport.complete(PROMPT) for _ in script)
@@ -293,13 +293,13 @@ def test_calls_that_wait_end_with_the_run(kit: Kit) -> None:
 
 def test_a_long_wait_is_announced(kit: Kit, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch) -> None:
     """What a run waits for is said when the wait begins, and in the notes of the run."""
-    monkeypatch.setattr("ragauge.judges.llm.wire.flow.UNSAID", 0.01)
+    monkeypatch.setattr("ragauge.judges.llm.transport.scheduler.UNSAID", 0.01)
     script: list[Act] = [kit.refusal(429, headers={"Retry-After": "0.05"}), kit.reply()]
 
     async def main() -> list[str]:
         async with (
             kit.serving(lambda number, request: script[number]) as server,
-            HttpTransport(*parse("openai/m", base_url=server.url), KEYS) as transport,
+            HttpTransport(*parse_llm_spec("openai/m", base_url=server.url), KEYS) as transport,
         ):
             await transport.complete(PROMPT)
             return transport.notes()
@@ -318,7 +318,7 @@ def _batch(*replies: Reply, into: Path | None = None) -> Any:
     async def main() -> Any:
         async with (
             _raw(*replies) as (url, _),
-            batches(parse("openai/m", base_url=url), KEYS) as endpoints,
+            batches(parse_llm_spec("openai/m", base_url=url), KEYS) as endpoints,
             asyncio.timeout(20),
         ):
             progress = await endpoints.progress("b")
@@ -336,7 +336,7 @@ def test_results_are_written_within_bounds(tmp_path: Path, monkeypatch: pytest.M
     """Results may be larger than a reply, and are written as they arrive; without an end they are left at a bound."""
     _batch(DONE, _said(b"x" * 17_000_000), into=tmp_path / "results")
     assert (tmp_path / "results").stat().st_size == 17_000_000
-    monkeypatch.setattr("ragauge.judges.llm.wire.batches.MOST_RESULTS", 300_000)
+    monkeypatch.setattr("ragauge.judges.llm.transport.batches.MOST_RESULTS", 300_000)
     with pytest.raises(BatchFailed, match=r"GET /files/f/content: .* is larger than 300000 bytes"):
         _batch(DONE, _endless(), into=tmp_path / "endless")
     assert not (tmp_path / "endless").exists()
@@ -351,7 +351,7 @@ def test_what_is_said_of_a_batch_is_read_within_bounds(monkeypatch: pytest.Monke
         with pytest.raises(BatchFailed, match="is not the JSON expected"):
             _batch(_said(body))
     assert _batch(_said(b"f\xfcr heute", 429), DONE).ended
-    monkeypatch.setattr("ragauge.judges.llm.wire.batches.ALTOGETHER", 0.2)
+    monkeypatch.setattr("ragauge.judges.llm.transport.batches.ALTOGETHER", 0.2)
     with pytest.raises(BatchFailed, match="the reply took too long"):
         _batch(_endless(piece=b" ", pause=0.01))
 

@@ -7,10 +7,10 @@ import asyncio
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragauge.judges.llm.wire.slots import Slots
+from ragauge.judges.llm.transport.scheduler import ConcurrencyLimiter
 
 
-def _epochs(slots: Slots, *throttled: float, used_up: bool = True) -> list[int]:
+def _epochs(slots: ConcurrencyLimiter, *throttled: float, used_up: bool = True) -> list[int]:
     """The limit after epochs of which these shares were throttled."""
     limits = []
     for share in throttled:
@@ -24,18 +24,18 @@ def _epochs(slots: Slots, *throttled: float, used_up: bool = True) -> list[int]:
 
 def test_slots_double_while_the_server_answers() -> None:
     """From 8 the limit doubles with each epoch that is used up, to 256 at most, or to what the provider bears."""
-    assert _epochs(Slots(), *[0] * 6) == [16, 32, 64, 128, 256, 256]
-    assert _epochs(Slots(most=4), 0) == [4]
+    assert _epochs(ConcurrencyLimiter(), *[0] * 6) == [16, 32, 64, 128, 256, 256]
+    assert _epochs(ConcurrencyLimiter(most=4), 0) == [4]
 
 
 def test_slots_do_not_collapse_at_random_throttling() -> None:
     """A tenth, even a quarter of throttled replies does not cut the limit."""
-    assert _epochs(Slots(), 0.1, 0.25, 0.1) == [16, 32, 64]
+    assert _epochs(ConcurrencyLimiter(), 0.1, 0.25, 0.1) == [16, 32, 64]
 
 
 def test_slots_are_cut_where_the_server_is_asked_too_much() -> None:
     """Beyond a quarter the limit falls to 0.7 of itself, at least 1, and grows by a sixteenth from then on."""
-    slots = Slots()
+    slots = ConcurrencyLimiter()
     assert _epochs(slots, 0, 0, 0, 0.5, 0, 0) == [16, 32, 64, 44, 46, 48]
     assert _epochs(slots, *[1] * 20)[-1] == 1
     assert _epochs(slots, 0, 0) == [2, 3]
@@ -43,18 +43,18 @@ def test_slots_are_cut_where_the_server_is_asked_too_much() -> None:
 
 def test_slots_that_are_not_used_up_do_not_grow() -> None:
     """A limit that nobody waited for stays."""
-    assert _epochs(Slots(), 0, 0, used_up=False) == [8, 8]
+    assert _epochs(ConcurrencyLimiter(), 0, 0, used_up=False) == [8, 8]
 
 
 def test_a_fixed_number_of_slots_stays() -> None:
     """With a fixed concurrency neither answers nor throttling change the limit."""
-    assert _epochs(Slots(fixed=5), 0, 1, 1, 0) == [5, 5, 5, 5]
+    assert _epochs(ConcurrencyLimiter(fixed=5), 0, 1, 1, 0) == [5, 5, 5, 5]
 
 
 @given(st.integers(1, 5), st.lists(st.tuples(st.integers(0, 5), st.integers(0, 9)), max_size=30))
 def test_slots_are_never_lost_or_exceeded(fixed: int, calls: list[tuple[int, int]]) -> None:
     """However long calls hold their slots, and whenever some are cancelled, all slots are free in the end."""
-    slots = Slots(fixed=fixed)
+    slots = ConcurrencyLimiter(fixed=fixed)
     most = 0
 
     async def call(steps: int) -> None:
@@ -85,7 +85,7 @@ def test_a_freed_slot_goes_to_the_next_at_once() -> None:
     """A slot that is given back is the next one's at once, retries first; a call that is cancelled hands it on."""
 
     async def main() -> list[str]:
-        slots, order = Slots(fixed=1), []
+        slots, order = ConcurrencyLimiter(fixed=1), []
 
         async def call(name: str, *, ahead: bool = False) -> None:
             await slots.take(ahead=ahead)

@@ -12,10 +12,10 @@ from tests.llm.stub.counting import head, tokens
 from tests.llm.stub.fixture import StubFactory
 from tests.llm.stubbing import ANTHROPIC, GREETING, HELLO, QUESTIONS, chat, post
 
-from ragauge.judges.llm.layout import prompt
-from ragauge.judges.llm.packing import Room, packs
-from ragauge.judges.llm.prompts import Style
-from ragauge.judges.llm.replies import read
+from ragauge.judges.llm.layout import prompt_of
+from ragauge.judges.llm.packing import PackLimits, packs
+from ragauge.judges.llm.prompts import PromptStyle
+from ragauge.judges.llm.replies import parse_reply
 
 
 def test_tokens_are_counted_in_pieces() -> None:
@@ -86,17 +86,17 @@ def test_strict_schemas_are_checked(stub_server: StubFactory) -> None:
     status, _, body = chat(server, response_format=form)
     assert status == 400
     assert "'required'" in body["error"]["message"]
-    for pack in packs(QUESTIONS, Room()):
-        asked = prompt(pack, Style(quotes=True))
+    for pack in packs(QUESTIONS, PackLimits()):
+        asked = prompt_of(pack, PromptStyle(quotes=True))
         form["json_schema"] = {"name": "reply", "strict": True, "schema": asked.schema}
         status, _, body = chat(server, messages=asked.messages, response_format=form)
         assert status == 200
-        assert not read(pack, body["choices"][0]["message"]["content"], Style(quotes=True)).faults
+        assert not parse_reply(pack, body["choices"][0]["message"]["content"], PromptStyle(quotes=True)).faults
 
 
 def test_replies_end_at_the_limit(stub_server: StubFactory) -> None:
     """A reply that exceeds max_tokens is cut there and says "length"."""
-    asked = prompt(packs(QUESTIONS, Room())[0], Style())
+    asked = prompt_of(packs(QUESTIONS, PackLimits())[0], PromptStyle())
     _, _, body = chat(stub_server(), messages=asked.messages, max_tokens=10)
     assert body["choices"][0]["finish_reason"] == "length"
     assert tokens(body["choices"][0]["message"]["content"]) == 10

@@ -10,52 +10,52 @@ from tests.llm.stub.instances import instance
 from tests.llm.stub.texts import spoil
 from tests.llm.stubbing import QUESTIONS
 
-from ragauge.judges.llm.layout import again, prompt
-from ragauge.judges.llm.packing import Pack, Room, packs
-from ragauge.judges.llm.prompts import Style
-from ragauge.judges.llm.replies import read
+from ragauge.judges.llm.layout import prompt_of, repeat_prompt
+from ragauge.judges.llm.packing import Pack, PackLimits, packs
+from ragauge.judges.llm.prompts import PromptStyle
+from ragauge.judges.llm.replies import parse_reply
 from ragauge.types import Decomposition, Grade, Label, Verdict
 
 
-def ask(pack: Pack, style: Style, structured: bool) -> Ask:
+def ask(pack: Pack, style: PromptStyle, structured: bool) -> Ask:
     """A pack as the stub sees it."""
-    asked = prompt(pack, style)
+    asked = prompt_of(pack, style)
     said = [(message["role"], message["content"]) for message in asked.messages]
     return Ask("m", said, asked.schema if structured else None)
 
 
 @pytest.mark.parametrize("answers", ["claims", "split", "none"])
 @pytest.mark.parametrize("structured", [True, False])
-@pytest.mark.parametrize("style", [Style(), Style(rationales=False), Style(quotes=True)])
-def test_the_oracle_answers_every_kind_of_question(style: Style, structured: bool, answers: str) -> None:
+@pytest.mark.parametrize("style", [PromptStyle(), PromptStyle(rationales=False), PromptStyle(quotes=True)])
+def test_the_oracle_answers_every_kind_of_question(style: PromptStyle, structured: bool, answers: str) -> None:
     """Its replies to our messages have no faults, with and without a schema."""
-    for pack in packs(QUESTIONS, Room()):
+    for pack in packs(QUESTIONS, PackLimits()):
         reply = oracle.reply(ask(pack, style, structured), answers)
-        reading = read(pack, reply, style)
+        reading = parse_reply(pack, reply, style)
         assert not reading.faults
         assert set(msgspec.json.decode(reply)) == set(pack.keys)
 
 
 def test_the_oracle_judges_by_shared_words() -> None:
     """Shared words entail, other numbers contradict, nothing shared is neutral; the rest goes by shared words too."""
-    [taken_apart, judged] = packs(QUESTIONS, Room())
-    style = Style()
-    answers = read(judged, oracle.reply(ask(judged, style, True), "claims"), style).answers
+    [taken_apart, judged] = packs(QUESTIONS, PackLimits())
+    style = PromptStyle()
+    answers = parse_reply(judged, oracle.reply(ask(judged, style, True), "claims"), style).answers
     labels = [answer.label if isinstance(answer, Verdict) else answer for answer in answers.values()]
     assert labels[:4] == [Label.ENTAILED, Label.CONTRADICTED, Label.NEUTRAL, Label.ENTAILED]
     assert labels[4:7] == [Label.YES, Label.NO, Label.NO]
     assert isinstance(labels[7], Grade)
     assert labels[7].value == 5
-    split = read(taken_apart, oracle.reply(ask(taken_apart, style, True), "split"), style).answers
+    split = parse_reply(taken_apart, oracle.reply(ask(taken_apart, style, True), "split"), style).answers
     assert [len(answer.statements) for answer in split.values() if isinstance(answer, Decomposition)] == [3, 1]
 
 
 @pytest.mark.parametrize("structured", [True, False])
 def test_a_question_asked_again_gets_only_what_it_lacks(structured: bool) -> None:
     """A re-ask is answered by the keys it names, from its schema or from its last message."""
-    [_, pack] = packs(QUESTIONS, Room())
-    style = Style()
-    asked = again(prompt(pack, style), "{}", {1: "is missing", 4: "is missing"})
+    [_, pack] = packs(QUESTIONS, PackLimits())
+    style = PromptStyle()
+    asked = repeat_prompt(prompt_of(pack, style), "{}", {1: "is missing", 4: "is missing"})
     said = [(message["role"], message["content"]) for message in asked.messages]
     reply = oracle.reply(Ask("m", said, asked.schema if structured else None), "claims")
     assert list(msgspec.json.decode(reply)) == ["2", "5"]
@@ -95,6 +95,6 @@ def test_prompts_of_valor_are_answered(example: str, sections: str, expected: ob
 @pytest.mark.parametrize("fault", ["cut", "length", "malformed", "invalid", "empty"])
 def test_spoilt_replies_lack_answers(fault: str) -> None:
     """A reply with a fault in its text cannot be used as a whole."""
-    [_, pack] = packs(QUESTIONS, Room())
-    reply = oracle.reply(ask(pack, Style(), True), "claims")
-    assert read(pack, spoil(reply, fault), Style()).faults
+    [_, pack] = packs(QUESTIONS, PackLimits())
+    reply = oracle.reply(ask(pack, PromptStyle(), True), "claims")
+    assert parse_reply(pack, spoil(reply, fault), PromptStyle()).faults

@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragauge.judges.llm.calls import Prompt, Turn
+from ragauge.judges.llm.messages import Prompt, Turn
 from ragauge.judges.llm.packing import Pack
-from ragauge.judges.llm.prompts import Style
-from ragauge.judges.llm.tokens import RELATIVE_ERROR, completion_tokens, estimate, prompt_tokens
+from ragauge.judges.llm.pricing import RELATIVE_ERROR, completion_tokens, estimate, prompt_tokens
+from ragauge.judges.llm.prompts import PromptStyle
 from ragauge.questions import Classify, Decompose, Entail
 
 #: Texts written for this test, and how many tokens o200k_base makes of them: counted by tiktoken 0.14.0 with the ranks
@@ -87,20 +87,20 @@ def test_a_prompt_has_the_tokens_of_its_messages() -> None:
 def test_verdicts_cost_what_they_carry() -> None:
     """Reasons, quotes and lists of sources each make the reply longer; a quote is only of a source."""
     one, joint = Entail(("It rains.",), "It rains."), Entail(("It rains.", "It snows."), "It rains.")
-    bare, full = Style(rationales=False), Style(quotes=True)
-    sizes = [completion_tokens(Pack((one,)), style) for style in (bare, Style(), full)]
+    bare, full = PromptStyle(rationales=False), PromptStyle(quotes=True)
+    sizes = [completion_tokens(Pack((one,)), style) for style in (bare, PromptStyle(), full)]
     assert sizes == sorted(set(sizes))
-    assert completion_tokens(Pack((joint,)), Style()) > completion_tokens(Pack((one,)), Style())
+    assert completion_tokens(Pack((joint,)), PromptStyle()) > completion_tokens(Pack((one,)), PromptStyle())
     remark = Pack((Classify("You are a pig.", "toxic"),))
-    assert completion_tokens(remark, full) == completion_tokens(remark, Style())
+    assert completion_tokens(remark, full) == completion_tokens(remark, PromptStyle())
     assert 8 <= sizes[0] <= 15
 
 
 def test_taking_apart_repeats_the_text() -> None:
     """The reply to a decompose call holds each of its texts again, with what surrounds each statement."""
     short, long = Decompose("It rains."), Decompose(TEXTS["English"])
-    expected = completion_tokens(Pack((short, long)), Style())
+    expected = completion_tokens(Pack((short, long)), PromptStyle())
     assert expected > 1.1 * estimate(TEXTS["English"]) + 1.1 * estimate("It rains.")
     assert expected == pytest.approx(
-        completion_tokens(Pack((short,)), Style()) + completion_tokens(Pack((long,)), Style()), abs=1
+        completion_tokens(Pack((short,)), PromptStyle()) + completion_tokens(Pack((long,)), PromptStyle()), abs=1
     )

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from ragauge.judges.judge import checked
+from ragauge.judges.base import checked
 from ragauge.questions import Classify, Decompose, Entail, Question, Rate, Relevant
 from ragauge.types import Answer, ChunkVerdict, Decomposition, Failure, Grade, Label, Statement, Verdict
 

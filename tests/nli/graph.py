@@ -9,7 +9,7 @@ import numpy as np
 from tests.nli.tokens import bert_tokenizer
 from tests.nli.weather import CONTRARY, MAKES
 
-from ragauge.judges.nli.card import Card, write_card
+from ragauge.judges.nli.formats import ModelCard, write_card
 from ragauge.types import Label
 
 LABELS = (Label.NEUTRAL, Label.CONTRADICTED, Label.ENTAILED)
@@ -23,7 +23,7 @@ def write_graph(folder: Path, window: int = 64, revision: str = "by-hand") -> Pa
     tokenizer = bert_tokenizer()
     onnx.save(_model(tokenizer), str(folder / "model.onnx"))
     tokenizer.save(str(folder / "tokenizer.json"))
-    write_card(Card("by-hand", revision, "classifier", LABELS, window, type_ids=True), folder)
+    write_card(ModelCard("by-hand", revision, "classifier", LABELS, window, type_ids=True), folder)
     return folder
 
 

@@ -4,9 +4,7 @@ from typing import Any
 
 import pytest
 
-from ragauge.judges.nli.card import Card
-from ragauge.judges.nli.forms import alone, joint, written
-from ragauge.judges.nli.labels import TWO_WAY
+from ragauge.judges.nli.formats import TWO_WAY, ModelCard, format_pair, joint_premise, single_premise
 from ragauge.questions import Entail
 
 _PAIR = ("P {0}", "H")
@@ -24,22 +22,25 @@ _PAIR = ("P {0}", "H")
 )
 def test_each_family_has_its_form(family: Any, text: object) -> None:
     """A pair is written as the family's authors document it, whatever braces it holds."""
-    assert written(Card("m", "1", family, TWO_WAY, 512, end="</s>"), _PAIR) == text
+    assert format_pair(ModelCard("m", "1", family, TWO_WAY, 512, end="</s>"), _PAIR) == text
 
 
 def test_chunks_are_put_together_in_order() -> None:
     """The joint premise holds all chunks that are not blank, a line apart, as ragas puts them to HHEM."""
     question = Entail(("One.", " ", "Two."), "It is so.", "How is it?")
 
-    assert joint(question) == ("One.\nTwo.", "It is so.")
-    assert alone(question) == [("One.", "It is so."), ("", "It is so."), ("Two.", "It is so.")]
+    assert joint_premise(question) == ("One.\nTwo.", "It is so.")
+    assert single_premise(question) == [("One.", "It is so."), ("", "It is so."), ("Two.", "It is so.")]
 
 
 def test_fragments_are_read_with_their_query() -> None:
     """A hypothesis without a verb gets the query before it, and so does a single premise without one."""
     query = "How long did it last?"
 
-    assert joint(Entail(("It lasted six days.", "More."), "Six days.", query))[1] == "How long did it last? Six days."
-    assert joint(Entail(("Six days.",), "It lasted six days.", query))[0] == "How long did it last? Six days."
-    assert joint(Entail(("Six days.", "More."), "It lasted.", query))[0] == "Six days.\nMore."
-    assert joint(Entail(("Six days.",), "Six days.")) == ("Six days.", "Six days.")
+    assert (
+        joint_premise(Entail(("It lasted six days.", "More."), "Six days.", query))[1]
+        == "How long did it last? Six days."
+    )
+    assert joint_premise(Entail(("Six days.",), "It lasted six days.", query))[0] == "How long did it last? Six days."
+    assert joint_premise(Entail(("Six days.", "More."), "It lasted.", query))[0] == "Six days.\nMore."
+    assert joint_premise(Entail(("Six days.",), "Six days.")) == ("Six days.", "Six days.")

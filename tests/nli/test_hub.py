@@ -6,10 +6,9 @@ from pathlib import Path
 import pytest
 
 from ragauge.errors import BadData, BadParameter, MissingExtra
-from ragauge.judges.nli.hf import Source
-from ragauge.judges.nli.hub import config_of, content_hash, place_of
+from ragauge.judges.nli.formats import NliOptions
 from ragauge.judges.nli.judge import NliJudge
-from ragauge.judges.nli.options import Options
+from ragauge.judges.nli.models import ModelSource, config_of, content_hash, locate_model
 from ragauge.run.specs import judge_of
 
 
@@ -22,7 +21,7 @@ def test_a_folder_is_pinned_by_its_content(tmp_path: Path) -> None:
         (folder / "model.safetensors").write_bytes(b"weights")
     (other / "README.md").write_text("notes", encoding="utf-8")
 
-    assert place_of(str(one), None).revision == content_hash(other)
+    assert locate_model(str(one), None).revision == content_hash(other)
     (other / "model.safetensors").write_bytes(b"others")
     assert content_hash(one) != content_hash(other)
 
@@ -30,12 +29,12 @@ def test_a_folder_is_pinned_by_its_content(tmp_path: Path) -> None:
 def test_a_folder_has_no_revisions(tmp_path: Path) -> None:
     """A revision of a folder is refused, since what is there is what is read."""
     with pytest.raises(BadParameter, match="revision=abc, but a folder has no revisions"):
-        place_of(str(tmp_path), "abc")
+        locate_model(str(tmp_path), "abc")
 
 
 def test_files_of_a_folder(tmp_path: Path) -> None:
     """Settings are read where they are there, and a file that is no JSON is named."""
-    place = place_of(str(tmp_path), None)
+    place = locate_model(str(tmp_path), None)
     (tmp_path / "config.json").write_text("{]", encoding="utf-8")
 
     assert config_of(place, "tokenizer_config.json") == {}
@@ -46,7 +45,7 @@ def test_files_of_a_folder(tmp_path: Path) -> None:
 
 def test_a_tokenizer_from_elsewhere_is_pinned(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """HHEM reads with another model's tokenizer: another one there, under the same name, makes another judge."""
-    monkeypatch.setattr("ragauge.judges.nli.hf.open_tokenizer", lambda path: path)
+    monkeypatch.setattr("ragauge.judges.nli.models.open_tokenizer", lambda path: path)
     folder, foundation = tmp_path / "hhem", tmp_path / "flan"
     folder.mkdir()
     foundation.mkdir()
@@ -55,7 +54,7 @@ def test_a_tokenizer_from_elsewhere_is_pinned(tmp_path: Path, monkeypatch: pytes
     identities = []
     for tokens in ("one", "other", "one"):
         (foundation / "tokenizer.json").write_text(json.dumps(tokens), encoding="utf-8")
-        card = Source(str(folder), Options(device="cpu"), "hf/hhem").card
+        card = ModelSource(str(folder), NliOptions(device="cpu"), "hf/hhem").card
         assert card.tokenizer == f"flan@{content_hash(foundation)}"
         identities.append(NliJudge("hf/hhem", card, lambda: pytest.fail("no model is opened")).identity)
     assert identities[0] == identities[2] != identities[1]
@@ -65,7 +64,7 @@ def test_a_tokenizer_from_elsewhere_is_pinned(tmp_path: Path, monkeypatch: pytes
 def test_a_folder_that_is_absent(model: str) -> None:
     """What looks like a folder is not looked for on the hub."""
     with pytest.raises(BadData, match="there is no such folder"):
-        place_of(model, None)
+        locate_model(model, None)
 
 
 def test_nothing_is_fetched_offline(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -74,12 +73,12 @@ def test_nothing_is_fetched_offline(monkeypatch: pytest.MonkeyPatch, tmp_path: P
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path))
     with pytest.raises(BadData, match=r"hf/nobody/nothing: .*check the name"):
-        place_of("nobody/nothing", None)
+        locate_model("nobody/nothing", None)
 
 
 @pytest.mark.parametrize("library", ["torch", "transformers"])
 def test_without_torch(library: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Without torch or transformers the error gives the command that installs them."""
-    monkeypatch.setattr("ragauge.judges.nli.hf.find_spec", lambda name: None if name == library else object())
+    monkeypatch.setattr("ragauge.judges.nli.models.find_spec", lambda name: None if name == library else object())
     with pytest.raises(MissingExtra, match=r"hf/a/b by torch .*pip install 'ragauge\[hf\]'"):
         judge_of("hf/a/b")

@@ -19,7 +19,7 @@ from tests.nli.weather_questions import (
 import ragauge as rg
 from ragauge.errors import BadData, MissingExtra, UnknownName
 from ragauge.judges.nli.judge import NliJudge
-from ragauge.judges.nli.onnx import onnx_judge
+from ragauge.judges.nli.models import onnx_judge
 from ragauge.questions import Decompose, Entail, Relevant
 from ragauge.run.specs import judge_of
 from ragauge.testing import check_judge
@@ -118,7 +118,7 @@ def test_the_identity_changes_with_the_files(folder: Path, tmp_path: Path) -> No
 def test_it_needs_no_torch(folder: Path) -> None:
     """A verdict is given without torch, transformers or the hub's client being loaded."""
     code = (
-        "import asyncio, sys; from ragauge.judges.nli.onnx import onnx_judge; from ragauge.questions import Entail;"
+        "import asyncio, sys; from ragauge.judges.nli.models import onnx_judge; from ragauge.questions import Entail;"
         f"judge = onnx_judge({f'onnx/{folder}'!r});"
         "print(asyncio.run(judge.answer([Entail(('rain',), 'wet')]))[0].label);"
         "print(sorted({'torch', 'transformers', 'huggingface_hub', 'onnx'} & set(sys.modules)))"
@@ -158,6 +158,6 @@ def test_options_that_there_are_not(folder: Path) -> None:
 
 def test_without_the_runtime(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Without ONNX Runtime the error gives the command that installs it."""
-    monkeypatch.setattr("ragauge.judges.nli.onnx.find_spec", lambda name: None)
+    monkeypatch.setattr("ragauge.judges.nli.models.find_spec", lambda name: None)
     with pytest.raises(MissingExtra, match=r"pip install 'ragauge\[onnx\]'"):
         judge_of(f"onnx/{folder}")

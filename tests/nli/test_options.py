@@ -3,16 +3,16 @@ from __future__ import annotations
 import pytest
 
 from ragauge.errors import BadParameter, UnknownName
-from ragauge.judges.nli.options import HF, ONNX, Options, parse
+from ragauge.judges.nli.formats import HF, ONNX, NliOptions, parse_nli_spec
 
 
 def test_options_are_read() -> None:
     """A spec is taken apart into the model and its options; a folder may be written with slashes."""
-    asked = parse("hf/org/model?revision=v1&device=cuda:1&dtype=float16&labels=entailed:not_entailed", HF)
+    asked = parse_nli_spec("hf/org/model?revision=v1&device=cuda:1&dtype=float16&labels=entailed:not_entailed", HF)
 
     assert (asked.spec, asked.model) == ("hf/org/model", "org/model")
-    assert asked.options == Options("v1", "cuda:1", "float16", labels="entailed:not_entailed")
-    assert parse("onnx/./a/b?threads=1", ONNX).model == "./a/b"
+    assert asked.options == NliOptions("v1", "cuda:1", "float16", labels="entailed:not_entailed")
+    assert parse_nli_spec("onnx/./a/b?threads=1", ONNX).model == "./a/b"
 
 
 @pytest.mark.parametrize(
@@ -29,10 +29,10 @@ def test_options_are_read() -> None:
 def test_values_that_cannot_be(spec: str, said: str) -> None:
     """A value out of range is refused, with what it must be."""
     with pytest.raises(BadParameter, match=said):
-        parse(spec, HF)
+        parse_nli_spec(spec, HF)
 
 
 def test_options_of_another_kind_of_judge_are_unknown() -> None:
     """What an exported model is was settled by its export: the family is no option of it."""
     with pytest.raises(UnknownName, match="unknown option 'family'"):
-        parse("onnx/m?family=true", ONNX)
+        parse_nli_spec("onnx/m?family=true", ONNX)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from ragauge.judges.nli.hf import hf_judge
+from ragauge.judges.nli.models import hf_judge
 from ragauge.questions import Entail
 from ragauge.types import Verdict
 

@@ -6,17 +6,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ragauge.judges.nli.card import Card
-from ragauge.judges.nli.forms import Pair
-from ragauge.judges.nli.labels import TWO_WAY
-from ragauge.judges.nli.reading import Tokens
-from ragauge.judges.nli.scoring import Scorer
+from ragauge.judges.nli.formats import TWO_WAY, ModelCard, TextPair
+from ragauge.judges.nli.scoring import PairScorer, Tokens
 
 
 class _Letters:
     """Reads a pair letter by letter."""
 
-    def read(self, pairs: Sequence[Pair]) -> list[Tokens]:
+    def read(self, pairs: Sequence[TextPair]) -> list[Tokens]:
         """The code of each letter."""
         return [Tokens([ord(letter) for letter in "".join(pair)], [0] * len("".join(pair))) for pair in pairs]
 
@@ -31,7 +28,7 @@ class _Model:
     device, workers = "nowhere", 1
 
     def __init__(self, batch_tokens: int = 40, window: int = 64) -> None:
-        self.card = Card("letters", "1", "true", TWO_WAY, window)
+        self.card = ModelCard("letters", "1", "true", TWO_WAY, window)
         self.batch_tokens = batch_tokens
         self.reader: Any = _Letters()
         self.batches: list[tuple[int, int]] = []
@@ -54,7 +51,7 @@ def _never() -> bool:
 def test_each_pair_is_read_once() -> None:
     """Pairs that are the same go to the model once, and not again in a later batch."""
     model = _Model()
-    scorer = Scorer(model)
+    scorer = PairScorer(model)
 
     first = scorer.scores([("yy", "a"), ("n", "b"), ("yy", "a")], _never)
     again = scorer.scores([("n", "b"), ("n", "c")], _never)
@@ -68,7 +65,7 @@ def test_batches_are_of_like_length_within_the_budget() -> None:
     """The longest come first, together as many as the budget of padded tokens allows; one alone may exceed it."""
     model = _Model(batch_tokens=40)
 
-    Scorer(model).scores([("n" * size, "a") for size in (3, 49, 9, 19, 18, 5, 4)], _never)
+    PairScorer(model).scores([("n" * size, "a") for size in (3, 49, 9, 19, 18, 5, 4)], _never)
 
     assert model.batches == [(1, 50), (2, 20), (4, 10)]
 
@@ -77,14 +74,14 @@ def test_a_budget_of_none_is_pair_by_pair() -> None:
     """A model that must not be given several at once is given one."""
     model = _Model(batch_tokens=0)
 
-    Scorer(model).scores([("n", "a"), ("n", "b")], _never)
+    PairScorer(model).scores([("n", "a"), ("n", "b")], _never)
 
     assert model.batches == [(1, 2), (1, 2)]
 
 
 def test_a_batch_that_fails_costs_its_own_pairs() -> None:
     """What the model fails at is said for the pairs of that batch, and the others have their scores."""
-    found = Scorer(_Model(batch_tokens=0)).scores([("!", "a"), ("?", "a"), ("y", "a")], _never)
+    found = PairScorer(_Model(batch_tokens=0)).scores([("!", "a"), ("?", "a"), ("y", "a")], _never)
 
     assert found["!", "a"] == "MemoryError: too much"
     assert "no finite number" in str(found["?", "a"])
@@ -94,7 +91,7 @@ def test_a_batch_that_fails_costs_its_own_pairs() -> None:
 def test_long_premises_are_read_in_windows() -> None:
     """A premise beyond the window is read in several texts, each within it; and each has its score."""
     model = _Model(window=64)
-    scorer = Scorer(model)
+    scorer = PairScorer(model)
 
     found = scorer.scores([(f"{'n ' * 80}y yy yyy", "a")], _never)
 
@@ -106,7 +103,7 @@ def test_long_premises_are_read_in_windows() -> None:
 
 def test_a_hypothesis_that_leaves_no_room_is_refused() -> None:
     """A hypothesis as long as the window is not cut: that pair has no score, and the reason says so."""
-    found = Scorer(_Model(window=64)).scores([("n" * 80, "a" * 60)], _never)
+    found = PairScorer(_Model(window=64)).scores([("n" * 80, "a" * 60)], _never)
 
     assert "takes 60 of the 64 tokens" in str(next(iter(found.values())))
 
@@ -115,7 +112,7 @@ def test_nobody_waits() -> None:
     """Once nobody waits for the answers the model is given nothing more."""
     model = _Model()
 
-    found = Scorer(model).scores([("y", "a")], lambda: True)
+    found = PairScorer(model).scores([("y", "a")], lambda: True)
 
     assert model.batches == []
     assert found == {("y", "a"): "InterruptedError: nobody waits for the answers any more"}
@@ -124,7 +121,7 @@ def test_nobody_waits() -> None:
 @pytest.mark.parametrize("size", [1, 70_000])
 def test_memory_is_bounded(size: int) -> None:
     """Pairs long past are forgotten, however many there were; a batch is answered whole."""
-    scorer = Scorer(_Model(batch_tokens=1 << 20))
+    scorer = PairScorer(_Model(batch_tokens=1 << 20))
 
     found = scorer.scores([(str(number), "a") for number in range(size)], _never)
 

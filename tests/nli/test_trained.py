@@ -22,8 +22,8 @@ from tests.nli.weather_questions import (
 import ragauge as rg
 from ragauge.cli.main import main
 from ragauge.errors import BadParameter, UnanswerableNeed
-from ragauge.judges.nli.hf import hf_judge
 from ragauge.judges.nli.judge import NliJudge
+from ragauge.judges.nli.models import hf_judge
 from ragauge.questions import Entail
 from ragauge.run.specs import judge_of
 from ragauge.testing import check_judge
@@ -97,7 +97,7 @@ def test_exported_models_say_the_same(name: str, model: Model, tmp_path: Path) -
 @pytest.mark.parametrize("name", ["cross-encoder", "hhem", "true-nli"])
 def test_eight_bits_say_nearly_the_same(name: str, model: Model, tmp_path: Path) -> None:
     """A quantised model is smaller, keeps the contract, and gives nearly all labels as before."""
-    from ragauge.judges.nli.exporting import export
+    from ragauge.judges.nli.export import export
 
     whole = export(f"hf/{model(name)}", tmp_path / "whole")
     small = export(f"hf/{model(name)}", tmp_path / "small", int8=True)

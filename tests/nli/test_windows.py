@@ -6,7 +6,7 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragauge.judges.nli.windows import Windows
+from ragauge.judges.nli.scoring import PremiseWindows
 
 _TOKEN = re.compile(r"\S{1,5}")
 
@@ -28,7 +28,7 @@ _TEXTS = st.lists(
 @given(_TEXTS, st.integers(8, 60))
 def test_windows_cover_everything_and_fit(text: str, room: int) -> None:
     """Each window has at most as many tokens as there is room for, and every word of the text lies in one."""
-    windows = Windows(starts)
+    windows = PremiseWindows(starts)
     spans, texts = windows.spans(text, room), windows.of(text, "No rain fell.", room)
 
     assert all(len(starts(each)) <= room + 1 for each in texts)
@@ -42,7 +42,7 @@ def test_neighbours_share_windows() -> None:
     """Two sentences that stand side by side lie whole in one window, wherever they stand."""
     sentences = [f"Sentence {place} is here." for place in range(60)]
 
-    found = Windows(starts).of(" ".join(sentences), "nothing of it", 40)
+    found = PremiseWindows(starts).of(" ".join(sentences), "nothing of it", 40)
 
     for one, other in pairwise(sentences):
         assert any(f"{one} {other}" in window for window in found)
@@ -55,7 +55,7 @@ def test_what_belongs_together_is_gathered_from_afar() -> None:
     middle = " ".join(f"Filler number {place} says little." for place in range(80))
     text = f"Ann was born in Oslo. {middle} Oslo lies in Norway."
 
-    found = Windows(starts).of(text, "Ann was born in Norway.", 40)
+    found = PremiseWindows(starts).of(text, "Ann was born in Norway.", 40)
 
     assert any("Ann was born in Oslo." in each and "Oslo lies in Norway." in each for each in found)
     assert found[-1].index("Ann") < found[-1].index("Norway")
@@ -65,6 +65,6 @@ def test_nothing_is_gathered_that_a_window_holds() -> None:
     """Where all that shares words with the hypothesis lies in one window, there is no more text than the windows."""
     middle = " ".join(f"Filler number {place} says little." for place in range(80))
 
-    found = Windows(starts).of(f"Ann was born in Oslo. {middle}", "Ann lives", 40)
+    found = PremiseWindows(starts).of(f"Ann was born in Oslo. {middle}", "Ann lives", 40)
 
     assert all(window in f"Ann was born in Oslo. {middle}" for window in found)

@@ -13,9 +13,9 @@ import transformers
 from tests.nli.tokens import bert_tokenizer, t5_tokenizer
 from tests.nli.weather import example
 
-from ragauge.judges.nli.card import Card, Family
-from ragauge.judges.nli.reading import Reader, first_token
-from ragauge.judges.nli.torch_model import Say, classified, first_written, said_of_the_first
+from ragauge.judges.nli.formats import Family, ModelCard
+from ragauge.judges.nli.models import Say, classified, first_written, said_of_the_first
+from ragauge.judges.nli.scoring import PairTokenizer, first_token
 from ragauge.types import Label
 
 _BATCH = 32
@@ -59,9 +59,9 @@ def _t5(**more: Any) -> Any:
     )
 
 
-def _trained(network: Any, say: Say, card: Card, tokenizer: Any, steps: int) -> None:
+def _trained(network: Any, say: Say, card: ModelCard, tokenizer: Any, steps: int) -> None:
     """Train a model on the weather."""
-    reader, chance = Reader(tokenizer, card), random.Random(0)
+    reader, chance = PairTokenizer(tokenizer, card), random.Random(0)
     optimizer = torch.optim.AdamW(network.parameters(), lr=3e-3)
     network.train()
     for step in range(steps):
@@ -76,13 +76,13 @@ def _trained(network: Any, say: Say, card: Card, tokenizer: Any, steps: int) -> 
     network.eval()
 
 
-def _class(card: Card, label: Label) -> int:
+def _class(card: ModelCard, label: Label) -> int:
     if label in card.labels:
         return card.labels.index(label)
     return card.labels.index(Label.NOT_ENTAILED)
 
 
-def _tensors(reader: Reader, card: Card, pairs: list[tuple[str, str]]) -> list[Any]:
+def _tensors(reader: PairTokenizer, card: ModelCard, pairs: list[tuple[str, str]]) -> list[Any]:
     read = reader.read(pairs)
     longest = max(len(each.ids) for each in read)
 
@@ -95,8 +95,8 @@ def _tensors(reader: Reader, card: Card, pairs: list[tuple[str, str]]) -> list[A
     return [ids, mask, types] if card.type_ids else [ids, mask]
 
 
-def _card(family: Family, labels: tuple[Label, ...], **more: Any) -> Card:
-    return Card("tiny", "0", family, labels, 64, **more)
+def _card(family: Family, labels: tuple[Label, ...], **more: Any) -> ModelCard:
+    return ModelCard("tiny", "0", family, labels, 64, **more)
 
 
 TWO = (Label.NOT_ENTAILED, Label.ENTAILED)
@@ -119,7 +119,7 @@ def minicheck(folder: Path) -> None:
     _save_bert(folder, ("LABEL_0", "LABEL_1"), _card("minicheck", TWO, end="[SEP]", type_ids=True))
 
 
-def _save_bert(folder: Path, names: tuple[str, ...], card: Card) -> None:
+def _save_bert(folder: Path, names: tuple[str, ...], card: ModelCard) -> None:
     torch.manual_seed(0)
     model, tokenizer = _bert(names), bert_tokenizer()
     _trained(model, classified, card, tokenizer, steps=900)
@@ -137,7 +137,7 @@ def minicheck_t5(folder: Path) -> None:
     _save_writer(folder, _card("minicheck-t5", TWO, end="</s>"))
 
 
-def _save_writer(folder: Path, card: Card) -> None:
+def _save_writer(folder: Path, card: ModelCard) -> None:
     torch.manual_seed(0)
     model, tokenizer = transformers.T5ForConditionalGeneration(_t5()), t5_tokenizer()
     say = first_written(first_token(tokenizer, "0"), first_token(tokenizer, "1"))

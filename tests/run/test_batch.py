@@ -108,12 +108,12 @@ def test_two_models_have_files_of_their_own(tmp_path: Path) -> None:
 
 def test_files_keep_to_the_limits_of_the_provider(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A wave that is more than one batch may hold goes into several files, each within the limits."""
-    from ragauge.judges.llm.wire.batch_lines import LIMITS, Limit
+    from ragauge.judges.llm.transport.batches import LIMITS, BatchLimit
 
-    monkeypatch.setitem(LIMITS, "chat", Limit(4, 10**6))
+    monkeypatch.setitem(LIMITS, "chat", BatchLimit(4, 10**6))
     with Folder.make(tmp_path / "batch", settings(tmp_path)) as folder:
         assert [len(lines(path)) for path in export(folder).files] == [4, 2]
-    monkeypatch.setitem(LIMITS, "chat", Limit(100, 9000))
+    monkeypatch.setitem(LIMITS, "chat", BatchLimit(100, 9000))
     with Folder.make(tmp_path / "other", settings(tmp_path)) as folder:
         files = export(folder).files
     assert len(files) > 2

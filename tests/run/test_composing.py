@@ -10,8 +10,7 @@ import pytest
 
 import ragauge as rg
 from ragauge.errors import BadParameter, UnknownName
-from ragauge.judges.cascade import Cascade
-from ragauge.judges.panel import Panel
+from ragauge.judges.composite import Cascade, Panel
 from ragauge.questions import Question, kind
 from ragauge.run.specs import judge_of
 from ragauge.store import Store

@@ -12,7 +12,7 @@ from ragauge.cli.options import max_cost_option, store_options
 from ragauge.cli.running import progress_bar, stop, stoppable
 from ragauge.cli.screen import say, screen
 from ragauge.errors import BadData, BadParameter, RunFailed
-from ragauge.judges.judge import Judge
+from ragauge.judges.base import Judge
 from ragauge.measure import Fitted, Measured, adjusted, fit_threshold, labelled_sets, measure
 from ragauge.measure.measurement import WRITERS, Measurement
 from ragauge.measure.report import measurement_view
@@ -152,7 +152,7 @@ def fit_command(
 @click.option("--int8", is_flag=True, help="Weights in eight bits: a quarter of the size, and faster on a processor.")
 def export_command(judge: str, folder: Path, int8: bool) -> None:
     """Write a model that torch runs into FOLDER, where the judge onnx/FOLDER runs it without torch."""
-    from ragauge.judges.nli.exporting import export
+    from ragauge.judges.nli.export import export
 
     done = export(judge, folder, int8=int8)
     say(f"{done.megabytes:.1f} MB; on trial pairs within {done.difference:.4f} of torch")

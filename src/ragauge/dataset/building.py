@@ -14,7 +14,7 @@ from ragauge.dataset.labelling import Labels, labels
 from ragauge.dataset.retrieving import CorpusRetriever, ForeignRetriever, Retriever, RetrieverFailed
 from ragauge.dataset.samples import Made, Progress, fresh, with_first_documents, worked, worked_out
 from ragauge.errors import BadParameter, MissingField, UnanswerableNeed
-from ragauge.judges.bench import Bench
+from ragauge.judges.base import JudgeRouter
 from ragauge.needs.base import Failed, Need
 from ragauge.readers import Reading, read
 from ragauge.readers.aliases import rank
@@ -134,10 +134,10 @@ def _retriever(corpus: Corpus | None, retriever: Any, folder: Path | None) -> Re
     return None if found is None else ForeignRetriever(found)
 
 
-def _bench(judge: JudgeLike, claims: JudgeLike | None, max_cost: float | None) -> Bench:
+def _bench(judge: JudgeLike, claims: JudgeLike | None, max_cost: float | None) -> JudgeRouter:
     bench = bench_of(judge)
     if claims is not None:
-        bench = Bench({**bench.judges, "decompose": bench_of(claims).judges["*"]})
+        bench = JudgeRouter({**bench.judges, "decompose": bench_of(claims).judges["*"]})
     check_priced(bench.unique(), max_cost)
     return bench
 

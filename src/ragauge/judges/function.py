@@ -3,16 +3,126 @@
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import inspect
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+import sys
+import uuid
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+from inspect import CO_ASYNC_GENERATOR, CO_COROUTINE, CO_GENERATOR, CO_VARARGS, CO_VARKEYWORDS
+from types import BuiltinFunctionType, CellType, CodeType, FunctionType, ModuleType
 from typing import Any
 
 from ragauge.errors import BadParameter
-from ragauge.judges.fingerprint import fingerprint
 from ragauge.questions import Classify, Decompose, Entail, Question, Rate, Relevant, kind
 from ragauge.types import Answer, ChunkVerdict, Decomposition, Failure, Grade, Identity, Label, Statement, Verdict
 
-Reply = Any  # whatever the function returns, or an awaitable of it
+_FORM = CO_VARARGS | CO_VARKEYWORDS | CO_GENERATOR | CO_COROUTINE | CO_ASYNC_GENERATOR
+_PLAIN = (str, bytes, int, float, complex, bool, type(None), type(...))
+
+
+class _Opaque(Exception):
+    """A value whose content cannot be told."""
+
+
+def fingerprint(functions: Mapping[str, Callable[..., Any]]) -> tuple[tuple[str, str], ...]:
+    """One setting per function: a hash of its code, defaults, and the plain values and functions it uses.
+
+    What the standard library gives, and modules that state a version, go by name and version. A function that uses
+    anything else (an object, a class or module of the caller's own) gets a hash that no other process can have.
+    """
+    return tuple((kind, _hashed(function)) for kind, function in sorted(functions.items()))
+
+
+def _hashed(function: Callable[..., Any]) -> str:
+    digest = hashlib.sha256(".".join(map(str, sys.version_info[:2])).encode())
+    try:
+        for piece in _function(function, set()):
+            digest.update(piece.encode() + b"\0")
+    except (_Opaque, RecursionError):
+        return f"process-{uuid.uuid4().hex}"
+    return digest.hexdigest()[:16]
+
+
+def _function(function: Any, seen: set[int]) -> Iterator[str]:
+    if not isinstance(function, FunctionType):
+        raise _Opaque
+    if id(function) in seen:
+        return
+    seen.add(id(function))
+    yield from _code(function.__code__)
+    yield from _value(function.__defaults__, seen)
+    yield from _value(function.__kwdefaults__, seen)
+    for cell in function.__closure__ or ():
+        yield from _cell(cell, seen)
+    for name in _names(function.__code__):
+        if name in function.__globals__:
+            yield name
+            yield from _value(function.__globals__[name], seen)
+
+
+def _cell(cell: CellType, seen: set[int]) -> Iterator[str]:
+    try:
+        content = cell.cell_contents
+    except ValueError:  # not filled yet
+        raise _Opaque from None
+    yield from _value(content, seen)
+
+
+def _names(code: CodeType) -> Iterator[str]:
+    yield from code.co_names
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            yield from _names(constant)
+
+
+def _code(code: CodeType) -> Iterator[str]:
+    yield code.co_code.hex()
+    yield code.co_exceptiontable.hex()
+    yield repr((code.co_names, code.co_varnames, code.co_argcount, code.co_kwonlyargcount, code.co_flags & _FORM))
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            yield from _code(constant)
+        else:
+            yield from _value(constant, set())
+
+
+def _value(value: Any, seen: set[int]) -> Iterator[str]:
+    if isinstance(value, _PLAIN):
+        yield f"{type(value).__name__}:{value!r}"
+    elif isinstance(value, tuple | list):
+        yield f"{type(value).__name__}[{len(value)}"
+        for item in value:
+            yield from _value(item, seen)
+    elif isinstance(value, set | frozenset):
+        yield from _value(sorted(map(repr, value)), seen)
+    elif isinstance(value, dict):
+        yield f"dict[{len(value)}"
+        for key, item in value.items():
+            yield from _value(key, seen)
+            yield from _value(item, seen)
+    elif isinstance(value, ModuleType):
+        yield f"module:{value.__name__}:{_version(value)}"
+    elif isinstance(value, type | FunctionType | BuiltinFunctionType) and _is_standard(value.__module__):
+        yield f"standard:{value.__module__}.{value.__qualname__}"
+    else:
+        yield from _function(value, seen)
+
+
+def _is_standard(module: str | None) -> bool:
+    """Whether the standard library holds a module; the version of Python stands for what is in it."""
+    return module is not None and module.partition(".")[0] in sys.stdlib_module_names
+
+
+def _version(module: ModuleType) -> str:
+    if _is_standard(module.__name__):
+        return "standard"
+    version = getattr(module, "__version__", None)
+    if not isinstance(version, str):
+        raise _Opaque
+    return version
+
+
+FunctionReply = Any  # whatever the function returns, or an awaitable of it
 
 _FLAGS = {
     "claim": {"claim": True, "opinion": False},
@@ -32,7 +142,7 @@ _POSITIONAL = {"decompose": 1, "entail": 2, "relevant": 2, "classify": 2, "rate"
 class FunctionJudge:
     """A judge whose answers come from functions; see `judge_from`."""
 
-    def __init__(self, functions: dict[str, Callable[..., Reply]], name: str | None) -> None:
+    def __init__(self, functions: dict[str, Callable[..., FunctionReply]], name: str | None) -> None:
         self._functions = functions
         self._takes = {kind: _keywords(function, _POSITIONAL[kind]) for kind, function in functions.items()}
         self._two_way = False
@@ -61,7 +171,7 @@ class FunctionJudge:
         except Exception as error:
             return Failure("judge_error", f"{kind(question)}() raised {type(error).__name__}: {error}")
 
-    async def _call(self, name: str, *args: object, **optional: object) -> Reply:
+    async def _call(self, name: str, *args: object, **optional: object) -> FunctionReply:
         """Call a function with `args`, and with those of `optional` that it takes."""
         function = self._functions[name]
         takes = self._takes[name]
@@ -85,7 +195,7 @@ class FunctionJudge:
         label, probability = said[-1]
         return Verdict(label, probability, tuple(ChunkVerdict(*each) for each in said[: len(question.premise)]))
 
-    def _said(self, reply: Reply) -> tuple[Label, float | None]:
+    def _said(self, reply: FunctionReply) -> tuple[Label, float | None]:
         """The label, and the probability where one comes with it."""
         answer, probability = _parted(reply)
         if _is_bool(answer):
@@ -120,12 +230,12 @@ _ASK: dict[type, Callable[[FunctionJudge, Any], Awaitable[Answer]]] = {
 
 
 class _UnusableReply(Exception):
-    def __init__(self, message: str, reply: Reply) -> None:
+    def __init__(self, message: str, reply: FunctionReply) -> None:
         super().__init__(f"{message}, not {reply!r:.200}")
         self.reply = reply
 
 
-def _keywords(function: Callable[..., Reply], given: int) -> set[str] | None:
+def _keywords(function: Callable[..., FunctionReply], given: int) -> set[str] | None:
     """The names a function takes as keywords after `given` arguments by position; None where it takes any."""
     try:
         parameters = list(inspect.signature(function).parameters.values())
@@ -151,7 +261,7 @@ def _statement(piece: object, text: str, start: int) -> Statement:
     return Statement(written, (at, at + len(written)) if at >= 0 else None, **_FLAGS[flags])
 
 
-def _yes_no(name: str, reply: Reply) -> Verdict:
+def _yes_no(name: str, reply: FunctionReply) -> Verdict:
     answer, probability = _parted(reply)
     if not _is_bool(answer):
         raise _UnusableReply(f"{name}() must return a bool", reply)
@@ -161,7 +271,7 @@ def _yes_no(name: str, reply: Reply) -> Verdict:
 _BOOLS = {Label.YES: True, Label.NO: False, Label.NOT_ENTAILED: False}
 
 
-def _parted(reply: Reply) -> tuple[Reply, float | None]:
+def _parted(reply: FunctionReply) -> tuple[FunctionReply, float | None]:
     """An answer and its probability: (answer, probability), a Verdict, or an answer alone."""
     if isinstance(reply, Verdict):
         return _BOOLS.get(reply.label, reply.label.value), reply.probability
@@ -170,17 +280,17 @@ def _parted(reply: Reply) -> tuple[Reply, float | None]:
     return reply, None
 
 
-def _is_bool(answer: Reply) -> bool:
+def _is_bool(answer: FunctionReply) -> bool:
     return type(answer).__name__ in ("bool", "bool_")  # numpy has bools of its own
 
 
 def judge_from(
     *,
-    decompose: Callable[..., Reply] | None = None,
-    entail: Callable[..., Reply] | None = None,
-    relevant: Callable[..., Reply] | None = None,
-    classify: Callable[..., Reply] | None = None,
-    rate: Callable[..., Reply] | None = None,
+    decompose: Callable[..., FunctionReply] | None = None,
+    entail: Callable[..., FunctionReply] | None = None,
+    relevant: Callable[..., FunctionReply] | None = None,
+    classify: Callable[..., FunctionReply] | None = None,
+    rate: Callable[..., FunctionReply] | None = None,
     name: str | None = None,
 ) -> FunctionJudge:
     """A judge made of plain functions, sync or async; give those you have.

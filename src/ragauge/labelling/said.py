@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
 
-from ragauge.judges.absent import AbsentJudge
-from ragauge.judges.bench import Bench
+from ragauge.judges.base import JudgeRouter, LookupJudge
 from ragauge.questions import Judgment, Question, judgment_key
 from ragauge.scores import RunRecord
 from ragauge.store import Store
@@ -40,7 +39,7 @@ class Judges:
     """Who answered which questions of a run, and what they said."""
 
     def __init__(self, run: RunRecord) -> None:
-        self._bench = Bench({kind: AbsentJudge(identity) for kind, identity in run.judges.items()})
+        self._bench = JudgeRouter({kind: LookupJudge(identity) for kind, identity in run.judges.items()})
 
     def of(self, question: Question) -> Identity | None:
         """The judge of a question; None where the run named nobody for its kind."""

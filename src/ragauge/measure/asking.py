@@ -8,13 +8,12 @@ from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontext
 from itertools import groupby
 from operator import itemgetter
 
-from ragauge.judges.desk import Answers
-from ragauge.judges.judge import DEFAULT_BATCH, Judge
+from ragauge.judges.base import DEFAULT_BATCH, Judge, JudgeAnswers
 from ragauge.questions import Question
 from ragauge.types import Answer, Failure
 
 #: Answers questions in a judge's name, as its own `answer` does; a store may stand in between.
-Answering = Callable[[Judge, Sequence[Question]], Awaitable[Answers]]
+Answering = Callable[[Judge, Sequence[Question]], Awaitable[JudgeAnswers]]
 
 
 class Asking:
@@ -61,5 +60,5 @@ async def asking(judge: Judge, answer: Answering | None) -> AsyncIterator[Asking
         yield Asking(judge, answer or _itself)
 
 
-async def _itself(judge: Judge, questions: Sequence[Question]) -> Answers:
+async def _itself(judge: Judge, questions: Sequence[Question]) -> JudgeAnswers:
     return await judge.answer(questions)

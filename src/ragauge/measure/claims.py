@@ -8,7 +8,7 @@ from pathlib import Path
 
 import msgspec
 
-from ragauge.judges.judge import can_answer
+from ragauge.judges.base import can_answer
 from ragauge.measure.asking import Asking
 from ragauge.measure.decomposition import matched
 from ragauge.measure.figures import Against, Measured

@@ -10,7 +10,7 @@ from pathlib import Path
 import msgspec
 
 from ragauge.errors import BadData, RunFailed
-from ragauge.judges.judge import Judge
+from ragauge.judges.base import Judge
 from ragauge.measure.asking import Answering, Asking, asking
 from ragauge.measure.claims import measure_claims
 from ragauge.measure.figures import Against, Measured, against, measured

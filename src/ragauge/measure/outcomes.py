@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 
 import msgspec
 
-from ragauge.judges.judge import Judge, can_answer
+from ragauge.judges.base import Judge, can_answer
 from ragauge.measure.asking import Asking
 from ragauge.measure.sets import Case
 from ragauge.questions import Entail, Question, topic

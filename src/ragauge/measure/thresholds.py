@@ -10,8 +10,8 @@ from typing import NamedTuple
 import msgspec
 
 from ragauge.errors import BadData, BadParameter, RunFailed
-from ragauge.judges.cascade import VERDICTS, confidence
-from ragauge.judges.judge import Judge, can_answer
+from ragauge.judges.base import Judge, can_answer
+from ragauge.judges.composite import VERDICTS, confidence
 from ragauge.measure.asking import Answering, asking
 from ragauge.measure.sets import Case, labelled_files, read_cases
 from ragauge.questions import Classify, Entail, Judgment, Question, Relevant, kind

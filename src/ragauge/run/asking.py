@@ -10,9 +10,7 @@ from typing import Any
 
 import msgspec
 
-from ragauge.judges.bench import Bench
-from ragauge.judges.desk import NO_MONEY, consulted
-from ragauge.judges.judge import DEFAULT_BATCH, Judge, checked
+from ragauge.judges.base import DEFAULT_BATCH, NO_MONEY, Judge, JudgeRouter, ask_in_context, checked
 from ragauge.questions import Judgment, Question, judgment_key, kind
 from ragauge.run.budget import Budget
 from ragauge.run.keeping import Keeper, Known, resolve
@@ -38,7 +36,7 @@ class Asker:
     unable: topics that the answers show to be beyond the judges, whatever these say of themselves.
     """
 
-    def __init__(self, bench: Bench, keeper: Keeper, budget: Budget) -> None:
+    def __init__(self, bench: JudgeRouter, keeper: Keeper, budget: Budget) -> None:
         self.bench = bench
         self.keeper = keeper
         self.budget = budget
@@ -246,7 +244,7 @@ class _Sitting:
 async def _answers(judge: Judge, questions: Sequence[Question], sitting: _Sitting) -> Sequence[Answer | Failure]:
     """What the judge says; a judge that breaks its contract costs its batch, not the run."""
     try:
-        answers = list(await consulted(judge, questions, sitting))
+        answers = list(await ask_in_context(judge, questions, sitting))
     except Exception as error:
         return [Failure("judge_error", f"{judge.identity} raised {type(error).__name__}: {error}")] * len(questions)
     if len(answers) != len(questions):

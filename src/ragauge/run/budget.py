@@ -7,8 +7,7 @@ from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager
 
 from ragauge.errors import BadParameter
-from ragauge.judges.desk import Expecting
-from ragauge.judges.judge import Judge
+from ragauge.judges.base import ForecastingJudge, Judge
 from ragauge.report.wording import dollars as price
 from ragauge.run.stopping import Stopped
 from ragauge.types import Call, TotalUsage
@@ -19,7 +18,7 @@ def check_priced(judges: Iterable[Judge], limit: float | None) -> None:
     for judge in judges if limit is not None else ():
         if hasattr(judge, "members"):
             check_priced(judge.members, limit)
-        elif isinstance(judge, Expecting) and getattr(judge, "price", None) is None:
+        elif isinstance(judge, ForecastingJudge) and getattr(judge, "price", None) is None:
             raise BadParameter(
                 f"a limit on the cost needs the price of {judge.identity}, which is not known; give it in dollars per "
                 f"million tokens, prompt and completion: {judge.identity}?price=0.15:0.60"

@@ -6,9 +6,8 @@ import re
 from collections.abc import Callable, Mapping
 
 from ragauge.errors import BadParameter, UnknownName
-from ragauge.judges.cascade import VERDICTS, Cascade
-from ragauge.judges.judge import Judge
-from ragauge.judges.panel import Panel
+from ragauge.judges.base import Judge
+from ragauge.judges.composite import VERDICTS, Cascade, Panel
 from ragauge.metrics.registry import split_specs
 from ragauge.run.specs import JudgeLike, judge_of
 
@@ -16,7 +15,7 @@ Threshold = float | Mapping[str, float]
 
 
 def panel(*judges: JudgeLike) -> Panel:
-    """A judge whose members vote; see `ragauge.judges.panel.Panel` and docs/judges.md.
+    """A judge whose members vote; see `ragauge.judges.composite.Panel` and docs/judges.md.
 
         rg.panel("embedded", "openai/gpt-4o-mini", "anthropic/claude-haiku-4-5")
 

@@ -13,7 +13,7 @@ from typing import Any
 import msgspec
 
 from ragauge.errors import RunFailed, UsageError
-from ragauge.judges.desk import notes_of
+from ragauge.judges.base import notes_of
 from ragauge.metrics.base import DatasetMetric
 from ragauge.report.wording import dollars
 from ragauge.rounds import Rounds

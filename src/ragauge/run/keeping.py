@@ -6,8 +6,7 @@ import asyncio
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ragauge.judges.bench import Bench
-from ragauge.judges.judge import Judge
+from ragauge.judges.base import Judge, JudgeRouter
 from ragauge.questions import Judgment, Question, judgment_key
 from ragauge.store import Store
 from ragauge.types import Call, Failure
@@ -21,7 +20,7 @@ class Keeper:
     labels: those given with the run. fault: why nothing more can be kept, once that is so.
     """
 
-    def __init__(self, bench: Bench, store: Store, labels: Mapping[Question, Judgment]) -> None:
+    def __init__(self, bench: JudgeRouter, store: Store, labels: Mapping[Question, Judgment]) -> None:
         self.labels = labels
         self.fault: Exception | None = None
         self._bench, self._store = bench, store

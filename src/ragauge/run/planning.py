@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from ragauge.judges.desk import Expected, Expecting
+from ragauge.judges.base import ExpectedCall, ForecastingJudge
 from ragauge.judges.embedded.statements.decomposing import decompose
 from ragauge.questions import KINDS, Decompose, Entail, Judgment, Question, Rate, judgment_key, kind
 from ragauge.report.wording import dollars, one_line
@@ -37,7 +37,7 @@ class Cost:
     dollars: float | None = 0.0
     seconds: float = 0.0
 
-    def add(self, expected: Expected, share: float = 1.0) -> None:
+    def add(self, expected: ExpectedCall, share: float = 1.0) -> None:
         """Count a call, or the share of it that is somebody's."""
         self.calls += share
         self.prompt_tokens += share * expected.prompt_tokens
@@ -84,7 +84,7 @@ def _lines(plan: Plan) -> Iterator[str]:
 
 
 def _cost_lines(plan: Plan) -> Iterator[str]:
-    from ragauge.judges.llm.tokens import RELATIVE_ERROR
+    from ragauge.judges.llm.pricing import RELATIVE_ERROR
 
     cost = plan.cost
     yield (
@@ -144,7 +144,7 @@ class Counting:
         """
         waves = Rounds(sample, self._needs.values())
         asked: dict[str, set[Question]] = {name: set() for name in self._needs}
-        calls: list[Expected] = []
+        calls: list[ExpectedCall] = []
         while questions := waves.questions:
             for need, question in waves.asking():
                 asked[need].add(question)
@@ -171,15 +171,15 @@ class Counting:
                 fresh.append(question)
         return fresh
 
-    def _expected(self, questions: Sequence[Question]) -> list[Expected]:
+    def _expected(self, questions: Sequence[Question]) -> list[ExpectedCall]:
         """The calls that judges would make for a wave of a sample."""
-        calls: list[Expected] = []
+        calls: list[ExpectedCall] = []
         for judge, group in self._asker.bench.shared(questions):
-            if judge is not None and isinstance(judge, Expecting):
+            if judge is not None and isinstance(judge, ForecastingJudge):
                 calls += judge.expect(group)
         return calls
 
-    def _share_out(self, calls: Sequence[Expected], asked: Mapping[str, set[Question]]) -> None:
+    def _share_out(self, calls: Sequence[ExpectedCall], asked: Mapping[str, set[Question]]) -> None:
         """Charge each question of a call an equal part of it, to the metrics that ask it in equal parts."""
         for call in calls:
             self.plan.cost.add(call)

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from ragauge.judges.absent import AbsentJudge
-from ragauge.judges.bench import Bench
+from ragauge.judges.base import JudgeRouter, LookupJudge
 from ragauge.run.evaluate import evaluate
 from ragauge.run.run import Run
 from ragauge.run.settings import MetricsLike
@@ -15,6 +14,6 @@ def rescore(run: Run, metrics: MetricsLike = None) -> Run:
     A score that needs a judgment the store does not hold is failed, with that reason. The new run is kept beside
     the old one.
     """
-    bench = Bench({kind: AbsentJudge(identity) for kind, identity in run.record.judges.items()})
+    bench = JudgeRouter({kind: LookupJudge(identity) for kind, identity in run.record.judges.items()})
     samples = (record.sample for record in run.records())
     return evaluate(samples, metrics or run.record.metrics, bench, run.store, name=run.record.name)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
 from ragauge.errors import MissingField, UnanswerableNeed, UsageError
-from ragauge.judges.bench import Bench
+from ragauge.judges.base import JudgeRouter
 from ragauge.metrics.base import Measure
 from ragauge.metrics.registry import default_metrics, select_metrics
 from ragauge.readers.aliases import rank
@@ -27,7 +27,11 @@ class Settings:
     """The metrics of a run. Those asked for by name must all be measurable; of the default set, those that are."""
 
     def __init__(
-        self, metrics: MetricsLike, bench: Bench, samples: Sequence[Sample], columns: Mapping[str, str] | None = None
+        self,
+        metrics: MetricsLike,
+        bench: JudgeRouter,
+        samples: Sequence[Sample],
+        columns: Mapping[str, str] | None = None,
     ) -> None:
         """samples: the first of the data set, enough to see which fields it has. columns: the column of each field.
 
@@ -78,7 +82,7 @@ def _cure(fields: Sequence[str], columns: Mapping[str, str]) -> str:
     return f"name the column with --map {fields[0]}=COLUMN if it is there under another name"
 
 
-def _unanswerable(metric: Measure, bench: Bench, unable: Collection[str]) -> str | None:
+def _unanswerable(metric: Measure, bench: JudgeRouter, unable: Collection[str]) -> str | None:
     topics = unanswerable(metric.needs, lambda topic: bench.can(topic) and topic not in unable)
     if not topics:
         return None

@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from ragauge.errors import BadData, BadParameter, UnknownName
-from ragauge.judges.bench import Bench
-from ragauge.judges.judge import Judge
+from ragauge.judges.base import Judge, JudgeRouter
 
 JudgeLike = Any  # a spec, a Judge, a client or model of another library, a function, or a mapping from kind to these
 
@@ -33,7 +32,7 @@ def _lexical(argument: str) -> Judge:
 
 
 def _recording(argument: str) -> Judge:
-    from ragauge.judges.recording import RecordingJudge
+    from ragauge.judges.base import RecordingJudge
     from ragauge.store import Store, read_judgments
 
     path = Path(argument)
@@ -67,19 +66,19 @@ def _python(argument: str) -> Judge:
 
 
 def _decisions(argument: str) -> Judge:
-    from ragauge.judges.llm.decisions.making import decisions_judge
+    from ragauge.judges.llm.decisions_judge import decisions_judge
 
     return decisions_judge(argument)
 
 
 def _hf(spec: str) -> Judge:
-    from ragauge.judges.nli.hf import hf_judge
+    from ragauge.judges.nli.models import hf_judge
 
     return hf_judge(spec)
 
 
 def _onnx(spec: str) -> Judge:
-    from ragauge.judges.nli.onnx import onnx_judge
+    from ragauge.judges.nli.models import onnx_judge
 
     return onnx_judge(spec)
 
@@ -91,7 +90,7 @@ def _composed(spec: str) -> Judge:
 
 
 def _model(spec: str) -> Judge:
-    from ragauge.judges.llm.making import llm
+    from ragauge.judges.llm.build import llm
     from ragauge.judges.llm.providers import PROVIDERS
 
     provider = spec.partition("/")[0]
@@ -141,9 +140,7 @@ def judge_of(spec: JudgeLike) -> Judge:
         return _named(spec)
     if isinstance(spec, Judge):
         return spec
-    from ragauge.judges.langchain import is_langchain, langchain_judge
-    from ragauge.judges.llama_index import is_llama_index, llama_index_judge
-    from ragauge.judges.llm.making import is_model, llm
+    from ragauge.judges.llm.build import is_langchain, is_llama_index, is_model, langchain_judge, llama_index_judge, llm
 
     if is_langchain(spec):
         return langchain_judge(spec)
@@ -169,10 +166,10 @@ def _named(spec: str) -> Judge:
     raise UnknownName("judge", spec, [*DESCRIPTIONS, *([f"openai/{spec}"] if looks_like_a_model else [])])
 
 
-def bench_of(judge: JudgeLike) -> Bench:
+def bench_of(judge: JudgeLike) -> JudgeRouter:
     """The bench for what the caller gave as `judge=`: one judge, or a mapping from kinds to judges."""
-    if isinstance(judge, Bench):
+    if isinstance(judge, JudgeRouter):
         return judge
     if isinstance(judge, Mapping):
-        return Bench({kind: judge_of(one) for kind, one in judge.items()})
-    return Bench({"*": judge_of(judge)})
+        return JudgeRouter({kind: judge_of(one) for kind, one in judge.items()})
+    return JudgeRouter({"*": judge_of(judge)})

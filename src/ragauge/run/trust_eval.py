@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import NoReturn, get_args
 
 from ragauge.errors import BadData, BadParameter, RunFailed, UsageError
-from ragauge.judges.absent import AbsentJudge
-from ragauge.judges.bench import Bench
+from ragauge.judges.base import JudgeRouter, LookupJudge
 from ragauge.metrics import trust
 from ragauge.metrics.trust import RefusalPrefix, TrustEvalItem
 from ragauge.needs.base import EvidenceTable, Need, Undefined
@@ -33,7 +32,7 @@ def trust_eval_block(
         if given not in known:
             raise BadParameter(f"{given!r} is none of {', '.join(known)}")
     wanted = trust.needs(correctness, at_most)
-    bench = Bench({kind: AbsentJudge(identity) for kind, identity in run.record.judges.items()})
+    bench = JudgeRouter({kind: LookupJudge(identity) for kind, identity in run.record.judges.items()})
     keeper = Keeper(bench, run.store, {})
     items = [_item(record, wanted, keeper) for record in run.records()]
     return trust.trust_eval_block(items, correctness, prefix)

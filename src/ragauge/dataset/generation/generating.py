@@ -24,8 +24,8 @@ from ragauge.dataset.samples import (
     worked_out,
 )
 from ragauge.errors import BadParameter, UnanswerableNeed
-from ragauge.judges.llm.line import Line
-from ragauge.judges.llm.making import line_to
+from ragauge.judges.llm.build import model_client
+from ragauge.judges.llm.client import ModelClient
 from ragauge.needs.base import Failed, Need
 from ragauge.needs.checks import SENTENCE
 from ragauge.readers import read
@@ -100,7 +100,7 @@ async def generate_async(
     brief = Brief(form, refusal)
     if shots is not None:
         brief = with_shots(brief, list(read(shots)), shot_count, seed, top)
-    line = model if isinstance(model, Line) else line_to(model)
+    line = model if isinstance(model, ModelClient) else model_client(model)
     budget = Budget(max_cost)
     if max_cost is not None and line.price is None:
         raise BadParameter(f"a limit on the cost needs the price of {line.transport.name}; give it as ?price=0.15:0.60")

@@ -9,8 +9,8 @@ from typing import Any, Literal
 
 import msgspec
 
-from ragauge.judges.llm.calls import Prompt
 from ragauge.judges.llm.layout import defused
+from ragauge.judges.llm.messages import Prompt
 from ragauge.text.trust_eval import REFUSAL
 from ragauge.types import Chunk, Sample
 

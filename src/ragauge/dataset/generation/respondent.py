@@ -8,11 +8,11 @@ from time import perf_counter
 
 import msgspec
 
-from ragauge.judges.llm import tokens
-from ragauge.judges.llm.calls import CallFailed, Completion, Prompt, Turn, Usage
-from ragauge.judges.llm.line import Line
-from ragauge.judges.llm.salvage import REPEATED, salvaged
-from ragauge.judges.llm.wave import unanswered
+from ragauge.judges.llm import pricing
+from ragauge.judges.llm.client import ModelClient
+from ragauge.judges.llm.judge import unanswered
+from ragauge.judges.llm.messages import CallFailed, Completion, Prompt, TokenUsage, Turn
+from ragauge.judges.llm.replies import REPEATED, extract_object
 from ragauge.run.budget import Budget
 from ragauge.run.opening import Openings
 from ragauge.run.stopping import Stopped
@@ -34,7 +34,7 @@ class Respondent:
     asked, reused: how many answers were asked for by a call, and how many the store held.
     """
 
-    def __init__(self, line: Line, store: Store, budget: Budget) -> None:
+    def __init__(self, line: ModelClient, store: Store, budget: Budget) -> None:
         self.identity = Identity(line.transport.name, line.transport.settings)
         self.asked = self.reused = 0
         self._line, self._store, self._budget = line, store, budget
@@ -82,7 +82,7 @@ class Respondent:
 
     async def _call(self, key: str, prompt: Prompt) -> Outcome:
         """Make one call, if it may be paid for; keep its record, if it was sent, and the answer it brings."""
-        reserved = self._line.price.of(Usage(tokens.prompt_tokens(prompt), _ANSWER)) if self._line.price else 0.0
+        reserved = self._line.price.of(TokenUsage(pricing.prompt_tokens(prompt), _ANSWER)) if self._line.price else 0.0
         await self._reserve(reserved)
         completion: Completion | Failure = _CANCELLED
         outcome: Outcome = _CANCELLED
@@ -119,7 +119,7 @@ class Respondent:
 
 def answer_in(completion: Completion) -> Outcome:
     """The answer in a reply: under "answer" of its JSON object or, where it holds no object at all, all of it."""
-    said = salvaged(completion.text, ["answer"]).get("answer")
+    said = extract_object(completion.text, ["answer"]).get("answer")
     if completion.finish == "stop":
         if isinstance(said, str) and said != REPEATED:
             return said.strip()

@@ -11,20 +11,17 @@ from typing import NamedTuple, Protocol
 
 import msgspec
 
-from ragauge.judges.desk import Desk, NoDesk
-from ragauge.judges.judge import checked
-from ragauge.judges.llm import layout, replies, tokens
-from ragauge.judges.llm.calls import Completion, Prompt, Usage
-from ragauge.judges.llm.judge import LLMJudge
-from ragauge.judges.llm.manner import Manner, room
-from ragauge.judges.llm.options import Asked
-from ragauge.judges.llm.packing import Pack, Room
-from ragauge.judges.llm.prices import Price, batch_factor, price_of
-from ragauge.judges.llm.prompts import Style
-from ragauge.judges.llm.wave import unanswered
-from ragauge.judges.llm.wire.batch_lines import body
-from ragauge.judges.llm.wire.form import Form, thought
-from ragauge.judges.splitting import Split, halved, split
+from ragauge.judges.base import NullContext, RunContext, checked
+from ragauge.judges.llm import layout, pricing, replies
+from ragauge.judges.llm.judge import LLMJudge, unanswered
+from ragauge.judges.llm.messages import Completion, Prompt, TokenUsage
+from ragauge.judges.llm.packing import Pack, PackingPolicy, PackLimits, pack_limits
+from ragauge.judges.llm.pricing import Price, batch_factor, price_of
+from ragauge.judges.llm.prompts import PromptStyle
+from ragauge.judges.llm.providers import LLMSpec
+from ragauge.judges.llm.transport.batches import batch_body
+from ragauge.judges.llm.transport.protocols import ServerFeatures, without_reasoning
+from ragauge.judges.windows import SplitQuestion, halves, split
 from ragauge.questions import Question, judgment_key
 from ragauge.types import Answer, Failure, Identity
 
@@ -41,7 +38,7 @@ _FINAL = frozenset({"too_long", "content_filter", "refused"})
 _QUOTED = frozenset({"invalid_answer", "truncated"})
 
 
-class Standing(msgspec.Struct, frozen=True):
+class QuestionStatus(msgspec.Struct, frozen=True):
     """How a question stands that was asked in a batch.
 
     waiting: no result has come yet. tries: how many replies did not answer it. failure: why the last did not. alone:
@@ -60,25 +57,25 @@ class Standing(msgspec.Struct, frozen=True):
         return not self.waiting and (final or self.tries >= ROUNDS)
 
 
-class Request(NamedTuple):
+class DeferredRequest(NamedTuple):
     """A request to be made. id: what it is known by in the batch, a hash of it. expected: the tokens it will take."""
 
     id: str
     body: bytes
     questions: tuple[Question, ...]
-    expected: Usage
+    expected: TokenUsage
 
 
-class Book(Protocol):
+class RequestBook(Protocol):
     """Where a deferring judge writes its requests, and looks up what became of earlier ones."""
 
-    def standing(self, key: str) -> Standing | None:
+    def standing(self, key: str) -> QuestionStatus | None:
         """How the question stands whose judgment has this key; None where it was not asked yet."""
 
-    def form(self, judge: Identity) -> Form:
+    def form(self, judge: Identity) -> ServerFeatures:
         """The form of requests that the judge's server is known to understand."""
 
-    def enter(self, judge: Identity, request: Request) -> None:
+    def enter(self, judge: Identity, request: DeferredRequest) -> None:
         """Add a request; its questions are waiting from then on."""
 
 
@@ -92,18 +89,18 @@ class DeferredJudge:
     answers = LLMJudge.answers
     by_sample = 32
 
-    def __init__(self, identity: Identity, asked: Asked, book: Book) -> None:
+    def __init__(self, identity: Identity, asked: LLMSpec, book: RequestBook) -> None:
         self.identity = identity
         self._asked = asked
         self._book = book
-        self._manner = manner_of(asked)
-        self._thought = thought(asked.model, asked.options.reasoning_effort)
+        self._manner = policy_of(asked)
+        self._thought = without_reasoning(asked.model, asked.options.reasoning_effort)
 
     async def answer(self, questions: Sequence[Question]) -> list[Answer | Failure]:
         """PENDING for each question, or the failure with which it was given up."""
-        return await self.consult(questions, NoDesk())
+        return await self.consult(questions, NullContext())
 
-    async def consult(self, questions: Sequence[Question], desk: Desk) -> list[Answer | Failure]:
+    async def consult(self, questions: Sequence[Question], desk: RunContext) -> list[Answer | Failure]:
         """As `answer`. What is too long for a call is asked in parts, which the desk knows once they are answered."""
         splits = {question: parted for question in questions if (parted := self._split(question))}
         parts = list(dict.fromkeys(part for parted in splits.values() for part in parted.parts))
@@ -113,16 +110,16 @@ class DeferredJudge:
             _merged(splits[question], said) if question in splits else self._failure(question) for question in questions
         ]
 
-    def _split(self, question: Question) -> Split | None:
+    def _split(self, question: Question) -> SplitQuestion | None:
         """The parts of a question that is too long for a call, or that the server found too long by itself."""
         if parted := split(question, self._manner.room.limit(question)):
             return parted
         standing = self._standing(question)
         if standing is None or not standing.alone or standing.failure is None or standing.failure.reason != "too_long":
             return None
-        return halved(question)
+        return halves(question)
 
-    def _standing(self, question: Question) -> Standing | None:
+    def _standing(self, question: Question) -> QuestionStatus | None:
         return self._book.standing(judgment_key(question, self.identity))
 
     def _failure(self, question: Question) -> Failure:
@@ -140,31 +137,33 @@ class DeferredJudge:
             for pack in _narrower(self._manner, tries).packs(group):
                 self._book.enter(self.identity, self._request(pack, tries))
 
-    def _request(self, pack: Pack, tries: int) -> Request:
+    def _request(self, pack: Pack, tries: int) -> DeferredRequest:
         prompt, style = self._prompt(pack), self._manner.style
-        said = body(self._asked, prompt, self._book.form(self.identity))
+        said = batch_body(self._asked, prompt, self._book.form(self.identity))
         stated = msgspec.json.encode((self.identity, tries, pack.questions))
         id = hashlib.sha256(stated + said).hexdigest()[:32]
-        expected = Usage(tokens.prompt_tokens(prompt), tokens.completion_tokens(pack, style) + self._thought)
-        return Request(id, said, pack.questions, expected)
+        expected = TokenUsage(pricing.prompt_tokens(prompt), pricing.completion_tokens(pack, style) + self._thought)
+        return DeferredRequest(id, said, pack.questions, expected)
 
     def _prompt(self, pack: Pack) -> Prompt:
         """The prompt of a pack; a question that failed alone is told what was wrong."""
-        prompt = layout.prompt(pack, self._manner.style)
+        prompt = layout.prompt_of(pack, self._manner.style)
         standing = self._standing(pack.questions[0]) if len(pack.questions) == 1 else None
         failure = standing.failure if standing and standing.alone else None
         if failure is None or failure.reason not in _QUOTED:
             return prompt
-        return layout.again(prompt, failure.raw or "", {0: failure.detail})
+        return layout.repeat_prompt(prompt, failure.raw or "", {0: failure.detail})
 
 
-def manner_of(asked: Asked) -> Manner:
+def policy_of(asked: LLMSpec) -> PackingPolicy:
     """The manner in which the judge of a spec asks."""
     options = asked.options
-    return Manner(room(options.context), options.pack == "alone", Style(options.rationales, options.quotes))
+    return PackingPolicy(
+        pack_limits(options.context), options.pack == "alone", PromptStyle(options.rationales, options.quotes)
+    )
 
 
-def batch_price(asked: Asked) -> Price | None:
+def batch_price(asked: LLMSpec) -> Price | None:
     """The price of a model's tokens in a batch; None where it, or what a batch costs, is not known."""
     name = f"{asked.provider.name}/{asked.model}"
     price = price_of(name, asked.options.price)
@@ -172,11 +171,11 @@ def batch_price(asked: Asked) -> Price | None:
     return None if price is None or factor is None else price.times(factor)
 
 
-def read(
-    questions: Sequence[Question], completion: Completion, style: Style
+def read_deferred_reply(
+    questions: Sequence[Question], completion: Completion, style: PromptStyle
 ) -> tuple[dict[Question, Answer], dict[Question, Failure]]:
     """What a reply answers, and why the other questions of its request have no answer."""
-    reading = replies.read(Pack(tuple(questions)), completion.text, style)
+    reading = replies.parse_reply(Pack(tuple(questions)), completion.text, style)
     answers: dict[Question, Answer] = {}
     failures = {questions[at]: unanswered(completion, fault) for at, fault in reading.faults.items()}
     for at, answer in reading.answers.items():
@@ -188,14 +187,14 @@ def read(
     return answers, failures
 
 
-def _narrower(manner: Manner, tries: int) -> Manner:
+def _narrower(manner: PackingPolicy, tries: int) -> PackingPolicy:
     """The manner for questions that were asked so often: as ever, a quarter as much in a call, one question a call."""
     whole = manner.room
-    quarter = Room(whole.prompt_chars, max(1, whole.verdicts // 4), whole.decompose_chars // 4)
+    quarter = PackLimits(whole.prompt_chars, max(1, whole.verdicts // 4), whole.decompose_chars // 4)
     return msgspec.structs.replace(manner, room=quarter if tries == 1 else whole, alone=manner.alone or tries > 1)
 
 
-def _merged(parted: Split, said: Mapping[Question, Answer | Failure]) -> Answer | Failure:
+def _merged(parted: SplitQuestion, said: Mapping[Question, Answer | Failure]) -> Answer | Failure:
     """The answer to a whole; a part that was given up counts, whatever others are still waited for."""
     failures = (one for part in parted.parts if isinstance(one := said[part], Failure))
     lost = next((failure for failure in failures if failure != PENDING), None)

@@ -8,10 +8,9 @@ from typing import Any
 
 import msgspec
 
-from ragauge.judges.llm.calls import Prompt, Turn
+from ragauge.judges.llm.messages import Prompt, Turn
 from ragauge.judges.llm.packing import Pack
-from ragauge.judges.llm.prompts import Style, system
-from ragauge.judges.llm.schema import Schema, VerdictForm, narrowed, texts_schema, verdicts_schema
+from ragauge.judges.llm.prompts import PromptStyle, Schema, VerdictForm, narrowed, system, texts_schema, verdicts_schema
 from ragauge.questions import Classify, Decompose, Entail, Question, Rate, Relevant
 
 Json = dict[str, Any]
@@ -35,13 +34,13 @@ _ESCAPES = {"<": "\\u003c", "[": "\\u005b"}
 _ENTAIL, _PASSAGE, _REMARK = VerdictForm("entail"), VerdictForm("passage"), VerdictForm("remark")
 
 
-def prompt(pack: Pack, style: Style) -> Prompt:
+def prompt_of(pack: Pack, style: PromptStyle) -> Prompt:
     """The call that asks the questions of a pack."""
     document, schema = _texts(pack) if pack.decomposes else _verdicts(pack, style)
     return Prompt(system(pack.kinds, style), defused(_encode(document).decode()), schema)
 
 
-def again(asked: Prompt, reply: str, faults: Mapping[int, str]) -> Prompt:
+def repeat_prompt(asked: Prompt, reply: str, faults: Mapping[int, str]) -> Prompt:
     """The same call once more, with the reply it got and what is wrong there; it asks only for what is missing.
 
     asked: the prompt of a pack. faults: by the position of the question in the pack, as `replies.read` gives them; no
@@ -77,7 +76,7 @@ def _texts(pack: Pack) -> tuple[Json, Schema]:
     return document, texts_schema(pack.keys, tuple(map(len, pack.sentences)))
 
 
-def _verdicts(pack: Pack, style: Style) -> tuple[Json, Schema]:
+def _verdicts(pack: Pack, style: PromptStyle) -> tuple[Json, Schema]:
     page = _Page(pack.sources)
     forms = tuple(
         [_PLACE[type(question)](page, key, question) for key, question in zip(pack.keys, pack.questions, strict=True)]

@@ -2,21 +2,103 @@
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Collection, Mapping, Sequence, Set
 from operator import itemgetter
 from typing import Any
 
 import msgspec
 
 from ragauge.judges.llm.packing import Pack
-from ragauge.judges.llm.prompts import Style
-from ragauge.judges.llm.salvage import REPEATED, salvaged
+from ragauge.judges.llm.prompts import PromptStyle
 from ragauge.questions import Classify, Decompose, Entail, Question, Rate, Relevant
 from ragauge.text.decoding import decoded
 from ragauge.types import Answer, ChunkVerdict, Decomposition, Grade, Label, Span, Statement, Verdict
 
-Item = dict[str, Any]
+#: Stands in place of a value whose key occurs more than once in its object.
+REPEATED = "(given more than once)"
+
+_STRING = r'"(?:[^"\\]|\\.)*+(?:"|\Z)'
+_OPENING = re.compile(r'\{\s*"')
+_MARK = re.compile(rf"{_STRING}|[{{}}\[\],]", re.DOTALL)
+_TRAILING_COMMA = re.compile(rf"({_STRING})|,(?=\s*[}}\]])", re.DOTALL)
+
+#: Objects without any of the keys that are looked at.
+_TRIES = 50
+
+
+def extract_object(text: str, keys: Collection[str]) -> dict[str, Any]:
+    """The JSON object in a text that has most of these keys; empty where none has any.
+
+    Fences, prose, wrapping objects and trailing commas do not hide it, and what was thought aloud before the answer is
+    left out. Of an object that the end of the text cuts off, the values that are whole are kept. Where several objects
+    have as many of the keys, a value in which they differ is REPEATED: which one is meant cannot be known.
+    """
+    said = text if text.lstrip().startswith("{") else text.rpartition("</think>")[2]
+    objects = _objects(said, set(keys))
+    most = max((len(found.keys() & keys) for found in objects), default=0)
+    first, *others = [found for found in objects if len(found.keys() & keys) == most] or [{}]
+    disputed = [key for other in others for key in keys if other.get(key) != first.get(key)]
+    return {**first, **dict.fromkeys(disputed, REPEATED)}
+
+
+def _objects(text: str, keys: Set[str]) -> list[dict[str, Any]]:
+    """The outermost objects of a text that have any of these keys; none where there are too many others to look at."""
+    objects: list[dict[str, Any]] = []
+    start = tries = 0
+    while opening := _OPENING.search(text, start):
+        written, end = _whole_part(text, opening.start())
+        found = _decoded(written)
+        start = opening.end()
+        if found.keys() & keys:
+            objects.append(found)
+            start = end
+        elif (tries := tries + 1) == _TRIES:
+            return []
+    return objects
+
+
+def _whole_part(text: str, start: int) -> tuple[str, int]:
+    """The object that starts here, if it is cut off up to its last whole value; and where it ends."""
+    depth, whole = 0, start + 1
+    for found in _MARK.finditer(text, start):
+        mark = found[0]
+        if mark in "{[":
+            depth += 1
+        elif mark in "}]":
+            depth -= 1
+            if not depth:
+                return text[start : found.end()], found.end()
+            if depth == 1:
+                whole = found.end()
+        elif mark == "," and depth == 1:
+            whole = found.start()
+    return text[start:whole] + "}", len(text)
+
+
+def _decoded(written: str) -> dict[str, Any]:
+    plain = _TRAILING_COMMA.sub(lambda found: found[1] or "", written)
+    try:
+        found: dict[str, Any] = _decoder.decode(plain)
+        msgspec.json.encode(found)  # half of a surrogate pair is no text
+    except (ValueError, RecursionError):
+        return {}
+    return found
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        found.update((key, REPEATED) for key, times in Counter(key for key, _ in pairs).items() if times > 1)
+    return found
+
+
+_decoder = json.JSONDecoder(object_pairs_hook=_once, strict=False)
+
+
+ReplyItem = dict[str, Any]
 
 _ENTAILMENT = {label.value: label for label in (Label.ENTAILED, Label.NEUTRAL, Label.CONTRADICTED)}
 _YES_NO = {label.value: label for label in (Label.YES, Label.NO)}
@@ -25,7 +107,7 @@ _FLAGS = {"claim": (True, False), "opinion": (False, True), "both": (True, True)
 _ANYTHING = msgspec.json.Decoder()
 
 
-class Reading(msgspec.Struct, frozen=True):
+class ParsedReply(msgspec.Struct, frozen=True):
     """A reply read. Answers and faults are keyed by positions in the pack, and each position is in one of them.
 
     answers: what can be used. faults: what is wrong with the other answers, in a sentence that holds no words of the
@@ -37,15 +119,15 @@ class Reading(msgspec.Struct, frozen=True):
     in_form: bool
 
 
-class _Unfit(Exception):
+class _InvalidItem(Exception):
     """A part of a reply that is no answer; the message completes "the answer ..."."""
 
 
-def read(pack: Pack, text: str, style: Style) -> Reading:
+def parse_reply(pack: Pack, text: str, style: PromptStyle) -> ParsedReply:
     """The answers that a reply gives to the questions of a pack. Never raises, whatever the text."""
-    reader = _Reader(pack, style)
+    reader = _AnswerParser(pack, style)
     found = _found(pack, text)
-    reading = Reading({}, {}, bool(found))
+    reading = ParsedReply({}, {}, bool(found))
     missing = "the answer is missing" + ("" if found else ": there is no JSON object that holds any of the keys")
     for position, (key, question) in enumerate(zip(pack.keys, pack.questions, strict=True)):
         if key not in found:
@@ -53,12 +135,12 @@ def read(pack: Pack, text: str, style: Style) -> Reading:
             continue
         try:
             reading.answers[position] = _READ[type(question)](reader, question, found[key])
-        except _Unfit as unfit:
+        except _InvalidItem as unfit:
             reading.faults[position] = f"the answer {unfit}"
     return reading
 
 
-def _found(pack: Pack, text: str) -> Item:
+def _found(pack: Pack, text: str) -> ReplyItem:
     """The object of a text that answers the pack; empty where there is none."""
     try:
         found: Any = decoded(text, _ANYTHING)
@@ -66,7 +148,7 @@ def _found(pack: Pack, text: str) -> Item:
         found = None
     if isinstance(found, dict) and pack.keys[0] in found and not _may_repeat(pack, text):
         return found
-    return salvaged(text, pack.keys)
+    return extract_object(text, pack.keys)
 
 
 def _may_repeat(pack: Pack, text: str) -> bool:
@@ -76,10 +158,10 @@ def _may_repeat(pack: Pack, text: str) -> bool:
     return text.count('"label"') + text.count('"grade"') > len(pack.questions)
 
 
-class _Reader:
+class _AnswerParser:
     """Reads the items of a reply to one pack. Each method raises _Unfit where an item is no answer to its question."""
 
-    def __init__(self, pack: Pack, style: Style) -> None:
+    def __init__(self, pack: Pack, style: PromptStyle) -> None:
         self._pack = pack
         self._style = style
         self._ids: dict[tuple[str, ...], list[str]] = {}
@@ -105,7 +187,7 @@ class _Reader:
     def relevance(self, question: Relevant, said: object) -> Verdict:
         item = _item(said)
         quote = self._quote(item)
-        span = located(quote, question.text) if quote else None
+        span = locate_quote(quote, question.text) if quote else None
         return Verdict(_label(item, _YES_NO), span=span, rationale=self._why(item))
 
     def trait(self, question: Classify, said: object) -> Verdict:
@@ -117,7 +199,7 @@ class _Reader:
         rubric, value = question.rubric, _number(item.get("grade"))
         if value is None or not rubric.low <= value <= rubric.high or (rubric.whole and value != int(value)):
             scale = f"a {'whole ' if rubric.whole else ''}number from {rubric.low:g} to {rubric.high:g}"
-            raise _Unfit(f'has as its "grade" {_shown(item.get("grade"))}, not {scale}')
+            raise _InvalidItem(f'has as its "grade" {_shown(item.get("grade"))}, not {scale}')
         return Grade(value, self._why(item))
 
     def _ids_of(self, premise: tuple[str, ...]) -> list[str]:
@@ -125,21 +207,21 @@ class _Reader:
             self._ids[premise] = [self._pack.sources[text] for text in premise]
         return self._ids[premise]
 
-    def _why(self, item: Item) -> str | None:
+    def _why(self, item: ReplyItem) -> str | None:
         said = item.get("why") if self._style.rationales else None
         return said.strip() or None if isinstance(said, str) else None
 
-    def _quote(self, item: Item) -> str:
+    def _quote(self, item: ReplyItem) -> str:
         said = item.get("quote") if self._style.quotes else None
         return said.strip() if isinstance(said, str) else ""
 
 
-_READ: dict[type[Question], Callable[[_Reader, Any, object], Answer]] = {
-    Decompose: _Reader.decomposition,
-    Entail: _Reader.entailment,
-    Relevant: _Reader.relevance,
-    Classify: _Reader.trait,
-    Rate: _Reader.grade,
+_READ: dict[type[Question], Callable[[_AnswerParser, Any, object], Answer]] = {
+    Decompose: _AnswerParser.decomposition,
+    Entail: _AnswerParser.entailment,
+    Relevant: _AnswerParser.relevance,
+    Classify: _AnswerParser.trait,
+    Rate: _AnswerParser.grade,
 }
 
 
@@ -148,11 +230,13 @@ def _statement(text: str, spans: Sequence[Span], said: object) -> tuple[int, Sta
     item = _item(said)
     number, wording, kind = _number(item.get("s")), item.get("text"), _word(item.get("kind"))
     if number is None or number not in range(1, len(spans) + 1):
-        raise _Unfit(f'has a statement whose "s" is {_shown(item.get("s"))}; its sentences are 1 to {len(spans)}')
+        raise _InvalidItem(f'has a statement whose "s" is {_shown(item.get("s"))}; its sentences are 1 to {len(spans)}')
     if not isinstance(wording, str):
-        raise _Unfit(f'has a statement whose "text" is {_shown(wording)}, not a string')
+        raise _InvalidItem(f'has a statement whose "text" is {_shown(wording)}, not a string')
     if kind not in _FLAGS:
-        raise _Unfit(f'has a statement whose "kind" is {_shown(item.get("kind"))}, not one of {", ".join(_FLAGS)}')
+        raise _InvalidItem(
+            f'has a statement whose "kind" is {_shown(item.get("kind"))}, not one of {", ".join(_FLAGS)}'
+        )
     wording, place = wording.strip(), int(number)
     return place, Statement(wording, _placed(wording, text, spans[place - 1]), *_FLAGS[kind])
 
@@ -166,32 +250,34 @@ def _placed(wording: str, text: str, sentence: Span) -> Span:
     return sentence
 
 
-def _each(item: Item, known: set[str]) -> dict[str, Label]:
+def _each(item: ReplyItem, known: set[str]) -> dict[str, Label]:
     """What single sources say; one that is said to do both contradicts."""
     found = dict.fromkeys(_listed(item, "supports", known), Label.ENTAILED)
     found.update(dict.fromkeys(_listed(item, "contradicts", known), Label.CONTRADICTED))
     return found
 
 
-def _listed(item: Item, name: str, known: set[str]) -> list[str]:
+def _listed(item: ReplyItem, name: str, known: set[str]) -> list[str]:
     listed = item.get(name)
     if not isinstance(listed, list):
-        raise _Unfit(f'has no list "{name}"' if listed is None else f'has as "{name}" {_shown(listed)}, not a list')
+        raise _InvalidItem(
+            f'has no list "{name}"' if listed is None else f'has as "{name}" {_shown(listed)}, not a list'
+        )
     for source in listed:
         if not isinstance(source, str) or source not in known:
-            raise _Unfit(f'has in "{name}" {_shown(source)}, not one of its sources {", ".join(sorted(known))}')
+            raise _InvalidItem(f'has in "{name}" {_shown(source)}, not one of its sources {", ".join(sorted(known))}')
     return listed
 
 
 def _mark(chunks: list[ChunkVerdict], premise: Sequence[str], label: Label, quote: str) -> None:
     """Give the span of the quote to the first chunk that has it, those first that say what is said of all."""
     for place in sorted(range(len(chunks)), key=lambda place: chunks[place].label != label):
-        if span := located(quote, premise[place]):
+        if span := locate_quote(quote, premise[place]):
             chunks[place] = ChunkVerdict(chunks[place].label, span=span)
             return
 
 
-def located(quote: str, text: str) -> Span | None:
+def locate_quote(quote: str, text: str) -> Span | None:
     """Where a text has these words, up to white space and case; None where it has not."""
     at = text.find(quote)
     if at >= 0:
@@ -200,23 +286,23 @@ def located(quote: str, text: str) -> Span | None:
     return found.span() if found else None
 
 
-def _item(said: object) -> Item:
+def _item(said: object) -> ReplyItem:
     if not isinstance(said, dict):
         raise _no("object", said)
     return said
 
 
-def _no(wanted: str, said: object) -> _Unfit:
+def _no(wanted: str, said: object) -> _InvalidItem:
     if said == REPEATED:
-        return _Unfit("is given more than once")
-    return _Unfit(f"is {_shown(said)}, not {'an' if wanted[0] in 'aeiou' else 'a'} {wanted}")
+        return _InvalidItem("is given more than once")
+    return _InvalidItem(f"is {_shown(said)}, not {'an' if wanted[0] in 'aeiou' else 'a'} {wanted}")
 
 
-def _label(item: Item, labels: Mapping[str, Label]) -> Label:
+def _label(item: ReplyItem, labels: Mapping[str, Label]) -> Label:
     said = item.get("label")
     found = labels.get(_word(said))
     if found is None:
-        raise _Unfit(f'has as its "label" {_shown(said)}, not one of {", ".join(labels)}')
+        raise _InvalidItem(f'has as its "label" {_shown(said)}, not one of {", ".join(labels)}')
     return found
 
 

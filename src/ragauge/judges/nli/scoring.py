@@ -1,64 +1,213 @@
-"""Scores of many pairs: each pair once, those of like length together, as many as a budget of tokens allows."""
+"""Scores of many pairs: each pair once, pairs of like length together.
+
+The windows follow one another, and each begins with what the one before ended with, so that neighbours are seen
+together. Two sentences that support a claim only together may still stand too far apart for any of them: so one more
+text gathers, from the whole premise, the sentences that share most with the hypothesis.
+"""
 
 from __future__ import annotations
 
+import re
 import time
-from collections.abc import Callable, Iterator, Sequence
+from bisect import bisect_left
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING, Any, Protocol
+from dataclasses import dataclass
+from functools import lru_cache
+from math import log
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
-from ragauge.judges.nli.card import Card
-from ragauge.judges.nli.forms import Pair
-from ragauge.judges.nli.reading import Reader, Tokens
-from ragauge.judges.nli.windows import Windows
+from ragauge.errors import BadData
+from ragauge.judges.nli.formats import ModelCard, TextPair, format_pair
+from ragauge.text.sentences import sentences
+from ragauge.types import Span
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+
+class Tokens(NamedTuple):
+    """A pair as the model reads it: its tokens, and which of the two texts each is of."""
+
+    ids: Sequence[int]
+    type_ids: Sequence[int]
+
+
+class PairTokenizer:
+    """Reads pairs. tokenizer: one of the `tokenizers` library."""
+
+    def __init__(self, tokenizer: Any, card: ModelCard) -> None:
+        tokenizer.no_truncation()
+        tokenizer.no_padding()
+        self._tokenizer, self._card = tokenizer, card
+
+    def read(self, pairs: Iterable[TextPair]) -> list[Tokens]:
+        """The tokens of each pair, however many they are."""
+        texts = [format_pair(self._card, pair) for pair in pairs]
+        return [Tokens(read.ids, read.type_ids) for read in self._tokenizer.encode_batch(texts)]
+
+    def starts(self, text: str) -> list[int]:
+        """Where in a text each of its tokens begins."""
+        return [start for start, _ in self._tokenizer.encode(text, add_special_tokens=False).offsets]
+
+
+def first_token(tokenizer: Any, text: str) -> int:
+    """The first token of a text as a model writes it."""
+    return int(tokenizer.encode(text, add_special_tokens=False).ids[0])
+
+
+def open_tokenizer(path: Path) -> Any:
+    """The tokenizer in a `tokenizer.json`. Raises BadData where it cannot be read."""
+    from tokenizers import Tokenizer
+
+    try:
+        return Tokenizer.from_file(str(path))
+    except Exception as error:  # the library raises nothing narrower
+        raise BadData(f"{path}: {error}; it must be a tokenizer.json of the tokenizers library") from error
+
+
+#: The share of a window that the one before holds too.
+OVERLAP = 0.25
+
+_WORD = re.compile(r"\w+")
+
+
+@dataclass(frozen=True)
+class _Layout:
+    """A text by its tokens. starts: where each token begins. units: sentences, those that are long in parts."""
+
+    text: str
+    starts: Sequence[int]
+    units: Sequence[Span]
+
+    def tokens(self, start: int, stop: int) -> int:
+        """How many tokens begin between two characters."""
+        return bisect_left(self.starts, stop) - bisect_left(self.starts, start)
+
+
+class PremiseWindows:
+    """Makes windows. starts_of: where in a text each of its tokens begins."""
+
+    def __init__(self, starts_of: Callable[[str], Sequence[int]]) -> None:
+        self._starts_of = starts_of
+        self._layout = lru_cache(maxsize=64)(self._laid_out)
+
+    def of(self, premise: str, hypothesis: str, room: int) -> list[str]:
+        """Texts of at most `room` tokens that together hold all of the premise but white space."""
+        runs = self.spans(premise, room)
+        gathered = _gathered(self._layout(premise, room), hypothesis, room)
+        texts = [premise[slice(*run)] for run in runs]
+        if gathered and not any(start <= gathered[0][0] and gathered[-1][1] <= stop for start, stop in runs):
+            texts.append("\n".join(premise[slice(*unit)] for unit in gathered))
+        return texts
+
+    def spans(self, premise: str, room: int) -> list[Span]:
+        """The windows as spans of characters, without what is gathered."""
+        return _runs(self._layout(premise, room), room)
+
+    def _laid_out(self, text: str, room: int) -> _Layout:
+        starts = self._starts_of(text)
+        longest = max(1, int(room * OVERLAP))
+        return _Layout(text, starts, [part for span in sentences(text) for part in _parts(starts, span, longest)])
+
+
+def _parts(starts: Sequence[int], span: Span, longest: int) -> Iterator[Span]:
+    """A span in parts of at most `longest` tokens."""
+    start, stop = span
+    while (cut := bisect_left(starts, start) + longest) < bisect_left(starts, stop) and starts[cut] > start:
+        yield start, starts[cut]
+        start = starts[cut]
+    yield start, stop
+
+
+def _runs(layout: _Layout, room: int) -> list[Span]:
+    """Windows, as spans from the beginning of a unit to the end of one."""
+    units, found = layout.units, []
+    first = 0
+    while first < len(units):
+        last = first
+        while last + 1 < len(units) and layout.tokens(units[first][0], units[last + 1][1]) <= room:
+            last += 1
+        found.append((units[first][0], units[last][1]))
+        if last == len(units) - 1:
+            break
+        first = _again(layout, first, last, room)
+    return found
+
+
+def _again(layout: _Layout, first: int, last: int, room: int) -> int:
+    """The unit that the next window begins with: as early as the overlap goes and the unit behind `last` still fits."""
+    units, again = layout.units, last + 1
+    while again - 1 > first:
+        start = units[again - 1][0]
+        if layout.tokens(start, units[last][1]) > room * OVERLAP or layout.tokens(start, units[last + 1][1]) > room:
+            break
+        again -= 1
+    return again
+
+
+def _gathered(layout: _Layout, hypothesis: str, room: int) -> list[Span]:
+    """The units that share most with the hypothesis, rare words most, as many as fit, in their order."""
+    wanted = set(_WORD.findall(hypothesis.lower()))
+    shared = {unit: wanted.intersection(_WORD.findall(layout.text[slice(*unit)].lower())) for unit in layout.units}
+    counts = Counter(word for words in shared.values() for word in words)
+    weight = {word: log(1 + len(shared) / count) for word, count in counts.items()}
+    ranked = sorted((unit for unit in shared if shared[unit]), key=lambda unit: -sum(weight[w] for w in shared[unit]))
+    found: list[Span] = []
+    for unit in ranked:
+        size = layout.tokens(*unit) + 1
+        if size <= room:
+            found.append(unit)
+            room -= size
+    return sorted(found)
+
+
 #: The probability of each class.
-Chances = tuple[float, ...]
+ClassProbabilities = tuple[float, ...]
 
 #: The chances in each window of a premise, or why there are none.
-Scored = Sequence[Chances] | str
+Scored = Sequence[ClassProbabilities] | str
 
 _DIGITS = 4  # beyond them lies what else is in a batch
 _SLACK = 8  # tokens that a text may have more where it is cut out of another
 _KEPT = 1 << 16  # pairs remembered from batch to batch
 
 
-class Model(Protocol):
+class PairModel(Protocol):
     """What runs a model. card: what it is. device: where. workers: how many batches it does side by side.
 
     batch_tokens: how many tokens, with padding, it is best given at once; 0 for one pair at a time.
     """
 
-    card: Card
+    card: ModelCard
     device: str
     workers: int
     batch_tokens: int
-    reader: Reader
+    reader: PairTokenizer
 
     def logits(self, ids: NDArray[np.int64], mask: NDArray[np.int64], type_ids: NDArray[np.int64]) -> NDArray[Any]:
         """A row for each input, a number for each class. mask: 1 for tokens, 0 for padding."""
         ...
 
 
-class Scorer:
+class PairScorer:
     """Scores pairs with a model, in threads of its own.
 
     asked: pairs that were wanted. scored: texts that the model read. windowed: pairs too long for one text.
     seconds: the model's time.
     """
 
-    def __init__(self, model: Model) -> None:
+    def __init__(self, model: PairModel) -> None:
         self._model = model
-        self._windows = Windows(model.reader.starts)
-        self._memory: dict[Pair, Chances] = {}
+        self._windows = PremiseWindows(model.reader.starts)
+        self._memory: dict[TextPair, ClassProbabilities] = {}
         self.asked = self.scored = self.windowed = 0
         self.seconds = 0.0
 
-    def scores(self, pairs: Sequence[Pair], stopped: Callable[[], bool]) -> dict[Pair, Scored]:
+    def scores(self, pairs: Sequence[TextPair], stopped: Callable[[], bool]) -> dict[TextPair, Scored]:
         """What the model says of each pair. stopped: whether nobody waits for it any more."""
         self.asked += len(pairs)
         wanted = list(dict.fromkeys(pairs))
@@ -70,17 +219,19 @@ class Scorer:
             del self._memory[next(iter(self._memory))]
         return found
 
-    def _found(self, texts: Sequence[Pair] | str, faults: dict[Pair, str]) -> Scored:
+    def _found(self, texts: Sequence[TextPair] | str, faults: dict[TextPair, str]) -> Scored:
         if isinstance(texts, str):
             return texts
         fault = next((faults[text] for text in texts if text in faults), None)
         return fault or [self._memory[text] for text in texts]
 
-    def _laid_out(self, pairs: Sequence[Pair]) -> tuple[dict[Pair, Sequence[Pair] | str], dict[Pair, Tokens]]:
+    def _laid_out(
+        self, pairs: Sequence[TextPair]
+    ) -> tuple[dict[TextPair, Sequence[TextPair] | str], dict[TextPair, Tokens]]:
         """The texts that each pair is put as, or why it cannot be; and the tokens of all texts."""
         limit = self._model.card.window
         tokens = dict(zip(pairs, self._model.reader.read(pairs), strict=True))
-        texts: dict[Pair, Sequence[Pair] | str] = {pair: [pair] for pair in pairs}
+        texts: dict[TextPair, Sequence[TextPair] | str] = {pair: [pair] for pair in pairs}
         long = [pair for pair in pairs if len(tokens[pair].ids) > limit]
         for pair in long:
             del tokens[pair]
@@ -90,7 +241,7 @@ class Scorer:
         self.windowed += len(long)
         return texts, tokens
 
-    def _cut(self, pair: Pair) -> list[Pair] | str:
+    def _cut(self, pair: TextPair) -> list[TextPair] | str:
         premise, hypothesis = pair
         limit = self._model.card.window
         (without,) = self._model.reader.read([("", hypothesis)])
@@ -102,9 +253,9 @@ class Scorer:
             )
         return [(text, hypothesis) for text in self._windows.of(premise, hypothesis, room)]
 
-    def _run(self, tokens: dict[Pair, Tokens], stopped: Callable[[], bool]) -> dict[Pair, str]:
+    def _run(self, tokens: dict[TextPair, Tokens], stopped: Callable[[], bool]) -> dict[TextPair, str]:
         """Put texts to the model, remember its answers, and tell which batches it failed at, and why."""
-        faults: dict[Pair, str] = {}
+        faults: dict[TextPair, str] = {}
         begun = time.perf_counter()
         batches = list(_batches(tokens, self._model.batch_tokens))
         with ThreadPoolExecutor(self._model.workers) as pool:
@@ -119,7 +270,7 @@ class Scorer:
         self.seconds += time.perf_counter() - begun
         return faults
 
-    def _batch(self, batch: Sequence[Tokens], stopped: Callable[[], bool]) -> list[Chances]:
+    def _batch(self, batch: Sequence[Tokens], stopped: Callable[[], bool]) -> list[ClassProbabilities]:
         import numpy as np
 
         if stopped():
@@ -133,9 +284,9 @@ class Scorer:
         return _chances(self._model.logits(ids, mask, type_ids))
 
 
-def _batches(tokens: dict[Pair, Tokens], budget: int) -> Iterator[list[Pair]]:
+def _batches(tokens: dict[TextPair, Tokens], budget: int) -> Iterator[list[TextPair]]:
     """Texts of like length together, the longest first; their number times the longest of them within the budget."""
-    batch: list[Pair] = []
+    batch: list[TextPair] = []
     longest = 0
     for text in sorted(tokens, key=lambda text: -len(tokens[text].ids)):
         if batch and longest * (len(batch) + 1) > budget:
@@ -147,7 +298,7 @@ def _batches(tokens: dict[Pair, Tokens], budget: int) -> Iterator[list[Pair]]:
         yield batch
 
 
-def _chances(logits: NDArray[Any]) -> list[Chances]:
+def _chances(logits: NDArray[Any]) -> list[ClassProbabilities]:
     import numpy as np
 
     shifted = np.asarray(logits, dtype=np.float64)

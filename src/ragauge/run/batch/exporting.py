@@ -11,10 +11,10 @@ from typing import BinaryIO
 import msgspec
 
 from ragauge.errors import RagaugeError
-from ragauge.judges.llm.calls import Usage
-from ragauge.judges.llm.deferred import PENDING, Request, Standing, batch_price
-from ragauge.judges.llm.wire.batch_lines import LIMITS, request_line
-from ragauge.judges.llm.wire.form import Form
+from ragauge.judges.llm.deferred import PENDING, DeferredRequest, QuestionStatus, batch_price
+from ragauge.judges.llm.messages import TokenUsage
+from ragauge.judges.llm.transport.batches import LIMITS, request_line
+from ragauge.judges.llm.transport.protocols import ServerFeatures
 from ragauge.questions import Judgment, Question, judgment_key
 from ragauge.rounds import Rounds
 from ragauge.run.batch.folder import UNANSWERED, Folder
@@ -42,7 +42,7 @@ class Exported(msgspec.Struct):
     files: list[Path] = []
     requests: int = 0
     questions: int = 0
-    tokens: Usage = Usage()
+    tokens: TokenUsage = TokenUsage()
     dollars: float | None = 0.0
     waiting: int = 0
     unanswered: dict[Question, Failure] = {}
@@ -114,15 +114,15 @@ class _Wave:
         self._outboxes: list[_Outbox] = []
         self._exported = Exported(waiting=sum(file.waiting for file in files))
 
-    def standing(self, key: str) -> Standing | None:
+    def standing(self, key: str) -> QuestionStatus | None:
         """How the question stands whose judgment has this key."""
         return self._folder.ledger.standing(key)
 
-    def form(self, judge: Identity) -> Form:
+    def form(self, judge: Identity) -> ServerFeatures:
         """The form of requests to a judge's server."""
         return self._forms[self._by_identity[judge].spec]
 
-    def enter(self, judge: Identity, request: Request) -> None:
+    def enter(self, judge: Identity, request: DeferredRequest) -> None:
         """Write a request into a file of its model."""
         member, exported = self._by_identity[judge], self._exported
         outbox = self._outbox(member, request_line(member.asked.provider.protocol, request.id, request.body) + b"\n")
@@ -133,7 +133,7 @@ class _Wave:
         exported.requests += 1
         exported.questions += len(request.questions)
         expected, before, price = request.expected, exported.tokens, batch_price(member.asked)
-        exported.tokens = Usage(before.prompt + expected.prompt, before.completion + expected.completion)
+        exported.tokens = TokenUsage(before.prompt + expected.prompt, before.completion + expected.completion)
         known = exported.dollars is not None and price is not None
         exported.dollars = (exported.dollars or 0.0) + price.of(expected) if known and price else None
 

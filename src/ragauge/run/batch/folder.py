@@ -11,10 +11,9 @@ from types import TracebackType
 import msgspec
 
 from ragauge.errors import UsageError
-from ragauge.judges.bench import Bench
-from ragauge.judges.judge import Judge
-from ragauge.judges.llm.deferred import Book, DeferredJudge
-from ragauge.judges.llm.wire.form import Form, first_form
+from ragauge.judges.base import Judge, JudgeRouter
+from ragauge.judges.llm.deferred import DeferredJudge, RequestBook
+from ragauge.judges.llm.transport.protocols import ServerFeatures, initial_features
 from ragauge.run.batch.ledger import Ledger
 from ragauge.run.batch.settings import BatchSettings, Member, bench
 from ragauge.types import Identity
@@ -92,21 +91,21 @@ class Folder:
     ) -> None:
         self.close()
 
-    def bench(self, book: Book) -> Bench:
+    def bench(self, book: RequestBook) -> JudgeRouter:
         """The judges of the run, those that are models in place of which `book` is written."""
         deferred = {spec: DeferredJudge(member.identity, member.asked, book) for spec, member in self.members.items()}
         judges: Mapping[str, Judge] = {kind: deferred[member.spec] for kind, member in self._members.items()}
-        return Bench({kind: judges.get(kind) or self._live[kind] for kind in self.settings.judges})
+        return JudgeRouter({kind: judges.get(kind) or self._live[kind] for kind in self.settings.judges})
 
-    def form(self, spec: str) -> Form:
+    def form(self, spec: str) -> ServerFeatures:
         """The form of requests that a model's server is known to understand."""
         stated = self.ledger.fact(f"form {spec}")
         if stated is not None:
             with suppress(msgspec.MsgspecError):
-                return msgspec.json.decode(stated, type=Form)
-        return first_form(*self.members[spec].asked)
+                return msgspec.json.decode(stated, type=ServerFeatures)
+        return initial_features(*self.members[spec].asked)
 
-    def learn(self, spec: str, form: Form) -> None:
+    def learn(self, spec: str, form: ServerFeatures) -> None:
         """From now on requests have this form."""
         self.ledger.state(f"form {spec}", msgspec.json.encode(form))
 

@@ -11,11 +11,11 @@ from typing import IO, NamedTuple
 import msgspec
 
 from ragauge.errors import BadData
-from ragauge.judges.llm.calls import Completion, Usage
-from ragauge.judges.llm.deferred import batch_price, manner_of, read
-from ragauge.judges.llm.wire.batch_lines import Result, failure_of, may_pass, read_result
-from ragauge.judges.llm.wire.faults import Fault
-from ragauge.judges.llm.wire.form import Form, lesson
+from ragauge.judges.llm.deferred import batch_price, policy_of, read_deferred_reply
+from ragauge.judges.llm.messages import Completion, TokenUsage
+from ragauge.judges.llm.transport.batches import BatchResult, failure_of, may_pass, read_result
+from ragauge.judges.llm.transport.faults import Fault
+from ragauge.judges.llm.transport.protocols import ServerFeatures, downgraded
 from ragauge.questions import Judgment, Question, judgment_key
 from ragauge.run.batch.folder import Folder
 from ragauge.run.batch.ledger import Entry
@@ -105,7 +105,7 @@ class _Importing:
             if progress:
                 progress(self._imported.lines)
 
-    def _results(self, path: Path) -> Iterator[Result]:
+    def _results(self, path: Path) -> Iterator[BatchResult]:
         """The results of a file; what is none is noted."""
         try:
             with path.open("rb") as file:
@@ -118,7 +118,7 @@ class _Importing:
         except OSError as error:
             raise BadData(f"{path}: {error.strerror}; give files of results") from error
 
-    def _keep(self, results: Sequence[Result]) -> None:
+    def _keep(self, results: Sequence[BatchResult]) -> None:
         imported, ledger = self._imported, self._folder.ledger
         with ledger.writing():
             taken: dict[str, _Taken] = {}
@@ -138,8 +138,8 @@ class _Importing:
 
     def _read(self, entry: Entry, completion: Completion) -> _Taken:
         member = self._folder.members[entry.spec]
-        answers, failures = read(entry.questions, completion, manner_of(member.asked).style)
-        usage, price = completion.usage or Usage(), batch_price(member.asked)
+        answers, failures = read_deferred_reply(entry.questions, completion, policy_of(member.asked).style)
+        usage, price = completion.usage or TokenUsage(), batch_price(member.asked)
         call = Call(
             id=f"{self._folder.token}-{entry.id}",
             asked=len(entry.questions),
@@ -157,8 +157,8 @@ class _Importing:
         failure = failure_of(fault)
         self._imported.refused[failure.reason] += 1
         self._imported.first.setdefault(failure.reason, failure.detail)
-        simpler = lesson(msgspec.json.decode(entry.form, type=Form), fault)
-        if simpler and self._folder.form(entry.spec) == msgspec.json.decode(entry.form, type=Form):
+        simpler = downgraded(msgspec.json.decode(entry.form, type=ServerFeatures), fault)
+        if simpler and self._folder.form(entry.spec) == msgspec.json.decode(entry.form, type=ServerFeatures):
             self._folder.learn(entry.spec, simpler)
         if not entry.waiting:
             return
@@ -211,6 +211,6 @@ def _lines(file: IO[bytes]) -> Iterator[bytes]:
             line = file.readline(MOST_LINE)
 
 
-def _batched(results: Iterator[Result], size: int) -> Iterator[list[Result]]:
+def _batched(results: Iterator[BatchResult], size: int) -> Iterator[list[BatchResult]]:
     while some := list(islice(results, size)):
         yield some

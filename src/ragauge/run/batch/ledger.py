@@ -11,7 +11,7 @@ from typing import NamedTuple
 import msgspec
 
 from ragauge.errors import RagaugeError
-from ragauge.judges.llm.deferred import Standing
+from ragauge.judges.llm.deferred import QuestionStatus
 from ragauge.questions import Question
 from ragauge.store.packing import pack, unpack
 from ragauge.types import Failure
@@ -159,11 +159,11 @@ class Ledger:
         spec, form, questions, waiting, replied = row
         return Entry(id, spec, form, _decode_questions(unpack(questions)), bool(waiting), bool(replied))
 
-    def standing(self, key: str) -> Standing | None:
+    def standing(self, key: str) -> QuestionStatus | None:
         """How a question stands; None where it was not asked, or is answered."""
         sql = "SELECT waiting, tries, failure, alone FROM questions WHERE key = ?"
         row = self._db.execute(sql, (key,)).fetchone()
-        return Standing(bool(row[0]), row[1], _decode_failure(row[2]), bool(row[3])) if row else None
+        return QuestionStatus(bool(row[0]), row[1], _decode_failure(row[2]), bool(row[3])) if row else None
 
     def settle(self, entry: Entry, answered: Iterable[str], failed: Mapping[str, Failure]) -> None:
         """A result came: the keys of the questions that it answers, and of those that it does not."""

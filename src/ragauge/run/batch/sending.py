@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ragauge.errors import BadData
-from ragauge.judges.llm.wire.batches import Batches, BatchFailed, Progress, batches
+from ragauge.judges.llm.transport.batches import Batches, BatchFailed, BatchProgress, batches
 from ragauge.run.batch.folder import Folder
 from ragauge.run.batch.importing import Imported, give_back, import_results
 from ragauge.run.batch.ledger import File
@@ -28,7 +28,7 @@ class Fetched(NamedTuple):
     """A file whose batch is over. imported: what came of it. again: how many requests got no result."""
 
     file: File
-    progress: Progress
+    progress: BatchProgress
     imported: Imported
     again: int
 
@@ -69,7 +69,7 @@ async def _sent(folder: Folder, provider: Batches, file: File) -> Sent:
     return Sent(file, batch, found=False)
 
 
-async def status_async(folder: Folder) -> list[tuple[File, Progress | None]]:
+async def status_async(folder: Folder) -> list[tuple[File, BatchProgress | None]]:
     """All files, with how far their batches are where they are sent and not fetched. Raises as `submit`."""
     found = []
     async with _open(folder) as provider:
@@ -93,7 +93,7 @@ async def fetch_async(folder: Folder, progress: Callable[[int], None] | None = N
 
 
 async def _fetched(
-    folder: Folder, batches: Batches, file: File, how_far: Progress, progress: Callable[[int], None] | None
+    folder: Folder, batches: Batches, file: File, how_far: BatchProgress, progress: Callable[[int], None] | None
 ) -> Fetched:
     """What came of a batch that ended; what it has no result for is to be asked again."""
     path = folder.path / f"{Path(file.name).stem}-results.jsonl"

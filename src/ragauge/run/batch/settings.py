@@ -10,9 +10,9 @@ from typing import Any
 import msgspec
 
 from ragauge.errors import BadParameter
-from ragauge.judges.judge import Judge
+from ragauge.judges.base import Judge
 from ragauge.judges.llm.judge import LLMJudge
-from ragauge.judges.llm.options import Asked, parse
+from ragauge.judges.llm.providers import LLMSpec, parse_llm_spec
 from ragauge.run.specs import judge_of
 from ragauge.types import Identity
 
@@ -77,7 +77,7 @@ class Member(msgspec.Struct, frozen=True):
 
     spec: str
     identity: Identity
-    asked: Asked
+    asked: LLMSpec
 
     @property
     def name(self) -> str:
@@ -103,7 +103,7 @@ def member_of(spec: str) -> Member | None:
     """The model of a spec; None where the judge is none, and answers at once."""
     judge: Any = judge_of(spec)
     if isinstance(judge, LLMJudge) and not spec.startswith("python:"):
-        return Member(spec, judge.identity, parse(spec))
+        return Member(spec, judge.identity, parse_llm_spec(spec))
     if hasattr(judge, "members"):
         raise BadParameter(f"{spec} is made of judges; batch each of them by itself, then run {spec}: it asks nothing")
     if isinstance(judge, LLMJudge) or spec.startswith("decisions:"):

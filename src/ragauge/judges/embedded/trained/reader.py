@@ -17,7 +17,7 @@ from threading import Lock
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from ragauge.judges.embedded.trained.wordpiece import WordPiece, vocabulary
-from ragauge.judges.onnx_session import open_session, processors
+from ragauge.judges.onnx import open_session, processors
 
 if TYPE_CHECKING:
     import numpy as np

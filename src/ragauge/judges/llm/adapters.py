@@ -1,0 +1,345 @@
+"""Plain functions and clients of the instructor library as transports."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from collections.abc import Awaitable, Callable
+from concurrent.futures import Future
+from importlib import import_module
+from inspect import getclosurevars, iscoroutinefunction, isfunction
+from random import uniform
+from threading import Thread
+from typing import Any
+from urllib.parse import urlsplit, urlunsplit
+
+import msgspec
+
+from ragauge.errors import BadParameter
+from ragauge.judges.function import fingerprint
+from ragauge.judges.llm.messages import CallFailed, Completion, Finish, Prompt, TokenUsage, counted
+from ragauge.judges.llm.providers import PROVIDERS
+from ragauge.judges.llm.transport.faults import call_failed, fault_of, passes
+from ragauge.types import Failure
+
+#: Calls side by side, without a word on how many.
+CONCURRENCY = 8
+
+#: Seconds before a function that raised is called again.
+PAUSE = 0.5
+
+
+class Caller:
+    """Calls `function`, at most `concurrency` times side by side; to be entered before.
+
+    A blocking function runs in threads, which do not keep a process alive that is to end. One that raises is called up
+    to `retries` times more, after PAUSE seconds, then twice as many, and so on; CallFailed is a failure at once.
+    """
+
+    def __init__(self, function: Callable[..., Any], concurrency: int, retries: int) -> None:
+        if concurrency < 1 or retries < 0:
+            raise BadParameter(f"concurrency={concurrency} must be 1 or more, and retries={retries} 0 or more")
+        self._function = function
+        self._waits = iscoroutinefunction(function) or iscoroutinefunction(getattr(function, "__call__", None))  # noqa: B004
+        self._concurrency, self._retries = concurrency, retries
+        self._places = asyncio.Semaphore(concurrency)
+        self._over: Failure | None = None
+
+    async def __aenter__(self) -> Caller:
+        self._places = asyncio.Semaphore(self._concurrency)
+        self._over = None
+        return self
+
+    async def __aexit__(self, *exc: object) -> None:
+        """Nothing is left to close."""
+
+    def stop(self, failure: Failure) -> None:
+        """Calls that were not made yet fail with this, until it is entered anew."""
+        self._over = failure
+
+    async def call(self, *args: object) -> Any:
+        """What the function returns. Raises what it raised last."""
+        for attempt in range(self._retries):
+            try:
+                return await self._call(*args)
+            except CallFailed:
+                raise
+            except Exception:
+                await asyncio.sleep(PAUSE * 2**attempt * uniform(0.5, 1.5))
+        return await self._call(*args)
+
+    async def _call(self, *args: object) -> Any:
+        async with self._places:
+            if self._over is not None:
+                raise CallFailed(self._over, fatal=True, sent=False)
+            if self._waits:
+                return await self._function(*args)
+            done: Future[Any] = Future()
+            Thread(target=_run, args=(done, self._function, args), name="ragauge-judge", daemon=True).start()
+            reply = await asyncio.wrap_future(done)
+            return await reply if isinstance(reply, Awaitable) else reply
+
+
+def _run(done: Future[Any], function: Callable[..., Any], args: tuple[object, ...]) -> None:
+    """Call a function in this thread, unless nobody waits for it any more."""
+    if not done.set_running_or_notify_cancel():
+        return
+    try:
+        done.set_result(function(*args))
+    except BaseException as error:
+        done.set_exception(error)
+
+
+class FunctionTransport:
+    """Carries prompts to a function, sync or async, that takes a list of messages and returns the text of the reply.
+
+    A function that knows how many tokens a call took returns a Completion. Messages are dicts with "role" ("system",
+    "user", "assistant") and "content". A sync function may block: it runs in threads, up to `concurrency` side by side.
+    An exception is retried `retries` times, then it is the failure "judge_error"; a function that knows better what
+    went wrong raises ragauge.judges.llm.messages.CallFailed.
+
+    name: of the model, for the identity in a store; else the function's `model_name`. Where there is neither, the
+    identity is the function's `__name__` and a fingerprint of its code, as with `judge_from`.
+    """
+
+    def __init__(
+        self, function: Callable[..., Any], *, name: str | None = None, concurrency: int = CONCURRENCY, retries: int = 2
+    ) -> None:
+        self.name, self.settings = _known_as(function, name or getattr(function, "model_name", None))
+        self._caller = Caller(function, concurrency, retries)
+
+    async def __aenter__(self) -> FunctionTransport:
+        await self._caller.__aenter__()
+        return self
+
+    async def __aexit__(self, *exc: object) -> None:
+        await self._caller.__aexit__(*exc)
+
+    def stop(self, failure: Failure) -> None:
+        """Calls that were not made yet fail with this."""
+        self._caller.stop(failure)
+
+    async def complete(self, prompt: Prompt) -> Completion:
+        """What the function replies. Raises CallFailed."""
+        try:
+            reply = await self._caller.call(prompt.messages)
+        except CallFailed:
+            raise
+        except Exception as error:
+            raise _functions_failed(f"{self.name}() raised {type(error).__name__}: {error}") from error
+        if isinstance(reply, Completion):
+            return reply
+        if not isinstance(reply, str):
+            raise _functions_failed(f"{self.name}() must return the text of the reply, not {reply!r:.200}")
+        return Completion(reply)
+
+
+def _functions_failed(detail: str) -> CallFailed:
+    return CallFailed(Failure("judge_error", detail))
+
+
+def _known_as(function: Callable[..., Any], name: str | None) -> tuple[str, tuple[tuple[str, str], ...]]:
+    """The name of a function's model, and what else tells it from others."""
+    if name:
+        return name, ()
+    return getattr(function, "__name__", type(function).__name__), fingerprint({"function": function})
+
+
+#: How often a call is tried again where the server may answer it later, beside what the client itself does.
+RETRIES = 4
+
+#: Arguments of a client that change no answer, or that may hold a key.
+_UNTOLD = frozenset({"model", "max_retries", "timeout", "api_key", "extra_headers"})
+
+_FINISHES: dict[str, Finish] = {
+    "length": "length",
+    "max_tokens": "length",
+    "content_filter": "content_filter",
+    "refusal": "refusal",
+}
+
+
+def is_instructor(client: object) -> bool:
+    """Whether an object is a client of instructor; loads nothing."""
+    instructor = sys.modules.get("instructor")
+    return instructor is not None and isinstance(client, instructor.Instructor)
+
+
+class InstructorTransport:
+    """Carries prompts through an `instructor` client, sync or async, in the mode it was made for.
+
+    model: where the client was made without one. options: arguments of the client's call, such as temperature=0.
+    The schema of the reply is instructor's response model; what comes back is checked and asked again by the judge, so
+    that instructor's own retries are off. Rate limits and errors of the server are waited out as for functions. A sync
+    client runs in threads, up to `concurrency` side by side. The address of a server that is not the provider's own is
+    in the settings.
+
+    Raises BadParameter where neither the client nor `model` names a model.
+    """
+
+    def __init__(
+        self, client: Any, *, model: str | None = None, concurrency: int = CONCURRENCY, **options: str | float | bool
+    ) -> None:
+        model = model or client.kwargs.get("model") or _model_of(client)
+        if model is None:
+            raise BadParameter("this instructor client names no model; give one: rg.llm(client, model='gpt-4o-mini')")
+        self._client = client
+        self._options = {**options, "model": model}
+        self.name = f"{client.provider.value}/{model}"
+        self.settings = _settings(client, options)
+        asynchronous = isinstance(client, sys.modules["instructor"].AsyncInstructor)
+        self._caller = Caller(self._waited if asynchronous else self._asked, concurrency, RETRIES)
+
+    async def __aenter__(self) -> InstructorTransport:
+        await self._caller.__aenter__()
+        return self
+
+    async def __aexit__(self, *exc: object) -> None:
+        await self._caller.__aexit__(*exc)
+
+    def stop(self, failure: Failure) -> None:
+        """Calls that were not made yet fail with this."""
+        self._caller.stop(failure)
+
+    async def complete(self, prompt: Prompt) -> Completion:
+        """The reply, whether or not instructor finds it valid. Raises CallFailed."""
+        try:
+            reply: Completion = await self._caller.call(prompt)
+        except _Passing as passing:
+            raise passing.failed from passing
+        return reply
+
+    def _asked(self, prompt: Prompt) -> Completion:
+        try:
+            parsed, raw = self._client.create_with_completion(**self._call(prompt))
+        except Exception as error:
+            return _rejected(error)
+        return _completion(_text(raw) or parsed.model_dump_json(), raw)
+
+    async def _waited(self, prompt: Prompt) -> Completion:
+        try:
+            parsed, raw = await self._client.create_with_completion(**self._call(prompt))
+        except Exception as error:
+            return _rejected(error)
+        return _completion(_text(raw) or parsed.model_dump_json(), raw)
+
+    def _call(self, prompt: Prompt) -> dict[str, Any]:
+        return {
+            "messages": prompt.messages,
+            "response_model": _response_model(prompt.schema),
+            "max_retries": 0,
+            **self._options,
+        }
+
+
+def _model_of(client: Any) -> str | None:
+    """The model that `instructor.from_provider` was given, which since 1.17 is told only to the function that asks."""
+    function = getattr(client, "create_fn", None)
+    known = getclosurevars(function).nonlocals if isfunction(function) else {}
+    return known.get("default_model")
+
+
+def _elsewhere(client: Any) -> str | None:
+    """The address of a client's server, where that is not the provider's own; without what may be secret in it."""
+    said = getattr(getattr(client, "client", None), "base_url", None)
+    if said is None:
+        return None
+    provider = PROVIDERS.get(client.provider.value)
+    asked, own = urlsplit(str(said)), urlsplit(provider.base_url or "" if provider else "")
+    if asked.hostname == own.hostname and asked.port == own.port:
+        return None
+    return urlunsplit((asked.scheme, asked.netloc.rpartition("@")[2], asked.path.rstrip("/"), "", ""))
+
+
+def _settings(client: Any, options: dict[str, str | float | bool]) -> tuple[tuple[str, str], ...]:
+    told = {name: value for name, value in {**client.kwargs, **options}.items() if name not in _UNTOLD}
+    base_url = _elsewhere(client)
+    return (
+        *((("base_url", base_url),) if base_url else ()),
+        ("via", f"instructor:{client.mode.value}"),
+        *((name, msgspec.json.encode(value, enc_hook=repr).decode()) for name, value in sorted(told.items())),
+    )
+
+
+def _response_model(schema: dict[str, Any]) -> type:
+    """A response model that shows `schema` to the server and takes any object: it is the judge that checks replies."""
+    pydantic = import_module("pydantic")
+    shown = {"title": "Answers", **schema}
+    members = {
+        "__module__": __name__,
+        "model_config": {"extra": "allow"},
+        "model_json_schema": classmethod(lambda *_args, **_kwargs: dict(shown)),
+    }
+    return type("Answers", (pydantic.BaseModel,), members)
+
+
+class _Passing(Exception):
+    """A fault after which the same call may be answered later. failed: what it is when it does not pass."""
+
+    def __init__(self, failed: CallFailed) -> None:
+        super().__init__(str(failed))
+        self.failed = failed
+
+
+def _rejected(error: Exception) -> Completion:
+    """The reply that instructor would not take. Raises CallFailed where there is none, _Passing if there may be."""
+    raw = getattr(error, "last_completion", None)
+    if raw is not None:
+        return _completion(_text(raw), raw)
+    cause = error.__cause__ or error
+    if isinstance(cause, AssertionError):  # so instructor says that the model refused
+        return Completion(str(cause), "refusal")
+    raise _instructor_failed(cause) from error
+
+
+def _instructor_failed(error: BaseException) -> CallFailed | _Passing:
+    status, said = getattr(error, "status_code", None), f"{type(error).__name__}: {error!s:.500}"
+    if not isinstance(status, int):
+        return CallFailed(Failure("judge_error", f"the instructor client raised {said}"))
+    fault = fault_of(status, getattr(error, "body", None) or said)
+    failed = call_failed(fault, "the instructor client's server", "the key of the client")
+    return _Passing(failed) if passes(fault) else failed
+
+
+def _completion(text: str, raw: Any) -> Completion:
+    choice = next(iter(getattr(raw, "choices", None) or ()), None)
+    ended = getattr(choice, "finish_reason", None) or getattr(raw, "stop_reason", None)
+    return Completion(text, _FINISHES.get(ended or "", "stop"), _usage(raw), getattr(raw, "model", None) or "")
+
+
+def _text(raw: Any) -> str:
+    """The text of a reply in the form of OpenAI or of Anthropic: the arguments of its tool, or its content."""
+    for choice in getattr(raw, "choices", None) or ():
+        for tool in choice.message.tool_calls or ():
+            return str(tool.function.arguments)
+        return choice.message.content or ""
+    for block in getattr(raw, "content", None) or ():
+        if block.type == "tool_use":
+            return msgspec.json.encode(block.input).decode()
+        if block.type == "text":
+            return str(block.text)
+    return ""
+
+
+def _usage(raw: Any) -> TokenUsage | None:
+    """The tokens of a reply in the form of OpenAI, of Anthropic or of Google; None where it has none of these."""
+    if said := getattr(raw, "usage_metadata", None):
+        prompt, reply, thought, cached = _counts(
+            said, "prompt_token_count", "candidates_token_count", "thoughts_token_count", "cached_content_token_count"
+        )
+        return TokenUsage(prompt, reply + thought, cached)
+    said = getattr(raw, "usage", None)
+    if hasattr(said, "prompt_tokens"):
+        (cached,) = _counts(getattr(said, "prompt_tokens_details", None), "cached_tokens")
+        prompt, reply = _counts(said, "prompt_tokens", "completion_tokens")
+        return TokenUsage(prompt, reply, cached)
+    if hasattr(said, "input_tokens"):
+        prompt, reply, read, written = _counts(
+            said, "input_tokens", "output_tokens", "cache_read_input_tokens", "cache_creation_input_tokens"
+        )
+        return TokenUsage(prompt + read + written, reply, read)
+    return None
+
+
+def _counts(said: object, *names: str) -> list[int]:
+    return [counted(getattr(said, name, None)) for name in names]

@@ -1,0 +1,229 @@
+"""What a text costs: tokens, estimated without a vocabulary, and prices from a table with a date.
+
+prices.json says for each model: dollars per million tokens of the prompt, of what of it is read from the provider's
+cache ("cached", left out where that costs the same) and of the completion; the most tokens of a prompt ("window") and
+of a reply ("output"). Some rows say the last day on which their prices hold ("until"), or how many tokens the model
+makes where o200k_base makes one ("tokens"). The prices are those of prompts of usual length: several providers charge
+more for the whole of a prompt above 100,000, 200,000 or 272,000 tokens. What is not known is None, never a guess.
+
+A byte-pair vocabulary cuts a text between some of its bytes. tokens.bin holds, for each of the 65,536 pairs of bytes,
+how often a cut falls between them, in 255ths; the second byte of a pair is the high half of its index. A text has
+about as many tokens as these chances sum to. The sum never falls as a text grows, and a whole has as many tokens as
+its parts, give or take one at each joint.
+
+The chances are those of o200k_base, the vocabulary of OpenAI's models since GPT-4o, fitted by training/tokens.py to
+1,737 texts in 94 languages and forms: the paragraphs of XQuAD; the translations of Pro Git, of the documentation of
+FastAPI, of The Art of Command Line, of the pages on conduct and contributing of free-programming-books, and of Django's
+messages; news articles, answers and reports in English; code in Python, JavaScript, C and Perl; descriptions of
+packages, JSON, tables, identifiers, escapes and emoji.
+"""
+
+from __future__ import annotations
+
+import re
+import zlib
+from collections.abc import Iterator
+from datetime import date
+from functools import cache
+from importlib.resources import files
+from typing import TYPE_CHECKING, Final
+
+import msgspec
+
+from ragauge.judges.llm.messages import Prompt, TokenUsage
+from ragauge.judges.llm.packing import Pack
+from ragauge.judges.llm.prompts import PromptStyle
+from ragauge.judges.llm.providers import PROVIDERS
+from ragauge.questions import Decompose, Entail, Question, Relevant
+from ragauge.types import Span
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+
+_MILLION = 1_000_000
+_SNAPSHOT = re.compile(r"-20\d\d(-?)[01]\d\1[0-3]\d$")
+
+
+class Price(msgspec.Struct, frozen=True):
+    """Dollars per million tokens: of the prompt, of what of it the provider's cache holds, of the completion."""
+
+    prompt: float
+    cached: float
+    completion: float
+
+    def of(self, usage: TokenUsage) -> float:
+        """Dollars for these tokens, never below 0; more cached tokens than the prompt has are counted on top of it."""
+        prompt, cached, completion = (max(0, count) for count in (usage.prompt, usage.cached, usage.completion))
+        fresh = prompt - cached if cached <= prompt else prompt
+        return (fresh * self.prompt + cached * self.cached + completion * self.completion) / _MILLION
+
+    def times(self, factor: float) -> Price:
+        """The price at a discount, such as `batch_factor`."""
+        return Price(self.prompt * factor, self.cached * factor, self.completion * factor)
+
+
+class PricedModel(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A row of the table."""
+
+    prompt: float
+    completion: float
+    window: int
+    output: int
+    cached: float | None = None
+    until: date | None = None
+    tokens: float = 1.0
+
+    @property
+    def price(self) -> Price | None:
+        """Its price, None after the last day on which it holds."""
+        if self.until and date.today() > self.until:
+            return None
+        return Price(self.prompt, self.prompt if self.cached is None else self.cached, self.completion)
+
+
+class PricedProvider(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A provider's rows. batch: what a batch costs, as a share of the price; None where there are none, or unknown."""
+
+    models: dict[str, PricedModel]
+    batch: float | None = None
+
+
+class PriceTable(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """All rows. date: when its sources were read. routed: by router and vendor, whose prices hold."""
+
+    date: date
+    sources: list[str]
+    routed: dict[str, dict[str, str]]
+    providers: dict[str, PricedProvider]
+
+
+@cache
+def price_table() -> PriceTable:
+    """The table, read once."""
+    return msgspec.json.decode(files(__package__).joinpath("prices.json").read_bytes(), type=PriceTable)
+
+
+def price_of(name: str, given: tuple[float, float, float] | None = None) -> Price | None:
+    """The price of a model such as "openai/gpt-4o-mini"; None where it is not known.
+
+    given: what the caller says that it is, which goes before the table.
+    A dated snapshot ("gpt-4o-mini-2024-07-18") without a row of its own costs what its model costs; so does a model
+    behind a router ("openrouter/openai/gpt-4o-mini") that passes prices on. Models on one's own machine cost 0.
+    """
+    if given:
+        return Price(*given)
+    if _local(name):
+        return Price(0.0, 0.0, 0.0)
+    model = _model(name)
+    return model.price if model else None
+
+
+def context_window(name: str) -> int | None:
+    """The most tokens of a prompt to a model; None where that is not known."""
+    model = _model(name)
+    return model.window if model else None
+
+
+def token_factor(name: str) -> float:
+    """How many tokens a model makes of English that is one token to `tokens.estimate`; 1 unless known to differ."""
+    model = _model(name)
+    return model.tokens if model else 1.0
+
+
+def batch_factor(name: str) -> float | None:
+    """What a batch costs as a share of the price; None where the provider of a model has none, or it is not known."""
+    seller = price_table().providers.get(name.partition("/")[0])
+    return seller.batch if seller else None
+
+
+def _local(name: str) -> bool:
+    provider = PROVIDERS.get(name.partition("/")[0])
+    return provider is not None and provider.local
+
+
+def _model(name: str) -> PricedModel | None:
+    """The row of a model, of that which it is a snapshot of, or of that which it leads to."""
+    provider, _, model = name.partition("/")
+    vendors = price_table().routed.get(provider)
+    if vendors is not None:
+        vendor, _, model = model.partition("/")
+        provider = vendors.get(vendor, "")
+        if provider == "anthropic":
+            model = model.replace(".", "-")  # routers write claude-haiku-4.5
+    seller = price_table().providers.get(provider)
+    if seller is None:
+        return None
+    return seller.models.get(model) or seller.models.get(_SNAPSHOT.sub("", model))
+
+
+RELATIVE_ERROR: Final = 0.08
+"""How far off an estimate may be, as a share of it: nine in ten texts of about 4,000 characters are closer.
+
+Measured by training/tokens.py against the counts of o200k_base, each text with a table made without the source that it
+is from: 865 texts in English, German, French, Spanish, Portuguese, Italian, Russian, Arabic, Chinese, Japanese and
+Korean, in code and in JSON. Other vocabularies differ by more; `prices.token_factor` says how much where it is known.
+"""
+
+_CERTAIN: Final = 255
+
+#: Tokens that open a reply; that surround each message.
+_REPLY, _MESSAGE = 3, 4
+
+#: Tokens of a verdict; of its reason; of its quote; of the lists of sources of a joint one.
+_VERDICT, _WHY, _QUOTE, _LISTS = 9, 18, 24, 11
+
+#: Statements that a sentence makes; tokens of one beside its text; how much longer than its sentence it is told.
+_STATEMENTS, _STATEMENT, _RETOLD = 1.4, 11, 1.1
+
+
+def estimate(text: str) -> float:
+    """About how many tokens a text is to a model with a vocabulary like o200k_base; 0 for the empty text."""
+    import numpy as np
+
+    data = b"\n" + text.encode("utf-8", "surrogatepass")
+    chances = _chances()
+    even = np.frombuffer(data, "<u2", len(data) // 2)
+    odd = np.frombuffer(data, "<u2", (len(data) - 1) // 2, offset=1)
+    return int(chances[even].sum(dtype=np.int64) + chances[odd].sum(dtype=np.int64)) / _CERTAIN
+
+
+def prompt_tokens(prompt: Prompt) -> int:
+    """About the tokens of a call's messages. The schema is not counted: servers differ in what they do with it."""
+    return round(_REPLY + sum(_MESSAGE + estimate(message["content"]) for message in prompt.messages))
+
+
+def completion_tokens(pack: Pack, style: PromptStyle) -> int:
+    """About how many tokens a good reply to a call is, written without white space and with reasons of a dozen words.
+
+    What a model thinks before it replies is not counted; see `wire.form.thought`.
+    """
+    if pack.decomposes:
+        return round(sum(_taken_apart(question.text, len(spans)) for question, spans in _texts(pack)))
+    return _REPLY + sum(_verdict(question, style) for question in pack.questions)
+
+
+def _texts(pack: Pack) -> Iterator[tuple[Decompose, tuple[Span, ...]]]:
+    for question, spans in zip(pack.questions, pack.sentences, strict=True):
+        assert isinstance(question, Decompose)
+        yield question, spans
+
+
+def _taken_apart(text: str, sentences: int) -> float:
+    return _REPLY + _RETOLD * estimate(text) + _STATEMENTS * _STATEMENT * sentences
+
+
+def _verdict(question: Question, style: PromptStyle) -> int:
+    tokens = _VERDICT + (_WHY if style.rationales else 0)
+    if style.quotes and isinstance(question, Entail | Relevant):
+        tokens += _QUOTE
+    return tokens + (_LISTS if isinstance(question, Entail) and len(question.premise) > 1 else 0)
+
+
+@cache
+def _chances() -> NDArray[np.uint8]:
+    """How often a token begins within each pair of bytes, in 255ths."""
+    import numpy as np
+
+    return np.frombuffer(zlib.decompress(files(__package__).joinpath("tokens.bin").read_bytes()), np.uint8)

@@ -1,0 +1,455 @@
+"""The batch endpoints of OpenAI, which others have too, and of Anthropic.
+
+Source: the API references of OpenAI ("Batch", "The request input object" and "The request output object") and
+Anthropic ("Message Batches").
+
+Source: the API references of OpenAI ("Files", "Batch") and Anthropic ("Message Batches").
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Annotated, Any, Generic, NamedTuple, TypeVar
+
+import msgspec
+
+from ragauge.errors import RagaugeError
+from ragauge.judges.llm.messages import CallFailed, Completion, Prompt
+from ragauge.judges.llm.providers import LLMOptions, LLMSpec, Protocol
+from ragauge.judges.llm.transport import protocols
+from ragauge.judges.llm.transport.client import HttpTransport
+from ragauge.judges.llm.transport.faults import (
+    THROTTLED,
+    TOO_LARGE,
+    Fault,
+    ReplyError,
+    fault_of,
+    passes,
+    read_fault,
+    reason_of,
+)
+from ragauge.judges.llm.transport.protocols import ServerFeatures
+from ragauge.judges.llm.transport.scheduler import LOG, LONGEST_ASKED, UNSAID, retry_after
+from ragauge.judges.llm.transport.session import LARGE, Body, Reply
+from ragauge.text.decoding import decoded
+from ragauge.types import Failure
+
+if TYPE_CHECKING:
+    import aiohttp
+
+
+T = TypeVar("T")
+
+#: The endpoint that OpenAI's lines name, whatever server they go to.
+URL = "/v1" + protocols.CHAT_PATH
+
+_UNASKED = frozenset({"expired", "batch_expired", "canceled", "batch_cancelled"})
+_ACCOUNT = frozenset({"unauthorized", "no_such_model", "quota"})
+_BODIES: dict[Protocol, Callable[[Prompt, str, LLMOptions, ServerFeatures], bytes]] = {
+    "chat": protocols.chat_body,
+    "anthropic": protocols.anthropic_body,
+}
+_READERS: dict[Protocol, Callable[[bytes], Completion | Fault]] = {
+    "chat": protocols.read_chat,
+    "anthropic": protocols.read_anthropic,
+}
+_STATUS = {
+    "invalid_request_error": 400,
+    "authentication_error": 401,
+    "billing_error": 402,
+    "permission_error": 403,
+    "not_found_error": 404,
+    "request_too_large": 413,
+    "rate_limit_error": 429,
+    "overloaded_error": 529,
+}
+
+_encode = msgspec.json.Encoder().encode
+
+
+class BatchLimit(NamedTuple):
+    """The most that one batch takes."""
+
+    requests: int
+    bytes: int
+
+
+LIMITS: dict[Protocol, BatchLimit] = {
+    "chat": BatchLimit(50_000, 200 * 10**6),
+    "anthropic": BatchLimit(100_000, 256 * 10**6),
+}
+
+
+class BatchResult(NamedTuple):
+    """What came back for the request `id`."""
+
+    id: str
+    said: Completion | Fault
+
+
+def batch_body(asked: LLMSpec, prompt: Prompt, form: ServerFeatures) -> bytes:
+    """The body of a request, the very one that a live call has."""
+    return _BODIES[asked.provider.protocol](prompt, asked.model, asked.options, form)
+
+
+def request_line(protocol: Protocol, id: str, body: bytes) -> bytes:
+    """The line of a request, without its end."""
+    if protocol == "anthropic":
+        return _encode({"custom_id": id, "params": msgspec.Raw(body)})
+    return _encode({"custom_id": id, "method": "POST", "url": URL, "body": msgspec.Raw(body)})
+
+
+class Named(msgspec.Struct):
+    """A file or batch that was made."""
+
+    id: str
+
+
+class Counts(msgspec.Struct):
+    """How many requests of a batch have come how far, as OpenAI says it."""
+
+    completed: int | None = None
+    failed: int | None = None
+    total: int | None = None
+
+
+class BatchError(msgspec.Struct):
+    """Why a batch failed as a whole."""
+
+    message: str | None = None
+
+
+class Listed(msgspec.Struct, Generic[T]):
+    """A list of either provider."""
+
+    data: list[T] | None = None
+
+
+class Batch(msgspec.Struct):
+    """What OpenAI says of a batch."""
+
+    id: str
+    status: str
+    request_counts: Counts | None = None
+    input_file_id: str | None = None
+    output_file_id: str | None = None
+    error_file_id: str | None = None
+    errors: Listed[BatchError] | None = None
+
+
+class MessageBatch(msgspec.Struct):
+    """What Anthropic says of a batch."""
+
+    id: str
+    processing_status: str
+    request_counts: dict[str, int]
+    created_at: Annotated[datetime, msgspec.Meta(tz=True)]
+
+    @property
+    def total(self) -> int:
+        """How many requests it has."""
+        return sum(self.request_counts.values())
+
+
+class _LineResponse(msgspec.Struct):
+    status_code: int = 200
+    body: msgspec.Raw = msgspec.Raw(b"null")
+
+
+class _LineOutcome(msgspec.Struct):
+    type: str
+    message: msgspec.Raw = msgspec.Raw(b"null")
+    error: Any = None
+
+
+class _ResultLine(msgspec.Struct):
+    custom_id: str
+    response: _LineResponse | None = None
+    error: Any = None
+    result: _LineOutcome | None = None
+
+
+_LINE = msgspec.json.Decoder(_ResultLine)
+
+
+def read_result(line: bytes) -> BatchResult:
+    """Read a line of results, of OpenAI's form or Anthropic's. Raises ValueError where it is neither."""
+    found = decoded(line, _LINE)
+    if found.result is not None:
+        return BatchResult(found.custom_id, _outcome(found.result))
+    if found.response is None and found.error is None:
+        raise ValueError("it holds neither a response nor an error")
+    if found.response is None or found.error is not None:
+        return BatchResult(found.custom_id, fault_of(500, found.error))
+    return BatchResult(found.custom_id, _response(found.response))
+
+
+def _response(response: _LineResponse) -> Completion | Fault:
+    said = bytes(response.body)
+    return _completion("chat", said) if response.status_code == 200 else read_fault(response.status_code, said)
+
+
+def _outcome(outcome: _LineOutcome) -> Completion | Fault:
+    if outcome.type == "succeeded":
+        return _completion("anthropic", bytes(outcome.message))
+    if outcome.type != "errored":
+        return Fault(500, f"the request has {outcome.type}", outcome.type)
+    fault = fault_of(500, outcome.error)
+    status = next((status for word, status in _STATUS.items() if word in fault.code), 500)
+    return msgspec.structs.replace(fault, status=status)
+
+
+def _completion(protocol: Protocol, said: bytes) -> Completion | Fault:
+    try:
+        return _READERS[protocol](said)
+    except ReplyError as trouble:
+        return Fault(500, trouble.detail, trouble.reason)
+
+
+def failure_of(fault: Fault) -> Failure:
+    """Why a request has no reply."""
+    reason = "expired" if _unasked(fault) else reason_of(fault)
+    return Failure(reason, f"the batch says: {fault.message}" if fault.message else "the batch does not say why")
+
+
+def may_pass(fault: Fault) -> bool:
+    """Whether the fault is not the request's: the same may be answered in another batch, or from another account."""
+    return _unasked(fault) or passes(fault) or reason_of(fault) in _ACCOUNT
+
+
+def _unasked(fault: Fault) -> bool:
+    """Whether the batch ended before the request was made."""
+    return not _UNASKED.isdisjoint(fault.code.split())
+
+
+Headers = Mapping[str, str] | None
+
+#: How often a request that can do no harm is made, and seconds before the second time; then twice as many, and so on.
+TRIES = 5
+PAUSE = 0.5
+
+#: Seconds for a connection, for the next piece of a reply, and for a whole exchange without a file and with one.
+CONNECTING, READING, ALTOGETHER, TRANSFERRING = 30.0, 300.0, 300.0, 3600.0
+
+#: Bytes of one file of results. A batch of the most requests that providers take stays far below it.
+MOST_RESULTS = 4 * 10**9
+
+#: How far the clocks of a server and of this machine may differ.
+_SKEW = timedelta(minutes=10)
+
+
+class BatchFailed(RagaugeError):
+    """A provider did not do with a batch what it was asked to; the message says why."""
+
+
+class BatchProgress(msgspec.Struct, frozen=True):
+    """How far a batch is.
+
+    status: as the provider calls it. done, failed: requests with a reply, and with an error. ended: nothing more will
+    come. results: paths of what can be fetched. fault: why the batch as a whole failed.
+    """
+
+    id: str
+    status: str
+    done: int
+    failed: int
+    total: int
+    ended: bool
+    results: tuple[str, ...] = ()
+    fault: str = ""
+
+
+class Batches(ABC):
+    """One model's batch endpoints; an asynchronous context manager. Methods raise BatchFailed.
+
+    Whether `create` was heard cannot always be known: after it raised, `found` says which batches came of it.
+    """
+
+    def __init__(self, asked: LLMSpec, environment: Mapping[str, str] = os.environ) -> None:
+        self._transport = HttpTransport(asked.provider, asked.model, asked.options, environment)
+
+    async def __aenter__(self) -> Batches:
+        """Open the connection. Raises UsageError where the key or the address is missing; nothing is sent."""
+        await self._transport.__aenter__()
+        return self
+
+    async def __aexit__(self, *exc: object) -> None:
+        await self._transport.__aexit__(*exc)
+
+    @abstractmethod
+    async def upload(self, file: Path) -> str:
+        """Bring a file of requests to the provider, and give its name there; "" where it goes with the batch."""
+
+    @abstractmethod
+    async def create(self, file: Path, upload: str) -> str:
+        """Make a batch of a file, and give its id. It is paid for from then on."""
+
+    @abstractmethod
+    async def found(self, upload: str, since: str, requests: int) -> list[str]:
+        """The ids of batches that may have been made of a file: of this upload, or since then with as many requests."""
+
+    @abstractmethod
+    async def progress(self, id: str) -> BatchProgress:
+        """How far a batch is."""
+
+    async def download(self, progress: BatchProgress, to: Path) -> None:
+        """Write all results of a batch that ended into a file; it is there as a whole or not at all."""
+        part = to.with_name(to.name + ".part")
+        with part.open("wb") as file:
+            for path in progress.results:
+                await self._exchange("GET", path, into=file)
+        part.replace(to)
+
+    async def _json(
+        self, form: type[T], method: str, path: str, data: Body = None, *, headers: Headers = None, once: bool = False
+    ) -> T:
+        """A reply with status 200, of this form."""
+        reply = await self._exchange(method, path, data, headers=headers, once=once)
+        try:
+            return decoded(reply.body, msgspec.json.Decoder(form))
+        except ValueError as error:
+            said = f"{self._transport.name}: the reply to {method} {path} is not the JSON expected: {error}"
+            raise BatchFailed(said) from error
+
+    async def _exchange(
+        self,
+        method: str,
+        path: str,
+        data: Body = None,
+        *,
+        into: IO[bytes] | None = None,
+        headers: Headers = None,
+        once: bool = False,
+    ) -> Reply:
+        """A reply with status 200; asked for again where that may help, unless `once` and it may have been heard.
+
+        A good reply is written to `into`, in place of what an attempt before wrote there.
+        """
+        timeout = _timeout(TRANSFERRING if into or callable(data) or len(data or b"") > LARGE else ALTOGETHER)
+        most = MOST_RESULTS if into else None
+        for attempt in range(TRIES):
+            last = attempt == TRIES - 1
+            try:
+                reply = await self._transport.exchange(
+                    method, path, data, headers, into=into, most=most, timeout=timeout
+                )
+            except ReplyError as trouble:
+                if once or last or trouble.reason == TOO_LARGE:
+                    said = f"{method} {path}: {trouble.detail}"
+                    raise BatchFailed(f"{said}; call again, what is done is not done twice") from trouble
+                await asyncio.sleep(PAUSE * 2**attempt)
+                continue
+            if reply.status == 200:
+                return reply
+            if last or not passes(read_fault(reply.status, reply.body)) or (once and reply.status not in THROTTLED):
+                raise self._failed(reply)
+            await self._wait(reply, attempt)
+        raise AssertionError("the last attempt returns or raises")
+
+    async def _wait(self, reply: Reply, attempt: int) -> None:
+        """Wait before a request is made again. Raises BatchFailed where the provider asks for too long a wait."""
+        asked = retry_after(reply.headers, reply.body, datetime.now(UTC)) or PAUSE * 2**attempt
+        if asked > LONGEST_ASKED:
+            raise BatchFailed(f"{self._failed(reply)}; it asks to wait {asked:.0f} s: call again then")
+        if asked > UNSAID:
+            LOG.warning("waiting %.0f s for %s", asked, self._transport.name)
+        await asyncio.sleep(asked)
+
+    def _failed(self, reply: Reply) -> BatchFailed:
+        failed: CallFailed = self._transport.failed(reply)
+        return BatchFailed(f"{failed.failure}")
+
+
+class OpenAIBatches(Batches):
+    """A file is uploaded, and a batch made of it."""
+
+    async def upload(self, file: Path) -> str:
+        """Upload it, for the purpose "batch"."""
+        found = await self._json(Named, "POST", "/files", lambda: _form(file), headers={"Content-Type": _FORM})
+        return found.id
+
+    async def create(self, file: Path, upload: str) -> str:
+        """Make a batch of an upload."""
+        asked = {"input_file_id": upload, "endpoint": URL, "completion_window": "24h"}
+        return (await self._json(Named, "POST", "/batches", msgspec.json.encode(asked), once=True)).id
+
+    async def found(self, upload: str, since: str, requests: int) -> list[str]:
+        """Those of the latest hundred that have this upload as their input."""
+        listed = await self._json(Listed[Batch], "GET", "/batches?limit=100")
+        return [one.id for one in listed.data or () if one.input_file_id == upload]
+
+    async def progress(self, id: str) -> BatchProgress:
+        """Ended is what is completed, failed, expired or cancelled; the last two may have results as well."""
+        batch = await self._json(Batch, "GET", f"/batches/{id}")
+        counts, errors = batch.request_counts or Counts(), batch.errors or Listed[BatchError]()
+        return BatchProgress(
+            id,
+            batch.status,
+            counts.completed or 0,
+            counts.failed or 0,
+            counts.total or 0,
+            batch.status in ("completed", "failed", "expired", "cancelled"),
+            tuple(f"/files/{file}/content" for file in (batch.output_file_id, batch.error_file_id) if file),
+            "; ".join(str(error.message) for error in errors.data or ()),
+        )
+
+
+class AnthropicBatches(Batches):
+    """The requests go with the batch."""
+
+    async def upload(self, file: Path) -> str:
+        """Nothing is uploaded."""
+        return ""
+
+    async def create(self, file: Path, upload: str) -> str:
+        """Make a batch of the lines of a file."""
+        body = b'{"requests":[' + b",".join(file.read_bytes().splitlines()) + b"]}"
+        return (await self._json(Named, "POST", "/messages/batches", body, once=True)).id
+
+    async def found(self, upload: str, since: str, requests: int) -> list[str]:
+        """Those of the latest hundred that were made since then and have as many requests."""
+        listed = await self._json(Listed[MessageBatch], "GET", "/messages/batches?limit=100")
+        earliest = datetime.fromisoformat(since) - _SKEW
+        return [one.id for one in listed.data or () if one.created_at >= earliest and one.total == requests]
+
+    async def progress(self, id: str) -> BatchProgress:
+        """Its results name what expired or was cancelled too."""
+        batch = await self._json(MessageBatch, "GET", f"/messages/batches/{id}")
+        ended, done = batch.processing_status == "ended", batch.request_counts.get("succeeded", 0)
+        failed = batch.total - done - batch.request_counts.get("processing", 0)
+        results = (f"/messages/batches/{id}/results",) if ended else ()
+        return BatchProgress(id, batch.processing_status, done, failed, batch.total, ended, results)
+
+
+def batches(asked: LLMSpec, environment: Mapping[str, str] = os.environ) -> Batches:
+    """The batch endpoints for a model."""
+    kind = AnthropicBatches if asked.provider.protocol == "anthropic" else OpenAIBatches
+    return kind(asked, environment)
+
+
+#: Stands between the parts of an upload after the ends of two lines, which lines of JSON never have in a row.
+_BOUNDARY = "ragauge-batch"
+_FORM = f"multipart/form-data; boundary={_BOUNDARY}"
+
+
+def _form(file: Path) -> aiohttp.MultipartWriter:
+    """The parts of an upload; the file is read while it is sent."""
+    import aiohttp
+
+    form = aiohttp.MultipartWriter("form-data", boundary=_BOUNDARY)
+    form.append("batch").set_content_disposition("form-data", name="purpose")
+    part = form.append(file.open("rb"), {"Content-Type": "application/jsonl"})
+    part.set_content_disposition("form-data", name="file", filename=file.name)
+    return form
+
+
+def _timeout(seconds: float) -> aiohttp.ClientTimeout:
+    """The time for an exchange, from its connection to the last byte."""
+    import aiohttp
+
+    return aiohttp.ClientTimeout(total=seconds, sock_connect=CONNECTING, sock_read=READING)

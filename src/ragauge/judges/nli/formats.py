@@ -1,0 +1,307 @@
+"""What has to be known of a model: its family, the form of a pair, its labels, its card and its options."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Annotated, Any, Literal, NamedTuple, get_type_hints
+from urllib.parse import unquote
+
+import msgspec
+
+from ragauge.errors import BadData, BadParameter, UnknownName
+from ragauge.judges.embedded.lexical.answer_forms import is_fragment
+from ragauge.questions import Entail
+from ragauge.types import Label
+
+TWO_WAY = (Label.NOT_ENTAILED, Label.ENTAILED)
+
+_NAMES = {
+    Label.ENTAILED: "entailment entailed entail entails support supports supported consistent",
+    Label.NEUTRAL: "neutral notenoughinfo",
+    Label.CONTRADICTED: "contradiction contradicted contradict contradicts contradictory refute refutes refuted",
+    Label.NOT_ENTAILED: "notentailment notentailed nonentailment unsupported notsupported inconsistent notsupport",
+}
+_BY_NAME = {name: label for label, names in _NAMES.items() for name in names.split()}
+
+_WAYS = (
+    frozenset({Label.ENTAILED, Label.NEUTRAL, Label.CONTRADICTED}),
+    frozenset({Label.ENTAILED, Label.NOT_ENTAILED}),
+)
+
+
+def labels_of(config: Mapping[str, Any], given: str | None, spec: str) -> tuple[Label, ...]:
+    """The labels of a classifier's classes in their order, from its `id2label`, or as the caller gives them.
+
+    given: names with colons between them, such as "contradicted:entailed:neutral"; the first is that of class 0.
+
+    Raises BadParameter where the names do not say which class is which.
+    """
+    named = config.get("id2label") or {}
+    names = given.split(":") if given else [str(named[key]) for key in sorted(named, key=int)]
+    found = [_BY_NAME.get(_plain(name)) for name in names]
+    labels = tuple(label for label in found if label is not None)
+    if len(labels) != len(names) or len(set(labels)) != len(labels) or frozenset(labels) not in _WAYS:
+        raise BadParameter(_unclear(names, spec))
+    if given and named and len(named) != len(labels):
+        raise BadParameter(f"{spec}: labels={given} names {len(labels)} classes, and the model has {len(named)}")
+    return labels
+
+
+def _plain(name: str) -> str:
+    """A name without case and punctuation: "NOT_ENTAILMENT" and "not entailment" are one."""
+    return "".join(character for character in name.lower() if character.isalpha())
+
+
+def _unclear(names: Sequence[str], spec: str) -> str:
+    said = f"its classes are called {', '.join(names)}, which does not say which is which"
+    return (
+        f"{spec}: {said if names else 'the model does not name its classes'}; name them in its order, which its card "
+        f"says, as in {spec}?labels=contradicted:entailed:neutral, or ?labels=not_entailed:entailed for two classes"
+    )
+
+
+#: What a model is, which decides how a pair is written for it; see `ragauge.judges.nli.formats`.
+Family = Literal["classifier", "hhem", "true", "minicheck", "minicheck-t5"]
+
+CARD = "ragauge.json"
+
+
+class ModelCard(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What a model is.
+
+    source: its name, or that of its folder. revision: the commit on the hub, or a hash of its files. tokenizer: where
+    it has none of its own, the same of the model whose tokenizer it reads with, as NAME@REVISION.
+    labels: of its classes, in their order. window: the tokens of one input. pad: the token that fills up a batch.
+    end: the text of the token that ends a sequence. type_ids: whether it is told which of two texts a token is of.
+    quantised: its weights are whole numbers of eight bits.
+    """
+
+    source: str
+    revision: str
+    family: Family
+    labels: tuple[Label, ...]
+    window: int
+    pad: int = 0
+    end: str = ""
+    type_ids: bool = False
+    quantised: bool = False
+    tokenizer: str = ""
+
+    @property
+    def three_way(self) -> bool:
+        """Whether it tells contradicted from neutral."""
+        return Label.CONTRADICTED in self.labels
+
+
+def read_card(folder: Path) -> ModelCard:
+    """The card in the folder of an exported model. Raises BadData where there is none that can be read."""
+    try:
+        return msgspec.json.decode((folder / CARD).read_bytes(), type=ModelCard)
+    except (OSError, msgspec.DecodeError) as error:
+        raise BadData(
+            f"onnx/{folder}: {error}; the folder must hold what this wrote: ragauge judges export hf/MODEL {folder}"
+        ) from error
+
+
+def write_card(card: ModelCard, folder: Path) -> None:
+    """Put the card beside an exported model."""
+    (folder / CARD).write_bytes(msgspec.json.format(msgspec.json.encode(card)) + b"\n")
+
+
+#: The tokens of one input where a model's positions are relative and have no end of their own. Trust-Eval, ragas and
+#: MiniCheck feed such models whole documents; their cost grows with the square of the length. MiniCheck's documents are
+#: put to Flan-T5 in pieces of 500 words, which are about 700 tokens, and to the others in 400 of 512 tokens.
+_WINDOWS: dict[Family, int] = {"hhem": 2048, "true": 2048, "minicheck-t5": 768, "minicheck": 512}
+
+_DEFAULT_WINDOW = 512
+_SHIFTED = ("roberta", "xlm-roberta", "camembert", "mpnet")  # their positions begin behind that of the padding
+_RELATIVE = ("deberta", "deberta-v2")
+_TRUE = re.compile(r"(?<![a-z])true")  # t5_xxl_true_nli_mixture, t5_11b_trueteacher_and_anli
+_SANE = 1_000_000  # tokenizers without a limit give an enormous one
+
+
+def family_of(config: Mapping[str, Any], name: str, given: str | None, spec: str) -> Family:
+    """The family of a model from its configuration, or as the caller gives it.
+
+    name: text-to-text models differ in nothing but their prompt, and MiniCheck's classifiers do not look otherwise than
+    any: these are known by what they are called.
+
+    Raises BadParameter where it cannot be told.
+    """
+    architecture = str((config.get("architectures") or [""])[0])
+    writes = architecture.endswith("ForConditionalGeneration")
+    known = given or _guessed(architecture, f"{name} {config.get('_name_or_path', '')}".lower())
+    if known == "minicheck":
+        return "minicheck-t5" if writes else "minicheck"
+    if known == "true" and writes:
+        return "true"
+    if known == "hhem":
+        return "hhem"
+    if known == "classifier" and architecture.endswith("ForSequenceClassification"):
+        return "classifier"
+    raise BadParameter(
+        f"{spec}: {'its name does not say how it is asked' if writes else f'{architecture or config} is no NLI model'};"
+        f" write {spec}?family=NAME, with true for 'premise: ... hypothesis: ...' answered by 1, or minicheck, hhem, "
+        "classifier"
+    )
+
+
+def _guessed(architecture: str, name: str) -> str:
+    if architecture.startswith("HHEMv2"):
+        return "hhem"
+    if "minicheck" in name:
+        return "minicheck"
+    if architecture.endswith("ForConditionalGeneration"):
+        return "true" if _TRUE.search(name) else ""
+    return "classifier"
+
+
+def classes_of(family: Family, config: Mapping[str, Any], given: str | None, spec: str) -> tuple[Label, ...]:
+    """The labels of the model's classes; those of the families that are two-way by their making need no names."""
+    return labels_of(config, given, spec) if family == "classifier" or given else TWO_WAY
+
+
+def window_of(
+    family: Family, config: Mapping[str, Any], tokenizer: Mapping[str, Any], given: int | None, spec: str
+) -> int:
+    """The tokens of one input. Raises BadParameter where more are wanted than the model has positions for."""
+    positions = _positions(config)
+    if given and positions and given > positions and config.get("model_type") not in _RELATIVE:
+        raise BadParameter(f"{spec}: window={given}, but the model has positions for {positions} tokens; give no more")
+    if given:
+        return given
+    fixed = None if config.get("model_type") in _RELATIVE and family != "classifier" else positions
+    limits = (_WINDOWS.get(family), fixed, tokenizer.get("model_max_length") if family == "classifier" else None)
+    known = [int(limit) for limit in limits if limit and limit < _SANE]
+    return min(known, default=_DEFAULT_WINDOW)
+
+
+def _positions(config: Mapping[str, Any]) -> int | None:
+    positions = config.get("max_position_embeddings")
+    if positions and config.get("model_type") in _SHIFTED:
+        return int(positions) - int(config.get("pad_token_id") or 1) - 1
+    return positions
+
+
+#: A premise and a hypothesis.
+TextPair = tuple[str, str]
+
+#: Raised with every change that can change an answer.
+FORM = "2"
+
+#: The one text that a model reads; classifiers read the two as a pair.
+#: hhem: `modeling_hhem_v2.py` of vectara/hallucination_evaluation_model. true: the card of
+#: google/t5_xxl_true_nli_mixture, and ALCE. minicheck: `minicheck/inference.py` of Liyan06/MiniCheck.
+FORMS: dict[Family, str] = {
+    "hhem": "<pad> Determine if the hypothesis is true given the premise?\n\nPremise: {0}\n\nHypothesis: {1}",
+    "true": "premise: {0} hypothesis: {1}",
+    "minicheck": "{0}{end}{1}",
+    "minicheck-t5": "predict: {0}{end}{1}",
+}
+
+
+def format_pair(card: ModelCard, pair: TextPair) -> str | TextPair:
+    """What the model reads for a pair."""
+    form = FORMS.get(card.family)
+    return form.format(*pair, end=card.end) if form else pair
+
+
+def joint_premise(question: Entail) -> TextPair:
+    """The chunks together, in their order, a line apart; and the hypothesis.
+
+    A fragment ("Six days.") is read with the query before it, as Trust-Align does where it labels short answers: these
+    models know statements and not answers. So is a premise that is a fragment, as an answer is that is held against a
+    reference; chunks of a longer premise stand for themselves.
+    """
+    premise = "\n".join(text for text in question.premise if text.strip())
+    if len(question.premise) == 1:
+        premise = _told(premise, question.query)
+    return premise, _told(question.hypothesis, question.query)
+
+
+def single_premise(question: Entail) -> list[TextPair]:
+    """Each chunk by itself with the hypothesis, in the order of the chunks."""
+    if len(question.premise) == 1:
+        return [joint_premise(question)]
+    hypothesis = _told(question.hypothesis, question.query)
+    return [(text if text.strip() else "", hypothesis) for text in question.premise]
+
+
+def _told(text: str, query: str | None) -> str:
+    return f"{query} {text}" if query and query.strip() and is_fragment(text) else text
+
+
+_Count = Annotated[int, msgspec.Meta(ge=1)]
+
+
+class NliOptions(msgspec.Struct, frozen=True):
+    """How a model is run. None: as suits the model and the machine.
+
+    revision: a branch, tag or commit on the hub. device: "cpu", "cuda", "cuda:1", "mps". dtype: of its numbers.
+    batch_tokens: at most so many tokens at once, with padding. labels: what its classes mean, in their order.
+    family: how it is asked. window: tokens of one input. threads: of the processor, for ONNX.
+    """
+
+    revision: str | None = None
+    device: Annotated[str, msgspec.Meta(pattern=r"^(cpu|mps|cuda(:\d+)?)$")] | None = None
+    dtype: Literal["float32", "bfloat16", "float16"] | None = None
+    batch_tokens: _Count | None = None
+    labels: str | None = None
+    family: Literal["classifier", "hhem", "true", "minicheck"] | None = None
+    window: Annotated[int, msgspec.Meta(ge=32)] | None = None
+    threads: _Count | None = None
+
+
+#: What an option must be, with an example; for messages.
+_WANTED = {
+    "revision": "a branch, tag or commit, such as revision=main",
+    "device": "cpu, mps, cuda or cuda:NUMBER, such as device=cuda:0",
+    "dtype": "float32, bfloat16 or float16, such as dtype=bfloat16",
+    "batch_tokens": "a count of tokens, such as batch_tokens=4096",
+    "labels": "the classes in their order, such as labels=contradicted:entailed:neutral",
+    "family": "classifier, hhem, true or minicheck, such as family=true",
+    "window": "a count of tokens, 32 or more, such as window=512",
+    "threads": "a count of threads, such as threads=2",
+}
+_TYPES: dict[str, Any] = get_type_hints(NliOptions, include_extras=True)
+
+#: The options of each kind of judge. What an exported model is was settled when it was exported.
+HF = frozenset(_WANTED) - {"threads"}
+ONNX = frozenset({"batch_tokens", "threads"})
+
+
+class NliSpec(NamedTuple):
+    """What a spec asks for. spec: without its options. model: a name on the hub, or a folder."""
+
+    spec: str
+    model: str
+    options: NliOptions
+
+
+def parse_nli_spec(spec: str, known: frozenset[str]) -> NliSpec:
+    """Read a spec such as `hf/cross-encoder/nli-deberta-v3-base?revision=main`.
+
+    Raises UnknownName for an option that is not among the `known`, BadParameter for a value that cannot be.
+    """
+    name, _, tail = spec.partition("?")
+    kind, _, model = name.partition("/")
+    if not model:
+        raise BadParameter(f"judge {spec!r}: write {kind}/MODEL, such as hf/cross-encoder/nli-deberta-v3-base")
+    options: dict[str, Any] = {}
+    for piece in filter(None, tail.split("&")):
+        option, equals, value = piece.partition("=")
+        if option not in known:
+            raise UnknownName("option", option, known)
+        if not equals or option in options:
+            raise BadParameter(f"option {option!r}: give it one value, as in ?{_WANTED[option].rpartition(' ')[2]}")
+        options[option] = _value(option, unquote(value))
+    return NliSpec(name, model, NliOptions(**options))
+
+
+def _value(option: str, text: str) -> Any:
+    try:
+        return msgspec.convert(text, _TYPES[option], strict=False)
+    except msgspec.ValidationError as error:
+        raise BadParameter(f"{option}: must be {_WANTED[option]}; not {text!r:.60}") from error
