@@ -20,9 +20,8 @@ from ragauge.judges.llm.prompts import PromptStyle
 from ragauge.judges.llm.replies import extract_object, locate_quote, parse_reply
 from ragauge.judges.windows import split
 from ragauge.questions import Decompose, Entail, Relevant
-from ragauge.readers.block_files import rows_of_blocks
-from ragauge.readers.contexts import chunks
-from ragauge.readers.golden import claims, references
+from ragauge.readers.contexts import chunks_in, gold_claims, references_in
+from ragauge.readers.formats import rows_of_blocks
 from ragauge.readers.values import text
 from ragauge.text import overlap, trust_eval
 from ragauge.text.citations import citation_marks, citations_in
@@ -93,10 +92,10 @@ READERS: dict[str, Callable[[str], object]] = {
     ),
     "claim": lambda given: _LEXICAL.verdict(Entail((_CLAIM,), given)),
     "claim and text": lambda given: _LEXICAL.verdict(Entail((given + _CLAIM,), given)),
-    "contexts": chunks,
+    "contexts": chunks_in,
     "decompose": decompose,
     "decompose to a query": lambda given: decompose(given[:200], given),
-    "golden": lambda given: (references(given, True), references(given, False), claims(given)),
+    "golden": lambda given: (references_in(given, True), references_in(given, False), gold_claims(given)),
     "markdown": blocks,
     "opinions": lambda given: (voice(given), is_hostile(given)),
     "passages": lambda given: (passages(given), sections(given)),

@@ -9,7 +9,7 @@ from ragauge.metrics.registry import select_metrics
 from ragauge.peers.choosing import choose, measuring, metric_of, others
 from ragauge.peers.columns import PEERS, Column
 from ragauge.peers.sheet import read_sheet
-from ragauge.readers.aliases import folded
+from ragauge.readers.columns import folded
 
 COLUMNS = [(name, theirs, column) for name, peer in PEERS.items() for theirs, column in peer.columns.items()]
 

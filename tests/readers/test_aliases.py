@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from ragauge.readers import read
-from ragauge.readers.aliases import ALIASES, folded
+from ragauge.readers.columns import ALIASES, folded
 from ragauge.types import Chunk, Sample
 
 C1, C2 = Chunk("c1", "1"), Chunk("c2", "2")

@@ -16,7 +16,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from ragauge.readers import read
-from ragauge.readers.aliases import ALIASES
+from ragauge.readers.columns import ALIASES
 from ragauge.types import Chunk, Sample
 
 Rows = list[dict[str, Any]]

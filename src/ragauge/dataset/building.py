@@ -16,8 +16,8 @@ from ragauge.dataset.samples import Made, Progress, fresh, with_first_documents,
 from ragauge.errors import BadParameter, MissingField, UnanswerableNeed
 from ragauge.judges.base import JudgeRouter
 from ragauge.needs.base import Failed, Need
-from ragauge.readers import Reading, read
-from ragauge.readers.aliases import rank
+from ragauge.readers import SampleReader, read
+from ragauge.readers.columns import rank
 from ragauge.rounds import unanswerable
 from ragauge.run.asking import Asker
 from ragauge.run.blocking import blocking
@@ -109,7 +109,7 @@ build = blocking(build_async, "build")
 
 def _questions(
     data: Any, map: Mapping[str, str] | None, limit: int | None, skip: bool
-) -> tuple[Reading, Iterator[Sample]]:
+) -> tuple[SampleReader, Iterator[Sample]]:
     """The questions. Raises MissingField where there are none."""
     reading = read(data, map=map, skip_bad_rows=skip, limit=limit)
     columns = reading.columns

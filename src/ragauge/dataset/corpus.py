@@ -12,9 +12,8 @@ import msgspec
 
 from ragauge.dataset.passages import WORDS, passages, sections
 from ragauge.errors import BadData, BadRow
-from ragauge.readers.contexts import ID_KEYS, chunks
-from ragauge.readers.files import KNOWN, extension, file
-from ragauge.readers.lines import lines, opened
+from ragauge.readers.contexts import ID_KEYS, chunks_in
+from ragauge.readers.formats import KNOWN, extension, file, lines, opened
 from ragauge.readers.values import Malformed
 from ragauge.types import Chunk
 
@@ -141,7 +140,7 @@ def _row(row: Any, id: str, where: str, number: int) -> Chunk:
     try:
         if isinstance(row, Malformed):
             raise row
-        (found,) = chunks([row]) or ()
+        (found,) = chunks_in([row]) or ()
         own = isinstance(row, Mapping) and any(row.get(key) is not None for key in ID_KEYS)
     except Malformed as error:
         raise BadRow(where, number, None, error.problem.removeprefix("item 1 "), error.fix) from None

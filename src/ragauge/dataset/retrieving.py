@@ -13,7 +13,7 @@ import msgspec
 from ragauge.dataset.bm25 import BM25
 from ragauge.dataset.corpus import Corpus
 from ragauge.errors import BadParameter
-from ragauge.readers.contexts import chunks, is_single
+from ragauge.readers.contexts import chunks_in, is_single
 from ragauge.readers.values import Malformed
 from ragauge.types import Chunk
 
@@ -75,7 +75,7 @@ class ForeignRetriever:
         """The first `top` documents. Raises RetrieverFailed."""
         try:
             found = await self._found(query)
-            return (chunks(found if is_single(found) else list(found)) or ())[:top]
+            return (chunks_in(found if is_single(found) else list(found)) or ())[:top]
         except Malformed as error:
             raise RetrieverFailed(f"the retriever's {error}") from error
         except Exception as error:

@@ -10,7 +10,7 @@ from ragauge.errors import UnknownName, UsageError
 from ragauge.metrics.registry import FAMILIES, select_metrics
 from ragauge.peers.columns import PEERS, Column
 from ragauge.peers.sheet import Sheet, number_in
-from ragauge.readers.aliases import ALIASES, folded, rank
+from ragauge.readers.columns import ALIASES, folded, rank
 from ragauge.scores import RunRecord
 
 #: How the caller writes that a column is in per cent, or that it says the reverse: "LLM F1/100", "1-error".

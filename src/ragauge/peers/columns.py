@@ -31,7 +31,7 @@ class Column(msgspec.Struct, frozen=True):
 
 
 class Peer(msgspec.Struct, frozen=True):
-    """Another system: its columns by folded name (see `ragauge.readers.aliases.folded`).
+    """Another system: its columns by folded name (see `ragauge.readers.columns.folded`).
 
     evidence: columns that say what its numbers were made of, to be quoted.
     """

@@ -9,10 +9,9 @@ from typing import Any
 import msgspec
 
 from ragauge.errors import BadData, BadRow, UnknownName
-from ragauge.readers.aliases import rank
+from ragauge.readers.columns import rank, unfolded
 from ragauge.readers.contexts import TEXT_KEYS
-from ragauge.readers.nesting import unfolded
-from ragauge.readers.reading import as_mapping, source
+from ragauge.readers.read import as_mapping, source
 from ragauge.readers.values import Malformed, describe, native, text_or_none
 
 #: What tells which sample a row is of.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ragauge.readers.joining import Joined, join
-from ragauge.readers.reading import Reading, read
+from ragauge.readers.join import Joined, join
+from ragauge.readers.read import SampleReader, read
 
-__all__ = ["Joined", "Reading", "join", "read"]
+__all__ = ["Joined", "SampleReader", "join", "read"]

@@ -1,4 +1,4 @@
-"""Retrieved contexts in every form they come in, as chunks."""
+"""Retrieved contexts as chunks, and references and gold claims, in every form they come in."""
 
 from __future__ import annotations
 
@@ -6,8 +6,17 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from ragauge.readers.values import Malformed, native, plain, text, text_or_none, without_missing
-from ragauge.readers.written import list_in, object_in
+from ragauge.readers.values import (
+    Malformed,
+    describe,
+    list_in,
+    native,
+    object_in,
+    plain,
+    text,
+    text_or_none,
+    without_missing,
+)
 from ragauge.types import Chunk
 
 TEXT_KEYS = ("text", "content", "contents", "page_content", "chunk", "passage", "body", "snippet", "context")
@@ -17,7 +26,7 @@ METADATA_KEYS = ("metadata", "meta")
 _READ_FROM_OBJECTS = (*TEXT_KEYS, *ID_KEYS, *METADATA_KEYS, "title", "score")
 
 
-def chunks(value: Any, delimiter: re.Pattern[str] | None = None) -> tuple[Chunk, ...] | None:
+def chunks_in(value: Any, delimiter: re.Pattern[str] | None = None) -> tuple[Chunk, ...] | None:
     """The chunks of one cell in their order, or None where the cell is absent or blank.
 
     value: one text, object or document; a list of them; or a list or object written as text (see `written`).
@@ -27,7 +36,9 @@ def chunks(value: Any, delimiter: re.Pattern[str] | None = None) -> tuple[Chunk,
     value = native(value)
     if value is None or (isinstance(value, str) and not value.strip()):
         return None
-    return tuple(_chunk(native(item), position) for position, item in enumerate(_items(value, delimiter), start=1))
+    return tuple(
+        _chunk(native(item), position) for position, item in enumerate(_contexts_items(value, delimiter), start=1)
+    )
 
 
 def is_single(value: Any) -> bool:
@@ -40,7 +51,7 @@ def named(given: tuple[Chunk, ...], ids: Any) -> tuple[Chunk, ...]:
     ids = native(ids)
     if ids is None:
         return given
-    names = _items(ids)
+    names = _contexts_items(ids)
     if len(names) != len(given):
         raise Malformed(f"{len(names)} ids for {len(given)} contexts", "give one id for each, in the same order")
     return tuple(
@@ -64,7 +75,7 @@ def merged(given: Any, other: dict[str, Any]) -> dict[str, Any]:
     return {**other, "metadata": plain(given)}
 
 
-def _items(value: Any, delimiter: re.Pattern[str] | None = None) -> Sequence[Any]:
+def _contexts_items(value: Any, delimiter: re.Pattern[str] | None = None) -> Sequence[Any]:
     if isinstance(value, str):
         found = list_in(value)
         if found is None and delimiter:
@@ -95,7 +106,7 @@ def _chunk(item: Any, position: int) -> Chunk:
         return item if item.id else Chunk(item.text, str(position), item.title, item.metadata)
     fields = _fields(item)
     if not fields:
-        return Chunk(_text_at(item, position), str(position))
+        return Chunk(_contexts_text_at(item, position), str(position))
     text_key, id_key, metadata_key = (_first(keys, fields) for keys in (TEXT_KEYS, ID_KEYS, METADATA_KEYS))
     if text_key is None:
         problem = f"item {position} has no text among {', '.join(map(repr, fields))}"
@@ -104,7 +115,7 @@ def _chunk(item: Any, position: int) -> Chunk:
     rest = without_missing((key, value) for key, value in fields.items() if key not in known)
     metadata = merged(fields[metadata_key] if metadata_key else None, rest)
     return Chunk(
-        text=_text_at(native(fields[text_key]), position),
+        text=_contexts_text_at(native(fields[text_key]), position),
         id=(text_or_none(fields[id_key]) if id_key else None) or str(position),
         title=text_or_none(fields.get("title")) or _title_in(metadata),
         metadata=metadata,
@@ -138,10 +149,59 @@ def _first(keys: Iterable[str], fields: Mapping[str, Any]) -> str | None:
     return next((key for key in keys if native(fields.get(key)) is not None), None)
 
 
-def _text_at(value: Any, position: int) -> str:
+def _contexts_text_at(value: Any, position: int) -> str:
     if value is None:
         raise Malformed(f"item {position} is null", "leave it out, or give its text")
     try:
         return text(value)
     except Malformed as error:
         raise Malformed(f"item {position}: {error.problem}", error.fix) from None
+
+
+def references_in(value: Any, plural: bool) -> tuple[str, ...] | None:
+    """Alternatives: a list, an object with a list under "text" (SQuAD), or one text. Blank ones are left out.
+
+    An item may be an object with its text under "long_answer" (ASQA's annotations).
+    plural: the column's name promises several, so a list written as text is read as a list.
+    """
+    value = native(value)
+    if isinstance(value, Mapping) and "text" in value:
+        value = native(value["text"])
+    found = _golden_items(value, spelled=plural)
+    if found is None:
+        return None
+    return tuple(reference for reference in _texts([_long(native(item)) for item in found]) if reference.strip())
+
+
+def gold_claims(value: Any) -> tuple[tuple[str, ...], ...] | None:
+    """Gold claims: each a list of wordings, one wording, or a question with its short answers (ALCE's ASQA)."""
+    found = _golden_items(native(value), spelled=True)
+    return None if found is None else tuple(_wordings(native(item)) for item in found)
+
+
+def _long(item: Any) -> Any:
+    return native(item["long_answer"]) if isinstance(item, Mapping) and "long_answer" in item else item
+
+
+def _golden_items(value: Any, spelled: bool) -> Sequence[Any] | None:
+    """The items of a list, or the one value; a list spelled as text counts if `spelled`."""
+    if value is None or (isinstance(value, str) and not value.strip()):
+        return None
+    found = list_in(value) if spelled and isinstance(value, str) else value
+    return found if isinstance(found, list | tuple) else [value]
+
+
+def _wordings(item: Any) -> tuple[str, ...]:
+    if isinstance(item, Mapping) and "short_answers" in item:
+        item = native(item["short_answers"])
+    return _texts(item if isinstance(item, list | tuple) else [item])
+
+
+def _texts(items: Sequence[Any]) -> tuple[str, ...]:
+    return tuple(_golden_text_at(native(item), position) for position, item in enumerate(items, start=1))
+
+
+def _golden_text_at(item: Any, position: int) -> str:
+    if item is None or isinstance(item, Mapping | list | tuple):
+        raise Malformed(f"item {position} is {describe(item)}, not text", "give each item as one string")
+    return text(item)

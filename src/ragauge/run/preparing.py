@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from ragauge.errors import BadData
 from ragauge.questions import Judgment, Question
-from ragauge.readers import Reading, read
+from ragauge.readers import SampleReader, read
 from ragauge.run.asking import Asker
 from ragauge.run.budget import Budget, check_priced
 from ragauge.run.keeping import Keeper
@@ -28,7 +28,7 @@ LabelsLike = str | Path | Iterable[Judgment] | None
 class Prepared(NamedTuple):
     """A run that can begin."""
 
-    reading: Reading
+    reading: SampleReader
     samples: Iterator[Sample]
     settings: Settings
     asker: Asker
@@ -62,7 +62,7 @@ def prepared(
     return Prepared(reading, chain(first, samples), settings, asker, opened)
 
 
-def _skipped(reading: Reading) -> str:
+def _skipped(reading: SampleReader) -> str:
     if not reading.bad_rows:
         return ""
     return f"; all {len(reading.bad_rows)} rows were skipped, the first because: {reading.bad_rows[0]}"

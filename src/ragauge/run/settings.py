@@ -8,7 +8,7 @@ from ragauge.errors import MissingField, UnanswerableNeed, UsageError
 from ragauge.judges.base import JudgeRouter
 from ragauge.metrics.base import Measure
 from ragauge.metrics.registry import default_metrics, select_metrics
-from ragauge.readers.aliases import rank
+from ragauge.readers.columns import rank
 from ragauge.report.wording import by_reason
 from ragauge.rounds import missing_fields, unanswerable
 from ragauge.types import Sample

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from ragauge.errors import BadData
-from ragauge.readers.reading import read
+from ragauge.readers.read import read
 from ragauge.types import Sample
 
 #: What a system adds to a sample of a benchmark.

@@ -1,0 +1,467 @@
+"""Rows of files: JSON, JSON Lines, CSV, TSV, Excel, Parquet, Arrow and blocks of text."""
+
+from __future__ import annotations
+
+import codecs
+import csv
+import gzip
+import io
+import itertools
+import json
+import os
+import re
+import sys
+import zlib
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from difflib import get_close_matches
+from functools import partial
+from pathlib import Path
+from typing import IO, Any
+from xml.parsers.expat import ExpatError, ParserCreate
+from zipfile import ZipFile
+
+from ragauge.errors import BadData, MissingExtra
+from ragauge.readers.values import Malformed, describe, native
+
+
+@dataclass(frozen=True)
+class Source:
+    """A supply of rows under a name for people.
+
+    rows: opens the supply anew. An item is a mapping, a Sample, an object with fields, or a Malformed in the place
+    of a row that cannot be read.
+    once: the supply can be opened only once (a generator, standard input).
+    """
+
+    name: str
+    rows: Callable[[], Iterator[Any]]
+    once: bool = False
+
+
+def sized(kind: str, rows: int) -> str:
+    """The name of a supply whose size is known: "list of 3 rows"."""
+    return f"{kind} of {rows} row{'' if rows == 1 else 's'}"
+
+
+_UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+
+TextFile = io.BufferedReader | gzip.GzipFile
+
+
+@contextmanager
+def opened(path: Path | None) -> Iterator[TextFile]:
+    """The bytes of a file, unpacked if its name ends in .gz; standard input for None."""
+    if path is None:
+        yield sys.stdin.buffer  # type: ignore[misc]
+        return
+    try:
+        with gzip.open(path) if path.suffix.lower() == ".gz" else path.open("rb") as stream:
+            yield stream
+    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+        raise BadData(f"{path}: not a whole gzip file ({error}); pack it again, or take .gz off its name") from None
+
+
+def lines(stream: TextFile, name: str) -> Iterator[str]:
+    """The lines with their ends: UTF-8 with or without a byte order mark, or UTF-16 with one."""
+    if stream.peek(2)[:2] in _UTF16:
+        yield from _utf16_lines(stream, name)
+        return
+    offset = 0
+    for number, raw in enumerate(stream, start=1):
+        try:
+            line = raw.decode()
+        except UnicodeDecodeError as error:
+            raise BadData(_not_utf8(name, offset + error.start, raw[error.start], number)) from None
+        yield line.removeprefix("\ufeff") if offset == 0 else line
+        offset += len(raw)
+
+
+def _utf16_lines(stream: TextFile, name: str) -> Iterator[str]:
+    try:
+        with io.TextIOWrapper(stream, encoding="utf-16", newline="\n") as text:
+            yield from text
+    except UnicodeError as error:
+        raise BadData(f"{name}: broken UTF-16 ({error}); save the file as UTF-8") from None
+
+
+def _not_utf8(name: str, offset: int, byte: int, line: int) -> str:
+    return (
+        f"{name}: not UTF-8: byte 0x{byte:02x} at offset {offset} (line {line}); "
+        f"save the file as UTF-8, for example: iconv -f WINDOWS-1252 -t UTF-8 {name}"
+    )
+
+
+#: Keys under which whole-file objects keep their rows: RAGChecker, Trust-Eval, DeepEval and others.
+ROW_KEYS = ("results", "data", "samples", "rows", "examples", "test_cases", "goldens")
+
+_FIX = 'write a list of objects (pandas: to_json(path, orient="records")) or one object a line'
+
+
+def rows_of_lines(lines: Iterable[str], name: str) -> Iterator[Any]:
+    """One object a line; blank lines do not count. A file that is one JSON list is read as that."""
+    numbered = ((number, line) for number, line in enumerate(lines, start=1) if not line.isspace())
+    first = next(numbered, None)
+    if first is None:
+        return
+    if first[1].lstrip().startswith("["):
+        yield from rows_of_document("".join([first[1], *(line for _, line in numbered)]), name)
+        return
+    for number, line in itertools.chain([first], numbered):
+        yield _json_files_row(line, number)
+
+
+def rows_of_document(text: str, name: str) -> Iterable[Any]:
+    """The rows of one JSON document, held in memory whole. A file of JSON Lines named .json is read as lines."""
+    if not text.strip():
+        return []
+    try:
+        document = parsed(text)
+    except json.JSONDecodeError as error:
+        if _starts_with_a_row(text):
+            return rows_of_lines(text.splitlines(keepends=True), name)
+        place = f"line {error.lineno}, column {error.colno}"
+        raise BadData(f"{name}: broken JSON at {place}: {error.msg}; mend it there, or write it again") from None
+    if isinstance(document, Mapping):
+        return rows_of_mapping(document, name)
+    if not isinstance(document, list):
+        raise BadData(f"{name}: {describe(document)}, not a list of objects; {_FIX}")
+    return document
+
+
+def rows_of_mapping(found: Mapping[str, Any], name: str) -> Sequence[Any]:
+    """The rows of an object that holds a list of rows, or columns of equal length, or that is one row itself."""
+    for key in ROW_KEYS:
+        rows = found.get(key)
+        if isinstance(rows, list) and all(isinstance(row, Mapping) for row in rows):
+            return rows
+    columns = {column: native(values) for column, values in found.items()}
+    if not columns or not all(isinstance(values, list | tuple) for values in columns.values()):
+        return [found]
+    lengths = {column: len(values) for column, values in columns.items()}
+    if len(set(lengths.values())) > 1:
+        listed = ", ".join(f"{column} {length}" for column, length in lengths.items())
+        raise BadData(f"{name}: columns of different lengths: {listed}; give each column one value a row")
+    return [dict(zip(columns, values, strict=True)) for values in zip(*columns.values(), strict=True)]
+
+
+def parsed(text: str) -> Any:
+    """The value of a JSON text. NaN, which Python writes, is accepted. Raises json.JSONDecodeError."""
+    import msgspec
+
+    try:
+        return msgspec.json.decode(text)
+    except (msgspec.DecodeError, UnicodeEncodeError, RecursionError):
+        return _parsed_slowly(text)
+
+
+def _parsed_slowly(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except json.JSONDecodeError:
+        raise
+    except (ValueError, RecursionError) as error:
+        raise json.JSONDecodeError(str(error), text, 0) from None
+
+
+def _json_files_row(line: str, number: int) -> Any:
+    try:
+        row = parsed(line)
+    except json.JSONDecodeError as error:
+        return Malformed(
+            f"line {number} is not JSON: {error.msg.removesuffix(' at')} at column {error.colno}",
+            "mend or remove the line",
+        )
+    if not isinstance(row, Mapping):
+        return Malformed(f"line {number} is {describe(row)}, not an object", "write one object a line")
+    return row
+
+
+def _starts_with_a_row(text: str) -> bool:
+    first = text.lstrip().partition("\n")[0]
+    return not isinstance(_json_files_row(first, 1), Malformed)
+
+
+#: The csv module's limit is 128 KB a field, less than one long context. It is global to the process.
+_LONGEST_FIELD = 2**31 - 1
+
+
+def rows_of_table(lines: Iterable[str], name: str, delimiter: str | None = None) -> Iterator[Any]:
+    """One mapping a row, every cell as text. The first row names the columns.
+
+    delimiter: None takes the comma, semicolon or tab, whichever the header has most of.
+    """
+    csv.field_size_limit(_LONGEST_FIELD)
+    lines = iter(lines)
+    first = next((line for line in lines if not line.isspace()), None)
+    if first is None:
+        return
+    delimiter = delimiter or max(",;\t", key=first.count)
+    reader = csv.reader(_again(first, lines), delimiter=delimiter, strict=True)
+    header = _header(reader, name)
+    while (cells := _next(reader)) is not None:
+        if isinstance(cells, Malformed) or len(cells) == len(header):
+            yield cells if isinstance(cells, Malformed) else dict(zip(header, cells, strict=True))
+        elif cells:
+            problem = f"{len(cells)} fields where the header has {len(header)} (line {reader.line_num})"
+            yield Malformed(problem, 'put a field that holds a separator or a line break in double quotes ("...")')
+
+
+def _again(first: str, rest: Iterator[str]) -> Iterator[str]:
+    yield first
+    yield from rest
+
+
+def _header(reader: Any, name: str) -> list[str]:
+    try:
+        cells = next(reader)
+    except csv.Error as error:
+        raise BadData(f"{name}: the header is not CSV: {error}; name each column in the first row") from None
+    return named_columns(cells, name)
+
+
+def named_columns(cells: Iterable[str], name: str) -> list[str]:
+    """The names in a table's first row, a number for those left blank. Raises BadData for one that stands twice."""
+    header = [cell.strip() or f"column {position}" for position, cell in enumerate(cells, start=1)]
+    if twice := sorted({column for column in header if header.count(column) > 1}):
+        raise BadData(f"{name}: columns named twice: {', '.join(map(repr, twice))}; give each column its own name")
+    return header
+
+
+def _next(reader: Any) -> list[str] | Malformed | None:
+    try:
+        return next(reader, None)
+    except csv.Error as error:
+        problem = f"line {reader.line_num} is not CSV: {error}"
+        return Malformed(problem, 'write a double quote inside a quoted field twice ("")')
+
+
+#: How many bytes of a part are parsed at a time, to see how it begins.
+_PIECE = 4096
+
+
+def rows_of_workbook(path: Path) -> Iterator[dict[str, Any]]:
+    """The rows of a workbook's first sheet; its first row names the columns, rows without a value are passed over.
+
+    Values come as Excel holds them: what it shows as $411 or as May 24, 2025 is the number 411 and a date.
+    Raises MissingExtra without openpyxl, BadData where the file is no workbook.
+    """
+    try:
+        from openpyxl import load_workbook
+    except ImportError:
+        raise MissingExtra("reading Excel files", "xlsx") from None
+    try:
+        with path.open("rb") as file:  # openpyxl would leave a broken one open
+            _check_parts(file, path)
+            with closing(load_workbook(file, read_only=True, data_only=True)) as book:
+                yield from _rows(book.worksheets[0].iter_rows(values_only=True), str(path))
+    except BadData:
+        raise
+    except Exception as error:  # a damaged part may raise anything, of zipfile, the XML parser or openpyxl
+        problem = str(error).partition("\n")[0]
+        raise BadData(f"{path}: not a whole Excel workbook ({problem}); save it again as .xlsx") from None
+
+
+def _check_parts(file: IO[bytes], path: Path) -> None:
+    """Raise BadData where a part of a workbook declares a document type.
+
+    No spreadsheet program writes one, and its entities can stand for more text than fits in memory.
+    """
+    with ZipFile(file) as parts:
+        for part in parts.infolist():
+            with parts.open(part) as stream:
+                if _declares_type(stream):
+                    problem = f"{part.filename} declares a document type, as no spreadsheet program does"
+                    raise BadData(f"{path}: {problem}; write the workbook again as .xlsx")
+
+
+def _declares_type(stream: IO[bytes]) -> bool:
+    """Whether a document type stands before the first element of an XML file; nothing behind it is parsed."""
+    parser = ParserCreate()
+    parser.StartDoctypeDeclHandler = _stop(_Declared)
+    parser.StartElementHandler = _stop(_Begun)
+    try:
+        while piece := stream.read(_PIECE):
+            parser.Parse(piece)
+    except _Declared:
+        return True
+    except (_Begun, ExpatError):  # the latter for a picture, or a part that openpyxl says more about
+        pass
+    return False
+
+
+class _Declared(Exception):
+    """A document type is declared."""
+
+
+class _Begun(Exception):
+    """The first element has begun."""
+
+
+def _stop(reason: type[Exception]) -> Callable[..., None]:
+    """A handler that ends parsing where it is called."""
+
+    def handler(*_: object) -> None:
+        raise reason
+
+    return handler
+
+
+def _rows(cells: Iterator[tuple[Any, ...]], name: str) -> Iterator[dict[str, Any]]:
+    filled = (row for row in cells if any(cell is not None for cell in row))
+    header = named_columns(("" if cell is None else str(cell) for cell in next(filled, ())), name)
+    for row in filled:
+        yield dict(zip(header, row, strict=False))
+
+
+#: Rows held in memory at once.
+BATCH = 256
+
+#: What a damaged file raises besides pyarrow's own: its text is no text, its dates are none.
+_DAMAGED = (OSError, ValueError, OverflowError)
+
+
+def rows_of_parquet(path: Path) -> Iterator[dict[str, Any]]:
+    """The rows of a Parquet file. Raises MissingExtra without pyarrow, BadData where the file is broken."""
+    try:
+        import pyarrow
+        import pyarrow.parquet
+    except ImportError:
+        raise MissingExtra("reading Parquet files", "arrow") from None
+    try:
+        with pyarrow.parquet.ParquetFile(path, pre_buffer=False) as file:
+            for batch in file.iter_batches(batch_size=BATCH):
+                yield from batch.to_pylist()
+    except (pyarrow.ArrowException, *_DAMAGED) as error:
+        raise BadData(f"{path}: not a whole Parquet file ({error}); write it again") from None
+
+
+def rows_of_arrow(path: Path) -> Iterator[dict[str, Any]]:
+    """The rows of an Arrow IPC file, as Feather and `datasets` write it. Raises as `rows_of_parquet` does."""
+    try:
+        import pyarrow
+    except ImportError:
+        raise MissingExtra("reading Arrow files", "arrow") from None
+    try:
+        with pyarrow.memory_map(str(path)) as source:
+            for batch in _batches(source):
+                batch.validate(full=True)  # what is damaged would end the process, not raise
+                for start in range(0, batch.num_rows, BATCH):
+                    yield from batch.slice(start, BATCH).to_pylist()
+    except (pyarrow.ArrowException, *_DAMAGED) as error:
+        raise BadData(f"{path}: not a whole Arrow file ({error}); write it again") from None
+
+
+def _batches(source: Any) -> Iterator[Any]:
+    import pyarrow
+
+    try:
+        file = pyarrow.ipc.open_file(source)
+    except pyarrow.ArrowInvalid:
+        source.seek(0)
+        yield from pyarrow.ipc.open_stream(source)
+        return
+    for number in range(file.num_record_batches):
+        yield file.get_batch(number)
+
+
+_TAG = re.compile(r"\s*(question|answer|links|systemid) :(.*)", re.IGNORECASE | re.DOTALL)
+
+
+def rows_of_blocks(lines: Iterable[str], name: str) -> Iterator[dict[str, Any]]:
+    """One mapping a block, with its question and answer: lines that begin "question :", "answer :", "links :".
+
+    Tags are in any case. Question and answer may go on over lines, which are joined by spaces; what stands between the
+    links, or the systemId, and the next question is passed over. Raises BadData where there is no block.
+    """
+    block: dict[str, list[str]] | None = None
+    part: list[str] = []
+    for line in lines:
+        tag = _TAG.match(line)
+        if tag and tag[1].lower() == "question":
+            if block is not None:
+                yield _block_files_row(block)
+            block = {}
+        if tag and block is not None:
+            part = block.setdefault(tag[1].lower(), [])
+        part.append((tag[2] if tag else line).strip())
+    if block is None:
+        raise BadData(f"{name}: no block of lines that begin 'question :', 'answer :' and 'links :'; write them so")
+    yield _block_files_row(block)
+
+
+def _block_files_row(block: dict[str, list[str]]) -> dict[str, str]:
+    return {part: " ".join(lines).strip() for part, lines in block.items() if part in ("question", "answer")}
+
+
+_TEXT: dict[str, Callable[[Iterator[str], str], Any]] = {
+    ".jsonl": rows_of_lines,
+    ".ndjson": rows_of_lines,
+    ".json": lambda found, name: rows_of_document("".join(found), name),
+    ".csv": rows_of_table,
+    ".tsv": partial(rows_of_table, delimiter="\t"),
+    ".txt": rows_of_blocks,
+}
+_BINARY: dict[str, Callable[[Path], Iterator[Any]]] = {
+    ".parquet": rows_of_parquet,
+    ".arrow": rows_of_arrow,
+    ".feather": rows_of_arrow,
+    ".xlsx": rows_of_workbook,
+}
+
+#: The extensions that files of rows may have; those of text may have .gz behind them.
+KNOWN = (*_TEXT, *_BINARY)
+
+
+def file(path: Path) -> Source:
+    """The rows of a file in the format its extension names. Raises BadData for one that is not there or not known."""
+    ending = extension(path)
+    if os.path.isdir(path):  # noqa: PTH112  # unlike Path.is_dir, it takes a name of any length
+        raise BadData(f"{path}: a folder, not a file; name one file in it")
+    if ending not in KNOWN:
+        known = ", ".join(KNOWN)
+        found = f"the extension {ending!r} is not known" if ending else "a name without extension"
+        raise BadData(f"{path}: {found}; known: {known}, and .gz after those of text")
+    _check_is_there(path)
+    if ending in _BINARY:
+        return Source(str(path), partial(_BINARY[ending], path))
+    return Source(str(path), partial(_text_rows, path, str(path), _TEXT[ending]))
+
+
+def standard_input() -> Source:
+    """JSON Lines from standard input."""
+    name = "standard input"
+    return Source(name, partial(_text_rows, None, name, rows_of_lines), once=True)
+
+
+def extension(path: Path) -> str:
+    """The extension that names the format, in small letters: that before .gz, where such a file may be packed."""
+    suffixes = [suffix.lower() for suffix in path.suffixes]
+    packed = len(suffixes) > 1 and suffixes[-1] == ".gz" and suffixes[-2] in _TEXT
+    return suffixes[-2] if packed else (suffixes[-1] if suffixes else "")
+
+
+def _text_rows(path: Path | None, name: str, rows_of: Callable[[Iterator[str], str], Any]) -> Iterator[Any]:
+    with opened(path) as stream:
+        yield from rows_of(lines(stream, name), name)
+
+
+def _check_is_there(path: Path) -> None:
+    try:
+        with path.open("rb") as stream:
+            if not stream.read(1):
+                raise BadData(f"{path}: the file is empty; write one sample a row")
+    except FileNotFoundError:
+        raise BadData(f"{path}: no such file; {_near(path)}") from None
+    except OSError as error:
+        raise BadData(f"{path}: cannot be opened ({error.strerror}); check its name and permissions") from None
+
+
+def _near(path: Path) -> str:
+    if not path.parent.is_dir():
+        return f"there is no folder {path.parent} either"
+    names = get_close_matches(path.name, [entry.name for entry in path.parent.iterdir()], n=3)
+    if names:
+        return f"did you mean {' or '.join(repr(str(path.parent / name)) for name in names)}?"
+    return f"check the name; the folder looked in is {path.parent.absolute()}"
