@@ -61,7 +61,7 @@ def test_front_doors_stand_on_the_public_api(door: Path) -> None:
         ("from ragauge import judges", ["ragauge.judges"]),
         ("from ragauge.types import Sample", ["ragauge.types.Sample"]),
         ("def late():\n    from ragauge.dataset import bm25, build", ["ragauge.dataset.bm25"]),
-        ("import ragauge\nragauge.store.sqlite", ["ragauge.store"]),
+        ("import ragauge\nragauge.store.store", ["ragauge.store"]),
         ("from ..judges import judge", ["..judges.judge"]),
         ("from ragauge.compat.valor import Context\nimport ragauge.compat.ragas, json", []),
     ],

@@ -15,7 +15,7 @@ from tests.interrupts import heed_modes
 
 from ragauge.errors import StoreError
 from ragauge.questions import Judgment
-from ragauge.store import Store, migrations
+from ragauge.store import Store, database
 
 Make = Callable[..., Judgment]
 
@@ -121,7 +121,7 @@ def test_an_older_store_is_brought_up_to_date(tmp_path: Path, judgment: Make, mo
     def m002(db: sqlite3.Connection) -> None:
         applied.append(db.execute("CREATE TABLE more (x)"))
 
-    monkeypatch.setattr(migrations, "MIGRATIONS", (*migrations.MIGRATIONS, m002))
+    monkeypatch.setattr(database, "MIGRATIONS", (*database.MIGRATIONS, m002))
     for _ in range(2):
         with Store.open(tmp_path) as store:
             assert list(store.judgments()) == [judgment()]
@@ -138,7 +138,7 @@ def test_a_step_that_fails_changes_nothing(tmp_path: Path, monkeypatch: pytest.M
         db.execute("CREATE TABLE half (x)")
 
     with monkeypatch.context() as patch:
-        patch.setattr(migrations, "MIGRATIONS", (*migrations.MIGRATIONS, m002))
+        patch.setattr(database, "MIGRATIONS", (*database.MIGRATIONS, m002))
         with pytest.raises(StoreError, match="already exists"):
             Store.open(tmp_path)
     with Store.open(tmp_path) as store, closing(sqlite3.connect(store.path)) as db:

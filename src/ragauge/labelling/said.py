@@ -8,7 +8,7 @@ from ragauge.judges.base import JudgeRouter, LookupJudge
 from ragauge.questions import Judgment, Question, judgment_key
 from ragauge.scores import RunRecord
 from ragauge.store import Store
-from ragauge.store.labels import PEOPLE
+from ragauge.store.tables import PEOPLE
 from ragauge.types import Identity
 
 

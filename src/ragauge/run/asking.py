@@ -16,7 +16,7 @@ from ragauge.run.budget import Budget
 from ragauge.run.keeping import Keeper, Known, resolve
 from ragauge.run.opening import Openings
 from ragauge.run.stopping import Stopped
-from ragauge.store.labels import PEOPLE
+from ragauge.store.tables import PEOPLE
 from ragauge.types import Answer, Call, Failure, Identity, Verdict
 
 NOBODY = Identity("nobody")

@@ -13,8 +13,7 @@ import msgspec
 
 from ragauge.errors import BadData, UsageError
 from ragauge.questions import Judgment, Question, invalid_reason, judgment_key
-from ragauge.store.judgments import answered
-from ragauge.store.labels import label
+from ragauge.store.tables import answered, label
 from ragauge.text.decoding import decoded
 from ragauge.types import Answer, Failure, Grade, Identity, Label, Verdict
 

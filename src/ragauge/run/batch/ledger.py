@@ -13,7 +13,7 @@ import msgspec
 from ragauge.errors import RagaugeError
 from ragauge.judges.llm.deferred import QuestionStatus
 from ragauge.questions import Question
-from ragauge.store.packing import pack, unpack
+from ragauge.store.texts import pack, unpack
 from ragauge.types import Failure
 
 #: Seconds that a command waits for another one that works on the same folder.

@@ -11,9 +11,9 @@ from types import TracebackType
 
 from ragauge.questions import Judgment, Question
 from ragauge.scores import RunRecord, SampleRecord
-from ragauge.store import calls, judgments, labels, responses, runs
+from ragauge.store import tables
 from ragauge.store.database import Database, explained
-from ragauge.store.texts import Numbers
+from ragauge.store.texts import TextNumbers
 from ragauge.types import Call, ModelResponse
 
 
@@ -27,7 +27,7 @@ class Store:
     def __init__(self, database: Database, folder: Path | None = None) -> None:
         """folder: to be removed with all its files when the store is closed."""
         self._database = database
-        self._numbers = Numbers()
+        self._numbers = TextNumbers()
         self._close = weakref.finalize(self, _close, database, folder)
 
     @classmethod
@@ -69,7 +69,7 @@ class Store:
     def find(self, keys: Sequence[str]) -> dict[str, Judgment]:
         """Those of the judgments addressed by `keys` that are there, by key."""
         with self._database.reading("find judgments") as db:
-            return judgments.find(db, keys)
+            return tables.find_judgments(db, keys)
 
     def keep(self, answered: Sequence[Judgment], made: Sequence[Call] = ()) -> None:
         """Add judgments, and the calls that were made for them; all or, where this raises, nothing.
@@ -78,14 +78,14 @@ class Store:
         judgment whose answer is a Failure.
         """
         with self._database.writing("keep judgments") as db:
-            new = judgments.keep(db, answered, self._numbers)
-            calls.keep(db, made)
+            new = tables.keep_judgments(db, answered, self._numbers)
+            tables.keep_calls(db, made)
         self._numbers.learn(new)
 
     def calls(self) -> Iterator[Call]:
         """All calls that judges made, in the order in which they ended."""
         with self._database.reading("read calls") as db:
-            found = calls.everything(db)
+            found = tables.all_calls(db)
         yield from found
 
     def judgments(self) -> Iterator[Judgment]:
@@ -97,27 +97,27 @@ class Store:
 
     def _judgments_after(self, last: int) -> tuple[int, list[Judgment]]:
         with self._database.reading("read judgments") as db:
-            return judgments.page(db, last)
+            return tables.page(db, last)
 
     # responses of systems under test
 
     def find_responses(self, keys: Sequence[str]) -> dict[str, ModelResponse]:
         """Those of the responses addressed by `keys` that are there, by key."""
         with self._database.reading("find responses") as db:
-            return responses.find(db, keys)
+            return tables.find_responses(db, keys)
 
     def keep_responses(self, given: Sequence[ModelResponse], made: Sequence[Call] = ()) -> None:
         """Add responses, and the calls that were made for them; the first response under a key stays."""
         with self._database.writing("keep responses") as db:
-            responses.keep(db, given)
-            calls.keep(db, made)
+            tables.keep_response(db, given)
+            tables.keep_calls(db, made)
 
     # runs
 
     def begin(self, run: RunRecord) -> None:
         """Add a run. Raises StoreError where its id is taken."""
         with self._database.writing(f"begin run {run.id!r}") as db:
-            runs.begin(db, run)
+            tables.begin(db, run)
 
     def keep_samples(self, run_id: str, first: int, records: Sequence[SampleRecord]) -> None:
         """Keep `records` at positions `first`, `first + 1`, ... of a run; what stood there is replaced.
@@ -125,12 +125,12 @@ class Store:
         Raises UnknownName where there is no run with exactly this id.
         """
         with self._database.writing("keep samples") as db:
-            runs.keep_samples(db, run_id, first, records)
+            tables.keep_samples(db, run_id, first, records)
 
     def finish(self, run: RunRecord) -> None:
         """Replace the record of the run with this id by `run`. Raises UnknownName where there is none."""
         with self._database.writing(f"finish run {run.id!r}") as db:
-            runs.finish(db, run)
+            tables.finish(db, run)
 
     def run(self, wanted: str) -> RunRecord:
         """The run whose id is `wanted`, else the newest of that name, else the only one whose id begins so.
@@ -140,17 +140,17 @@ class Store:
         Raises UnknownName where none fits, UsageError where several do.
         """
         with self._database.reading("read runs") as db:
-            return runs.find(db, wanted)
+            return tables.find_run(db, wanted)
 
     def runs(self) -> list[RunRecord]:
         """All runs, newest first: in the order in which they were begun in this store, whatever the clock said."""
         with self._database.reading("read runs") as db:
-            return runs.newest_first(db)
+            return tables.newest_first(db)
 
     def size(self, run_id: str) -> int:
         """How many samples of a run are kept so far, also while it is under way. Raises UnknownName as `values`."""
         with self._database.reading("read samples") as db:
-            return runs.size(db, run_id)
+            return tables.size(db, run_id)
 
     def sample(self, run_id: str, position: int) -> SampleRecord:
         """The sample at a position, counted from 0. Raises IndexError where the run has none there."""
@@ -166,7 +166,7 @@ class Store:
 
     def _samples_from(self, run_id: str, start: int, stop: int | None) -> dict[int, SampleRecord]:
         with self._database.reading("read samples") as db:
-            return runs.samples(db, run_id, start, stop)
+            return tables.samples(db, run_id, start, stop)
 
     def values(self, run_id: str, metric: str) -> list[float | None]:
         """The values of one metric by position, without reading the samples; None where a sample has no value.
@@ -174,7 +174,7 @@ class Store:
         Raises UnknownName where there is no such run, or no sample of it has a score by that name.
         """
         with self._database.reading("read values") as db:
-            return runs.values(db, run_id, metric)
+            return tables.values(db, run_id, metric)
 
     # people's labels
 
@@ -185,12 +185,12 @@ class Store:
         taken from (`RunRecord.data_hash`). chance: it was taken at random.
         """
         with self._database.writing("keep labels") as db:
-            labels.keep(db, given, blind, chance)
+            tables.keep_labels(db, given, blind, chance)
 
     def find_labels(self, questions: Sequence[Question]) -> dict[Question, Judgment]:
         """The latest label of each question that has one, whoever gave it."""
         with self._database.reading("find labels") as db:
-            return labels.find(db, questions)
+            return tables.find_labels(db, questions)
 
     def labels(self, *, blind: str | None = None, chance: bool = False) -> list[Judgment]:
         """All labels in the order in which they were given, superseded ones too.
@@ -199,7 +199,7 @@ class Store:
         was taken at random.
         """
         with self._database.reading("read labels") as db:
-            return labels.everything(db, blind, chance)
+            return tables.all_labels(db, blind, chance)
 
 
 def _close(database: Database, folder: Path | None) -> None:
