@@ -39,7 +39,7 @@ from ragauge.labelling.replies import reply
 from ragauge.metrics.registry import select_metrics
 from ragauge.peers.sheet import read_sheet
 from ragauge.questions import COHERENCE, Classify, Decompose, Entail, Question, Rate, Relevant
-from ragauge.run.specs import bench_of
+from ragauge.run.specs import load_judges
 from ragauge.store.recording import read_judgments, read_labels
 from ragauge.types import ChunkVerdict, Grade, Label, Verdict
 
@@ -184,7 +184,7 @@ def targets(folder: Path) -> dict[str, Target]:
         "labels": Target(list(_labelled()), at("l.jsonl", lambda path: list(read_labels(path)))),
         "batch results": Target(list(_results()), read_result, 10, (ValueError,)),
         "metrics": Target(METRICS, select_metrics),
-        "judges": Target(JUDGES, lambda spec: bench_of(judge_option([spec]))),
+        "judges": Target(JUDGES, lambda spec: load_judges(judge_option([spec]))),
         "replies": Target([json.dumps(VERDICTS), FENCED], partial(_replied, Pack(QUESTIONS))),
         "decompositions": Target([json.dumps(STATEMENTS)], partial(_replied, Pack(TEXTS))),
         "decisions": Target([encoded(DECISIONS)], _decided),

@@ -14,7 +14,7 @@ import time
 from collections.abc import Callable
 
 import ragauge as rg
-from ragauge.run.run import Run
+from ragauge.run.results import Run
 
 METRICS = ["faithfulness", "answer_relevance", "context_precision", "context_recall", "answer_correctness"]
 

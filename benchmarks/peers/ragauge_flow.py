@@ -29,7 +29,7 @@ from ragauge.judges.llm.providers import parse_llm_spec
 from ragauge.judges.llm.transport import protocols
 from ragauge.judges.llm.transport.client import HttpTransport
 from ragauge.judges.llm.transport.session import Reply
-from ragauge.run.run import Run
+from ragauge.run.results import Run
 
 LATENCY = 0.05
 

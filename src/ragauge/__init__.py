@@ -43,15 +43,12 @@ if TYPE_CHECKING:
     from ragauge.questions import Rubric
     from ragauge.readers import join, read
     from ragauge.report.explaining import explain
-    from ragauge.run.blocking import blocking
-    from ragauge.run.composing import cascade, panel
     from ragauge.run.evaluate import evaluate, evaluate_async
-    from ragauge.run.planning import Plan, plan
-    from ragauge.run.rescoring import rescore
-    from ragauge.run.run import Run
-    from ragauge.run.scoring import Scorer, score, score_async
-    from ragauge.run.specs import bench_of, judge_of
-    from ragauge.run.trust_eval import trust_eval_block
+    from ragauge.run.plan import Plan, plan
+    from ragauge.run.results import Run, trust_eval_block
+    from ragauge.run.score import Scorer, rescore, score, score_async
+    from ragauge.run.specs import cascade, load_judge, load_judges, panel
+    from ragauge.run.sync import blocking
     from ragauge.scores import Estimate, Evidence, Score, Share
     from ragauge.store import Store
     from ragauge.text.overlap import bleu, rouge
@@ -74,14 +71,14 @@ _HOMES = {
     "MissingExtra": "errors",
     "MissingField": "errors",
     "Parity": "peers",
-    "Plan": "run.planning",
+    "Plan": "run.plan",
     "RagaugeError": "errors",
     "Rubric": "questions",
-    "Run": "run.run",
+    "Run": "run.results",
     "RunFailed": "errors",
     "Sample": "types",
     "Score": "scores",
-    "Scorer": "run.scoring",
+    "Scorer": "run.score",
     "Share": "scores",
     "Statement": "types",
     "Store": "store",
@@ -91,11 +88,11 @@ _HOMES = {
     "UnknownName": "errors",
     "UsageError": "errors",
     "Verdict": "types",
-    "bench_of": "run.specs",
+    "load_judges": "run.specs",
     "bertscore": "text.similarity",
     "bleu": "text.overlap",
-    "blocking": "run.blocking",
-    "cascade": "run.composing",
+    "blocking": "run.sync",
+    "cascade": "run.specs",
     "claim_scores": "metrics.claims",
     "compare": "comparison",
     "evaluate": "run.evaluate",
@@ -104,19 +101,19 @@ _HOMES = {
     "graded": "metrics.retrieval",
     "join": "readers",
     "judge_from": "judges.function",
-    "judge_of": "run.specs",
+    "load_judge": "run.specs",
     "llm": "judges.llm.build",
     "metric": "metrics.base",
-    "panel": "run.composing",
+    "panel": "run.specs",
     "parity": "peers",
-    "plan": "run.planning",
+    "plan": "run.plan",
     "read": "readers",
-    "rescore": "run.rescoring",
+    "rescore": "run.score",
     "rouge": "text.overlap",
-    "score": "run.scoring",
-    "score_async": "run.scoring",
+    "score": "run.score",
+    "score_async": "run.score",
     "similarity": "text.similarity",
-    "trust_eval_block": "run.trust_eval",
+    "trust_eval_block": "run.results",
     "value_of": "metrics.registry",
 }
 
@@ -154,7 +151,6 @@ __all__ = [
     "UsageError",
     "Verdict",
     "__version__",
-    "bench_of",
     "bertscore",
     "bleu",
     "blocking",
@@ -167,8 +163,9 @@ __all__ = [
     "graded",
     "join",
     "judge_from",
-    "judge_of",
     "llm",
+    "load_judge",
+    "load_judges",
     "metric",
     "panel",
     "parity",

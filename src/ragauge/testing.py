@@ -27,7 +27,7 @@ from ragauge.questions import (
     judgment_key,
     kind,
 )
-from ragauge.run.blocking import blocking
+from ragauge.run.sync import blocking
 from ragauge.scores import Share
 from ragauge.store import Store
 from ragauge.types import Answer, Failure, Grade, Identity, Label, Verdict

@@ -14,7 +14,7 @@ from click.testing import Result
 import ragauge as rg
 from ragauge.cli.options import judge_option
 from ragauge.errors import BadParameter
-from ragauge.run.specs import judge_of
+from ragauge.run.specs import load_judge
 
 Call = Callable[..., Result]
 CASCADE = "cascade(embedded,openai/x?temperature=0,threshold=0.9)"
@@ -99,7 +99,7 @@ def test_a_threshold_is_fitted_on_labels(call: Call, folder: Path) -> None:
     assert found
     assert use == f"use: cascade(embedded,JUDGE,entail={found.group(1)})"
     spec = use.removeprefix("use: ").replace("JUDGE", "openai/gpt-4o-mini")
-    assert str(judge_of(spec).identity) == "cascade(embedded, openai/gpt-4o-mini)"
+    assert str(load_judge(spec).identity) == "cascade(embedded, openai/gpt-4o-mini)"
 
 
 def test_too_few_labels_fit_nothing(call: Call, folder: Path) -> None:
@@ -141,4 +141,4 @@ def test_the_lexical_judge_is_the_lightest(call: Call, folder: Path) -> None:
     assert "compares words, numbers and names, not meaning" in " ".join(result.stdout.split())
     assert str(rg.Run.open(folder / ".ragauge").record.judges["*"]) == "lexical"
     with pytest.raises(BadParameter, match="write 'lexical'"):
-        judge_of("lexical:5")
+        load_judge("lexical:5")

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from ragauge.run.run import Run
+from ragauge.run.results import Run
 from ragauge.scores import Better, Estimate, RunRecord, SampleRecord, ScoreRecord
 from ragauge.store import Store
 from ragauge.types import Identity, Sample

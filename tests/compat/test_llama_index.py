@@ -141,7 +141,7 @@ def test_a_model_of_llama_index_judges(library: Any, stub_server: StubFactory) -
 
     result = llama_index.MetricEvaluator("faithfulness", Posting()).evaluate(**ADA)
     assert result.score == 0.5
-    assert str(rg.judge_of(Posting()).identity).startswith("llama_index/Posting(model=")
+    assert str(rg.load_judge(Posting()).identity).startswith("llama_index/Posting(model=")
 
 
 def test_a_judge_by_name(library: Any, stub_server: StubFactory) -> None:

@@ -11,7 +11,7 @@ import ragauge as rg
 from ragauge.judges.base import RecordingJudge
 from ragauge.judges.embedded.judge import EmbeddedJudge
 from ragauge.questions import Judgment, Question, Relevant, judgment_key
-from ragauge.run.blocking import blocking
+from ragauge.run.sync import blocking
 from ragauge.store import Store
 from ragauge.testing import PLAIN, check_judge, check_store
 from ragauge.types import Answer, Failure, Grade, Identity, Label, Verdict

@@ -66,10 +66,10 @@ def test_a_model_is_a_judge_as_it_is(kind: type[Blocking], said: Any) -> None:
 
 def test_settings_are_in_the_identity() -> None:
     """Models that differ in a setting are different judges, so that no store mixes them up."""
-    cold, warm = (rg.judge_of(Awaited(model_name="chatty", temperature=at)) for at in (0.0, 0.7))
+    cold, warm = (rg.load_judge(Awaited(model_name="chatty", temperature=at)) for at in (0.0, 0.7))
     assert str(cold.identity) != str(warm.identity)
     assert "langchain/Awaited(model_name=chatty, temperature=0.0)" in str(cold.identity)
-    assert cold.identity == rg.judge_of(Awaited(model_name="chatty", temperature=0.0)).identity
+    assert cold.identity == rg.load_judge(Awaited(model_name="chatty", temperature=0.0)).identity
 
 
 COUNTED = {"input_tokens": 600, "output_tokens": 40, "total_tokens": 640, "input_token_details": {"cache_read": 100}}

@@ -50,4 +50,4 @@ def test_a_model_is_asked_in_its_own_form() -> None:
 
 def test_its_identity() -> None:
     """The judge is known by the class of the model, its name and its temperature."""
-    assert str(rg.judge_of(Model()).identity).startswith("llama_index/Model(model=small-1, temperature=0.0)")
+    assert str(rg.load_judge(Model()).identity).startswith("llama_index/Model(model=small-1, temperature=0.0)")

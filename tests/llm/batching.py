@@ -9,10 +9,9 @@ from typing import Any
 
 from tests.llm.stub import chat, messages, oracle
 
-from ragauge.run.batch.exporting import Exported, export
-from ragauge.run.batch.folder import Folder
-from ragauge.run.batch.importing import Imported, import_results
-from ragauge.run.batch.settings import BatchSettings
+from ragauge.run.batch.collect import Imported, import_results
+from ragauge.run.batch.export import ExportedBatch, export
+from ragauge.run.batch.folder import BatchSettings, Folder
 
 METRICS = "faithfulness,answer_relevance,context_precision,context_recall,answer_correctness"
 SPEC = "openai/gpt-4o-mini"
@@ -98,7 +97,7 @@ class Killed(BaseException):
     """What a test ends a command with in its middle."""
 
 
-def waves_of(folder: Folder, place: Path, answering: Answering = answered) -> Iterator[Exported]:
+def waves_of(folder: Folder, place: Path, answering: Answering = answered) -> Iterator[ExportedBatch]:
     """Export and answer, wave after wave, until nothing is asked; each export as it came."""
     while True:
         exported = export(folder)

@@ -22,11 +22,9 @@ from ragauge.errors import RagaugeError, UsageError
 from ragauge.judges.llm.providers import parse_llm_spec
 from ragauge.judges.llm.transport import batches as module
 from ragauge.judges.llm.transport.batches import AnthropicBatches, BatchFailed, BatchProgress, batches
-from ragauge.run.batch.exporting import export
-from ragauge.run.batch.folder import Folder
-from ragauge.run.batch.importing import import_results
-from ragauge.run.batch.ledger import Ledger
-from ragauge.run.batch.sending import fetch, status, submit
+from ragauge.run.batch.collect import fetch, import_results, status, submit
+from ragauge.run.batch.export import export
+from ragauge.run.batch.folder import Folder, Ledger
 
 MODELS = ("openai/gpt-4o-mini", "anthropic/claude-haiku-4-5")
 
@@ -152,7 +150,7 @@ def test_a_fetch_that_is_killed_imports_once(
             if step == "download":
                 patched.setattr(Path, "replace", killed)
             else:
-                patched.setattr(f"ragauge.run.batch.sending.{step}", killed)
+                patched.setattr(f"ragauge.run.batch.collect.{step}", killed)
             with pytest.raises(Killed):
                 fetch(folder)
         (fetched,) = fetch(folder)

@@ -17,7 +17,7 @@ import ragauge as rg
 from ragauge.judges.llm.client import FORMLESS
 from ragauge.judges.llm.messages import TokenUsage, counted, credible
 from ragauge.questions import Classify, Question
-from ragauge.run.run import Run
+from ragauge.run.results import Run
 from ragauge.store import Store
 from ragauge.types import Answer, Failure, Label, Verdict
 

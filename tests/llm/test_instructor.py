@@ -17,7 +17,7 @@ import ragauge as rg
 from ragauge.errors import BadParameter
 from ragauge.judges.llm.adapters import InstructorTransport, is_instructor
 from ragauge.judges.llm.messages import CallFailed, Completion, Prompt, TokenUsage
-from ragauge.run.specs import judge_of
+from ragauge.run.specs import load_judge
 from ragauge.testing import PLAIN
 from ragauge.types import Answer, Failure
 
@@ -213,7 +213,7 @@ def test_a_client_judges(make: Any) -> None:
 
     client = make(reply, model="gpt-4o")
     assert is_instructor(client)
-    judge = judge_of(client)
+    judge = load_judge(client)
     assert judge.identity == rg.llm(client).identity
     assert not any(isinstance(answer, Failure) for answer in asyncio.run(judge.answer(PLAIN)))
 

@@ -18,7 +18,7 @@ from ragauge.judges.llm.judge import LLMJudge
 from ragauge.judges.llm.messages import CallTempo
 from ragauge.judges.llm.pricing import Price
 from ragauge.questions import Decompose, Entail, Question, Relevant
-from ragauge.run.specs import judge_of
+from ragauge.run.specs import load_judge
 from ragauge.testing import check_judge
 from ragauge.types import Answer, Failure
 
@@ -90,8 +90,8 @@ def test_a_run_takes_models_as_they_are() -> None:
     assert run.scores[0]["faithfulness"].value == 1.0
     run = rg.evaluate(rows, "faithfulness", {"decompose": "embedded", "*": replying})
     assert run.scores[0]["faithfulness"].value == 1.0
-    assert isinstance(judge_of("ollama/qwen3:8b?concurrency=2"), LLMJudge)
-    assert judge_of("decisions:openai/gpt-4o-mini").identity.name == "decisions:openai/gpt-4o-mini"
+    assert isinstance(load_judge("ollama/qwen3:8b?concurrency=2"), LLMJudge)
+    assert load_judge("decisions:openai/gpt-4o-mini").identity.name == "decisions:openai/gpt-4o-mini"
 
 
 @pytest.mark.parametrize(
@@ -124,7 +124,7 @@ def test_what_is_no_model_is_refused(model: Any, options: dict[str, Any], error:
 def test_a_spec_that_nobody_answers_to(spec: str, message: str) -> None:
     """An unknown name in a run names close ones, or all providers and judges that there are."""
     with pytest.raises(UnknownName, match=message):
-        judge_of(spec)
+        load_judge(spec)
 
 
 def questions_of(sample: int) -> list[Question]:

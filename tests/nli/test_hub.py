@@ -9,7 +9,7 @@ from ragauge.errors import BadData, BadParameter, MissingExtra
 from ragauge.judges.nli.formats import NliOptions
 from ragauge.judges.nli.judge import NliJudge
 from ragauge.judges.nli.models import ModelSource, config_of, content_hash, locate_model
-from ragauge.run.specs import judge_of
+from ragauge.run.specs import load_judge
 
 
 def test_a_folder_is_pinned_by_its_content(tmp_path: Path) -> None:
@@ -81,4 +81,4 @@ def test_without_torch(library: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Without torch or transformers the error gives the command that installs them."""
     monkeypatch.setattr("ragauge.judges.nli.models.find_spec", lambda name: None if name == library else object())
     with pytest.raises(MissingExtra, match=r"hf/a/b by torch .*pip install 'ragauge\[hf\]'"):
-        judge_of("hf/a/b")
+        load_judge("hf/a/b")

@@ -21,7 +21,7 @@ from ragauge.errors import BadData, MissingExtra, UnknownName
 from ragauge.judges.nli.judge import NliJudge
 from ragauge.judges.nli.models import onnx_judge
 from ragauge.questions import Decompose, Entail, Relevant
-from ragauge.run.specs import judge_of
+from ragauge.run.specs import load_judge
 from ragauge.testing import check_judge
 from ragauge.types import Failure, Label, Verdict
 
@@ -66,7 +66,7 @@ def test_the_end_of_a_long_premise_counts(judge: NliJudge) -> None:
 def test_the_contract_is_kept(folder: Path) -> None:
     """The judge passes the contract that anybody's judge can run."""
     check_judge(lambda: onnx_judge(f"onnx/{folder}?threads=1"))
-    assert judge_of(f"onnx/{folder}").answers == {"entail"}
+    assert load_judge(f"onnx/{folder}").answers == {"entail"}
 
 
 def test_pairs_are_read_once(judge: NliJudge) -> None:
@@ -153,11 +153,11 @@ def test_the_card_says_what_the_model_is(folder: Path) -> None:
 def test_options_that_there_are_not(folder: Path) -> None:
     """What was settled by the export is no option."""
     with pytest.raises(UnknownName, match="unknown option 'device'"):
-        judge_of(f"onnx/{folder}?device=cuda")
+        load_judge(f"onnx/{folder}?device=cuda")
 
 
 def test_without_the_runtime(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Without ONNX Runtime the error gives the command that installs it."""
     monkeypatch.setattr("ragauge.judges.nli.models.find_spec", lambda name: None)
     with pytest.raises(MissingExtra, match=r"pip install 'ragauge\[onnx\]'"):
-        judge_of(f"onnx/{folder}")
+        load_judge(f"onnx/{folder}")

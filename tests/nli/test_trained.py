@@ -25,7 +25,7 @@ from ragauge.errors import BadParameter, UnanswerableNeed
 from ragauge.judges.nli.judge import NliJudge
 from ragauge.judges.nli.models import hf_judge
 from ragauge.questions import Entail
-from ragauge.run.specs import judge_of
+from ragauge.run.specs import load_judge
 from ragauge.testing import check_judge
 from ragauge.types import Failure, Label, Verdict
 
@@ -88,7 +88,7 @@ def test_exported_models_say_the_same(name: str, model: Model, tmp_path: Path) -
     assert done.exit_code == 0, done.output
     assert f"use: onnx/{folder}" in done.output
     assert sorted(path.name for path in folder.iterdir()) == ["model.onnx", "ragauge.json", "tokenizer.json"]
-    one, other = verdicts(_judge(model, name), *questions), verdicts(judge_of(f"onnx/{folder}"), *questions)
+    one, other = verdicts(_judge(model, name), *questions), verdicts(load_judge(f"onnx/{folder}"), *questions)
     assert [verdict.label for verdict in one] == [verdict.label for verdict in other]
     chances = [(a.probability, b.probability) for a, b in zip(one, other, strict=True)]
     assert max(abs((a or 0) - (b or 0)) for a, b in chances) <= 2e-4
@@ -104,13 +104,13 @@ def test_eight_bits_say_nearly_the_same(name: str, model: Model, tmp_path: Path)
     questions = _questions(200)
 
     pairs = zip(
-        verdicts(judge_of(f"onnx/{whole.folder}"), *questions),
-        verdicts(judge_of(f"onnx/{small.folder}"), *questions),
+        verdicts(load_judge(f"onnx/{whole.folder}"), *questions),
+        verdicts(load_judge(f"onnx/{small.folder}"), *questions),
         strict=True,
     )
     assert sum(one.label == other.label for one, other in pairs) >= 190
     assert small.megabytes < whole.megabytes
-    check_judge(lambda: judge_of(f"onnx/{small.folder}"))
+    check_judge(lambda: load_judge(f"onnx/{small.folder}"))
 
 
 @pytest.mark.parametrize("name", TWO_WAY)

@@ -9,7 +9,7 @@ import pytest
 import ragauge as rg
 from ragauge.errors import BadData, BadRow
 from ragauge.run.evaluate import AT_ONCE
-from ragauge.run.preparing import PEEK
+from ragauge.run.prepare import PEEK
 
 Make = Callable[..., Any]
 

@@ -11,7 +11,7 @@ from tests.llm.batching import METRICS, SPEC, answered, lines, settings, take, w
 from tests.llm.stub.fixture import StubFactory
 
 import ragauge as rg
-from ragauge.run.batch.exporting import Exported, export
+from ragauge.run.batch.export import ExportedBatch, export
 from ragauge.run.batch.folder import LEDGER, Folder
 from ragauge.store import Store
 
@@ -125,7 +125,7 @@ def test_nothing_to_ask_is_done_at_once(tmp_path: Path) -> None:
     with Folder.make(tmp_path / "batch", settings(tmp_path)) as folder:
         list(waves_of(folder, tmp_path))
     with Folder.make(tmp_path / "again", settings(tmp_path)) as folder:
-        assert export(folder) == Exported()
+        assert export(folder) == ExportedBatch()
     with Folder.make(tmp_path / "cheap", settings(tmp_path, metrics="bleu", judge=SPEC)) as folder:
         assert export(folder).done
     assert sorted(path.name for path in (tmp_path / "cheap").iterdir()) == [LEDGER]

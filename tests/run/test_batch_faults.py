@@ -9,10 +9,9 @@ import pytest
 from tests.llm.batching import SPEC, Killed, answered, killed, lines, settings, take, waves_of
 
 from ragauge.errors import BadData, BadParameter, RagaugeError, UsageError
-from ragauge.run.batch.exporting import export
-from ragauge.run.batch.folder import LEDGER, Folder
-from ragauge.run.batch.importing import _Importing, import_results
-from ragauge.run.batch.ledger import Ledger
+from ragauge.run.batch.collect import _Importing, import_results
+from ragauge.run.batch.export import export
+from ragauge.run.batch.folder import LEDGER, Folder, Ledger
 from ragauge.store import Store
 
 
@@ -21,7 +20,7 @@ def test_an_export_that_is_killed_leaves_nothing(tmp_path: Path, monkeypatch: py
     asked = settings(tmp_path)
     with Folder.make(tmp_path / "batch", asked) as folder:
         with monkeypatch.context() as patched:
-            patched.setattr("ragauge.run.batch.exporting._Outbox.finished", killed)
+            patched.setattr("ragauge.run.batch.export._Outbox.finished", killed)
             with pytest.raises(Killed):
                 export(folder)
         assert not list((tmp_path / "batch").glob("*.jsonl"))
@@ -111,7 +110,7 @@ def test_a_file_of_somebody_else_is_an_error(tmp_path: Path) -> None:
 def test_a_damaged_or_busy_ledger_is_explained(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What SQLite says becomes one sentence with the file and a way out."""
     with Folder.make(tmp_path / "batch", settings(tmp_path)) as folder, folder.ledger.writing():
-        monkeypatch.setattr("ragauge.run.batch.ledger.PATIENCE", 0.01)
+        monkeypatch.setattr("ragauge.run.batch.folder.PATIENCE", 0.01)
         with Folder.open(tmp_path / "batch") as other, pytest.raises(RagaugeError, match="another command"):
             export(other)
     (tmp_path / "batch" / LEDGER).write_bytes(b"no database" * 1000)

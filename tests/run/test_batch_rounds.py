@@ -10,10 +10,9 @@ from tests.llm import batching
 from tests.llm.batching import SPEC, Line, answered, errored, expired, lines, results, settings, take, waves_of
 
 import ragauge as rg
-from ragauge.run.batch.exporting import export
+from ragauge.run.batch.collect import import_results, lost
+from ragauge.run.batch.export import export
 from ragauge.run.batch.folder import UNANSWERED, Folder
-from ragauge.run.batch.importing import import_results
-from ragauge.run.batch.sending import lost
 from ragauge.types import Failure
 
 pytestmark = pytest.mark.usefixtures("key")
@@ -47,7 +46,7 @@ def test_every_line_has_a_stated_outcome(tmp_path: Path) -> None:
 
 def test_no_line_stops_an_import(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Lines beyond MOST_LINE, of any depth, and with an error page in Latin-1 leave the good lines to be imported."""
-    monkeypatch.setattr("ragauge.run.batch.importing.MOST_LINE", 10_000)
+    monkeypatch.setattr("ragauge.run.batch.collect.MOST_LINE", 10_000)
     with Folder.make(tmp_path / "batch", settings(tmp_path)) as folder:
         found = lines(export(folder).files[0])
         path = results(tmp_path, [answered(found[0]), answered(found[1])])

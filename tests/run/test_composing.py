@@ -12,7 +12,7 @@ import ragauge as rg
 from ragauge.errors import BadParameter, UnknownName
 from ragauge.judges.composite import Cascade, Panel
 from ragauge.questions import Question, kind
-from ragauge.run.specs import judge_of
+from ragauge.run.specs import load_judge
 from ragauge.store import Store
 from ragauge.types import Answer, Failure, Grade, Identity, Sample, Verdict
 
@@ -43,7 +43,7 @@ def module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 )
 def test_specs_are_read_as_written(spec: str, name: str) -> None:
     """Members are separated by commas outside of brackets, and may be made of judges themselves."""
-    assert str(judge_of(spec).identity) == name
+    assert str(load_judge(spec).identity) == name
 
 
 @pytest.mark.parametrize(
@@ -56,7 +56,7 @@ def test_specs_are_read_as_written(spec: str, name: str) -> None:
 )
 def test_thresholds_for_all_kinds_or_by_kind(spec: str, thresholds: dict[str, str]) -> None:
     """A threshold counts for all kinds that none is given for by name, and in a chain for every step."""
-    judge = judge_of(f"cascade(embedded,openai/a,openai/b,{spec})")
+    judge = load_judge(f"cascade(embedded,openai/a,openai/b,{spec})")
     assert isinstance(judge, Cascade)
     for cascade in (judge, judge.second):
         settings = dict(cascade.identity.settings)
@@ -85,7 +85,7 @@ def test_thresholds_for_all_kinds_or_by_kind(spec: str, thresholds: dict[str, st
 def test_what_is_wrong_with_a_spec_is_said(spec: str, error: type[Exception], fault: str) -> None:
     """A spec that cannot be read, and one that makes no sense, is refused with the way to mend it."""
     with pytest.raises(error, match=fault):
-        judge_of(spec)
+        load_judge(spec)
 
 
 def test_in_python_they_are_made_of_specs_and_judges(judge: Any) -> None:

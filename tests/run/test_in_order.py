@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragauge.run.in_order import in_order
+from ragauge.run.scheduler import ordered_map
 
 
 async def _collected(waits: list[int], width: int) -> tuple[list[int], int]:
@@ -24,7 +24,7 @@ async def _collected(waits: list[int], width: int) -> tuple[list[int], int]:
         under_way -= 1
         return number
 
-    return [number async for number in in_order(enumerate(waits), work, width)], most
+    return [number async for number in ordered_map(enumerate(waits), work, width)], most
 
 
 @given(st.lists(st.integers(0, 20), max_size=60), st.integers(1, 9))
@@ -50,7 +50,7 @@ def test_what_raises_ends_the_rest() -> None:
         return item
 
     async def collect() -> list[int]:
-        return [number async for number in in_order(range(3), work, 3)]
+        return [number async for number in ordered_map(range(3), work, 3)]
 
     with pytest.raises(ValueError, match="no"):
         asyncio.run(collect())
@@ -69,7 +69,7 @@ def test_what_cannot_be_drawn_does_not_lose_what_is_under_way() -> None:
         return item
 
     async def collect(found: list[int]) -> None:
-        async for number in in_order(items(), work, 3):
+        async for number in ordered_map(items(), work, 3):
             found.append(number)
 
     found: list[int] = []

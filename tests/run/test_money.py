@@ -20,7 +20,7 @@ from tests.run.test_llm_run import METRICS, _samples
 
 import ragauge as rg
 from ragauge.cli import main
-from ragauge.run.run import Run
+from ragauge.run.results import Run
 from ragauge.store import Store
 
 Measure = Callable[..., Run]

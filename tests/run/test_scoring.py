@@ -27,7 +27,7 @@ class Unsteady:
     answers = frozenset({"decompose", "entail", "relevant"})
 
     def __init__(self, fails: int = 0) -> None:
-        self._fails, self._judge = fails, rg.judge_of("embedded")
+        self._fails, self._judge = fails, rg.load_judge("embedded")
         self.asked: list[Question] = []
         self.loops: set[int] = set()
 

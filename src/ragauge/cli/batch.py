@@ -13,12 +13,9 @@ from ragauge.cli.running import progress_bar
 from ragauge.cli.screen import say
 from ragauge.errors import BadParameter
 from ragauge.report.wording import counted, dollars, spent_words
-from ragauge.run.batch.exporting import Exported, export
-from ragauge.run.batch.folder import UNANSWERED, Folder
-from ragauge.run.batch.importing import Imported, import_results
-from ragauge.run.batch.ledger import File
-from ragauge.run.batch.sending import Sent, fetch, lost, status, submit
-from ragauge.run.batch.settings import BatchSettings
+from ragauge.run.batch.collect import Imported, Sent, fetch, import_results, lost, status, submit
+from ragauge.run.batch.export import ExportedBatch, export
+from ragauge.run.batch.folder import UNANSWERED, BatchSettings, Folder, LedgerFile
 
 _folder = click.argument("folder", type=click.Path(path_type=Path))
 
@@ -137,7 +134,7 @@ def _next_wave(folder: Folder) -> None:
     _show_exported(folder, exported)
 
 
-def _show_exported(folder: Folder, exported: Exported) -> None:
+def _show_exported(folder: Folder, exported: ExportedBatch) -> None:
     if exported.requests:
         usage, asked = exported.tokens, counted(exported.questions, "question")
         say(f"wave {exported.wave}: {asked} in {counted(exported.requests, 'request')}")
@@ -183,7 +180,7 @@ def _show_sent(sent: Sent) -> None:
     say(f"{sent.file.name}: {how}, as {sent.batch}")
 
 
-def _state(file: File) -> str:
+def _state(file: LedgerFile) -> str:
     if file.batch and not file.ended:
         return f"sent as {file.batch}"
     if not file.waiting:

@@ -13,7 +13,7 @@ from ragauge.comparison import compare
 from ragauge.comparison.outcome import WRITERS
 from ragauge.comparison.report import changes_view, comparison_view
 from ragauge.report.writing import check_ending, check_place
-from ragauge.run.run import Run
+from ragauge.run.results import Run
 from ragauge.store import Store
 
 

@@ -15,7 +15,7 @@ from ragauge.cli.running import measure
 from ragauge.cli.screen import screen
 from ragauge.report.files import check_output
 from ragauge.report.terminal import estimates_table
-from ragauge.run.run import Run
+from ragauge.run.results import Run
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -19,12 +19,10 @@ from ragauge.measure.report import measurement_view
 from ragauge.questions import Judgment
 from ragauge.report.wording import spent_words
 from ragauge.report.writing import check_ending, check_place
-from ragauge.run.asking import Asker
-from ragauge.run.blocking import blocking
-from ragauge.run.budget import Budget, check_priced
-from ragauge.run.keeping import Keeper
-from ragauge.run.preparing import opened_store
-from ragauge.run.specs import DESCRIPTIONS, bench_of, judge_of
+from ragauge.run.asking import Budget, Dispatcher, JudgmentCache, check_priced
+from ragauge.run.prepare import opened_store
+from ragauge.run.specs import DESCRIPTIONS, load_judge, load_judges
+from ragauge.run.sync import blocking
 from ragauge.store import read_labels
 
 #: The judge that one is compared with where none is named.
@@ -39,7 +37,7 @@ def command(ctx: click.Context) -> None:
         return
     for spec, description in DESCRIPTIONS.items():
         say(f"{spec:<33} {description}")
-    answers = ", ".join(sorted(judge_of("embedded").answers))
+    answers = ", ".join(sorted(load_judge("embedded").answers))
     say("", f"embedded answers: {answers}. In Python any function can judge: ragauge.judge_from(...).")
 
 
@@ -87,7 +85,7 @@ def measure_command(
         check_ending(path, WRITERS)
         check_place(path)
     beside = against or _BASELINES.get(judge)
-    clerk = _Clerk(judge_of(judge), store, max_cost, beside=judge_of(beside) if beside else None)
+    clerk = _Clerk(load_judge(judge), store, max_cost, beside=load_judge(beside) if beside else None)
     with stoppable(store, "answer"):
         results, failed = blocking(_measured, "measured")(clerk, data, limit)
     found = clerk.measurement(results, limit)
@@ -134,7 +132,7 @@ def fit_command(
     if not (labels or data):
         raise BadParameter("give people's labels: --labels FILE, or --data FOLDER of labelled sets")
     labelled = [*(read_labels(labels) if labels else ()), *(labelled_sets(data, limit) if data else ())]
-    clerk = _Clerk(judge_of(judge), store, max_cost)
+    clerk = _Clerk(load_judge(judge), store, max_cost)
     with stoppable(store, "answer"):
         found, failed = blocking(_fitted, "fitted")(clerk, labelled, accuracy)
     clerk.end()
@@ -176,10 +174,10 @@ class _Clerk:
 
     def __init__(self, judge: Judge, store: Path | None, max_cost: float | None, beside: Judge | None = None) -> None:
         check_priced([judge, *([beside] if beside else [])], max_cost)
-        bench = bench_of(judge)
+        bench = load_judges(judge)
         self._store = store
         self.judge, self.beside = judge, beside
-        self.asker = Asker(bench, Keeper(bench, opened_store(store), {}), Budget(max_cost))
+        self.asker = Dispatcher(bench, JudgmentCache(bench, opened_store(store), {}), Budget(max_cost))
 
     def measurement(self, results: Sequence[Measured], limit: int | None) -> Measurement:
         """The results as a whole."""

@@ -15,7 +15,7 @@ from ragauge.labelling import Labelling
 from ragauge.labelling.session import Session
 from ragauge.labelling.telling import answer_words, keys_line, question_lines, standing_lines
 from ragauge.report.wording import counted
-from ragauge.run.run import Run
+from ragauge.run.results import Run
 from ragauge.store import Store
 
 

@@ -21,7 +21,7 @@ from ragauge.peers.columns import PEERS
 from ragauge.peers.outcome import WRITERS
 from ragauge.peers.sheet import NAMING, read_sheet
 from ragauge.report.writing import check_ending, check_place
-from ragauge.run.run import Run
+from ragauge.run.results import Run
 
 
 @click.command("parity")

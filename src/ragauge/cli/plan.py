@@ -10,7 +10,7 @@ import click
 from ragauge.cli.options import data_options, store_options
 from ragauge.cli.running import progress_bar
 from ragauge.cli.screen import say
-from ragauge.run.planning import plan
+from ragauge.run.plan import plan
 
 
 @click.command("plan")

@@ -10,7 +10,7 @@ import click
 from ragauge.cli.options import open_store_option, output_option, raw_csv_option, show_option
 from ragauge.cli.run import show_run
 from ragauge.cli.screen import say
-from ragauge.run.run import Run
+from ragauge.run.results import Run
 from ragauge.store import Store
 
 

@@ -16,7 +16,7 @@ from ragauge.errors import RunFailed
 from ragauge.report.files import check_output
 from ragauge.report.terminal import run_view, sample_view
 from ragauge.report.worst import chooser, worst
-from ragauge.run.run import Run
+from ragauge.run.results import Run
 from ragauge.scores import Gate
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from ragauge.cli.screen import say
 from ragauge.errors import RunFailed
 from ragauge.report.wording import counted, spent_words
 from ragauge.run.evaluate import evaluate
-from ragauge.run.run import Run
+from ragauge.run.results import Run
 
 if TYPE_CHECKING:
     from ragauge.dataset.samples import Made

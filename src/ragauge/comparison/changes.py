@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from ragauge.comparison.outcome import Change, Difference, Piece
 from ragauge.comparison.pairing import Side
 from ragauge.report.explaining import TOLD, decisive, piece_words
-from ragauge.run.run import Run
+from ragauge.run.results import Run
 from ragauge.scores import Better, Score
 
 

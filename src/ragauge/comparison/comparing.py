@@ -14,8 +14,7 @@ from ragauge.comparison.pairing import Pairing, Side, check_group, paired, side
 from ragauge.errors import UnknownName, UsageError
 from ragauge.metrics.base import Measure
 from ragauge.metrics.registry import split_specs
-from ragauge.run.reviving import catalogued
-from ragauge.run.run import Run
+from ragauge.run.results import Run, recovered_record
 from ragauge.scores import Estimate, RunRecord
 from ragauge.statistics.intervals import Clusters
 from ragauge.statistics.paired import holm
@@ -72,7 +71,7 @@ def _compared(run: RunRecord) -> Compared:
 
 def _measures(run: RunRecord) -> dict[str, Measure]:
     """What each value of a run is a value of, where the catalogue has it."""
-    return {key: measure for measure in catalogued(run) for key in measure.values}
+    return {key: measure for measure in recovered_record(run) for key in measure.values}
 
 
 def _chosen(a: RunRecord, b: RunRecord, wanted: Collection[str]) -> tuple[list[str], dict[str, str]]:

@@ -26,7 +26,7 @@ def evaluator(metrics: Any, judge: Any = "embedded", **options: Any) -> Callable
 
 def aevaluator(metrics: Any, judge: Any = "embedded", **options: Any) -> Callable[..., Coroutine[Any, Any, Feedback]]:
     """The same to be awaited, for langsmith's `aevaluate`."""
-    bench = rg.bench_of(judge)
+    bench = rg.load_judges(judge)
     with suppress(rg.MissingField):  # of a row without fields; whatever else is wrong with the metrics is raised
         rg.plan([rg.Sample(id="1")], metrics, bench)
 

@@ -19,13 +19,10 @@ from ragauge.needs.base import Failed, Need
 from ragauge.readers import SampleReader, read
 from ragauge.readers.columns import rank
 from ragauge.rounds import unanswerable
-from ragauge.run.asking import Asker
-from ragauge.run.blocking import blocking
-from ragauge.run.budget import Budget, check_priced
-from ragauge.run.keeping import Keeper
-from ragauge.run.preparing import StoreLike, opened_store
-from ragauge.run.specs import JudgeLike, bench_of, python_object
-from ragauge.run.stopping import Stopped
+from ragauge.run.asking import Budget, Dispatcher, JudgmentCache, Stopped, check_priced
+from ragauge.run.prepare import StoreLike, opened_store
+from ragauge.run.specs import JudgeLike, load_judges, python_object
+from ragauge.run.sync import blocking
 from ragauge.types import Sample
 
 #: Documents of a sample, as in Trust-Eval.
@@ -94,7 +91,7 @@ async def build_async(
     finder = _retriever(searched, retriever, opened.path.parent if store is not None else None)
     if finder is None and reading.columns and "contexts" not in reading.columns:
         raise MissingField(f"{reading.name}: no documents; give a corpus (--corpus FOLDER), or a retriever")
-    asker = Asker(bench, Keeper(bench, opened, {}), Budget(max_cost))
+    asker = Dispatcher(bench, JudgmentCache(bench, opened, {}), Budget(max_cost))
     built = Built(corpus=searched, indexed=isinstance(finder, CorpusRetriever) and finder.made)
     building = _Building(asker, finder, wanted, top, built)
     async with asker.opened():
@@ -135,9 +132,9 @@ def _retriever(corpus: Corpus | None, retriever: Any, folder: Path | None) -> Re
 
 
 def _bench(judge: JudgeLike, claims: JudgeLike | None, max_cost: float | None) -> JudgeRouter:
-    bench = bench_of(judge)
+    bench = load_judges(judge)
     if claims is not None:
-        bench = JudgeRouter({**bench.judges, "decompose": bench_of(claims).judges["*"]})
+        bench = JudgeRouter({**bench.judges, "decompose": load_judges(claims).judges["*"]})
     check_priced(bench.unique(), max_cost)
     return bench
 
@@ -145,7 +142,9 @@ def _bench(judge: JudgeLike, claims: JudgeLike | None, max_cost: float | None) -
 class _Building:
     """Makes samples, and counts what they lack."""
 
-    def __init__(self, asker: Asker, retriever: Retriever | None, wanted: Need[Labels], top: int, built: Built) -> None:
+    def __init__(
+        self, asker: Dispatcher, retriever: Retriever | None, wanted: Need[Labels], top: int, built: Built
+    ) -> None:
         self._asker, self._retriever, self._labels, self._top = asker, retriever, wanted, top
         self._built = built
 

@@ -15,9 +15,8 @@ from ragauge.errors import UsageError
 from ragauge.needs.base import EvidenceTable, Need, NeedOutcome
 from ragauge.report.writing import check_place, replacing
 from ragauge.rounds import Rounds
-from ragauge.run.asking import Asker
-from ragauge.run.in_order import in_order
-from ragauge.run.stopping import Stopped
+from ragauge.run.asking import Dispatcher, Stopped
+from ragauge.run.scheduler import ordered_map
 from ragauge.types import Sample, TotalUsage
 
 #: The key of a sample's metadata under which it stands why a part of it is missing: part -> reason.
@@ -102,7 +101,7 @@ def with_first_documents(sample: Sample, top: int | None) -> Sample:
     return msgspec.structs.replace(sample, contexts=kept, answerable=None if fewer_may_lack_it else sample.answerable)
 
 
-async def worked_out(asker: Asker, sample: Sample, need: Need[EvidenceTable]) -> NeedOutcome:
+async def worked_out(asker: Dispatcher, sample: Sample, need: Need[EvidenceTable]) -> NeedOutcome:
     """What a need of one sample comes to. Raises Stopped."""
     waves = Rounds(sample, [need])
     while questions := waves.questions:
@@ -115,7 +114,7 @@ async def worked(
 ) -> list[Sample]:
     """What `work` makes of each sample, in order, many side by side. progress: called with the number done."""
     done: list[Sample] = []
-    async with aclosing(in_order(samples, work, width)) as results:
+    async with aclosing(ordered_map(samples, work, width)) as results:
         async for one in results:
             done.append(one)
             if progress:

@@ -16,7 +16,7 @@ from ragauge.labelling.standing import Standing, standing
 from ragauge.labelling.survey import Survey
 from ragauge.questions import Judgment, Question
 from ragauge.report.worst import chooser
-from ragauge.run.run import Run
+from ragauge.run.results import Run
 from ragauge.scores import Evidence, Score
 from ragauge.store import label
 from ragauge.types import Answer, Failure

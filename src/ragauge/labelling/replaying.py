@@ -9,8 +9,7 @@ from ragauge.labelling.survey import Survey
 from ragauge.metrics.base import DatasetMetric, Measure
 from ragauge.questions import Judgment, Question
 from ragauge.rounds import Rounds
-from ragauge.run.reviving import catalogued
-from ragauge.run.run import Run
+from ragauge.run.results import Run, recovered_record
 from ragauge.scores import SampleRecord, Score
 from ragauge.types import Failure, Identity, Sample
 
@@ -27,7 +26,7 @@ class Replay:
     """
 
     def __init__(self, run: Run, judges: Judges, survey: Survey) -> None:
-        self.measures = catalogued(run.record)
+        self.measures = recovered_record(run.record)
         self._run, self._judges = run, judges
         self._peopled = by_people(run.store, set(survey.keys())) if run.record.labelled else set()
         self._touched = [at for at, row in enumerate(survey.rows) if not self._peopled.isdisjoint(row.all_keys())]

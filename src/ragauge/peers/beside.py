@@ -16,7 +16,7 @@ from ragauge.peers.figures import Scale, figures
 from ragauge.peers.matching import matched
 from ragauge.peers.outcome import Compared, Figures
 from ragauge.peers.sheet import Named, Sheet, number_in
-from ragauge.run.run import Run
+from ragauge.run.results import Run
 from ragauge.scores import RunRecord, ScoreRecord
 from ragauge.statistics.intervals import Clusters
 

@@ -11,7 +11,7 @@ from ragauge.peers.choosing import Chosen, choose, key_in, notes, others
 from ragauge.peers.columns import PEERS
 from ragauge.peers.outcome import Parity, Total
 from ragauge.peers.sheet import Sheet, number_in, read_sheet
-from ragauge.run.run import Run
+from ragauge.run.results import Run
 from ragauge.scores import RunRecord
 
 

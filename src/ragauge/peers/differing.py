@@ -9,7 +9,7 @@ from ragauge.peers.causes import CAUSES
 from ragauge.peers.outcome import Difference, Row
 from ragauge.report.explaining import TOLD, decisive, piece_words
 from ragauge.report.wording import shortened
-from ragauge.run.run import Run
+from ragauge.run.results import Run
 from ragauge.scores import Better, ScoreRecord
 
 

@@ -9,7 +9,7 @@ from ragauge.errors import UsageError
 from ragauge.metrics.registry import select_metrics
 from ragauge.report.failing import failing, standing
 from ragauge.run.evaluate import evaluate
-from ragauge.run.run import Run
+from ragauge.run.results import Run
 from ragauge.scores import gates_of
 
 

@@ -17,15 +17,13 @@ from ragauge.judges.base import notes_of
 from ragauge.metrics.base import DatasetMetric
 from ragauge.report.wording import dollars
 from ragauge.rounds import Rounds
-from ragauge.run.blocking import blocking
-from ragauge.run.in_order import in_order
-from ragauge.run.planning import Counting
-from ragauge.run.preparing import LabelsLike, Prepared, StoreLike, prepared
-from ragauge.run.run import Run
-from ragauge.run.settings import MetricsLike
+from ragauge.run.asking import Stopped
+from ragauge.run.plan import PlanCounter
+from ragauge.run.prepare import LabelsLike, MetricsLike, Prepared, StoreLike, prepared
+from ragauge.run.results import Accumulators, Run
+from ragauge.run.scheduler import ordered_map
 from ragauge.run.specs import JudgeLike
-from ragauge.run.stopping import Stopped
-from ragauge.run.tally import Tallies
+from ragauge.run.sync import blocking
 from ragauge.scores import Evidence, RunRecord, SampleRecord, ScoreRecord
 from ragauge.types import Sample
 from ragauge.version import VERSION
@@ -89,7 +87,7 @@ class Evaluation:
         self._scored: list[SampleRecord] = []
         self._begun = self._stopping = False
         self._drawn_so_far = 0
-        self._tallies = Tallies(task.settings.metrics)
+        self._tallies = Accumulators(task.settings.metrics)
         self._began = time.monotonic()
         self._digest = hashlib.sha256()
         self._record = RunRecord(
@@ -126,7 +124,7 @@ class Evaluation:
         nothing behind the first that was stopped is counted: the run is of the first samples of the data.
         """
         done, stopped = 0, ""
-        async with aclosing(in_order(self._drawn(), self._score, self._width())) as records:
+        async with aclosing(ordered_map(self._drawn(), self._score, self._width())) as records:
             async for record in records:
                 if isinstance(record, Stopped):
                     stopped = stopped or str(record)
@@ -185,8 +183,8 @@ class Evaluation:
         return self._counting.count(sample) if self._asker.budget.limit is not None else 0.0
 
     @cached_property
-    def _counting(self) -> Counting:
-        return Counting(self._settings, self._asker)
+    def _counting(self) -> PlanCounter:
+        return PlanCounter(self._settings, self._asker)
 
     def _sample_record(self, sample: Sample, waves: Rounds) -> SampleRecord:
         scores: dict[str, ScoreRecord] = {}

@@ -11,7 +11,7 @@ from ragauge.comparison import compare
 from ragauge.errors import UnknownName, UsageError
 from ragauge.report.html import page
 from ragauge.report.worst import chooser
-from ragauge.run.run import Run
+from ragauge.run.results import Run
 from ragauge.scores import RunRecord
 from ragauge.store import Store
 from ragauge.text.decoding import decoded

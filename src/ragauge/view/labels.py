@@ -15,7 +15,7 @@ from ragauge.labelling.labelling import Piece
 from ragauge.labelling.replies import asked, choices, reply
 from ragauge.questions import Rate, kind
 from ragauge.report.document import score_document
-from ragauge.run.run import Run
+from ragauge.run.results import Run
 
 
 class Given(msgspec.Struct, forbid_unknown_fields=True):

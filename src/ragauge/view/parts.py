@@ -9,7 +9,7 @@ from collections import OrderedDict
 from ragauge.errors import UnknownName
 from ragauge.report.blocks import BLOCK, Index, packed, page_head
 from ragauge.report.document import shared_document
-from ragauge.run.run import Run
+from ragauge.run.results import Run
 from ragauge.store import Store
 
 #: How many runs are held, without their samples.

@@ -30,13 +30,10 @@ from ragauge.needs.base import Failed, Need
 from ragauge.needs.checks import SENTENCE
 from ragauge.readers import read
 from ragauge.rounds import unanswerable
-from ragauge.run.asking import Asker
-from ragauge.run.blocking import blocking
-from ragauge.run.budget import Budget, check_priced
-from ragauge.run.keeping import Keeper
-from ragauge.run.preparing import StoreLike, opened_store
-from ragauge.run.specs import JudgeLike, bench_of
-from ragauge.run.stopping import Stopped
+from ragauge.run.asking import Budget, Dispatcher, JudgmentCache, Stopped, check_priced
+from ragauge.run.prepare import StoreLike, opened_store
+from ragauge.run.specs import JudgeLike, load_judges
+from ragauge.run.sync import blocking
 from ragauge.store import Store
 from ragauge.text import trust_eval
 from ragauge.text.refusals import refusal as refusal_in
@@ -115,20 +112,20 @@ async def generate_async(
 generate = blocking(generate_async, "generate")
 
 
-def _asker(cite: JudgeLike, store: Store, budget: Budget) -> Asker:
+def _asker(cite: JudgeLike, store: Store, budget: Budget) -> Dispatcher:
     """Who asks the judge for citations."""
-    bench = bench_of(cite)
+    bench = load_judges(cite)
     if topics := unanswerable([citing("prose")], bench.can):
         raise UnanswerableNeed(f"the judge of citations does not answer {', '.join(topics)}; name one that does")
     check_priced(bench.unique(), budget.limit)
-    return Asker(bench, Keeper(bench, store, {}), budget)
+    return Dispatcher(bench, JudgmentCache(bench, store, {}), budget)
 
 
 class _Generating:
     """Gets responses, and counts how they came out."""
 
     def __init__(
-        self, respondent: Respondent, brief: Brief, top: int | None, asker: Asker | None, wanted: Need[Citing]
+        self, respondent: Respondent, brief: Brief, top: int | None, asker: Dispatcher | None, wanted: Need[Citing]
     ) -> None:
         self.generated = Generated(system=respondent.identity.name)
         self._respondent, self._brief, self._top = respondent, brief, top

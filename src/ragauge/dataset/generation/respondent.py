@@ -13,9 +13,7 @@ from ragauge.judges.llm.client import ModelClient
 from ragauge.judges.llm.judge import unanswered
 from ragauge.judges.llm.messages import CallFailed, Completion, Prompt, TokenUsage, Turn
 from ragauge.judges.llm.replies import REPEATED, extract_object
-from ragauge.run.budget import Budget
-from ragauge.run.opening import Openings
-from ragauge.run.stopping import Stopped
+from ragauge.run.asking import Budget, LazyExitStack, Stopped
 from ragauge.store import Store
 from ragauge.types import Failure, Identity, ModelResponse, TotalUsage
 
@@ -39,7 +37,7 @@ class Respondent:
         self.asked = self.reused = 0
         self._line, self._store, self._budget = line, store, budget
         self._under_way: dict[str, asyncio.Task[Outcome]] = {}
-        self._openings = Openings()
+        self._openings = LazyExitStack()
 
     @property
     def spent(self) -> TotalUsage:

@@ -1,23 +1,332 @@
-"""The folder of a batch: its settings, its models, its ledger; beside them the files that are sent and received."""
+"""The folder of a batch: its settings, its models, and the ledger of what was asked in which request."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from contextlib import closing, suppress
+import shlex
+import sqlite3
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from secrets import token_hex
 from types import TracebackType
+from typing import Any, NamedTuple
 
 import msgspec
 
-from ragauge.errors import UsageError
+from ragauge.errors import BadParameter, RagaugeError, UsageError
 from ragauge.judges.base import Judge, JudgeRouter
-from ragauge.judges.llm.deferred import DeferredJudge, RequestBook
+from ragauge.judges.llm.deferred import DeferredJudge, QuestionStatus, RequestBook
+from ragauge.judges.llm.judge import LLMJudge
+from ragauge.judges.llm.providers import LLMSpec, parse_llm_spec
 from ragauge.judges.llm.transport.protocols import ServerFeatures, initial_features
-from ragauge.run.batch.ledger import Ledger
-from ragauge.run.batch.settings import BatchSettings, Member, bench
-from ragauge.types import Identity
+from ragauge.questions import Question
+from ragauge.run.specs import load_judge
+from ragauge.store.texts import pack, unpack
+from ragauge.types import Failure, Identity
 from ragauge.version import VERSION
+
+
+class BatchSettings(msgspec.Struct, frozen=True, kw_only=True):
+    """What `ragauge run` would be called with. Files are kept as absolute paths, so that any folder will do.
+
+    judge: a spec, or specs by kind of question. store: where answers are kept.
+    """
+
+    data: str
+    store: str
+    judge: str | dict[str, str] = "embedded"
+    metrics: str | None = None
+    map: dict[str, str] = {}
+    group: str | None = None
+    limit: int | None = None
+    skip_bad_rows: bool = False
+    labels: str | None = None
+
+    @property
+    def judges(self) -> dict[str, str]:
+        """The specs by kind; "*" is every kind that is not named."""
+        return self.judge if isinstance(self.judge, dict) else {"*": self.judge}
+
+    def command(self) -> str:
+        """The `ragauge run` that gives the scores."""
+        return shlex.join(["ragauge", "run", *self._arguments()])
+
+    def _arguments(self) -> Iterator[str]:
+        yield _shown(self.data)
+        if self.metrics is not None:
+            yield from ("-m", self.metrics)
+        for kind, spec in self.judges.items():
+            yield from ("-j", spec if kind == "*" else f"{kind}={spec}")
+        for field, column in self.map.items():
+            yield from ("--map", f"{field}={column}")
+        for option, value in (("--group", self.group), ("--limit", self.limit)):
+            if value is not None:
+                yield from (option, str(value))
+        if self.skip_bad_rows:
+            yield "--skip-bad-rows"
+        if self.labels is not None:
+            yield from ("--labels", _shown(self.labels))
+        yield from ("--store", _shown(self.store))
+
+    def difference(self, other: BatchSettings) -> str:
+        """The first setting that the other has otherwise, for people; "" where they are equal."""
+        mine, others = msgspec.structs.asdict(self), msgspec.structs.asdict(other)
+        differing = (name for name in mine if mine[name] != others[name])
+        return next((f"{name} ({mine[name]!r}, not {others[name]!r})" for name in differing), "")
+
+
+def _shown(path: str) -> str:
+    """A path as short as it can be said from here."""
+    here = Path.cwd()
+    return str(Path(path).relative_to(here)) if Path(path).is_relative_to(here) else path
+
+
+class BatchMember(msgspec.Struct, frozen=True):
+    """A model that is asked in a batch. identity: of the judge that a run would ask."""
+
+    spec: str
+    identity: Identity
+    asked: LLMSpec
+
+    @property
+    def name(self) -> str:
+        """The model, as "provider/model"."""
+        return f"{self.asked.provider.name}/{self.asked.model}"
+
+
+def member_router(specs: Mapping[str, str]) -> tuple[dict[str, Judge], dict[str, BatchMember]]:
+    """The judges by kind that answer at once, and the models by kind that are asked in a batch.
+
+    Raises BadParameter where there is no model to ask, or where a judge would ask one by itself.
+    """
+    members = {kind: member for kind, spec in specs.items() if (member := member_of(spec))}
+    if not members:
+        raise BadParameter(
+            f"no judge of {', '.join(specs.values())} can be asked in a batch; name one by provider and model, "
+            "such as -j openai/gpt-4o-mini"
+        )
+    return {kind: load_judge(spec) for kind, spec in specs.items() if kind not in members}, members
+
+
+def member_of(spec: str) -> BatchMember | None:
+    """The model of a spec; None where the judge is none, and answers at once."""
+    judge: Any = load_judge(spec)
+    if isinstance(judge, LLMJudge) and not spec.startswith("python:"):
+        return BatchMember(spec, judge.identity, parse_llm_spec(spec))
+    if hasattr(judge, "members"):
+        raise BadParameter(f"{spec} is made of judges; batch each of them by itself, then run {spec}: it asks nothing")
+    if isinstance(judge, LLMJudge) or spec.startswith("decisions:"):
+        raise BadParameter(f"{spec} cannot be asked in a batch; judge with it in a run, or name a provider/model")
+    return None
+
+
+#: Seconds that a command waits for another one that works on the same folder.
+PATIENCE = 10.0
+
+_SCHEMA = """
+CREATE TABLE facts (name TEXT PRIMARY KEY, value TEXT NOT NULL);
+
+CREATE TABLE files (
+    name TEXT PRIMARY KEY, wave INTEGER NOT NULL, spec TEXT NOT NULL, requests INTEGER NOT NULL DEFAULT 0,
+    upload TEXT NOT NULL DEFAULT '', batch TEXT NOT NULL DEFAULT '', since TEXT NOT NULL DEFAULT '',
+    ended INTEGER NOT NULL DEFAULT 0
+);
+
+CREATE TABLE requests (
+    id TEXT PRIMARY KEY, file TEXT NOT NULL REFERENCES files, spec TEXT NOT NULL, form TEXT NOT NULL,
+    questions NOT NULL, waiting INTEGER NOT NULL DEFAULT 1, replied INTEGER NOT NULL DEFAULT 0
+);
+CREATE INDEX requests_by_file ON requests (file, waiting);
+
+CREATE TABLE questions (
+    key TEXT PRIMARY KEY, request TEXT NOT NULL REFERENCES requests, waiting INTEGER NOT NULL,
+    tries INTEGER NOT NULL, failure TEXT NOT NULL, alone INTEGER NOT NULL
+);
+CREATE INDEX questions_by_request ON questions (request);
+"""
+
+_encode = msgspec.json.Encoder().encode
+_decode_questions = msgspec.json.Decoder(tuple[Question, ...]).decode
+_decode_failure = msgspec.json.Decoder(Failure | None).decode
+
+
+class LedgerFile(NamedTuple):
+    """A file of requests of one model.
+
+    requests: how many. upload, batch: what the provider calls it, "" where it is not sent. since: when sending it
+    began, in UTC. ended: its batch is over and fetched. waiting: how many requests have no result.
+    """
+
+    name: str
+    wave: int
+    spec: str
+    requests: int
+    upload: str
+    batch: str
+    since: str
+    ended: bool
+    waiting: int
+
+    @property
+    def untouched(self) -> bool:
+        """Whether it may be sent: no result has come for any of it, and it was not sent before."""
+        return not self.batch and not self.ended and self.waiting == self.requests
+
+
+class LedgerEntry(NamedTuple):
+    """A request as it was exported. waiting: no result came. replied: a reply came, good or bad."""
+
+    id: str
+    spec: str
+    form: str
+    questions: tuple[Question, ...]
+    waiting: bool
+    replied: bool
+
+
+class Ledger:
+    """One SQLite file. What a `writing` block changes is kept as a whole when it ends, or not at all."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        with self._explained():
+            self._db = sqlite3.connect(path, timeout=PATIENCE, isolation_level=None)
+            if not self._db.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
+                with self.writing():
+                    for statement in filter(str.strip, _SCHEMA.split(";")):
+                        self._db.execute(statement)
+
+    def close(self) -> None:
+        """Close the file."""
+        self._db.close()
+
+    @contextmanager
+    def writing(self) -> Iterator[None]:
+        """Changes are made inside; nobody else makes any meanwhile."""
+        with self._explained():
+            self._db.execute("BEGIN IMMEDIATE")
+            try:
+                yield
+                self._db.execute("COMMIT")
+            except BaseException:
+                if self._db.in_transaction:
+                    self._db.execute("ROLLBACK")
+                raise
+
+    @contextmanager
+    def _explained(self) -> Iterator[None]:
+        try:
+            yield
+        except sqlite3.Error as error:
+            busy = getattr(error, "sqlite_errorcode", 0) & 0xFF == sqlite3.SQLITE_BUSY
+            mend = "another command works on this folder; wait for it to end" if busy else "export into a new folder"
+            raise RagaugeError(f"{self._path}: {error}; {mend}") from error
+
+    # facts
+
+    def fact(self, name: str) -> bytes | None:
+        """What is kept under a name."""
+        row = self._db.execute("SELECT value FROM facts WHERE name = ?", (name,)).fetchone()
+        return row[0].encode() if row else None
+
+    def state(self, name: str, value: bytes) -> None:
+        """Keep it."""
+        self._db.execute("INSERT OR REPLACE INTO facts VALUES (?, ?)", (name, value.decode()))
+
+    # requests
+
+    def add_file(self, name: str, wave: int, spec: str) -> None:
+        """Add a file, to which requests are added next."""
+        self._db.execute("INSERT INTO files (name, wave, spec) VALUES (?, ?, ?)", (name, wave, spec))
+
+    def add(self, entry: LedgerEntry, file: str, keys: Iterable[str]) -> None:
+        """Add a request whose questions have these keys; one that was lost is waited for again."""
+        stated = pack(_encode(entry.questions))
+        self._db.execute(
+            "INSERT INTO requests (id, file, spec, form, questions) VALUES (?, ?, ?, ?, ?)"
+            " ON CONFLICT (id) DO UPDATE SET file = excluded.file, form = excluded.form, waiting = 1",
+            (entry.id, file, entry.spec, entry.form, stated),
+        )
+        self._db.execute("UPDATE files SET requests = requests + 1 WHERE name = ?", (file,))
+        self._db.executemany(
+            "INSERT INTO questions VALUES (?, ?, 1, 0, 'null', 0)"
+            " ON CONFLICT (key) DO UPDATE SET request = excluded.request, waiting = 1",
+            [(key, entry.id) for key in keys],
+        )
+
+    def entry(self, id: str) -> LedgerEntry | None:
+        """The request of that id."""
+        sql = "SELECT spec, form, questions, waiting, replied FROM requests WHERE id = ?"
+        row = self._db.execute(sql, (id,)).fetchone()
+        if row is None:
+            return None
+        spec, form, questions, waiting, replied = row
+        return LedgerEntry(id, spec, form, _decode_questions(unpack(questions)), bool(waiting), bool(replied))
+
+    def standing(self, key: str) -> QuestionStatus | None:
+        """How a question stands; None where it was not asked, or is answered."""
+        sql = "SELECT waiting, tries, failure, alone FROM questions WHERE key = ?"
+        row = self._db.execute(sql, (key,)).fetchone()
+        return QuestionStatus(bool(row[0]), row[1], _decode_failure(row[2]), bool(row[3])) if row else None
+
+    def settle(self, entry: LedgerEntry, answered: Iterable[str], failed: Mapping[str, Failure]) -> None:
+        """A result came: the keys of the questions that it answers, and of those that it does not."""
+        self._db.execute("UPDATE requests SET waiting = 0 WHERE id = ?", (entry.id,))
+        self._db.executemany("DELETE FROM questions WHERE key = ?", [(key,) for key in answered])
+        self._db.executemany(
+            "UPDATE questions SET waiting = 0, tries = tries + 1, failure = ?, alone = ? WHERE key = ? AND request = ?",
+            [(_encode(failure).decode(), len(entry.questions) == 1, key, entry.id) for key, failure in failed.items()],
+        )
+
+    def replied(self, id: str) -> None:
+        """The result was a reply: no other is taken in its place."""
+        self._db.execute("UPDATE requests SET replied = 1 WHERE id = ?", (id,))
+
+    def release(self, ids: Iterable[str]) -> None:
+        """No reply came, and none will: let the questions be asked again."""
+        for id in ids:
+            self._db.execute("UPDATE requests SET waiting = 0 WHERE id = ?", (id,))
+            self._db.execute("UPDATE questions SET waiting = 0 WHERE request = ?", (id,))
+
+    def waiting_in(self, file: str) -> list[str]:
+        """The ids of the requests of a file that have no result."""
+        return [id for (id,) in self._db.execute("SELECT id FROM requests WHERE file = ? AND waiting", (file,))]
+
+    # files
+
+    def files(self) -> list[LedgerFile]:
+        """All files in the order in which they were exported."""
+        rows = self._db.execute(
+            "SELECT name, wave, spec, requests, upload, batch, since, ended,"
+            " (SELECT count(*) FROM requests WHERE file = name AND waiting) FROM files ORDER BY rowid"
+        )
+        return [LedgerFile(*row) for row in rows]
+
+    def begin_sending(self, file: LedgerFile, upload: str, now: str) -> None:
+        """A file is about to become a batch; whether it did is not known until `sent`.
+
+        Raises RagaugeError where it is not any more as it was read.
+        """
+        sql = "UPDATE files SET upload = ?, since = ? WHERE name = ? AND since = ? AND batch = ''"
+        if not self._db.execute(sql, (upload, now, file.name, file.since)).rowcount:
+            raise RagaugeError(f"{file.name} is being sent by another command; look at the status when that has ended")
+
+    def check_sending(self, file: LedgerFile, upload: str, now: str) -> None:
+        """Raise RagaugeError where another command has begun to send the file since `now`."""
+        self.begin_sending(file._replace(since=now), upload, now)
+
+    def sent(self, name: str, batch: str) -> None:
+        """It has become a batch."""
+        self._db.execute("UPDATE files SET batch = ? WHERE name = ?", (batch, name))
+
+    def unsent(self, name: str) -> None:
+        """What was taken for its batch is another one."""
+        self._db.execute("UPDATE files SET batch = '', since = '', upload = '' WHERE name = ?", (name,))
+
+    def end(self, name: str) -> None:
+        """Its batch is over, and what came of it is imported."""
+        self._db.execute("UPDATE files SET ended = 1 WHERE name = ?", (name,))
+
 
 LEDGER = "batch.db"
 
@@ -43,7 +352,7 @@ class Folder:
     def __init__(self, path: Path, ledger: Ledger, manifest: Manifest) -> None:
         self.path, self.ledger = path, ledger
         self.settings, self.token = manifest.settings, manifest.token
-        self._live, self._members = bench(manifest.settings.judges)
+        self._live, self._members = member_router(manifest.settings.judges)
         self.members = {member.spec: member for member in self._members.values()}
         for kind, member in self._members.items():
             _check_same(member, manifest.identities[kind], manifest.version)
@@ -60,7 +369,7 @@ class Folder:
                 folder.close()
                 raise UsageError(f"{path} holds a batch with another {difference}; export into another folder")
             return folder
-        identities = {kind: member.identity for kind, member in bench(settings.judges)[1].items()}
+        identities = {kind: member.identity for kind, member in member_router(settings.judges)[1].items()}
         if path.exists() and not _is_free(path):
             raise UsageError(f"{path} holds other things; name a folder that is empty or not there yet")
         path.mkdir(parents=True, exist_ok=True)
@@ -133,7 +442,7 @@ def _begin(path: Path, manifest: Manifest) -> None:
     part.replace(path / LEDGER)
 
 
-def _check_same(member: Member, identity: Identity, version: str) -> None:
+def _check_same(member: BatchMember, identity: Identity, version: str) -> None:
     """Raise UsageError where a model would now be asked otherwise than when the folder was made."""
     if member.identity == identity:
         return

@@ -17,12 +17,10 @@ from ragauge.judges.llm.transport.batches import LIMITS, request_line
 from ragauge.judges.llm.transport.protocols import ServerFeatures
 from ragauge.questions import Judgment, Question, judgment_key
 from ragauge.rounds import Rounds
-from ragauge.run.batch.folder import UNANSWERED, Folder
-from ragauge.run.batch.ledger import Entry
-from ragauge.run.batch.settings import Member
-from ragauge.run.blocking import blocking
-from ragauge.run.in_order import in_order
-from ragauge.run.preparing import Prepared, prepared
+from ragauge.run.batch.folder import UNANSWERED, BatchMember, Folder, LedgerEntry
+from ragauge.run.prepare import Prepared, prepared
+from ragauge.run.scheduler import ordered_map
+from ragauge.run.sync import blocking
 from ragauge.store import Store
 from ragauge.types import Failure, Identity, Sample
 
@@ -30,7 +28,7 @@ from ragauge.types import Failure, Identity, Sample
 AT_ONCE = 32
 
 
-class Exported(msgspec.Struct):
+class ExportedBatch(msgspec.Struct):
     """What an export came to.
 
     wave: its number, 0 where there was nothing to write. files: what was written. requests, questions: how many are in
@@ -53,7 +51,7 @@ class Exported(msgspec.Struct):
         return not self.requests and not self.waiting
 
 
-async def export_async(folder: Folder, progress: Callable[[int], None] | None = None) -> Exported:
+async def export_async(folder: Folder, progress: Callable[[int], None] | None = None) -> ExportedBatch:
     """Write what can be asked now and is not under way: texts to take apart first, what hangs on them in later waves.
 
     Judges that are no models answer at once, into the store. The new files and what the ledger says of them come into
@@ -62,7 +60,7 @@ async def export_async(folder: Folder, progress: Callable[[int], None] | None = 
     Raises what `evaluate` raises before it asks, and RagaugeError where the folder cannot be written.
     """
     settings = folder.settings
-    with Store.open(settings.store) as store, folder.ledger.writing(), closing(_Wave(folder)) as wave:
+    with Store.open(settings.store) as store, folder.ledger.writing(), closing(_ExportRound(folder)) as wave:
         task = prepared(
             settings.data,
             settings.metrics,
@@ -81,7 +79,7 @@ async def export_async(folder: Folder, progress: Callable[[int], None] | None = 
 export = blocking(export_async, "export")
 
 
-async def _walk(task: Prepared, wave: _Wave, progress: Callable[[int], None] | None) -> None:
+async def _walk(task: Prepared, wave: _ExportRound, progress: Callable[[int], None] | None) -> None:
     """Put to the judges what each sample asks, as far as that is known."""
     needs = [need for metric in task.settings.metrics for need in metric.needs]
 
@@ -94,7 +92,7 @@ async def _walk(task: Prepared, wave: _Wave, progress: Callable[[int], None] | N
             waves.advance(judgments)
             task.settings.check_judges(task.asker.unable)
 
-    async with task.asker.opened(), aclosing(in_order(task.samples, ask, AT_ONCE)) as asked:
+    async with task.asker.opened(), aclosing(ordered_map(task.samples, ask, AT_ONCE)) as asked:
         done = 0
         async for _ in asked:
             done += 1
@@ -102,7 +100,7 @@ async def _walk(task: Prepared, wave: _Wave, progress: Callable[[int], None] | N
                 progress(done)
 
 
-class _Wave:
+class _ExportRound:
     """The book of one export. Its files have their names only once it is finished."""
 
     def __init__(self, folder: Folder) -> None:
@@ -112,7 +110,7 @@ class _Wave:
         files = folder.ledger.files()
         self._number = 1 + max((file.wave for file in files), default=0)
         self._outboxes: list[_Outbox] = []
-        self._exported = Exported(waiting=sum(file.waiting for file in files))
+        self._exported = ExportedBatch(waiting=sum(file.waiting for file in files))
 
     def standing(self, key: str) -> QuestionStatus | None:
         """How the question stands whose judgment has this key."""
@@ -127,7 +125,7 @@ class _Wave:
         member, exported = self._by_identity[judge], self._exported
         outbox = self._outbox(member, request_line(member.asked.provider.protocol, request.id, request.body) + b"\n")
         form = msgspec.json.encode(self._forms[member.spec]).decode()
-        entry = Entry(request.id, member.spec, form, request.questions, waiting=True, replied=False)
+        entry = LedgerEntry(request.id, member.spec, form, request.questions, waiting=True, replied=False)
         keys = [judgment_key(question, judge) for question in request.questions]
         self._folder.ledger.add(entry, outbox.name, keys)
         exported.requests += 1
@@ -137,7 +135,7 @@ class _Wave:
         known = exported.dollars is not None and price is not None
         exported.dollars = (exported.dollars or 0.0) + price.of(expected) if known and price else None
 
-    def _outbox(self, member: Member, line: bytes) -> _Outbox:
+    def _outbox(self, member: BatchMember, line: bytes) -> _Outbox:
         """The file that a line was written to: the last one of its model, or a new one where that is full."""
         mine = [outbox for outbox in self._outboxes if outbox.member is member]
         if mine and mine[-1].took(line):
@@ -167,7 +165,7 @@ class _Wave:
         for outbox in self._outboxes:
             outbox.close()
 
-    def finished(self) -> Exported:
+    def finished(self) -> ExportedBatch:
         """Give the files their names, and say what was done."""
         exported = self._exported
         for outbox in self._outboxes:
@@ -183,7 +181,7 @@ class _Wave:
 class _Outbox:
     """A file of requests to one model under way."""
 
-    def __init__(self, path: Path, member: Member) -> None:
+    def __init__(self, path: Path, member: BatchMember) -> None:
         self.member = member
         self.name = path.name
         self.requests = 0

@@ -1,16 +1,24 @@
-"""What a run is asked to do, settled before any judge is: which metrics can be measured, and which cannot and why."""
+"""What the caller gave, checked and settled before any judge is asked."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from itertools import chain, islice
+from pathlib import Path
+from typing import Any, NamedTuple
 
-from ragauge.errors import MissingField, UnanswerableNeed, UsageError
+from ragauge.errors import BadData, MissingField, UnanswerableNeed, UsageError
 from ragauge.judges.base import JudgeRouter
 from ragauge.metrics.base import Measure
 from ragauge.metrics.registry import default_metrics, select_metrics
+from ragauge.questions import Judgment, Question
+from ragauge.readers import SampleReader, read
 from ragauge.readers.columns import rank
 from ragauge.report.wording import by_reason
 from ragauge.rounds import missing_fields, unanswerable
+from ragauge.run.asking import Budget, Dispatcher, JudgmentCache, check_priced
+from ragauge.run.specs import JudgeLike, load_judges
+from ragauge.store import Store, read_labels
 from ragauge.types import Sample
 
 MetricsLike = str | Measure | Iterable[str | Measure] | None
@@ -23,7 +31,7 @@ _WANTED = {
 }
 
 
-class Settings:
+class RunSettings:
     """The metrics of a run. Those asked for by name must all be measurable; of the default set, those that are."""
 
     def __init__(
@@ -91,3 +99,66 @@ def _unanswerable(metric: Measure, bench: JudgeRouter, unable: Collection[str]) 
     names = sorted({str(judge.identity) for judge in bench.judges.values()})
     wanted = ", ".join(sorted(kinds))
     return f"{' and '.join(names)} does not answer {wanted}; choose one that does, or share the work by kind"
+
+
+#: How many samples are looked at, before any judge is asked, to see which fields the data has.
+PEEK = 1000
+
+StoreLike = Store | str | Path | None
+LabelsLike = str | Path | Iterable[Judgment] | None
+
+
+class Prepared(NamedTuple):
+    """A run that can begin."""
+
+    reading: SampleReader
+    samples: Iterator[Sample]
+    settings: RunSettings
+    asker: Dispatcher
+    store: Store
+
+
+def prepared(
+    data: Any,
+    metrics: MetricsLike,
+    judge: JudgeLike,
+    store: StoreLike,
+    labels: LabelsLike,
+    map: Mapping[str, str] | None,
+    group: str | None,
+    limit: int | None,
+    skip_bad_rows: bool,
+    max_cost: float | None = None,
+) -> Prepared:
+    """Read the first samples and settle metrics, judges and store; `evaluate` documents the arguments and errors."""
+    columns = {**(map or {}), **({"group": group} if group else {})}
+    reading = read(data, map=columns or None, skip_bad_rows=skip_bad_rows, limit=limit)
+    samples = iter(reading)
+    first = list(islice(samples, PEEK))
+    if not first:
+        raise BadData(f"{reading.name} holds no sample" + _skipped(reading))
+    bench = load_judges(judge)
+    check_priced(bench.unique(), max_cost)
+    settings = RunSettings(metrics, bench, first, reading.columns)
+    opened = opened_store(store)
+    asker = Dispatcher(bench, JudgmentCache(bench, opened, _by_question(labels)), Budget(max_cost))
+    return Prepared(reading, chain(first, samples), settings, asker, opened)
+
+
+def _skipped(reading: SampleReader) -> str:
+    if not reading.bad_rows:
+        return ""
+    return f"; all {len(reading.bad_rows)} rows were skipped, the first because: {reading.bad_rows[0]}"
+
+
+def opened_store(store: StoreLike) -> Store:
+    """An open store; None is one that does not outlive its Run."""
+    if isinstance(store, Store):
+        return store
+    return Store.temporary() if store is None else Store.open(store)
+
+
+def _by_question(labels: LabelsLike) -> dict[Question, Judgment]:
+    """People's labels by question; of several for one question the last counts."""
+    given = read_labels(Path(labels)) if isinstance(labels, str | Path) else labels or ()
+    return {judgment.question: judgment for judgment in given}

@@ -1,9 +1,11 @@
-"""Importing: the results of a batch, checked as live replies are, into the store under the judge's identity."""
+"""Files of requests to their provider, and its results back into the store."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
+from datetime import UTC, datetime
 from itertools import islice
 from pathlib import Path
 from typing import IO, NamedTuple
@@ -13,12 +15,21 @@ import msgspec
 from ragauge.errors import BadData
 from ragauge.judges.llm.deferred import batch_price, policy_of, read_deferred_reply
 from ragauge.judges.llm.messages import Completion, TokenUsage
-from ragauge.judges.llm.transport.batches import BatchResult, failure_of, may_pass, read_result
+from ragauge.judges.llm.transport.batches import (
+    Batches,
+    BatchFailed,
+    BatchProgress,
+    BatchResult,
+    batches,
+    failure_of,
+    may_pass,
+    read_result,
+)
 from ragauge.judges.llm.transport.faults import Fault
 from ragauge.judges.llm.transport.protocols import ServerFeatures, downgraded
 from ragauge.questions import Judgment, Question, judgment_key
-from ragauge.run.batch.folder import Folder
-from ragauge.run.batch.ledger import Entry
+from ragauge.run.batch.folder import Folder, LedgerEntry, LedgerFile
+from ragauge.run.sync import blocking
 from ragauge.store import Store
 from ragauge.types import Answer, Call, Failure, TotalUsage
 
@@ -85,7 +96,7 @@ def import_results(folder: Folder, paths: Iterable[Path], progress: Callable[[in
 class _Taken(NamedTuple):
     """A reply read. answers, failures: by question."""
 
-    entry: Entry
+    entry: LedgerEntry
     call: Call
     answers: dict[Question, Answer]
     failures: dict[Question, Failure]
@@ -136,7 +147,7 @@ class _Importing:
             for one in taken.values():
                 self._settle(one)
 
-    def _read(self, entry: Entry, completion: Completion) -> _Taken:
+    def _read(self, entry: LedgerEntry, completion: Completion) -> _Taken:
         member = self._folder.members[entry.spec]
         answers, failures = read_deferred_reply(entry.questions, completion, policy_of(member.asked).style)
         usage, price = completion.usage or TokenUsage(), batch_price(member.asked)
@@ -152,7 +163,7 @@ class _Importing:
         )
         return _Taken(entry, call, answers, failures)
 
-    def _refused(self, entry: Entry, fault: Fault) -> None:
+    def _refused(self, entry: LedgerEntry, fault: Fault) -> None:
         """A request came back with an error: note it, and let its questions be asked again, unless that is vain."""
         failure = failure_of(fault)
         self._imported.refused[failure.reason] += 1
@@ -190,7 +201,7 @@ class _Importing:
         self._folder.ledger.settle(one.entry, self._keys(one.entry, one.answers), failed)
         self._folder.ledger.replied(one.entry.id)
 
-    def _keys(self, entry: Entry, questions: Iterable[Question]) -> list[str]:
+    def _keys(self, entry: LedgerEntry, questions: Iterable[Question]) -> list[str]:
         judge = self._folder.members[entry.spec].identity
         return [judgment_key(question, judge) for question in questions]
 
@@ -214,3 +225,123 @@ def _lines(file: IO[bytes]) -> Iterator[bytes]:
 def _batched(results: Iterator[BatchResult], size: int) -> Iterator[list[BatchResult]]:
     while some := list(islice(results, size)):
         yield some
+
+
+class Sent(NamedTuple):
+    """A file that is a batch now. found: it was one already, made by a command that did not live to see it."""
+
+    file: LedgerFile
+    batch: str
+    found: bool
+
+
+class Fetched(NamedTuple):
+    """A file whose batch is over. imported: what came of it. again: how many requests got no result."""
+
+    file: LedgerFile
+    progress: BatchProgress
+    imported: Imported
+    again: int
+
+
+async def submit_async(folder: Folder, told: Callable[[Sent], None] | None = None) -> list[Sent]:
+    """Send what is exported and was not sent; `told` is called with each file as soon as it is a batch.
+
+    Raises UsageError where a key is missing, BatchFailed where a provider refuses.
+    """
+    sent = []
+    async with _open(folder) as provider:
+        for file in folder.ledger.files():
+            if file.untouched:
+                sent.append(await _sent(folder, await provider(file), file))
+                if told:
+                    told(sent[-1])
+    return sent
+
+
+async def _sent(folder: Folder, provider: Batches, file: LedgerFile) -> Sent:
+    """Make a batch of a file, unless one was made of it by a command that was killed before it could say so."""
+    if file.since:
+        known = {one.batch for one in folder.ledger.files()}
+        for batch in reversed(await provider.found(file.upload, file.since, file.requests)):
+            if batch not in known:
+                with folder.ledger.writing():
+                    folder.ledger.sent(file.name, batch)
+                return Sent(file, batch, found=True)
+    path = folder.path / file.name
+    upload = file.upload or await provider.upload(path)
+    now = datetime.now(UTC).isoformat()
+    with folder.ledger.writing():
+        folder.ledger.begin_sending(file, upload, now)
+    with folder.ledger.writing():  # held while the batch is made, so that no other command makes one too
+        folder.ledger.check_sending(file, upload, now)
+        batch = await provider.create(path, upload)
+        folder.ledger.sent(file.name, batch)
+    return Sent(file, batch, found=False)
+
+
+async def status_async(folder: Folder) -> list[tuple[LedgerFile, BatchProgress | None]]:
+    """All files, with how far their batches are where they are sent and not fetched. Raises as `submit`."""
+    found = []
+    async with _open(folder) as provider:
+        for file in folder.ledger.files():
+            under_way = bool(file.batch) and not file.ended
+            found.append((file, await (await provider(file)).progress(file.batch) if under_way else None))
+    return found
+
+
+async def fetch_async(folder: Folder, progress: Callable[[int], None] | None = None) -> list[Fetched]:
+    """Download the results of the batches that ended, and import them. Raises as `submit`."""
+    fetched = []
+    async with _open(folder) as provider:
+        for file in folder.ledger.files():
+            if file.batch and not file.ended:
+                batches = await provider(file)
+                how_far = await batches.progress(file.batch)
+                if how_far.ended:
+                    fetched.append(await _fetched(folder, batches, file, how_far, progress))
+    return fetched
+
+
+async def _fetched(
+    folder: Folder, batches: Batches, file: LedgerFile, how_far: BatchProgress, progress: Callable[[int], None] | None
+) -> Fetched:
+    """What came of a batch that ended; what it has no result for is to be asked again."""
+    path = folder.path / f"{Path(file.name).stem}-results.jsonl"
+    if not path.exists():
+        await batches.download(how_far, path)
+    try:
+        imported = import_results(folder, [path], progress)
+    except BadData as error:
+        path.unlink()
+        with folder.ledger.writing():
+            folder.ledger.unsent(file.name)
+        raise BatchFailed(f"{file.batch} is not the batch of {file.name}; send that again: {error}") from error
+    again = give_back(folder, [file.name])
+    with folder.ledger.writing():
+        folder.ledger.end(file.name)
+    return Fetched(file, how_far, imported, again)
+
+
+submit = blocking(submit_async, "submit")
+status = blocking(status_async, "status")
+fetch = blocking(fetch_async, "fetch")
+
+
+def lost(folder: Folder, files: Iterable[LedgerFile]) -> int:
+    """Let what came back from nobody be asked again, unless a provider is at it; how many requests that is."""
+    return give_back(folder, [file.name for file in files if not file.batch or file.ended])
+
+
+@asynccontextmanager
+async def _open(folder: Folder) -> AsyncIterator[Callable[[LedgerFile], Awaitable[Batches]]]:
+    """Gives a function from a file to the open endpoints of its model; each is opened when it is first needed."""
+    opened: dict[str, Batches] = {}
+    async with AsyncExitStack() as stack:
+
+        async def provider(file: LedgerFile) -> Batches:
+            if file.spec not in opened:
+                opened[file.spec] = await stack.enter_async_context(batches(folder.members[file.spec].asked))
+            return opened[file.spec]
+
+        yield provider

@@ -13,9 +13,8 @@ from ragauge.judges.embedded.statements.decomposing import decompose
 from ragauge.questions import KINDS, Decompose, Entail, Judgment, Question, Rate, judgment_key, kind
 from ragauge.report.wording import dollars, one_line
 from ragauge.rounds import Rounds
-from ragauge.run.asking import Asker
-from ragauge.run.preparing import LabelsLike, StoreLike, prepared
-from ragauge.run.settings import MetricsLike, Settings
+from ragauge.run.asking import Dispatcher
+from ragauge.run.prepare import LabelsLike, MetricsLike, RunSettings, StoreLike, prepared
 from ragauge.run.specs import JudgeLike
 from ragauge.store import Store
 from ragauge.types import Answer, ChunkVerdict, Decomposition, Grade, Identity, Label, Sample, Verdict
@@ -119,7 +118,7 @@ def plan(
     """
     there = store if isinstance(store, Store) or (store is not None and Path(store).exists()) else None
     task = prepared(data, metrics, judge, there, labels, map, group, limit, skip_bad_rows)
-    counting = Counting(task.settings, task.asker)
+    counting = PlanCounter(task.settings, task.asker)
     for sample in task.samples:
         counting.count(sample)
         if progress:
@@ -127,10 +126,10 @@ def plan(
     return counting.plan
 
 
-class Counting:
+class PlanCounter:
     """The counts of a plan under way."""
 
-    def __init__(self, settings: Settings, asker: Asker) -> None:
+    def __init__(self, settings: RunSettings, asker: Dispatcher) -> None:
         self.plan = Plan(left_out=dict(settings.left_out))
         self._metrics = settings.metrics
         self._needs = {need.name: need for metric in settings.metrics for need in metric.needs}

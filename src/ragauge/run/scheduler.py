@@ -14,15 +14,15 @@ R = TypeVar("R")
 AHEAD = 1000
 
 
-async def in_order(items: Iterable[T], work: Callable[[T], Awaitable[R]], width: int) -> AsyncGenerator[R, None]:
+async def ordered_map(items: Iterable[T], work: Callable[[T], Awaitable[R]], width: int) -> AsyncGenerator[R, None]:
     """The results of `work` in the order of the items, which are drawn as there is room for them.
 
     width: how many are under way at once; one that takes long does not hold up those behind it. Raises what `work`
     raises, as soon as it does, and the rest is cancelled, as it is when the generator is closed. Where an item cannot
     be drawn, what is under way is finished first.
     """
-    line: _Line[R] = _Line(width)
-    source = _Source(items)
+    line: _Window[R] = _Window(width)
+    source = _Lookahead(items)
     try:
         for item in source:
             line.start(work(item))
@@ -40,7 +40,7 @@ async def in_order(items: Iterable[T], work: Callable[[T], Awaitable[R]], width:
         raise source.fault
 
 
-class _Line(Generic[R]):
+class _Window(Generic[R]):
     """What is under way, in order; a task that has raised goes to the front."""
 
     def __init__(self, width: int) -> None:
@@ -82,7 +82,7 @@ class _Line(Generic[R]):
         await asyncio.gather(*self.tasks, return_exceptions=True)
 
 
-class _Source(Iterator[T]):
+class _Lookahead(Iterator[T]):
     """The same items; an error in drawing one ends them, and is kept."""
 
     def __init__(self, items: Iterable[T]) -> None:

@@ -1,4 +1,4 @@
-"""Scoring: one sample at a time, as they come."""
+"""One sample at a time, and metrics over the judgments that a store already holds."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ from collections.abc import Iterable
 from typing import Any
 
 from ragauge.errors import BadParameter, RunFailed
+from ragauge.judges.base import JudgeRouter, LookupJudge
 from ragauge.metrics.registry import value_of
 from ragauge.readers import read
 from ragauge.rounds import missing_fields
-from ragauge.run.blocking import blocking
-from ragauge.run.evaluate import evaluate_async
-from ragauge.run.preparing import StoreLike, opened_store
-from ragauge.run.run import SampleScores
-from ragauge.run.settings import MetricsLike
-from ragauge.run.specs import JudgeLike, bench_of
+from ragauge.run.evaluate import evaluate, evaluate_async
+from ragauge.run.prepare import MetricsLike, StoreLike, opened_store
+from ragauge.run.results import Run, SampleScores
+from ragauge.run.specs import JudgeLike, load_judges
+from ragauge.run.sync import blocking
 
 
 async def score_async(
@@ -70,7 +70,7 @@ class Scorer:
         self, metrics: Iterable[str], judge: JudgeLike = "embedded", store: StoreLike = None, **options: Any
     ) -> None:
         self.values = {name: value_of(name) for name in metrics}
-        self._bench, self._store, self._options = bench_of(judge), opened_store(store), options
+        self._bench, self._store, self._options = load_judges(judge), opened_store(store), options
         self._under_way: dict[Any, asyncio.Task[SampleScores]] = {}
 
     async def score_async(self, name: str, row: Any) -> SampleScores:
@@ -90,3 +90,14 @@ class Scorer:
         return await asyncio.shield(self._under_way[asked])
 
     score = blocking(score_async, "score", shared=True)
+
+
+def rescore(run: Run, metrics: MetricsLike = None) -> Run:
+    """Score the samples of a run again from its store, by other metrics or, by default, the same; nobody is asked.
+
+    A score that needs a judgment the store does not hold is failed, with that reason. The new run is kept beside
+    the old one.
+    """
+    bench = JudgeRouter({kind: LookupJudge(identity) for kind, identity in run.record.judges.items()})
+    samples = (record.sample for record in run.records())
+    return evaluate(samples, metrics or run.record.metrics, bench, run.store, name=run.record.name)
