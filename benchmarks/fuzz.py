@@ -26,6 +26,8 @@ from typing import Any, NamedTuple
 import msgspec
 
 import ragauge as rg
+from ragauge.analysis.label_session import reply
+from ragauge.analysis.parity_columns import read_sheet
 from ragauge.cli.options import judge_option
 from ragauge.errors import RagaugeError
 from ragauge.judges.base import RecordingJudge
@@ -35,9 +37,7 @@ from ragauge.judges.llm.packing import Pack
 from ragauge.judges.llm.prompts import PromptStyle
 from ragauge.judges.llm.replies import parse_reply as read_reply
 from ragauge.judges.llm.transport.batches import read_result
-from ragauge.labelling.replies import reply
 from ragauge.metrics.registry import select_metrics
-from ragauge.peers.sheet import read_sheet
 from ragauge.questions import COHERENCE, Classify, Decompose, Entail, Question, Rate, Relevant
 from ragauge.run.specs import load_judges
 from ragauge.store.recording import read_judgments, read_labels

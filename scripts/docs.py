@@ -16,9 +16,8 @@ import click
 from click.testing import CliRunner
 from rich.console import Console
 
+from ragauge.analysis.measurement import measurement_markdown, read_measurement
 from ragauge.cli.main import COMMANDS, main
-from ragauge.measure.measurement import read_measurement
-from ragauge.measure.report import measurement_markdown
 from ragauge.metrics.base import Metric
 from ragauge.metrics.registry import ALIASES, CATALOGUE, METRICS, OVER_DATA
 from ragauge.report.caution import CARD

@@ -21,11 +21,11 @@ from fit_lexical import SENTENCE_SOURCES
 from held_out import held_out
 from rows import read
 
+from ragauge.analysis.measure import judge_session
+from ragauge.analysis.thresholds import fit_threshold, labelled_sets
 from ragauge.judges.base import Judge
 from ragauge.judges.composite import confidence
 from ragauge.judges.embedded.judge import EmbeddedJudge
-from ragauge.measure.asking import asking
-from ragauge.measure.thresholds import fit_threshold, labelled_sets
 from ragauge.questions import Entail, Judgment, Question
 from ragauge.store import label
 from ragauge.types import Answer, Failure, Label, Verdict
@@ -70,7 +70,7 @@ def labelled(rows: Iterable[Any]) -> list[Judgment]:
 
 async def answered(said: Sequence[Judgment]) -> Answers:
     """What the judge says of each question that people answered."""
-    async with asking(EmbeddedJudge(), None) as asked:
+    async with judge_session(EmbeddedJudge(), None) as asked:
         return await asked.answers([one.question] for one in said)
 
 

@@ -17,7 +17,10 @@ from typing import TYPE_CHECKING, Any
 from ragauge.version import VERSION as __version__
 
 if TYPE_CHECKING:
-    from ragauge.comparison import Comparison, compare
+    from ragauge.analysis.compare import compare
+    from ragauge.analysis.comparison import Comparison
+    from ragauge.analysis.parity import parity
+    from ragauge.analysis.parity_results import Parity
     from ragauge.errors import (
         BadData,
         BadParameter,
@@ -39,7 +42,6 @@ if TYPE_CHECKING:
     from ragauge.metrics.registry import value_of
     from ragauge.metrics.retrieval import graded
     from ragauge.needs.base import Undefined
-    from ragauge.peers import Parity, parity
     from ragauge.questions import Rubric
     from ragauge.readers import join, read
     from ragauge.report.explaining import explain
@@ -61,7 +63,7 @@ _HOMES = {
     "BadRow": "errors",
     "Chunk": "types",
     "ClaimScores": "metrics.claims",
-    "Comparison": "comparison",
+    "Comparison": "analysis.comparison",
     "Estimate": "scores",
     "Evidence": "scores",
     "Failure": "types",
@@ -70,7 +72,7 @@ _HOMES = {
     "Label": "types",
     "MissingExtra": "errors",
     "MissingField": "errors",
-    "Parity": "peers",
+    "Parity": "analysis.parity_results",
     "Plan": "run.plan",
     "RagaugeError": "errors",
     "Rubric": "questions",
@@ -94,7 +96,7 @@ _HOMES = {
     "blocking": "run.sync",
     "cascade": "run.specs",
     "claim_scores": "metrics.claims",
-    "compare": "comparison",
+    "compare": "analysis.compare",
     "evaluate": "run.evaluate",
     "evaluate_async": "run.evaluate",
     "explain": "report.explaining",
@@ -105,7 +107,7 @@ _HOMES = {
     "llm": "judges.llm.build",
     "metric": "metrics.base",
     "panel": "run.specs",
-    "parity": "peers",
+    "parity": "analysis.parity",
     "plan": "run.plan",
     "read": "readers",
     "rescore": "run.score",

@@ -12,7 +12,7 @@ import pytest
 from click.testing import Result
 from tests.llm.stub.fixture import StubFactory
 
-from ragauge.measure.measurement import read_measurement
+from ragauge.analysis.measurement import read_measurement
 from ragauge.store import Store, read_labels
 
 Call = Callable[..., Result]

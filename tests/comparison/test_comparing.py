@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from tests.comparison.conftest import run_of
 
 import ragauge as rg
-from ragauge.comparison.cautions import cautions
+from ragauge.analysis.compare import cautions
 from ragauge.errors import UnknownName, UsageError
 from ragauge.metrics.registry import parse_metric
 from ragauge.scores import RunRecord

@@ -11,8 +11,7 @@ from typing import Any
 import pytest
 
 import ragauge as rg
-from ragauge.comparison.outcome import Comparison
-from ragauge.comparison.report import HEAD, changes_view, comparison_text
+from ragauge.analysis.comparison import HEAD, Comparison, changes_view, comparison_text
 from ragauge.errors import UsageError
 from ragauge.types import Identity, Sample
 

@@ -13,8 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.judges.saying import Open, Saying
 
+from ragauge.analysis.thresholds import FittedThreshold, fit_threshold, labelled_sets
 from ragauge.errors import BadData, BadParameter
-from ragauge.measure import Fitted, fit_threshold, labelled_sets
 from ragauge.questions import Classify, Decompose, Entail, Judgment, Question, Relevant
 from ragauge.store import label
 from ragauge.types import Decomposition, Failure, Label, Verdict
@@ -29,7 +29,7 @@ def labels(said: list[tuple[float, bool]]) -> tuple[Saying, list[Judgment]]:
     return Open("judge", lambda question: Verdict(YES, chance[question])), given  # type: ignore[index]
 
 
-def fit(said: list[tuple[float, bool]], accuracy: float = 0.95) -> Fitted:
+def fit(said: list[tuple[float, bool]], accuracy: float = 0.95) -> FittedThreshold:
     """What is fitted for entailment."""
     judge, given = labels(said)
     return asyncio.run(fit_threshold(judge, given, accuracy))["entail"]
@@ -61,7 +61,7 @@ def test_where_nothing_will_do_the_nearest_is_told() -> None:
 def test_without_probabilities_there_is_nothing_to_fit() -> None:
     """A judge that gives no probabilities has no threshold and no figures."""
     judge = Saying("judge", Verdict(YES))
-    assert asyncio.run(fit_threshold(judge, labels([(1, True)] * 99)[1])) == {"entail": Fitted(99)}
+    assert asyncio.run(fit_threshold(judge, labels([(1, True)] * 99)[1])) == {"entail": FittedThreshold(99)}
 
 
 @given(st.lists(st.tuples(st.floats(0, 1), st.booleans()), min_size=1, max_size=60), st.floats(0.05, 0.95))

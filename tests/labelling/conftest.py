@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 import ragauge as rg
-from ragauge.labelling import Labelling
-from ragauge.labelling.replies import reply
+from ragauge.analysis.label_session import reply
+from ragauge.analysis.labels import Labelling
 from ragauge.questions import Entail, Question
 from ragauge.store import Store
 

@@ -8,10 +8,9 @@ import pytest
 from tests.labelling.conftest import lenient, truth
 
 import ragauge as rg
+from ragauge.analysis.label_session import reply
+from ragauge.analysis.labels import Labelling, SampleDraw
 from ragauge.errors import UnknownName, UsageError
-from ragauge.labelling import Labelling
-from ragauge.labelling.drawing import Draw
-from ragauge.labelling.replies import reply
 from ragauge.store import Store, label
 from ragauge.types import Label, Verdict
 
@@ -144,12 +143,12 @@ def test_a_repeated_sample_counts_once_chance_has_come_to_it(store: Store) -> No
     labelling = Labelling(run)
     first, last = sorted((9, 10), key=labelling._order.index)
     (piece,) = labelling.pieces(first, "faithfulness")
-    labelling.keep(piece.question, reply(piece.question, "s"), "ann", Draw(first, True))
+    labelling.keep(piece.question, reply(piece.question, "s"), "ann", SampleDraw(first, True))
     assert labelling.standings()["faithfulness"].drawn == 1
     later = labelling._order[-1]
     if later != last:
         (piece,) = labelling.pieces(later, "faithfulness")
-        labelling.keep(piece.question, reply(piece.question, "s"), "ann", Draw(later, True))
+        labelling.keep(piece.question, reply(piece.question, "s"), "ann", SampleDraw(later, True))
         assert labelling.standings()["faithfulness"].drawn == 3
 
 

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ragauge.analysis.label_session import asked, choices, reply
 from ragauge.errors import UsageError
-from ragauge.labelling.replies import asked, choices, reply
 from ragauge.questions import COHERENCE, Classify, Entail, Question, Rate, Relevant, invalid_reason
 from ragauge.types import Grade, Label, Verdict
 

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from ragauge.measure import Measured, measure
+from ragauge.analysis.measure import SetResult, measure
 from ragauge.questions import Decompose, Entail, Question, Rate
 from ragauge.statistics.intervals import Interval
 from ragauge.types import Answer, Decomposition, Failure, Grade, Identity, Label, Statement, Verdict
@@ -92,10 +92,10 @@ def write(folder: Path, name: str, rows: list[dict[str, Any]]) -> Path:
     return file
 
 
-def measured(judge: Any, folder: Path, limit: int | None = None, beside: Any = None) -> list[Measured]:
+def measured(judge: Any, folder: Path, limit: int | None = None, beside: Any = None) -> list[SetResult]:
     """All results of a folder."""
 
-    async def collect() -> list[Measured]:
+    async def collect() -> list[SetResult]:
         return [one async for one in measure(judge, folder, limit, beside=beside)]
 
     return asyncio.run(collect())

@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 from tests.measure.labelled import SETS, Sampler, Stub, measured, write
 
-from ragauge.measure import Measured, adjusted
+from ragauge.analysis.measure import SetResult, adjusted
 from ragauge.questions import Entail, Question
 from ragauge.types import Answer, Failure, Identity, Label, Verdict
 
@@ -71,7 +71,7 @@ def test_many_sets_raise_no_false_alarm(tmp_path: Path) -> None:
     (one,) = measured(Stub(), tmp_path, beside=Guesser())
     assert one.against is not None
     near = msgspec.structs.replace(one, against=msgspec.structs.replace(one.against, p=0.01))
-    many = adjusted([msgspec.structs.replace(near, name=str(at)) for at in range(20)] + [Measured("none", note="why")])
+    many = adjusted([msgspec.structs.replace(near, name=str(at)) for at in range(20)] + [SetResult("none", note="why")])
     assert near.against is not None
     assert near.against.verdict == "better"
     assert [found.against.verdict for found in many if found.against] == ["not told apart"] * 20

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragauge.measure.decomposition import Matched, matched
+from ragauge.analysis.measure import MatchedClaims, match_claims
 
 STATEMENTS = st.lists(st.lists(st.sampled_from("ann bob won lost it".split()), max_size=5).map(" ".join), max_size=5)
 
@@ -27,21 +27,21 @@ STATEMENTS = st.lists(st.lists(st.sampled_from("ann bob won lost it".split()), m
 )
 def test_each_statement_is_matched_once_with_one_alike(found: list[str], expected: list[str], pairs: int) -> None:
     """Pairs overlap by at least 0.7 of their words, and as many are matched as can be."""
-    assert matched(found, expected) == Matched(pairs, len(found), len(expected))
+    assert match_claims(found, expected) == MatchedClaims(pairs, len(found), len(expected))
 
 
 def test_shares_of_the_matches() -> None:
     """Precision, recall and F1 are shares of the counts, and none where there is nothing to count."""
-    some = Matched(2, 3, 4)
+    some = MatchedClaims(2, 3, 4)
     assert (some.precision, some.recall, some.f1) == (2 / 3, 1 / 2, 4 / 7)
-    assert Matched(0, 2, 0) == matched(["a", "b"], [])
-    assert (Matched(0, 2, 0).precision, Matched(0, 2, 0).recall, Matched(0, 2, 0).f1) == (0, None, 0)
-    assert Matched(0, 0, 0).f1 is None
+    assert MatchedClaims(0, 2, 0) == match_claims(["a", "b"], [])
+    assert (MatchedClaims(0, 2, 0).precision, MatchedClaims(0, 2, 0).recall, MatchedClaims(0, 2, 0).f1) == (0, None, 0)
+    assert MatchedClaims(0, 0, 0).f1 is None
 
 
 @given(found=STATEMENTS, expected=STATEMENTS)
 def test_the_sides_may_be_exchanged(found: list[str], expected: list[str]) -> None:
     """Matching is the same from both sides, whatever the order, and a decomposition matches itself."""
-    assert matched(found, expected).pairs == matched(expected[::-1], found[::-1]).pairs
+    assert match_claims(found, expected).pairs == match_claims(expected[::-1], found[::-1]).pairs
     worded = [statement for statement in found if statement]
-    assert matched(worded, worded).pairs == len(worded)
+    assert match_claims(worded, worded).pairs == len(worded)

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 from tests.measure.labelled import SETS, Sampler, Stub, measured, value, write
 
+from ragauge.analysis.measure import SetResult, measure
 from ragauge.errors import BadData, RunFailed
 from ragauge.judges.embedded.judge import EmbeddedJudge
-from ragauge.measure import Measured, measure
 
 
 def test_a_set_nobody_can_ask_about_is_named(tmp_path: Path) -> None:
@@ -86,7 +86,7 @@ def test_a_judge_that_answers_nothing_is_an_error(tmp_path: Path) -> None:
     """Where no row of a set has an answer the first failure is raised, with set and judge, after the last set."""
     write(tmp_path, "ent_a", [SETS["ent_a"] | {"claim": "broken"}] * 2)
     write(tmp_path, "ent_b", [SETS["ent_a"] | {"claim": "good"}])
-    results: list[Measured] = []
+    results: list[SetResult] = []
 
     async def collect() -> None:
         async for one in measure(Stub(), tmp_path):

@@ -8,11 +8,16 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
+from ragauge.analysis.measure import BaselineDifference, SetResult
+from ragauge.analysis.measurement import (
+    PUBLISHED,
+    Measurement,
+    measurement_markdown,
+    measurement_view,
+    published,
+    read_measurement,
+)
 from ragauge.errors import BadData, UsageError
-from ragauge.measure import Against, Measured
-from ragauge.measure.measurement import Measurement, read_measurement
-from ragauge.measure.published import PUBLISHED, published
-from ragauge.measure.report import measurement_markdown, measurement_view
 from ragauge.statistics.intervals import Interval
 from ragauge.types import Identity
 
@@ -22,21 +27,21 @@ def figure(value: float, spread: float = 0.05) -> Interval:
     return Interval(value, value - spread, value + spread, "bootstrap of groups")
 
 
-def against(by: str = "auc", p: float = 0.2) -> Against:
+def against(by: str = "auc", p: float = 0.2) -> BaselineDifference:
     """A comparison with another judge."""
-    return Against(400, by, 0.8, 0.7, figure(0.1), p, p)
+    return BaselineDifference(400, by, 0.8, 0.7, figure(0.1), p, p)
 
 
 SETS = (
-    Measured("ans_a", 1000, 0, figure(0.91), figure(0.8), figure(0.7), against=against(p=0.0004), seconds=2.0),
-    Measured("claims_a", 43, f1=figure(0.7), sentences=figure(0.5), against=against("f1")),
-    Measured("coh_summeval", 40, 0, figure(0.6), figure(0.6), correlation=figure(0.41)),
-    Measured(
+    SetResult("ans_a", 1000, 0, figure(0.91), figure(0.8), figure(0.7), against=against(p=0.0004), seconds=2.0),
+    SetResult("claims_a", 43, f1=figure(0.7), sentences=figure(0.5), against=against("f1")),
+    SetResult("coh_summeval", 40, 0, figure(0.6), figure(0.6), correlation=figure(0.41)),
+    SetResult(
         "ent_summedits", 400, 3, None, figure(0.6), figure(0.5), against=against("balanced_accuracy"), failure="x"
     ),
-    Measured("rag_ragtruth_qa_test", 373, 0, figure(0.78), figure(0.63), figure(0.74), against=against()),
-    Measured("rag_ares_databricks_human", 95, 0, figure(0.71, 0.2), figure(0.62), figure(0.79), against=against()),
-    Measured("tox_hatecheck", note="not answered: classify:toxic"),
+    SetResult("rag_ragtruth_qa_test", 373, 0, figure(0.78), figure(0.63), figure(0.74), against=against()),
+    SetResult("rag_ares_databricks_human", 95, 0, figure(0.71, 0.2), figure(0.62), figure(0.79), against=against()),
+    SetResult("tox_hatecheck", note="not answered: classify:toxic"),
 )
 FOUND = Measurement(judge=Identity("embedded"), beside=Identity("lexical"), limit=None, sets=SETS)
 

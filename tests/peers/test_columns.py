@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from ragauge.analysis.parity import choose, measuring, metric_of, others
+from ragauge.analysis.parity_columns import PEERS, Column, read_sheet
 from ragauge.errors import UnknownName, UsageError
 from ragauge.metrics.registry import select_metrics
-from ragauge.peers.choosing import choose, measuring, metric_of, others
-from ragauge.peers.columns import PEERS, Column
-from ragauge.peers.sheet import read_sheet
 from ragauge.readers.columns import folded
 
 COLUMNS = [(name, theirs, column) for name, peer in PEERS.items() for theirs, column in peer.columns.items()]

@@ -9,16 +9,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ragauge.analysis.parity_columns import RowName, read_sheet
+from ragauge.analysis.parity_results import match_rows
 from ragauge.errors import BadData
-from ragauge.peers.matching import matched
-from ragauge.peers.sheet import Named, read_sheet
 
-SAMPLES = [Named(f"q{n}", f"Question {n}?", f"Answer {n}.") for n in range(4)]
+SAMPLES = [RowName(f"q{n}", f"Question {n}?", f"Answer {n}.") for n in range(4)]
 
 
-def beside(rows: Sequence[dict[str, Any]], samples: Sequence[Named] = SAMPLES) -> tuple[str, list[tuple[int, int]]]:
+def beside(rows: Sequence[dict[str, Any]], samples: Sequence[RowName] = SAMPLES) -> tuple[str, list[tuple[int, int]]]:
     """How the rows were matched, and the pairs."""
-    matching, pairs = matched(read_sheet(list(rows), {}), samples)
+    matching, pairs = match_rows(read_sheet(list(rows), {}), samples)
     assert (matching.pairs, matching.rows, matching.samples) == (len(pairs), len(rows), len(samples))
     return matching.by, pairs
 
@@ -37,14 +37,14 @@ def test_by_id() -> None:
 
 def test_ids_that_mean_something_else() -> None:
     """Ids that are numbers on both sides are not trusted where the texts under them differ."""
-    numbered = [Named(str(n), one.query, one.response) for n, one in enumerate(SAMPLES, start=1)]
+    numbered = [RowName(str(n), one.query, one.response) for n, one in enumerate(SAMPLES, start=1)]
     rows = [{**row(n), "id": n} for n in range(1, 4)]
     assert beside(rows, numbered) == ("query and response", [(0, 1), (1, 2), (2, 3)])
 
 
 def test_numbers_from_nought_are_no_numbers_from_one() -> None:
     """Without texts, ids must be the very same on both sides; else only the order is left, and as many rows."""
-    numbered = [Named(str(n), None, None) for n in range(1, 5)]
+    numbered = [RowName(str(n), None, None) for n in range(1, 5)]
     assert beside([{"id": n} for n in range(4)], numbered) == ("position", [(n, n) for n in range(4)])
     with pytest.raises(BadData, match="3 rows beside 4 samples, with neither ids nor texts that match"):
         beside([{"id": n} for n in range(3)], numbered)
@@ -63,7 +63,7 @@ def test_texts_may_differ_in_space_and_case() -> None:
 def test_texts_that_occur_twice_are_taken_in_order() -> None:
     """The second row of a text goes with the second sample of it; a third is left over, and named."""
     samples = [SAMPLES[0], SAMPLES[1], SAMPLES[0]]
-    matching, pairs = matched(read_sheet([row(0), row(0), row(0)], {}), samples)
+    matching, pairs = match_rows(read_sheet([row(0), row(0), row(0)], {}), samples)
     assert pairs == [(0, 0), (1, 2)]
     assert (matching.rows, matching.alone) == (3, ("3",))
 

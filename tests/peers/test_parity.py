@@ -12,15 +12,14 @@ from hypothesis import strategies as st
 from tests.peers.conftest import SUPPORTED
 
 import ragauge as rg
+from ragauge.analysis.parity_results import CAUSES, ParityColumn
 from ragauge.errors import UsageError
-from ragauge.peers.causes import CAUSES
-from ragauge.peers.outcome import Compared
 
 #: What faithfulness is on the first eleven rows.
 OURS = [supported / 4 for supported in SUPPORTED[:-1]]
 
 
-def compared(run: rg.Run, rows: list[dict[str, Any]], values: list[Any], name: str = "faithfulness") -> Compared:
+def compared(run: rg.Run, rows: list[dict[str, Any]], values: list[Any], name: str = "faithfulness") -> ParityColumn:
     """One column of theirs beside ours, on the rows."""
     scores = [{**row, name: value} for row, value in zip(rows, values, strict=True)]
     (column,) = rg.parity(run, scores, "ragas", columns={name: "faithfulness"}).columns

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ragauge.analysis.parity_columns import number_in, read_sheet
 from ragauge.errors import BadData, BadRow, UnknownName
-from ragauge.peers.sheet import number_in, read_sheet
 
 
 def test_a_table_as_ragas_writes_it(tmp_path: Path) -> None:

@@ -7,11 +7,10 @@ from pathlib import Path
 
 import click
 
+from ragauge.analysis.compare import compare
+from ragauge.analysis.comparison import COMPARISON_WRITERS, changes_view, comparison_view
 from ragauge.cli.options import open_store_option, output_option
 from ragauge.cli.screen import say, screen
-from ragauge.comparison import compare
-from ragauge.comparison.outcome import WRITERS
-from ragauge.comparison.report import changes_view, comparison_view
 from ragauge.report.writing import check_ending, check_place
 from ragauge.run.results import Run
 from ragauge.store import Store
@@ -31,7 +30,7 @@ from ragauge.store import Store
     metavar="N",
     help="Show the N samples that changed most, of each of the three metrics that differ most clearly.",
 )
-@output_option("Write the comparison", WRITERS)
+@output_option("Write the comparison", COMPARISON_WRITERS)
 @click.option(
     "--fail-if-worse",
     multiple=True,
@@ -54,7 +53,7 @@ def command(
     judged again.
     """
     for path in output:
-        check_ending(path, WRITERS)
+        check_ending(path, COMPARISON_WRITERS)
         check_place(path)
     found = compare(Run.open(store, a), Run.open(store, b), metrics or "", group=group, show=show)
     worse = found.worse(fail_if_worse)

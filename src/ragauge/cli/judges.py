@@ -8,14 +8,14 @@ from pathlib import Path
 import click
 import msgspec
 
+from ragauge.analysis.measure import SetResult, adjusted, measure
+from ragauge.analysis.measurement import MEASUREMENT_WRITERS, Measurement, measurement_view
+from ragauge.analysis.thresholds import FittedThreshold, fit_threshold, labelled_sets
 from ragauge.cli.options import max_cost_option, store_options
 from ragauge.cli.running import progress_bar, stop, stoppable
 from ragauge.cli.screen import say, screen
 from ragauge.errors import BadData, BadParameter, RunFailed
 from ragauge.judges.base import Judge
-from ragauge.measure import Fitted, Measured, adjusted, fit_threshold, labelled_sets, measure
-from ragauge.measure.measurement import WRITERS, Measurement
-from ragauge.measure.report import measurement_view
 from ragauge.questions import Judgment
 from ragauge.report.wording import spent_words
 from ragauge.report.writing import check_ending, check_place
@@ -82,7 +82,7 @@ def measure_command(
     be read is named, and the others are measured.
     """
     for path in output:
-        check_ending(path, WRITERS)
+        check_ending(path, MEASUREMENT_WRITERS)
         check_place(path)
     beside = against or _BASELINES.get(judge)
     clerk = _Clerk(load_judge(judge), store, max_cost, beside=load_judge(beside) if beside else None)
@@ -157,7 +157,7 @@ def export_command(judge: str, folder: Path, int8: bool) -> None:
     say(f"use: onnx/{folder}")
 
 
-def _fit_words(fitted: Fitted, accuracy: float) -> str:
+def _fit_words(fitted: FittedThreshold, accuracy: float) -> str:
     if fitted.accuracy is None:
         return f"no probability with any of {fitted.labelled} answers"
     figures = f"{fitted.share:.0%} of {fitted.labelled} answers, right in {fitted.accuracy:.1%}, at least "
@@ -179,7 +179,7 @@ class _Clerk:
         self.judge, self.beside = judge, beside
         self.asker = Dispatcher(bench, JudgmentCache(bench, opened_store(store), {}), Budget(max_cost))
 
-    def measurement(self, results: Sequence[Measured], limit: int | None) -> Measurement:
+    def measurement(self, results: Sequence[SetResult], limit: int | None) -> Measurement:
         """The results as a whole."""
         beside = self.beside.identity if self.beside else None
         return Measurement(judge=self.judge.identity, beside=beside, limit=limit, sets=tuple(adjusted(results)))
@@ -193,9 +193,9 @@ class _Clerk:
             stop(budget.reason, self._store)
 
 
-async def _measured(clerk: _Clerk, data: Path, limit: int | None) -> tuple[list[Measured], RunFailed | None]:
+async def _measured(clerk: _Clerk, data: Path, limit: int | None) -> tuple[list[SetResult], RunFailed | None]:
     """The sets that were measured, and why no more were."""
-    results: list[Measured] = []
+    results: list[SetResult] = []
     try:
         async with clerk.asker.opened():
             with progress_bar("measuring") as progress:
@@ -212,7 +212,7 @@ async def _measured(clerk: _Clerk, data: Path, limit: int | None) -> tuple[list[
 
 async def _fitted(
     clerk: _Clerk, labelled: Sequence[Judgment], accuracy: float
-) -> tuple[dict[str, Fitted], RunFailed | None]:
+) -> tuple[dict[str, FittedThreshold], RunFailed | None]:
     """The thresholds, or why there are none."""
     try:
         async with clerk.asker.opened():

@@ -8,12 +8,11 @@ from collections.abc import Iterator
 
 import click
 
+from ragauge.analysis.label_session import Session, answer_words, keys_line, question_lines, summary_lines
+from ragauge.analysis.labels import Labelling
 from ragauge.cli.options import open_store_option
 from ragauge.cli.screen import say
 from ragauge.errors import UsageError
-from ragauge.labelling import Labelling
-from ragauge.labelling.session import Session
-from ragauge.labelling.telling import answer_words, keys_line, question_lines, standing_lines
 from ragauge.report.wording import counted
 from ragauge.run.results import Run
 from ragauge.store import Store
@@ -35,7 +34,7 @@ def command(run: str, store: Store, metric: str | None, by: str | None) -> None:
     session = Session(labelling, chosen, by or getpass.getuser())
     _label(session)
     say("", f"{counted(session.given, 'label')} given.")
-    for line in standing_lines(labelling.standings([chosen])):
+    for line in summary_lines(labelling.standings([chosen])):
         say(line)
 
 

@@ -9,17 +9,15 @@ from typing import Any
 
 import click
 
+from ragauge.analysis.parity import choose, measuring, parity
+from ragauge.analysis.parity_columns import NAMING, PEERS, read_sheet
+from ragauge.analysis.parity_results import PARITY_WRITERS
 from ragauge.cli.options import judge_option, output_option, work_options
 from ragauge.cli.run import end
 from ragauge.cli.running import measure
 from ragauge.cli.screen import say
 from ragauge.errors import BadParameter
 from ragauge.metrics.registry import split_specs
-from ragauge.peers import parity
-from ragauge.peers.choosing import choose, measuring
-from ragauge.peers.columns import PEERS
-from ragauge.peers.outcome import WRITERS
-from ragauge.peers.sheet import NAMING, read_sheet
 from ragauge.report.writing import check_ending, check_place
 from ragauge.run.results import Run
 
@@ -44,7 +42,7 @@ from ragauge.run.results import Run
 @click.option(
     "--show", type=click.IntRange(min=0), default=3, show_default=True, metavar="N", help="Rows shown for each cause."
 )
-@output_option("Write the comparison", WRITERS)
+@output_option("Write the comparison", PARITY_WRITERS)
 def command(
     scores: str,
     against: str,
@@ -64,7 +62,7 @@ def command(
     --data or --run names them.
     """
     for path in output:
-        check_ending(path, WRITERS)
+        check_ending(path, PARITY_WRITERS)
         check_place(path, filter(None, (scores, data)))
     if data and beside:
         raise BadParameter("give --data or --run, not both: a run has its samples")

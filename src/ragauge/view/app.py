@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from ragauge.comparison import compare
+from ragauge.analysis.compare import compare
 from ragauge.errors import UnknownName, UsageError
 from ragauge.report.html import page
 from ragauge.report.worst import chooser

@@ -8,11 +8,9 @@ from typing import Any
 
 import msgspec
 
+from ragauge.analysis.label_session import asked, choices, reply
+from ragauge.analysis.labels import Labelling, LabelPiece, SampleDraw
 from ragauge.errors import UsageError
-from ragauge.labelling import Labelling
-from ragauge.labelling.drawing import Draw
-from ragauge.labelling.labelling import Piece
-from ragauge.labelling.replies import asked, choices, reply
 from ragauge.questions import Rate, kind
 from ragauge.report.document import score_document
 from ragauge.run.results import Run
@@ -29,7 +27,7 @@ class Given(msgspec.Struct, forbid_unknown_fields=True):
     metric: str
     judgment: str
     said: str
-    draw: Draw | None = None
+    draw: SampleDraw | None = None
 
 
 class Labels:
@@ -81,7 +79,7 @@ class Labels:
             return self._opened[run.id]
 
 
-def _piece(piece: Piece) -> dict[str, Any]:
+def _piece(piece: LabelPiece) -> dict[str, Any]:
     """A piece as plain data, with what is asked and what can be said."""
     question = piece.question
     rubric = question.rubric if isinstance(question, Rate) else None

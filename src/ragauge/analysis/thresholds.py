@@ -9,11 +9,11 @@ from typing import NamedTuple
 
 import msgspec
 
+from ragauge.analysis.labelled_sets import LabelledCase, labelled_files, read_cases
+from ragauge.analysis.measure import AnswerFunction, judge_session
 from ragauge.errors import BadData, BadParameter, RunFailed
 from ragauge.judges.base import Judge, can_answer
 from ragauge.judges.composite import VERDICTS, confidence
-from ragauge.measure.asking import Answering, asking
-from ragauge.measure.sets import Case, labelled_files, read_cases
 from ragauge.questions import Classify, Entail, Judgment, Question, Relevant, kind
 from ragauge.statistics.intervals import mean_interval
 from ragauge.store import label
@@ -24,7 +24,7 @@ _COIN = 0.5  # the least confidence of an answer that has one
 _SURE = 0.95  # of each bound
 
 
-class Fitted(msgspec.Struct, frozen=True):
+class FittedThreshold(msgspec.Struct, frozen=True):
     """How right a judge is beyond a threshold, on questions of one kind that people answered.
 
     labelled: questions. threshold: the lowest that will do, None where none does. The other figures are of that
@@ -50,8 +50,8 @@ class _Point(NamedTuple):
 
 
 async def fit_threshold(
-    judge: Judge, labelled: Iterable[Judgment], accuracy: float = 0.95, answer: Answering | None = None
-) -> dict[str, Fitted]:
+    judge: Judge, labelled: Iterable[Judgment], accuracy: float = 0.95, answer: AnswerFunction | None = None
+) -> dict[str, FittedThreshold]:
     """For each kind of verdict the lowest threshold beyond which the judge is right often enough, by people's labels.
 
     labelled: as `ragauge.store.read_labels` and `labelled_sets` give them; of several for one question the last counts.
@@ -93,7 +93,7 @@ def labelled_sets(folder: Path, limit: int | None = None, seed: int = 0) -> list
     return [made for name, case in cases if (made := _label(case, name))]
 
 
-def _label(case: Case, name: str) -> Judgment | None:
+def _label(case: LabelledCase, name: str) -> Judgment | None:
     if case.first or len(case.questions) != 1 or kind(case.questions[0]) not in VERDICTS:
         return None
     yes, no = (Label.ENTAILED, Label.NOT_ENTAILED) if isinstance(case.questions[0], Entail) else (Label.YES, Label.NO)
@@ -101,13 +101,13 @@ def _label(case: Case, name: str) -> Judgment | None:
 
 
 async def _answers(
-    judge: Judge, questions: Sequence[Question], answer: Answering | None
+    judge: Judge, questions: Sequence[Question], answer: AnswerFunction | None
 ) -> dict[Question, Answer | Failure]:
     """An answer to each question; those about the same text are asked together, as a sample's are."""
     waves: dict[str, list[Question]] = {}
     for question in questions:
         waves.setdefault(_about(question), []).append(question)
-    async with asking(judge, answer) as asked:
+    async with judge_session(judge, answer) as asked:
         answers = await asked.answers(waves.values())
     failures = [one for one in answers.values() if isinstance(one, Failure)]
     if len(failures) == len(answers):
@@ -130,9 +130,9 @@ def _about(question: Question) -> str:
     return repr(question)
 
 
-def _fitted(points: Sequence[_Point], accuracy: float) -> Fitted:
+def _fitted(points: Sequence[_Point], accuracy: float) -> FittedThreshold:
     """The lowest threshold that will do, or the one that comes nearest."""
-    nearest = Fitted(len(points))
+    nearest = FittedThreshold(len(points))
     tried = {floor(point.confidence * _STEPS) / _STEPS for point in points if point.confidence >= _COIN}
     for at in sorted(tried):
         beyond = [point for point in points if point.confidence >= at]
@@ -141,7 +141,7 @@ def _fitted(points: Sequence[_Point], accuracy: float) -> Fitted:
             clusters=[point.about for point in beyond],
             confidence=2 * _SURE - 1,
         )
-        reached = Fitted(len(points), None, at, len(beyond) / len(points), found.value, found.low or 0.0)
+        reached = FittedThreshold(len(points), None, at, len(beyond) / len(points), found.value, found.low or 0.0)
         if reached.bound >= accuracy:
             return msgspec.structs.replace(reached, threshold=at)
         nearest = max(nearest, reached, key=lambda one: one.bound)

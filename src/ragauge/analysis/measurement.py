@@ -1,23 +1,138 @@
-"""A measurement for people: tables in the terminal, and the same in Markdown."""
+"""A measurement: a judge on all sets of a folder, as a file and for people."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ragauge.measure.figures import LEVEL, Against, Measured
-from ragauge.measure.measurement import Measurement
-from ragauge.measure.published import Published, published
+import msgspec
+
+from ragauge.analysis.measure import LEVEL, BaselineDifference, SetResult
+from ragauge.errors import BadData
 from ragauge.report.markdown import plain
 from ragauge.report.wording import counted
+from ragauge.report.writing import check_ending, replacing
 from ragauge.statistics.intervals import Interval
+from ragauge.types import Identity
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
     from rich.table import Table
 
+
+class Published(msgspec.Struct, frozen=True):
+    """A published figure.
+
+    benchmark: of what. sets: the labelled sets that come from it; a figure is held beside that of a set where there is
+    but one. system: what was measured, with its size where that is known. figure: which one. value: between 0 and 1.
+    source: where it stands. differs: how it differs from what is measured here.
+    """
+
+    benchmark: str
+    sets: tuple[str, ...]
+    system: str
+    figure: str
+    value: float
+    source: str
+    differs: str
+
+
+_LABAN = "Laban et al., SummEdits, EMNLP 2023, arXiv:2305.14540"
+_FACTUAL_NLG = "table in the README of github.com/salesforce/factualNLG, 2023"
+_HHEM = "model card of vectara/hallucination_evaluation_model, huggingface.co, 2024, table RAGTruth-QA"
+_AGGREFACT = "leaderboard of LLM-AggreFact, llm-aggrefact.github.io, 2024"
+_TEN_DOMAINS = "the mean of ten domains; here all rows together, of eight"
+_ALL_ROWS = "all rows of that test split; here those in the folder"
+_ELEVEN_SETS = "the mean of eleven sets; ExpertQA, RAGTruth and WiCE are among them, cut into rows in another way"
+
+_SUMM_EDITS = ("SummEdits", ("ent_summedits",))
+_RAG_TRUTH = ("RAGTruth QA", ("rag_ragtruth_qa_test",))
+_ATTRIBUTION_BENCH = ("AttributionBench", ("cit_attributionbench",))
+_LLM_AGGREFACT = ("LLM-AggreFact", ("cit_expertqa", "ent_wice_oracle_chunks", "rag_ragtruth_qa_test"))
+_SUMM_EVAL = ("SummEval", ("coh_summeval",))
+
+#: Only figures whose source could be read, each with how it differs.
+PUBLISHED = (
+    Published(*_SUMM_EDITS, "people", "balanced accuracy", 0.909, _LABAN, f"estimated, {_TEN_DOMAINS}"),
+    Published(*_SUMM_EDITS, "GPT-4", "balanced accuracy", 0.824, _LABAN, _TEN_DOMAINS),
+    Published(*_SUMM_EDITS, "PaLM-bison", "balanced accuracy", 0.690, _FACTUAL_NLG, _TEN_DOMAINS),
+    Published(*_SUMM_EDITS, "QAFactEval", "balanced accuracy", 0.655, _FACTUAL_NLG, _TEN_DOMAINS),
+    Published(*_SUMM_EDITS, "SummaC-Conv", "balanced accuracy", 0.571, _FACTUAL_NLG, _TEN_DOMAINS),
+    Published(*_RAG_TRUTH, "HHEM-2.1-Open (0.1B)", "balanced accuracy", 0.743, _HHEM, _ALL_ROWS),
+    Published(*_RAG_TRUTH, "GPT-4-0613", "balanced accuracy", 0.741, _HHEM, _ALL_ROWS),
+    Published(*_RAG_TRUTH, "GPT-3.5-Turbo", "balanced accuracy", 0.562, _HHEM, _ALL_ROWS),
+    Published(
+        *_ATTRIBUTION_BENCH,
+        "GPT-3.5, fine-tuned on it",
+        "macro-F1",
+        0.80,
+        "Li et al., AttributionBench, Findings of ACL 2024, arXiv:2402.15089, abstract",
+        "around 80 %, on its test sets; here the development set is among the rows",
+    ),
+    Published(*_LLM_AGGREFACT, "Bespoke-MiniCheck (7B)", "balanced accuracy", 0.774, _AGGREFACT, _ELEVEN_SETS),
+    Published(*_LLM_AGGREFACT, "GPT-4o", "balanced accuracy", 0.759, _AGGREFACT, _ELEVEN_SETS),
+    Published(
+        *_SUMM_EVAL,
+        "G-Eval (GPT-4)",
+        "rank correlation",
+        0.514,
+        "Liu et al., G-Eval, EMNLP 2023, arXiv:2303.16634, abstract",
+        "the mean over coherence and three other qualities, and within documents; here over all rows",
+    ),
+)
+
+
+def published(names: Collection[str]) -> list[Published]:
+    """The figures that can be held beside one of the sets called `names`."""
+    return [one for one in PUBLISHED if any(name in names for name in one.sets)]
+
+
+SCHEMA = "ragauge.measured/1"
+
+#: The endings of files that a measurement is written to.
+MEASUREMENT_WRITERS = (".json", ".md")
+
+
+class Measurement(msgspec.Struct, frozen=True, kw_only=True):
+    """A judge on several sets. beside: the judge that it is compared with. limit: rows drawn of each set, None for all.
+
+    schema: changes where the form does.
+    """
+
+    schema: str = SCHEMA
+    judge: Identity
+    beside: Identity | None
+    limit: int | None
+    sets: tuple[SetResult, ...]
+
+    def save(self, path: Path) -> Path:
+        """Write it: .json for programs, or .md for people.
+
+        Raises UsageError for another ending, or where the file cannot be written.
+        """
+
+        check_ending(path, MEASUREMENT_WRITERS)
+        as_json = path.suffix.lower() == ".json"
+        text = msgspec.json.format(msgspec.json.encode(self).decode(), indent=1) + "\n" if as_json else ""
+        with replacing(path) as part:
+            part.write_text(text or measurement_markdown(self), encoding="utf-8")
+        return path
+
+
+def read_measurement(path: Path) -> Measurement:
+    """What `save` wrote as .json. Raises BadData for anything else."""
+    try:
+        found = msgspec.json.decode(path.read_bytes(), type=Measurement)
+    except (OSError, msgspec.MsgspecError) as error:
+        raise BadData(f"{path}: {error}; it must be what `ragauge judges measure -o FILE.json` wrote") from error
+    if found.schema != SCHEMA:
+        raise BadData(f"{path}: {found.schema!r} is not {SCHEMA!r}; measure anew")
+    return found
+
+
 #: A table: its columns, and its rows.
-Sheet = tuple[tuple[str, ...], list[list[str]]]
+MeasurementTable = tuple[tuple[str, ...], list[list[str]]]
 
 _TEXTS = ("set", "of", "system", "figure", "")  # columns of words, which are set to the left
 
@@ -42,7 +157,7 @@ def _row(cells: Iterable[str]) -> str:
     return f"| {' | '.join(map(plain, cells))} |"
 
 
-def _sheets(found: Measurement, speed: bool) -> Iterator[tuple[str, Sheet]]:
+def _sheets(found: Measurement, speed: bool) -> Iterator[tuple[str, MeasurementTable]]:
     rows = [one for one in found.sets if one.rows]
     agreed = [one for one in rows if one.balanced_accuracy is not None or one.auc is not None]
     if agreed:
@@ -55,7 +170,7 @@ def _sheets(found: Measurement, speed: bool) -> Iterator[tuple[str, Sheet]]:
         yield "Published of larger models; how each figure differs is told below:", _published(known, rows)
 
 
-def _agreement(rows: Iterable[Measured], speed: bool) -> Sheet:
+def _agreement(rows: Iterable[SetResult], speed: bool) -> MeasurementTable:
     columns = ("set", "rows", "AUC", "balanced accuracy", "AUC of words", *(["rows/s"] if speed else ()))
     return columns, [
         [
@@ -66,7 +181,7 @@ def _agreement(rows: Iterable[Measured], speed: bool) -> Sheet:
     ]
 
 
-def _speed(one: Measured) -> str:
+def _speed(one: SetResult) -> str:
     """Rows a second, to two digits; empty where the answers were not asked for just now."""
     if not one.seconds:
         return ""
@@ -74,7 +189,7 @@ def _speed(one: Measured) -> str:
     return f"{speed:,.0f}" if speed >= 10 else f"{speed:.2g}"
 
 
-def _comparison(found: Measurement, compared: Iterable[tuple[str, Against]]) -> Sheet:
+def _comparison(found: Measurement, compared: Iterable[tuple[str, BaselineDifference]]) -> MeasurementTable:
     columns = ("set", str(found.judge), str(found.beside), "difference, 95 %", "p", f"{found.judge} is")
     return columns, [
         [name, f"{one.one:.3f}", f"{one.other:.3f}", _signed(one.difference), _p(one), one.verdict]
@@ -82,7 +197,7 @@ def _comparison(found: Measurement, compared: Iterable[tuple[str, Against]]) -> 
     ]
 
 
-def _published(known: Sequence[Published], rows: Sequence[Measured]) -> Sheet:
+def _published(known: Sequence[Published], rows: Sequence[SetResult]) -> MeasurementTable:
     own = {one.name: one for one in rows}
     sources = _sources(known)
     return ("of", "system", "figure", "published", "here", ""), [
@@ -94,7 +209,7 @@ def _published(known: Sequence[Published], rows: Sequence[Measured]) -> Sheet:
     ]
 
 
-def _like(one: Published, own: Mapping[str, Measured]) -> Interval | None:
+def _like(one: Published, own: Mapping[str, SetResult]) -> Interval | None:
     """The figure of the same kind that was measured here; None where there is none, or it is of several sets."""
     if len(one.sets) > 1:
         return None
@@ -117,7 +232,7 @@ def _remarks(found: Measurement) -> Iterator[str]:
         yield from _set_remarks(one)
 
 
-def _set_remarks(one: Measured) -> Iterator[str]:
+def _set_remarks(one: SetResult) -> Iterator[str]:
     if one.correlation is not None:
         yield f"{one.name}: rank correlation (Spearman) with people's grades {_words(one.correlation)}"
     if one.f1 is not None:
@@ -135,7 +250,7 @@ def _set_remarks(one: Measured) -> Iterator[str]:
         yield f"{one.name}: {counted(one.failed, 'row')} without an answer, the first because: {one.failure}"
 
 
-def _table(sheet: Sheet) -> Table:
+def _table(sheet: MeasurementTable) -> Table:
     from rich import box
     from rich.table import Table
 
@@ -163,6 +278,6 @@ def _signed(one: Interval) -> str:
     return f"{one.value:+.3f} [{one.low:+.3f}, {one.high:+.3f}]"
 
 
-def _p(one: Against) -> str:
+def _p(one: BaselineDifference) -> str:
     p = one.p if one.p_adjusted is None else one.p_adjusted
     return "<0.001" if p < 0.001 else f"{p:.3f}"

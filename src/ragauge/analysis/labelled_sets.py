@@ -16,15 +16,15 @@ import msgspec
 from ragauge.errors import BadData
 from ragauge.questions import COHERENCE, TOPICAL_MATCH, Classify, Decompose, Entail, Question, Rate, Relevant
 
-Row = dict[str, Any]
-Made = TypeVar("Made")
+LabelledRow = dict[str, Any]
+MadeCase = TypeVar("MadeCase")
 _FIX = "the fields of each kind of set are in docs/embedded-judge.md"
 _TOKEN = re.compile(r"\w+")
 _COHERENT = 4  # of the grades 1 to 5
 _HOSTILE = ("H", "HR", "V", "H2", "V2")  # hate, harassment, violence; threatening, graphic (Markov et al., 2023)
 
 
-class Case(msgspec.Struct, frozen=True):
+class LabelledCase(msgspec.Struct, frozen=True):
     """One labelled row as questions.
 
     label: 1 or 0, as people said. group: rows of one group share a question or text. questions: what is asked; several
@@ -51,7 +51,7 @@ def labelled_files(folder: Path) -> list[Path]:
     return files
 
 
-def read_cases(file: Path, limit: int | None = None, seed: int = 0) -> list[Case] | None:
+def read_cases(file: Path, limit: int | None = None, seed: int = 0) -> list[LabelledCase] | None:
     """The rows of a set as cases, or `limit` of them drawn at random; None where no question fits the set.
 
     Raises BadData for a file that cannot be read or lacks a field its prefix promises.
@@ -60,12 +60,14 @@ def read_cases(file: Path, limit: int | None = None, seed: int = 0) -> list[Case
     return None if make is None else read(file, make, limit, seed)
 
 
-def read(file: Path, make: Callable[[Row], Iterator[Made]], limit: int | None = None, seed: int = 0) -> list[Made]:
+def read(
+    file: Path, make: Callable[[LabelledRow], Iterator[MadeCase]], limit: int | None = None, seed: int = 0
+) -> list[MadeCase]:
     """What `make` makes of the rows of a set, or `limit` of these drawn at random.
 
     Raises BadData for a file that cannot be read or lacks a field that `make` wants.
     """
-    made: list[Made] = []
+    made: list[MadeCase] = []
     whole = 0
     opened = gzip.open if file.suffix == ".gz" else open
     try:
@@ -98,52 +100,54 @@ def _label(value: Any) -> int:
     return int(value)
 
 
-def _entailment(row: Row) -> Iterator[Case]:
+def _entailment(row: LabelledRow) -> Iterator[LabelledCase]:
     question = Entail((row["premise"],), row["claim"])
-    yield Case(_label(row["label"]), row["premise"], (question,), overlap(row["claim"], row["premise"]))
+    yield LabelledCase(_label(row["label"]), row["premise"], (question,), overlap(row["claim"], row["premise"]))
 
 
-def _citations(row: Row) -> Iterator[Case]:
+def _citations(row: LabelledRow) -> Iterator[LabelledCase]:
     if row.get("has_text") is False or row["label_supported"] is None:
         return
     texts = tuple(citation["text"] for citation in row["citations"] if citation["text"])
     question = Entail(texts, row["statement"], row["question"])
-    yield Case(_label(row["label_supported"]), row["question"], (question,), overlap(row["statement"], *texts))
+    yield LabelledCase(_label(row["label_supported"]), row["question"], (question,), overlap(row["statement"], *texts))
 
 
-def _grounding(row: Row) -> Iterator[Case]:
+def _grounding(row: LabelledRow) -> Iterator[LabelledCase]:
     contexts = tuple(row["contexts"])
     question = Entail(contexts, row["response"], row["question"])
     first = Decompose(row["response"], row["question"])
-    yield Case(_label(row["label"]), row["question"], (question,), overlap(row["response"], *contexts), first)
+    yield LabelledCase(_label(row["label"]), row["question"], (question,), overlap(row["response"], *contexts), first)
 
 
-def _relevance(row: Row) -> Iterator[Case]:
+def _relevance(row: LabelledRow) -> Iterator[LabelledCase]:
     question = Relevant(row["question"], row["passage"])
-    yield Case(_label(row["label"]), row["question"], (question,), overlap(row["question"], row["passage"]))
+    yield LabelledCase(_label(row["label"]), row["question"], (question,), overlap(row["question"], row["passage"]))
 
 
-def _answers(row: Row) -> Iterator[Case]:
+def _answers(row: LabelledRow) -> Iterator[LabelledCase]:
     """An answer is correct if it entails a reference. Questions that people called improper are left out."""
     if not row.get("improper"):
         asked = tuple(Entail((row["answer"],), reference, row["question"]) for reference in row["references"])
         best = max((overlap(reference, row["answer"]) for reference in row["references"]), default=0.0)
-        yield Case(_label(row["label"]), row["question"], asked, best)
+        yield LabelledCase(_label(row["label"]), row["question"], asked, best)
 
 
-def _responses(row: Row) -> Iterator[Case]:
+def _responses(row: LabelledRow) -> Iterator[LabelledCase]:
     question = Rate(TOPICAL_MATCH, (("query", row["question"]), ("response", row["response"])))
-    yield Case(1 - _label(row["irrelevant"]), row["question"], (question,), overlap(row["question"], row["response"]))
+    yield LabelledCase(
+        1 - _label(row["irrelevant"]), row["question"], (question,), overlap(row["question"], row["response"])
+    )
 
 
-def _coherence(row: Row) -> Iterator[Case]:
+def _coherence(row: LabelledRow) -> Iterator[LabelledCase]:
     question = Rate(COHERENCE, (("source", row["source"]), ("response", row["summary"])))
     grade = row["human_scores"]["coherence"]
     found = overlap(row["summary"], row["source"])
-    yield Case(int(grade >= _COHERENT), row["source"], (question,), found, least=_COHERENT, grade=grade)
+    yield LabelledCase(int(grade >= _COHERENT), row["source"], (question,), found, least=_COHERENT, grade=grade)
 
 
-def _toxicity(row: Row) -> Iterator[Case]:
+def _toxicity(row: LabelledRow) -> Iterator[LabelledCase]:
     """A text is toxic by its label, or, where people told categories apart, by those that are hostile to somebody.
 
     Left out is what they labelled for another category alone, such as self-harm, and what they labelled for none of
@@ -152,10 +156,10 @@ def _toxicity(row: Row) -> Iterator[Case]:
     categories = row.get("categories")
     label = row["label"] if categories is None else max((categories.get(one, -1) for one in _HOSTILE), default=-1)
     if label == 1 or (label == 0 and not row["label"]):
-        yield Case(label, row["text"], (Classify(row["text"], "toxic"),))
+        yield LabelledCase(label, row["text"], (Classify(row["text"], "toxic"),))
 
 
-_MAKERS: dict[str, Callable[[Row], Iterator[Case]]] = {
+_MAKERS: dict[str, Callable[[LabelledRow], Iterator[LabelledCase]]] = {
     "ent": _entailment,
     "cit": _citations,
     "rag": _grounding,

@@ -1,0 +1,1 @@
+"""Floor 5: what is done with runs: comparing them, parity with other systems, measuring judges, people's labels."""

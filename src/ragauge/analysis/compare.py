@@ -1,0 +1,457 @@
+"""`compare`: is one run better than another on the same samples, and where?"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from math import fsum
+from typing import Literal, NamedTuple, TypeAlias, TypeVar
+
+import msgspec
+
+from ragauge.analysis.comparison import Change, ChangedPiece, ComparedRunInfo, Comparison, Difference, Missing
+from ragauge.errors import UnknownName, UsageError
+from ragauge.metrics.base import DatasetMetric, Measure
+from ragauge.metrics.registry import split_specs
+from ragauge.questions import KINDS
+from ragauge.report.explaining import TOLD, decisive, piece_words
+from ragauge.report.wording import counted, shortened
+from ragauge.run.results import Run, recovered_record
+from ragauge.scores import Better, Estimate, RunRecord, SampleRecord, Scale, Score, ScoreRecord
+from ragauge.statistics.intervals import Clusters
+from ragauge.statistics.paired import detectable, holm, paired_aggregate, paired_mean
+from ragauge.types import Identity, Sample
+
+#: What a sample has of a metric: its value, or its counts where the metric is over the data set; or why neither.
+Cell: TypeAlias = float | tuple[float, ...] | Literal["undefined", "failed", "absent"]
+
+
+class PairedRow(NamedTuple):
+    """A sample without its texts. asks: what it asks, for people; content: the same in every system, None for none."""
+
+    id: str
+    asks: str
+    content: int | None
+    group: str | None
+
+
+@dataclass
+class ComparedRun:
+    """The samples of one run: their rows, and the cells of each metric in the same order.
+
+    others: the columns of the data that are kept beside the fields. grouped: whether the run was made with groups.
+    """
+
+    rows: list[PairedRow] = field(default_factory=list)
+    cells: dict[str, list[Cell]] = field(default_factory=dict)
+    others: set[str] = field(default_factory=set)
+    grouped: bool = False
+
+
+class Pairing(NamedTuple):
+    """Positions of samples that are the same. by: "id" or "query"; only_a, only_b: how many have no counterpart."""
+
+    pairs: Sequence[tuple[int, int]]
+    by: str
+    only_a: int
+    only_b: int
+
+
+def side(records: Iterable[SampleRecord], keys: Iterable[str], group: str | None = None) -> ComparedRun:
+    """The samples of a run, with the cells of `keys`. group: the column that groups them; None for the run's own."""
+    found = ComparedRun(cells={key: [] for key in keys})
+    for record in records:
+        sample = record.sample
+        found.rows.append(PairedRow(sample.id, judged_questions(sample), _content(sample), _group(sample, group)))
+        found.others |= sample.metadata.keys()
+        found.grouped |= sample.group is not None
+        for key, cells in found.cells.items():
+            cells.append(_cell(record.scores.get(key) or record.counted.get(key)))
+    return found
+
+
+def _cell(score: ScoreRecord | None) -> Cell:
+    if score is None:
+        return "absent"
+    if score.undefined is not None or score.failed is not None:
+        return "undefined" if score.failed is None else "failed"
+    return score.counts if score.value is None else score.value
+
+
+def judged_questions(sample: Sample) -> str:
+    """What people know a sample by: its query, else the beginning of its source."""
+    return sample.query or shortened(sample.source or "")
+
+
+def _content(sample: Sample) -> int | None:
+    """What tells a sample from others in every system: its query and its source, else its references."""
+    given = (sample.query, sample.source) if sample.query or sample.source else sample.references
+    return hash(given) if given else None
+
+
+def _group(sample: Sample, column: str | None) -> str | None:
+    if column is None:
+        return sample.group
+    found = sample.metadata.get(column)
+    return None if found is None else str(found)
+
+
+def check_group(column: str, sides: Sequence[ComparedRun]) -> None:
+    """Raise UnknownName unless a run has kept the column, UsageError where its groups have been taken from one."""
+    known = {name for one in sides for name in one.others}
+    if column in known:
+        return
+    unknown = UnknownName("column", column, known) if known else UsageError(f"the runs have kept no column {column!r}")
+    if any(one.grouped for one in sides):
+        raise UsageError(f"{unknown}; the groups that a run was made with count without being named")
+    raise unknown
+
+
+def paired(a: Sequence[PairedRow], b: Sequence[PairedRow]) -> Pairing:
+    """The samples of `a` beside those of `b`: by id where samples of one id ask the same, else by what they ask.
+
+    Raises UsageError where the two runs have no sample in common, or it cannot be told which belong together.
+    """
+    same = _matched(a, b, lambda row: row.id)
+    differ = [(a[one], b[other]) for one, other in same if a[one].content != b[other].content]
+    told = all(row.content is not None for row in (*a, *b))
+    asking = _matched(a, b, lambda row: row.content) if told else []
+    if same and not differ and len(same) >= len(asking):
+        return _pairing(same, "id", a, b)
+    if asking:
+        return _pairing(asking, "query", a, b)
+    if not differ:
+        raise UsageError(
+            "the two runs have no sample in common: neither their ids agree, nor their queries, or these repeat"
+        )
+    one, other = differ[0]
+    raise UsageError(
+        f"the two runs are not of the same samples: sample {one.id!r} asks “{shortened(one.asks, 60)}” in the first "
+        f"and “{shortened(other.asks, 60)}” in the second; give each sample the same id, of a column 'id', in both"
+    )
+
+
+def _matched(
+    a: Sequence[PairedRow], b: Sequence[PairedRow], key: Callable[[PairedRow], Hashable]
+) -> list[tuple[int, int]]:
+    """The positions of those of the same key, where it tells them from all others of their run; none where not."""
+    first, second = ({key(row): at for at, row in enumerate(rows)} for rows in (a, b))
+    if len(first) < len(a) or len(second) < len(b):
+        return []
+    return [(at, second[name]) for name, at in first.items() if name in second]
+
+
+def _pairing(pairs: Sequence[tuple[int, int]], by: str, a: Sequence[PairedRow], b: Sequence[PairedRow]) -> Pairing:
+    return Pairing(pairs, by, len(a) - len(pairs), len(b) - len(pairs))
+
+
+T = TypeVar("T")
+
+#: Values that lie no further apart count as equal.
+EQUAL = 1e-9
+
+#: What each sample has in the first run and in the second.
+Cells: TypeAlias = Sequence[tuple[Cell, Cell]]
+
+
+def difference(cells: Cells, groups: Clusters, measure: Measure | None, better: Better) -> Difference:
+    """The difference of one value, its p-values not yet adjusted. measure: None for a metric of one's own."""
+    missing = _missing(cells, groups)
+    if isinstance(measure, DatasetMetric):
+        return _over_data(cells, groups, measure, missing)
+    return _over_samples(cells, groups, measure, better, missing)
+
+
+def _over_samples(
+    cells: Cells, groups: Clusters, measure: Measure | None, better: Better, missing: Missing
+) -> Difference:
+    firsts, seconds, clusters = _both(cells, groups, float)
+    apart = [other - one for one, other in zip(firsts, seconds, strict=True)]
+    low, high = measure.scale if measure else _span(firsts + seconds)
+    found = paired_mean(apart, scale=(low - high, high - low), clusters=clusters)
+    wins, losses = (sum(sign * one > EQUAL for one in apart) for sign in ((1, -1) if better == "higher" else (-1, 1)))
+    return Difference(
+        a=_mean(firsts),
+        b=_mean(seconds),
+        difference=found.interval.value,
+        low=found.interval.low,
+        high=found.interval.high,
+        method=found.interval.method,
+        p=found.p,
+        better=better,
+        n=len(apart),
+        wins=wins,
+        ties=len(apart) - wins - losses,
+        losses=losses,
+        detectable=detectable(apart, clusters=clusters),
+        missing=missing,
+    )
+
+
+def _over_data(cells: Cells, groups: Clusters, measure: DatasetMetric, missing: Missing) -> Difference:
+    firsts, seconds, clusters = _both(cells, groups, tuple)
+    found = paired_aggregate(firsts, seconds, measure.total, scale=measure.scale, clusters=clusters)
+    return Difference(
+        a=_total(measure, firsts),
+        b=_total(measure, seconds),
+        difference=found.interval.value,
+        low=found.interval.low,
+        high=found.interval.high,
+        method=found.interval.method,
+        p=found.p,
+        better=measure.better,
+        n=len(firsts),
+        missing=missing,
+    )
+
+
+def _both(cells: Cells, groups: Clusters, kind: type[T]) -> tuple[list[T], list[T], Clusters]:
+    """What both runs have where both have a number, or numbers; and the groups of those samples."""
+    there = [
+        (at, one, other) for at, (one, other) in enumerate(cells) if isinstance(one, kind) and isinstance(other, kind)
+    ]
+    clusters = None if groups is None else [groups[at] for at, _, _ in there]
+    return [one for _, one, _ in there], [other for _, _, other in there], clusters
+
+
+def _missing(cells: Cells, groups: Clusters) -> Missing:
+    """The samples without a value in either run, and whether one is undefined more often."""
+    counts = {
+        f"{why}_{name}": sum(pair[at] == why for pair in cells)
+        for why in ("undefined", "failed")
+        for at, name in enumerate("ab")
+    }
+    apart = [float((other == "undefined") - (one == "undefined")) for one, other in cells]
+    return Missing(**counts, p=paired_mean(apart, clusters=groups).p if any(apart) else None)
+
+
+def _span(values: Sequence[float]) -> Scale:
+    """The scale of a metric that only its author knows: from 0 to 1, or as far as its values go."""
+    return min(0.0, *values), max(1.0, *values)
+
+
+def _mean(values: Sequence[float]) -> float | None:
+    return fsum(values) / len(values) if values else None
+
+
+def _total(measure: DatasetMetric, counts: Sequence[Sequence[float]]) -> float | None:
+    return measure.total([fsum(column) for column in zip(*counts, strict=True)]) if counts else None
+
+
+def cautions(a: RunRecord, b: RunRecord, measures: Sequence[Measure | None]) -> Iterator[str]:
+    """One sentence or two for each reason. measures: what is compared, None for a metric of one's own."""
+    if a.id == b.id:
+        yield "A and B are the same run."
+    yield from _judges(a, b, _topics(measures))
+    if a.labelled or b.labelled:
+        yield f"People answered {counted(a.labelled, 'question')} of A and {b.labelled} of B, judges the others."
+    if a.version != b.version:
+        yield f"A was made by ragauge {a.version} and B by {b.version}, which may measure otherwise."
+    for name, run in (("A", a), ("B", b)):
+        if run.status != "finished":
+            yield f"{name} is {run.status}: only its first {counted(run.samples, 'sample')} are compared."
+
+
+def _topics(measures: Sequence[Measure | None]) -> list[str]:
+    """What judges were asked for the metrics; anything for a metric of one's own."""
+    if None in measures:
+        return list(KINDS)
+    return sorted({topic for one in measures if one for need in one.needs for topic in need.asks})
+
+
+def _judges(a: RunRecord, b: RunRecord, topics: Sequence[str]) -> Iterator[str]:
+    """A sentence for each pair of judges that answered the same topics."""
+    kinds: dict[tuple[Identity | None, Identity | None], dict[str, None]] = {}
+    for topic in topics:
+        pair = _judge(a.judges, topic), _judge(b.judges, topic)
+        kinds.setdefault(pair, {})[topic.partition(":")[0]] = None
+    for (one, other), asked in kinds.items():
+        if one != other:
+            of_kinds = f" ({', '.join(asked)})" if len(kinds) > 1 else ""
+            said = " and ".join(_told_apart(one, other))
+            yield f"Different judges{of_kinds}: {said}. What differs may be the judges, not the systems."
+
+
+def _judge(judges: Mapping[str, Identity], topic: str) -> Identity | None:
+    """Who answered a topic; see `Bench`."""
+    keys = (topic, topic.partition(":")[0], "*")
+    return next((judges[key] for key in keys if key in judges), None)
+
+
+def _told_apart(one: Identity | None, other: Identity | None) -> tuple[str, str]:
+    """The names of two judges, of one name with the settings that differ."""
+    if one is None or other is None or one.name != other.name:
+        return str(one or "nobody"), str(other or "nobody")
+    return _settings(one, other), _settings(other, one)
+
+
+def _settings(judge: Identity, other: Identity) -> str:
+    own = [f"{key}={shortened(value, 40)}" for key, value in judge.settings if (key, value) not in other.settings]
+    return f"{judge} with {', '.join(own) or 'no more'}"
+
+
+def changes(
+    runs: tuple[Run, Run],
+    sides: tuple[ComparedRun, ComparedRun],
+    pairs: Sequence[tuple[int, int]],
+    differences: Mapping[str, Difference],
+    count: int,
+) -> Iterator[Change]:
+    """For each metric of samples that differs at all, the `count` samples on which it does most."""
+    for key, difference in differences.items():
+        for first, second, places in _furthest(key, sides, pairs, count):
+            scores = [("a", runs[0].scores[places[0]][key]), ("b", runs[1].scores[places[1]][key])]
+            b_is_worse = (second < first) == (difference.better == "higher")
+            worse, other = reversed(scores) if b_is_worse else scores
+            row = sides[0].rows[places[0]]
+            pieces = tuple(_pieces(worse, other, difference.better))[:TOLD]
+            yield Change(key, row.id, row.asks, first, second, pieces)
+
+
+def _furthest(
+    key: str, sides: tuple[ComparedRun, ComparedRun], pairs: Sequence[tuple[int, int]], count: int
+) -> list[tuple[float, float, tuple[int, int]]]:
+    """The values and positions of the pairs whose values lie furthest apart, the furthest first."""
+    values = [(sides[0].cells[key][one], sides[1].cells[key][other]) for one, other in pairs]
+    apart = [
+        (first, second, places)
+        for (first, second), places in zip(values, pairs, strict=True)
+        if isinstance(first, float) and isinstance(second, float) and first != second
+    ]
+    return heapq.nsmallest(count, apart, key=lambda change: (-abs(change[1] - change[0]), change[2]))
+
+
+def _pieces(worse: tuple[str, Score], other: tuple[str, Score], better: Better) -> Iterator[ChangedPiece]:
+    """What tells against the worse of two scores alone; where nothing does, what tells for the other alone."""
+    for (name, score), against, raising in (
+        (worse, other[1], better == "lower"),
+        (other, worse[1], better == "higher"),
+    ):
+        said = [piece_words(piece) for piece in decisive(against, raising, better)]
+        alone = [piece_words(piece) for piece in decisive(score, raising, better)]
+        found = [ChangedPiece(name, words) for words in alone if words not in said]
+        if found:
+            yield from found
+            return
+
+
+def compare(
+    a: Run, b: Run, metrics: str | Collection[str] = (), *, group: str | None = None, show: int = 3
+) -> Comparison:
+    """Compare run `b` with run `a`, sample by sample; nothing is judged.
+
+    metrics: those to compare, by their keys among the estimates, in a list or one text: "faithfulness,rouge.rougeL",
+    with "rouge" for all values of rouge; empty for all that both runs measured. group: the column that says which
+    samples belong together, where the runs were not made with one. show: how many samples are told of each metric that
+    differs, with the claims that made the difference.
+
+    Samples are the same where their ids and queries are, else where their queries are. A metric is compared over the
+    samples where it has a value in both runs; how often it has none is compared too, since a system that refuses to
+    answer drops out of metrics such as faithfulness. See docs/compare.md.
+
+    Raises UsageError where the runs are not of the same samples or a metric was not measured alike, UnknownName for a
+    metric that no run measured and a column that none kept.
+    """
+    kept, left_out = _chosen(a.record, b.record, split_specs(metrics) if isinstance(metrics, str) else metrics)
+    sides = side(a.records(), kept, group), side(b.records(), kept, group)
+    if group is not None:
+        check_group(group, sides)
+    pairing = paired(sides[0].rows, sides[1].rows)
+    groups = _groups(sides, pairing)
+    known = _measures(b.record)
+    measures = {key: known.get(key) for key in kept}
+    found = {
+        key: difference(_cells(key, sides, pairing), groups, measure, b.estimates[key].better)
+        for key, measure in measures.items()
+    }
+    differences = _adjusted(found)
+    return Comparison(
+        _compared(a.record),
+        _compared(b.record),
+        len(pairing.pairs),
+        pairing.by,
+        pairing.only_a,
+        pairing.only_b,
+        _number(groups),
+        differences,
+        tuple(changes((a, b), sides, pairing.pairs, differences, show)),
+        left_out,
+        tuple(cautions(a.record, b.record, list(measures.values()))),
+    )
+
+
+def _compared(run: RunRecord) -> ComparedRunInfo:
+    return ComparedRunInfo(run.id, run.name, run.data)
+
+
+def _measures(run: RunRecord) -> dict[str, Measure]:
+    """What each value of a run is a value of, where the catalogue has it."""
+    return {key: measure for measure in recovered_record(run) for key in measure.values}
+
+
+def _chosen(a: RunRecord, b: RunRecord, wanted: Collection[str]) -> tuple[list[str], dict[str, str]]:
+    """The keys of what both runs measured alike, and what is left out and why."""
+    left = {key: "only the first run has it" for key in a.estimates if key not in b.estimates}
+    left |= {key: "only the second run has it" for key in b.estimates if key not in a.estimates}
+    first, second = _measures(a), _measures(b)
+    for key in (key for key in a.estimates if key in b.estimates):
+        if reason := _unlike(first.get(key), second.get(key), a.estimates[key]):
+            left[key] = reason
+    asked = [key for name in wanted for key in _named(name, a, left)]
+    kept = [key for key in a.estimates if key not in left and (not wanted or key in asked)]
+    if not kept:
+        raise UsageError("the two runs have no metric in common; measure both with the same -m")
+    return kept, {} if wanted else left
+
+
+def _named(name: str, a: RunRecord, left: Mapping[str, str]) -> list[str]:
+    """The keys that `name` stands for: its own, or those of all values of a metric."""
+    keys = [key for key in (*a.estimates, *left) if key == name or key.startswith(f"{name}.")]
+    for key in keys:
+        if key in left:
+            raise UsageError(f"{key} cannot be compared: {left[key]}")
+    if not keys:
+        raise UnknownName("metric of both runs", name, a.estimates.keys() - left.keys())
+    return keys
+
+
+def _unlike(first: Measure | None, second: Measure | None, estimate: Estimate) -> str | None:
+    """Why a value that both runs have cannot be compared."""
+    one, other = ("a metric of one's own" if measure is None else measure.spec for measure in (first, second))
+    if one != other:
+        return f"it was measured as {one} in the first run and as {other} in the second"
+    if first is None and estimate.over == "data":
+        return "a metric of one's own over the data set has no formula to compare by"
+    return None
+
+
+def _groups(sides: tuple[ComparedRun, ComparedRun], pairing: Pairing) -> Clusters:
+    """The group of each pair, as either run has it; None where no sample has one."""
+    a, b = sides
+    groups = [a.rows[one].group or b.rows[other].group for one, other in pairing.pairs]
+    return groups if any(groups) else None
+
+
+def _number(groups: Clusters) -> int | None:
+    """How many groups there are, a sample without one being a group of its own."""
+    return None if groups is None else len({at if name is None else name for at, name in enumerate(groups)})
+
+
+def _cells(key: str, sides: tuple[ComparedRun, ComparedRun], pairing: Pairing) -> Cells:
+    first, second = (one.cells[key] for one in sides)
+    return [(first[one], second[other]) for one, other in pairing.pairs]
+
+
+def _adjusted(found: Mapping[str, Difference]) -> dict[str, Difference]:
+    """The differences with their p-values adjusted, apart from those of missing values."""
+    of_values = holm({key: one.p for key, one in found.items() if one.p is not None})
+    of_missing = holm({key: one.missing.p for key, one in found.items() if one.missing.p is not None})
+    return {
+        key: msgspec.structs.replace(
+            one,
+            p_adjusted=of_values.get(key),
+            missing=msgspec.structs.replace(one.missing, p_adjusted=of_missing.get(key)),
+        )
+        for key, one in found.items()
+    }

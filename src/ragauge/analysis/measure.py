@@ -1,0 +1,533 @@
+"""How well a judge's answers agree with people's labels, set by set."""
+
+from __future__ import annotations
+
+import asyncio
+import math
+import re
+import time
+from collections import Counter
+from collections.abc import AsyncIterator, Awaitable, Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
+from itertools import groupby
+from operator import itemgetter
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+import msgspec
+
+from ragauge.analysis.labelled_sets import LabelledCase, LabelledRow, labelled_files, read, read_cases
+from ragauge.errors import BadData, RunFailed
+from ragauge.judges.base import DEFAULT_BATCH, Judge, JudgeAnswers, can_answer
+from ragauge.questions import Decompose, Entail, Question, topic
+from ragauge.statistics.agreement import METHOD, auc, balanced_accuracy, group_difference, group_interval, spearman
+from ragauge.statistics.intervals import Interval, mean_interval
+from ragauge.statistics.paired import holm, paired_mean
+from ragauge.text.sentences import sentences
+from ragauge.types import Answer, Decomposition, Failure, Grade, Label, Verdict
+
+if TYPE_CHECKING:
+    from ragauge.statistics.agreement import Statistic
+
+
+#: Answers questions in a judge's name, as its own `answer` does; a store may stand in between.
+AnswerFunction = Callable[[Judge, Sequence[Question]], Awaitable[JudgeAnswers]]
+
+
+class JudgeSession:
+    """Asks one judge."""
+
+    def __init__(self, judge: Judge, answer: AnswerFunction) -> None:
+        self.judge = judge
+        self._answer = answer
+        self._by_sample: int = getattr(judge, "by_sample", 0)
+
+    async def answers(self, waves: Iterable[Sequence[Question]]) -> dict[Question, Answer | Failure]:
+        """An answer to each question of many waves, each of which is of one sample; a question is asked once."""
+        room = asyncio.Semaphore(self._by_sample or 1)
+        answers: dict[Question, Answer | Failure] = {}
+
+        async def ask(questions: Sequence[Question]) -> None:
+            async with room:
+                answers.update(zip(questions, await self._answer(self.judge, questions), strict=True))
+
+        await asyncio.gather(*(ask(questions) for questions in self._portions(waves)))
+        return answers
+
+    def _portions(self, waves: Iterable[Sequence[Question]]) -> list[list[Question]]:
+        """What the judge is given at once: of each wave what none before it asks, or batches of all."""
+        place: dict[Question, int] = {}
+        for at, wave in enumerate(waves):
+            for question in wave:
+                place.setdefault(question, at)
+        if self._by_sample:
+            return [[question for question, _ in wave] for _, wave in groupby(place.items(), key=itemgetter(1))]
+        flat, size = list(place), getattr(self.judge, "batch", DEFAULT_BATCH)
+        return [flat[start : start + size] for start in range(0, len(flat), size)]
+
+
+@asynccontextmanager
+async def judge_session(judge: Judge, answer: AnswerFunction | None) -> AsyncIterator[JudgeSession]:
+    """Asks by `answer`; without it the judge itself, which is open as long as this lasts.
+
+    Raises UsageError where it misses something, such as a key.
+    """
+    async with AsyncExitStack() as stack:
+        if answer is None and isinstance(judge, AbstractAsyncContextManager):
+            await stack.enter_async_context(judge)
+        yield JudgeSession(judge, answer or _itself)
+
+
+async def _itself(judge: Judge, questions: Sequence[Question]) -> JudgeAnswers:
+    return await judge.answer(questions)
+
+
+_WORD = re.compile(r"\w+(?:['’]\w+)*")
+_ALIKE = 0.7
+
+
+class MatchedClaims(NamedTuple):
+    """How many statements of two decompositions say the same: `pairs` of them, among those `found` and `expected`.
+
+    The counts of several texts may be added up before their shares are taken.
+    """
+
+    pairs: int
+    found: int
+    expected: int
+
+    @property
+    def precision(self) -> float | None:
+        """Share of the statements found that match one expected, in 0..1; None where none was found."""
+        return self.pairs / self.found if self.found else None
+
+    @property
+    def recall(self) -> float | None:
+        """Share of the statements expected that match one found, in 0..1; None where none was expected."""
+        return self.pairs / self.expected if self.expected else None
+
+    @property
+    def f1(self) -> float | None:
+        """Harmonic mean of precision and recall, 0 where both are; None where nothing was found or expected."""
+        total = self.found + self.expected
+        return 2 * self.pairs / total if total else None
+
+
+def match_claims(found: Sequence[str], expected: Sequence[str]) -> MatchedClaims:
+    """The statements of a decomposition matched with those of a person.
+
+    Two statements are alike where their words (runs of letters and digits in lower case, each as often as it occurs)
+    overlap by Dice's measure, 2 * common / (words of one + words of the other), to 0.7 or more. Each statement is
+    matched with at most one that is alike, so that as many as possible are matched (a maximum matching); neither
+    their order nor the degree of likeness counts beyond that. A statement without words matches none.
+    """
+    theirs = [_words(statement) for statement in expected]
+    alike = [[place for place, other in enumerate(theirs) if _alike(_words(one), other)] for one in found]
+    return MatchedClaims(_most_pairs(alike), len(found), len(expected))
+
+
+def _words(statement: str) -> Counter[str]:
+    return Counter(_WORD.findall(statement.lower()))
+
+
+def _alike(one: Counter[str], other: Counter[str]) -> bool:
+    total = one.total() + other.total()
+    return total > 0 and 2 * (one & other).total() / total >= _ALIKE
+
+
+def _most_pairs(alike: Sequence[Sequence[int]]) -> int:
+    """The size of a maximum matching, by augmenting paths; `alike` lists for each on the left those on the right."""
+    partner: dict[int, int] = {}
+
+    def place(left: int, tried: set[int]) -> bool:
+        for right in alike[left]:
+            if right not in tried:
+                tried.add(right)
+                if right not in partner or place(partner[right], tried):
+                    partner[right] = left
+                    return True
+        return False
+
+    return sum(place(left, set()) for left in range(len(alike)))
+
+
+_LEAST = 0.001  # no claim counts as less likely than this, so that responses with two such claims differ from one
+
+
+class CaseOutcome(msgspec.Struct, frozen=True):
+    """What a judge says of a case. probability: of a 1, or a grade; None where it tells none. said: whether a 1."""
+
+    probability: float | None
+    said: bool
+
+
+def unanswerable_cases(judge: Judge, cases: Iterable[LabelledCase]) -> str | None:
+    """The first topic that the cases ask about and the judge does not answer; None where it answers all."""
+    return next((topic(q) for case in cases for q in _needed(case) if not can_answer(judge, q)), None)
+
+
+def _needed(case: LabelledCase) -> list[Question]:
+    return [*case.questions, *([case.first] if case.first else [])]
+
+
+async def outcomes(
+    asked: JudgeSession, cases: Sequence[LabelledCase]
+) -> tuple[list[CaseOutcome | None], Failure | None]:
+    """What the judge says of each case, None where an answer is missing; and the first failure."""
+    parts = await asked.answers([case.first] for case in cases if case.first)
+    waves = [_about_claims(case, parts[case.first]) if case.first else list(case.questions) for case in cases]
+    answers = await asked.answers(waves)
+    found = [_of_case(case, [answers[q] for q in wave]) for case, wave in zip(cases, waves, strict=True)]
+    return found, first_failure([*parts.values(), *answers.values()])
+
+
+def first_failure(answers: Iterable[Answer | Failure]) -> Failure | None:
+    """The first of the answers that is none."""
+    return next((answer for answer in answers if isinstance(answer, Failure)), None)
+
+
+def _about_claims(case: LabelledCase, parts: Answer | Failure) -> list[Question]:
+    if not isinstance(parts, Decomposition):
+        return []
+    claims = [statement.text for statement in parts.statements if statement.claim]
+    return [
+        msgspec.structs.replace(question, hypothesis=claim)
+        for question in case.questions
+        if isinstance(question, Entail)
+        for claim in claims or [question.hypothesis]
+    ]
+
+
+def _of_case(case: LabelledCase, answers: Sequence[Answer | Failure]) -> CaseOutcome | None:
+    read = [outcome for answer in answers if (outcome := _outcome(answer, case.least))]
+    if not read or len(read) < len(answers):
+        return None
+    return _all(read) if case.first else _strongest(read)
+
+
+def _outcome(answer: Answer | Failure, least: float) -> CaseOutcome | None:
+    match answer:
+        case Verdict(label, probability):
+            return CaseOutcome(probability, label in (Label.ENTAILED, Label.YES))
+        case Grade(value):
+            return CaseOutcome(value, value >= least)
+        case _:
+            return None
+
+
+def _strongest(outcomes: list[CaseOutcome]) -> CaseOutcome:
+    chances = _probabilities(outcomes)
+    return CaseOutcome(chances[-1] if chances else None, any(one.said for one in outcomes))
+
+
+def _all(outcomes: list[CaseOutcome]) -> CaseOutcome:
+    """Of a response: that each of its claims is supported, which are taken as independent of each other."""
+    chances = _probabilities(outcomes)
+    together = math.prod(max(chance, _LEAST) for chance in chances)
+    return CaseOutcome(together if chances else None, all(one.said for one in outcomes))
+
+
+def _probabilities(outcomes: list[CaseOutcome]) -> list[float]:
+    """The probabilities, lowest first; empty unless each outcome has one."""
+    told = [one.probability for one in outcomes if one.probability is not None]
+    return sorted(told) if len(told) == len(outcomes) else []
+
+
+#: What counts as significant: the chance of any false alarm among all sets.
+LEVEL = 0.05
+
+
+class BaselineDifference(msgspec.Struct, frozen=True, omit_defaults=True):
+    """Two judges on the rows of a set that both answered.
+
+    rows: how many. by: "auc", or "balanced_accuracy" where one of them tells no probabilities, or "f1" for claims. one,
+    other: that figure of the measured judge and of the other. difference: one less the other, with its 95 % interval.
+    p: two-sided, of there being none; p_adjusted: by Holm over all sets, None until `adjusted`.
+    """
+
+    rows: int
+    by: str
+    one: float
+    other: float
+    difference: Interval
+    p: float
+    p_adjusted: float | None = None
+
+    @property
+    def verdict(self) -> str:
+        """What the measured judge is: "better", "worse" or "not told apart".
+
+        It is told apart where p_adjusted, or p where there is none, is below 0.05 and the interval leaves 0 out.
+        """
+        low, high = self.difference.low, self.difference.high
+        p = self.p if self.p_adjusted is None else self.p_adjusted
+        if p >= LEVEL or low is None or high is None or low <= 0 <= high:
+            return "not told apart"
+        return "better" if low > 0 else "worse"
+
+
+class SetResult(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A judge on one set.
+
+    rows: cases with an answer. failed: cases without one; failure: the first reason. auc: of its probabilities or
+    grades, None where some answer has none. balanced_accuracy: of its labels. words: the AUC of the share of words that
+    occur in the text, on the same rows, None where there is no second text. correlation: Spearman's, of its grades with
+    people's. f1: of claims, the mean over texts; sentences: that of whole sentences on the same texts. Each has its
+    95 % interval, and is None where it is undefined. against: the same rows by another judge. seconds: the judge's own
+    time. note: why it has no figures.
+    """
+
+    name: str
+    rows: int = 0
+    failed: int = 0
+    auc: Interval | None = None
+    balanced_accuracy: Interval | None = None
+    words: Interval | None = None
+    correlation: Interval | None = None
+    f1: Interval | None = None
+    sentences: Interval | None = None
+    against: BaselineDifference | None = None
+    seconds: float = 0.0
+    note: str = ""
+    failure: str = ""
+
+
+def set_result(name: str, cases: Sequence[LabelledCase], outcomes: Sequence[CaseOutcome | None]) -> SetResult:
+    """The figures of one set. outcomes: what the judge says of each case, None where an answer is missing."""
+    pairs = [(case, outcome) for case, outcome in zip(cases, outcomes, strict=True) if outcome is not None]
+    kept, told = [case for case, _ in pairs], [outcome for _, outcome in pairs]
+    labels, groups = [case.label for case in kept], [case.group for case in kept]
+    chances, words, grades = _chances(told), _known([case.words for case in kept]), _known([c.grade for c in kept])
+    return SetResult(
+        name,
+        rows=len(pairs),
+        failed=len(cases) - len(pairs),
+        auc=figure(labels, chances, groups, auc),
+        balanced_accuracy=figure(labels, _said(told), groups, balanced_accuracy),
+        words=figure(labels, words, groups, auc),
+        correlation=figure(grades, chances, groups, spearman) if grades else None,
+    )
+
+
+def figure(
+    labels: Sequence[float], scores: Sequence[float] | None, groups: Sequence[Hashable], statistic: Statistic
+) -> Interval | None:
+    """A figure with its 95 % interval by resampling groups; None without scores, and where it is undefined."""
+    import numpy as np
+
+    value = None if scores is None else statistic(np.asarray(labels, dtype=float), np.asarray(scores, dtype=float))
+    if value is None or scores is None:
+        return None
+    low, high = group_interval(labels, scores, groups, statistic) or (None, None)
+    return Interval(value, low, high, METHOD)
+
+
+def baseline_differences(
+    cases: Sequence[LabelledCase], one: Sequence[CaseOutcome | None], other: Sequence[CaseOutcome | None]
+) -> BaselineDifference | None:
+    """What two judges say of the same cases, compared; None where a figure is undefined."""
+    both = [(case, a, b) for case, a, b in zip(cases, one, other, strict=True) if a is not None and b is not None]
+    labels, groups = [case.label for case, _, _ in both], [case.group for case, _, _ in both]
+    ours, theirs = [a for _, a, _ in both], [b for _, _, b in both]
+    a, b = _chances(ours), _chances(theirs)
+    if a is not None and b is not None:
+        return _compared("auc", auc, labels, a, b, groups)
+    return _compared("balanced_accuracy", balanced_accuracy, labels, _said(ours), _said(theirs), groups)
+
+
+def _compared(
+    by: str,
+    statistic: Statistic,
+    labels: Sequence[float],
+    one: Sequence[float],
+    other: Sequence[float],
+    groups: Sequence[Hashable],
+) -> BaselineDifference | None:
+    import numpy as np
+
+    truth = np.asarray(labels, dtype=float)
+    a, b = (statistic(truth, np.asarray(scores, dtype=float)) for scores in (one, other))
+    found = group_difference(labels, one, other, groups, statistic)
+    if a is None or b is None or found.p is None:
+        return None
+    return BaselineDifference(len(labels), by, a, b, found.interval, found.p)
+
+
+def adjusted(results: Sequence[SetResult]) -> list[SetResult]:
+    """The results with the p-values of all comparisons adjusted (Holm), so that verdicts are of all sets together."""
+    tested = {one.name: one.against for one in results if one.against is not None}
+    p = holm({name: found.p for name, found in tested.items()})
+    return [_with(one, p) for one in results]
+
+
+def _with(one: SetResult, p: Mapping[str, float]) -> SetResult:
+    if one.against is None:
+        return one
+    return msgspec.structs.replace(one, against=msgspec.structs.replace(one.against, p_adjusted=p[one.name]))
+
+
+def _chances(outcomes: Sequence[CaseOutcome]) -> list[float] | None:
+    return _known([outcome.probability for outcome in outcomes])
+
+
+def _said(outcomes: Sequence[CaseOutcome]) -> list[float]:
+    return [float(outcome.said) for outcome in outcomes]
+
+
+def _known(values: Sequence[float | None]) -> list[float] | None:
+    """The values, None where one is missing or there are none."""
+    known = [value for value in values if value is not None]
+    return known if known and len(known) == len(values) else None
+
+
+class ClaimText(msgspec.Struct, frozen=True):
+    """A text to take apart, and the claims that people found in it."""
+
+    question: Decompose
+    claims: tuple[str, ...]
+
+
+async def measure_claims(
+    asked: JudgeSession, other: JudgeSession | None, file: Path, limit: int | None = None, seed: int = 0
+) -> SetResult:
+    """The F1 of a judge's claims, each matched with one of people's that says the same: the mean over texts.
+
+    Its interval is that of `mean_interval`, and the difference to another judge's that of `paired_mean`.
+    """
+    name = file.name.partition(".jsonl")[0]
+    texts = read(file, _texts, limit, seed)
+    if not all(can_answer(asked.judge, text.question) for text in texts):
+        return SetResult(name, note=f"not answered: {topic(texts[0].question)}")
+    begun = time.perf_counter()
+    found, failure = await _scores(asked, texts)
+    seconds = time.perf_counter() - begun
+    known = [score for score in found if score is not None]
+    whole = [_whole(text) for text, score in zip(texts, found, strict=True) if score is not None]
+    return SetResult(
+        name,
+        rows=len(known),
+        failed=len(texts) - len(known),
+        f1=mean_interval(known) if known else None,
+        sentences=mean_interval(whole) if known else None,
+        against=await _against(other, texts, found),
+        seconds=seconds,
+        failure=str(failure or ""),
+    )
+
+
+def _texts(row: LabelledRow) -> Iterator[ClaimText]:
+    """One text with the claims of all its sentences, but for those that people say state no fact, such as opinions."""
+    claims = tuple(
+        claim
+        for sentence in row["sentences"]
+        for claim, kind in zip(sentence["claims"], sentence["claim_checkworthiness"], strict=True)
+        if kind == "factual"
+    )
+    if claims:
+        yield ClaimText(Decompose(row["text"], row["question"]), claims)
+
+
+async def _scores(asked: JudgeSession, texts: Sequence[ClaimText]) -> tuple[list[float | None], Failure | None]:
+    """The F1 of each text, None where an answer is missing; and the first failure."""
+    answers = await asked.answers([text.question] for text in texts)
+    return [_f1(answers[text.question], text.claims) for text in texts], first_failure(answers.values())
+
+
+def _f1(answer: Answer | Failure, claims: Sequence[str]) -> float | None:
+    if not isinstance(answer, Decomposition):
+        return None
+    return match_claims([statement.text for statement in answer.statements if statement.claim], claims).f1
+
+
+def _whole(text: ClaimText) -> float:
+    """The F1 of the sentences of a text as they stand."""
+    spans = sentences(text.question.text)
+    return match_claims([text.question.text[start:end] for start, end in spans], text.claims).f1 or 0.0
+
+
+async def _against(
+    other: JudgeSession | None, texts: Sequence[ClaimText], found: Sequence[float | None]
+) -> BaselineDifference | None:
+    """The other judge on the same texts; None where there is none, or it takes no texts apart."""
+    if other is None or not all(can_answer(other.judge, text.question) for text in texts):
+        return None
+    theirs, _ = await _scores(other, texts)
+    both = [(a, b) for a, b in zip(found, theirs, strict=True) if a is not None and b is not None]
+    tested = paired_mean([a - b for a, b in both])
+    if tested.p is None:
+        return None
+    one, another = (sum(scores) / len(both) for scores in zip(*both, strict=True))
+    return BaselineDifference(len(both), "f1", one, another, tested.interval, tested.p)
+
+
+async def measure(
+    judge: Judge,
+    folder: Path,
+    limit: int | None = None,
+    seed: int = 0,
+    answer: AnswerFunction | None = None,
+    beside: Judge | None = None,
+) -> AsyncIterator[SetResult]:
+    """`judge` on every labelled set in `folder` (*.jsonl, *.jsonl.gz), in the order of their names.
+
+    limit: at most so many rows of a set, drawn with `seed`. answer: answers in the name of a judge, from a store for
+    example; without it the judge is asked, and is open until the last set. beside: another judge, which is asked about
+    the same rows and compared. Each row is asked as a sample of its own, many side by side where the judge works by
+    samples. A file that cannot be read, or a row of it, has no figures, and its note says why.
+
+    The p-values of comparisons are of each set by itself; `adjusted` takes all together.
+
+    Raises BadData where the folder holds no set, UsageError where a judge misses something, such as a key, and, after
+    the last set, RunFailed with the first reason where no row of a set had an answer.
+    """
+    files = labelled_files(folder)
+    unanswered: list[SetResult] = []
+    async with AsyncExitStack() as stack:
+        asked = await stack.enter_async_context(judge_session(judge, answer))
+        other = None if beside is None else await stack.enter_async_context(judge_session(beside, answer))
+        for file in files:
+            try:
+                one = await _measure_set(asked, other, file, limit, seed)
+            except BadData as bad:
+                one = SetResult(_name(file), note=f"not measured: {bad}")
+            unanswered += [one] if one.failed and not one.rows else []
+            yield one
+    if unanswered:
+        names = ", ".join(one.name for one in unanswered)
+        raise RunFailed(f"{names}: {judge.identity} answered no row, the first because: {unanswered[0].failure}")
+
+
+async def _measure_set(
+    asked: JudgeSession, other: JudgeSession | None, file: Path, limit: int | None, seed: int
+) -> SetResult:
+    name = _name(file)
+    if name.startswith("claims_"):
+        return await measure_claims(asked, other, file, limit, seed)
+    cases = read_cases(file, limit, seed)
+    if cases is None:
+        return SetResult(name, note="no question fits this kind of set")
+    beyond = unanswerable_cases(asked.judge, cases)
+    if beyond is not None:
+        return SetResult(name, note=f"not answered: {beyond}")
+    begun = time.perf_counter()
+    found, failure = await outcomes(asked, cases)
+    seconds = time.perf_counter() - begun
+    if failure and not any(found):
+        return SetResult(name, failed=len(cases), failure=str(failure))
+    beside = await _beside(other, cases, found)
+    one = set_result(name, cases, found)
+    return msgspec.structs.replace(one, against=beside, seconds=seconds, failure=str(failure or ""))
+
+
+def _name(file: Path) -> str:
+    return file.name.partition(".jsonl")[0]
+
+
+async def _beside(
+    other: JudgeSession | None, cases: list[LabelledCase], found: list[CaseOutcome | None]
+) -> BaselineDifference | None:
+    """The other judge on the same cases; None where there is none, or it does not answer such questions."""
+    if other is None or unanswerable_cases(other.judge, cases) is not None:
+        return None
+    theirs, _ = await outcomes(other, cases)
+    return baseline_differences(cases, found, theirs)

@@ -1,0 +1,331 @@
+"""`parity`: a peer's scores and a run of ours on the same rows, and why they differ."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from typing import Any, NamedTuple
+
+from ragauge.analysis.parity_columns import PEERS, Column, RowName, ScoreSheet, number_in, read_sheet
+from ragauge.analysis.parity_results import (
+    CAUSES,
+    FigureScale,
+    Parity,
+    ParityColumn,
+    ParityDifference,
+    ParityFigures,
+    ParityRow,
+    ParityTotal,
+    cause_of,
+    figures,
+    match_rows,
+)
+from ragauge.errors import UnknownName, UsageError
+from ragauge.metrics.base import Measure
+from ragauge.metrics.registry import FAMILIES, select_metrics
+from ragauge.readers.columns import ALIASES, folded, rank
+from ragauge.report.explaining import TOLD, decisive, piece_words
+from ragauge.report.wording import shortened
+from ragauge.run.results import Run
+from ragauge.scores import Better, RunRecord, ScoreRecord
+from ragauge.statistics.intervals import Clusters
+
+
+class ParityPair(NamedTuple):
+    """A row of theirs beside a sample of ours.
+
+    position: of the sample in the run. theirs: their number on our scale; cells: their row as it stands.
+    """
+
+    position: int
+    id: str
+    query: str
+    theirs: float | None
+    ours: ScoreRecord
+    cells: Mapping[str, Any]
+
+
+class DifferenceFinder(NamedTuple):
+    """How rows are told.
+
+    run, key, better: where the evidence of a sample is, and which way it counts. theirs: the name of their column.
+    quoted: columns of theirs that say what a number was made of. show: how many rows are told for each cause.
+    """
+
+    run: Run
+    key: str
+    better: Better
+    theirs: str
+    quoted: Sequence[str]
+    show: int
+
+    def differences(self, pairs: Iterable[tuple[str | None, ParityPair]]) -> tuple[ParityDifference, ...]:
+        """The pairs that have a cause to differ, by cause, the worst first."""
+        by_cause: dict[str, list[ParityPair]] = {cause: [] for cause in CAUSES}
+        for cause, pair in pairs:
+            if cause:
+                by_cause[cause].append(pair)
+        return tuple(
+            ParityDifference(
+                cause, len(found), tuple(map(self._row, sorted(found, key=_gap, reverse=True)[: self.show]))
+            )
+            for cause, found in by_cause.items()
+            if found
+        )
+
+    def _row(self, pair: ParityPair) -> ParityRow:
+        why = pair.ours.undefined or pair.ours.failed or ""
+        if pair.theirs is None:
+            why = f"theirs is {pair.cells[self.theirs]!r:.80}" if self.theirs in pair.cells else "theirs is left out"
+        evidence = (*self._decisive(pair), *self._quoted(pair))
+        return ParityRow(pair.id, shortened(pair.query, 120), pair.theirs, pair.ours.value, why, evidence)
+
+    def _decisive(self, pair: ParityPair) -> list[str]:
+        """What makes our number lower than theirs, or higher."""
+        if pair.theirs is None or pair.ours.value is None:
+            return []
+        score = self.run.scores[pair.position][self.key]
+        pieces = decisive(score, raising=pair.ours.value > pair.theirs, better=self.better)
+        more = [f"and {len(pieces) - TOLD} more"] if len(pieces) > TOLD else []
+        return [*map(piece_words, pieces[:TOLD]), *more]
+
+    def _quoted(self, pair: ParityPair) -> list[str]:
+        cells = ((name, pair.cells.get(name)) for name in self.quoted)
+        return [f"theirs, {name}: {shortened(str(cell), 300)}" for name, cell in cells if cell]
+
+
+def _gap(pair: ParityPair) -> float:
+    return abs((pair.theirs or 0.0) - (pair.ours.value or 0.0))
+
+
+#: How the caller writes that a column is in per cent, or that it says the reverse: "LLM F1/100", "1-error".
+_WRITTEN = re.compile(r"(?P<flipped>1-)?(?P<name>.+?)(/(?P<per>\d+(\.\d+)?))?")
+
+
+class Chosen(NamedTuple):
+    """A column of theirs, by its name in the sheet, and how it relates to ours."""
+
+    theirs: str
+    column: Column
+
+
+def choose(
+    sheet: ScoreSheet, against: str, named: Mapping[str, str] | None = None, only: Collection[str] = ()
+) -> list[Chosen]:
+    """The columns of `sheet` that have a counterpart here.
+
+    against: whose they are, a key of PEERS. named: their column -> our value, before the known names; "NAME/100"
+    divides theirs, "1-NAME" takes it from 1. only: our metrics or values to which it is kept; empty: all.
+
+    Raises UnknownName for a peer or column there is not, UsageError where nothing can be compared.
+    """
+    if against not in PEERS:
+        raise UnknownName("peer", against, PEERS)
+    found = {one.theirs: one for theirs, ours in (named or {}).items() for one in [_asked(sheet, theirs, ours)]}
+    for name in sheet.columns:
+        known = PEERS[against].columns.get(folded(name))
+        if known and name not in found and sheet.is_scored(name):
+            found[name] = Chosen(name, known)
+    wanted = {name for spec in only for name in (spec, metric_of(spec))}
+    kept = [one for one in found.values() if not wanted or {one.column.ours, metric_of(one.column.ours)} & wanted]
+    if not kept:
+        among = f" among {', '.join(only)}" if only else ""
+        raise UsageError(
+            f"{sheet.name}: no column of {against} has a counterpart{among}; found: "
+            f"{', '.join(map(repr, sheet.columns))}; name one with columns={{THEIRS: OURS}} (--column THEIRS=OURS)"
+        )
+    return kept
+
+
+def _asked(sheet: ScoreSheet, theirs: str, ours: str) -> Chosen:
+    """A column as the caller relates it to ours."""
+    if theirs in sheet.columns:
+        return Chosen(theirs, Column(ours))
+    match = _WRITTEN.fullmatch(theirs)
+    if match is None or match["name"] not in sheet.columns:
+        raise UnknownName("column", match["name"] if match else theirs, sheet.columns)
+    return Chosen(match["name"], Column(ours, per=float(match["per"] or 1), flipped=bool(match["flipped"])))
+
+
+def others(sheet: ScoreSheet, against: str, kept: Sequence[Chosen]) -> dict[str, str]:
+    """The other columns of numbers, with the reason why they are not compared."""
+    known = PEERS[against].columns
+    names = {one.theirs for one in kept}
+    rest = [name for name in sheet.columns if name not in names and _holds_numbers(sheet, name)]
+    return {name: "not asked for" if folded(name) in known else "no metric of ours is known for it" for name in rest}
+
+
+def _holds_numbers(sheet: ScoreSheet, name: str) -> bool:
+    """Whether a column is one of scores: of no known meaning, with numbers in most of its filled cells."""
+    if any(rank(field, name) is not None for field in ALIASES):
+        return False
+    filled = [cell for line in sheet.lines if (cell := line.cells.get(name)) not in (None, "")]
+    return sum(number_in(cell) is not None for cell in filled) * 2 > len(filled)
+
+
+def measuring(kept: Sequence[Chosen]) -> list[str]:
+    """What to measure so that each of the columns has its counterpart, in the form that is nearest to theirs."""
+    specs = list(dict.fromkeys(one.column.metric or metric_of(one.column.ours) for one in kept))
+    families = [spec for spec in specs if spec.partition("(")[0] in FAMILIES]
+    come_along = {value for metric in (select_metrics(families) if families else ()) for value in metric.values}
+    return [spec for spec in specs if spec not in come_along]
+
+
+def metric_of(value: str) -> str:
+    """The metric, with its parameters, that a key of a value is of: `rouge` of `rouge.rouge1`."""
+    return re.sub(r"\.\w+$", "", value)
+
+
+def key_in(run: RunRecord, column: Column) -> str | None:
+    """The key under which the run has the counterpart of a column: in their form if there are several."""
+    name, part = metric_of(column.ours), column.ours[len(metric_of(column.ours)) :]
+    in_their_form = column.metric + part if column.metric.partition("(")[0] == name else column.ours
+    return next((key for key in (in_their_form, column.ours) if key in run.estimates), None)
+
+
+def notes(run: RunRecord, column: Column) -> list[str]:
+    """What is known of a column beforehand: another definition, other edges, another form of the metric in this run."""
+    known = [f"another definition: {column.differs}"] if column.differs else []
+    return [*known, *([f"theirs is {column.nothing}"] if column.nothing else []), *_form_note(run, column)]
+
+
+def _form_note(run: RunRecord, column: Column) -> list[str]:
+    name = metric_of(column.ours)
+    if column.metric.partition("(")[0] != name or column.metric in run.metrics:
+        return []
+    measured = next((spec for spec in run.metrics if spec.partition("(")[0] == name), name)
+    return [f"measured here as {measured}; {column.metric} is nearer to theirs"]
+
+
+class _OurScores(NamedTuple):
+    """A sample of the run without its evidence. shown: what it is about, for people."""
+
+    named: RowName
+    shown: str
+    group: str | None
+    scores: Mapping[str, ScoreRecord]
+
+
+class AlignedScores:
+    """A sheet of scores beside a run, row by row. matching: which rows belong to which samples.
+
+    quoted: columns of theirs that say what a number was made of. show: how many rows are told for each cause.
+    """
+
+    def __init__(self, run: Run, sheet: ScoreSheet, quoted: Sequence[str], show: int) -> None:
+        self._run, self._sheet, self._quoted, self._show = run, sheet, quoted, show
+        self._scales = _scales(run.record)
+        self._samples = [
+            _OurScores(
+                RowName(s.id, s.query, s.response), s.query or s.source or s.response or "", s.group, record.scores
+            )
+            for record in run.records()
+            for s in [record.sample]
+        ]
+        self.matching, self._places = match_rows(sheet, [sample.named for sample in self._samples])
+
+    def compared(self, one: Chosen, key: str) -> ParityColumn:
+        """One column beside one value."""
+        pairs = list(self._pairs(one, key))
+        both = [pair for pair in pairs if pair.theirs is not None and pair.ours.value is not None]
+        theirs, ours = [pair.theirs or 0.0 for pair in both], [pair.ours.value or 0.0 for pair in both]
+        scale = self._scales.get(key) or _spanned([*theirs, *ours])
+        of_theirs = one.column.scale or scale
+        found = figures(theirs, ours, self._clusters(both), scale, of_theirs)
+        neither = sum(pair.theirs is None and pair.ours.value is None for pair in pairs)
+        known = (*notes(self._run.record, one.column), *_warnings(one.theirs, theirs, found, scale))
+        telling = DifferenceFinder(
+            self._run, key, self._run.estimates[key].better, one.theirs, self._quoted, self._show
+        )
+        causes = ((cause_of(pair.theirs, pair.ours, one.column, scale, of_theirs), pair) for pair in pairs)
+        return ParityColumn(one.theirs, key, found, neither, known, telling.differences(causes))
+
+    def _pairs(self, one: Chosen, key: str) -> Iterator[ParityPair]:
+        for row, position in self._places:
+            cells, sample = self._sheet.lines[row].cells, self._samples[position]
+            theirs = number_in(cells.get(one.theirs))
+            value = None if theirs is None else one.column.converted(theirs)
+            yield ParityPair(position, sample.named.id, sample.shown, value, sample.scores[key], cells)
+
+    def _clusters(self, pairs: Sequence[ParityPair]) -> Clusters:
+        groups = [self._samples[pair.position].group for pair in pairs]
+        return groups if any(groups) else None
+
+
+def _scales(run: RunRecord) -> dict[str, FigureScale]:
+    """The scale of each value of the catalogue's metrics that was measured."""
+    known: list[Measure] = []
+    for spec in run.metrics:
+        with suppress(UsageError):  # a metric of the user's own has no spec that can be read
+            known += select_metrics(spec)
+    return {key: metric.scale for metric in (select_metrics(known) if known else ()) for key in metric.values}
+
+
+def _spanned(values: Sequence[float]) -> FigureScale:
+    """A scale for a metric of the user's own."""
+    return min([0.0, *values]), max([1.0, *values])
+
+
+def _warnings(name: str, theirs: Sequence[float], found: ParityFigures, scale: FigureScale) -> list[str]:
+    """What the numbers themselves say of the column: another scale, or the other way round."""
+    warnings = []
+    if theirs and found.difference is None:
+        spread = f"from {min(theirs):g} to {max(theirs):g}, our scale is {scale[0]:g} to {scale[1]:g}"
+        warnings.append(f"another scale: theirs run {spread}; write --column {name}/100=... if they are in per cent")
+    if found.rank_interval and found.rank_interval[1] < 0:
+        warnings.append(f"the other way round: theirs fall where ours rise; try --column 1-{name}=...")
+    return warnings
+
+
+def parity(
+    run: Run,
+    scores: Any,
+    against: str,
+    *,
+    columns: Mapping[str, str] | None = None,
+    metrics: Collection[str] = (),
+    map: Mapping[str, str] | None = None,
+    show: int = 3,
+) -> Parity:
+    """Another system's scores beside those of a run, and why they differ; see docs/migrating/parity.md.
+
+    scores: its file of scores, or rows in memory: whatever `ragauge.read` reads, a row per sample, or one row of
+    numbers for the whole data set.
+    against: whose they are, which tells what its columns mean: "ragas", "valor", "deepeval", "rag_evals", "trust_eval"
+    or "dataworkz".
+    columns: its column -> our value, such as {"my score": "faithfulness"}, before the names that are known; "NAME/100"
+    for one in per cent, "1-NAME" for one that says the reverse. metrics: ours to which it is kept.
+    map: field -> column of `scores`, for id, query and response. show: how many rows of each cause come with evidence.
+
+    Nothing is judged. Rows are matched by id or position where the texts agree, else by query and response.
+    Raises UnknownName for a peer or column there is not, BadData where scores cannot be read or match no sample,
+    UsageError where the run holds nothing to compare them with.
+    """
+    sheet = read_sheet(scores, map or {})
+    kept = choose(sheet, against, columns, metrics)
+    keys = [(one, key) for one in kept if (key := key_in(run.record, one.column))]
+    if not keys:
+        wanted = ", ".join(sorted({one.column.metric or one.column.ours for one in kept}))
+        raise UsageError(f"run {run.id} has no counterpart of what {sheet.name} holds; measure {wanted}")
+    left = {one.theirs: f"{one.column.ours} was not measured" for one in kept if one not in {one for one, _ in keys}}
+    judge = ", ".join(sorted({str(identity) for identity in run.record.judges.values()}))
+    about = (against, sheet.name, run.id, judge)
+    if len(sheet.lines) == 1 and run.record.samples != 1:
+        totals = tuple(_total(run.record, sheet, *one) for one in keys)
+        return Parity(*about, None, (), totals, left | others(sheet, against, kept))
+    left |= {one.theirs: f"{key} has no value of each sample" for one, key in keys if not _by_row(run.record, key)}
+    beside = AlignedScores(run, sheet, PEERS[against].evidence, show)
+    compared = tuple(beside.compared(*one) for one in keys if _by_row(run.record, one[1]))
+    return Parity(*about, beside.matching, compared, (), left | others(sheet, against, kept))
+
+
+def _by_row(run: RunRecord, key: str) -> bool:
+    return run.estimates[key].over == "samples"
+
+
+def _total(run: RunRecord, sheet: ScoreSheet, one: Chosen, key: str) -> ParityTotal:
+    estimate, theirs = run.estimates[key], number_in(sheet.lines[0].cells[one.theirs])
+    assert theirs is not None  # a column without a number is not chosen
+    ours = (estimate.value, estimate.low, estimate.high, estimate.n)
+    return ParityTotal(one.theirs, key, one.column.converted(theirs), *ours, tuple(notes(run, one.column)))

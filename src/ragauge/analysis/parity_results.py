@@ -1,0 +1,457 @@
+"""The numbers of two systems for the same rows: which rows match, how far they differ, and why."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from itertools import islice
+from math import floor, fsum
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from ragauge.analysis.parity_columns import Column, RowName, ScoreSheet
+from ragauge.errors import BadData
+from ragauge.report.explaining import is_share
+from ragauge.report.markdown import plain
+from ragauge.report.wording import counted, number, one_line, shortened
+from ragauge.report.writing import check_ending, replacing
+from ragauge.scores import ScoreRecord
+from ragauge.statistics.agreement import group_interval, spearman
+from ragauge.statistics.intervals import Clusters, Interval
+from ragauge.statistics.paired import paired_mean
+
+#: How many rows without a sample are named.
+SHOWN = 5
+
+Key = Callable[[RowName], Hashable]
+
+
+class RowMatching(msgspec.Struct, frozen=True):
+    """Rows of scores beside samples.
+
+    by: how they were found: "position", "id", or "query and response" (or one of the two).
+    pairs: how many there are. rows, samples: how many on either side. alone: ids of the first rows without a sample.
+    """
+
+    by: str
+    pairs: int
+    rows: int
+    samples: int
+    alone: tuple[str, ...] = ()
+
+
+def match_rows(sheet: ScoreSheet, samples: Sequence[RowName]) -> tuple[RowMatching, list[tuple[int, int]]]:
+    """The rows of `sheet` beside `samples`, as pairs of positions: by id if that can be, else by texts, else in order.
+
+    Ids (without a column of ids: the numbers of the rows) count where those of one side are all among those of the
+    other, and the texts of matched rows are the same; without texts to tell, both sides must have the very same ids.
+    Texts that occur several times are taken in their order. Positions count only where there are no texts to tell, and
+    as many rows as samples.
+
+    Raises BadData where nothing matches.
+    """
+    lines = sheet.lines
+    fields = [field for field in ("query", "response") if _has(field, lines) and _has(field, samples)]
+    by_id = _pairs(lines, samples, lambda one: one.id)
+    if _whole(by_id, lines, samples, bool(fields)) and all(_agree(lines[i], samples[j], fields) for i, j in by_id):
+        return _matching("position" if sheet.numbered else "id", by_id, lines, samples), by_id
+    by_text = _pairs(lines, samples, lambda one: tuple(_folded(getattr(one, field)) for field in fields))
+    if fields and by_text:
+        return _matching(" and ".join(fields), by_text, lines, samples), by_text
+    if fields or len(lines) != len(samples):
+        raise BadData(_unmatched(sheet, samples, fields))
+    in_order = [(i, i) for i in range(len(lines))]
+    return _matching("position", in_order, lines, samples), in_order
+
+
+def _matching(
+    by: str, pairs: Sequence[tuple[int, int]], lines: Sequence[RowName], samples: Sequence[RowName]
+) -> RowMatching:
+    found = {i for i, _ in pairs}
+    alone = (line.id for i, line in enumerate(lines) if i not in found)
+    return RowMatching(by, len(pairs), len(lines), len(samples), tuple(islice(alone, SHOWN)))
+
+
+def _has(field: str, rows: Sequence[RowName]) -> bool:
+    return any(getattr(row, field) is not None for row in rows)
+
+
+def _pairs(lines: Sequence[RowName], samples: Sequence[RowName], key: Key) -> list[tuple[int, int]]:
+    """Positions of rows and samples with equal keys; the second row of a key goes with its second sample."""
+    places = {place: j for j, place in enumerate(_counted(samples, key))}
+    return [(i, places[place]) for i, place in enumerate(_counted(lines, key)) if place in places]
+
+
+def _counted(rows: Sequence[RowName], key: Key) -> list[tuple[Hashable, int]]:
+    """Each row's key, with how often it occurred before."""
+    seen: Counter[Hashable] = Counter()
+    places = []
+    for row in rows:
+        places.append((key(row), seen[key(row)]))
+        seen[key(row)] += 1
+    return places
+
+
+def _whole(pairs: Sequence[object], lines: Sequence[RowName], samples: Sequence[RowName], told: bool) -> bool:
+    """Whether the ids of one side are all found on the other; of both, where no texts tell whether that is right."""
+    return bool(pairs) and len(pairs) == (min if told else max)(len(lines), len(samples))
+
+
+def _agree(line: RowName, sample: RowName, fields: Sequence[str]) -> bool:
+    texts = ((getattr(line, field), getattr(sample, field)) for field in fields)
+    return all(_folded(theirs) == _folded(ours) for theirs, ours in texts)
+
+
+def _folded(text: str | None) -> str:
+    return " ".join((text or "").split()).casefold()
+
+
+def _unmatched(sheet: ScoreSheet, samples: Sequence[RowName], fields: Sequence[str]) -> str:
+    shown = shortened(sheet.lines[0].query or sheet.lines[0].response or "", 80)
+    why = f"no row has the {' and '.join(fields)} of a sample (the first row: {shown!r})"
+    if not fields:
+        why = f"{len(sheet.lines)} rows beside {len(samples)} samples, with neither ids nor texts that match"
+    return f"{sheet.name}: {why}; give the rows that were measured, with their ids or their query and response"
+
+
+SCHEMA = "ragauge.parity/1"
+
+#: The endings of files that a comparison is written to.
+PARITY_WRITERS = (".md", ".json")
+
+
+class ParityRow(msgspec.Struct, frozen=True, omit_defaults=True):
+    """One row on which the two differ.
+
+    theirs, ours: the numbers, on our scale, None where there is none; why: the reason there is none.
+    evidence: what counts here for or against, and what their file says of it; a line each.
+    """
+
+    id: str
+    query: str
+    theirs: float | None
+    ours: float | None
+    why: str = ""
+    evidence: tuple[str, ...] = ()
+
+
+class ParityDifference(msgspec.Struct, frozen=True):
+    """The rows that differ for one cause, a key of `CAUSES`: how many, and the worst of them."""
+
+    cause: str
+    count: int
+    rows: tuple[ParityRow, ...]
+
+
+class ParityFigures(msgspec.Struct, frozen=True):
+    """What the n rows with a number on both sides come to.
+
+    difference: the mean of ours - theirs with a 95 % interval; None where theirs are off their scale.
+    rank: Spearman's correlation, None where either side is all equal; its 95 % interval for 10 to 10,000 rows.
+    close: the rows on which the numbers lie within 0.05 of our scale.
+    """
+
+    n: int
+    mean_theirs: float | None
+    mean_ours: float | None
+    difference: Interval | None
+    rank: float | None
+    rank_interval: tuple[float, float] | None
+    close: int
+
+
+class ParityColumn(msgspec.Struct, frozen=True):
+    """A column of theirs beside a value of ours.
+
+    neither: rows without a number on either side. notes: what to know of it: another definition, another scale.
+    """
+
+    theirs: str
+    ours: str
+    figures: ParityFigures
+    neither: int
+    notes: tuple[str, ...]
+    differences: tuple[ParityDifference, ...]
+
+
+class ParityTotal(msgspec.Struct, frozen=True):
+    """A number of theirs for the whole data set, on our scale, beside an estimate of ours with its 95 % interval."""
+
+    theirs: str
+    ours: str
+    value: float
+    estimate: float | None
+    low: float | None
+    high: float | None
+    n: int
+    notes: tuple[str, ...] = ()
+
+
+class Parity(msgspec.Struct, frozen=True):
+    """A peer's scores beside ours.
+
+    peer, scores, run, judge: whose, from which file, beside which run of which judge.
+    matching: which rows belong together; None where theirs are numbers of the whole data set.
+    columns, totals: what was compared row by row, or as a whole. left: their other columns of numbers, and why.
+    """
+
+    peer: str
+    scores: str
+    run: str
+    judge: str
+    matching: RowMatching | None
+    columns: tuple[ParityColumn, ...]
+    totals: tuple[ParityTotal, ...]
+    left: dict[str, str]
+
+    def to_dict(self) -> dict[str, Any]:
+        """The comparison as one document of schema "ragauge.parity/1"."""
+        document: dict[str, Any] = {"schema": SCHEMA, **msgspec.to_builtins(self)}
+        return document
+
+    def save(self, path: str | Path) -> Path:
+        """Write it to a file, as its ending says: .md to be read, or .json. Raises UsageError for others."""
+
+        path = Path(path)
+        check_ending(path, PARITY_WRITERS)
+        json = path.suffix.lower() == ".json"
+        text = msgspec.json.encode(self.to_dict()).decode() if json else parity_markdown(self)
+        with replacing(path) as part:
+            part.write_text(text, encoding="utf-8")
+        return path
+
+    def __str__(self) -> str:
+
+        return parity_text(self)
+
+
+FigureScale = tuple[float, float]
+
+#: Two numbers within this share of the scale are taken as equal.
+CLOSE = 0.05
+
+#: From how many pairs on, and up to how many, a rank correlation has an interval: beyond, it is narrower than 0.05.
+FEWEST, MOST = 10, 10_000
+
+#: How far rounding may carry a peer's number beyond its scale.
+ROUNDING = 1e-6
+
+
+def figures(
+    theirs: Sequence[float], ours: Sequence[float], clusters: Clusters, scale: FigureScale, of_theirs: FigureScale
+) -> ParityFigures:
+    """The figures of pairs of numbers. scale: of ours; of_theirs: of theirs. clusters: as for `paired_mean`."""
+    rank = spearman(theirs, ours)
+    pairs = zip(theirs, ours, strict=True)
+    return ParityFigures(
+        n=len(ours),
+        mean_theirs=fsum(theirs) / len(theirs) if theirs else None,
+        mean_ours=fsum(ours) / len(ours) if ours else None,
+        difference=_figures_difference(theirs, ours, clusters, scale, of_theirs),
+        rank=rank,
+        rank_interval=_rank_interval(theirs, ours, clusters) if rank is not None else None,
+        close=sum(on_scale_of(a, of_theirs) and abs(a - b) <= closeness(scale) for a, b in pairs),
+    )
+
+
+def closeness(scale: FigureScale) -> float:
+    """Up to where two numbers on a scale are taken as equal."""
+    return CLOSE * (scale[1] - scale[0])
+
+
+def on_scale_of(value: float, scale: FigureScale) -> bool:
+    """Is a number on a scale, rounding aside?"""
+    return scale[0] - ROUNDING <= value <= scale[1] + ROUNDING
+
+
+def _figures_difference(
+    theirs: Sequence[float], ours: Sequence[float], clusters: Clusters, scale: FigureScale, of_theirs: FigureScale
+) -> Interval | None:
+    """The mean of ours - theirs with its interval; None where there are no pairs, or theirs are off their scale."""
+    if not ours or not all(on_scale_of(value, of_theirs) for value in theirs):
+        return None
+    widest = (scale[0] - of_theirs[1] - ROUNDING, scale[1] - of_theirs[0] + ROUNDING)
+    apart = [b - a for a, b in zip(theirs, ours, strict=True)]
+    return paired_mean(apart, scale=widest, clusters=clusters).interval
+
+
+def _rank_interval(theirs: Sequence[float], ours: Sequence[float], clusters: Clusters) -> tuple[float, float] | None:
+    if not FEWEST <= len(ours) <= MOST:
+        return None
+    groups = [at if name is None else name for at, name in enumerate(clusters or [None] * len(ours))]
+    return group_interval(theirs, ours, groups, spearman, resamples=max(200, min(1000, 1_000_000 // len(ours))))
+
+
+#: cause -> what it means, in the order in which reports have them.
+CAUSES = {
+    "undefined_here": "nothing to count here, a number there",
+    "failed_here": "no answer of the judge here, a number there",
+    "missing_there": "a number here, none there (NaN, empty or an error)",
+    "scale": "their number is off our scale",
+    "definition": "another definition",
+    "pieces": "other claims: their number is no share of as many pieces as were found here",
+    "verdicts": "other verdicts or other claims",
+    "numbers": "other numbers, with no verdicts behind ours",
+}
+
+#: How exact a peer's numbers are at least, and up to how many pieces that tells one number of pieces from another.
+_EXACT, _FEW = 0.005, 50
+
+
+def cause_of(
+    theirs: float | None, ours: ScoreRecord, column: Column, scale: FigureScale, of_theirs: FigureScale
+) -> str | None:
+    """The cause of a difference, None where there is none. scale: of ours; of_theirs: of theirs, as converted."""
+    if theirs is None or ours.value is None:
+        return _one_sided(theirs, ours)
+    if not on_scale_of(theirs, of_theirs):
+        return "scale"
+    if abs(theirs - ours.value) <= closeness(scale):
+        return None
+    if column.differs:
+        return "definition"
+    if not ours.evidence:
+        return "numbers"
+    return "verdicts" if _could_be_of_as_many(theirs, ours) else "pieces"
+
+
+def _one_sided(theirs: float | None, ours: ScoreRecord) -> str | None:
+    if ours.value is not None:
+        return "missing_there"
+    if theirs is None:
+        return None
+    return "failed_here" if ours.failed else "undefined_here"
+
+
+def _could_be_of_as_many(value: float, ours: ScoreRecord) -> bool:
+    """Whether a number can be a share of as many pieces as ours is a share of, as exactly as numbers are written."""
+    if not is_share(ours) or ours.counts[1] > _FEW:
+        return True
+    nearest = floor(value * ours.counts[1] + 0.5) / ours.counts[1]
+    return abs(value - nearest) <= _EXACT
+
+
+#: What makes a line a heading, an item or a row.
+_MARK = re.compile(r"(?:#+ | *- |\|)?")
+
+
+def parity_text(parity: Parity) -> str:
+    """The whole comparison, to be read as it stands."""
+    return "".join(f"{one_line(line)}\n" for line in _lines(parity))
+
+
+def parity_markdown(parity: Parity) -> str:
+    """The same as Markdown; what it quotes is shown as it stands."""
+    return "".join(f"{_marked(line)}\n" for line in _lines(parity))
+
+
+def _marked(line: str) -> str:
+    mark = _MARK.match(line)
+    assert mark is not None
+    return mark[0] + plain(line[mark.end() :])
+
+
+def _lines(parity: Parity) -> Iterator[str]:
+    yield f"# ragauge beside {parity.peer}"
+    yield ""
+    yield f"Theirs: {parity.scores}. Ours: run {parity.run}, judge {parity.judge}."
+    if parity.matching:
+        yield _matching_words(parity.matching)
+    yield ""
+    yield from _totals(parity.totals) if parity.totals else _figures(parity.columns)
+    yield from _left(parity.left)
+    for compared in parity.columns:
+        yield from _compared(compared)
+
+
+def _matching_words(matching: RowMatching) -> str:
+    rows, samples = counted(matching.rows, "row"), counted(matching.samples, "sample")
+    said = f"{matching.pairs} of {rows} matched with {samples} by {matching.by}."
+    more = matching.rows - matching.pairs - len(matching.alone)
+    alone = ", ".join(matching.alone) + (f" and {more} more" if more else "")
+    return f"{said} Without a sample: {alone}." if alone else said
+
+
+def _table(head: str, rows: Iterable[Iterable[str]]) -> Iterator[str]:
+    yield f"| {head} |"
+    yield "|" + "---|" * (head.count("|") + 1)
+    yield from (f"| {' | '.join(cell.replace('|', '∣') for cell in cells)} |" for cells in rows)
+
+
+def _with_interval(value: float | None, low: float | None, high: float | None) -> str:
+    shown = [number(None if one is None else round(one, 3) + 0.0) for one in (value, low, high)]  # no "-0.000"
+    return shown[0] if low is None else f"{shown[0]} [{shown[1]}, {shown[2]}]"
+
+
+def _figures(columns: Iterable[ParityColumn]) -> Iterator[str]:
+    head = "theirs | ours | n | mean theirs | mean ours | ours − theirs, 95 % | rank correlation, 95 % | within 0.05"
+    yield from _table(head, map(_figure_cells, columns))
+
+
+def _figure_cells(one: ParityColumn) -> list[str]:
+    f = one.figures
+    low, high = f.rank_interval or (None, None)
+    return [
+        *(one.theirs, one.ours, str(f.n), number(f.mean_theirs), number(f.mean_ours)),
+        _with_interval(f.difference.value, f.difference.low, f.difference.high) if f.difference else "–",
+        _with_interval(f.rank, low, high),
+        f"{f.close / f.n:.0%}" if f.n else "–",
+    ]
+
+
+def _totals(totals: Iterable[ParityTotal]) -> Iterator[str]:
+    yield "Theirs are numbers of the whole data set."
+    yield ""
+    head = "theirs | ours | n | value theirs | value ours, 95 % | theirs in our interval"
+    yield from _table(head, map(_total_cells, totals))
+    for one in totals:
+        if one.notes:
+            yield from ("", f"{one.theirs}: {'; '.join(one.notes)}.")
+
+
+def _total_cells(one: ParityTotal) -> list[str]:
+    ours = _with_interval(one.estimate, one.low, one.high)
+    return [one.theirs, one.ours, str(one.n), number(one.value), ours, _within(one)]
+
+
+def _within(one: ParityTotal) -> str:
+    if one.low is None or one.high is None:
+        return "–"
+    return "yes" if one.low <= one.value <= one.high else "no"
+
+
+def _left(left: dict[str, str]) -> Iterator[str]:
+    by_reason: dict[str, list[str]] = {}
+    for name, reason in left.items():
+        by_reason.setdefault(reason, []).append(name)
+    for reason, names in by_reason.items():
+        yield from ("", f"Not compared: {', '.join(names)}: {reason}.")
+
+
+def _compared(one: ParityColumn) -> Iterator[str]:
+    yield from ("", f"## {one.theirs} beside {one.ours}", "")
+    yield from (f"- {note}" for note in one.notes)
+    if one.notes:
+        yield ""
+    differ = sum(difference.count for difference in one.differences)
+    neither = f"; {counted(one.neither, 'row')} without a number on either side" if one.neither else ""
+    yield f"{counted(one.figures.close, 'row')} within 0.05, {differ} differ{neither}."
+    for difference in one.differences:
+        yield from _report_difference(difference)
+
+
+def _report_difference(difference: ParityDifference) -> Iterator[str]:
+    more = f", the worst {len(difference.rows)}" if len(difference.rows) < difference.count else ""
+    head = f"### {CAUSES[difference.cause]}: {counted(difference.count, 'row')}{more if difference.rows else ''}"
+    yield from ("", head, "")
+    for row in difference.rows:
+        yield f"- {_row_words(row)}"
+        yield from (f"  - {line}" for line in row.evidence)
+
+
+def _row_words(row: ParityRow) -> str:
+    why = f" ({row.why})" if row.why else ""
+    return f"{row.id}: theirs {number(row.theirs)}, ours {number(row.ours)}{why}. {row.query}".rstrip()
