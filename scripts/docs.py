@@ -20,7 +20,7 @@ from ragauge.analysis.measurement import measurement_markdown, read_measurement
 from ragauge.cli.main import COMMANDS, main
 from ragauge.metrics.base import Metric
 from ragauge.metrics.registry import ALIASES, CATALOGUE, METRICS, OVER_DATA
-from ragauge.report.caution import CARD
+from ragauge.report.wording import CARD
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
 

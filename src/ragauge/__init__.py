@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from ragauge.needs.base import Undefined
     from ragauge.questions import Rubric
     from ragauge.readers import join, read
-    from ragauge.report.explaining import explain
+    from ragauge.report.explain import explain
     from ragauge.run.evaluate import evaluate, evaluate_async
     from ragauge.run.plan import Plan, plan
     from ragauge.run.results import Run, trust_eval_block
@@ -99,7 +99,7 @@ _HOMES = {
     "compare": "analysis.compare",
     "evaluate": "run.evaluate",
     "evaluate_async": "run.evaluate",
-    "explain": "report.explaining",
+    "explain": "report.explain",
     "graded": "metrics.retrieval",
     "join": "readers",
     "judge_from": "judges.function",

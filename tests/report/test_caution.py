@@ -10,10 +10,10 @@ import pytest
 
 import ragauge as rg
 from ragauge.judges.embedded.judge import EmbeddedJudge
-from ragauge.report import caution as module
-from ragauge.report.blocks import page_head
-from ragauge.report.caution import caution
-from ragauge.report.terminal import run_text
+from ragauge.report import wording as module
+from ragauge.report.document import page_head
+from ragauge.report.text import run_text
+from ragauge.report.wording import caution
 from ragauge.scores import RunRecord
 from ragauge.types import Identity
 

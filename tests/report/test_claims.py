@@ -11,7 +11,7 @@ import pytest
 from tests.report.judged import measured
 
 import ragauge as rg
-from ragauge.report.claims import COLUMNS
+from ragauge.report.files import COLUMNS
 
 LISTS = ("metrics", "supported_by", "contradicted_by")
 

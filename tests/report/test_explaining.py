@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import ragauge as rg
-from ragauge.report.explaining import decisive
+from ragauge.report.explain import decisive
 from ragauge.scores import ChunkEvidence, Evidence
 from ragauge.types import Label
 

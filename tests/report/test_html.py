@@ -11,7 +11,7 @@ import pytest
 
 import ragauge as rg
 from ragauge.errors import UsageError
-from ragauge.report.blocks import BITS, BLOCK, Index, parts
+from ragauge.report.document import BITS, BLOCK, Index, parts
 from ragauge.report.html import page
 
 COUNT = 2 * BLOCK + 3

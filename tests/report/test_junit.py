@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from tests.report.judged import ROWS, measured
 
 import ragauge as rg
-from ragauge.report.junit import write_junit
+from ragauge.report.ci import write_junit
 from ragauge.scores import Gate
 
 

@@ -10,7 +10,7 @@ from markdown_it import MarkdownIt
 from tests.report.judged import ROWS, measured
 
 import ragauge as rg
-from ragauge.report.markdown import plain
+from ragauge.report.text import plain
 
 #: What GitHub takes for the text of a comment.
 GITHUB = 65_536

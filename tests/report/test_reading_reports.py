@@ -8,8 +8,8 @@ from tests.report.judged import decompose, entail
 
 import ragauge as rg
 from ragauge.metrics.registry import select_metrics
+from ragauge.report.explain import worst
 from ragauge.report.wording import arrow, interval, number, score_words, shortened
-from ragauge.report.worst import worst
 
 ODD = "[/b] :smile: <script> | **x** [1] [red]"
 ROWS = [

@@ -13,7 +13,7 @@ from tests.report.judged import ROWS, measured
 from tests.report.sarif_form import LOG
 
 import ragauge as rg
-from ragauge.report.places import Line
+from ragauge.report.ci import SourceLine
 
 
 def _log(run: rg.Run, folder: Path) -> Any:
@@ -155,7 +155,7 @@ def test_columns_lead_to_the_span(before: str, text: str, ascii: bool, data: st.
     """In a line of JSON, the columns of any span of a text hold what JSON reads as that span."""
     begin = data.draw(st.integers(0, len(text)))
     end = data.draw(st.integers(begin, len(text)))
-    line = Line(1, json.dumps({"a": before, "response": text, "n": 1}, ensure_ascii=ascii))
+    line = SourceLine(1, json.dumps({"a": before, "response": text, "n": 1}, ensure_ascii=ascii))
     columns = line.columns(text, (begin, end))
     assert columns is not None
     assert json.loads(f'"{line.text[columns[0] - 1 : columns[1] - 1]}"') == text[begin:end]

@@ -8,7 +8,7 @@ import pytest
 from tests.view.conftest import Client
 
 import ragauge as rg
-from ragauge.report.blocks import parts
+from ragauge.report.document import parts
 from ragauge.store import Store
 
 

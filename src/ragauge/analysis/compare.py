@@ -15,7 +15,7 @@ from ragauge.errors import UnknownName, UsageError
 from ragauge.metrics.base import DatasetMetric, Measure
 from ragauge.metrics.registry import split_specs
 from ragauge.questions import KINDS
-from ragauge.report.explaining import TOLD, decisive, piece_words
+from ragauge.report.explain import TOLD, decisive, piece_words
 from ragauge.report.wording import counted, shortened
 from ragauge.run.results import Run, recovered_record
 from ragauge.scores import Better, Estimate, RunRecord, SampleRecord, Scale, Score, ScoreRecord

@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from ragauge.errors import UnknownName, UsageError
-from ragauge.report.markdown import LENGTH, plain
-from ragauge.report.terminal import plain_text
+from ragauge.report.files import check_ending, replacing
+from ragauge.report.text import LENGTH, plain, plain_text
 from ragauge.report.wording import arrow, by_reason, counted, difference_bar, number, printable, shortened
-from ragauge.report.writing import check_ending, replacing
 from ragauge.scores import Better
 from ragauge.statistics.paired import holm
 

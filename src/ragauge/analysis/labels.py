@@ -14,7 +14,7 @@ from ragauge.errors import UnknownName, UsageError
 from ragauge.judges.base import JudgeRouter, LookupJudge
 from ragauge.metrics.base import DatasetMetric, Measure
 from ragauge.questions import Judgment, Question, judgment_key
-from ragauge.report.worst import chooser
+from ragauge.report.explain import chooser
 from ragauge.rounds import Rounds
 from ragauge.run.results import Run, recovered_record
 from ragauge.scores import Evidence, RunRecord, SampleRecord, Score

@@ -10,9 +10,9 @@ import msgspec
 
 from ragauge.analysis.measure import LEVEL, BaselineDifference, SetResult
 from ragauge.errors import BadData
-from ragauge.report.markdown import plain
+from ragauge.report.files import check_ending, replacing
+from ragauge.report.text import plain
 from ragauge.report.wording import counted
-from ragauge.report.writing import check_ending, replacing
 from ragauge.statistics.intervals import Interval
 from ragauge.types import Identity
 

@@ -25,7 +25,7 @@ from ragauge.errors import UnknownName, UsageError
 from ragauge.metrics.base import Measure
 from ragauge.metrics.registry import FAMILIES, select_metrics
 from ragauge.readers.columns import ALIASES, folded, rank
-from ragauge.report.explaining import TOLD, decisive, piece_words
+from ragauge.report.explain import TOLD, decisive, piece_words
 from ragauge.report.wording import shortened
 from ragauge.run.results import Run
 from ragauge.scores import Better, RunRecord, ScoreRecord

@@ -14,10 +14,10 @@ import msgspec
 
 from ragauge.analysis.parity_columns import Column, RowName, ScoreSheet
 from ragauge.errors import BadData
-from ragauge.report.explaining import is_share
-from ragauge.report.markdown import plain
+from ragauge.report.explain import is_share
+from ragauge.report.files import check_ending, replacing
+from ragauge.report.text import plain
 from ragauge.report.wording import counted, number, one_line, shortened
-from ragauge.report.writing import check_ending, replacing
 from ragauge.scores import ScoreRecord
 from ragauge.statistics.agreement import group_interval, spearman
 from ragauge.statistics.intervals import Clusters, Interval

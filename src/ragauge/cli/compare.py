@@ -11,7 +11,7 @@ from ragauge.analysis.compare import compare
 from ragauge.analysis.comparison import COMPARISON_WRITERS, changes_view, comparison_view
 from ragauge.cli.options import open_store_option, output_option
 from ragauge.cli.screen import say, screen
-from ragauge.report.writing import check_ending, check_place
+from ragauge.report.files import check_ending, check_place
 from ragauge.run.results import Run
 from ragauge.store import Store
 

@@ -14,7 +14,7 @@ from ragauge.cli.run import show_worst
 from ragauge.cli.running import measure
 from ragauge.cli.screen import screen
 from ragauge.report.files import check_output
-from ragauge.report.terminal import estimates_table
+from ragauge.report.text import estimates_table
 from ragauge.run.results import Run
 
 if TYPE_CHECKING:

@@ -17,8 +17,8 @@ from ragauge.cli.screen import say, screen
 from ragauge.errors import BadData, BadParameter, RunFailed
 from ragauge.judges.base import Judge
 from ragauge.questions import Judgment
+from ragauge.report.files import check_ending, check_place
 from ragauge.report.wording import spent_words
-from ragauge.report.writing import check_ending, check_place
 from ragauge.run.asking import Budget, Dispatcher, JudgmentCache, check_priced
 from ragauge.run.prepare import opened_store
 from ragauge.run.specs import DESCRIPTIONS, load_judge, load_judges

@@ -18,7 +18,7 @@ from ragauge.cli.running import measure
 from ragauge.cli.screen import say
 from ragauge.errors import BadParameter
 from ragauge.metrics.registry import split_specs
-from ragauge.report.writing import check_ending, check_place
+from ragauge.report.files import check_ending, check_place
 from ragauge.run.results import Run
 
 

@@ -13,9 +13,9 @@ from ragauge.cli.options import data_options, max_cost_option, output_option, ra
 from ragauge.cli.running import measure, stop
 from ragauge.cli.screen import say, screen
 from ragauge.errors import RunFailed
+from ragauge.report.explain import chooser, worst
 from ragauge.report.files import check_output
-from ragauge.report.terminal import run_view, sample_view
-from ragauge.report.worst import chooser, worst
+from ragauge.report.text import run_view, sample_view
 from ragauge.run.results import Run
 from ragauge.scores import Gate
 

@@ -24,6 +24,6 @@ def say(*lines: str, err: bool = False) -> None:
 
 def screen() -> Console:
     """Standard output as rich writes to it; plain, and of a fixed width, where it is piped."""
-    from ragauge.report.terminal import printing_console
+    from ragauge.report.text import printing_console
 
     return printing_console(width=None if sys.stdout.isatty() else PIPED_WIDTH)

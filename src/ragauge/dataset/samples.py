@@ -13,7 +13,7 @@ import msgspec
 
 from ragauge.errors import UsageError
 from ragauge.needs.base import EvidenceTable, Need, NeedOutcome
-from ragauge.report.writing import check_place, replacing
+from ragauge.report.files import check_place, replacing
 from ragauge.rounds import Rounds
 from ragauge.run.asking import Dispatcher, Stopped
 from ragauge.run.scheduler import ordered_map

@@ -7,7 +7,7 @@ from typing import Any
 
 from ragauge.errors import UsageError
 from ragauge.metrics.registry import select_metrics
-from ragauge.report.failing import failing, standing
+from ragauge.report.explain import failing, standing
 from ragauge.run.evaluate import evaluate
 from ragauge.run.results import Run
 from ragauge.scores import gates_of

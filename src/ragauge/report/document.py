@@ -1,14 +1,22 @@
-"""The document: a run as plain data, versioned; everything that shows a run starts from it."""
+"""The document of a run: plain data, versioned, whole or in the parts that the page reads.
+
+Each part is JSON, gzip-compressed. `head`: the document without samples, and what is said of the run in words.
+`index`: columns over all samples, to draw, filter and sort by. `texts`: what is searched. `samples-N`: the N-th block.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import gzip
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import msgspec
 
+from ragauge.report.explain import chooser
 from ragauge.report.patterns import CUTS, PATTERNS, patterns_of, signs_of
+from ragauge.report.wording import caution, footnotes, headline, shortened, spent_words
 from ragauge.scores import RunRecord, SampleRecord, Score, ScoreRecord
+from ragauge.types import Label
 
 SCHEMA = "ragauge.run/1"
 
@@ -63,3 +71,105 @@ def score_document(score: Score | ScoreRecord) -> dict[str, Any]:
     known = {state: found for state, found in states.items() if found is not None}
     document = {**known, "evidence": msgspec.to_builtins(score.evidence)}
     return {**document, "counts": list(score.counts)} if score.counts else document
+
+
+#: How many samples are in a block.
+BLOCK = 50
+
+#: The bit that stands for a label in the columns of the index.
+BITS = {label: 1 << i for i, label in enumerate(Label)}
+
+#: Digits behind the point of values in the index; the blocks have them all.
+DIGITS = 6
+
+
+def parts(run: RunRecord, samples: Iterable[SampleRecord]) -> Iterator[tuple[str, bytes]]:
+    """Every part with its name; the samples are read once and only a block of them is held."""
+    yield "head", packed(page_head(run))
+    index = Index()
+    block: list[dict[str, Any]] = []
+    for record in samples:
+        index.add(record)
+        block.append(shared_document(record))
+        if len(block) == BLOCK:
+            yield f"samples-{index.last_block}", packed(block)
+            block = []
+    if block:
+        yield f"samples-{index.last_block}", packed(block)
+    yield "index", packed(index.columns())
+    yield "texts", packed(index.texts)
+
+
+def packed(part: Any) -> bytes:
+    """A part as its bytes, the same for the same content."""
+    return gzip.compress(msgspec.json.encode(part), compresslevel=6, mtime=0)
+
+
+def page_head(run: RunRecord) -> dict[str, Any]:
+    """The document without samples, with what is said of the run, and how the parts are made."""
+    spent = spent_words(run.spent) if run.spent.calls else ""
+    words = {"headline": headline(run), "footnotes": footnotes(run), "caution": caution(run), "spent": spent}
+    return {**head_document(run), "words": words, "chooser": chooser(run), "block": BLOCK, "bits": BITS}
+
+
+class Index:
+    """Columns over samples: ids, titles, groups, values and labels by metric, signs, and where a score failed.
+
+    values: a number, or None where there is none; those rows are in `failed` where the metric failed, else undefined.
+    labels: the sum of the BITS of the labels in a score's evidence.
+    """
+
+    def __init__(self) -> None:
+        self.ids: list[str] = []
+        self.titles: list[str] = []
+        self.groups: list[str | None] = []
+        self.values: dict[str, list[float | None]] = {}
+        self.failed: dict[str, list[int]] = {}
+        self.labels: dict[str, list[int]] = {}
+        self.signs: dict[str, list[float | None]] = {"refused": [], "answerable": []}
+        self.texts: list[str] = []
+
+    @property
+    def last_block(self) -> int:
+        """The number of the block that the last sample is in."""
+        return (len(self.ids) - 1) // BLOCK
+
+    def add(self, record: SampleRecord) -> None:
+        """One sample more."""
+        sample, signs = record.sample, signs_of(record)
+        self.ids.append(sample.id)
+        self.titles.append(shortened(sample.query or sample.response or sample.source or ""))
+        self.groups.append(sample.group)
+        self.texts.append("\n".join(filter(None, (sample.id, sample.query, sample.response))))
+        for sign, column in self.signs.items():
+            column.append(signs.get(sign))
+        self._add_scores(record)
+
+    def _add_scores(self, record: SampleRecord) -> None:
+        masks = {need: _mask(piece.label for piece in pieces) for need, pieces in record.evidence.items()}
+        before = len(self.ids) - 1
+        for key, score in record.scores.items():
+            values = self.values.setdefault(key, [None] * before)
+            labels = self.labels.setdefault(key, [0] * before)
+            values.append(None if score.value is None else round(score.value, DIGITS))
+            labels.append(_union(masks.get(need, 0) for need in score.evidence))
+            if score.failed is not None:
+                self.failed.setdefault(key, []).append(before)
+
+    def columns(self) -> dict[str, Any]:
+        """All of it but the texts; signs and groups that no sample has are left out."""
+        signs = {sign: column for sign, column in self.signs.items() if any(one is not None for one in column)}
+        groups = {"groups": self.groups} if any(self.groups) else {}
+        shared = {"values": self.values, "failed": self.failed, "labels": self.labels}
+        return {"ids": self.ids, "titles": self.titles, **groups, "signs": signs, **shared}
+
+
+def _mask(labels: Iterable[Label | None]) -> int:
+    return _union(BITS[label] for label in labels if label is not None)
+
+
+def _union(masks: Iterable[int]) -> int:
+    union = 0
+    for mask in masks:
+        union |= mask
+    return union

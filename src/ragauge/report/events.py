@@ -11,7 +11,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from ragauge.errors import MissingExtra, UsageError
-from ragauge.report.explaining import explain
+from ragauge.report.explain import explain
 from ragauge.scores import RunRecord, SampleRecord
 
 if TYPE_CHECKING:

@@ -2,23 +2,175 @@
 
 from __future__ import annotations
 
+import csv
 import json
-from collections.abc import Callable, Iterable, Iterator
+import os
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from functools import partial
 from importlib.util import find_spec
+from itertools import islice
 from pathlib import Path
-from typing import Any
+from stat import S_IMODE
+from typing import TYPE_CHECKING, Any
 
-from ragauge.errors import MissingExtra
-from ragauge.report.claims import write_claims_csv, write_claims_parquet
+from ragauge.errors import MissingExtra, UsageError
+from ragauge.host import make_file, make_folder
+from ragauge.report.ci import write_junit, write_sarif
 from ragauge.report.document import head_document, sample_document
 from ragauge.report.html import write_html
-from ragauge.report.junit import write_junit
-from ragauge.report.markdown import run_markdown
-from ragauge.report.sarif import write_sarif
+from ragauge.report.text import run_markdown
 from ragauge.report.wording import by_reason
-from ragauge.report.writing import check_ending, check_place, replacing, write_csv
-from ragauge.scores import RunRecord, SampleRecord
+from ragauge.scores import Evidence, RunRecord, SampleRecord
+from ragauge.types import Label
+
+if TYPE_CHECKING:
+    import pandas
+    import pyarrow
+
+
+@contextmanager
+def replacing(path: Path) -> Iterator[Path]:
+    """Gives a place beside `path` to write a file to, which then replaces `path`; where writing fails nothing does.
+
+    Folders that are missing are made; they, and a new file, are for their owner alone. A file that is there keeps its
+    mode. Raises UsageError where the file cannot be written.
+    """
+    part = path.with_name(f"{path.name}.{os.getpid()}.part")
+    try:
+        make_folder(path.parent)
+        try:
+            make_file(part)
+            yield part
+            if path.exists():
+                part.chmod(S_IMODE(path.stat().st_mode))
+            part.replace(path)
+        finally:
+            part.unlink(missing_ok=True)
+    except OSError as error:
+        raise UsageError(f"cannot write {path}: {error.strerror}; choose another place with -o") from error
+
+
+#: How a cell begins that a spreadsheet would take for a formula.
+_FORMULA = re.compile("[=+@\t\r\n-]")
+
+
+def write_csv(path: Path, columns: Iterable[str], rows: Iterable[Mapping[str, Any]], raw: bool = False) -> None:
+    """Write rows as CSV under a line of column names; numbers stay numbers.
+
+    A text that a spreadsheet would take for a formula gets an apostrophe before it, unless `raw`.
+    """
+    with path.open("w", encoding="utf-8", newline="") as file:
+        table = csv.DictWriter(file, list(columns))
+        table.writeheader()
+        table.writerows(rows if raw else ({key: _as_text(cell) for key, cell in row.items()} for row in rows))
+
+
+def _as_text(cell: Any) -> Any:
+    return f"'{cell}" if isinstance(cell, str) and _FORMULA.match(cell) else cell
+
+
+def check_place(path: Path, inputs: Iterable[str | Path] = ()) -> None:
+    """Raise UsageError where `path` cannot be written, or is one of the `inputs`, which are still to be read."""
+    if any(path.resolve() == Path(given).resolve() for given in inputs):
+        raise UsageError(f"{path} is read by this command; choose another file with -o")
+    folder = next(parent for parent in path.resolve().parents if parent.exists())
+    if path.is_dir() or not os.access(folder, os.W_OK) or not folder.is_dir():
+        raise UsageError(f"cannot write {path}: choose another place with -o")
+
+
+def check_ending(path: Path, endings: Iterable[str]) -> None:
+    """Raise UsageError unless the name of a file ends in one of the `endings`."""
+    if path.suffix.lower() not in endings:
+        raise UsageError(f"cannot write {path.name!r}: unknown ending; use one of {' '.join(endings)}")
+
+
+#: The columns; for each the type that it has in Parquet. A span is `start` and `end`, both empty where it is not known.
+COLUMNS = {
+    "id": "string",
+    "metrics": "list<string>",
+    "field": "string",
+    "start": "int64",
+    "end": "int64",
+    "text": "string",
+    "against": "string",
+    "label": "string",
+    "value": "double",
+    "probability": "double",
+    "supported_by": "list<string>",
+    "contradicted_by": "list<string>",
+    "rationale": "string",
+    "judgment": "string",
+}
+
+#: How many rows are written to Parquet at a time.
+AT_ONCE = 10_000
+
+
+def write_claims_csv(_: RunRecord, samples: Iterable[SampleRecord], path: Path, raw_csv: bool = False) -> None:
+    """The table as CSV; lists are JSON."""
+    rows = ({column: _flat(value) for column, value in row.items()} for row in claims(samples))
+    write_csv(path, COLUMNS, rows, raw_csv)
+
+
+def write_claims_parquet(_: RunRecord, samples: Iterable[SampleRecord], path: Path) -> None:
+    """The table as Parquet, of the same types whatever the data."""
+    import pyarrow
+    import pyarrow.parquet
+
+    schema = _schema()
+    rows = claims(samples)
+    with pyarrow.parquet.ParquetWriter(path, schema) as file:
+        while block := list(islice(rows, AT_ONCE)):
+            file.write_table(pyarrow.Table.from_pylist(block, schema))
+
+
+def claims(samples: Iterable[SampleRecord]) -> Iterator[dict[str, Any]]:
+    """One row for each judged piece of each sample, in the order of the evidence, with the metrics that go by it."""
+    for record in samples:
+        for piece, metrics in _judged(record).items():
+            yield {
+                "id": record.sample.id,
+                "metrics": metrics,
+                "field": piece.field,
+                "start": piece.span[0] if piece.span else None,
+                "end": piece.span[1] if piece.span else None,
+                "text": piece.text,
+                "against": piece.against,
+                "label": piece.label.value if piece.label else None,
+                "value": piece.value,
+                "probability": piece.probability,
+                "supported_by": _chunks(piece, Label.ENTAILED),
+                "contradicted_by": _chunks(piece, Label.CONTRADICTED),
+                "rationale": piece.rationale,
+                "judgment": piece.judgment or None,
+            }
+
+
+def _judged(record: SampleRecord) -> dict[Evidence, list[str]]:
+    """Each piece once, with the keys of the metrics whose evidence it is."""
+    found: dict[Evidence, list[str]] = {}
+    for key, score in {**record.scores, **record.counted}.items():
+        for piece in dict.fromkeys(piece for need in score.evidence for piece in record.evidence.get(need, ())):
+            found.setdefault(piece, []).append(key)
+    return found
+
+
+def _chunks(piece: Evidence, label: Label) -> list[str]:
+    return [said.chunk for said in piece.chunks if said.label is label]
+
+
+def _flat(value: Any) -> Any:
+    return json.dumps(value, ensure_ascii=False) if isinstance(value, list) else value
+
+
+def _schema() -> pyarrow.Schema:
+    import pyarrow
+
+    types = {"list<string>": pyarrow.list_(pyarrow.string())}
+    return pyarrow.schema([(column, types.get(kind, kind)) for column, kind in COLUMNS.items()])
+
 
 Samples = Iterable[SampleRecord]
 
@@ -129,3 +281,14 @@ def _missing(run: RunRecord, record: SampleRecord) -> dict[str, str]:
 
 def _metrics(run: RunRecord) -> list[str]:
     return [key for key, estimate in run.estimates.items() if estimate.over == "samples"]
+
+
+def run_frame(run: RunRecord, samples: Iterable[SampleRecord]) -> pandas.DataFrame:
+    """One row per sample; see `ragauge.report.files.rows`. Raises MissingExtra where pandas is not installed."""
+    try:
+        import pandas
+    except ImportError:
+        raise MissingExtra("to_pandas()", "pandas") from None
+    frame = pandas.DataFrame(list(rows(run, samples)), columns=columns(run))
+    texts = {"id", "query", "response", "remarks"}
+    return frame.astype({column: float for column in frame.columns if column not in texts})

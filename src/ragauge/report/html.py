@@ -10,7 +10,7 @@ from html import escape
 from importlib.resources import files
 from pathlib import Path
 
-from ragauge.report.blocks import parts
+from ragauge.report.document import parts
 from ragauge.scores import RunRecord, SampleRecord
 
 #: What a module imports: the names, and the module.

@@ -19,11 +19,9 @@ from ragauge.metrics.trust import RefusalPrefix, TrustEvalItem
 from ragauge.needs.base import EvidenceTable, Need, Undefined
 from ragauge.needs.gold import Correctness
 from ragauge.report.document import run_document
-from ragauge.report.explaining import explain
+from ragauge.report.explain import explain
 from ragauge.report.files import save
-from ragauge.report.markdown import run_markdown
-from ragauge.report.notebook import run_html
-from ragauge.report.terminal import run_text
+from ragauge.report.text import run_html, run_markdown, run_text
 from ragauge.rounds import Rounds
 from ragauge.run.asking import JudgmentCache
 from ragauge.scores import Estimate, Gate, RunRecord, SampleRecord, Score, ScoreRecord, gates_of
@@ -270,7 +268,7 @@ class Run:
 
         Raises MissingExtra where pandas is not installed.
         """
-        from ragauge.report.frame import run_frame
+        from ragauge.report.files import run_frame
 
         return run_frame(self.record, self.records())
 

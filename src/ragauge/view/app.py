@@ -9,8 +9,8 @@ import msgspec
 
 from ragauge.analysis.compare import compare
 from ragauge.errors import UnknownName, UsageError
+from ragauge.report.explain import chooser
 from ragauge.report.html import page
-from ragauge.report.worst import chooser
 from ragauge.run.results import Run
 from ragauge.scores import RunRecord
 from ragauge.store import Store

@@ -7,8 +7,7 @@ import threading
 from collections import OrderedDict
 
 from ragauge.errors import UnknownName
-from ragauge.report.blocks import BLOCK, Index, packed, page_head
-from ragauge.report.document import shared_document
+from ragauge.report.document import BLOCK, Index, packed, page_head, shared_document
 from ragauge.run.results import Run
 from ragauge.store import Store
 
