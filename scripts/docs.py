@@ -154,10 +154,10 @@ def embedded_page() -> str:
 
 def demo_picture() -> str:
     """docs/demo.svg: what `ragauge demo` prints, without the fonts that rich would fetch."""
-    from ragauge.cli import demo
+    from ragauge.cli import run
 
     console = Console(record=True, width=112, force_terminal=True, color_system="truecolor", highlight=False)
-    demo.show_runs(console, demo.measured(None), count=2)
+    run.show_runs(console, run.measured(None), count=2)
     return re.sub(r"@font-face \{.*?\}", "", console.export_svg(title="ragauge demo"), flags=re.DOTALL)
 
 

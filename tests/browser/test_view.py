@@ -11,7 +11,7 @@ import pytest
 from tests.browser.watching import Watched
 
 import ragauge as rg
-from ragauge.cli.view import opened_in_browser
+from ragauge.cli.runs import opened_in_browser
 from ragauge.store import Store
 from ragauge.view import Server
 

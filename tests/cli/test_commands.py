@@ -103,7 +103,7 @@ def test_ctrl_c_anywhere_ends_with_130(call: Call, monkeypatch: pytest.MonkeyPat
     def interrupted(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("ragauge.cli.plan.plan", interrupted)
+    monkeypatch.setattr("ragauge.cli.run.plan", interrupted)
     result = call("plan", "data.jsonl")
     assert (result.exit_code, result.stdout, result.stderr) == (130, "", "Stopped.\n")
 

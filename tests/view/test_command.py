@@ -17,7 +17,7 @@ from tests.interrupts import hear_ctrl_c
 
 import ragauge
 from ragauge.cli.main import main
-from ragauge.cli.view import opened_in_browser
+from ragauge.cli.runs import opened_in_browser
 from ragauge.store import Store
 
 

@@ -1,4 +1,4 @@
-"""The `ragauge` command.
+"""The `ragauge` command, and how signals end it.
 
 Exit codes: 0 fine, 1 the run failed, 2 the call or the data is wrong, 3 a gate failed, 4 stopped early,
 130 interrupted, 143 terminated.
@@ -8,33 +8,92 @@ from __future__ import annotations
 
 import importlib
 import os
+import signal
 import sys
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from io import TextIOWrapper
+from types import FrameType
 from typing import Any
 
 import click
 
-from ragauge.cli.interrupting import ending, interruptible
-from ragauge.cli.screen import say
+from ragauge.cli.options import say
 from ragauge.errors import RagaugeError, UsageError
 from ragauge.version import VERSION
 
-#: command -> the module that defines it, imported when the command is looked at.
+#: The exit code of a command that Ctrl-C ended, and of one that SIGTERM ended.
+INTERRUPTED, TERMINATED = 130, 143
+
+#: Seconds that a command which is ending has to itself; it may then still wait for threads that cannot be cancelled.
+GRACE = 1.0
+
+
+class _Ending:
+    """How this process is ending: by which signal, and since when."""
+
+    code = INTERRUPTED
+    since = 0.0
+
+
+@contextmanager
+def interruptible() -> Iterator[None]:
+    """While this lasts SIGTERM does what Ctrl-C would: it raises KeyboardInterrupt, or cancels what is awaited."""
+    main = threading.current_thread() is threading.main_thread()
+    if not main or signal.getsignal(signal.SIGTERM) is not signal.SIG_DFL:
+        yield
+        return
+    _Ending.code = INTERRUPTED
+    signal.signal(signal.SIGTERM, _terminate)
+    try:
+        yield
+    finally:
+        if signal.getsignal(signal.SIGTERM) is _terminate:
+            signal.signal(signal.SIGTERM, signal.SIG_DFL)
+
+
+def ending() -> int:
+    """The exit code of a command that was interrupted, to be called once it is: no further signal raises anything."""
+    _Ending.since = time.monotonic()
+    if threading.current_thread() is threading.main_thread():
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, _leave)
+    return _Ending.code
+
+
+def _terminate(_number: int, frame: FrameType | None) -> None:
+    _Ending.code = TERMINATED
+    interrupt = signal.getsignal(signal.SIGINT)  # asyncio's own, while it runs
+    if callable(interrupt):
+        interrupt(signal.SIGINT, frame)
+    else:
+        raise KeyboardInterrupt
+
+
+def _leave(_number: int, _frame: FrameType | None) -> None:
+    """End the process as it stands, unless it may be about to end by itself."""
+    if time.monotonic() - _Ending.since > GRACE:
+        os._exit(_Ending.code)
+
+
+#: command -> where it is defined, imported when the command is looked at.
 COMMANDS = {
-    "demo": "ragauge.cli.demo",
-    "run": "ragauge.cli.run",
-    "plan": "ragauge.cli.plan",
-    "batch": "ragauge.cli.batch",
-    "dataset": "ragauge.cli.dataset",
-    "generate": "ragauge.cli.generate",
-    "report": "ragauge.cli.report",
-    "compare": "ragauge.cli.compare",
-    "view": "ragauge.cli.view",
-    "label": "ragauge.cli.label",
-    "dataworkz": "ragauge.cli.dataworkz",
-    "parity": "ragauge.cli.parity",
-    "metrics": "ragauge.cli.metrics",
-    "judges": "ragauge.cli.judges",
+    "demo": "ragauge.cli.run:demo_command",
+    "run": "ragauge.cli.run:run_command",
+    "plan": "ragauge.cli.run:plan_command",
+    "batch": "ragauge.cli.batch:command",
+    "dataset": "ragauge.cli.datasets:dataset_command",
+    "generate": "ragauge.cli.datasets:generate_command",
+    "report": "ragauge.cli.runs:report_command",
+    "compare": "ragauge.cli.runs:compare_command",
+    "view": "ragauge.cli.runs:view_command",
+    "label": "ragauge.cli.runs:label_command",
+    "dataworkz": "ragauge.cli.dataworkz:command",
+    "parity": "ragauge.cli.runs:parity_command",
+    "metrics": "ragauge.cli.metrics:command",
+    "judges": "ragauge.cli.judges:command",
 }
 
 
@@ -49,7 +108,8 @@ class Commands(click.Group):
         """The command of that name, imported now."""
         if cmd_name not in COMMANDS:
             return None
-        command: click.Command = importlib.import_module(COMMANDS[cmd_name]).command
+        module, _, name = COMMANDS[cmd_name].partition(":")
+        command: click.Command = getattr(importlib.import_module(module), name)
         return command
 
     def invoke(self, ctx: click.Context) -> Any:

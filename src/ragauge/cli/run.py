@@ -1,26 +1,140 @@
-"""`ragauge run`."""
+"""`ragauge run`, `plan` and `demo`."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import logging
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
+from importlib.resources import as_file, files
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
-from ragauge.cli.gates import failures, gates
-from ragauge.cli.options import data_options, max_cost_option, output_option, raw_csv_option, show_option, store_options
-from ragauge.cli.running import measure, stop
-from ragauge.cli.screen import say, screen
+from ragauge.cli.main import ending
+from ragauge.cli.options import (
+    data_options,
+    failures,
+    gates,
+    max_cost_option,
+    output_option,
+    raw_csv_option,
+    say,
+    screen,
+    show_option,
+    store_options,
+)
 from ragauge.errors import RunFailed
 from ragauge.report.explain import chooser, worst
 from ragauge.report.files import check_output
-from ragauge.report.text import run_view, sample_view
+from ragauge.report.text import estimates_table, run_view, sample_view
+from ragauge.report.wording import counted, spent_words
+from ragauge.run.evaluate import evaluate
+from ragauge.run.plan import plan
 from ragauge.run.results import Run
 from ragauge.scores import Gate
 
 if TYPE_CHECKING:
     from rich.console import Console
+
+    from ragauge.dataset.samples import Made
+
+
+@contextmanager
+def progress_bar(label: str, total: int | None = None) -> Iterator[Callable[[int], None]]:
+    """A bar on a terminal's standard error, nothing where that is piped. Gives a function of the samples done.
+
+    What a judge waits for stands in the line of the bar until the next sample is done, and above it from then on.
+    """
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+    console = Console(stderr=True)
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
+        task = bar.add_task(label, total=total)
+
+        def show(message: str) -> None:
+            console.print(message, markup=False, highlight=False)
+            bar.update(task, description=f"{label}, {message}")
+
+        with _announced(show) if console.is_terminal else nullcontext():
+            yield lambda done: bar.update(task, completed=done, description=label)
+
+
+class _Shown(logging.Handler):
+    """A handler that gives messages to a function."""
+
+    def __init__(self, show: Callable[[str], None]) -> None:
+        super().__init__()
+        self._show = show
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Show it."""
+        self._show(record.getMessage())
+
+
+@contextmanager
+def _announced(show: Callable[[str], None]) -> Iterator[None]:
+    """Shows what ragauge logs, such as what a run waits for, in place of Python's line on standard error."""
+    handler = _Shown(show)
+    logger = logging.getLogger("ragauge")
+    logger.addHandler(handler)
+    try:
+        yield
+    finally:
+        logger.removeHandler(handler)
+
+
+@contextmanager
+def stoppable(store: Path | None, what: str = "judgment", more: str = "") -> Iterator[None]:
+    """When the work is interrupted the process ends with code 130, or 143 by SIGTERM, and says how to go on.
+
+    what: is kept. more: there is to say, for the end of the sentence.
+    """
+    try:
+        yield
+    except KeyboardInterrupt:
+        code = ending()
+        kept = (
+            f"Every {what} made so far is kept in {store}: the same command goes on from there{more}."
+            if store
+            else "Nothing was kept, because of --no-store."
+        )
+        say("", f"Stopped. {kept}", err=True)
+        raise SystemExit(code) from None
+
+
+def measure(data: Any, label: str, store: Path | None, **options: Any) -> Run:
+    """`evaluate` with a progress bar."""
+    shown = ", and `ragauge report` shows what is done"
+    with stoppable(store, more=shown), progress_bar(label, options.get("limit")) as progress:
+        return evaluate(data, store=store, progress=progress, **options)
+
+
+def closing_lines(made: Made) -> Iterator[str]:
+    """What samples lack for want of an answer, which rows were left out, and what was spent."""
+    for part, number in made.failures.items():
+        yield f"without {part}: {counted(number, 'sample')}, the first because {made.failures.first[part]}"
+    if made.bad_rows:
+        yield f"rows skipped: {len(made.bad_rows)}, the first because: {made.bad_rows[0]}"
+    if made.spent.calls:
+        yield spent_words(made.spent)
+
+
+def end_of_work(made: Made, whole: int, store: Path | None) -> None:
+    """Leave with 1 where not one of the samples is whole, with 4 where the work was stopped."""
+    if made.samples and not whole:
+        raise RunFailed(f"no sample is whole, the first because {next(iter(made.failures.first.values()))}")
+    if made.stopped:
+        stop(made.stopped, store)
+
+
+def stop(why: str, store: Path | None) -> NoReturn:
+    """Leave with 4, and say why the work was stopped and how to go on. store: where what is done is kept."""
+    after = "the same command goes on from there" if store else "what is not shown or written is lost (--no-store)"
+    say(f"stopped: {why}; {after}", err=True)
+    raise SystemExit(4)
 
 
 @click.command("run")
@@ -43,7 +157,7 @@ if TYPE_CHECKING:
     metavar="METRIC=VALUE",
     help="Exit with 3 if the estimate is higher, for metrics of which less is better; repeatable.",
 )
-def command(
+def run_command(
     data: str,
     asked: dict[str, Any],
     store: Path | None,
@@ -110,3 +224,68 @@ def end(run: Run, conditions: Sequence[Gate], store: Path | None) -> None:
         say(f"gate failed: {line}", err=True)
     if failed:
         raise SystemExit(3)
+
+
+@click.command("plan")
+@data_options
+@store_options
+def plan_command(data: str, asked: dict[str, Any], store: Path | None) -> None:
+    """Say what `run` would ask and cost, without asking: questions, calls, tokens, price and time, by metric too."""
+    with progress_bar("planning", asked["limit"]) as progress:
+        planned = plan(data, store=store, progress=progress, **asked)
+    say(*str(planned).splitlines())
+
+
+SYSTEMS = ("baseline", "candidate")
+
+#: What the demo measures: enough to see the forms, little enough to read.
+METRICS = (
+    "faithfulness,hallucination,answer_correctness,answer_relevance,context_precision,context_recall,"
+    "context_relevance,claim_f1,context_utilization,rouge(types=rougeL),bleu,token_f1"
+)
+
+
+@click.command("demo")
+@store_options
+@output_option("Write the candidate's run")
+@raw_csv_option
+@show_option(2)
+def demo_command(store: Path | None, output: Sequence[Path], raw_csv: bool, show: int) -> None:
+    """Measure two versions of an assistant on packaged data with the embedded judge: offline, no key."""
+    for path in output:
+        check_output(path)
+    console = screen()
+    runs = measured(store)
+    written = [runs["candidate"].save(path, raw_csv=raw_csv) for path in output]
+    show_runs(console, runs, show)
+    for path in written:
+        console.print(f"wrote {path}")
+    console.print(_seen(runs["baseline"], keep=store is not None))
+    console.print("Now your own data: ragauge run FILE        what can be measured: ragauge metrics")
+
+
+def _seen(baseline: Run, keep: bool) -> str:
+    """Where the baseline can be looked at: a report beside the store, where something is kept."""
+    if not keep:
+        return "To look at it in a browser: ragauge demo -o demo.html"
+    return f"The baseline's report, to open in a browser: {baseline.save(baseline.store.path.with_name('demo.html'))}"
+
+
+def measured(store: Path | None) -> dict[str, Run]:
+    """The runs of the two systems by name."""
+    runs = {}
+    for system in SYSTEMS:
+        with as_file(files("ragauge.demo") / f"{system}.jsonl") as path:
+            runs[system] = measure(path, f"judging {system}", store, metrics=METRICS, name=f"demo {system}")
+    return runs
+
+
+def show_runs(console: Console, runs: Mapping[str, Run], count: int) -> None:
+    """Print the estimates side by side, and the answers of the baseline that contradict most, with their evidence."""
+    baseline = runs["baseline"]
+    console.print(f"Two versions of an assistant, {baseline.record.samples} questions each, judged offline by ragauge.")
+    console.print(estimates_table({system: run.record for system, run in runs.items()}))
+    if count:
+        console.print("Behind the numbers: the baseline's worst answers by hallucination:")
+        console.print()
+        show_worst(console, baseline, "hallucination", count)

@@ -2,29 +2,163 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import re
+import threading
+from collections import OrderedDict
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import msgspec
 
 from ragauge.analysis.compare import compare
+from ragauge.analysis.label_session import asked, choices, reply
+from ragauge.analysis.labels import Labelling, LabelPiece, SampleDraw
 from ragauge.errors import UnknownName, UsageError
+from ragauge.questions import Rate, kind
+from ragauge.report.document import BLOCK, Index, packed, page_head, score_document, shared_document
 from ragauge.report.explain import chooser
 from ragauge.report.html import page
 from ragauge.run.results import Run
 from ragauge.scores import RunRecord
 from ragauge.store import Store
 from ragauge.text.decoding import decoded
-from ragauge.view.labels import Given, Labels
-from ragauge.view.parts import Parts
 
-Query = Mapping[str, str]
+#: How many runs are held, without their samples.
+HELD = 8
+
+_BLOCK = re.compile(r"samples-(\d{1,9})")
+
+
+class Parts:
+    """Parts by run and name, gzip-compressed JSON; what needs all samples is made once for a run that has ended."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._lock = threading.Lock()
+        self._held: OrderedDict[str, dict[str, bytes]] = OrderedDict()
+
+    def part(self, run: Run, name: str) -> bytes:
+        """The part called "head", "index", "texts" or "samples-N". Raises UnknownName for another."""
+        block = _BLOCK.fullmatch(name)
+        if block:
+            return self._block(run, int(block[1]))
+        parts = self._whole(run)
+        if name not in parts:
+            raise UnknownName("part of a run", name, [*parts, "samples-0"])
+        return parts[name]
+
+    def _block(self, run: Run, number: int) -> bytes:
+        records = self._store.samples(run.id, number * BLOCK, (number + 1) * BLOCK)
+        return packed([shared_document(record) for record in records])
+
+    def _whole(self, run: Run) -> dict[str, bytes]:
+        """The parts that are made of all samples; one thread makes them, others wait."""
+        with self._lock:
+            parts = self._held.pop(run.id, None) or _made(run)
+            if run.record.status != "running":
+                self._held[run.id] = parts
+            if len(self._held) > HELD:
+                self._held.popitem(last=False)
+            return parts
+
+
+def _made(run: Run) -> dict[str, bytes]:
+    index = Index()
+    for record in run.records():
+        index.add(record)
+    return {"head": packed(page_head(run.record)), "index": packed(index.columns()), "texts": packed(index.texts)}
+
+
+class GivenLabel(msgspec.Struct, forbid_unknown_fields=True):
+    """A label that the page gives.
+
+    judgment: of the piece, at `position` of the run and behind `metric`. said: as `reply` reads it. draw: how the
+    sample came to be asked about; None where the judge's verdict was in sight.
+    """
+
+    position: int
+    metric: str
+    judgment: str
+    said: str
+    draw: SampleDraw | None = None
+
+
+class PageLabels:
+    """The labelling of each run that was asked for; what is read of a run is read once. by: who labels."""
+
+    def __init__(self, by: str) -> None:
+        self._by = by
+        self._lock = threading.Lock()
+        self._opened: dict[str, Labelling] = {}
+
+    def standings(self, run: Run, metric: str | None = None) -> dict[str, Any]:
+        """The metrics that can be labelled, and what the labels come to for those that have some, or for one."""
+        labelling = self._labelling(run)
+        wanted = [labelling.metric(metric)] if metric else labelling.labelled()
+        found = labelling.standings(wanted) if wanted else {}
+        return {"metrics": labelling.metrics, "standings": msgspec.to_builtins(found), "by": self._by}
+
+    def next(self, run: Run, metric: str | None, passed: Collection[int]) -> dict[str, Any]:
+        """The next sample to label with its open pieces; {"draw": None} where nothing is left."""
+        labelling = self._labelling(run)
+        chosen = labelling.metric(metric)
+        drawn = labelling.next(chosen, passed)
+        pieces = labelling.open(drawn, chosen) if drawn else []
+        id = run.store.sample(run.id, drawn.position).sample.id if drawn else None
+        shown = {"metric": chosen, "draw": msgspec.to_builtins(drawn), "id": id}
+        return {**shown, "pieces": [_piece(piece) for piece in pieces]}
+
+    def sample(self, run: Run, position: int, metric: str) -> dict[str, Any]:
+        """The pieces of a sample behind one metric with their labels, and its scores as people correct them."""
+        labelling = self._labelling(run)
+        pieces = labelling.pieces(position, metric) if metric in labelling.metrics else []
+        scores = {key: score_document(score) for key, score in labelling.scores(position).items()}
+        return {"pieces": [_piece(piece) for piece in pieces], "scores": scores}
+
+    def keep(self, run: Run, given: GivenLabel) -> dict[str, Any]:
+        """Keep a label, and show the sample as it then is. Raises UsageError where it fits no piece."""
+        labelling = self._labelling(run)
+        pieces = labelling.pieces(given.position, labelling.metric(given.metric))
+        piece = next((one for one in pieces if one.evidence.judgment == given.judgment), None)
+        if piece is None:
+            raise UsageError(f"sample {given.position} has no judgment {given.judgment!r} behind {given.metric}")
+        labelling.keep(piece.question, reply(piece.question, given.said), self._by, given.draw)
+        return self.sample(run, given.position, given.metric)
+
+    def _labelling(self, run: Run) -> Labelling:
+        with self._lock:
+            if run.id not in self._opened:
+                self._opened[run.id] = Labelling(run)
+            return self._opened[run.id]
+
+
+def _piece(piece: LabelPiece) -> dict[str, Any]:
+    """A piece as plain data, with what is asked and what can be said."""
+    question = piece.question
+    rubric = question.rubric if isinstance(question, Rate) else None
+    label = piece.label
+    return {
+        "judgment": piece.evidence.judgment,
+        "evidence": msgspec.to_builtins(piece.evidence),
+        "question": msgspec.to_builtins(question),
+        "kind": kind(question),
+        "asked": asked(question),
+        "choices": msgspec.to_builtins(choices(question)),
+        "scale": [rubric.low, rubric.high] if rubric else None,
+        "judge": msgspec.to_builtins(piece.judge),
+        "label": {"answer": msgspec.to_builtins(label.answer), "by": dict(label.judge.settings)["by"]}
+        if label
+        else None,
+    }
+
+
+UrlQuery = Mapping[str, str]
 
 #: Stands in the page where a single file has its data.
 SERVED = '<script type="application/json" id="served">{}</script>'
 
 
-class Response(NamedTuple):
+class PageResponse(NamedTuple):
     """What is sent back: the body, its type and further headers."""
 
     body: bytes
@@ -38,14 +172,14 @@ class App:
     def __init__(self, store: Store, by: str) -> None:
         self._store = store
         self._parts = Parts(store)
-        self._labels = Labels(by)
+        self._labels = PageLabels(by)
         self._page = page("ragauge", "'self'", "view").replace("<!-- data -->", SERVED).encode()
 
-    def get(self, path: Sequence[str], query: Query) -> Response:
+    def get(self, path: Sequence[str], query: UrlQuery) -> PageResponse:
         """What stands at a path, by its steps. Raises UnknownName where nothing does."""
         match path:
             case [""]:
-                return Response(self._page, "text/html; charset=utf-8", {"Content-Security-Policy": _PAGE_POLICY})
+                return PageResponse(self._page, "text/html; charset=utf-8", {"Content-Security-Policy": _PAGE_POLICY})
             case ["api", "runs"]:
                 return _json([self._listed(record) for record in self._store.runs()])
             case ["api", "compare"]:
@@ -60,10 +194,10 @@ class App:
             case ["api", "runs", run, "samples", position]:
                 return _json(self._labels.sample(self._run(run), _whole(position), query.get("metric", "")))
             case ["api", "runs", run, "parts", name]:
-                return Response(self._parts.part(self._run(run), name), headers={"Content-Encoding": "gzip"})
+                return PageResponse(self._parts.part(self._run(run), name), headers={"Content-Encoding": "gzip"})
         raise UnknownName("address", "/".join(path), ["api/runs"])
 
-    def post(self, path: Sequence[str], body: bytes) -> Response:
+    def post(self, path: Sequence[str], body: bytes) -> PageResponse:
         """Take a label. Raises UsageError where it is none, UnknownName where nothing is taken."""
         match path:
             case ["api", "runs", run, "labels"]:
@@ -98,11 +232,11 @@ class App:
 #: The page says by itself what may run in it; this is what only a header can say.
 _PAGE_POLICY = "frame-ancestors 'none'"
 
-_GIVEN = msgspec.json.Decoder(Given)
+_GIVEN = msgspec.json.Decoder(GivenLabel)
 
 
-def _json(content: Any) -> Response:
-    return Response(msgspec.json.encode(content))
+def _json(content: Any) -> PageResponse:
+    return PageResponse(msgspec.json.encode(content))
 
 
 def _whole(given: str) -> int:

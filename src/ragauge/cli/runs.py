@@ -1,0 +1,294 @@
+"""Commands on runs that are kept: `report`, `view`, `compare`, `parity`, `label`."""
+
+from __future__ import annotations
+
+import getpass
+import re
+import sys
+import tempfile
+import webbrowser
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, nullcontext
+from pathlib import Path
+from typing import Any
+
+import click
+
+from ragauge.analysis.compare import compare
+from ragauge.analysis.comparison import COMPARISON_WRITERS, changes_view, comparison_view
+from ragauge.analysis.label_session import Session, answer_words, keys_line, question_lines, summary_lines
+from ragauge.analysis.labels import Labelling
+from ragauge.analysis.parity import choose, measuring, parity
+from ragauge.analysis.parity_columns import NAMING, PEERS, read_sheet
+from ragauge.analysis.parity_results import PARITY_WRITERS
+from ragauge.cli.main import TERMINATED, ending
+from ragauge.cli.options import (
+    judge_option,
+    open_store_option,
+    output_option,
+    raw_csv_option,
+    say,
+    screen,
+    show_option,
+    work_options,
+)
+from ragauge.cli.run import end, measure, show_run
+from ragauge.errors import BadParameter, UsageError
+from ragauge.metrics.registry import split_specs
+from ragauge.report.files import check_ending, check_place
+from ragauge.report.wording import counted
+from ragauge.run.results import Run
+from ragauge.store import Store
+from ragauge.view import Server
+
+
+@click.command("report")
+@click.argument("run", default="latest")
+@open_store_option("Where the run is kept.")
+@output_option("Write it")
+@raw_csv_option
+@show_option(3)
+@click.option("--list", "listed", is_flag=True, help="List the runs of the store instead.")
+def report_command(run: str, store: Store, output: Sequence[Path], raw_csv: bool, show: int, listed: bool) -> None:
+    """Show RUN, by its id, the beginning of it, or its name; without one, the newest. Nothing is judged again."""
+    if listed:
+        for record in store.runs():
+            say(f"{record.id}  {record.status:<11} {record.samples:>7} samples  {record.name or record.data}")
+        return
+    found = Run.open(store, run)
+    for path in output:
+        say(f"wrote {found.save(path, raw_csv=raw_csv)}")
+    if not output:
+        show_run(found, show)
+
+
+@click.command("view")
+@click.argument("run", default="")
+@open_store_option("Where the runs are kept.")
+@click.option("--port", type=click.IntRange(0, 65535), default=0, help="Listen here. [default: any that is free]")
+@click.option("--by", metavar="NAME", help="Who labels. [default: the name you are logged in by]")
+@click.option("--no-open", is_flag=True, help="Open no browser; print the address alone.")
+def view_command(run: str, store: Store, port: int, by: str | None, no_open: bool) -> None:
+    """Show the runs of a store in the browser: their list, progress, comparison, and labelling; or RUN at once.
+
+    The page is served on this machine alone, to whoever has the printed address, until Ctrl-C.
+    """
+    start = f"#run={store.run(run).id}" if run else ""
+    server = Server(store, by or getpass.getuser(), port)
+    say(f"{server.address}{start}", "Ctrl-C ends it.")
+    try:
+        with opened_in_browser(f"{server.address}{start}") if not no_open else nullcontext():
+            server.serve_forever()
+    except KeyboardInterrupt:
+        code = ending()
+        say("", "ended")
+        if code == TERMINATED:
+            raise SystemExit(code) from None
+    finally:
+        server.server_close()
+
+
+@contextmanager
+def opened_in_browser(address: str) -> Iterator[None]:
+    """Open an address in the browser by a file that leads there and that only this user may read.
+
+    What a browser is started with can be seen by all users of a machine, and so would be the token.
+    """
+    with tempfile.TemporaryDirectory(prefix="ragauge-") as folder:
+        page = Path(folder) / "view.html"
+        page.write_text(f'<meta http-equiv="refresh" content="0; url={address}">', encoding="utf-8")
+        webbrowser.open(page.as_uri())
+        yield
+
+
+@click.command("compare")
+@click.argument("a")
+@click.argument("b")
+@open_store_option("Where the runs are kept.")
+@click.option("-m", "--metrics", metavar="LIST", help="Compare only these, such as faithfulness,rouge.rougeL.")
+@click.option("--group", metavar="COLUMN", help="Samples with the same value here are not independent.")
+@click.option(
+    "--show",
+    type=click.IntRange(min=0),
+    default=1,
+    show_default=True,
+    metavar="N",
+    help="Show the N samples that changed most, of each of the three metrics that differ most clearly.",
+)
+@output_option("Write the comparison", COMPARISON_WRITERS)
+@click.option(
+    "--fail-if-worse",
+    multiple=True,
+    metavar="METRIC",
+    help="Exit with 3 if B is significantly worse than A, repeatable.",
+)
+def compare_command(
+    a: str,
+    b: str,
+    store: Store,
+    metrics: str | None,
+    group: str | None,
+    show: int,
+    output: Sequence[Path],
+    fail_if_worse: Sequence[str],
+) -> None:
+    """Say whether run B is really better than run A: paired differences, with intervals and p-values.
+
+    Runs are given by id, by --name (the newest of that name), by the beginning of an id, or as "latest". Nothing is
+    judged again.
+    """
+    for path in output:
+        check_ending(path, COMPARISON_WRITERS)
+        check_place(path)
+    found = compare(Run.open(store, a), Run.open(store, b), metrics or "", group=group, show=show)
+    worse = found.worse(fail_if_worse)
+    written = [found.save(path) for path in output]
+    console = screen()
+    for part in (*comparison_view(found, console.width), *changes_view(found)):
+        console.print(part)
+    for path in written:
+        say(f"wrote {path}")
+    for metric in worse:
+        say(f"gate failed: {metric} is significantly worse", err=True)
+    if worse:
+        raise SystemExit(3)
+
+
+@click.command("parity")
+@click.argument("scores")
+@click.option("--against", type=click.Choice(list(PEERS)), required=True, help="The system that SCORES are of.")
+@click.option("--data", help="The samples, where they are not in SCORES.")
+@click.option("--run", "beside", metavar="RUN", help="A run in the store, or latest, instead: nothing is judged.")
+@click.option("-m", "--metrics", metavar="LIST", help="Only these of ours. [default: all that SCORES has columns for]")
+@click.option(
+    "--column",
+    "columns",
+    multiple=True,
+    metavar="THEIRS=OURS",
+    help="Compare this column, repeatable; NAME/100=... if it is in per cent, 1-NAME=... if it says the reverse.",
+)
+@click.option(
+    "-j", "--judge", "judges", multiple=True, metavar="JUDGE", help="As for `ragauge run`. [default: embedded]"
+)
+@work_options
+@click.option(
+    "--show", type=click.IntRange(min=0), default=3, show_default=True, metavar="N", help="Rows shown for each cause."
+)
+@output_option("Write the comparison", PARITY_WRITERS)
+def parity_command(
+    scores: str,
+    against: str,
+    data: str | None,
+    beside: str | None,
+    metrics: str | None,
+    columns: Sequence[str],
+    judges: Sequence[str],
+    work: dict[str, Any],
+    show: int,
+    output: Sequence[Path],
+) -> None:
+    """Put another system's SCORES beside ours on the same rows, and say why they differ.
+
+    SCORES is its file of scores, in any form that `ragauge run` reads: a row per sample under the system's own column
+    names, or one row of numbers for the whole data set. The samples are read from it too, and measured now, unless
+    --data or --run names them.
+    """
+    for path in output:
+        check_ending(path, PARITY_WRITERS)
+        check_place(path, filter(None, (scores, data)))
+    if data and beside:
+        raise BadParameter("give --data or --run, not both: a run has its samples")
+    store, map = work.pop("store"), work["map"]
+    if beside and store is None:
+        raise BadParameter("--run names a run in the store; leave out --no-store")
+    sheet = read_sheet(scores, {} if data else {field: map[field] for field in NAMING if field in map})
+    if not (data or beside or any(line.query or line.response for line in sheet.lines)):
+        raise BadParameter(f"{scores} holds no samples; name them with --data FILE, or a run of them with --run RUN")
+    kept = choose(sheet, against, _columns(columns), split_specs(metrics or ""))
+    if beside:
+        run = Run.open(store, beside)
+    else:
+        judge = judge_option(judges)
+        run = measure(data or scores, "judging", store, metrics=measuring(kept), judge=judge, **work)
+    found = parity(run, sheet, against, columns=_columns(columns), metrics=split_specs(metrics or ""), show=show)
+    say(*str(found).splitlines())
+    for path in output:
+        say(f"wrote {found.save(path)}")
+    end(run, (), store)
+
+
+def _columns(given: Sequence[str]) -> dict[str, str]:
+    """--column: theirs to ours; both may hold an "=" in brackets."""
+    matches = [(one, re.fullmatch(r"(.+)=([^=()]+(?:\(.*\))?[.\w]*)", one)) for one in given]
+    for one, match in matches:
+        if match is None:
+            raise BadParameter(f"--column {one!r}: write --column THEIRS=OURS")
+    return {match[1]: match[2] for _, match in matches if match}
+
+
+@click.command("label")
+@click.argument("run", default="latest")
+@open_store_option("Where the run is kept.", to_read=False)
+@click.option("-m", "--metric", help="Label what this metric rests on. [default: the one that chooses the worst]")
+@click.option("--by", metavar="NAME", help="Who labels. [default: the name you are logged in by]")
+def label_command(run: str, store: Store, metric: str | None, by: str | None) -> None:
+    """Judge what a judge judged in RUN, piece by piece; by its id, the beginning of it, or its name, else the newest.
+
+    Each label is kept at once and goes before any judge. Samples come partly at random, which measures the judge and
+    corrects its score, and partly where a label teaches most. The judge's verdict is shown when you ask for it.
+    """
+    labelling = Labelling(Run.open(store, run))
+    chosen = labelling.metric(metric)
+    session = Session(labelling, chosen, by or getpass.getuser())
+    _label(session)
+    say("", f"{counted(session.given, 'label')} given.")
+    for line in summary_lines(labelling.standings([chosen])):
+        say(line)
+
+
+def _label(session: Session) -> None:
+    """Ask piece after piece, until nothing is left or the person quits."""
+    while session.piece is not None:
+        for line in _shown(session):
+            say(line)
+        typed = _typed()
+        if typed == "q":
+            return
+        _heed(session, typed)
+    say("Nothing is left to label for this metric.")
+
+
+def _shown(session: Session) -> Iterator[str]:
+    """The piece that is asked about, behind its sample's name where that is new."""
+    piece = session.piece
+    assert piece is not None
+    if session.is_first:
+        why = "drawn at random" if session.draw.at_random else "where a label teaches most"
+        yield ""
+        yield f"— sample {session.draw.position + 1}, {why} —"
+    yield ""
+    yield from question_lines(piece.question)
+    if session.said is not None:
+        yield f"You said: {answer_words(session.said)}."
+    yield keys_line(piece)
+
+
+def _typed() -> str:
+    """The next line; its end is as good as q."""
+    click.echo("> ", nl=False)
+    line = sys.stdin.readline()
+    return line.strip() if line else "q"
+
+
+def _heed(session: Session, typed: str) -> None:
+    if not typed:
+        session.forward()
+    elif typed == "b":
+        session.back()
+    elif typed == "?":
+        say(f"The judge says: {answer_words(session.reveal())}. Your label will not count for the agreement.")
+    else:
+        try:
+            session.answer(typed)
+        except UsageError as error:
+            say(str(error), err=True)
