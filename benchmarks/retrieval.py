@@ -21,7 +21,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from ragauge.dataset.bm25 import BM25
+from ragauge.datasets.retrieval import BM25
 
 QUERIES = 200
 TOP = 5

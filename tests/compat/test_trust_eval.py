@@ -13,11 +13,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import ragauge as rg
-from ragauge import dataset
+from ragauge import datasets
 from ragauge.compat import llama_index, trust_eval
 from ragauge.compat.trust_eval import Config, Evaluator, Item, ResponseGenerator, TrustScoreEvaluator, evaluate
 
-MINI = Path(dataset.__file__).parent / "mini"
+MINI = Path(datasets.__file__).parent / "mini"
 REFUSAL = "I apologize, but I couldn't find an answer to your question in the search results."
 DOCS = [
     {"title": "Tea", "text": "Tea is hot.", "answers_found": [1]},

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragauge.dataset.bm25 import BM25, K1, B
+from ragauge.datasets.retrieval import BM25, K1, B
 
 WORDS = st.sampled_from(["tea", "pot", "harbour", "light", "1931", "чай", "moss"])
 TEXT = st.lists(WORDS, max_size=12).map(" ".join)

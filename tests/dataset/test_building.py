@@ -9,8 +9,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import ragauge as rg
-from ragauge.dataset import Built, build, generate
-from ragauge.dataset.corpus import Corpus
+from ragauge.datasets import Built, build, generate
+from ragauge.datasets.corpus import Corpus
 from ragauge.errors import BadParameter, MissingField, UnanswerableNeed
 from ragauge.types import Chunk, Sample
 

@@ -13,9 +13,8 @@ from typing import Any
 import pytest
 
 import ragauge as rg
-from ragauge.dataset import generate
-from ragauge.dataset.generation.prompts import REFUSAL_SENTENCE, Brief, prompt
-from ragauge.dataset.generation.respondent import answer_in
+from ragauge.datasets import generate
+from ragauge.datasets.prompts import REFUSAL_SENTENCE, AnswerBrief, answer_in, answer_prompt
 from ragauge.errors import BadParameter, UsageError
 from ragauge.judges.llm.build import model_client
 from ragauge.judges.llm.messages import Completion
@@ -42,7 +41,7 @@ def test_each_sample_is_answered(system: Any) -> None:
 
 def test_texts_are_data() -> None:
     """Question, titles and documents stand in the user's JSON, numbered from 1; the instructions hold none of them."""
-    asked = prompt(SAMPLE, Brief())
+    asked = answer_prompt(SAMPLE, AnswerBrief())
     assert json.loads(asked.user) == {
         "question": "How is tea?",
         "documents": {"1": {"title": "Tea", "text": "Tea is hot."}, "2": {"text": "Ice."}},
@@ -54,9 +53,9 @@ def test_texts_are_data() -> None:
 @pytest.mark.parametrize("form", ["prose", "list"])
 def test_the_refusal_is_an_option(form: Any) -> None:
     """The instructions name the refusal that is asked for, or ask for an answer in any case."""
-    assert "Nothing found." in prompt(SAMPLE, Brief(form, "Nothing found.")).system
-    assert "do not decline" in prompt(SAMPLE, Brief(form, "")).system
-    assert REFUSAL_SENTENCE not in prompt(SAMPLE, Brief(form, "")).system
+    assert "Nothing found." in answer_prompt(SAMPLE, AnswerBrief(form, "Nothing found.")).system
+    assert "do not decline" in answer_prompt(SAMPLE, AnswerBrief(form, "")).system
+    assert REFUSAL_SENTENCE not in answer_prompt(SAMPLE, AnswerBrief(form, "")).system
 
 
 def test_the_usual_refusal_is_known_for_one() -> None:

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from ragauge.dataset.corpus import Corpus
-from ragauge.dataset.retrieving import CorpusRetriever, ForeignRetriever, RetrieverFailed
+from ragauge.datasets.corpus import Corpus
+from ragauge.datasets.retrieval import CorpusRetriever, ForeignRetriever, RetrieverFailed
 from ragauge.errors import BadParameter
 from ragauge.types import Chunk
 

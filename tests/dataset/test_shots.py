@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragauge.dataset import generate
-from ragauge.dataset.generation.prompts import REFUSAL_SENTENCE, Brief, prompt
-from ragauge.dataset.generation.shots import with_shots
+from ragauge.datasets import generate
+from ragauge.datasets.generator import with_shots
+from ragauge.datasets.prompts import REFUSAL_SENTENCE, AnswerBrief, answer_prompt
 from ragauge.errors import BadData
 from ragauge.types import Chunk, Sample
 
@@ -22,7 +22,7 @@ POOL = [*ANSWERS, *REFUSALS]
 @given(st.integers(0, 9), st.integers(0, 50))
 def test_half_of_the_shots_decline(count: int, seed: int) -> None:
     """Of any number of shots half decline, rounded down, as far as there are such; none is drawn twice."""
-    shots = with_shots(Brief(), POOL, count, seed).shots
+    shots = with_shots(AnswerBrief(), POOL, count, seed).shots
     declined = [shot for shot in shots if shot.response == REFUSAL_SENTENCE]
     assert len(shots) == len({shot.id for shot in shots}) == count
     assert len(declined) == max(min(count // 2, 3), count - 6)
@@ -30,24 +30,24 @@ def test_half_of_the_shots_decline(count: int, seed: int) -> None:
 
 def test_the_seed_decides() -> None:
     """The same seed draws the same shots in the same order, and other seeds others."""
-    drawn = {tuple(shot.id for shot in with_shots(Brief(), POOL, 2, seed).shots) for seed in range(20)}
-    assert with_shots(Brief(), POOL, 4, 7) == with_shots(Brief(), POOL, 4, 7)
+    drawn = {tuple(shot.id for shot in with_shots(AnswerBrief(), POOL, 2, seed).shots) for seed in range(20)}
+    assert with_shots(AnswerBrief(), POOL, 4, 7) == with_shots(AnswerBrief(), POOL, 4, 7)
     assert len(drawn) > 5
 
 
 def test_refusals_are_shown_in_the_words_asked_for() -> None:
     """Whatever words a sample declines in, the example declines in those of the instructions; or not at all."""
-    shots = with_shots(Brief(refusal="Nothing found."), POOL, 4, 1).shots
+    shots = with_shots(AnswerBrief(refusal="Nothing found."), POOL, 4, 1).shots
     assert {shot.response for shot in shots if shot.id.startswith("r")} == {"Nothing found."}
-    assert all(shot.id.startswith("a") for shot in with_shots(Brief(refusal=""), POOL, 4, 1).shots)
+    assert all(shot.id.startswith("a") for shot in with_shots(AnswerBrief(refusal=""), POOL, 4, 1).shots)
     told = Sample("r9", "Question?", "Nope.", DOCUMENTS, metadata={"refusal_sentence": "Nope."})
-    assert with_shots(Brief(refusal="Nothing found."), [told], 1, 1).shots[0].response == "Nothing found."
+    assert with_shots(AnswerBrief(refusal="Nothing found."), [told], 1, 1).shots[0].response == "Nothing found."
 
 
 def test_shots_stand_before_the_question() -> None:
     """Examples are data in the user's document, the same for every sample, with as many documents as are asked for."""
-    brief = with_shots(Brief(), POOL, 2, 1, top=2)
-    document = json.loads(prompt(ANSWERS[0], brief).user)
+    brief = with_shots(AnswerBrief(), POOL, 2, 1, top=2)
+    document = json.loads(answer_prompt(ANSWERS[0], brief).user)
     assert list(document) == ["examples", "question", "documents"]
     assert [list(example) for example in document["examples"]] == [["question", "documents", "answer"]] * 2
     assert all(list(example["documents"]) == ["1", "2"] for example in document["examples"])
@@ -55,14 +55,14 @@ def test_shots_stand_before_the_question() -> None:
 
 def test_a_reference_may_stand_for_the_answer() -> None:
     """A sample that nobody answered is shown with what people wrote."""
-    (shot,) = with_shots(Brief(), [Sample("1", "q", None, DOCUMENTS, ("Gold [2].",))], 1, 1).shots
+    (shot,) = with_shots(AnswerBrief(), [Sample("1", "q", None, DOCUMENTS, ("Gold [2].",))], 1, 1).shots
     assert shot.response == "Gold [2]."
 
 
 def test_too_few_shots_are_an_error() -> None:
     """Samples without question, documents or answer cannot be shown; too few of the others is said."""
     with pytest.raises(BadData, match="1 of 2 samples can be shown, 2 are wanted"):
-        with_shots(Brief(), [ANSWERS[0], Sample("x", "q", "a")], 2, 1)
+        with_shots(AnswerBrief(), [ANSWERS[0], Sample("x", "q", "a")], 2, 1)
 
 
 def test_generation_takes_them_from_a_file(tmp_path: Any, system: Any) -> None:

@@ -10,13 +10,13 @@ from pathlib import Path
 import pytest
 
 import ragauge
-import ragauge.dataset
+import ragauge.datasets
 
 SOURCE = Path(ragauge.__file__).parent
 DOORS = sorted((SOURCE / "compat").rglob("*.py"))
 
 #: Where a front door may take names of ragauge from, and which.
-PUBLIC = {"ragauge": ragauge.__all__, "ragauge.dataset": ragauge.dataset.__all__}
+PUBLIC = {"ragauge": ragauge.__all__, "ragauge.datasets": ragauge.datasets.__all__}
 
 #: Libraries that people have who come from one of the systems, and others have not.
 THEIRS = ("datasets", "instructor", "langchain_core", "llama_index", "openai", "pandas", "pydantic", "ragas", "yaml")
@@ -48,7 +48,7 @@ def private(source: str) -> list[str]:
 
 @pytest.mark.parametrize("door", DOORS, ids=lambda path: path.stem)
 def test_front_doors_stand_on_the_public_api(door: Path) -> None:
-    """A front door takes of ragauge only what everybody can: names of `ragauge.__all__` and of `ragauge.dataset`."""
+    """A front door takes of ragauge only what everybody can: names of `ragauge.__all__` and of `ragauge.datasets`."""
     assert private(door.read_text(encoding="utf-8")) == []
 
 
@@ -60,7 +60,7 @@ def test_front_doors_stand_on_the_public_api(door: Path) -> None:
         ("import ragauge.judges", ["ragauge.judges."]),
         ("from ragauge import judges", ["ragauge.judges"]),
         ("from ragauge.types import Sample", ["ragauge.types.Sample"]),
-        ("def late():\n    from ragauge.dataset import bm25, build", ["ragauge.dataset.bm25"]),
+        ("def late():\n    from ragauge.datasets import retrieval, build", ["ragauge.datasets.retrieval"]),
         ("import ragauge\nragauge.store.store", ["ragauge.store"]),
         ("from ..judges import judge", ["..judges.judge"]),
         ("from ragauge.compat.valor import Context\nimport ragauge.compat.ragas, json", []),

@@ -12,11 +12,11 @@ import click
 
 from ragauge.cli.options import judge_option, samples_option, say, work_options
 from ragauge.cli.run import closing_lines, end_of_work, progress_bar, stoppable
-from ragauge.dataset import Built, Generated, build, generate
-from ragauge.dataset.building import TOP
-from ragauge.dataset.generation.generating import SHOTS
-from ragauge.dataset.generation.prompts import REFUSAL_SENTENCE, AnswerForm
-from ragauge.dataset.samples import check_samples_output
+from ragauge.datasets import Built, Generated, build, generate
+from ragauge.datasets.builder import TOP
+from ragauge.datasets.generator import SHOTS
+from ragauge.datasets.prompts import REFUSAL_SENTENCE, AnswerForm
+from ragauge.datasets.samples import check_samples_output
 from ragauge.errors import BadParameter, UsageError
 from ragauge.report.wording import counted
 
@@ -116,7 +116,7 @@ def mini_command(folder: Path) -> None:
     """Copy a small corpus with questions and gold answers into FOLDER (mini): a dozen documents, fifteen questions."""
     if folder.exists():
         raise UsageError(f"{folder} is there already; give another folder")
-    with as_file(files("ragauge.dataset") / "mini") as packaged:
+    with as_file(files("ragauge.datasets") / "mini") as packaged:
         copytree(packaged, folder)
     say(f"wrote {folder}; make samples of it with:")
     say(f"ragauge dataset build {folder}/questions.jsonl --corpus {folder}/corpus -o samples.jsonl")

@@ -231,7 +231,7 @@ def store_options(command: Command) -> Command:
 def work_options(command: Command) -> Command:
     """How samples are read, where answers are kept, and what they may cost.
 
-    The command is given all of it as `work`, arguments of `ragauge.dataset.build`, `generate` and `ragauge.evaluate`.
+    The command is given all of it as `work`, arguments of `ragauge.datasets.build`, `generate` and `ragauge.evaluate`.
     """
 
     @wraps(command)

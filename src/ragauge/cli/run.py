@@ -37,7 +37,7 @@ from ragauge.scores import Gate
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from ragauge.dataset.samples import Made
+    from ragauge.datasets.samples import SampleSet
 
 
 @contextmanager
@@ -112,7 +112,7 @@ def measure(data: Any, label: str, store: Path | None, **options: Any) -> Run:
         return evaluate(data, store=store, progress=progress, **options)
 
 
-def closing_lines(made: Made) -> Iterator[str]:
+def closing_lines(made: SampleSet) -> Iterator[str]:
     """What samples lack for want of an answer, which rows were left out, and what was spent."""
     for part, number in made.failures.items():
         yield f"without {part}: {counted(number, 'sample')}, the first because {made.failures.first[part]}"
@@ -122,7 +122,7 @@ def closing_lines(made: Made) -> Iterator[str]:
         yield spent_words(made.spent)
 
 
-def end_of_work(made: Made, whole: int, store: Path | None) -> None:
+def end_of_work(made: SampleSet, whole: int, store: Path | None) -> None:
     """Leave with 1 where not one of the samples is whole, with 4 where the work was stopped."""
     if made.samples and not whole:
         raise RunFailed(f"no sample is whole, the first because {next(iter(made.failures.first.values()))}")

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 import ragauge as rg
-from ragauge.dataset import Built, Generated, build, generate
+from ragauge.datasets import Built, Generated, build, generate
 
 Item = dict[str, Any]
 Result = dict[str, float | None]
@@ -75,11 +75,11 @@ def _judge(entail: Any, alone: Collection[str] = ()) -> Any:
 def retrieve(queries: str | Sequence[str], top_k: int = 5, corpus: Any = None, store: Any = None) -> list[Any]:
     """The documents that fit best: a list for each query, or one list where `queries` is a single text.
 
-    corpus: a folder or file that is searched by BM25, or a retriever as for `ragauge.dataset.build`; without one the
+    corpus: a folder or file that is searched by BM25, or a retriever as for `ragauge.datasets.build`; without one the
     packaged toy about an island that does not exist is searched. store: where the index is kept.
     """
     if corpus is None:
-        corpus = Path(str(resources.files("ragauge.dataset") / "mini" / "corpus"))
+        corpus = Path(str(resources.files("ragauge.datasets") / "mini" / "corpus"))
         warnings.warn("no corpus was named: the toy searched cannot hold answers to real questions", stacklevel=2)
     rows = {"query": [queries] if isinstance(queries, str) else list(queries)}
     searched = {"corpus" if isinstance(corpus, str | Path) else "retriever": corpus}
@@ -135,7 +135,7 @@ class Config:
     """The settings of generation and of evaluation, which may stand in one file.
 
     data_type: "asqa", "qampari" or "eli5" stand for the eval_type "em", "em5" or "cm", whichever is given.
-    model: what answers, as for `ragauge.dataset.generate`. ndoc: the documents an item keeps. rejection: whether the
+    model: what answers, as for `ragauge.datasets.generate`. ndoc: the documents an item keeps. rejection: whether the
     model is told to decline where they hold no answer. corpus: as for `retrieve`.
     data_file: items to be answered; quick_test: how many of them. eval_file: answered items. result_path: the numbers.
     autoais_model: as `entail` of `evaluate`; prefix, at_most_citations: as there. store: keeps answers and judgments.

@@ -1,4 +1,4 @@
-"""BM25: which passages of a corpus fit a question best, from an index in memory.
+"""Retrievers: from a question to its documents, by BM25 or by anybody's retriever.
 
 Robertson and Zaragoza, "The probabilistic relevance framework: BM25 and beyond", 2009, with the inverse document
 frequency of Lucene, which is never negative. What a word adds to a passage depends on these two alone, so that it is
@@ -7,19 +7,29 @@ computed when the index is made, and a search only adds up (Lù, "BM25S", 2024).
 
 from __future__ import annotations
 
+import asyncio
 import os
 import zipfile
 from array import array
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from inspect import isawaitable, iscoroutinefunction
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
+import msgspec
+
+from ragauge.datasets.corpus import Corpus
+from ragauge.errors import BadParameter
 from ragauge.judges.embedded.lexical.lexicon import FUNCTION_WORDS, QUESTION_WORDS
+from ragauge.readers.contexts import chunks_in, is_single
+from ragauge.readers.values import Malformed
 from ragauge.text.tokens import rouge_tokens, stemmed, unicode_tokens
+from ragauge.types import Chunk
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
+
 
 #: How soon a word that comes again adds nothing more, and how much a long passage is held back; Lucene's values.
 K1, B = 1.2, 0.75
@@ -154,3 +164,77 @@ def _postings(
     length = (K1 * (1 - B + B * sizes / max(1.0, sizes.mean() if len(sizes) else 1.0))).astype(np.float32)
     weights = rarity[term] * times * np.float32(K1 + 1) / (times + length[passage])
     return np.concatenate(([0], np.cumsum(holding))), passage.astype(np.int32), weights
+
+
+#: Methods of retrievers, the awaited one of each library before the other: LlamaIndex; LangChain, new and old.
+_METHODS = ("aretrieve", "retrieve", "ainvoke", "invoke", "get_relevant_documents")
+
+
+class Retriever(Protocol):
+    """Finds documents."""
+
+    async def find(self, query: str, top: int) -> tuple[Chunk, ...]:
+        """The `top` documents that fit a question best, best first; fewer where there are no more."""
+
+
+class CorpusRetriever:
+    """Finds passages of a corpus by BM25. The score of each is in its metadata.
+
+    folder: where the index is kept, under the hash of the corpus, so that it is made once; None keeps none.
+    made: whether the index had to be made.
+    """
+
+    def __init__(self, corpus: Corpus, folder: Path | None = None) -> None:
+        self._passages = corpus.passages
+        path = folder / f"bm25-{corpus.digest}.npz" if folder else None
+        kept = BM25.load(path) if path else None
+        self.made = kept is None or len(kept) != len(corpus.passages)
+        self._index = BM25.of(passage.passage for passage in corpus.passages) if kept is None or self.made else kept
+        if path and self.made:
+            self._index.save(path)
+
+    async def find(self, query: str, top: int) -> tuple[Chunk, ...]:
+        """The `top` passages that fit best; none where none shares a word with the question."""
+        return tuple(
+            _with(self._passages[position], score=round(score, 4)) for position, score in self._index.search(query, top)
+        )
+
+
+class RetrieverFailed(Exception):
+    """A retriever of somebody else's raised, or gave what is no list of documents."""
+
+
+class ForeignRetriever:
+    """Finds documents by a function of the question, or a retriever of LlamaIndex or LangChain.
+
+    What it gives is read as contexts are: texts, objects with a text, LangChain's documents, LlamaIndex's nodes; or one
+    of these alone, which is one document. A retriever that blocks is called in a thread.
+    """
+
+    def __init__(self, retriever: Any) -> None:
+        method = next((getattr(retriever, name) for name in _METHODS if hasattr(retriever, name)), retriever)
+        if not callable(method):
+            raise BadParameter(
+                f"{retriever!r} is no retriever; give a function of the question, an object with one, or "
+                "python:MODULE:NAME, which names either"
+            )
+        self._call: Callable[[str], Any] = method
+
+    async def find(self, query: str, top: int) -> tuple[Chunk, ...]:
+        """The first `top` documents. Raises RetrieverFailed."""
+        try:
+            found = await self._found(query)
+            return (chunks_in(found if is_single(found) else list(found)) or ())[:top]
+        except Malformed as error:
+            raise RetrieverFailed(f"the retriever's {error}") from error
+        except Exception as error:
+            raise RetrieverFailed(f"the retriever raised {type(error).__name__}: {error}") from error
+
+    async def _found(self, query: str) -> Any:
+        waits = iscoroutinefunction(self._call) or iscoroutinefunction(getattr(self._call, "__call__", None))  # noqa: B004
+        found = self._call(query) if waits else await asyncio.to_thread(self._call, query)
+        return await found if isawaitable(found) else found
+
+
+def _with(chunk: Chunk, **metadata: Any) -> Chunk:
+    return msgspec.structs.replace(chunk, metadata={**chunk.metadata, **metadata})

@@ -1,43 +1,145 @@
-"""Generating: samples with documents in, the same samples with a system's responses out."""
+"""Samples with documents in, the same samples with a system's responses out."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
-from typing import Any
+from random import Random
+from typing import Any, get_args
 
 import msgspec
 
-from ragauge.dataset.generation.citing import Citing, citing
-from ragauge.dataset.generation.prompts import REFUSAL_SENTENCE, AnswerForm, Brief, prompt
-from ragauge.dataset.generation.respondent import Respondent
-from ragauge.dataset.generation.shots import with_shots
-from ragauge.dataset.samples import (
+from ragauge.datasets.prompts import REFUSAL_SENTENCE, AnswerBrief, AnswerForm, Responder, answer_prompt
+from ragauge.datasets.samples import (
     CITED_BY,
-    Made,
-    Progress,
+    ProgressCallback,
+    SampleSet,
     fresh,
     with_first_documents,
     with_metadata,
     worked,
     worked_out,
 )
-from ragauge.errors import BadParameter, UnanswerableNeed
+from ragauge.errors import BadData, BadParameter, UnanswerableNeed
 from ragauge.judges.llm.build import model_client
 from ragauge.judges.llm.client import ModelClient
-from ragauge.needs.base import Failed, Need
-from ragauge.needs.checks import SENTENCE
+from ragauge.needs.base import Failed, Need, NothingToCount, QuestionFlow
+from ragauge.needs.checks import SENTENCE, refusal_text
+from ragauge.needs.entailment import cited_as, support
+from ragauge.needs.evidence import Statements, Support
 from ragauge.readers import read
 from ragauge.rounds import unanswerable
 from ragauge.run.asking import Budget, Dispatcher, JudgmentCache, Stopped, check_priced
 from ragauge.run.prepare import StoreLike, opened_store
 from ragauge.run.specs import JudgeLike, load_judges
 from ragauge.run.sync import blocking
+from ragauge.scores import Evidence
 from ragauge.store import Store
 from ragauge.text import trust_eval
+from ragauge.text.citations import CitationStyle, citation_marks, citations_in
+from ragauge.text.cited import CitedPiece, cited_items, cited_sentences
+from ragauge.text.refusals import refusal
 from ragauge.text.refusals import refusal as refusal_in
-from ragauge.types import Failure, Sample
+from ragauge.types import ChunkVerdict, Failure, Label, Sample, Span, Statement, Verdict
+
+_STOP = re.compile(r"[.!?。！？]*[\"'”’)\]]*\Z")
+
+
+@dataclass(frozen=True)
+class AddedCitations:
+    """An answer with citations. added: how many of its sentences or items got one."""
+
+    response: str
+    added: int
+    evidence: tuple[Evidence, ...] = ()
+
+
+def add_citations(form: AnswerForm) -> Need[AddedCitations]:
+    """Each sentence, or item of a list, with the document that entails it best; none where none entails it.
+
+    An answer that cites something, however citations are written, is left as it is, and so is a refusal.
+    """
+
+    def flow(sample: Sample) -> QuestionFlow[AddedCitations]:
+        text = sample.response or ""
+        cut = cited_items if form == "list" else cited_sentences
+        pieces = cut(text, [""] * len(sample.contexts or ()))
+        if not pieces or _cites(text, cited_as(sample)) or refusal(text, refusal_text(sample)):
+            raise NothingToCount("there is nothing to be cited")
+        statements = Statements("response", tuple(Statement(piece.text, piece.span) for piece in pieces))
+        chunks = [(chunk.id, chunk.passage) for chunk in sample.contexts or ()]
+        found: Support = yield from support(statements, "contexts", chunks, sample.query)
+        best = [_best(verdict, len(chunks)) for verdict in found.verdicts]
+        return AddedCitations(_marked(text, pieces, best), len(best) - best.count(None))
+
+    return Need(f"citing({form})", ("response", "contexts"), frozenset({"entail:support"}), flow)
+
+
+def _cites(text: str, chunks: Sequence[str]) -> bool:
+    """Whether a text cites: a number in brackets, or in any style a chunk. chunks: what each is cited by."""
+    reached = (one.reach for style in get_args(CitationStyle) for one in citations_in(text, chunks, style))
+    return bool(citation_marks(text)) or "chunk" in reached
+
+
+def _best(verdict: Verdict, chunks: int) -> int | None:
+    """The position of the chunk that entails best, the first of equals; None where none entails by itself."""
+    each: Sequence[Verdict | ChunkVerdict] = verdict.chunks or ((verdict,) if chunks == 1 else ())
+    entailing = [i for i, chunk in enumerate(each) if chunk.label is Label.ENTAILED]
+    return max(entailing, key=lambda i: (each[i].probability or 0.0, -i), default=None)
+
+
+def _marked(text: str, pieces: Sequence[CitedPiece], best: Sequence[int | None]) -> str:
+    """The text with a mark before the end of each piece that has a document."""
+    for piece, chunk in sorted(zip(pieces, best, strict=True), reverse=True, key=lambda pair: pair[0].span):
+        if chunk is not None:
+            at = _before_stop(text, piece.span)
+            text = f"{text[:at]} [{chunk + 1}]{text[at:]}"
+    return text
+
+
+def _before_stop(text: str, span: Span) -> int:
+    found = _STOP.search(text[slice(*span)])
+    return span[0] + found.start() if found else span[1]
+
+
+def with_shots(
+    brief: AnswerBrief, samples: Sequence[Sample], count: int, seed: int, top: int | None = None
+) -> AnswerBrief:
+    """The brief with `count` of these samples as examples, in an order that the seed decides.
+
+    Half of them, rounded down, refuse, where refusals are wanted, as in Trust-Eval; of a kind that there is too little
+    of, the other takes the place. A refusal is shown in the words that are asked for. A sample without a response is
+    shown with its first reference. top: documents of each that are shown.
+
+    Raises BadData where there are fewer samples than that with a question, documents and an answer.
+    """
+    usable = [shown for one in samples if (shown := _shown(one, brief, top))]
+    answers = [one for one in usable if one.response != brief.refusal]
+    refusals = [one for one in usable if brief.refusal and one.response == brief.refusal]
+    if len(answers) + len(refusals) < count:
+        raise BadData(
+            f"{len(answers) + len(refusals)} of {len(samples)} samples can be shown, {count} are wanted; each needs a "
+            "query, contexts, and a response or reference"
+        )
+    chance = Random(seed)
+    declined = min(len(refusals), max(count // 2 if brief.refusal else 0, count - len(answers)))
+    drawn = [*chance.sample(refusals, declined), *chance.sample(answers, count - declined)]
+    chance.shuffle(drawn)
+    return msgspec.structs.replace(brief, shots=tuple(drawn))
+
+
+def _shown(sample: Sample, brief: AnswerBrief, top: int | None) -> Sample | None:
+    """What of a sample is shown; None where something is missing, or where it refuses and nothing is to."""
+    response = sample.response or next(iter(sample.references or ()), "")
+    if not (sample.query and sample.contexts and response):
+        return None
+    if refusal(response, refusal_text(sample)) or trust_eval.is_refusal(response):
+        response = brief.refusal
+    shown = Sample(sample.id, sample.query, response, sample.contexts[:top])
+    return shown if response else None
+
 
 #: How many samples are under way at once; the line itself limits how many calls are.
 _AT_ONCE = 256
@@ -47,7 +149,7 @@ SHOTS = 2
 
 
 @dataclass(kw_only=True)
-class Generated(Made):
+class Generated(SampleSet):
     """Samples with responses.
 
     refused, empty: how many responses decline, and are empty. cited: how many were given citations afterwards.
@@ -76,7 +178,7 @@ async def generate_async(
     limit: int | None = None,
     skip_bad_rows: bool = False,
     max_cost: float | None = None,
-    progress: Progress | None = None,
+    progress: ProgressCallback | None = None,
 ) -> Generated:
     """Have a model answer each question from its documents. `generate` works wherever `evaluate` does.
 
@@ -94,7 +196,7 @@ async def generate_async(
     """
     if (top is not None and top < 1) or shot_count < 0:
         raise BadParameter(f"top={top} must be 1 or more, or None; shot_count={shot_count} 0 or more")
-    brief = Brief(form, refusal)
+    brief = AnswerBrief(form, refusal)
     if shots is not None:
         brief = with_shots(brief, list(read(shots)), shot_count, seed, top)
     line = model if isinstance(model, ModelClient) else model_client(model)
@@ -102,9 +204,9 @@ async def generate_async(
     if max_cost is not None and line.price is None:
         raise BadParameter(f"a limit on the cost needs the price of {line.transport.name}; give it as ?price=0.15:0.60")
     opened = opened_store(store)
-    respondent = Respondent(line, opened, budget)
+    respondent = Responder(line, opened, budget)
     reading = read(data, map=map, skip_bad_rows=skip_bad_rows, limit=limit)
-    work = _Generating(respondent, brief, top, cite and _asker(cite, opened, budget), citing(form))
+    work = _Generating(respondent, brief, top, cite and _asker(cite, opened, budget), add_citations(form))
     await work.go(reading, progress)
     return work.generated
 
@@ -115,7 +217,7 @@ generate = blocking(generate_async, "generate")
 def _asker(cite: JudgeLike, store: Store, budget: Budget) -> Dispatcher:
     """Who asks the judge for citations."""
     bench = load_judges(cite)
-    if topics := unanswerable([citing("prose")], bench.can):
+    if topics := unanswerable([add_citations("prose")], bench.can):
         raise UnanswerableNeed(f"the judge of citations does not answer {', '.join(topics)}; name one that does")
     check_priced(bench.unique(), budget.limit)
     return Dispatcher(bench, JudgmentCache(bench, store, {}), budget)
@@ -125,13 +227,18 @@ class _Generating:
     """Gets responses, and counts how they came out."""
 
     def __init__(
-        self, respondent: Respondent, brief: Brief, top: int | None, asker: Dispatcher | None, wanted: Need[Citing]
+        self,
+        respondent: Responder,
+        brief: AnswerBrief,
+        top: int | None,
+        asker: Dispatcher | None,
+        wanted: Need[AddedCitations],
     ) -> None:
         self.generated = Generated(system=respondent.identity.name)
         self._respondent, self._brief, self._top = respondent, brief, top
         self._asker, self._wanted = asker, wanted
 
-    async def go(self, reading: Any, progress: Progress | None) -> None:
+    async def go(self, reading: Any, progress: ProgressCallback | None) -> None:
         """Work on all samples."""
         done = self.generated
         async with AsyncExitStack() as stack:
@@ -153,7 +260,7 @@ class _Generating:
         if sample.contexts is None:
             return self.generated.lacking(sample, "response", _NO_DOCUMENTS)
         try:
-            response = await self._respondent.respond(prompt(sample, self._brief))
+            response = await self._respondent.respond(answer_prompt(sample, self._brief))
         except Stopped as stopped:
             return self.generated.stop(sample, "response", stopped)
         if isinstance(response, Failure):
@@ -176,7 +283,7 @@ class _Generating:
             return self.generated.stop(sample, "citations", stopped)
         if isinstance(outcome, Failed):
             return self.generated.lacking(sample, "citations", outcome.reason)
-        if not isinstance(outcome, Citing) or not outcome.added:
+        if not isinstance(outcome, AddedCitations) or not outcome.added:
             return sample
         self.generated.cited += 1
         judge = ", ".join(str(one.identity) for one in self._asker.bench.unique())

@@ -1,21 +1,82 @@
-"""The respondent: a model that is asked for answers. Each is kept as it arrives, and none is asked for twice."""
+"""The prompts of answers, and the model that is asked for them."""
 
 from __future__ import annotations
 
 import asyncio
 import hashlib
+from collections.abc import Sequence
+from functools import cache
+from importlib.resources import files
 from time import perf_counter
+from typing import Any, Literal
 
 import msgspec
 
 from ragauge.judges.llm import pricing
 from ragauge.judges.llm.client import ModelClient
 from ragauge.judges.llm.judge import unanswered
+from ragauge.judges.llm.layout import defused
 from ragauge.judges.llm.messages import CallFailed, Completion, Prompt, TokenUsage, Turn
 from ragauge.judges.llm.replies import REPEATED, extract_object
 from ragauge.run.asking import Budget, LazyExitStack, Stopped
 from ragauge.store import Store
-from ragauge.types import Failure, Identity, ModelResponse, TotalUsage
+from ragauge.text.trust_eval import REFUSAL
+from ragauge.types import Chunk, Failure, Identity, ModelResponse, Sample, TotalUsage
+
+#: How an answer is written: sentences, or items with commas between them.
+AnswerForm = Literal["prose", "list"]
+
+#: What a system is told to say where the documents hold no answer. Trust-Eval knows a refusal by how it begins.
+REFUSAL_SENTENCE = f"{REFUSAL} in the documents."
+
+_SCHEMA = {
+    "type": "object",
+    "properties": {"answer": {"type": "string"}},
+    "required": ["answer"],
+    "additionalProperties": False,
+}
+
+
+class AnswerBrief(msgspec.Struct, frozen=True):
+    """What a system is told of how to answer. refusal: the sentence that declines; "" where nothing is to be declined.
+
+    shots: answered samples that are shown before each question.
+    """
+
+    form: AnswerForm = "prose"
+    refusal: str = REFUSAL_SENTENCE
+    shots: tuple[Sample, ...] = ()
+
+
+def answer_prompt(sample: Sample, brief: AnswerBrief) -> Prompt:
+    """The call that asks for an answer; all texts stand in JSON strings of one document, the user's message."""
+    document: dict[str, Any] = {}
+    if brief.shots:
+        document["examples"] = [{**_asked(shot), "answer": shot.response} for shot in brief.shots]
+    return Prompt(_system(brief), defused(msgspec.json.encode({**document, **_asked(sample)}).decode()), _SCHEMA)
+
+
+def _system(brief: AnswerBrief) -> str:
+    declined = f"{_section('refuse')}\n\n{brief.refusal}" if brief.refusal else _section("always")
+    shown = [_section("examples")] if brief.shots else []
+    return "\n\n".join([_section("preamble"), _section(brief.form), declined, *shown, _section("reply")])
+
+
+def _asked(sample: Sample) -> dict[str, Any]:
+    return {"question": sample.query, "documents": _documents(sample.contexts or ())}
+
+
+def _documents(chunks: Sequence[Chunk]) -> dict[str, dict[str, str]]:
+    return {
+        str(number): {**({"title": chunk.title} if chunk.title else {}), "text": chunk.text}
+        for number, chunk in enumerate(chunks, start=1)
+    }
+
+
+@cache
+def _section(name: str) -> str:
+    return (files(__package__) / f"prompts/{name}.md").read_text(encoding="utf-8").strip()
+
 
 #: Tokens that an answer takes, for the money that is set aside for it.
 _ANSWER = 300
@@ -23,10 +84,10 @@ _ANSWER = 300
 _CANCELLED = Failure("cancelled", "the call was given up")
 _AGAIN = 'This cannot be used: {fault}. Reply with one JSON object and nothing else: {{"answer": "..."}}'
 
-Outcome = str | Failure
+ResponseOutcome = str | Failure
 
 
-class Respondent:
+class Responder:
     """Answers prompts. To be entered before; the line is opened when something has to be asked.
 
     asked, reused: how many answers were asked for by a call, and how many the store held.
@@ -36,7 +97,7 @@ class Respondent:
         self.identity = Identity(line.transport.name, line.transport.settings)
         self.asked = self.reused = 0
         self._line, self._store, self._budget = line, store, budget
-        self._under_way: dict[str, asyncio.Task[Outcome]] = {}
+        self._under_way: dict[str, asyncio.Task[ResponseOutcome]] = {}
         self._openings = LazyExitStack()
 
     @property
@@ -44,7 +105,7 @@ class Respondent:
         """What all calls of the same budget have cost."""
         return self._budget.spent
 
-    async def __aenter__(self) -> Respondent:
+    async def __aenter__(self) -> Responder:
         """Nothing is opened yet."""
         return self
 
@@ -52,7 +113,7 @@ class Respondent:
         """Close the line."""
         await self._openings.aclose()
 
-    async def respond(self, prompt: Prompt) -> Outcome:
+    async def respond(self, prompt: Prompt) -> ResponseOutcome:
         """The answer to a prompt, or why there is none.
 
         Raises Stopped where no more may be spent or the model cannot answer any more, UsageError where something is
@@ -69,7 +130,7 @@ class Respondent:
         task.add_done_callback(lambda _: self._under_way.pop(key))
         return await task
 
-    async def _ask(self, key: str, prompt: Prompt) -> Outcome:
+    async def _ask(self, key: str, prompt: Prompt) -> ResponseOutcome:
         """Ask, and once more where the reply is not in its form."""
         await self._openings.open(self._line)
         outcome = await self._call(key, prompt)
@@ -78,12 +139,12 @@ class Respondent:
             return await self._call(key, msgspec.structs.replace(prompt, turns=(turn,)))
         return outcome
 
-    async def _call(self, key: str, prompt: Prompt) -> Outcome:
+    async def _call(self, key: str, prompt: Prompt) -> ResponseOutcome:
         """Make one call, if it may be paid for; keep its record, if it was sent, and the answer it brings."""
         reserved = self._line.price.of(TokenUsage(pricing.prompt_tokens(prompt), _ANSWER)) if self._line.price else 0.0
         await self._reserve(reserved)
         completion: Completion | Failure = _CANCELLED
-        outcome: Outcome = _CANCELLED
+        outcome: ResponseOutcome = _CANCELLED
         sent, start = True, perf_counter()
         try:
             completion = await self._line.send(prompt)
@@ -115,7 +176,7 @@ class Respondent:
         raise Stopped(f"{self.identity} cannot answer any more: {self._line.ended}")
 
 
-def answer_in(completion: Completion) -> Outcome:
+def answer_in(completion: Completion) -> ResponseOutcome:
     """The answer in a reply: under "answer" of its JSON object or, where it holds no object at all, all of it."""
     said = extract_object(completion.text, ["answer"]).get("answer")
     if completion.finish == "stop":

@@ -25,7 +25,7 @@ FAILED = "failed"
 #: The key under which it stands which judge found the citations, where it was not the system itself.
 CITED_BY = "cited_by"
 
-Progress = Callable[[int], None]
+ProgressCallback = Callable[[int], None]
 
 
 class Failures(Counter[str]):
@@ -42,7 +42,7 @@ class Failures(Counter[str]):
 
 
 @dataclass(kw_only=True)
-class Made:
+class SampleSet:
     """Samples, and what there is to say of how they were made.
 
     samples: as many as were given, in order. One that lacks something for want of an answer says so in its metadata,
@@ -110,7 +110,10 @@ async def worked_out(asker: Dispatcher, sample: Sample, need: Need[EvidenceTable
 
 
 async def worked(
-    samples: Iterable[Sample], work: Callable[[Sample], Awaitable[Sample]], width: int, progress: Progress | None
+    samples: Iterable[Sample],
+    work: Callable[[Sample], Awaitable[Sample]],
+    width: int,
+    progress: ProgressCallback | None,
 ) -> list[Sample]:
     """What `work` makes of each sample, in order, many side by side. progress: called with the number done."""
     done: list[Sample] = []

@@ -1,21 +1,22 @@
-"""Building: questions and gold answers in, samples with documents and answerability labels out."""
+"""Questions and gold answers in, samples with documents and answerability labels out."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, cast
 
 import msgspec
 
-from ragauge.dataset.corpus import Corpus, read_corpus
-from ragauge.dataset.labelling import Labels, labels
-from ragauge.dataset.retrieving import CorpusRetriever, ForeignRetriever, Retriever, RetrieverFailed
-from ragauge.dataset.samples import Made, Progress, fresh, with_first_documents, worked, worked_out
+from ragauge.datasets.corpus import Corpus, read_corpus
+from ragauge.datasets.retrieval import CorpusRetriever, ForeignRetriever, Retriever, RetrieverFailed
+from ragauge.datasets.samples import ProgressCallback, SampleSet, fresh, with_first_documents, worked, worked_out
 from ragauge.errors import BadParameter, MissingField, UnanswerableNeed
 from ragauge.judges.base import JudgeRouter
-from ragauge.needs.base import Failed, Need
+from ragauge.needs.base import Failed, Need, NothingToCount, QuestionFlow
+from ragauge.needs.gold import LABELS, GoldAnswers, GoldRow, gold_in_contexts, labels_of
+from ragauge.questions import Decompose
 from ragauge.readers import SampleReader, read
 from ragauge.readers.columns import rank
 from ragauge.rounds import unanswerable
@@ -23,7 +24,79 @@ from ragauge.run.asking import Budget, Dispatcher, JudgmentCache, Stopped, check
 from ragauge.run.prepare import StoreLike, opened_store
 from ragauge.run.specs import JudgeLike, load_judges, python_object
 from ragauge.run.sync import blocking
-from ragauge.types import Sample
+from ragauge.scores import Evidence
+from ragauge.types import Chunk, Decomposition, Sample
+
+#: What is made of a gold answer: one claim, or those that a judge finds in it.
+Claims = Literal["whole", "apart"]
+
+
+@dataclass(frozen=True)
+class SampleLabels:
+    """What is known of a sample's answers. documents: for each document whether it holds each claim; None: unknown."""
+
+    answers: GoldAnswers
+    documents: tuple[GoldRow, ...] | None
+    evidence: tuple[Evidence, ...] = ()
+
+    def on(self, sample: Sample) -> Sample:
+        """The sample with these labels: `answers`, `answers_found` of each document, and `answerable` unless given."""
+        if self.documents is None:
+            return msgspec.structs.replace(sample, answers=self.answers)
+        contexts = tuple(map(_labelled, sample.contexts or (), self.documents))
+        answerable = any(map(any, self.documents)) if sample.answerable is None else sample.answerable
+        return msgspec.structs.replace(sample, answers=self.answers, contexts=contexts, answerable=answerable)
+
+
+def label_samples(claims: Claims = "whole") -> Need[SampleLabels]:
+    """The gold claims of a sample, and which of its documents hold which, each document by itself.
+
+    Claims and labels that the sample has are kept, but for labels of documents that are not one for each claim. A gold
+    answer is one claim, of which further references are other wordings, as Trust-Eval has it; or the first is taken
+    apart.
+    """
+
+    def flow(sample: Sample) -> QuestionFlow[SampleLabels]:
+        answers = sample.answers or (yield from _answers(sample, claims))
+        if not all(answers):
+            raise NothingToCount("a gold claim in 'answers' has no wording")
+        if sample.contexts is None:
+            return SampleLabels(answers, None)
+        contexts = tuple(_fitting(chunk, len(answers)) for chunk in sample.contexts)
+        if sample.answerable is False:
+            return SampleLabels(answers, tuple(labels_of(chunk) or (False,) * len(answers) for chunk in contexts))
+        found = yield from gold_in_contexts(msgspec.structs.replace(sample, answers=answers, contexts=contexts))
+        if found.documents is None:
+            raise NothingToCount("several chunks were judged only together, without a label for each")
+        return SampleLabels(answers, found.documents)
+
+    asks = {"entail:support"} | ({"decompose"} if claims == "apart" else set())
+    return Need(f"labels({claims})", (), frozenset(asks), flow)
+
+
+def _answers(sample: Sample, claims: Claims) -> QuestionFlow[GoldAnswers]:
+    """The gold claims of the references. Raises NothingToCount where there are none."""
+    if not sample.references:
+        raise NothingToCount("the sample has no gold answer")
+    if claims == "apart":
+        (judgment,) = yield [Decompose(sample.references[0], sample.query)]
+        found = [one.text for one in cast(Decomposition, judgment.answer).statements if one.claim]
+        if found:
+            return tuple((claim,) for claim in found)
+    return (sample.references,)
+
+
+def _fitting(chunk: Chunk, claims: int) -> Chunk:
+    """The document without labels that are not one for each claim."""
+    if len(labels_of(chunk)) == claims:
+        return chunk
+    rest = {key: value for key, value in chunk.metadata.items() if key != LABELS}
+    return msgspec.structs.replace(chunk, metadata=rest)
+
+
+def _labelled(chunk: Chunk, found: Sequence[bool]) -> Chunk:
+    return msgspec.structs.replace(chunk, metadata={**chunk.metadata, LABELS: [int(one) for one in found]})
+
 
 #: Documents of a sample, as in Trust-Eval.
 TOP = 5
@@ -32,7 +105,7 @@ _AT_ONCE = 32
 
 
 @dataclass(kw_only=True)
-class Built(Made):
+class Built(SampleSet):
     """A data set: a sample for each question.
 
     corpus: what was searched; None where documents came from elsewhere. indexed: whether its index was made anew.
@@ -60,7 +133,7 @@ async def build_async(
     limit: int | None = None,
     skip_bad_rows: bool = False,
     max_cost: float | None = None,
-    progress: Progress | None = None,
+    progress: ProgressCallback | None = None,
 ) -> Built:
     """Make a data set for Trust-Eval's metrics. `build` works wherever `evaluate` does; this is awaited.
 
@@ -82,7 +155,7 @@ async def build_async(
     if top < 1:
         raise BadParameter(f"top={top} must be 1 or more")
     bench = _bench(judge, claims, max_cost)
-    wanted = labels("whole" if claims is None else "apart")
+    wanted = label_samples("whole" if claims is None else "apart")
     if topics := unanswerable([wanted], bench.can):
         raise UnanswerableNeed(f"no judge at hand answers {', '.join(topics)}; name one that does")
     reading, samples = _questions(questions, map, limit, skip_bad_rows)
@@ -143,7 +216,7 @@ class _Building:
     """Makes samples, and counts what they lack."""
 
     def __init__(
-        self, asker: Dispatcher, retriever: Retriever | None, wanted: Need[Labels], top: int, built: Built
+        self, asker: Dispatcher, retriever: Retriever | None, wanted: Need[SampleLabels], top: int, built: Built
     ) -> None:
         self._asker, self._retriever, self._labels, self._top = asker, retriever, wanted, top
         self._built = built
@@ -175,7 +248,7 @@ class _Building:
             return self._built.stop(sample, "labels", stopped)
         if isinstance(outcome, Failed):
             return self._built.lacking(sample, "labels", outcome.reason)
-        if isinstance(outcome, Labels):
+        if isinstance(outcome, SampleLabels):
             several = sample.answers is None and len(sample.references or ()) > 1
             self._built.first_of_several += several and outcome.answers != (sample.references,)
             return outcome.on(sample)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ragauge.dataset.building import Built, build, build_async
-from ragauge.dataset.generation.generating import Generated, generate, generate_async
+from ragauge.datasets.builder import Built, build, build_async
+from ragauge.datasets.generator import Generated, generate, generate_async
 
 __all__ = ["Built", "Generated", "build", "build_async", "generate", "generate_async"]
