@@ -95,7 +95,7 @@ def test_everything_can_be_reached_by_keyboard(watched: Watched, report: Path) -
     for _ in range(40):
         page.keyboard.press("Tab")
         seen.append(page.evaluate("document.activeElement.textContent.trim().slice(0, 40)"))
-    assert seen[:4] == ["To the content", "Overview", "Samples", "Theme: auto"]
+    assert seen[:4] == ["Skip to content", "Overview", "Samples", "Theme: auto"]
     assert any("Retrieval missed it" in text for text in seen)
     page.locator(".examples a").first.focus()
     page.keyboard.press("Enter")
@@ -165,4 +165,4 @@ def test_a_run_of_nothing(watched: Watched, tmp_path: Path) -> None:
     over = rg.evaluate([{"query": "q", "response": "a", "answerable": True}], "reject_f1")
     page = watched.open(over.save(tmp_path / "report.html"), sample="1")
     assert page.locator(".response .passage").inner_text() == "a"
-    assert "to whose counts this sample adds 0, 0, 0" in page.locator(".explanation").inner_text()
+    assert "this sample adds 0, 0, 0 to its counts" in page.locator(".explanation").inner_text()

@@ -137,7 +137,7 @@ def test_references_show_what_was_found_and_missed(watched: Watched, report: Pat
     """The statements of a reference are coloured by whether the response has them."""
     page = watched.open(report, sample="q01", metric="claim_recall")
     pieces = page.locator(".pieces").inner_text()
-    assert "Claims of reference 1, held against response" in pieces
+    assert "Claims of reference 1, checked against response" in pieces
     assert "○ missed Once a week." in pieces
     shades = page.locator(".references mark").evaluate_all("marks => marks.map((m) => [m.textContent, m.className])")
     assert shades[0] == ["Once a week.", "weak opened"]
@@ -148,7 +148,7 @@ def test_citations_show_their_verdict(watched: Watched, candidate: rg.Run, tmp_p
     """A cited sentence and each of its citations are judged pieces of the response, one within the other."""
     page = watched.open(candidate.save(tmp_path / "report.html"), sample="q23", metric="citation_precision")
     pieces = page.locator(".pieces").inner_text()
-    assert "Claims of the response, held against citations" in pieces
+    assert "Claims of the response, checked against citations" in pieces
     assert "Citations" in pieces
     assert "○ not called for [2]" in pieces
     assert page.locator(".response mark", has_text="[2]").count() == 1
@@ -160,7 +160,7 @@ def test_metrics_and_neighbours_are_links(watched: Watched, report: Path) -> Non
     ids = watched.shown()
     watched.follow(page.locator(".rows a").first, "sample")
     page.locator(".scores a", has_text="context_relevance").click()
-    page.get_by_role("heading", name="Contexts, held against query").wait_for()
+    page.get_by_role("heading", name="Contexts, checked against query").wait_for()
     page.get_by_text("next →").click()
     page.get_by_role("heading", name=f"Sample {ids[1]}").wait_for()
     assert page.locator(".scores a[aria-current]").inner_text().startswith("context_relevance ")
@@ -170,7 +170,7 @@ def test_metrics_and_neighbours_are_links(watched: Watched, report: Path) -> Non
 def test_a_metric_without_pieces_says_so(odd: Path, watched: Watched) -> None:
     """A metric that judges nothing shows its value, or why it has none, and the texts."""
     page = watched.open(odd, sample="<b>odd</b>", metric="bleu")
-    assert "It has no judged pieces." in page.locator(".explanation").inner_text()
+    assert "Nothing was judged for this metric." in page.locator(".explanation").inner_text()
     assert page.locator("mark").count() == 0
 
 

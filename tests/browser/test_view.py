@@ -148,7 +148,7 @@ def test_labels_are_given_blind(watched: Watched, served: str, store: Store) -> 
         page.keyboard.press("n")
         expect(status).not_to_have_text(before)
         assert len(store.labels()) == given
-        if "where a label teaches most" in status.inner_text():
+        if "drawn as most informative" in status.inner_text():
             break
     expect(cells.nth(2)).to_have_text("1 of 33")
     corrected = cells.nth(1).inner_text()

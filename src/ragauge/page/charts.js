@@ -1,7 +1,7 @@
 // Charts: the distribution of a metric's values, with its estimate and interval.
 
 import { drawing } from "./dom.js";
-import { counted, number } from "./words.js";
+import { counted, number } from "./format.js";
 
 const WIDTH = 200;
 const HEIGHT = 44;
@@ -9,7 +9,7 @@ const BINS = 20;
 const TOP = 9;
 
 /** How many values fall into each bin: {low, high, counts}; values within 0..1 are shown on that scale. */
-export function distribution(values) {
+function distribution(values) {
   const present = values.filter((value) => value !== null);
   const low = present.reduce((least, value) => Math.min(least, value), 0);
   const high = present.reduce((most, value) => Math.max(most, value), 1);
@@ -38,7 +38,7 @@ export function histogram(metric, values, estimate, href) {
       class: "histogram",
       viewBox: `0 0 ${WIDTH} ${HEIGHT}`,
       role: "img",
-      "aria-label": spoken(metric, low, high, counts),
+      "aria-label": description(metric, low, high, counts),
       click: (event) => follow(event.target.dataset.href),
     },
     [base, bars, estimate.low === null ? null : marker(x, estimate)],
@@ -69,7 +69,7 @@ function marker(x, { value, low, high }) {
   ];
 }
 
-function spoken(metric, low, high, counts) {
+function description(metric, low, high, counts) {
   const quarters = [0, 1, 2, 3].map((i) => counts.slice(i * 5, i * 5 + 5).reduce((sum, count) => sum + count, 0));
   return `Distribution of ${metric} from ${number(low)} to ${number(high)}, samples by quarter: ${quarters.join(", ")}`;
 }

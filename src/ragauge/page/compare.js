@@ -1,73 +1,74 @@
-// Two runs side by side: whether B is really better than A, and the samples that changed most.
+// Two runs compared: whether B is better than A, the samples that changed most, and one sample side by side.
 
-import { element, quoted } from "./dom.js";
-import { fetched } from "./api.js";
-import { arrow, counted, number } from "./words.js";
-
-const FIGURES = ["A", "B", "B − A", "95 % interval", "p", "n", "+/=/−", "detects"];
+import { details, element, figure, quoted, table } from "./dom.js";
+import { arrow, counted, number } from "./format.js";
+import { scoreOf } from "./data.js";
+import { address } from "./filters.js";
+import { evidenceList, evidenceView, queryAndResponse } from "./evidence.js";
+import { fetchData, openServed } from "./server.js";
 
 /** The comparison of two runs, from the document of `ragauge compare`. */
 export async function comparison(a, b) {
-  const found = await fetched("api/compare", { a, b });
+  const found = await fetchData("api/compare", { a, b });
   const matched = `${counted(found.samples, "sample")} in both, matched by ${found.by}.`;
   const groups = found.groups === null ? "" : ` In ${counted(found.groups, "group")}.`;
   return [
     element("h1", { tabindex: -1 }, "Is B better than A?"),
     element("p", {}, "A: ", runLink(found.a), " · B: ", runLink(found.b)),
-    element("p", { class: "quiet" }, `${matched}${groups}${alone(found)}`),
+    element("p", { class: "quiet" }, `${matched}${groups}${unmatched(found)}`),
     ...found.notes.map((note) => element("p", { class: "caution" }, note)),
-    table(found),
-    element("p", { class: "quiet" }, MEANING),
-    missing(found),
+    differences(found),
+    element("p", { class: "quiet" }, LEGEND),
+    missingValues(found),
     changes(found),
     leftOut(found),
   ];
 }
 
-const MEANING =
+const LEGEND =
   "p: two-sided, adjusted for all tests (Holm). +/=/−: samples on which B is better, equal, worse. Detects: the smallest " +
-  "true difference that so many samples would show in 80 of 100 comparisons.";
+  "true difference that this many samples would show in 80 of 100 comparisons.";
 
 function runLink({ id, name, data }) {
   return element("a", { href: `#${new URLSearchParams({ run: id })}` }, quoted(name || data), ` (${id})`);
 }
 
-function alone({ only_a: onlyA, only_b: onlyB }) {
+function unmatched({ only_a: onlyA, only_b: onlyB }) {
   return onlyA || onlyB ? ` Left out: ${onlyA} only in A, ${onlyB} only in B.` : "";
 }
 
-function table({ differences }) {
-  const heads = ["metric", "A", "B", "B − A", "95 % interval", "p", "n", "+/=/−", "B is", "detects"];
-  const head = element(
-    "tr",
-    {},
-    heads.map((title) => element("th", { scope: "col", class: FIGURES.includes(title) ? "figure" : null }, title)),
-  );
-  const rows = Object.entries(differences).map(([metric, one]) => row(metric, one));
-  const made = element("table", {}, element("thead", {}, head), element("tbody", {}, rows));
-  return element("div", { class: "wide", tabindex: 0, role: "region", "aria-label": "Differences" }, made);
+/** The columns of the differences. */
+const HEADS = {
+  metric: null,
+  A: "figure",
+  B: "figure",
+  "B − A": "figure",
+  "95 % interval": "figure",
+  p: "figure",
+  n: "figure",
+  "+/=/−": "figure",
+  "B is": null,
+  detects: "figure",
+};
+
+function differences(found) {
+  const rows = Object.entries(found.differences).map(([metric, one]) => differenceRow(metric, one));
+  return table("Differences", HEADS, element("tbody", {}, rows));
 }
 
-function row(metric, one) {
+function differenceRow(metric, one) {
   const shade = { better: "good", worse: "bad" }[one.verdict] ?? "";
   const range = one.low === null ? "–" : `[${signed(one.low)}, ${signed(one.high)}]`;
-  const won = one.wins === null ? "–" : `${one.wins}/${one.ties}/${one.losses}`;
-  const figures = [
-    number(one.a),
-    number(one.b),
-    signed(one.difference),
-    range,
-    chance(one.p_adjusted),
-    String(one.n),
-    won,
-  ];
+  const wins = one.wins === null ? "–" : `${one.wins}/${one.ties}/${one.losses}`;
+  const p = pValue(one.p_adjusted);
+  const figures = [number(one.a), number(one.b), signed(one.difference), range, p, String(one.n), wins];
   return element(
     "tr",
     { "data-metric": metric },
     element("th", { scope: "row" }, `${metric} ${arrow(one.better)}`),
-    figures.map((figure) => element("td", { class: "figure" }, figure)),
+    figures.map((each) => figure(each)),
     element("td", {}, one.verdict ? element("span", { class: `badge ${shade}` }, one.verdict) : ""),
-    element("td", { class: "figure" }, number(one.detectable)),
+    figure(number(one.detectable)),
   );
 }
 
@@ -75,48 +76,82 @@ function signed(value) {
   return value === null ? "–" : `${value < 0 ? "−" : "+"}${Math.abs(value).toFixed(3)}`;
 }
 
-function chance(p) {
+function pValue(p) {
   return p === null ? "–" : p < 0.001 ? "<0.001" : p.toFixed(3);
 }
 
 /** How often each run has no value of a metric, which drops out of the differences. */
-function missing({ differences }) {
+function missingValues({ differences }) {
   const lines = Object.entries(differences)
     .filter(([, { missing: one }]) => one.undefined_a || one.undefined_b || one.failed_a || one.failed_b)
     .map(([metric, { missing: one }]) => {
       const undefinedIn = `undefined in A ${one.undefined_a}, in B ${one.undefined_b}`;
-      const p = one.p_adjusted === null ? "" : ` (p ${chance(one.p_adjusted)})`;
+      const p = one.p_adjusted === null ? "" : ` (p ${pValue(one.p_adjusted)})`;
       const failed = one.failed_a || one.failed_b ? `; failed in A ${one.failed_a}, in B ${one.failed_b}` : "";
       return element("li", {}, `${metric}: ${undefinedIn}${p}${failed}`);
     });
-  return lines.length
-    ? element("details", {}, element("summary", {}, "Without a value, and so not compared"), element("ul", {}, lines))
-    : null;
+  return lines.length ? details("Samples not compared, for lack of a value", element("ul", {}, lines)) : null;
 }
 
 function changes(found) {
   if (!found.changes.length) return null;
-  const certain = ({ metric }) => found.differences[metric].p ?? 1;
-  const sorted = found.changes.toSorted((one, other) => certain(one) - certain(other));
-  const listed = sorted.map((change) => changed(found, change));
-  return element("section", {}, element("h2", {}, "What changed most"), element("ul", { class: "examples" }, listed));
+  const p = ({ metric }) => found.differences[metric].p ?? 1;
+  const sorted = found.changes.toSorted((one, other) => p(one) - p(other));
+  const listed = sorted.map((change) => changedSample(found, change));
+  return element("section", {}, element("h2", {}, "Largest changes"), element("ul", { class: "examples" }, listed));
 }
 
-function changed({ a, b }, { metric, id, query, a: before, b: after, pieces }) {
+function changedSample({ a, b }, { metric, id, query, a: before, b: after, pieces }) {
   const href = `#${new URLSearchParams({ a: a.id, b: b.id, sample: id, metric })}`;
   const values = element("span", { class: "value" }, `${metric} ${number(before)} → ${number(after)}`);
-  const said = pieces.map((piece) => element("li", {}, `${piece.run.toUpperCase()}: `, quoted(piece.said)));
-  return element(
-    "li",
-    {},
-    element("a", { href }, values, " ", quoted(query || id)),
-    element("ul", { class: "quiet" }, said),
-  );
+  const evidence = pieces.map(({ run, said }) => element("li", {}, `${run.toUpperCase()}: `, quoted(said)));
+  const link = element("a", { href }, values, " ", quoted(query || id));
+  return element("li", {}, link, element("ul", { class: "quiet" }, evidence));
 }
 
 function leftOut({ left_out: reasons }) {
   const lines = Object.entries(reasons).map(([metric, reason]) => element("li", {}, `${metric}: ${reason}`));
-  return lines.length
-    ? element("details", {}, element("summary", {}, "Not compared"), element("ul", { class: "quiet" }, lines))
-    : null;
+  return lines.length ? details("Metrics not compared", element("ul", { class: "quiet" }, lines)) : null;
+}
+
+/** The sample called `id` in runs A and B, side by side, by one metric. */
+export async function sideBySide(a, b, id, metric) {
+  const [first, second] = await Promise.all([openServed(a), openServed(b)]);
+  const row = first.rows.get(id) ?? second.rows.get(id);
+  const title = first.rows.has(id) ? first.index.titles[row] : second.index.titles[row];
+  const sides = await Promise.all([side("A", first, id, title, metric), side("B", second, id, title, metric)]);
+  const back = element("a", { href: `#${new URLSearchParams({ a, b })}`, id: "list" }, "↑ comparison");
+  const heading = element("h1", { tabindex: -1 }, "Sample ", quoted(id));
+  return [
+    element("div", { class: "about" }, heading, element("nav", { class: "steps" }, back)),
+    element("div", { class: "sides" }, sides),
+  ];
+}
+
+/** A sample in one run, found by its id or else by its title. */
+async function side(name, data, id, title, metric) {
+  const row = data.rows.get(id) ?? data.index.titles.indexOf(title);
+  const section = element("section", { "aria-label": `In ${name}` });
+  if (row < 0) {
+    section.append(element("p", { role: "alert" }, `${name} does not have this sample.`));
+    return section;
+  }
+  const open = (i) => {
+    view.opened = i;
+    draw();
+    document.getElementById(`${name}piece-${i}`)?.focus();
+  };
+  const view = evidenceView(data, await data.sample(row), metric, { prefix: name, open, jump: () => {} });
+  const draw = () => section.replaceChildren(...sideContent(name, data, view));
+  draw();
+  return section;
+}
+
+function sideContent(name, data, view) {
+  const { record, metric } = view;
+  const href = address(data, { view: "sample", sample: record.id, metric });
+  const heading = element("h2", {}, `${name}: `, element("a", { href }, quoted(data.name)));
+  const score = element("strong", {}, `${metric} ${arrow(view.better)} `);
+  const value = number(scoreOf(record, metric)?.value);
+  return [heading, element("p", { class: "explanation" }, score, value), ...queryAndResponse(view), evidenceList(view)];
 }

@@ -1,16 +1,16 @@
-// The data of a run, in parts that are read when they are needed.
+// The data of a run, in parts that are read when they are needed, and how to look things up in a sample.
 
 const KEPT_BLOCKS = 8;
 
-/** The run whose parts stand in this page as gzip-compressed JSON. */
-export async function openRun() {
-  const [head, index] = await Promise.all([stored("head"), stored("index")]);
-  return new RunData(head, index, stored);
+/** The run whose parts are embedded in this page as gzip-compressed JSON. */
+export async function openEmbedded() {
+  const [head, index] = await Promise.all([embedded("head"), embedded("index")]);
+  return new RunData(head, index, embedded);
 }
 
-async function stored(name) {
+async function embedded(name) {
   const part = document.getElementById(`data-${name}`);
-  if (!part) throw new Error(`the page has no data called ${name}; it may have been cut off`);
+  if (!part) throw new Error(`the page has no data called ${name}; the file may be incomplete`);
   const bytes = Uint8Array.from(atob(part.textContent), (character) => character.charCodeAt(0));
   const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
   return new Response(stream).json();
@@ -22,14 +22,15 @@ export class RunData {
   #texts = null;
   #blocks = new Map();
 
-  /** part: gives a part by its name. served: of a page with a server, the run's id and what people say of it. */
-  constructor(head, index, part, { run = null, people = null } = {}) {
+  /** part: gives a part by its name. served: of a page with a server, the run's id and its labels. */
+  constructor(head, index, part, { run = null, labels = null } = {}) {
     this.#part = part;
     this.run = run;
-    this.people = people;
+    this.labels = labels;
     this.head = head;
     this.index = index;
     this.size = index.ids.length;
+    this.name = head.run.name || head.run.data;
     this.metrics = Object.keys(index.values);
     this.rows = new Map(index.ids.map((id, row) => [id, row]));
   }
@@ -50,7 +51,12 @@ export class RunData {
     return (await block)[row % this.head.block];
   }
 
-  /** What a pattern goes by: the value of a metric or a sign in a row, null where there is none. */
+  /** Whether higher or lower values of a metric are better. */
+  better(metric) {
+    return this.head.estimates[metric]?.better ?? "higher";
+  }
+
+  /** What a pattern depends on: the value of a metric or a sign in a row, null where there is none. */
   signal(name, row) {
     return (this.index.signs[name] ?? this.index.values[name])?.[row] ?? null;
   }
@@ -66,7 +72,65 @@ export function scoreOf(record, metric) {
   return record.scores[metric] ?? record.counted[metric];
 }
 
-/** The pieces behind one score of a sample. */
-export function piecesOf(record, metric) {
+/** The metrics that a sample has a score of, or adds to. */
+export function metricsOf(record) {
+  return Object.keys({ ...record.scores, ...record.counted });
+}
+
+/** The evidence behind one score of a sample. */
+export function evidenceOf(record, metric) {
   return (scoreOf(record, metric)?.evidence ?? []).flatMap((need) => record.evidence[need] ?? []);
+}
+
+/** The text of a field such as "response", "references[0]" or "contexts[2]", as judges read it. */
+export function textOf(sample, field) {
+  const [, name, position] = /^(\w+)(?:\[(\d+)\])?$/.exec(field) ?? [];
+  const value = position === undefined ? sample[name] : sample[name]?.[Number(position)];
+  if (typeof value === "string") return value;
+  if (Array.isArray(value)) return value.join(" / ");
+  return value?.text === undefined ? "" : value.title ? `${value.title}\n${value.text}` : value.text;
+}
+
+/** The id of a context, where it is not just its position; empty for another field. */
+export function chunkId(sample, field) {
+  const position = Number(/^contexts\[(\d+)\]$/.exec(field)?.[1]);
+  const id = sample.contexts?.[position]?.id ?? "";
+  return id === String(position + 1) ? "" : id;
+}
+
+/** The text of a span. Spans count code points, as Python does; strings here count UTF-16 units. */
+export function sliced(text, [start, end]) {
+  const at = offsets(text);
+  return text.slice(at(start), at(end));
+}
+
+/** A function from a position in code points to one in UTF-16 units. */
+function offsets(text) {
+  if (!/[\ud800-\udfff]/.test(text)) return (position) => position;
+  const starts = [];
+  let start = 0;
+  for (const character of text) {
+    starts.push(start);
+    start += character.length;
+  }
+  return (position) => starts[position] ?? text.length;
+}
+
+/**
+ * A text cut where any mark begins or ends: [{text, marks}], the marks that cover a segment from the narrowest.
+ * marks: objects with a `span`; they may overlap, and empty and missing spans cover nothing.
+ */
+export function segments(text, marks) {
+  const at = offsets(text);
+  const placed = marks
+    .filter((mark) => mark.span && mark.span[0] < mark.span[1])
+    .map((mark) => ({ mark, start: at(mark.span[0]), end: at(mark.span[1]) }))
+    .sort((one, other) => one.end - one.start - (other.end - other.start));
+  const cuts = new Set([0, text.length, ...placed.flatMap(({ start, end }) => [start, end])]);
+  const sorted = [...cuts].sort((one, other) => one - other);
+  return sorted.slice(1).map((end, i) => {
+    const start = sorted[i];
+    const covering = placed.filter((one) => one.start <= start && end <= one.end);
+    return { text: text.slice(start, end), marks: covering.map(({ mark }) => mark) };
+  });
 }

@@ -25,8 +25,38 @@ export function quoted(text, tag = "span", attributes = {}) {
   return element(tag, { dir: "auto", ...attributes }, text);
 }
 
-/** A choice among [value, words] pairs. */
+/** A drop-down list of values, or of [value, words] pairs. */
 export function choice(label, options, chosen, change) {
-  const listed = options.map(([value, words]) => element("option", { value, selected: value === chosen }, words));
+  const listed = options.map((option) => {
+    const [value, words] = Array.isArray(option) ? option : [option, option];
+    return element("option", { value, selected: value === chosen }, words);
+  });
   return element("select", { "aria-label": label, change: (event) => change(event.target.value) }, listed);
+}
+
+/** A button that names its key. */
+export function keyButton(key, words, click, disabled = false) {
+  return element("button", { type: "button", click, disabled }, element("kbd", {}, key), ` ${words}`);
+}
+
+/** Whether a key is pressed by itself, and not typed into a field. */
+export function isShortcut(event) {
+  return !(event.target.matches("input, select") || event.altKey || event.ctrlKey || event.metaKey);
+}
+
+/** A table that scrolls sideways where it is wide. heads: the class of each column by its title. */
+export function table(label, heads, body, attributes = {}) {
+  const titles = Object.entries(heads).map(([title, kind]) => element("th", { scope: "col", class: kind }, title));
+  const made = element("table", attributes, element("thead", {}, element("tr", {}, titles)), body);
+  return element("div", { class: "wide", tabindex: 0, role: "region", "aria-label": label }, made);
+}
+
+/** A cell with a number. */
+export function figure(content, attributes = {}) {
+  return element("td", { class: "figure", ...attributes }, content);
+}
+
+/** What unfolds under a title. */
+export function details(title, content, attributes = {}) {
+  return element("details", attributes, element("summary", {}, title), content);
 }

@@ -1,35 +1,20 @@
-// The page of a report: reads the run that stands in it, and shows what the address asks for.
+// The report: shows the run that is embedded in the page, as the address asks for.
 
-import { element } from "./dom.js";
-import { openRun } from "./data.js";
-import { offerThemes } from "./theme.js";
-import { RunPage } from "./runpage.js";
+import { openEmbedded } from "./data.js";
+import { RunPage, showError, showLinks, startPage } from "./page.js";
 
-const main = document.getElementById("main");
+const opening = openEmbedded().then((data) => new RunPage(data));
+let page = null;
 
-async function start() {
-  offerThemes(document.getElementById("theme"));
+async function show(moved) {
   try {
-    const page = new RunPage(await openRun(), main);
-    addEventListener("hashchange", () => show(page, true).catch(lament));
-    addEventListener("beforeprint", () => page.print(true));
-    addEventListener("afterprint", () => page.print(false));
-    main.addEventListener("keydown", (event) => page.keys(event));
-    await show(page, false);
+    page = await opening;
+    showLinks(...page.links());
+    await page.show(moved);
     await page.data.texts();
   } catch (error) {
-    lament(error);
+    showError(`This report cannot be read: ${error.message}`);
   }
 }
 
-function show(page, moved) {
-  document.getElementById("views").replaceChildren(...page.links());
-  return page.show(moved);
-}
-
-function lament(error) {
-  const said = `This report cannot be read: ${error.message}`;
-  main.replaceChildren(element("p", { role: "alert", class: "caution" }, said));
-}
-
-start();
+startPage(show, () => page);

@@ -1,19 +1,37 @@
-// The overview: how good the system is, where it fails, and what was measured by whom.
+// The overview: how good the system is, where and why it fails, and what was measured by which judge.
 
-import { element, quoted } from "./dom.js";
-import { counted } from "./words.js";
-import { chosen, everything } from "./filters.js";
-import { address } from "./route.js";
-import { example, failures } from "./failures.js";
-import { estimates } from "./estimates.js";
+import { details, element, figure, quoted, table } from "./dom.js";
+import { arrow, counted, interval, number, whole } from "./format.js";
+import {
+  address,
+  defaultFilter,
+  describePattern,
+  matchPatterns,
+  readNumber,
+  selectRows,
+  thresholdMetrics,
+} from "./filters.js";
+import { histogram } from "./charts.js";
 
 const WORST = 5;
+const EXAMPLES = 3;
 
-/** The whole view. cuts: of the patterns, changed in place by the reader. */
-export function overview(data, cuts) {
+/** The columns of the estimates. */
+const HEADS = {
+  metric: null,
+  value: "figure",
+  "95 % interval": "figure",
+  distribution: null,
+  n: "figure",
+  undefined: "figure",
+  failed: "figure",
+};
+
+/** The whole view. thresholds: of the patterns, changed in place by the reader. */
+export function overview(data, thresholds) {
   const { words } = data.head;
   return [
-    element("h1", { tabindex: -1 }, data.head.run.name || data.head.run.data),
+    element("h1", { tabindex: -1 }, data.name),
     element("p", { class: "quiet" }, words.headline),
     words.caution
       ? element("p", { class: "caution" }, element("strong", {}, "How far to trust this: "), words.caution)
@@ -21,33 +39,148 @@ export function overview(data, cuts) {
     element(
       "div",
       { class: "overview" },
-      element("div", {}, worstSamples(data), failures(data, cuts)),
+      element("div", {}, worstSamples(data), failurePatterns(data, thresholds)),
       estimates(data),
     ),
-    data.people?.section() ?? null,
+    data.labels?.summary() ?? null,
     element("section", {}, element("h2", {}, "The run"), facts(data), notes(words.footnotes)),
   ];
 }
 
 function worstSamples(data) {
-  const filter = everything(data);
+  const filter = defaultFilter(data);
   const metric = filter.sort;
   if (!metric) return null;
-  const rows = chosen(data, filter, {}, [])
+  const rows = selectRows(data, filter, {})
     .slice(0, WORST)
     .filter((row) => data.index.values[metric][row] !== null);
   const all = element("a", { href: address(data, { view: "samples", filter }) }, `All ${counted(data.size, "sample")}`);
+  const heading = element("h2", {}, `Worst answers by ${metric}`);
+  return element("section", {}, heading, examples("ol", data, rows, metric, filter), element("p", {}, all));
+}
+
+/** Samples with their values, as links. */
+function examples(tag, data, rows, metric, filter) {
+  const listed = rows.map((row) => {
+    const id = data.index.ids[row];
+    const value = element("span", { class: "value" }, number(data.index.values[metric]?.[row]));
+    const href = address(data, { view: "sample", sample: id, metric, filter });
+    return element("li", {}, element("a", { href }, value, " ", quoted(data.index.titles[row] || id)));
+  });
+  return element(tag, { class: "examples" }, listed);
+}
+
+function failurePatterns(data, thresholds) {
+  const list = element("div", {});
+  const draw = () => list.replaceChildren(...patternList(data, thresholds).filter(Boolean));
+  draw();
+  const words = "Likely causes, from the scores of each sample taken together. A sample can match several patterns.";
   return element(
     "section",
-    {},
-    element("h2", {}, `Worst answers by ${metric}`),
-    element(
-      "ol",
-      { class: "examples" },
-      rows.map((row) => element("li", {}, example(data, row, metric, filter))),
-    ),
-    element("p", {}, all),
+    { "aria-label": "Why answers fail" },
+    element("h2", {}, "Why answers fail"),
+    element("p", { class: "quiet" }, words),
+    list,
+    thresholdFields(data, thresholds, draw),
   );
+}
+
+function patternList(data, thresholds) {
+  const patterns = matchPatterns(data, thresholds);
+  const matched = patterns.filter(({ rows }) => rows.length);
+  const absent = patterns.filter(({ measured, rows }) => measured && !rows.length);
+  const unknown = patterns.filter(({ measured }) => !measured);
+  const items = matched.map(({ pattern, rows }) => patternItem(data, pattern, rows, thresholds));
+  const titles = (listed) => listed.map(({ pattern }) => pattern.title).join(", ");
+  const note = (words, listed) =>
+    listed.length ? element("p", { class: "quiet" }, `${words}: ${titles(listed)}.`) : null;
+  return [
+    element("ul", { class: "patterns" }, items),
+    note("Not found", absent),
+    note("Not checked, because the metrics they need were not measured", unknown),
+  ];
+}
+
+function patternItem(data, pattern, rows, thresholds) {
+  const metric = mainMetric(data, pattern) ?? data.head.chooser ?? "";
+  const filter = { ...defaultFilter(data), pattern: pattern.name, sort: metric };
+  const share = element("span", { class: "share", "aria-hidden": "true" }, element("span", {}));
+  share.firstChild.style.width = `${(100 * rows.length) / data.size}%`;
+  const href = address(data, { view: "samples", filter });
+  const title = element("strong", {}, pattern.title);
+  const first = selectRows(data, filter, thresholds).slice(0, EXAMPLES);
+  return element(
+    "li",
+    {},
+    element("a", { class: "pattern", href }, title, " ", counted(rows.length, "sample")),
+    share,
+    element("p", {}, pattern.advice),
+    examples("ul", data, first, metric, filter),
+    element("p", { class: "quiet" }, describePattern(pattern, data, thresholds)),
+  );
+}
+
+/** The metric that shows a pattern best: the first that is out of bounds in it, else the first that it depends on. */
+function mainMetric(data, { when }) {
+  const bad = when.filter(({ level }) => level !== "at_least");
+  return [...bad, ...when].flatMap(({ signals }) => signals).find((name) => name in data.index.values) ?? null;
+}
+
+function thresholdFields(data, thresholds, redraw) {
+  const fields = thresholdMetrics(data).map((name) => {
+    const input = (event) => {
+      thresholds[name] = readNumber(event.target.value) ?? data.head.cuts[name];
+      redraw();
+    };
+    const field = element("input", { type: "number", step: 0.05, value: thresholds[name], input });
+    return element("label", {}, `${name} `, field);
+  });
+  if (!fields.length) return null;
+  const words =
+    "Where low ends and high begins. These are conventions and were not fitted to data; change them, and the list above " +
+    "is updated.";
+  return details("Thresholds", [element("p", { class: "quiet" }, words), fields], { class: "thresholds" });
+}
+
+/** Every metric in a row; names, bars and counts lead to the samples behind them. */
+function estimates(data) {
+  const rows = Object.entries(data.head.estimates).map(([metric, estimate]) => estimateRow(data, metric, estimate));
+  const legend =
+    "↑ higher is better, ↓ lower is better. The bar above a distribution is the interval, the tick in it the value.";
+  return element(
+    "section",
+    { class: "estimates" },
+    element("h2", {}, "Estimates"),
+    table("Estimates", HEADS, element("tbody", {}, rows)),
+    element("p", { class: "quiet" }, legend),
+  );
+}
+
+function estimateRow(data, metric, estimate) {
+  const values = data.index.values[metric];
+  const link = (filter) =>
+    address(data, { view: "samples", filter: { ...defaultFilter(data), sort: metric, ...filter } });
+  const condition = (one) => link({ where: [{ metric, low: null, high: null, is: "", ...one }] });
+  const name = breakable(`${metric} ${arrow(estimate.better)}`);
+  const between = (low, high, last) => condition({ low, high: last ? high : high - 1e-6 });
+  const missing = (is) =>
+    estimate[is] && values ? element("a", { href: condition({ is }) }, String(estimate[is])) : estimate[is] || "";
+  return element(
+    "tr",
+    {},
+    element("th", { scope: "row" }, values ? element("a", { href: link({}) }, name) : name),
+    figure(number(estimate.value), { class: "figure strong" }),
+    figure(interval(estimate), { title: estimate.method }),
+    element("td", {}, values && estimate.n ? histogram(metric, values, estimate, between) : ""),
+    figure(String(estimate.n)),
+    figure(missing("undefined")),
+    figure(missing("failed")),
+  );
+}
+
+/** A name that may go on in the next line behind its joints. */
+function breakable(name) {
+  return name.split(/(?<=[_.@(,])/).flatMap((part) => [part, element("wbr")]);
 }
 
 function facts(data) {
@@ -56,35 +189,26 @@ function facts(data) {
     run: run.id,
     status: run.status,
     data: `${run.data}, ${counted(run.samples, "sample")}, hash ${run.data_hash || "unknown"}`,
-    judges: Object.entries(run.judges).map(([kind, judge]) => judgeWords(kind, judge)),
-    judgments: `${run.asked.toLocaleString("en")} asked, ${run.reused.toLocaleString("en")} known, ${run.labelled} from people`,
-    cost: words.spent || "nothing: no model was called",
+    judges: Object.entries(run.judges).map(([kind, judge]) => describeJudge(kind, judge)),
+    judgments: `${whole(run.asked)} asked, ${whole(run.reused)} reused, ${run.labelled} from people`,
+    cost: words.spent || "none: no model was called",
     time: `${run.seconds.toFixed(1)} s, started ${run.started}`,
     version: `ragauge ${run.version}, document ${data.head.schema}`,
   };
-  const described = Object.entries(facts).flatMap(([name, words]) => {
-    return [
-      element("dt", {}, name),
-      element(
-        "dd",
-        {},
-        [words].flat().map((line) => quoted(line, "div")),
-      ),
-    ];
+  const described = Object.entries(facts).map(([name, words]) => {
+    const lines = [words].flat().map((line) => quoted(line, "div"));
+    return [element("dt", {}, name), element("dd", {}, lines)];
   });
   return element("dl", { class: "facts" }, described);
 }
 
-function judgeWords(kind, { name, settings }) {
+function describeJudge(kind, { name, settings }) {
   const described = settings.map(([key, value]) => `${key} ${value}`).join(", ");
-  const who = described ? `${name} (${described})` : name;
-  return kind === "*" ? who : `${kind}: ${who}`;
+  const judge = described ? `${name} (${described})` : name;
+  return kind === "*" ? judge : `${kind}: ${judge}`;
 }
 
 function notes(footnotes) {
-  return element(
-    "ul",
-    { class: "quiet" },
-    footnotes.map((note) => quoted(note, "li")),
-  );
+  const lines = footnotes.map((note) => quoted(note, "li"));
+  return element("ul", { class: "quiet" }, lines);
 }

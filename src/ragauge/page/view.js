@@ -1,112 +1,164 @@
-// The served page: the runs of a store, each of them, and two of them side by side.
+// The local page: the list of all runs of a store, each run, and two of them compared.
 
-import { element } from "./dom.js";
-import { fetched } from "./api.js";
-import { beside } from "./beside.js";
-import { comparison } from "./compare.js";
-import { openServed } from "./people.js";
-import { RunPage } from "./runpage.js";
-import { runList } from "./runs.js";
-import { offerThemes } from "./theme.js";
-import { counted } from "./words.js";
+import { element, figure, quoted, table } from "./dom.js";
+import { arrow, counted, interval, number, whole } from "./format.js";
+import { RunPage, main, showError, showLinks, startPage } from "./page.js";
+import { comparison, sideBySide } from "./compare.js";
+import { fetchData, openServed } from "./server.js";
 
-const EVERY = 3000;
+/** Milliseconds between two looks at the list of runs, and at least between two at one run. */
+const LIST_INTERVAL = 2000;
+const RUN_INTERVAL = 3000;
 
-const main = document.getElementById("main");
-const live = element("span", { role: "status", class: "quiet" });
+const progress = element("span", { role: "status", class: "quiet" });
 let page = null;
-let turn = 0;
-
-function start() {
-  const theme = document.getElementById("theme");
-  offerThemes(theme);
-  theme.before(live);
-  addEventListener("hashchange", () => show(true));
-  addEventListener("beforeprint", () => page?.print(true));
-  addEventListener("afterprint", () => page?.print(false));
-  main.addEventListener("keydown", (event) => keys(event));
-  show(false);
-}
+let latest = 0;
 
 /** Show what the address asks for; what an earlier address asked for is not shown any more. */
 async function show(moved) {
-  turn += 1;
+  const request = (latest += 1);
   const given = new URLSearchParams(location.hash.slice(1));
   try {
-    if (given.has("run")) await showRun(given.get("run"), turn, moved);
-    else
-      await showNodes(given.has("a") ? compared(given) : runList(), given.has("a") ? "compare" : "runs", turn, moved);
+    if (given.has("run")) await showRun(given.get("run"), request, moved);
+    else if (given.has("a")) await showNodes(compared(given), "compare", request, moved);
+    else await showNodes(runList(), "runs", request, moved);
   } catch (error) {
-    main.replaceChildren(element("p", { role: "alert", class: "caution" }, error.message));
+    showError(error.message);
     document.documentElement.dataset.ready = "error";
   }
 }
 
 function compared(given) {
   const [a, b, sample] = ["a", "b", "sample"].map((name) => given.get(name));
-  return sample === null ? comparison(a, b) : beside(a, b, sample, given.get("metric"));
+  return sample === null ? comparison(a, b) : sideBySide(a, b, sample, given.get("metric"));
 }
 
-async function showNodes(making, view, mine, moved) {
-  page?.leave();
+async function showNodes(making, view, request, moved) {
   page = null;
-  live.textContent = "";
-  links([]);
+  progress.textContent = "";
+  showRunLinks();
   delete document.documentElement.dataset.ready;
   const nodes = await making;
-  if (mine !== turn) return;
+  if (request !== latest) return;
   main.replaceChildren(...nodes.filter(Boolean));
   document.title = "ragauge";
   if (moved) main.querySelector("h1")?.focus();
   document.documentElement.dataset.ready = view;
 }
 
-async function showRun(run, mine, moved) {
+async function showRun(run, request, moved) {
   if (page?.data.run !== run) {
     delete document.documentElement.dataset.ready;
     const data = await openServed(run);
-    if (mine !== turn) return;
-    page?.leave();
-    page = new RunPage(data, main);
-    document.title = `${data.head.run.name || data.head.run.data} – ragauge`;
-    follow(page, performance.now());
+    if (request !== latest) return;
+    page = new RunPage(data);
+    document.title = `${data.name} – ragauge`;
+    followRun(page, performance.now());
   }
-  links(page.links());
+  showRunLinks(...page.links());
   await page.show(moved);
 }
 
-/** Follow a run under way: its overview is drawn again when there are more samples. */
-function follow(followed, begun) {
-  const { run } = followed.data.head;
-  live.textContent = run.status === "running" ? `${counted(followed.data.size, "sample")} so far` : "";
-  if (run.status !== "running") return;
-  const patience = Math.max(EVERY, 5 * (performance.now() - begun));
-  setTimeout(() => catchUp(followed).catch(() => follow(followed, performance.now())), patience);
+/** The link to the list of runs, and behind it those of the run that is shown. */
+function showRunLinks(...links) {
+  const current = links.length || location.hash.length > 1 ? null : "page";
+  showLinks(element("a", { href: "#", "aria-current": current }, "Runs"), ...links);
 }
 
-async function catchUp(followed) {
+/** Follow a run under way: its overview is drawn again when there are more samples. */
+function followRun(followed, begun) {
+  const running = followed.data.head.run.status === "running";
+  progress.textContent = running ? `${counted(followed.data.size, "sample")} so far` : "";
+  if (!running) return;
+  const delay = Math.max(RUN_INTERVAL, 5 * (performance.now() - begun));
+  setTimeout(() => updateRun(followed).catch(() => followRun(followed, performance.now())), delay);
+}
+
+async function updateRun(followed) {
   if (page !== followed) return;
   const begun = performance.now();
-  const { samples, status } = await fetched(`api/runs/${followed.data.run}/live`);
+  const { samples, status } = await fetchData(`api/runs/${followed.data.run}/live`);
   const changed = samples !== followed.data.size || status !== followed.data.head.run.status;
   if (changed && document.documentElement.dataset.view === "overview") {
     followed.data = await openServed(followed.data.run);
     if (page !== followed) return;
-    links(followed.links());
+    showRunLinks(...followed.links());
     await followed.show(false);
   }
-  if (page === followed) follow(followed, begun);
+  if (page === followed) followRun(followed, begun);
 }
 
-function links(own) {
-  const current = own.length || location.hash.length > 1 ? null : "page";
-  const runs = element("a", { href: "#", "aria-current": current }, "Runs");
-  document.getElementById("views").replaceChildren(runs, ...own);
+/** The columns of the list of runs. */
+const HEADS = {
+  A: null,
+  B: null,
+  run: null,
+  data: null,
+  judge: null,
+  samples: "figure",
+  status: null,
+  estimate: null,
+  "95 % interval": "figure",
+};
+
+/** The list of all runs; it follows those under way as long as it is shown. */
+async function runList() {
+  const list = element("tbody", {});
+  const chosen = { a: null, b: null };
+  const draw = (runs) => list.replaceChildren(...runs.map((run) => runRow(run, chosen)));
+  const runs = await fetchData("api/runs");
+  [chosen.b, chosen.a] = runs.map(({ id }) => id);
+  draw(runs);
+  followList(list, runs, draw);
+  const compare = () => {
+    location.hash = `#${new URLSearchParams(chosen)}`;
+  };
+  const button = { type: "button", click: compare, disabled: runs.length < 2 };
+  return [
+    element("h1", { tabindex: -1 }, counted(runs.length, "run")),
+    table("Runs", HEADS, list, { class: "runs" }),
+    element("p", {}, element("button", button, "Compare A and B")),
+  ];
 }
 
-function keys(event) {
-  if (page) page.keys(event);
-  else if (event.key === "Escape" && main.querySelector("#list")) location.hash = main.querySelector("#list").hash;
+/** Ask again as long as a run is under way and the list is on the page. */
+function followList(list, runs, draw) {
+  if (!runs.some(({ status }) => status === "running")) return;
+  setTimeout(async () => {
+    if (!list.isConnected) return;
+    const now = await fetchData("api/runs").catch(() => null);
+    if (!now || !list.isConnected) return;
+    if (JSON.stringify(now) !== JSON.stringify(runs)) draw(now);
+    followList(list, now, draw);
+  }, LIST_INTERVAL);
 }
 
-start();
+function runRow(run, chosen) {
+  const { id, name, data, judges, samples, status, metric, estimate } = run;
+  const link = element("a", { href: `#run=${encodeURIComponent(id)}` }, quoted(name || id));
+  const value = estimate ? `${metric} ${arrow(estimate.better)} ${number(estimate.value)}` : "–";
+  return element(
+    "tr",
+    { "data-run": id },
+    element("td", {}, runChoice("a", run, chosen)),
+    element("td", {}, runChoice("b", run, chosen)),
+    element("th", { scope: "row" }, link, name ? element("div", { class: "quiet" }, id) : null),
+    element("td", {}, quoted(data)),
+    element("td", {}, quoted(judges.join(", "))),
+    figure(whole(samples)),
+    element("td", {}, status === "running" ? "under way, or killed" : status),
+    element("td", {}, value),
+    figure(estimate ? interval(estimate) : ""),
+  );
+}
+
+function runChoice(which, { id, name }, chosen) {
+  const change = () => {
+    chosen[which] = id;
+  };
+  const label = `${which.toUpperCase()}: ${name || id}`;
+  return element("input", { type: "radio", name: which, checked: chosen[which] === id, "aria-label": label, change });
+}
+
+document.getElementById("theme").before(progress);
+startPage(show, () => page);

@@ -1,13 +1,18 @@
-// How numbers and verdicts are put into words; as in ragauge.report.wording.
+// How numbers, verdicts and the names of fields are written, as in the reports of the command line.
 
-/** A value for people: three decimals, a dash where there is none. */
+/** A value with three decimals; a dash where there is none. */
 export function number(value) {
   return value === null || value === undefined ? "–" : value.toFixed(3);
 }
 
-/** The interval in brackets, empty where there is none. */
-export function interval(estimate) {
-  return estimate.low === null ? "" : `[${number(estimate.low)}, ${number(estimate.high)}]`;
+/** A whole number with separators of thousands. */
+export function whole(value) {
+  return value.toLocaleString("en");
+}
+
+/** The interval of an estimate in brackets; empty where there is none. */
+export function interval({ low, high }) {
+  return low === null ? "" : `[${number(low)}, ${number(high)}]`;
 }
 
 /** Which way is better. */
@@ -17,17 +22,8 @@ export function arrow(better) {
 
 /** A number with its noun, in the plural where that is due. */
 export function counted(count, noun) {
-  return `${count.toLocaleString("en")} ${noun}${count === 1 ? "" : "s"}`;
+  return `${whole(count)} ${noun}${count === 1 ? "" : "s"}`;
 }
-
-/** The verdicts that samples can be filtered by: what is said, and the labels that say it. */
-export const VERDICTS = {
-  contradicted: ["contradicted"],
-  "not supported": ["neutral", "not_entailed"],
-  supported: ["entailed"],
-  no: ["no"],
-  yes: ["yes"],
-};
 
 const ENTAILMENT = {
   entailed: "supported",
@@ -40,19 +36,25 @@ const RELEVANCE = { yes: "relevant", no: "not relevant" };
 const MATCH = { yes: "found", no: "missed" };
 const CITATION = { yes: "called for", no: "not called for" };
 
-/** What was said of a piece: its verdict in a word, or its grade. */
-export function verdict(piece) {
-  if (!piece.label) return String(piece.value);
-  return vocabulary(piece)[piece.label] ?? piece.label;
+/** The verdict on a piece of evidence in a word, or its grade. */
+export function verdictName(evidence) {
+  if (!evidence.label) return String(evidence.value);
+  return verdictNames(evidence)[evidence.label] ?? evidence.label;
 }
 
-function vocabulary(piece) {
-  const expected = /^(references|answers)/.test(piece.field);
-  if (piece.label in ENTAILMENT) return expected ? SEARCH : ENTAILMENT;
+function verdictNames({ label, field, against = "" }) {
+  const expected = /^(references|answers)/.test(field);
+  if (label in ENTAILMENT) return expected ? SEARCH : ENTAILMENT;
   if (expected) return MATCH;
-  const against = piece.against ?? "";
-  if (piece.field === "response" && against.startsWith("contexts")) return CITATION;
+  if (field === "response" && against.startsWith("contexts")) return CITATION;
   return /^(query|references)/.test(against) ? RELEVANCE : {};
+}
+
+/** The answer to a question, of a judge or a person, in a word; or its grade. */
+export function answerName(answer) {
+  if (!answer) return "nothing";
+  if (answer.value !== undefined) return String(answer.value);
+  return ENTAILMENT[answer.label] ?? answer.label;
 }
 
 /** Whether a label speaks for a text ("good"), against it ("bad"), or fails to speak for it ("weak"). */
@@ -64,12 +66,11 @@ export function tone(label, better = "higher") {
   return label ? "weak" : "plain";
 }
 
-/** A sign for a tone, so that nothing is told by colour alone. */
+/** A sign for each tone, so that colour alone carries no meaning. */
 export const SIGNS = { good: "✓", bad: "✗", weak: "○", plain: "·" };
 
 /** A field of a sample for people: "references[0]" is "reference 1". */
-export function fieldName(field, several = true) {
+export function fieldName(field) {
   const [, name, position] = /^(\w+?)s?(?:\[(\d+)\])?$/.exec(field) ?? [null, field];
-  if (position === undefined) return field;
-  return several ? `${name} ${Number(position) + 1}` : name;
+  return position === undefined ? field : `${name} ${Number(position) + 1}`;
 }
