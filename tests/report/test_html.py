@@ -128,7 +128,7 @@ def test_a_page_is_one_script(entry: str) -> None:
     """Each module that a page needs is in it once, and nothing is left to be loaded."""
     whole = page("a", entry=entry)
     names = re.findall(r"^modules\.(\w+) = ", whole, re.MULTILINE)
-    assert len(set(names)) == len(names) > 8
+    assert len(set(names)) == len(names) > 10
     assert set(re.findall(r"modules\.(\w+);", whole)) <= set(names)
     assert not re.search(r"^(?:import|export) ", whole, re.MULTILINE)
     assert whole.count("</script") == 1

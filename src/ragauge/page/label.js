@@ -329,7 +329,7 @@ export function labelSummary(labels) {
   const section = element("section", { id: "labels" });
   const fill = ({ standings: summaries }) => {
     if (!Object.keys(summaries).length) return;
-    section.append(element("h2", {}, "Labels of people"), summaryTable(summaries), summaryNote());
+    section.append(element("h2", {}, "Human labels"), summaryTable(summaries), summaryNote());
   };
   labels.fetchSummaries().then(fill, () => section.remove());
   return section;
@@ -378,7 +378,7 @@ function summaryRow(metric, { better, judge, corrected, samples, labelled, drawn
 
 /** Kappa; of grades, their mean absolute difference instead. */
 function describeKappa({ kappa, apart }) {
-  if (apart !== null) return `mean difference ${number(apart)}`;
+  if (apart !== null) return `differ by ${number(apart)}`;
   return kappa.value === null ? "undefined" : estimate(kappa);
 }
 

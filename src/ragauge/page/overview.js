@@ -97,7 +97,7 @@ function patternList(data, thresholds) {
   return [
     element("ul", { class: "patterns" }, items),
     note("Not found", absent),
-    note("Not checked, because the metrics they need were not measured", unknown),
+    note("Not checked (metrics not measured)", unknown),
   ];
 }
 
