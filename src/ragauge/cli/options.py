@@ -92,6 +92,9 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 #: Where judgments and runs are kept unless the caller says otherwise: beside the work.
 DEFAULT_STORE = ".ragauge"
 
+#: Under this name a command's context remembers that nothing is to be kept.
+_NOTHING = "ragauge.no_store"
+
 _MAP = click.option(
     "--map", "mapping", multiple=True, metavar="FIELD=COLUMN", help="Take a field from this column, repeatable."
 )
@@ -220,12 +223,16 @@ def open_store_option(help: str, *, to_read: bool = True) -> Callable[[Command],
 def store_options(command: Command) -> Command:
     """--store and --no-store; the command is given None as `store` where nothing is to be kept."""
 
-    @wraps(command)
-    def called(store: Path, no_store: bool, **given: Any) -> Any:
-        return command(store=None if no_store else store, **given)
+    def unless_nothing(context: click.Context, _: click.Parameter, path: Path) -> Path | None:
+        return None if context.meta.get(_NOTHING) else path
 
-    nothing = click.option("--no-store", is_flag=True, help="Keep nothing.")
-    return cast(Command, store_option("Where judgments and runs are kept.")(nothing(called)))
+    def nothing(context: click.Context, _: click.Parameter, given: bool) -> None:
+        context.meta[_NOTHING] = given
+
+    option = click.option(
+        "--no-store", is_flag=True, is_eager=True, expose_value=False, callback=nothing, help="Keep nothing."
+    )
+    return store_option("Where judgments and runs are kept.", callback=unless_nothing)(option(command))
 
 
 def work_options(command: Command) -> Command:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from ragauge.judges.base import ExpectedCall, ForecastingJudge
-from ragauge.judges.embedded.statements.decomposing import decompose
+from ragauge.judges.embedded import decompose
 from ragauge.questions import KINDS, Decompose, Entail, Judgment, Question, Rate, judgment_key, kind
 from ragauge.report.wording import dollars, one_line
 from ragauge.rounds import Rounds

@@ -19,6 +19,7 @@ from ragauge.rounds import missing_fields, unanswerable
 from ragauge.run.asking import Budget, Dispatcher, JudgmentCache, check_priced
 from ragauge.run.specs import JudgeLike, load_judges
 from ragauge.store import Store, read_labels
+from ragauge.store.memory import MemoryStore
 from ragauge.types import Sample
 
 MetricsLike = str | Measure | Iterable[str | Measure] | None
@@ -155,7 +156,7 @@ def opened_store(store: StoreLike) -> Store:
     """An open store; None is one that does not outlive its Run."""
     if isinstance(store, Store):
         return store
-    return Store.temporary() if store is None else Store.open(store)
+    return MemoryStore() if store is None else Store.open(store)
 
 
 def _by_question(labels: LabelsLike) -> dict[Question, Judgment]:

@@ -61,13 +61,6 @@ def python_object(argument: str) -> Any:
         sys.path.remove(str(Path.cwd()))
 
 
-def _python(argument: str) -> Judge:
-    found = python_object(argument)
-    if not isinstance(found, Judge):
-        raise BadParameter(f"python:{argument} is {type(found).__name__}, not a judge; make one with judge_from(...)")
-    return found
-
-
 def _decisions(argument: str) -> Judge:
     from ragauge.judges.llm.decisions_judge import decisions_judge
 
@@ -86,11 +79,6 @@ def _onnx(spec: str) -> Judge:
     return onnx_judge(spec)
 
 
-def _composed(spec: str) -> Judge:
-
-    return composed(spec)
-
-
 def _model(spec: str) -> Judge:
     from ragauge.judges.llm.build import llm
     from ragauge.judges.llm.providers import PROVIDERS
@@ -101,20 +89,21 @@ def _model(spec: str) -> Judge:
     return llm(spec)
 
 
-#: What comes before the colon of a spec, and who makes the judge of what comes after it.
-MAKERS: dict[str, Callable[[str], Judge]] = {
+#: What comes before the colon of a spec, and what makes the judge of what comes after it.
+MAKERS: dict[str, Callable[[str], Any]] = {
     "embedded": _embedded,
     "lexical": _lexical,
     "recording": _recording,
-    "python": _python,
+    "python": python_object,
     "decisions": _decisions,
 }
 
-#: What comes before the first slash of a spec of a model that runs here, and who makes the judge of the whole spec.
+#: What comes before the first slash of a spec of a model that runs here, and what makes the judge of the whole spec.
 LOCAL: dict[str, Callable[[str], Judge]] = {"hf": _hf, "onnx": _onnx}
 
-#: Judges made of judges, written with these in brackets.
-COMPOSED = ("panel", "cascade")
+#: The entry points by which other packages offer judges: NAME = "module:factory", where the factory is given what
+#: stands behind "NAME:" in a spec, "" where nothing does.
+ENTRY_POINTS = "ragauge.judges"
 
 DESCRIPTIONS = {
     "embedded": "in the package: CPU, offline, no key, deterministic",
@@ -139,7 +128,11 @@ def load_judge(spec: JudgeLike) -> Judge:
     Raises UnknownName for a name that no judge has, BadParameter for anything that is no judge.
     """
     if isinstance(spec, str):
-        return _named(spec)
+        factory, argument = _factory(spec)
+        made = factory(argument)
+        if not isinstance(made, Judge):
+            raise BadParameter(f"{spec} is {type(made).__name__}, not a judge; make one with judge_from(...)")
+        return made
     if isinstance(spec, Judge):
         return spec
     from ragauge.judges.llm.build import is_langchain, is_llama_index, is_model, langchain_judge, llama_index_judge, llm
@@ -156,20 +149,26 @@ def load_judge(spec: JudgeLike) -> Judge:
     )
 
 
-def _named(spec: str) -> Judge:
+def _factory(spec: str) -> tuple[Callable[[str], Any], str]:
+    """What makes the judge of a spec, and from which argument. Raises UnknownName for a name that no judge has."""
     name, _, argument = spec.partition(":")
     if name in MAKERS:
-        return MAKERS[name](argument)
-    if "(" in spec and spec.partition("(")[0] in COMPOSED:
-        return _composed(spec)
+        return MAKERS[name], argument
+    if "(" in spec and spec.partition("(")[0] in COMPOSITES:
+        return composed, spec
     if "/" in spec.partition("?")[0]:
-        return LOCAL.get(spec.partition("/")[0], _model)(spec)
+        return LOCAL.get(spec.partition("/")[0], _model), spec
+    from importlib.metadata import entry_points  # not before it is needed: it takes a tenth of a second
+
+    for point in entry_points(group=ENTRY_POINTS, name=name):
+        return point.load(), argument
     looks_like_a_model = any(character.isdigit() or character == "-" for character in spec)
-    raise UnknownName("judge", spec, [*DESCRIPTIONS, *([f"openai/{spec}"] if looks_like_a_model else [])])
+    others = entry_points(group=ENTRY_POINTS).names
+    raise UnknownName("judge", spec, [*DESCRIPTIONS, *others, *([f"openai/{spec}"] if looks_like_a_model else [])])
 
 
 def load_judges(judge: JudgeLike) -> JudgeRouter:
-    """The bench for what the caller gave as `judge=`: one judge, or a mapping from kinds to judges."""
+    """The judges by kind of question, of what was given as `judge=`: one judge, or a mapping from kinds to judges."""
     if isinstance(judge, JudgeRouter):
         return judge
     if isinstance(judge, Mapping):

@@ -26,7 +26,7 @@ class Store:
 
     def __init__(self, database: Database, folder: Path | None = None) -> None:
         """folder: to be removed with all its files when the store is closed."""
-        self._database = database
+        self._opened = database
         self._numbers = TextNumbers()
         self._close = weakref.finalize(self, _close, database, folder)
 
@@ -46,6 +46,11 @@ class Store:
         """A private store that is deleted when it is closed, or when the interpreter ends."""
         folder = Path(tempfile.mkdtemp(prefix="ragauge-"))
         return cls(Database(folder / "store.db", durable=False), folder)
+
+    @property
+    def _database(self) -> Database:
+        """The file that every method reads and writes."""
+        return self._opened
 
     @property
     def path(self) -> Path:
