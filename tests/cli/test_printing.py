@@ -181,4 +181,4 @@ def test_commands_print_through_one_place() -> None:
     modules = (Path(rg.__file__).parent / "cli").glob("*.py")
     lines = [(path.name, line.strip()) for path in modules for line in path.read_text(encoding="utf-8").splitlines()]
     wrote = [(name, line) for name, line in lines if re.search(r"click\.s?echo\(|(?<![.\w])print\(", line)]
-    assert [one for one in wrote if one[0] != "screen.py"] == [("label.py", 'click.echo("> ", nl=False)')]
+    assert [one for one in wrote if one[0] != "screen.py"] == [("runs.py", 'click.echo("> ", nl=False)')]

@@ -8,8 +8,9 @@ from typing import Any
 
 import click
 
-from ragauge.cli.options import data_options, say, store_option
+from ragauge.cli.options import data_options, store_option
 from ragauge.cli.run import progress_bar
+from ragauge.cli.screen import say
 from ragauge.errors import BadParameter
 from ragauge.report.wording import counted, dollars, spent_words
 from ragauge.run.batch.collect import Imported, Sent, fetch, import_results, lost, status, submit

@@ -9,8 +9,9 @@ from typing import Any
 
 import click
 
-from ragauge.cli.options import gates, judge_option, max_cost_option, say, store_options, work_options
+from ragauge.cli.options import gates, judge_option, max_cost_option, store_options, work_options
 from ragauge.cli.run import end, progress_bar, stoppable
+from ragauge.cli.screen import say
 from ragauge.compat.dataworkz import COLUMNS, LLM, METRICS, Evaluation, evaluate, evaluate_question
 from ragauge.errors import RunFailed, UsageError
 from ragauge.readers import read

@@ -11,8 +11,9 @@ import msgspec
 from ragauge.analysis.measure import SetResult, adjusted, measure
 from ragauge.analysis.measurement import MEASUREMENT_WRITERS, Measurement, measurement_view
 from ragauge.analysis.thresholds import FittedThreshold, fit_threshold, labelled_sets
-from ragauge.cli.options import max_cost_option, say, screen, store_options
+from ragauge.cli.options import max_cost_option, store_options
 from ragauge.cli.run import progress_bar, stop, stoppable
+from ragauge.cli.screen import say, screen
 from ragauge.errors import BadData, BadParameter, RunFailed
 from ragauge.judges.base import Judge
 from ragauge.questions import Judgment

@@ -20,7 +20,7 @@ from typing import Any
 
 import click
 
-from ragauge.cli.options import say
+from ragauge.cli.screen import say
 from ragauge.errors import RagaugeError, UsageError
 from ragauge.version import VERSION
 

@@ -6,7 +6,7 @@ import inspect
 
 import click
 
-from ragauge.cli.options import say, screen
+from ragauge.cli.screen import say, screen
 from ragauge.metrics.base import Metric, spec_of
 from ragauge.metrics.registry import ALIASES, CATALOGUE, metric_named
 from ragauge.report.wording import arrow

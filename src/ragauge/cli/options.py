@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import reduce, wraps
 from math import isfinite, nan
@@ -15,30 +14,11 @@ import click
 from ragauge.errors import BadParameter, UnknownName, UsageError
 from ragauge.metrics.registry import CATALOGUE, select_metrics
 from ragauge.report.files import WRITERS
-from ragauge.report.wording import one_line
 from ragauge.scores import Estimate, Gate, check_gate
 from ragauge.store import Store
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
-
-#: How wide output is where no terminal says so.
-PIPED_WIDTH = 110
-
-
-def say(*lines: str, err: bool = False) -> None:
-    """Print lines to standard output or standard error; whatever they quote stays on its line and steers nothing."""
-    for line in lines:
-        click.echo(one_line(line), err=err)
-
-
-def screen() -> Console:
-    """Standard output as rich writes to it; plain, and of a fixed width, where it is piped."""
-    from ragauge.report.text import printing_console
-
-    return printing_console(width=None if sys.stdout.isatty() else PIPED_WIDTH)
-
+    pass
 
 #: The option for each side of a bound on which a gate fails.
 _OPTIONS: Mapping[Literal["below", "above"], str] = {"below": "--fail-under", "above": "--fail-over"}

@@ -19,11 +19,10 @@ from ragauge.cli.options import (
     max_cost_option,
     output_option,
     raw_csv_option,
-    say,
-    screen,
     show_option,
     store_options,
 )
+from ragauge.cli.screen import say, screen
 from ragauge.errors import RunFailed
 from ragauge.report.explain import chooser, worst
 from ragauge.report.files import check_output

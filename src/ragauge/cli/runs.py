@@ -27,12 +27,11 @@ from ragauge.cli.options import (
     open_store_option,
     output_option,
     raw_csv_option,
-    say,
-    screen,
     show_option,
     work_options,
 )
 from ragauge.cli.run import end, measure, show_run
+from ragauge.cli.screen import say, screen
 from ragauge.errors import BadParameter, UsageError
 from ragauge.metrics.registry import split_specs
 from ragauge.report.files import check_ending, check_place
