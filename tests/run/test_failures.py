@@ -94,10 +94,10 @@ def test_a_grade_off_its_scale_fails(value: float) -> None:
 @pytest.mark.parametrize(
     ("answer", "reason"),
     [
-        (Verdict(Label.YES, probability="0.5"), "invalid_answer: it cannot be kept: Expected `float"),  # type: ignore[arg-type]
-        (Verdict("perhaps"), "invalid_answer: it cannot be kept: Invalid enum value 'perhaps'"),  # type: ignore[arg-type]
-        (Verdict(Label.YES, rationale=object()), "invalid_answer: it cannot be kept: Encoding"),  # type: ignore[arg-type]
-        (Verdict(Label.YES, rationale="half a \ud83d"), "invalid_answer: it cannot be kept: "),
+        (Verdict(Label.YES, probability="0.5"), "invalid_answer: it cannot be stored: Expected `float"),  # type: ignore[arg-type]
+        (Verdict("perhaps"), "invalid_answer: it cannot be stored: Invalid enum value 'perhaps'"),  # type: ignore[arg-type]
+        (Verdict(Label.YES, rationale=object()), "invalid_answer: it cannot be stored: Encoding"),  # type: ignore[arg-type]
+        (Verdict(Label.YES, rationale="half a \ud83d"), "invalid_answer: it cannot be stored: "),
         (Verdict(Label.YES, probability=1.5), "invalid_answer: the probability 1.5 lies outside"),
     ],
 )

@@ -286,7 +286,7 @@ class _Generating:
         if not isinstance(outcome, AddedCitations) or not outcome.added:
             return sample
         self.generated.cited += 1
-        judge = ", ".join(str(one.identity) for one in self._asker.bench.unique())
+        judge = ", ".join(str(one.identity) for one in self._asker.router.unique())
         return with_metadata(msgspec.structs.replace(sample, response=outcome.response), **{CITED_BY: judge})
 
 

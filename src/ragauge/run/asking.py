@@ -1,4 +1,4 @@
-"""Asking: people's labels first, then what the store holds, then the judges; every answer is kept as it arrives."""
+"""Answering questions: from people's labels, then the store, then the judges; every answer is written at once."""
 
 from __future__ import annotations
 
@@ -20,29 +20,29 @@ from ragauge.types import Answer, Call, Failure, Identity, TotalUsage, Verdict
 
 
 class Stopped(Exception):
-    """Raised where a question is not answered because the run is to end; the message is the reason."""
+    """Raised when a question is not answered because the run must end; the message is the reason."""
 
 
 class LazyExitStack(AsyncExitStack):
-    """Enters asynchronous context managers, one at a time and each once, and leaves them all when it is left."""
+    """Enters asynchronous context managers on demand, one at a time and each once, and exits them all at the end."""
 
     def __init__(self) -> None:
         super().__init__()
         self._entered: set[int] = set()
-        self._turn = asyncio.Lock()
+        self._lock = asyncio.Lock()
 
     async def open(self, one: object) -> None:
-        """Enter this one, unless it is entered or there is nothing to enter. Raises what entering it raises."""
+        """Enter a context manager, unless it has been entered; ignore anything else. Raises what entering it raises."""
         if id(one) in self._entered or not isinstance(one, AbstractAsyncContextManager):
             return
-        async with self._turn:
+        async with self._lock:
             if id(one) not in self._entered:
                 await self.enter_async_context(one)
                 self._entered.add(id(one))
 
 
 def check_priced(judges: Iterable[Judge], limit: float | None) -> None:
-    """Raise BadParameter where a limit in dollars means nothing, since the price of a judge's model is not known."""
+    """Raise BadParameter if a limit in dollars is set and the price of a judge's model is unknown."""
     for judge in judges if limit is not None else ():
         if hasattr(judge, "members"):
             check_priced(judge.members, limit)
@@ -54,12 +54,12 @@ def check_priced(judges: Iterable[Judge], limit: float | None) -> None:
 
 
 class Budget:
-    """Counts the cost of calls against a limit in dollars, None for none.
+    """Counts the cost of calls against a limit in dollars; None means no limit.
 
-    Money is set aside before a call is made, so that calls under way side by side do not overrun the limit together,
-    and before a sample is begun, so that no more samples are under way than the money is enough for. What calls have
-    cost beyond what was expected of them is expected of the next ones too.
-    spent: what has been counted. exceeded: whether a call was refused; from then on all are.
+    Money is reserved before a call is made, so that concurrent calls cannot exceed the limit together, and before a
+    sample starts, so that no more samples are in flight than the money covers. If calls have cost more than expected,
+    the expectation of the next ones is scaled accordingly.
+    spent: usage so far. exceeded: whether a call was refused; after that all are.
     """
 
     def __init__(self, limit: float | None = None) -> None:
@@ -68,37 +68,37 @@ class Budget:
         self.exceeded = False
         self._reserved = 0.0
         self._expected = 0.0
-        self._begun = self._ended = 0.0  # what is expected of the samples under way, and was of those that are done
-        self._door = asyncio.Lock()
+        self._begun = self._ended = 0.0  # expected cost of the samples in flight, and of those that are done
+        self._admission = asyncio.Lock()
         self._freed = asyncio.Event()
 
     @property
     def reason(self) -> str:
-        """Why a run that asks for more is to end."""
+        """Why a run that needs more must end."""
         return f"the limit of ${self.limit:g} was reached"
 
     @property
-    def _dearer(self) -> float:
-        """How many times as much as expected calls, or samples, have cost so far; at least 1."""
+    def _overrun(self) -> float:
+        """Actual over expected cost so far, of calls or samples, whichever is larger; at least 1."""
         expected = [some for some in (self._expected, self._begun + self._ended) if some]
         return max([1.0, *(self.spent.cost / some for some in expected)])
 
-    def _holds(self, expected: float) -> bool:
-        """Whether there is money for this much more, as it is expected."""
-        return self.limit is None or self.spent.cost + self._dearer * expected <= self.limit
+    def _covers(self, expected: float) -> bool:
+        """Whether the limit covers this much more, scaled by the overrun so far."""
+        return self.limit is None or self.spent.cost + self._overrun * expected <= self.limit
 
     @asynccontextmanager
     async def sample(self, dollars: float) -> AsyncIterator[None]:
-        """Begin a sample that is expected to cost this, once there is money for it and all those under way.
+        """Start a sample of this expected cost as soon as the limit covers it and all those in flight.
 
-        Samples begin in the order in which they ask. The first that costs something is alone, to see what it does cost.
-        Raises Stopped where the money will not be enough for a sample.
+        Samples start in the order of their requests. The first paid one runs alone, to learn its actual cost.
+        Raises Stopped if the limit does not cover a sample.
         """
-        async with self._door:
-            while self._begun and dollars and not (self._ended and self._holds(self._begun + dollars)):
+        async with self._admission:
+            while self._begun and dollars and not (self._ended and self._covers(self._begun + dollars)):
                 self._freed.clear()
                 await self._freed.wait()
-            if dollars and not self._holds(dollars):
+            if dollars and not self._covers(dollars):
                 self.exceeded = True
             if self.exceeded:
                 raise Stopped(self._short_of(dollars))
@@ -106,21 +106,21 @@ class Budget:
         try:
             yield
         finally:
-            self._begun, self._ended = _less(self._begun, dollars), self._ended + dollars
+            self._begun, self._ended = _minus(self._begun, dollars), self._ended + dollars
             self._freed.set()
 
     def _short_of(self, dollars: float) -> str:
-        """Why a sample that is expected to cost this cannot begin."""
+        """Why a sample of this expected cost cannot start."""
         if self.spent.calls:
             return self.reason
         return f"the limit of ${self.limit:g} is less than one sample is expected to cost, about {price(dollars)}"
 
     async def reserve(self, dollars: float) -> bool:
-        """Set money aside for a call, once it is there; False where it will not be any more."""
+        """Reserve money for a call, waiting for it if need be; False once the limit is exceeded."""
         if self.limit is None:
             return True
         while not self.exceeded:
-            if self._holds(self._reserved + dollars):
+            if self._covers(self._reserved + dollars):
                 self._reserved += dollars
                 return True
             if not self._reserved:
@@ -132,20 +132,20 @@ class Budget:
         return False
 
     def release(self, reserved: float) -> None:
-        """What was set aside is free again."""
+        """Free a reservation."""
         if self.limit is not None:
-            self._reserved = _less(self._reserved, reserved)
+            self._reserved = _minus(self._reserved, reserved)
             self._freed.set()
 
     def record(self, call: Call, reserved: float) -> None:
-        """A call has ended; what it cost takes the place of what was set aside for it."""
+        """Count a call that has ended, in place of its reservation."""
         self.spent.add(call)
         self._expected += reserved if call.cost else 0.0
         self.release(reserved)
 
 
-def _less(whole: float, part: float) -> float:
-    """What is left of a sum without a part of it; 0 where that is all."""
+def _minus(whole: float, part: float) -> float:
+    """The difference, 0 if it is negative or within rounding."""
     left = whole - part
     return left if left > 1e-12 else 0.0
 
@@ -154,24 +154,24 @@ KnownJudgments = dict[Question, Judgment]
 
 
 class JudgmentCache:
-    """Looks up what people's labels or the store answer, and keeps judgments.
+    """Looks up judgments in people's labels and in the store, and writes new ones.
 
-    labels: those given with the run. fault: why nothing more can be kept, once that is so.
+    labels: those passed to the run. fault: the error after which nothing more can be written.
     """
 
-    def __init__(self, bench: JudgeRouter, store: Store, labels: Mapping[Question, Judgment]) -> None:
+    def __init__(self, router: JudgeRouter, store: Store, labels: Mapping[Question, Judgment]) -> None:
         self.labels = labels
         self.fault: Exception | None = None
-        self._bench, self._store = bench, store
-        self._arrived: list[_Arrival] = []
+        self._router, self._store = router, store
+        self._pending: list[_PendingWrite] = []
 
     def known(self, questions: Sequence[Question]) -> KnownJudgments:
-        """What people's labels or the store already answer."""
+        """The judgments that people's labels or the store already hold."""
         found = self._labelled(questions) if self.labels else {}
         found.update(self._store.find_labels([question for question in questions if question not in found]))
         keys = {}
         for question in questions:
-            judge = self._bench.judge_of(question)
+            judge = self._router.judge_of(question)
             if question not in found and judge is not None:
                 keys[judgment_key(question, judge.identity)] = question
         return {**found, **self._stored(keys)}
@@ -180,41 +180,41 @@ class JudgmentCache:
         return {question: self.labels[question] for question in questions if question in self.labels}
 
     def known_from(self, judge: Judge, questions: Sequence[Question]) -> KnownJudgments:
-        """What the store already holds of one judge's answers."""
+        """The judgments of one judge that the store already holds."""
         return self._stored({judgment_key(question, judge.identity): question for question in questions})
 
     def _stored(self, keys: Mapping[str, Question]) -> KnownJudgments:
         return {keys[key]: judgment for key, judgment in self._store.find(list(keys)).items()}
 
     def keep_labels_of(self, known: KnownJudgments) -> None:
-        """Keep those of `known` that the labels given with the run answer."""
+        """Write the labels passed to the run that answer any of `known`."""
         if self.labels:
             self._store.keep(list(self._labelled(list(known)).values()))
 
     async def keep(self, judgments: Sequence[Judgment], calls: Sequence[Call]) -> None:
-        """Keep judgments that have an answer, in one transaction with what arrives in the same turn of the loop."""
-        arrival = _Arrival([one for one in judgments if not isinstance(one.answer, Failure)], calls)
-        if arrival.judgments or arrival.calls:
-            if not self._arrived:
+        """Write judgments that have an answer, in one transaction with all others of this loop iteration."""
+        write = _PendingWrite([one for one in judgments if not isinstance(one.answer, Failure)], calls)
+        if write.judgments or write.calls:
+            if not self._pending:
                 asyncio.get_running_loop().call_soon(self._commit)
-            self._arrived.append(arrival)
-            await arrival.kept
+            self._pending.append(write)
+            await write.kept
 
     def _commit(self) -> None:
-        arrived, self._arrived = self._arrived, []
+        pending, self._pending = self._pending, []
         try:
             self._store.keep(
-                [judgment for arrival in arrived for judgment in arrival.judgments],
-                [call for arrival in arrived for call in arrival.calls],
+                [judgment for write in pending for judgment in write.judgments],
+                [call for write in pending for call in write.calls],
             )
         except Exception as error:
             self.fault = error
-        for arrival in arrived:
-            resolve(arrival.kept, None, self.fault)
+        for write in pending:
+            resolve(write.kept, None, self.fault)
 
 
-class _Arrival:
-    """Judgments, with the calls that brought them."""
+class _PendingWrite:
+    """Judgments to be written, with the calls that produced them."""
 
     __slots__ = ("calls", "judgments", "kept")
 
@@ -224,7 +224,7 @@ class _Arrival:
 
 
 def resolve(future: asyncio.Future[Any], value: object, error: Exception | None) -> None:
-    """End a future, unless whoever waited for it is gone."""
+    """Complete a future, unless it was cancelled."""
     if future.done():
         return
     if error is None:
@@ -240,32 +240,32 @@ _decode = msgspec.json.Decoder(Answer).decode
 
 
 class Dispatcher:
-    """Answers the waves of many samples side by side.
+    """Answers the rounds of questions of many concurrent samples.
 
-    What samples ask at the same moment is looked up together and put to the judges together: to a judge that works
-    sample by sample each sample's questions, to another one batch after the other of whatever waits. A question that
-    several samples ask is asked once.
+    Questions that arrive in the same iteration of the event loop are looked up together. A judge that works sample by
+    sample then gets each sample's questions; any other judge gets batches of whatever is waiting. A question that
+    several samples share is asked once.
 
-    asked, reused: how many were put to judges, and how many were known; labelled: how many of those from people.
-    unable: topics that the answers show to be beyond the judges, whatever these say of themselves.
+    asked, reused: numbers of questions put to judges, and of those already known; labelled: of these, from people.
+    unable: topics that the judges' answers show they cannot decide, whatever they declare.
     """
 
-    def __init__(self, bench: JudgeRouter, keeper: JudgmentCache, budget: Budget) -> None:
-        self.bench = bench
-        self.keeper = keeper
+    def __init__(self, router: JudgeRouter, cache: JudgmentCache, budget: Budget) -> None:
+        self.router = router
+        self.cache = cache
         self.budget = budget
         self.asked = self.reused = self.labelled = 0
         self.unable: set[str] = set()
-        self._piles: list[_PendingRequest] = []
-        self._under_way: dict[Question, _PendingRequest] = {}
+        self._requests: list[_PendingRequest] = []
+        self._in_flight: dict[Question, _PendingRequest] = {}
         self._queues: dict[int, _JudgeQueue] = {}
         self._tasks: set[asyncio.Task[None]] = set()
-        self._openings = LazyExitStack()
+        self._opened_judges = LazyExitStack()
 
     @asynccontextmanager
     async def opened(self) -> AsyncIterator[None]:
-        """Judges that hold something open, such as connections, do so from their first question to the end of this."""
-        async with self._openings:
+        """While open, judges open their resources, such as connections, at their first question; exit closes them."""
+        async with self._opened_judges:
             try:
                 yield
             finally:
@@ -274,55 +274,55 @@ class Dispatcher:
                 await asyncio.gather(*self._tasks, return_exceptions=True)
 
     async def answer(self, questions: Sequence[Question]) -> KnownJudgments:
-        """A judgment for each question; its answer is a Failure where nobody could answer.
+        """A judgment for each question; its answer is a Failure if no judge could answer.
 
-        Raises Stopped where a question has no answer because no more money may be spent, or because its judge cannot
-        answer any more, for want of a server or a right key.
+        Raises Stopped if a question has no answer because the cost limit is reached, or because its judge has stopped
+        for good, as with a wrong key or an unreachable server.
         """
         loop = asyncio.get_running_loop()
-        piles = {id(pile): pile for question in questions if (pile := self._under_way.get(question))}
-        mine = [question for question in questions if question not in self._under_way]
+        requests = {id(request): request for question in questions if (request := self._in_flight.get(question))}
+        mine = [question for question in questions if question not in self._in_flight]
         if mine:
-            pile = _PendingRequest(mine, loop.create_future())
-            piles[id(pile)] = pile
-            self._under_way.update(dict.fromkeys(mine, pile))
-            if not self._piles:
-                loop.call_soon(self._deal)
-            self._piles.append(pile)
+            request = _PendingRequest(mine, loop.create_future())
+            requests[id(request)] = request
+            self._in_flight.update(dict.fromkeys(mine, request))
+            if not self._requests:
+                loop.call_soon(self._look_up)
+            self._requests.append(request)
         judgments: KnownJudgments = {}
-        for pile in piles.values():
-            judgments.update(await pile.done)
+        for request in requests.values():
+            judgments.update(await request.done)
         return judgments
 
-    def _deal(self) -> None:
-        """Look up what came together, and give the rest to the judges."""
-        piles, self._piles = self._piles, []
+    def _look_up(self) -> None:
+        """Look up the requests that arrived together, and pass on what is not known."""
+        requests, self._requests = self._requests, []
         try:
-            known = self.keeper.known([question for pile in piles for question in pile.missing])
-            self.keeper.keep_labels_of(known)
+            known = self.cache.known([question for request in requests for question in request.missing])
+            self.cache.keep_labels_of(known)
         except Exception as error:
-            for pile in piles:
-                self._end(pile, error)
+            for request in requests:
+                self._end(request, error)
             return
         self.reused += len(known)
         self.labelled += sum(judgment.judge.name == PEOPLE for judgment in known.values())
-        for pile in piles:
-            self._settle(pile, known)
-            self._hand_on(pile)
+        for request in requests:
+            self._settle(request, known)
+            self._assign(request)
 
-    def _hand_on(self, pile: _PendingRequest) -> None:
-        """Give what a sample still misses to whom it concerns."""
-        for judge, group in self.bench.shared(pile.missing):
+    def _assign(self, request: _PendingRequest) -> None:
+        """Pass the unknown questions of a sample to their judges."""
+        for judge, group in self.router.shared(request.missing):
             if judge is None:
-                self._settle(pile, {question: _unanswered(question) for question in group})
+                self._settle(request, {question: _unanswered(question) for question in group})
             elif getattr(judge, "by_sample", 0):
-                self._start(self._ask_for(judge, group, [pile]))
+                self._start(self._ask_for(judge, group, [request]))
             else:
-                self._queue(judge, group, pile)
+                self._queue(judge, group, request)
 
-    def _queue(self, judge: Judge, questions: Sequence[Question], pile: _PendingRequest) -> None:
+    def _queue(self, judge: Judge, questions: Sequence[Question], request: _PendingRequest) -> None:
         queue = self._queues.setdefault(id(judge), _JudgeQueue())
-        queue.waiting.extend((question, pile) for question in questions)
+        queue.waiting.extend((question, request) for question in questions)
         if not queue.served:
             queue.served = True
             self._start(self._serve(judge, queue))
@@ -333,84 +333,86 @@ class Dispatcher:
         task.add_done_callback(self._tasks.discard)
 
     async def _serve(self, judge: Judge, queue: _JudgeQueue) -> None:
-        """Ask batch after batch of what waits for one judge, from however many samples."""
+        """Put the questions waiting for one judge to it, batch by batch, across samples."""
         size = max(1, getattr(judge, "batch", DEFAULT_BATCH))
         while queue.waiting:
             batch = [queue.waiting.popleft() for _ in range(min(size, len(queue.waiting)))]
-            piles = {id(pile): pile for _, pile in batch}
-            await self._ask_for(judge, [question for question, _ in batch], list(piles.values()))
+            requests = {id(request): request for _, request in batch}
+            await self._ask_for(judge, [question for question, _ in batch], list(requests.values()))
             await asyncio.sleep(0)
         queue.served = False
 
-    async def _ask_for(self, judge: Judge, questions: Sequence[Question], piles: Sequence[_PendingRequest]) -> None:
-        """Ask, and give each sample what it asked."""
+    async def _ask_for(self, judge: Judge, questions: Sequence[Question], requests: Sequence[_PendingRequest]) -> None:
+        """Ask a judge, and hand each sample its judgments."""
         try:
             judgments = await self._ask(judge, questions)
         except Exception as error:
-            for pile in piles:
-                self._end(pile, error)
+            for request in requests:
+                self._end(request, error)
             return
-        for pile in piles:
-            self._settle(pile, judgments)
+        for request in requests:
+            self._settle(request, judgments)
 
     async def _ask(self, judge: Judge, questions: Sequence[Question]) -> KnownJudgments:
-        """Put questions to a judge, and keep the answers. What cannot be kept is not asked for.
+        """Put questions to a judge and write the answers; nothing is asked once writing has failed.
 
-        Raises UsageError where the judge misses something, such as a key.
+        Raises UsageError if the judge lacks something, such as a key.
         """
-        if self.keeper.fault:
-            raise self.keeper.fault
-        await self._openings.open(judge)
-        sitting = _DispatchContext(self)
-        answers = await _answers(judge, questions, sitting)
+        if self.cache.fault:
+            raise self.cache.fault
+        await self._opened_judges.open(judge)
+        context = _DispatchContext(self)
+        answers = await _answers(judge, questions, context)
         if not hasattr(judge, "members"):
             self.asked += sum(answer is not NO_MONEY for answer in answers)
-        identity, call = judge.identity, sitting.call_of.get
+        identity, call = judge.identity, context.call_of.get
         judgments = [
-            Judgment(question, _taken(question, answer), identity, judgment_key(question, identity), call(question, ""))
+            Judgment(
+                question, _normalised(question, answer), identity, judgment_key(question, identity), call(question, "")
+            )
             for question, answer in zip(questions, answers, strict=True)
         ]
-        await self.keeper.keep(judgments, sitting.calls)
+        await self.cache.keep(judgments, context.calls)
         return {judgment.question: judgment for judgment in judgments}
 
     async def ask_member(self, judge: Judge, questions: Sequence[Question]) -> list[Answer | Failure]:
-        """What a member of a judge made of judges answers, from the store where it is there."""
-        known = self.keeper.known_from(judge, questions)
+        """The answers of a member of a composite judge, from the store where it has them."""
+        known = self.cache.known_from(judge, questions)
         self.reused += len(known)
         fresh = [question for question in questions if question not in known]
         known.update(await self._ask(judge, fresh) if fresh else {})
         return [known[question].answer for question in questions]
 
-    def _settle(self, pile: _PendingRequest, judgments: Mapping[Question, Judgment]) -> None:
-        """Give a sample judgments, among them some that it waits for."""
-        for question in [question for question in pile.missing if question in judgments]:
-            judgment = pile.judgments[question] = judgments[question]
-            del pile.missing[question]
-            del self._under_way[question]
+    def _settle(self, request: _PendingRequest, judgments: Mapping[Question, Judgment]) -> None:
+        """Hand judgments to a request; it is complete when none is missing."""
+        for question in [question for question in request.missing if question in judgments]:
+            judgment = request.judgments[question] = judgments[question]
+            del request.missing[question]
+            del self._in_flight[question]
             if _is_two_way(judgment):
                 self.unable.add("entail:contradiction")
-        if not pile.missing:
-            failed = any(isinstance(judgment.answer, Failure) for judgment in pile.judgments.values())
-            resolve(pile.done, pile.judgments, self._stopped() if failed else None)
+        if not request.missing:
+            failed = any(isinstance(judgment.answer, Failure) for judgment in request.judgments.values())
+            resolve(request.done, request.judgments, self._stopped() if failed else None)
 
     def _stopped(self) -> Stopped | None:
-        """Why a question that has failed is to end the run, None where it is not."""
+        """Why a failed question must end the run; None if it need not."""
         if self.budget.exceeded:
             return Stopped(self.budget.reason)
-        for judge in self.bench.unique():
+        for judge in self.router.unique():
             ended: Failure | None = getattr(judge, "ended", None)
             if ended is not None:
                 return Stopped(f"{judge.identity} cannot answer any more: {ended}")
         return None
 
-    def _end(self, pile: _PendingRequest, error: Exception) -> None:
-        for question in pile.missing:
-            self._under_way.pop(question, None)
-        resolve(pile.done, pile.judgments, error)
+    def _end(self, request: _PendingRequest, error: Exception) -> None:
+        for question in request.missing:
+            self._in_flight.pop(question, None)
+        resolve(request.done, request.judgments, error)
 
 
 class _PendingRequest:
-    """What one sample asked at one moment. done: all judgments, once nothing is missing."""
+    """The questions of one sample in one round. done: all their judgments, once nothing is missing."""
 
     __slots__ = ("done", "judgments", "missing")
 
@@ -421,7 +423,7 @@ class _PendingRequest:
 
 
 class _JudgeQueue:
-    """What waits for a judge that takes the questions of many samples in batches. served: somebody is at it."""
+    """Questions waiting for a judge that works in batches. served: a task is working on them."""
 
     __slots__ = ("served", "waiting")
 
@@ -431,36 +433,36 @@ class _JudgeQueue:
 
 
 class _DispatchContext:
-    """The desk for one time that a judge is asked."""
+    """The run context of one request to a judge."""
 
-    __slots__ = ("_asker", "call_of", "calls")
+    __slots__ = ("_dispatcher", "call_of", "calls")
 
-    def __init__(self, asker: Dispatcher) -> None:
-        self._asker = asker
+    def __init__(self, dispatcher: Dispatcher) -> None:
+        self._dispatcher = dispatcher
         self.calls: list[Call] = []
         self.call_of: dict[Question, str] = {}
 
     async def ask(self, judge: Judge, questions: Sequence[Question]) -> Sequence[Answer | Failure]:
-        return await self._asker.ask_member(judge, questions)
+        return await self._dispatcher.ask_member(judge, questions)
 
     async def reserve(self, dollars: float) -> bool:
-        return await self._asker.budget.reserve(dollars)
+        return await self._dispatcher.budget.reserve(dollars)
 
     def release(self, reserved: float) -> None:
-        self._asker.budget.release(reserved)
+        self._dispatcher.budget.release(reserved)
 
     def record(self, call: Call, questions: Sequence[Question], reserved: float) -> None:
-        self._asker.budget.record(call, reserved)
+        self._dispatcher.budget.record(call, reserved)
         self.calls.append(call)
         self.call_of.update(dict.fromkeys(questions, call.id))
 
 
 async def _answers(
-    judge: Judge, questions: Sequence[Question], sitting: _DispatchContext
+    judge: Judge, questions: Sequence[Question], context: _DispatchContext
 ) -> Sequence[Answer | Failure]:
-    """What the judge says; a judge that breaks its contract costs its batch, not the run."""
+    """The judge's answers; a judge that breaks its contract fails its batch, not the run."""
     try:
-        answers = list(await ask_in_context(judge, questions, sitting))
+        answers = list(await ask_in_context(judge, questions, context))
     except Exception as error:
         return [Failure("judge_error", f"{judge.identity} raised {type(error).__name__}: {error}")] * len(questions)
     if len(answers) != len(questions):
@@ -469,8 +471,8 @@ async def _answers(
     return answers
 
 
-def _taken(question: Question, answer: Answer | Failure) -> Answer | Failure:
-    """The answer as the store would give it back, so that a run and the run that resumes it count the same."""
+def _normalised(question: Question, answer: Answer | Failure) -> Answer | Failure:
+    """The answer as the store would return it, so that a run and its resumption count the same."""
     if isinstance(answer, Failure):
         return answer
     if not isinstance(answer, Answer):
@@ -478,14 +480,14 @@ def _taken(question: Question, answer: Answer | Failure) -> Answer | Failure:
     try:
         return checked(question, _decode(_encode(answer)))
     except (TypeError, ValueError) as error:
-        return Failure("invalid_answer", f"it cannot be kept: {error}", raw=repr(answer)[:2000])
+        return Failure("invalid_answer", f"it cannot be stored: {error}", raw=repr(answer)[:2000])
 
 
 def _is_two_way(judgment: Judgment) -> bool:
-    """Whether a judge told support from its absence, and no more. A person's label speaks for itself alone."""
+    """Whether a judge only distinguishes supported from not supported. A person's label says nothing about others."""
     return isinstance(judgment.answer, Verdict) and judgment.judge.name != PEOPLE and judgment.answer.two_way
 
 
 def _unanswered(question: Question) -> Judgment:
-    failure = Failure("no_judge", f"no judge was named for questions of kind {kind(question)!r}")
+    failure = Failure("no_judge", f"no judge was given for questions of kind {kind(question)!r}")
     return Judgment(question, failure, NOBODY, "")

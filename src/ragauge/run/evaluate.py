@@ -44,26 +44,36 @@ async def evaluate_async(
     name: str = "",
     progress: Callable[[int], None] | None = None,
 ) -> Run:
-    """Measure a data set. `evaluate` works in scripts, in notebooks and under a running event loop; this is awaited.
+    """Score a data set with metrics, and return the run.
 
-    data: a path (.jsonl .json .csv .tsv .parquet), a list of dicts or samples, a pandas, Polars or Arrow frame, a
-    Hugging Face data set; see docs/data.md.
-    metrics: names and specs, in one text ("faithfulness,rouge(stemmer=true)") or a list; None measures everything
-    that the data and the judge allow, and `Run.left_out` says what they do not.
-    judge: "embedded", "recording:PATH", `judge_from(...)`, any object with the three members of a judge, or a mapping
-    such as {"decompose": ..., "entail": ...}.
-    store: a folder or file in which judgments and the run are kept; None keeps them only as long as the Run lives.
-    labels: people's labels, a file or judgments, which go before any judge.
-    map: field -> column, where a column has a name of its own. group: the column that says which samples belong
-    together (a document, a user), so that intervals take it into account.
-    limit: measure only the first so many samples. skip_bad_rows: leave out rows that cannot be read and count them.
-    max_cost: in dollars; the run stops before the calls of its judges cost more, and keeps what is done. No more
-    samples are begun at a time than the money is enough for.
-    name: of the run. progress: called with the number of samples done.
+    `evaluate` works in scripts, in notebooks and under a running event loop; `evaluate_async` is to be awaited.
 
-    Raises UsageError (a metric, judge, column or row is wrong, a key is missing; nothing is asked before metrics and
-    fields are checked), RunFailed (the judge cannot answer at all, or max_cost is less than a single sample is expected
-    to cost), StoreError.
+    Args:
+        data: a path (.jsonl .json .csv .tsv .xlsx .parquet), a list of dicts or samples, a pandas, Polars or Arrow
+            frame, or a Hugging Face data set; see docs/data.md.
+        metrics: names and specs, as one string ("faithfulness,rouge(stemmer=true)") or a list. None: every metric that
+            the data and the judge allow; `Run.left_out` has the others, with the reasons.
+        judge: a spec such as "embedded", "openai/gpt-4o-mini" or "recording:PATH", a judge, a client or model of
+            another library, or a mapping from kinds of question to these, such as {"entail": ..., "*": "embedded"}.
+        store: a folder or file that keeps judgments and the run. None: both live only as long as the returned Run.
+        labels: people's labels, as a file or as judgments; they take precedence over any judge.
+        map: field -> column, for columns under names of your own.
+        group: the column that says which samples are not independent (same document, same user); intervals account
+            for it.
+        limit: score only the first `limit` samples.
+        skip_bad_rows: skip rows that cannot be read, and count them, instead of ending with an error.
+        max_cost: dollars; the run stops before its calls cost more, and keeps what is done.
+        name: a name for the run.
+        progress: called with the number of samples done.
+
+    Returns:
+        The run: estimates with intervals, scores with evidence.
+
+    Raises:
+        UsageError: a metric, judge, column or row is wrong, or a key is missing; nothing is asked before metrics and
+            fields have been checked.
+        RunFailed: the judge cannot answer at all, or `max_cost` is less than one sample is expected to cost.
+        StoreError: the store cannot be read or written.
     """
     task = prepared(data, metrics, judge, store, labels, map, group, limit, skip_bad_rows, max_cost)
     return await Evaluation(task, name).go(progress)
@@ -71,23 +81,23 @@ async def evaluate_async(
 
 evaluate = blocking(evaluate_async, "evaluate")
 
-#: How many samples are kept at a time, and at least how many are under way at once.
+#: How many samples are written at a time, and the least number in flight at once.
 AT_ONCE = 32
 
-#: How many failures a sample's record keeps, each with the reply that was of no use.
+#: How many failures a sample's record keeps, each with the unusable reply.
 FAILURES = 5
 
 
 class Evaluation:
-    """One run under way."""
+    """One run in progress."""
 
     def __init__(self, task: Prepared, name: str) -> None:
-        self._reading, self._samples, self._settings, self._asker, self._store = task
+        self._reading, self._samples, self._settings, self._dispatcher, self._store = task
         self._needs = [need for metric in task.settings.metrics for need in metric.needs]
         self._scored: list[SampleRecord] = []
         self._begun = self._stopping = False
-        self._drawn_so_far = 0
-        self._tallies = Accumulators(task.settings.metrics)
+        self._taken = 0
+        self._accumulators = Accumulators(task.settings.metrics)
         self._began = time.monotonic()
         self._digest = hashlib.sha256()
         self._record = RunRecord(
@@ -95,19 +105,19 @@ class Evaluation:
             started=_now(),
             data=task.reading.name,
             metrics=tuple(metric.spec for metric in task.settings.metrics),
-            judges={kind: judge.identity for kind, judge in task.asker.bench.judges.items()},
+            judges={kind: judge.identity for kind, judge in task.dispatcher.router.judges.items()},
             version=VERSION,
             name=name,
         )
 
     async def go(self, progress: Callable[[int], None] | None) -> Run:
-        """Score all samples; whatever ends the run early, what is done is kept and marked.
+        """Score all samples; if the run ends early, what is done is kept and marked.
 
-        A run that has scored nothing yet when it is told that it cannot, for want of a key or money, leaves no trace.
+        A run that fails before its first sample is scored, for example without a key or money, leaves no trace.
         """
         status, cannot = "interrupted", False
         try:
-            async with self._asker.opened():
+            async with self._dispatcher.opened():
                 status = await self._measure(progress)
         except (UsageError, RunFailed):
             cannot = not self._begun
@@ -118,13 +128,13 @@ class Evaluation:
         return Run(self._store, self._record)
 
     async def _measure(self, progress: Callable[[int], None] | None) -> str:
-        """Score sample by sample, many side by side; says how it ended.
+        """Score the samples concurrently; returns how the run ended.
 
-        Once a sample is stopped no further one begins. Those under way are finished, since they are paid for, but
-        nothing behind the first that was stopped is counted: the run is of the first samples of the data.
+        Once a sample is stopped, no further one starts. Those in flight are finished, since they are paid for, but
+        nothing after the first stopped one counts: the run covers the first samples of the data.
         """
         done, stopped = 0, ""
-        async with aclosing(ordered_map(self._drawn(), self._score, self._width())) as records:
+        async with aclosing(ordered_map(self._source(), self._score, self._width())) as records:
             async for record in records:
                 if isinstance(record, Stopped):
                     stopped = stopped or str(record)
@@ -137,18 +147,18 @@ class Evaluation:
                     progress(done)
         if not stopped:
             return "finished"
-        budget = self._asker.budget
+        budget = self._dispatcher.budget
         if not done and not (budget.exceeded and budget.spent.cost):
             raise RunFailed(f"{stopped}, before a single sample was done")
-        left = self._drawn_so_far - done + sum(1 for _ in self._samples)
+        left = self._taken - done + sum(1 for _ in self._samples)
         spent = f" ({dollars(budget.spent.cost)} spent)" if budget.spent.cost else ""
         self._record.stopped = f"{stopped}{spent}, with {left} samples to go"
         return "stopped"
 
-    def _drawn(self) -> Iterator[Sample]:
-        """The samples, as long as the run is not to stop."""
+    def _source(self) -> Iterator[Sample]:
+        """The samples, until the run is stopping."""
         for sample in self._samples:
-            self._drawn_so_far += 1
+            self._taken += 1
             yield sample
             if self._stopping:
                 return
@@ -160,38 +170,38 @@ class Evaluation:
             self._keep()
 
     def _width(self) -> int:
-        """How many samples are under way at once; few where there is a limit on the cost, so that few are half done."""
-        if self._asker.budget.limit is not None:
+        """How many samples are in flight; few under a limit on the cost, so that few are left half done."""
+        if self._dispatcher.budget.limit is not None:
             return AT_ONCE
-        return max(AT_ONCE, *(getattr(judge, "by_sample", 0) for judge in self._asker.bench.unique()))
+        return max(AT_ONCE, *(getattr(judge, "by_sample", 0) for judge in self._dispatcher.router.unique()))
 
     async def _score(self, sample: Sample) -> SampleRecord | Stopped:
-        """The record of a sample, or why there can be none."""
-        waves = Rounds(sample, self._needs)
+        """The record of a sample, or why there is none."""
+        rounds = Rounds(sample, self._needs)
         try:
-            async with self._asker.budget.sample(self._expected(sample)):
-                while questions := waves.questions:
-                    waves.advance(await self._asker.answer(questions))
-                    self._settings.check_judges(self._asker.unable)
+            async with self._dispatcher.budget.sample(self._expected(sample)):
+                while questions := rounds.questions:
+                    rounds.advance(await self._dispatcher.answer(questions))
+                    self._settings.check_judges(self._dispatcher.unable)
         except Stopped as stopped:
             self._stopping = True
             return stopped
-        return self._sample_record(sample, waves)
+        return self._sample_record(sample, rounds)
 
     def _expected(self, sample: Sample) -> float:
-        """The dollars that a sample is expected to cost; 0 where there is no limit to hold them against."""
-        return self._counting.count(sample) if self._asker.budget.limit is not None else 0.0
+        """The expected cost of a sample in dollars; 0 without a limit, when nobody needs it."""
+        return self._plan_counter.count(sample) if self._dispatcher.budget.limit is not None else 0.0
 
     @cached_property
-    def _counting(self) -> PlanCounter:
-        return PlanCounter(self._settings, self._asker)
+    def _plan_counter(self) -> PlanCounter:
+        return PlanCounter(self._settings, self._dispatcher)
 
-    def _sample_record(self, sample: Sample, waves: Rounds) -> SampleRecord:
+    def _sample_record(self, sample: Sample, rounds: Rounds) -> SampleRecord:
         scores: dict[str, ScoreRecord] = {}
         counted: dict[str, ScoreRecord] = {}
         evidence: dict[str, tuple[Evidence, ...]] = {}
         for metric in self._settings.metrics:
-            outcomes = {need.name: waves.outcomes[need.name] for need in metric.needs}
+            outcomes = {need.name: rounds.outcomes[need.name] for need in metric.needs}
             for need, outcome in outcomes.items():
                 if need not in evidence:
                     evidence[need] = getattr(outcome, "evidence", ())
@@ -200,7 +210,7 @@ class Evaluation:
             for key, score in metric.scores(outcomes).items():
                 kept[key] = ScoreRecord(score.value, score.undefined, score.failed, score.counts, shown)
         shown_evidence = {need: pieces for need, pieces in evidence.items() if pieces}
-        return SampleRecord(sample, scores, shown_evidence, counted, tuple(waves.failures[:FAILURES]))
+        return SampleRecord(sample, scores, shown_evidence, counted, tuple(rounds.failures[:FAILURES]))
 
     def _begin(self) -> None:
         if not self._begun:
@@ -208,31 +218,31 @@ class Evaluation:
             self._begun = True
 
     def _keep(self) -> None:
-        """Keep the samples that were scored since the last time."""
+        """Write the samples that were scored since the last call."""
         records, self._scored = self._scored, []
         self._store.keep_samples(self._record.id, self._record.samples, records)
         self._record.samples += len(records)
         for record in records:
             self._digest.update(msgspec.json.encode(record.sample))
-            self._tallies.add(record)
+            self._accumulators.add(record)
 
     def _finish(self, status: str) -> None:
         self._begin()
         self._keep()
-        record, asker = self._record, self._asker
+        record, dispatcher = self._record, self._dispatcher
         record.status, record.finished = status, _now()
         record.seconds = round(time.monotonic() - self._began, 3)
         record.metrics = tuple(metric.spec for metric in self._settings.metrics)
         record.left_out = dict(self._settings.left_out)
-        record.asked, record.reused, record.spent = asker.asked, asker.reused, asker.budget.spent
-        record.notes = tuple(note for judge in asker.bench.unique() for note in notes_of(judge))
-        record.labels, record.labelled = len(asker.keeper.labels), asker.labelled
-        record.failures, record.undefined = self._tallies.failures(), self._tallies.undefined()
-        record.empty = self._tallies.empty
+        record.asked, record.reused, record.spent = dispatcher.asked, dispatcher.reused, dispatcher.budget.spent
+        record.notes = tuple(note for judge in dispatcher.router.unique() for note in notes_of(judge))
+        record.labels, record.labelled = len(dispatcher.cache.labels), dispatcher.labelled
+        record.failures, record.undefined = self._accumulators.failures(), self._accumulators.undefined()
+        record.empty = self._accumulators.empty
         record.bad_rows = tuple(str(bad) for bad in self._reading.bad_rows)
         record.data_hash = self._digest.hexdigest()[:32]
         measured = {key for metric in self._settings.metrics for key in metric.values}
-        record.estimates = {key: one for key, one in self._tallies.estimates().items() if key in measured}
+        record.estimates = {key: one for key, one in self._accumulators.estimates().items() if key in measured}
         self._store.finish(record)
 
 

@@ -1,4 +1,4 @@
-"""Planning: what a run would ask, and what that would cost, before anything is asked."""
+"""Planning: what a run would ask and cost, before anything is asked."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ GUESS = Identity("guess")
 
 @dataclass
 class Cost:
-    """What calls to models would take.
+    """The expected cost of calls to models.
 
-    dollars: None where the price of one of them is not known. seconds: a rough idea, from the number of calls side by
-    side and the limits that the judge was given, and from what hosted models of middling size take for a reply.
+    dollars: None if the price of one of them is unknown. seconds: a rough estimate from concurrency, the limits of the
+    judge, and the usual reply times of hosted models of medium size.
     """
 
     calls: float = 0.0
@@ -37,7 +37,7 @@ class Cost:
     seconds: float = 0.0
 
     def add(self, expected: ExpectedCall, share: float = 1.0) -> None:
-        """Count a call, or the share of it that is somebody's."""
+        """Add a call, or a share of it."""
         self.calls += share
         self.prompt_tokens += share * expected.prompt_tokens
         self.completion_tokens += share * expected.completion_tokens
@@ -50,12 +50,11 @@ class Cost:
 class Plan:
     """What a run would ask.
 
-    questions: how many would be put to a judge, by kind, each question once. known: how many the store or people's
-    labels already answer, by kind. by_metric: what each metric would ask on its own, known or not; the sum is more
-    than the total, since metrics share questions. cost: of the calls to models, and cost_by_metric the same shared out
-    among the metrics that ask; together they make the whole. estimated: some counts depend on statements that nobody
-    has yet found, and take those that the embedded judge would find. left_out: metrics that cannot be measured, with
-    the reason.
+    questions: numbers of questions for judges, by kind, each question once. known: numbers that the store or people's
+    labels already answer, by kind. by_metric: numbers that each metric would ask on its own, known or not; they add up
+    to more than the total, since metrics share questions. cost: of the calls to models; cost_by_metric: the same,
+    divided among the metrics that ask. estimated: some counts depend on statements that have not been extracted yet,
+    and use those that the embedded judge finds. left_out: metrics that cannot be measured, with the reason.
     """
 
     samples: int = 0
@@ -112,13 +111,22 @@ def plan(
     skip_bad_rows: bool = False,
     progress: Callable[[int], None] | None = None,
 ) -> Plan:
-    """Count the questions that `evaluate` with the same arguments would ask, and the calls to models that takes.
+    """Count the questions that `evaluate` would ask with the same arguments, and price its calls to models.
 
-    No judge is asked, no key is needed, and nothing is kept. Raises what `evaluate` raises before it asks.
+    No judge is asked, no key is needed, and nothing is stored.
+
+    Args:
+        data, metrics, judge, store, labels, map, group, limit, skip_bad_rows, progress: as of `evaluate`.
+
+    Returns:
+        The plan; `print(plan)` shows it as `ragauge plan` does.
+
+    Raises:
+        UsageError: as `evaluate` raises before it asks.
     """
     there = store if isinstance(store, Store) or (store is not None and Path(store).exists()) else None
     task = prepared(data, metrics, judge, there, labels, map, group, limit, skip_bad_rows)
-    counting = PlanCounter(task.settings, task.asker)
+    counting = PlanCounter(task.settings, task.dispatcher)
     for sample in task.samples:
         counting.count(sample)
         if progress:
@@ -127,37 +135,37 @@ def plan(
 
 
 class PlanCounter:
-    """The counts of a plan under way."""
+    """Builds a plan, sample by sample."""
 
-    def __init__(self, settings: RunSettings, asker: Dispatcher) -> None:
+    def __init__(self, settings: RunSettings, dispatcher: Dispatcher) -> None:
         self.plan = Plan(left_out=dict(settings.left_out))
         self._metrics = settings.metrics
         self._needs = {need.name: need for metric in settings.metrics for need in metric.needs}
-        self._asker = asker
+        self._dispatcher = dispatcher
         self._seen: set[str] = set()
 
     def count(self, sample: Sample) -> float:
-        """Walk through the waves of a sample, what is not known answered by a guess; the dollars that it will cost.
+        """Go through the rounds of a sample, with guesses for unknown answers; returns its expected cost in dollars.
 
-        Calls whose price is not known count nothing to these.
+        Calls of unknown price count as 0.
         """
-        waves = Rounds(sample, self._needs.values())
+        rounds = Rounds(sample, self._needs.values())
         asked: dict[str, set[Question]] = {name: set() for name in self._needs}
         calls: list[ExpectedCall] = []
-        while questions := waves.questions:
-            for need, question in waves.asking():
+        while questions := rounds.questions:
+            for need, question in rounds.asking():
                 asked[need].add(question)
-            known = self._asker.keeper.known(questions)
+            known = self._dispatcher.cache.known(questions)
             calls += self._expected(self._fresh(questions, known))
-            waves.advance({q: known.get(q) or Judgment(q, guess(q), GUESS, "") for q in questions})
+            rounds.advance({q: known.get(q) or Judgment(q, guess(q), GUESS, "") for q in questions})
         self.plan.samples += 1
         for metric in self._metrics:
             self.plan.by_metric[metric.key] += len(set[Question]().union(*(asked[need.name] for need in metric.needs)))
-        self._share_out(calls, asked)
+        self._allocate(calls, asked)
         return sum(call.cost or 0.0 for call in calls)
 
     def _fresh(self, questions: Sequence[Question], known: Mapping[Question, Judgment]) -> list[Question]:
-        """Count questions; those that neither an earlier sample asks nor anybody has answered."""
+        """Count questions; returns those that no earlier sample asks and no judgment answers."""
         fresh = []
         for question in questions:
             key = judgment_key(question, GUESS)
@@ -171,32 +179,32 @@ class PlanCounter:
         return fresh
 
     def _expected(self, questions: Sequence[Question]) -> list[ExpectedCall]:
-        """The calls that judges would make for a wave of a sample."""
+        """The calls that judges would make for one round of a sample."""
         calls: list[ExpectedCall] = []
-        for judge, group in self._asker.bench.shared(questions):
+        for judge, group in self._dispatcher.router.shared(questions):
             if judge is not None and isinstance(judge, ForecastingJudge):
                 calls += judge.expect(group)
         return calls
 
-    def _share_out(self, calls: Sequence[ExpectedCall], asked: Mapping[str, set[Question]]) -> None:
-        """Charge each question of a call an equal part of it, to the metrics that ask it in equal parts."""
+    def _allocate(self, calls: Sequence[ExpectedCall], asked: Mapping[str, set[Question]]) -> None:
+        """Divide each call equally among its questions, and each question equally among the metrics that ask it."""
         for call in calls:
             self.plan.cost.add(call)
             for question in call.questions:
                 needs = {name for name, questions in asked.items() if question in questions}
-                payers = [metric.key for metric in self._metrics if any(need.name in needs for need in metric.needs)]
-                for key in payers:
+                metrics = [metric.key for metric in self._metrics if any(need.name in needs for need in metric.needs)]
+                for key in metrics:
                     part = self.plan.cost_by_metric.setdefault(key, Cost())
-                    part.add(call, 1 / len(call.questions) / len(payers))
+                    part.add(call, 1 / len(call.questions) / len(metrics))
 
 
 def duration(seconds: float) -> str:
-    """A time for people."""
+    """A duration in words."""
     return f"{seconds:.0f} s" if seconds < 100 else f"{seconds / 60:.0f} min"
 
 
 def guess(question: Question) -> Answer:
-    """An answer of the right form, to see what would be asked next; statements are those of the embedded judge."""
+    """A valid answer, to see what would be asked next; statements are those of the embedded judge."""
     match question:
         case Decompose():
             return Decomposition(decompose(question.text, question.query))

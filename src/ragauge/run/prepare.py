@@ -1,4 +1,4 @@
-"""What the caller gave, checked and settled before any judge is asked."""
+"""The arguments of a run, resolved and checked before any judge is asked."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from ragauge.types import Sample
 
 MetricsLike = str | Measure | Iterable[str | Measure] | None
 
-#: What each field is called for people who have to add it to their data.
+#: Descriptions of fields, for messages about missing ones.
 _WANTED = {
     "contexts": "the retrieved chunks",
     "references": "correct answers",
@@ -33,22 +33,27 @@ _WANTED = {
 
 
 class RunSettings:
-    """The metrics of a run. Those asked for by name must all be measurable; of the default set, those that are."""
+    """The metrics of a run: all those asked for by name, or those of the default set that can be measured."""
 
     def __init__(
         self,
         metrics: MetricsLike,
-        bench: JudgeRouter,
+        router: JudgeRouter,
         samples: Sequence[Sample],
         columns: Mapping[str, str] | None = None,
     ) -> None:
-        """samples: the first of the data set, enough to see which fields it has. columns: the column of each field.
+        """Select the metrics.
 
-        Raises MissingField or UnanswerableNeed for a metric asked for by name.
+        Args:
+            samples: the first of the data set, enough to see which fields it has.
+            columns: the column of each field.
+
+        Raises:
+            MissingField, UnanswerableNeed: a metric asked for by name cannot be measured.
         """
         self.by_name = metrics is not None
         self.left_out: dict[str, str] = {}
-        self._bench = bench
+        self._router = router
         self.metrics: tuple[Measure, ...] = default_metrics(samples) if metrics is None else select_metrics(metrics)
         self._keep(lambda metric: _missing(metric, samples, columns or {}), MissingField)
         self.check_judges()
@@ -57,12 +62,13 @@ class RunSettings:
             raise MissingField(f"no metric can be measured on this data; {nearest}, for one: {fault}")
 
     def check_judges(self, unable: Collection[str] = ()) -> None:
-        """Leave out what the judges cannot answer.
+        """Drop the metrics that the judges cannot answer.
 
-        unable: topics that their answers show to be beyond them; that it is two-way a function shows only by its first
-        reply, so this is called again while the run goes on. Raises UnanswerableNeed for a metric asked for by name.
+        unable: topics that the judges' answers have shown to be unanswerable; only the first reply of a function shows
+        that it is two-way, so this is called again during the run. Raises UnanswerableNeed for a metric asked for by
+        name.
         """
-        self._keep(lambda metric: _unanswerable(metric, self._bench, unable), UnanswerableNeed)
+        self._keep(lambda metric: _unanswerable(metric, self._router, unable), UnanswerableNeed)
 
     def _keep(self, fault_of: Callable[[Measure], str | None], error: type[UsageError]) -> None:
         faults = {metric.key: fault for metric in self.metrics if (fault := fault_of(metric))}
@@ -77,11 +83,11 @@ def _missing(metric: Measure, samples: Sequence[Sample], columns: Mapping[str, s
     if not fields:
         return None
     named = " and ".join(f"{field!r}" + (f" ({_WANTED[field]})" if field in _WANTED else "") for field in fields)
-    return f"no sample has {named}; {_cure(fields, columns)}"
+    return f"no sample has {named}; {_fix_for(fields, columns)}"
 
 
-def _cure(fields: Sequence[str], columns: Mapping[str, str]) -> str:
-    """How to name the column of a field: one that could be it serves another, or it has a name that is not known."""
+def _fix_for(fields: Sequence[str], columns: Mapping[str, str]) -> str:
+    """How to supply a missing field: its column is empty, is used for another field, or has an unknown name."""
     for field in fields:
         for other, column in columns.items():
             if other == field:
@@ -91,18 +97,18 @@ def _cure(fields: Sequence[str], columns: Mapping[str, str]) -> str:
     return f"name the column with --map {fields[0]}=COLUMN if it is there under another name"
 
 
-def _unanswerable(metric: Measure, bench: JudgeRouter, unable: Collection[str]) -> str | None:
-    topics = unanswerable(metric.needs, lambda topic: bench.can(topic) and topic not in unable)
+def _unanswerable(metric: Measure, router: JudgeRouter, unable: Collection[str]) -> str | None:
+    topics = unanswerable(metric.needs, lambda topic: router.can(topic) and topic not in unable)
     if not topics:
         return None
-    answered = {topic.partition(":")[0] for judge in bench.judges.values() for topic in judge.answers}
+    answered = {topic.partition(":")[0] for judge in router.judges.values() for topic in judge.answers}
     kinds = {topic if topic.partition(":")[0] in answered else topic.partition(":")[0] for topic in topics}
-    names = sorted({str(judge.identity) for judge in bench.judges.values()})
+    names = sorted({str(judge.identity) for judge in router.judges.values()})
     wanted = ", ".join(sorted(kinds))
-    return f"{' and '.join(names)} does not answer {wanted}; choose one that does, or share the work by kind"
+    return f"{' and '.join(names)} does not answer {wanted}; choose a judge that does, or one for each kind of question"
 
 
-#: How many samples are looked at, before any judge is asked, to see which fields the data has.
+#: How many samples are read ahead, before any judge is asked, to see which fields the data has.
 PEEK = 1000
 
 StoreLike = Store | str | Path | None
@@ -110,12 +116,12 @@ LabelsLike = str | Path | Iterable[Judgment] | None
 
 
 class Prepared(NamedTuple):
-    """A run that can begin."""
+    """A run that is ready to start."""
 
     reading: SampleReader
     samples: Iterator[Sample]
     settings: RunSettings
-    asker: Dispatcher
+    dispatcher: Dispatcher
     store: Store
 
 
@@ -131,19 +137,19 @@ def prepared(
     skip_bad_rows: bool,
     max_cost: float | None = None,
 ) -> Prepared:
-    """Read the first samples and settle metrics, judges and store; `evaluate` documents the arguments and errors."""
+    """Read the first samples and resolve metrics, judges and store; `evaluate` documents the arguments and errors."""
     columns = {**(map or {}), **({"group": group} if group else {})}
     reading = read(data, map=columns or None, skip_bad_rows=skip_bad_rows, limit=limit)
     samples = iter(reading)
     first = list(islice(samples, PEEK))
     if not first:
         raise BadData(f"{reading.name} holds no sample" + _skipped(reading))
-    bench = load_judges(judge)
-    check_priced(bench.unique(), max_cost)
-    settings = RunSettings(metrics, bench, first, reading.columns)
+    router = load_judges(judge)
+    check_priced(router.unique(), max_cost)
+    settings = RunSettings(metrics, router, first, reading.columns)
     opened = opened_store(store)
-    asker = Dispatcher(bench, JudgmentCache(bench, opened, _by_question(labels)), Budget(max_cost))
-    return Prepared(reading, chain(first, samples), settings, asker, opened)
+    dispatcher = Dispatcher(router, JudgmentCache(router, opened, _by_question(labels)), Budget(max_cost))
+    return Prepared(reading, chain(first, samples), settings, dispatcher, opened)
 
 
 def _skipped(reading: SampleReader) -> str:
@@ -153,13 +159,13 @@ def _skipped(reading: SampleReader) -> str:
 
 
 def opened_store(store: StoreLike) -> Store:
-    """An open store; None is one that does not outlive its Run."""
+    """An open store; None gives one that lives as long as its Run."""
     if isinstance(store, Store):
         return store
     return MemoryStore() if store is None else Store.open(store)
 
 
 def _by_question(labels: LabelsLike) -> dict[Question, Judgment]:
-    """People's labels by question; of several for one question the last counts."""
+    """People's labels by question; the last one for a question counts."""
     given = read_labels(Path(labels)) if isinstance(labels, str | Path) else labels or ()
     return {judgment.question: judgment for judgment in given}

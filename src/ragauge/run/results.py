@@ -1,4 +1,4 @@
-"""A run: what was measured, as the store keeps it."""
+"""A run: its estimates and scores, read from the store that keeps them."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 @dataclass
 class Accumulator:
-    """The scores of one value of one metric, without evidence."""
+    """Accumulates the scores of one value of one metric."""
 
     measure: Measure
     values: array[float] = field(default_factory=lambda: array("d"))
@@ -49,7 +49,7 @@ class Accumulator:
     first_undefined: str = ""
 
     def add(self, score: ScoreRecord, group: str | None) -> None:
-        """Take in one sample's score; `group` is the sample's group, None where samples are independent."""
+        """Add the score of one sample; `group` is its group, None if samples are independent."""
         if score.failed is not None:
             self.failed += 1
             self.first_failure = self.first_failure or score.failed
@@ -65,7 +65,7 @@ class Accumulator:
                 self.values.append(score.value)
 
     def estimate(self) -> Estimate:
-        """The estimate over what was taken in."""
+        """The estimate over the scores added so far."""
         interval = self._interval()
         return Estimate(
             interval.value,
@@ -89,14 +89,14 @@ class Accumulator:
 
 
 class Accumulators:
-    """The tallies of all metrics of a run. empty: how many responses are empty."""
+    """The accumulators of all metrics of a run. empty: the number of empty responses."""
 
     def __init__(self, metrics: Iterable[Measure]) -> None:
         self.empty = 0
         self._by_key = {key: Accumulator(metric) for metric in metrics for key in metric.values}
 
     def add(self, record: SampleRecord) -> None:
-        """Take in one sample; scores of metrics that are not among those tallied are passed over."""
+        """Add one sample; scores of other metrics are ignored."""
         response = record.sample.response
         self.empty += response is not None and not response.strip()
         for key, score in (record.scores | record.counted).items():
@@ -104,37 +104,37 @@ class Accumulators:
                 self._by_key[key].add(score, record.sample.group)
 
     def failures(self) -> dict[str, str]:
-        """For each value that some samples failed to get, the first reason."""
-        return {key: tally.first_failure for key, tally in self._by_key.items() if tally.failed}
+        """For each value with failed scores, the first reason."""
+        return {key: accumulator.first_failure for key, accumulator in self._by_key.items() if accumulator.failed}
 
     def undefined(self) -> dict[str, str]:
-        """For each value that has nothing to count on some samples, the first reason."""
-        return {key: tally.first_undefined for key, tally in self._by_key.items() if tally.undefined}
+        """For each value with undefined scores, the first reason."""
+        return {key: accumulator.first_undefined for key, accumulator in self._by_key.items() if accumulator.undefined}
 
     def estimates(self) -> dict[str, Estimate]:
         """An estimate for each value of each metric."""
-        return {key: tally.estimate() for key, tally in self._by_key.items()}
+        return {key: accumulator.estimate() for key, accumulator in self._by_key.items()}
 
 
 def recovered_run(store: Store, record: RunRecord) -> RunRecord:
-    """The record with the estimates of the samples that were kept; metrics of one's own are not among them."""
-    tallies = Accumulators(recovered_record(record))
+    """The record of an unfinished run with the estimates of the samples kept so far; custom metrics are missing."""
+    accumulators = Accumulators(recovered_record(record))
     samples = 0
     for kept in store.samples(record.id):
-        tallies.add(kept)
+        accumulators.add(kept)
         samples += 1
     return msgspec.structs.replace(
         record,
         samples=samples,
-        estimates=tallies.estimates() if samples else {},
-        failures=tallies.failures(),
-        undefined=tallies.undefined(),
-        empty=tallies.empty,
+        estimates=accumulators.estimates() if samples else {},
+        failures=accumulators.failures(),
+        undefined=accumulators.undefined(),
+        empty=accumulators.empty,
     )
 
 
 def recovered_record(record: RunRecord) -> tuple[Measure, ...]:
-    """The run's metrics as the catalogue knows them."""
+    """The metrics of a run that the registry knows."""
     known = []
     for spec in record.metrics:
         try:
@@ -146,10 +146,10 @@ def recovered_record(record: RunRecord) -> tuple[Measure, ...]:
 
 
 class SampleScores(dict[str, Score]):
-    """The scores of one sample by metric key, with the sample itself as `sample`.
+    """The scores of one sample by metric key; `sample` is the sample.
 
-    A metric over the data set has no score here. `counted` has what the sample adds to it: a Score without a value,
-    with its counts, or the reason there are none, and the evidence.
+    A metric over the data set has no score here; `counted` has the contribution of the sample: a Score without a value,
+    with its counts, or the reason why there are none, and the evidence.
     """
 
     def __init__(self, record: SampleRecord, estimates: Mapping[str, Estimate]) -> None:
@@ -159,24 +159,24 @@ class SampleScores(dict[str, Score]):
 
     @property
     def counted(self) -> dict[str, Score]:
-        """What the sample adds to each metric over the data set."""
+        """The contribution of the sample to each metric over the data set."""
         return {key: self._record.score(key) for key in self._record.counted}
 
     def explain(self, key: str) -> str:
-        """A score in words, with the pieces that count against the text; see `ragauge.explain`."""
+        """A score in words, with the evidence that lowers it; see `ragauge.explain`."""
         return explain(self[key], self._estimates[key].better)
 
     def __missing__(self, key: str) -> Score:
         if key in self._record.counted:
             raise KeyError(
                 f"{key!r} is a metric over the data set: run.estimates[{key!r}] is its value, and "
-                f"run.scores[i].counted[{key!r}] what a sample adds to it"
+                f"run.scores[i].counted[{key!r}] the contribution of a sample"
             )
         raise KeyError(f"no score is called {key!r}; there are {', '.join(self)}")
 
 
 class Scores(Sequence[SampleScores]):
-    """The scores of a run by position, each read from the store when it is looked at."""
+    """The scores of a run by position, read from the store on access."""
 
     def __init__(self, store: Store, run: RunRecord) -> None:
         self._store, self._run = store, run
@@ -202,10 +202,10 @@ class Scores(Sequence[SampleScores]):
 
 
 class Run:
-    """One execution over a data set: estimates, and behind them every score with its evidence.
+    """One execution over a data set: estimates, and every score with its evidence.
 
     estimates: metric key -> Estimate. scores: one entry per sample in the order of the data; `scores[0]["bleu"]` is a
-    Score. left_out: metrics that were not measured, with the reason. record: everything else that is known of the run.
+    Score. left_out: metrics that were not measured, with the reason. record: all other data about the run.
     """
 
     def __init__(self, store: Store, record: RunRecord) -> None:
@@ -214,11 +214,14 @@ class Run:
 
     @classmethod
     def open(cls, store: Store | str | Path, run: str = "latest") -> Run:
-        """A run that a store keeps, by its id, its name, the beginning of its id, or "latest".
+        """Open a run of a store by its id, its name, the beginning of its id, or "latest".
 
-        Of a run that has not finished it holds what is done.
+        An unfinished run has the samples that are done.
 
-        Raises UnknownName where there is none such, StoreError where the store cannot be read.
+        Raises:
+            UnknownName: there is no such run.
+            UsageError: there is no store.
+            StoreError: the store cannot be read.
         """
         if not isinstance(store, Store) and not Path(store).exists():
             raise UsageError(f"there is no store at {store}; `ragauge run` makes one, as does evaluate(store=...)")
@@ -243,20 +246,20 @@ class Run:
 
     @property
     def store(self) -> Store:
-        """Where the run is kept."""
+        """The store that keeps the run."""
         return self._store
 
     @property
     def scores(self) -> Scores:
-        """The scores by position; each is read when it is looked at."""
+        """The scores by position, read on access."""
         return Scores(self._store, self.record)
 
     def records(self) -> Iterator[SampleRecord]:
-        """The samples with their scores, one after the other from the store."""
+        """The samples with their scores, streamed from the store."""
         return self._store.samples(self.record.id)
 
     def values(self, metric: str) -> list[float | None]:
-        """The values of one metric by position; None where undefined or failed."""
+        """The values of one metric by position; None if undefined or failed."""
         return self._store.values(self.record.id, metric)
 
     def to_dict(self) -> dict[str, Any]:
@@ -264,39 +267,53 @@ class Run:
         return run_document(self.record, self.records())
 
     def to_pandas(self) -> pandas.DataFrame:
-        """One row per sample: id, query, response, and a column per metric; NaN where there is no value.
+        """One row per sample: id, query, response, and a column per metric; NaN if there is no value.
 
-        Raises MissingExtra where pandas is not installed.
+        Raises MissingExtra if pandas is not installed.
         """
         from ragauge.report.files import run_frame
 
         return run_frame(self.record, self.records())
 
     def save(self, path: str | Path, *, raw_csv: bool = False) -> Path:
-        """Write the run to a file, as its ending says; docs/output.md lists them.
+        """Write the run to a file in the format of its ending; docs/output.md lists them.
 
-        raw_csv: leave texts in CSV as they are; otherwise one that a spreadsheet would take for a formula gets an
-        apostrophe before it.
-        Raises UsageError for others.
+        Args:
+            path: the file; it is replaced if it exists.
+            raw_csv: keep texts in CSV as they are; by default a text that a spreadsheet would run as a formula is
+                prefixed with an apostrophe.
+
+        Raises:
+            UsageError: the ending is unknown, or the place cannot be written.
         """
         return save(self.record, self.records(), Path(path), raw_csv)
 
     def emit(self, provider: LoggerProvider | None = None) -> int:
-        """Hand each score to OpenTelemetry as an event `gen_ai.evaluation.result`; see docs/ci.md. Gives their number.
+        """Emit each score to OpenTelemetry as an event `gen_ai.evaluation.result`; see docs/ci.md.
 
-        provider: where they go; None is the one that is set for the process. Raises MissingExtra where OpenTelemetry is
-        not installed, UsageError where no provider is set.
+        Args:
+            provider: the logger provider; None: that of the process.
+
+        Returns:
+            The number of events.
+
+        Raises:
+            MissingExtra: OpenTelemetry is not installed.
+            UsageError: no provider is set.
         """
         from ragauge.report.events import emit_events
 
         return emit_events(self.record, self.records(), provider)
 
     def hold_to(self, bounds: Mapping[str, float] | Sequence[Gate]) -> None:
-        """Keep with the run, in place of others, the conditions that its estimates must meet; reports show which hold.
+        """Set the gates of the run, replacing earlier ones; reports show which hold.
 
-        bounds: metric key -> the least that will do, or the most where lower is better.
-        Raises UnknownName for a metric that was not measured, BadParameter for a bound that is no number or off the
-        metric's scale, and for a gate that fails on the side where its metric is better.
+        Args:
+            bounds: metric key -> the lowest acceptable value, or the highest if lower is better; or gates.
+
+        Raises:
+            UnknownName: a metric was not measured.
+            BadParameter: a bound is not a number or off the metric's scale, or a gate fails on the better side.
         """
         self.record.gates = gates_of(bounds, self.estimates)
         self._store.finish(self.record)
@@ -317,34 +334,42 @@ class Run:
 def trust_eval_block(
     run: Run, correctness: Correctness = "cm", prefix: RefusalPrefix = "reject", at_most: int = 3
 ) -> dict[str, float | None]:
-    """What Trust-Eval returns for a data set (Song et al., ICLR 2025): its keys, in per cent, with its own zeros.
+    """The result of Trust-Eval for a data set (Song et al., ICLR 2025): its keys, in per cent, with its own zeros.
 
-    run: one that measured `trust(variant=trust_eval,labels=given)` with the same correctness and at_most; nothing is
-    asked. correctness: "cm", "em" or "em5". prefix: how the keys about refusals begin. at_most: the citations of a
-    sentence that count. A value is None where Trust-Eval has NaN, the mean of nothing.
+    Args:
+        run: one that measured `trust(variant=trust_eval,labels=given)` with the same correctness and at_most; no judge
+            is asked.
+        correctness: "cm", "em" or "em5".
+        prefix: the prefix of the keys about refusals.
+        at_most: the number of citations of a sentence that count.
 
-    Raises BadData where a sample lacks gold claims, or a document its labels; RunFailed where a question has no answer;
-    UsageError where the run did not ask it, or a parameter is wrong.
+    Returns:
+        key -> value; None where Trust-Eval has NaN, the mean of nothing.
+
+    Raises:
+        BadData: a sample lacks gold claims, or a document its labels.
+        RunFailed: a question has no answer.
+        UsageError: the run did not ask it, or a parameter is wrong.
     """
     for given, known in ((correctness, get_args(Correctness)), (prefix, get_args(RefusalPrefix))):
         if given not in known:
             raise BadParameter(f"{given!r} is none of {', '.join(known)}")
     wanted = trust.needs(correctness, at_most)
-    bench = JudgeRouter({kind: LookupJudge(identity) for kind, identity in run.record.judges.items()})
-    keeper = JudgmentCache(bench, run.store, {})
-    items = [_item(record, wanted, keeper) for record in run.records()]
+    router = JudgeRouter({kind: LookupJudge(identity) for kind, identity in run.record.judges.items()})
+    cache = JudgmentCache(router, run.store, {})
+    items = [_item(record, wanted, cache) for record in run.records()]
     return trust.trust_eval_block(items, correctness, prefix)
 
 
-def _item(record: SampleRecord, wanted: tuple[Need[EvidenceTable], ...], keeper: JudgmentCache) -> TrustEvalItem:
-    """A sample with everything that the run found out about it."""
-    waves = Rounds(record.sample, wanted)
-    while questions := waves.questions:
-        known = keeper.known(questions)
+def _item(record: SampleRecord, wanted: tuple[Need[EvidenceTable], ...], cache: JudgmentCache) -> TrustEvalItem:
+    """A sample with all its evidence tables."""
+    rounds = Rounds(record.sample, wanted)
+    while questions := rounds.questions:
+        known = cache.known(questions)
         if len(known) < len(questions):
             _unanswered(record)
-        waves.advance(known)
-    outcomes = [waves.outcomes[need.name] for need in wanted]
+        rounds.advance(known)
+    outcomes = [rounds.outcomes[need.name] for need in wanted]
     for outcome in outcomes:
         if isinstance(outcome, Undefined):
             fix = "samples need 'answers' and documents 'answers_found', which `ragauge dataset build` makes"

@@ -28,16 +28,25 @@ async def score_async(
     strict: bool = False,
     **options: Any,
 ) -> SampleScores:
-    """The scores of one sample, for programs that score what they have just answered; `score` waits for them.
+    """The scores of one sample, for programs that score an answer right away; `score` is the synchronous form.
 
         rg.score({"query": "Who wrote it?", "response": "Ada.", "contexts": ["Ada wrote it."]})["faithfulness"]
 
-    sample: a dict, or whatever else a row of `evaluate` may be. attempts: as long as a score fails, so many runs are
-    made in all, each asking only for what is missing. strict: raise RunFailed where a score fails even so. The other
-    arguments are those of `evaluate`; a judge that is asked again and again is best made once, by `judge_of` or
-    `bench_of`. With `score` threads may share it. Many samples are scored faster by `evaluate`, side by side.
+    Make a judge that is used repeatedly once, with `load_judge` or `load_judges`; threads may share it through `score`.
+    For many samples `evaluate` is faster.
 
-    Raises as `evaluate` does.
+    Args:
+        sample: a dict, or anything else that can be a row of `evaluate`.
+        metrics, judge, store, options: as of `evaluate`.
+        attempts: the greatest number of runs while a score fails; each asks only for what is missing.
+        strict: raise RunFailed if a score still fails.
+
+    Returns:
+        The scores by metric key.
+
+    Raises:
+        RunFailed: a score failed and `strict` is set; also as `evaluate`.
+        UsageError, StoreError: as `evaluate`.
     """
     if attempts < 1:
         raise BadParameter(f"attempts={attempts} must be 1 or more")
@@ -55,49 +64,58 @@ score = blocking(score_async, "score", shared=True)
 
 
 class Scorer:
-    """Scores a sample by one metric at a time, as evaluators of other libraries do, for no more calls than all at once.
+    """Scores a sample by one metric at a time, as evaluators of other libraries do, with the calls of all at once.
 
         scorer = rg.Scorer(["faithfulness", "answer_relevance"], judge="openai/gpt-4o-mini")
         scores = await scorer.score_async("faithfulness", {"query": ..., "response": ..., "contexts": [...]})
 
-    metrics: values of metrics, such as "faithfulness" or "rouge.rougeL"; `values` has the metric of each, and the key
-    of its score. judge, store, options: as for `evaluate`; without a store judgments are kept as long as the scorer is.
+    Args:
+        metrics: values of metrics, such as "faithfulness" or "rouge.rougeL"; `values` maps each to its metric and the
+            key of its score.
+        judge, store, options: as of `evaluate`; without a store, judgments live as long as the scorer.
 
-    Raises UsageError for what is no metric or judge.
+    Raises:
+        UsageError: a metric or judge is unknown.
     """
 
     def __init__(
         self, metrics: Iterable[str], judge: JudgeLike = "embedded", store: StoreLike = None, **options: Any
     ) -> None:
         self.values = {name: value_of(name) for name in metrics}
-        self._bench, self._store, self._options = load_judges(judge), opened_store(store), options
-        self._under_way: dict[Any, asyncio.Task[SampleScores]] = {}
+        self._router, self._store, self._options = load_judges(judge), opened_store(store), options
+        self._in_flight: dict[Any, asyncio.Task[SampleScores]] = {}
 
     async def score_async(self, name: str, row: Any) -> SampleScores:
-        """The scores of one of the metrics, and of those others that the sample has the fields for.
+        """The scores of one metric, and of the others that the sample has the fields for.
 
-        Whoever asks for another metric of the same sample meanwhile waits for the same run; later the judgments are
-        there. Raises as `evaluate` does.
+        Concurrent requests for other metrics of the same sample share one run. Raises as `evaluate` does.
         """
         (sample,) = read([row])
         wanted, _ = self.values[name]
         able = [one for one, _ in self.values.values() if one is wanted or not missing_fields(one.needs, [sample])]
         asked = (asyncio.get_running_loop(), repr(sample), tuple(one.spec for one in able))
-        if asked not in self._under_way:
-            scoring = score_async(sample, able, self._bench, self._store, **self._options)
-            self._under_way[asked] = asyncio.ensure_future(scoring)
-            self._under_way[asked].add_done_callback(lambda _: self._under_way.pop(asked))
-        return await asyncio.shield(self._under_way[asked])
+        if asked not in self._in_flight:
+            scoring = score_async(sample, able, self._router, self._store, **self._options)
+            self._in_flight[asked] = asyncio.ensure_future(scoring)
+            self._in_flight[asked].add_done_callback(lambda _: self._in_flight.pop(asked))
+        return await asyncio.shield(self._in_flight[asked])
 
     score = blocking(score_async, "score", shared=True)
 
 
 def rescore(run: Run, metrics: MetricsLike = None) -> Run:
-    """Score the samples of a run again from its store, by other metrics or, by default, the same; nobody is asked.
+    """Score the samples of a run again from the judgments in its store; no judge is asked.
 
-    A score that needs a judgment the store does not hold is failed, with that reason. The new run is kept beside
-    the old one.
+    Args:
+        run: a run whose store is open.
+        metrics: as of `evaluate`; None: those of the run.
+
+    Returns:
+        The new run, kept in the same store. A score that needs a judgment which is not there is failed, and says so.
+
+    Raises:
+        UsageError: as `evaluate`.
     """
-    bench = JudgeRouter({kind: LookupJudge(identity) for kind, identity in run.record.judges.items()})
+    router = JudgeRouter({kind: LookupJudge(identity) for kind, identity in run.record.judges.items()})
     samples = (record.sample for record in run.records())
-    return evaluate(samples, metrics or run.record.metrics, bench, run.store, name=run.record.name)
+    return evaluate(samples, metrics or run.record.metrics, router, run.store, name=run.record.name)

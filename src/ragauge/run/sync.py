@@ -1,4 +1,4 @@
-"""Waiting for a coroutine from code that is not asynchronous, whether or not an event loop runs already."""
+"""Calling a coroutine from synchronous code, whether or not an event loop is already running."""
 
 from __future__ import annotations
 
@@ -20,22 +20,22 @@ T = TypeVar("T")
 
 _STARTING = Lock()
 
-#: Seconds that a cancelled run has to itself to keep what is done.
+#: Seconds for which a cancelled run may write what is done before another Ctrl-C takes effect.
 CLEANING_UP = 1.0
 
 
 def blocking(function: Callable[P, Coroutine[Any, Any, T]], name: str, *, shared: bool = False) -> Callable[P, T]:
-    """The function called `name` that takes the same arguments and waits for the result.
+    """A synchronous version of a coroutine function, named `name`.
 
-    Under a running loop (Jupyter, FastAPI) the work is done in a thread with a loop of its own. shared: it always is,
-    and the callers of all threads share that loop, so that they may share a judge with its connections and limits.
+    Under a running loop (Jupyter, FastAPI) it runs in a thread with its own event loop. shared: it always runs on one
+    background loop for all threads, so that they can share a judge with its connections and limits.
     """
 
     @wraps(function)
     def wait(*args: P.args, **kwargs: P.kwargs) -> T:
         work = function(*args, **kwargs)
         running = _running_loop()
-        if shared and running is not _shared_loop():  # what runs on that loop cannot wait for it
+        if shared and running is not _shared_loop():  # code on that loop cannot block on it
             return _on_shared_loop(work)
         return _in_thread(work) if running else asyncio.run(_interrupted_once(work))
 
@@ -44,18 +44,18 @@ def blocking(function: Callable[P, Coroutine[Any, Any, T]], name: str, *, shared
 
 
 async def _interrupted_once(work: Coroutine[Any, Any, T]) -> T:
-    """Await `work`, which Ctrl-C cancels; another Ctrl-C is not heard while it cleans up, unless that takes long.
+    """Await `work`, which Ctrl-C cancels; further ones are ignored for CLEANING_UP seconds while it cleans up.
 
-    asyncio's own handler would raise in the middle of the cleaning up.
+    asyncio's own handler would raise in the middle of the cleanup.
     """
     own = signal.getsignal(signal.SIGINT)
     if current_thread() is not main_thread() or not callable(own) or own is signal.default_int_handler:
         return await work
-    heard: list[float] = []
+    signals: list[float] = []
 
     def handler(number: int, frame: FrameType | None) -> None:
-        if not heard or time.monotonic() - heard[0] > CLEANING_UP:
-            heard.append(time.monotonic())
+        if not signals or time.monotonic() - signals[0] > CLEANING_UP:
+            signals.append(time.monotonic())
             own(number, frame)
 
     signal.signal(signal.SIGINT, handler)
@@ -66,7 +66,7 @@ async def _interrupted_once(work: Coroutine[Any, Any, T]) -> T:
 
 
 def _in_thread(work: Coroutine[Any, Any, T]) -> T:
-    """Run `work` in a thread; when the caller is interrupted it is cancelled, and given the time to clean up."""
+    """Run `work` in a thread; an interrupt of the caller cancels it and waits for its cleanup."""
     begun: Future[tuple[asyncio.AbstractEventLoop, asyncio.Task[T]]] = Future()
 
     async def begin() -> T:
@@ -80,7 +80,7 @@ def _in_thread(work: Coroutine[Any, Any, T]) -> T:
             return outcome.result()
         except KeyboardInterrupt:
             loop, task = begun.result()
-            with suppress(RuntimeError):  # the loop has ended by itself
+            with suppress(RuntimeError):  # the loop has already ended
                 loop.call_soon_threadsafe(task.cancel)
             raise
 
@@ -95,7 +95,7 @@ def _on_shared_loop(work: Coroutine[Any, Any, T]) -> T:
 
 
 def _shared_loop() -> asyncio.AbstractEventLoop:
-    """The loop of this process; a process that was forked has its own, since threads are not forked."""
+    """The background loop of this process; a forked process gets its own, since threads are not forked."""
     with _STARTING:
         return _started_loop(os.getpid())
 

@@ -64,7 +64,7 @@ async def export_async(folder: Folder, progress: Callable[[int], None] | None = 
         task = prepared(
             settings.data,
             settings.metrics,
-            folder.bench(wave),
+            folder.router(wave),
             store,
             settings.labels,
             settings.map,
@@ -86,13 +86,13 @@ async def _walk(task: Prepared, wave: _ExportRound, progress: Callable[[int], No
     async def ask(sample: Sample) -> None:
         waves = Rounds(sample, needs)
         while questions := waves.questions:
-            judgments = await task.asker.answer(questions)
+            judgments = await task.dispatcher.answer(questions)
             if wave.holds_up(judgments):
                 return
             waves.advance(judgments)
-            task.settings.check_judges(task.asker.unable)
+            task.settings.check_judges(task.dispatcher.unable)
 
-    async with task.asker.opened(), aclosing(ordered_map(task.samples, ask, AT_ONCE)) as asked:
+    async with task.dispatcher.opened(), aclosing(ordered_map(task.samples, ask, AT_ONCE)) as asked:
         done = 0
         async for _ in asked:
             done += 1

@@ -400,7 +400,7 @@ class Folder:
     ) -> None:
         self.close()
 
-    def bench(self, book: RequestBook) -> JudgeRouter:
+    def router(self, book: RequestBook) -> JudgeRouter:
         """The judges of the run, those that are models in place of which `book` is written."""
         deferred = {spec: DeferredJudge(member.identity, member.asked, book) for spec, member in self.members.items()}
         judges: Mapping[str, Judge] = {kind: deferred[member.spec] for kind, member in self._members.items()}
