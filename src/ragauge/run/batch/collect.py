@@ -244,8 +244,8 @@ class Fetched(NamedTuple):
     again: int
 
 
-async def submit_async(folder: Folder, told: Callable[[Sent], None] | None = None) -> list[Sent]:
-    """Send what is exported and was not sent; `told` is called with each file as soon as it is a batch.
+async def submit_async(folder: Folder, on_sent: Callable[[Sent], None] | None = None) -> list[Sent]:
+    """Send what is exported and was not sent; `on_sent` is called with each file once it is a batch.
 
     Raises UsageError where a key is missing, BatchFailed where a provider refuses.
     """
@@ -254,8 +254,8 @@ async def submit_async(folder: Folder, told: Callable[[Sent], None] | None = Non
         for file in folder.ledger.files():
             if file.untouched:
                 sent.append(await _sent(folder, await provider(file), file))
-                if told:
-                    told(sent[-1])
+                if on_sent:
+                    on_sent(sent[-1])
     return sent
 
 

@@ -219,8 +219,8 @@ class Ledger:
             yield
         except sqlite3.Error as error:
             busy = getattr(error, "sqlite_errorcode", 0) & 0xFF == sqlite3.SQLITE_BUSY
-            mend = "another command works on this folder; wait for it to end" if busy else "export into a new folder"
-            raise RagaugeError(f"{self._path}: {error}; {mend}") from error
+            fix = "another command works on this folder; wait for it to end" if busy else "export into a new folder"
+            raise RagaugeError(f"{self._path}: {error}; {fix}") from error
 
     # facts
 
