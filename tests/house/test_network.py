@@ -92,8 +92,8 @@ def test_a_model_of_the_hub_is_opened_with_telemetry_off(environment: dict[str, 
     """The client of the hub is imported with its telemetry off; what the environment already decides stands."""
     pytest.importorskip("huggingface_hub")
     script = (
-        "import os\nfrom ragauge.errors import BadData\nfrom ragauge.judges.nli.models import Source, Options\n"
-        "try: Source('no/such', Options(), 'hf/no/such')\nexcept BadData: pass\n"
+        "import os\nimport ragauge as rg\n"
+        "try: rg.load_judge('hf/no/such')\nexcept rg.BadData: pass\n"
         "from huggingface_hub import constants\n"
         "print(constants.HF_HUB_DISABLE_TELEMETRY, os.environ['ORT_DISABLE_TELEMETRY'])"
     )
