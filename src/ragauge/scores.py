@@ -9,7 +9,7 @@ from typing import Literal, Protocol
 import msgspec
 
 from ragauge.errors import BadParameter, UnknownName
-from ragauge.types import Failure, Identity, Label, Sample, Span, TotalUsage
+from ragauge.types import Failure, Identity, Label, Sample, Span, TotalUsage, is_entailed
 
 Better = Literal["higher", "lower"]
 
@@ -149,9 +149,8 @@ class Evidence(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
 
     @property
     def entailed(self) -> bool:
-        """Whether what it was held against entails it: all chunks together, and none contradicts it."""
-        contradicted = any(chunk.label is Label.CONTRADICTED for chunk in self.chunks)
-        return self.label is Label.ENTAILED and not contradicted
+        """Whether the chunks together entail it and none of them contradicts it."""
+        return is_entailed(self.label, self.chunks)
 
     def labels(self, chunks: int) -> list[Label | None]:
         """What each of so many chunks says; what they say together where no more is told."""

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from enum import StrEnum
-from typing import Any
+from typing import Any, Protocol
 
 import msgspec
 
@@ -121,6 +122,21 @@ class ChunkVerdict(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     span: Span | None = None
 
 
+class _Labelled(Protocol):
+    @property
+    def label(self) -> Label: ...
+
+
+def is_entailed(label: Label | None, chunks: Iterable[_Labelled]) -> bool:
+    """Whether a joint label is ENTAILED and no chunk contradicts the hypothesis; what every metric counts as support.
+
+    Args:
+        label: the label for all chunks together.
+        chunks: the label of each chunk, where known.
+    """
+    return label is Label.ENTAILED and not any(chunk.label is Label.CONTRADICTED for chunk in chunks)
+
+
 class Verdict(msgspec.Struct, frozen=True, gc=False, omit_defaults=True, tag="verdict"):
     """The answer to a question of entailment, relevance or trait.
 
@@ -136,8 +152,13 @@ class Verdict(msgspec.Struct, frozen=True, gc=False, omit_defaults=True, tag="ve
     rationale: str | None = None
 
     @property
+    def entailed(self) -> bool:
+        """Whether the chunks together entail the hypothesis and none of them contradicts it."""
+        return is_entailed(self.label, self.chunks)
+
+    @property
     def two_way(self) -> bool:
-        """Whether it shows that its judge tells support from its absence, and no more."""
+        """Whether its judge distinguishes support from lack of support only."""
         return Label.NOT_ENTAILED in (self.label, *(chunk.label for chunk in self.chunks))
 
 

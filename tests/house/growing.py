@@ -23,7 +23,7 @@ from ragauge.questions import Decompose, Entail, Relevant
 from ragauge.readers.contexts import chunks_in, gold_claims, references_in
 from ragauge.readers.formats import rows_of_blocks
 from ragauge.readers.values import text
-from ragauge.text import overlap, trust_eval
+from ragauge.text import overlap, tokens, trust_eval
 from ragauge.text.citations import citation_marks, citations_in
 from ragauge.text.cited import cited_items, cited_sentences, without_citations
 from ragauge.text.markdown import blocks
@@ -112,7 +112,7 @@ READERS: dict[str, Callable[[str], object]] = {
     "rouge in unicode": lambda given: rouge(given, [given[1:]], tokenizer="unicode"),
     "sentences": sentences,
     "split": lambda given: (split(Entail((given,), _CLAIM), 500), split(Decompose(given), 500)),
-    "squad": lambda given: (overlap.squad_normalise(given), overlap.token_f1(given, [given])),
+    "squad": lambda given: (tokens.squad_normalise(given), overlap.token_f1(given, [given])),
     "text": lambda given: _LEXICAL.verdict(Entail((given,), _CLAIM)),
     "tokens": lambda given: [tokenizer_named(name)(given) for name in TOKENIZERS],
     "toxicity": lambda given: (units(given), pieces(given)),

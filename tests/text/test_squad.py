@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ragauge.text.overlap import exact_match, squad_normalise, token_f1
+from ragauge.text.overlap import exact_match, token_f1
+from ragauge.text.tokens import squad_normalise
 
 ANSWERS = st.lists(st.sampled_from(["a", "The", "cat", "Cat,", "sat", "-", "42"]), max_size=8).map(" ".join)
 

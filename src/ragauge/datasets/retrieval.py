@@ -23,7 +23,7 @@ from ragauge.errors import BadParameter
 from ragauge.judges.embedded.lexical.lexicon import FUNCTION_WORDS, QUESTION_WORDS
 from ragauge.readers.contexts import chunks_in, is_single
 from ragauge.readers.values import Malformed
-from ragauge.text.tokens import rouge_tokens, stemmed, unicode_tokens
+from ragauge.text.tokens import rouge_tokens, stem_tokens, unicode_tokens
 from ragauge.types import Chunk
 
 if TYPE_CHECKING:
@@ -75,7 +75,7 @@ class BM25:
             lengths.append(len(words))
             written.extend([numbers.setdefault(word, len(numbers)) for word in words])
         terms: dict[str, int] = {}
-        term_of = np.array([terms.setdefault(term, len(terms)) for term in stemmed(numbers)], np.int64)
+        term_of = np.array([terms.setdefault(term, len(terms)) for term in stem_tokens(numbers)], np.int64)
         sizes = np.array(lengths, np.int64)
         found = term_of[np.array(written, np.int64)] if numbers else np.zeros(0, np.int64)
         return cls(len(sizes), terms, *_postings(found, sizes, len(terms)))
@@ -88,7 +88,7 @@ class BM25:
         import numpy as np
 
         scores = np.zeros(self._size, np.float32)
-        for term in dict.fromkeys(stemmed(_telling(_words(query)))):
+        for term in dict.fromkeys(stem_tokens(_telling(_words(query)))):
             if (number := self._terms.get(term)) is not None:
                 here = slice(self._starts[number], self._starts[number + 1])
                 scores[self._passages[here]] += self._weights[here]

@@ -1,4 +1,4 @@
-"""How much wording do the response and its references share? No judge is asked."""
+"""Lexical overlap between the response and its references. No judge is asked."""
 
 from __future__ import annotations
 
@@ -12,9 +12,6 @@ from ragauge.needs.base import Need
 from ragauge.needs.entailment import response_and_references
 from ragauge.needs.evidence import Texts
 from ragauge.text import overlap
-from ragauge.text import overlap as bleu_
-from ragauge.text import overlap as chrf_
-from ragauge.text import overlap as rouge_
 
 RougeType = Literal[
     "rouge1", "rouge2", "rouge3", "rouge4", "rouge5", "rouge6", "rouge7", "rouge8", "rouge9", "rougeL", "rougeLsum"
@@ -39,17 +36,17 @@ def rouge(
     types: rouge1 to rouge9, rougeL, rougeLsum. stemmer: Porter. tokenizer: "rouge" knows only a-z and 0-9; "unicode"
     knows every script.
     """
-    return rouge_.rouge(texts.response, texts.references, types, stemmer, tokenizer)
+    return overlap.rouge(texts.response, texts.references, types, stemmer, tokenizer)
 
 
-def _weighed(weights: tuple[float, ...]) -> Need[Texts]:
-    """The texts, provided that the weights of a BLEU add up to something."""
+def _texts_for_bleu(weights: tuple[float, ...]) -> Need[Texts]:
+    """The texts, once the weights are known to have a positive sum."""
     if not sum(weights) > 0:
         raise ValueError("weights must add up to more than 0")
     return response_and_references
 
 
-@metric(_weighed)
+@metric(_texts_for_bleu)
 def bleu(
     texts: Texts,
     *,
@@ -61,13 +58,13 @@ def bleu(
 
     weights: of the n-gram orders from 1. tokenizer: "valor", "whitespace" (Dataworkz, with method1) or "unicode".
     """
-    return bleu_.bleu(texts.response, texts.references, weights, tokenizer, smoothing)
+    return overlap.bleu(texts.response, texts.references, weights, tokenizer, smoothing)
 
 
 @metric(response_and_references)
 def chrf(texts: Texts, *, order: Order = 6, beta: Beta = 2.0, words: WordOrder = 0) -> float:
     """Character n-gram F-score (Popović, 2015) in 0..1, equal to sacreBLEU; words=2 gives chrF++."""
-    return chrf_.chrf(texts.response, texts.references, order, beta, words)
+    return overlap.chrf(texts.response, texts.references, order, beta, words)
 
 
 @metric(response_and_references)

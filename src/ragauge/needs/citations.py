@@ -283,9 +283,8 @@ class _CitationCase:
         return Entail(texts if self._strict else ("\n".join(texts),), cited.text, self._query)
 
     def _supports(self, judgment: Judgment) -> bool:
-        said = cast(Verdict, judgment.answer)
-        contested = self._strict and any(chunk.label is Label.CONTRADICTED for chunk in said.chunks)
-        return said.label is Label.ENTAILED and not contested
+        verdict = cast(Verdict, judgment.answer)
+        return verdict.entailed if self._strict else verdict.label is Label.ENTAILED
 
     def _shares_answer(self, chunk: int, rest: Sequence[int]) -> bool:
         """Whether a chunk and one of the rest are labelled with the same gold claim, which Trust-Eval forgives."""

@@ -82,10 +82,7 @@ class Support:
     @property
     def entailed(self) -> tuple[bool, ...]:
         """Per statement: the chunks together entail it and none contradicts it."""
-        return tuple(
-            verdict.label is Label.ENTAILED and not any(c.label is Label.CONTRADICTED for c in verdict.chunks)
-            for verdict in self.verdicts
-        )
+        return tuple(verdict.entailed for verdict in self.verdicts)
 
     @property
     def table(self) -> tuple[tuple[Label, ...], ...]:

@@ -16,7 +16,7 @@ from ragauge.scores import ChunkEvidence, Evidence
 from ragauge.text import trust_eval
 from ragauge.text.citations import CitationStyle
 from ragauge.text.cited import cited_items, without_citations
-from ragauge.text.overlap import squad_normalise
+from ragauge.text.tokens import squad_normalise
 from ragauge.types import Chunk, Label, Sample, Statement, Verdict
 
 #: How gold claims are looked for in a response: by entailment ("cm"), as strings ("em"), as items of a list ("em5").

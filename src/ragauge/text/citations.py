@@ -7,7 +7,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from typing import Literal, NamedTuple
 
-from ragauge.text.patterns import CODE, OPENER, any_of
+from ragauge.text.patterns import CODE, ENGLISH_MONTHS, GERMAN_MONTHS, OPENER, SHORT_MONTHS, any_of
 from ragauge.types import Span
 
 _SIGHT = 200  # characters before a year in parentheses that may be names
@@ -42,8 +42,7 @@ _CITING = any_of(r"but also see compare following e\.g\. i\.e\. cf\. for_example
 _CITING_IN = any_of("cited_in quoted_in reviewed_in discussed_in reported_by cited_by quoted_by")
 _AUTHORS_SIGNAL = re.compile(rf"(?:.*\s)?(?:{_CITING}|{_CITING_IN}),?", re.IGNORECASE)
 _DATES = frozenset(
-    """january february march april may june july august september october november december jan feb mar apr jun jul aug
-    sep sept oct nov dec januar februar märz mai juni juli oktober dezember spring summer autumn fall winter""".split()
+    f"{ENGLISH_MONTHS} {SHORT_MONTHS} {GERMAN_MONTHS} spring summer autumn fall winter".casefold().split()
 )
 
 

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from typing import Literal, NamedTuple
 
 from ragauge.text.citations import MARK
+from ragauge.text.patterns import GERMAN_MONTHS, any_of
 
 Kind = Literal["prose", "item", "heading", "header", "row", "ruler", "code"]
 
@@ -34,12 +35,11 @@ _FENCE = re.compile(r"(?:```+|~~~+)[^`]*")
 _FENCE_END = re.compile(r"```+|~~~+")
 _HEADING = re.compile(r"#{1,6}[ \t]+(?=\S)")
 _BOLD_LINE = re.compile(r"(\*\*|__)[^*_]{1,100}[^*_.!?]\1:?")
-_GERMAN_MONTH = r"(?:Januar|Februar|März|April|Mai|Juni|Juli|August|September|Oktober|November|Dezember)\b"
 _ITEM = re.compile(
     rf"""(?:>[ \t]*)*
     (?: [-*+•‣◦▪●○–—·] (?:[ \t]+\[[ xX]\])? [ \t]+
       | [•‣◦▪●] (?=\w)
-      | \(?\d{{1,3}}[.)] [ \t]+ (?!{_GERMAN_MONTH})
+      | \(?\d{{1,3}}[.)] [ \t]+ (?!{any_of(GERMAN_MONTHS)}\b)
       | \(?[a-z]\) [ \t]+
     ) (?=\S)""",
     re.VERBOSE,

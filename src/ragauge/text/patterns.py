@@ -43,12 +43,17 @@ def phrases(*patterns: str) -> str:
 CODE = r"```.*?```|`[^`\n]*`"
 
 
-_GERMAN_MONTHS = "Januar|Februar|März|April|Mai|Juni|Juli|August|September|Oktober|November|Dezember"
+#: The months, as `any_of` takes them.
+ENGLISH_MONTHS = "January February March April May June July August September October November December"
+GERMAN_MONTHS = "Januar Februar März April Mai Juni Juli August September Oktober November Dezember"
+#: Abbreviated English months, without their full stop.
+SHORT_MONTHS = "Jan Feb Mar Apr Jun Jul Aug Sep Sept Oct Nov Dec"
+
 _TITLES = "[DM]rs?|Ms|Mx|Profs?|Sr[as]?|St|Mt|Ft|Gen|Col|Capt|Lt|Sgt|Adm|Gov|Sen|Rep|Hon|Rev|Pres|Msgr|Hr|Fr|Mme|Mlle"
 _LEADING = r"e\.g|i\.e|cf|vs|viz|approx|ca|al|incl|esp|resp|z|z\.\s?B|d\.\s?h|u\.\s?a|bzw|p\.\s?ej|c\.-à-d"
 _NUMBERED = (
     r"Eqs?|Figs?|Secs?|Sects?|Nos?|Nr|Vols?|Ch|Chap|pp?|Arts?|Tab|Refs?|App|Pts?|Par|Cl|§|Ex|Ed|Ver|v|c|"
-    r"Jan|Feb|Mar|Apr|Jun|Jul|Aug|Sept?|Oct|Nov|Dec"
+    rf"{any_of(SHORT_MONTHS)}"
 )
 _BEFORE_ANYTHING = re.compile(rf"(?:^|[\s(\[\"“'‘/])(?:{_TITLES}|{_LEADING})\.\Z")
 _BEFORE_NUMBER = re.compile(rf"(?:^|[\s(\[])(?:{_NUMBERED})\.\Z", re.IGNORECASE)
@@ -64,7 +69,7 @@ _LETTERED = re.compile(
 )
 _ACRONYM = re.compile(r"(?:^|[\s(\"“])(?:[A-Za-z]\.){2,}\Z|(?:^|[\s(])(?:Ph\.D|Inc|Ltd|Co|Corp|Jr|Sr)\.\Z")
 _DAY = re.compile(r"\b\d{1,2}\.\Z")
-_MONTH = re.compile(rf"(?:{_GERMAN_MONTHS})\b")
+_MONTH = re.compile(rf"{any_of(GERMAN_MONTHS)}\b")
 OPENER = re.compile(
     r"""["“'‘(\[*]*(?:The|A|An|He|She|It|They|We|I|You|His|Her|Its|Their|Our|My|This|That|These|Those|There|Then|In|On|At
     |But|And|However|When|While|After|Before|If|As|By|For|Some|Many|Most|What|Who|How|Why|Where|Yes|No|So|Since|Next

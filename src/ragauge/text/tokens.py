@@ -1,16 +1,17 @@
-"""Tokens, each exactly as the measure it comes from has them, and the Porter stemmer.
+"""Tokenizers, each identical to that of the metric it comes from, SQuAD normalisation, and the Porter stemmer.
 
-Sources: M. F. Porter, "An algorithm for suffix stripping", Program 14(3), 1980; and NLTK's documented departures: a
-table of irregular forms, words of one or two letters left alone, -ies and -ied in four-letter words, y -> i only after
+Every tokenizer treats a line break as whitespace, so the tokens of a text are those of its lines, concatenated.
+
+The stemmer: M. F. Porter, "An algorithm for suffix stripping", Program 14(3), 1980, with NLTK's documented departures:
+a table of irregular forms, words of one or two letters unchanged, -ies and -ied in four-letter words, y -> i only after
 a consonant, -alli tried before the other endings, -bli, -fulli and -logi, and a vowel and a consonant as a short stem.
-Functions are named after the paper's steps and conditions.
-
-Every tokenizer here treats a line break as a gap, so the tokens of a text are those of its lines, one after another.
+Its functions are named after the steps and conditions of the paper.
 """
 
 from __future__ import annotations
 
 import re
+import string
 from collections.abc import Callable, Iterable, Mapping
 from functools import cache, lru_cache
 from types import MappingProxyType
@@ -37,7 +38,7 @@ _IRREGULAR: Final = {
     "exceed": "exceed",
     "succeed": "succeed",
 }
-# The first ending that fits decides, even when its condition then fails: the order matters.
+# The first matching suffix decides, even if its condition then fails, so the order matters.
 _STEP_2: Final = (
     ("ational", "ate"),
     ("tional", "tion"),
@@ -122,12 +123,12 @@ def _step_1b(word: str) -> str:
     for ending in ("ed", "ing"):
         kept = word.removesuffix(ending)
         if kept != word and "v" in _shape(kept):
-            return _repair(kept)
+            return _restore(kept)
     return word
 
 
-def _repair(word: str) -> str:
-    """Give back what the loss of -ed or -ing took: an e, or one of two equal consonants."""
+def _restore(word: str) -> str:
+    """Restore what removing -ed or -ing left incomplete: add an e, or drop one of two equal consonants."""
     if word.endswith(("at", "bl", "iz")):
         return word + "e"
     if _ends_double_consonant(word):
@@ -219,6 +220,8 @@ Tokenizer = Callable[[str], list[str]]
 _KEEP_ALPHANUMERIC: Final = bytes(code if chr(code).isalnum() else ord(" ") for code in range(128)).ljust(256)
 _NO_PERIOD_OR_SPACE: Final = r"[^. \t-\r\x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]+"
 _VALOR_TOKEN: Final = re.compile(rf"\w+|\$\d+|{_NO_PERIOD_OR_SPACE}")
+_ARTICLE: Final = re.compile(r"\b(?:a|an|the)\b")
+_NO_PUNCTUATION: Final = str.maketrans("", "", string.punctuation)
 _CIRCLED_LETTERS: Final = "\u24b6-\u24e9\U0001f130-\U0001f149\U0001f150-\U0001f169\U0001f170-\U0001f189"
 _JOINERS: Final = "\u200c\u200d"
 _INVISIBLE_JOINERS: Final = re.compile("[\u00ad\u200c\u200d\u2060]")
@@ -241,34 +244,63 @@ def rouge_tokens(text: str, stemmer: bool = False) -> list[str]:
     than three characters are stemmed.
     """
     ascii_only = text.lower().encode("ascii", "replace")
-    words = ascii_only.translate(_KEEP_ALPHANUMERIC).decode("ascii").split()
-    return stemmed(words) if stemmer else words
+    tokens = ascii_only.translate(_KEEP_ALPHANUMERIC).decode("ascii").split()
+    return stem_tokens(tokens) if stemmer else tokens
 
 
 def valor_tokens(text: str) -> list[str]:
-    """The tokens of Valor's sentence BLEU: words, a dollar sign with its digits, or what else has no space or period.
+    """The tokens of Valor's sentence BLEU: words, a dollar sign with its digits, or other runs without space or period.
 
-    Case is kept. "It costs $25.50." gives It, costs, $25, 50; "don't" gives don, 't. A word's characters are those of
-    the `regex` library, which NLTK 3.10 reads Valor's pattern with: letters, marks, digits, connecting punctuation.
+    Case is kept. "It costs $25.50." gives It, costs, $25, 50; "don't" gives don, 't. Word characters are those of the
+    `regex` library, with which NLTK 3.10 compiles Valor's pattern: letters, marks, digits, connecting punctuation.
     """
-    if text.isascii() or _contested().isdisjoint(text):
+    if text.isascii() or _ambiguous_characters().isdisjoint(text):
         return _VALOR_TOKEN.findall(text)
     return _valor_token().findall(text)
 
 
 def whitespace_tokens(text: str) -> list[str]:
-    """The text cut at whitespace; case and punctuation are kept."""
+    """The text split at whitespace; case and punctuation are kept."""
     return text.split()
 
 
 def unicode_tokens(text: str) -> list[str]:
     """Words of letters, marks and digits in any script, compatibility forms and case folded (NFKC, casefold).
 
-    Scripts written without spaces (Han, kana, bopomofo, Thai, Lao, Myanmar, Khmer and the Tai scripts) give one token a
-    letter, with the marks it carries. Soft hyphens and zero-width joiners vanish.
+    Scripts written without spaces (Han, kana, bopomofo, Thai, Lao, Myanmar, Khmer and the Tai scripts) give one token
+    per letter, with its combining marks. Soft hyphens and zero-width joiners are removed.
     """
     folded = normalize("NFKC", normalize("NFKC", text).casefold())
     return _unicode_word().findall(_INVISIBLE_JOINERS.sub("", folded))
+
+
+def chrf_characters(text: str) -> str:
+    """The characters of sacreBLEU's chrF: all but whitespace."""
+    return "".join(text.split())
+
+
+def chrf_words(text: str) -> list[str]:
+    """The words of sacreBLEU's chrF++: split at whitespace, one punctuation mark at an end of a word set apart."""
+    return [token for word in text.split() for token in _split_punctuation(word)]
+
+
+def _split_punctuation(word: str) -> list[str]:
+    """A word and one punctuation mark at its end, or else at its start, as two tokens."""
+    if len(word) == 1:
+        return [word]
+    if word[-1] in string.punctuation:
+        return [word[:-1], word[-1]]
+    return [word[0], word[1:]] if word[0] in string.punctuation else [word]
+
+
+def squad_normalise(text: str) -> str:
+    """SQuAD normalisation: lower case, without ASCII punctuation and the articles a, an and the, single spaces."""
+    return " ".join(squad_tokens(text))
+
+
+def squad_tokens(text: str) -> list[str]:
+    """The tokens of SQuAD's F1: those of the normalised text, split at whitespace."""
+    return _ARTICLE.sub(" ", text.lower().translate(_NO_PUNCTUATION)).split()
 
 
 TOKENIZERS: Final[Mapping[str, Tokenizer]] = MappingProxyType(
@@ -282,20 +314,20 @@ TOKENIZERS: Final[Mapping[str, Tokenizer]] = MappingProxyType(
 
 
 def tokenizer_named(name: str) -> Tokenizer:
-    """The tokenizer of that name; ValueError, with the names there are, if there is none."""
+    """The tokenizer of that name. Raises ValueError, listing the known names, for any other."""
     if name not in TOKENIZERS:
         raise ValueError(f"unknown tokenizer {name!r}; use one of {', '.join(TOKENIZERS)}")
     return TOKENIZERS[name]
 
 
-def stemmed(words: Iterable[str]) -> list[str]:
-    """The words with those longer than three characters replaced by their English stem, as rouge-score does."""
-    return [stem(word) if len(word) > 3 else word for word in words]
+def stem_tokens(tokens: Iterable[str]) -> list[str]:
+    """The tokens, those longer than three characters stemmed, as in rouge-score."""
+    return [stem(token) if len(token) > 3 else token for token in tokens]
 
 
 @cache
-def _contested() -> frozenset[str]:
-    """The characters that `re` and `regex` may disagree about when they match a word."""
+def _ambiguous_characters() -> frozenset[str]:
+    """The characters that may be word characters for one of `re` and `regex` only."""
     circled = filter(re.compile(f"[{_CIRCLED_LETTERS}]").match, characters("So"))
     return frozenset((*characters("M", "No", "Pc"), *circled, *_JOINERS))
 
@@ -308,7 +340,7 @@ def _valor_token() -> re.Pattern[str]:
 
 @cache
 def _unicode_word() -> re.Pattern[str]:
-    """One letter of a script written without spaces, or a run of other letters and digits; each with its marks."""
+    """One letter of a script written without spaces, or a run of other letters and digits, with combining marks."""
     marks = category_class("M")
     spaced = rf"[^\W_{_WRITTEN_WITHOUT_SPACES}]"
     return re.compile(rf"(?=\w)[{_WRITTEN_WITHOUT_SPACES}][{marks}]*|{spaced}+(?:[{marks}]+{spaced}*)*")

@@ -10,8 +10,8 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from ragauge.text.overlap import squad_normalise
 from ragauge.text.similarity import partial_ratio
+from ragauge.text.tokens import squad_normalise
 from ragauge.types import Span
 
 _CITED = re.compile(r"\[(\d+)")
