@@ -48,15 +48,14 @@ full spec.
 
 ## Metrics of your own
 
-A function from what `ragauge.needs` finds out to counts, a number, or `Undefined(reason)`; the line above it says what
-it must know. Its questions are shared with those of all other metrics.
+A metric is a function from the evidence tables of its needs to counts, a number, or `Undefined(reason)`; the decorator
+declares the needs. Equal questions of several metrics are asked once.
 
 ```python
 import ragauge as rg
-from ragauge.needs.entailment import response_in_contexts
 
 
-@rg.metric(response_in_contexts(), better="lower")
+@rg.metric(rg.response_in_contexts(), better="lower")
 def unsupported(support):
     """Share of the response's claims that the contexts do not entail."""
     return rg.Share(support.entailed.count(False), len(support.entailed))
@@ -64,6 +63,44 @@ def unsupported(support):
 
 run = rg.evaluate("answers.jsonl", metrics=["faithfulness", unsupported])
 assert abs(run.estimates["unsupported"].value + run.estimates["faithfulness"].value - 1) < 1e-9
+```
+
+A need of your own is a generator that yields questions (`Decompose`, `Entail`, `Relevant`, `Classify` or `Rate`), is
+sent their judgments, and returns a table with the `evidence` to show:
+
+```python
+class Echo:
+    def __init__(self, verdict, evidence):
+        self.verdict, self.evidence = verdict, evidence
+
+
+@rg.need(reads=["query", "response"], asks=["entail:support"])
+def response_in_query(sample):
+    if not sample.response:
+        raise rg.NothingToCount("the response is empty")
+    (judgment,) = yield [rg.Entail((sample.query,), sample.response)]
+    verdict = judgment.answer
+    piece = rg.Evidence(sample.response, "response", against="query", label=verdict.label, judgment=judgment.key)
+    return Echo(verdict, (piece,))
+
+
+@rg.metric(response_in_query, better="lower")
+def echo(echoed):
+    """Whether the response only repeats the query."""
+    return rg.Share(echoed.verdict.entailed, 1)
+
+
+assert rg.score({"query": "Ada sang.", "response": "Ada sang."}, echo)["echo"].value == 1
+```
+
+A metric declared with `over="data"` is one value of the counts of the whole data set when it is asked for by name.
+
+An installed package offers metrics by name with an entry point of the group `ragauge.metrics`; `echo` then works
+wherever a metric is named, on the command line too. Names of ragauge's own metrics cannot be taken.
+
+```toml
+[project.entry-points."ragauge.metrics"]
+echo = "echo_metrics:echo"
 ```
 
 A rubric of your own is graded by any judge that answers `rate`:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from ragauge.needs.base import NothingToCount, QuestionFlow, answerable, need, together
+from ragauge.needs.base import NothingToCount, QuestionFlow, answerable, gather, need
 from ragauge.needs.evidence import Statements
 from ragauge.questions import Decompose, Question
 from ragauge.types import Sample
@@ -32,23 +32,23 @@ def texts(asked: Sequence[Sequence[Question]]) -> list[list[str]]:
 
 def test_flows_side_by_side_share_their_steps(worked: Working) -> None:
     """What flows ask at the same step goes into one wave, and each is told its own answers, in its own order."""
-    found, asked = worked(together([asking("a b", "c"), asking("d"), asking("e", "f g", "h")]))
+    found, asked = worked(gather([asking("a b", "c"), asking("d"), asking("e", "f g", "h")]))
     assert found == ("a b c", "d", "e f g h")
     assert texts(asked) == [["a", "b", "d", "e"], ["c", "f", "g"], ["h"]]
 
 
 def test_flows_that_ask_nothing_end_at_once(worked: Working) -> None:
     """Flows without a step cost no wave, alone or beside others; an empty step is passed on as it is."""
-    assert worked(together([])) == ((), [])
-    assert worked(together([asking(), asking()])) == (("", ""), [])
-    found, asked = worked(together([asking(), asking("a"), asking("")]))
+    assert worked(gather([])) == ((), [])
+    assert worked(gather([asking(), asking()])) == (("", ""), [])
+    found, asked = worked(gather([asking(), asking("a"), asking("")]))
     assert found == ("", "a", "")
     assert texts(asked) == [["a"]]
 
 
 def test_flows_with_only_empty_steps_ask_an_empty_step(worked: Working) -> None:
     """Where nobody asks anything the wave is empty, and the flows go on."""
-    found, asked = worked(together([asking("", "a"), asking("")]))
+    found, asked = worked(gather([asking("", "a"), asking("")]))
     assert found == ("a", "")
     assert texts(asked) == [[], ["a"]]
 
@@ -61,7 +61,7 @@ def test_nothing_to_count_ends_flows_side_by_side() -> None:
         raise NothingToCount("no text")
 
     with pytest.raises(NothingToCount, match="no text"):
-        next(together([asking("a"), empty()]))
+        next(gather([asking("a"), empty()]))
 
 
 def test_a_need_is_named_for_its_flow() -> None:

@@ -19,6 +19,9 @@ from ragauge.scores import Better, Counts, Scale, Score, Share
 #: How far rounding may carry a value beyond its scale.
 ROUNDING = 1e-9
 
+#: Whether a metric is a mean over samples, or one value made of the counts of the whole data set.
+Over = Literal["samples", "data"]
+
 #: What a metric's function may return for one value: counts, a plain number, or the reason there is none.
 One = Counts | float | Undefined | Failed
 #: ... and for a metric of several values, one for each name.
@@ -70,7 +73,8 @@ class Metric:
 
     name: as the catalogue has it. label: what its scores are keyed by in a run, where that is not the name.
     better: whether higher or lower is better. scale: its lowest and highest value. parts: names of its values, () for
-    a metric of one. params: the parameters it was bound with.
+    a metric of one. params: the parameters it was bound with. over: "samples", whose scores have a mean, or "data":
+    by name it is measured as one value of the whole data set.
     Calling a metric with other parameters gives a new one: `rouge(stemmer=True)`.
     """
 
@@ -82,6 +86,7 @@ class Metric:
     parts_of: Callable[..., Sequence[str]] = field(default=lambda: (), repr=False)
     params: Mapping[str, Any] = field(default_factory=dict)
     label: str = ""
+    over: Over = "samples"
 
     @property
     def key(self) -> str:
@@ -242,6 +247,7 @@ def metric(
     better: Better = "higher",
     scale: Scale = (0.0, 1.0),
     parts: Callable[..., Sequence[str]] | Sequence[str] = (),
+    over: Over = "samples",
 ) -> Callable[[Callable[..., MetricResult]], Metric]:
     """Make a metric of a function from the findings of `needs`, in their order, to a result.
 
@@ -252,7 +258,7 @@ def metric(
 
     def declare(function: Callable[..., MetricResult]) -> Metric:
         named = parts if callable(parts) else lambda: parts
-        return Metric(name or function.__name__, function, needs, better, scale, named)
+        return Metric(name or function.__name__, function, needs, better, scale, named, over=over)
 
     return declare
 

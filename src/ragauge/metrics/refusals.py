@@ -94,7 +94,7 @@ def answered_ratio(refused: Refused) -> Share:
     return Share(not refused.refused, 1)
 
 
-@metric(refusals, answerability)
+@metric(refusals, answerability, over="data")
 def reject_recall(refused: Refused, held: GoldInContexts) -> Share | Undefined:
     """Of the samples whose documents hold no answer, the share that was refused.
 
@@ -104,43 +104,43 @@ def reject_recall(refused: Refused, held: GoldInContexts) -> Share | Undefined:
     return Undefined(ANSWERABLE) if held.answerable else Share(refused.refused, 1)
 
 
-@metric(refusals, answerability)
+@metric(refusals, answerability, over="data")
 def reject_precision(refused: Refused, held: GoldInContexts) -> Share | Undefined:
     """Of the refusals, the share whose documents hold no answer."""
     return Share(not held.answerable, 1) if refused.refused else Undefined(ANSWERED)
 
 
-@metric(refusals, answerability)
+@metric(refusals, answerability, over="data")
 def reject_f1(refused: Refused, held: GoldInContexts) -> F1Counts:
     """Harmonic mean of reject_recall and reject_precision."""
     return Groundedness(*cells(refused, held)).refusing
 
 
-@metric(refusals, answerability)
+@metric(refusals, answerability, over="data")
 def answerable_recall(refused: Refused, held: GoldInContexts) -> Share | Undefined:
     """Of the samples whose documents hold an answer, the share that was answered."""
     return Share(not refused.refused, 1) if held.answerable else Undefined(UNANSWERABLE)
 
 
-@metric(refusals, answerability)
+@metric(refusals, answerability, over="data")
 def answerable_precision(refused: Refused, held: GoldInContexts) -> Share | Undefined:
     """Of the answers, the share whose documents hold an answer."""
     return Undefined(REFUSED) if refused.refused else Share(held.answerable, 1)
 
 
-@metric(refusals, answerability)
+@metric(refusals, answerability, over="data")
 def answerable_f1(refused: Refused, held: GoldInContexts) -> F1Counts:
     """Harmonic mean of answerable_recall and answerable_precision."""
     return Groundedness(*cells(refused, held)).answering
 
 
-@metric(refusals, answerability)
+@metric(refusals, answerability, over="data")
 def macro_avg(refused: Refused, held: GoldInContexts) -> MeanRecall:
     """Mean of reject_recall and answerable_recall."""
     return MeanRecall(*cells(refused, held))
 
 
-@metric(refusals, answerability)
+@metric(refusals, answerability, over="data")
 def macro_f1(refused: Refused, held: GoldInContexts) -> MeanF1:
     """Mean of reject_f1 and answerable_f1; at most 0.5 where every sample is answerable, or none is."""
     return MeanF1(*cells(refused, held))

@@ -85,6 +85,9 @@ OVER_DATA: tuple[Metric, ...] = (
     trust.trust_score,
 )
 
+#: The group of entry points by which installed packages offer metrics of their own: name -> a `Metric`.
+ENTRY_POINTS = "ragauge.metrics"
+
 #: Everything that has a name of its own.
 CATALOGUE = (*METRICS, *ON_REQUEST, *OVER_DATA)
 
@@ -108,7 +111,6 @@ ALIASES = {
 }
 
 _BY_NAME = {one.name: one for one in CATALOGUE}
-_OVER_DATA = {one.name for one in OVER_DATA}
 
 #: Metrics that are asked for together and share their parameters; "" stands for the one that `correctness` names.
 FAMILIES: Mapping[str, tuple[str, ...]] = {
@@ -138,12 +140,36 @@ def default_metrics(samples: Sequence[Sample]) -> tuple[Measure, ...]:
 
 
 def metric_named(name: str) -> Metric:
-    """The metric called `name`. Raises UnknownName with close matches."""
+    """The metric called `name`: one of ragauge's, or of an installed package's entry points.
+
+    Raises:
+        UnknownName: no metric has this name; close matches are suggested.
+        BadParameter: an installed package offers it, but it cannot be loaded.
+    """
     if name in ALIASES:
         return replace(_BY_NAME[ALIASES[name]], name=name)
-    if name not in _BY_NAME:
-        raise UnknownName("metric", name, [*_BY_NAME, *ALIASES, *FAMILIES, "composite", "pooled"])
-    return _BY_NAME[name]
+    return _BY_NAME[name] if name in _BY_NAME else _installed_metric(name)
+
+
+def _installed_metric(name: str) -> Metric:
+    """The metric that an installed package offers under the entry point `name`."""
+    from importlib.metadata import entry_points
+
+    offered = entry_points(group=ENTRY_POINTS)
+    matching = sorted(offered.select(name=name), key=lambda point: point.value)
+    if not matching:
+        raise UnknownName("metric", name, [*_BY_NAME, *ALIASES, *FAMILIES, "composite", "pooled", *offered.names])
+    sources = " and ".join(f"{point.value!r} of the package {point.dist.name!r}" for point in matching if point.dist)
+    if len(matching) > 1:
+        raise BadParameter(f"metric {name!r} is offered by {sources}; uninstall all but one, or rename one")
+    try:
+        metric = matching[0].load()
+    except Exception as error:
+        reason = f"{type(error).__name__}: {error}"
+        raise BadParameter(f"metric {name!r} cannot be loaded from {sources}: {reason}; fix or uninstall it") from error
+    if not isinstance(metric, Metric):
+        raise BadParameter(f"metric {name!r}, {sources}, is not a metric; decorate its function with @ragauge.metric")
+    return replace(metric, name=name)
 
 
 def parse_metric(spec: str) -> Measure:
@@ -173,7 +199,7 @@ def parse_metrics(spec: str) -> list[Measure]:
 
 def _single(name: str, arguments: Mapping[str, str]) -> Measure:
     metric = metric_named(name)(**arguments)
-    return over_data(metric) if ALIASES.get(name, name) in _OVER_DATA else metric
+    return over_data(metric) if metric.over == "data" else metric
 
 
 def _family(family: str, arguments: dict[str, str]) -> list[Measure]:

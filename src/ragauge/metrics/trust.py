@@ -29,7 +29,7 @@ from ragauge.text import trust_eval
 from ragauge.types import Sample
 
 
-@metric(refusals, claims_in_response)
+@metric(refusals, claims_in_response, over="data")
 def answered_correctness(
     refused: Refused, matched: MatchedGold, *, correctness: Correctness = "cm"
 ) -> Share | Undefined:
@@ -40,7 +40,7 @@ def answered_correctness(
     return Undefined(REFUSED) if refused.refused else Share(correct(matched, correctness), 1)
 
 
-@metric(refusals, claims_in_documents, claims_in_response)
+@metric(refusals, claims_in_documents, claims_in_response, over="data")
 def calibrated_answered(
     refused: Refused, held: GoldInContexts, matched: MatchedGold, *, correctness: Correctness = "cm"
 ) -> Share | Undefined:
@@ -51,7 +51,7 @@ def calibrated_answered(
     return Undefined(REFUSED) if refused.refused else Share(_calibrated(refused, held, matched, correctness), 1)
 
 
-@metric(refusals, claims_in_documents, claims_in_response)
+@metric(refusals, claims_in_documents, claims_in_response, over="data")
 def calibrated_answerable(
     refused: Refused, held: GoldInContexts, matched: MatchedGold, *, correctness: Correctness = "cm"
 ) -> Share | Undefined:
@@ -64,7 +64,7 @@ def calibrated_answerable(
     return Share(_calibrated(refused, held, matched, correctness), 1)
 
 
-@metric(refusals, claims_in_documents, claims_in_response)
+@metric(refusals, claims_in_documents, claims_in_response, over="data")
 def calibrated_f1(
     refused: Refused, held: GoldInContexts, matched: MatchedGold, *, correctness: Correctness = "cm"
 ) -> F1Counts:
@@ -73,7 +73,7 @@ def calibrated_f1(
     return F1Counts(score, (not refused.refused) - score, held.answerable - score)
 
 
-@metric(refusals, claims_in_documents, claims_in_response, better="lower")
+@metric(refusals, claims_in_documents, claims_in_response, better="lower", over="data")
 def parametric(
     refused: Refused, held: GoldInContexts, matched: MatchedGold, *, correctness: Correctness = "cm"
 ) -> Share | Undefined:
@@ -107,7 +107,7 @@ class MeanCitations(msgspec.Struct, frozen=True):
         return msgspec.structs.astuple(self)
 
 
-@metric(citations)
+@metric(citations, over="data")
 def regular_citation_f1(citing: CitationSupport) -> MeanCitations | Undefined:
     """Harmonic mean of the mean citation recall and the mean citation precision, refusals with sentences included.
 
@@ -116,19 +116,19 @@ def regular_citation_f1(citing: CitationSupport) -> MeanCitations | Undefined:
     return MeanCitations(*_means(citing)) if citing.sentences else Undefined(NO_SENTENCE)
 
 
-@metric(refusals, citations)
+@metric(refusals, citations, over="data")
 def answered_citation_recall(refused: Refused, citing: CitationSupport) -> Share | Undefined:
     """Mean citation_recall of the answers, refusals left out."""
     return _of_answer(refused, citing) or Share(_means(citing)[1], 1)
 
 
-@metric(refusals, citations)
+@metric(refusals, citations, over="data")
 def answered_citation_precision(refused: Refused, citing: CitationSupport) -> Share | Undefined:
     """Mean citation_precision of the answers, refusals left out; 0 for an answer that cites nothing."""
     return _of_answer(refused, citing) or Share(_means(citing)[2], 1)
 
 
-@metric(refusals, citations)
+@metric(refusals, citations, over="data")
 def answered_citation_f1(refused: Refused, citing: CitationSupport) -> MeanCitations | Undefined:
     """Harmonic mean of answered_citation_recall and answered_citation_precision."""
     return _of_answer(refused, citing) or MeanCitations(*_means(citing))
@@ -180,7 +180,7 @@ class Trust(msgspec.Struct, frozen=True):
         return msgspec.structs.astuple(self)
 
 
-@metric(refusals, claims_in_documents, claims_in_response, citations)
+@metric(refusals, claims_in_documents, claims_in_response, citations, over="data")
 def trust_score(
     refused: Refused,
     held: GoldInContexts,

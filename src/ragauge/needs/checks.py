@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Literal
 
-from ragauge.needs.base import Need, NothingToCount, QuestionFlow, need, together
+from ragauge.needs.base import Need, NothingToCount, QuestionFlow, gather, need
 from ragauge.needs.entailment import references_of, response_of, response_statements
 from ragauge.needs.evidence import Checks, CheckSets, Grades, chunk_pieces, piece_of
 from ragauge.questions import REFUSAL, Classify, Rate, Relevant, Rubric
@@ -39,7 +39,7 @@ def contexts_to_references(sample: Sample) -> QuestionFlow[CheckSets]:
     """Is each chunk useful for producing each reference?"""
     contexts = sample.contexts or ()
     flows = [_useful(sample.query or "", contexts, name, text) for name, text in references_of(sample).items()]
-    return CheckSets((yield from together(flows)))
+    return CheckSets((yield from gather(flows)))
 
 
 @need(reads=["query", "contexts", "response"], asks=["relevant"])

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Literal, cast
 
-from ragauge.needs.base import Need, QuestionFlow, together
+from ragauge.needs.base import Need, QuestionFlow, gather
 from ragauge.needs.checks import refusal_text
 from ragauge.needs.entailment import cited_as, response_of
 from ragauge.needs.gold import Variant, labels_of
@@ -138,7 +138,7 @@ class JudgedCitation:
 
 @dataclass(frozen=True)
 class JudgedSentence:
-    """A sentence with whether its citations together support it, and what each of them is for."""
+    """A sentence with whether its citations gather support it, and what each of them is for."""
 
     cited: CitedSentence
     supported: bool
@@ -155,7 +155,7 @@ class CitationSupport:
 
     @property
     def supported(self) -> tuple[bool, ...]:
-        """For each sentence whether its citations together support it."""
+        """For each sentence whether its citations gather support it."""
         return tuple(one.supported for one in self.sentences)
 
     @property
@@ -212,7 +212,7 @@ def _by_chunk(cited: CitedSentence, said: Verdict) -> Sequence[ChunkVerdict]:
 def citations(
     variant: Variant = "default", style: CitationStyle = "brackets", units: Units = "sentences", at_most: int = 3
 ) -> Need[CitationSupport]:
-    """The response's sentences (or items) held against what each cites, together, and where need be without one.
+    """The response's sentences (or items) held against what each cites, gather, and where need be without one.
 
     Raises MissingExtra where a variant's sentences cannot be split for want of a package.
     """
@@ -223,7 +223,7 @@ def citations(
         own = variant == "default"
         pieces = cited_by_us(sample, style, units) if own else cited_by_them(sample, variant, units, at_most)
         case = _CitationCase(sample, variant)
-        backed = yield from together([case.backed(cited) for cited in pieces])
+        backed = yield from gather([case.backed(cited) for cited in pieces])
         return CitationSupport(backed, tuple(chunk.id for chunk in sample.contexts or ()))
 
     name = f"citations({variant},{style},{units},{at_most})"
@@ -241,14 +241,14 @@ class _CitationCase:
         self._forgiving = variant == "trust_eval"
 
     def backed(self, cited: CitedSentence) -> QuestionFlow[JudgedSentence]:
-        """Whether the citations of a sentence support it together, and what each is for."""
+        """Whether the citations of a sentence support it gather, and what each is for."""
         if not any(map(str.isalnum, cited.text)) or not any(self._passages[i].strip() for i in cited.chunks):
             return JudgedSentence(cited, False, None, tuple(map(_idle, cited.pointers)))
         (joint,) = yield [self._question(cited, cited.chunks)]
         if not self._supports(joint):
             return JudgedSentence(cited, False, joint, tuple(_idle(one, joint.key) for one in cited.pointers))
         alone = yield from self._alone(cited, joint)
-        called = yield from together([self._called(cited, one, alone) for one in cited.pointers])
+        called = yield from gather([self._called(cited, one, alone) for one in cited.pointers])
         return JudgedSentence(cited, True, joint, called)
 
     def _alone(self, cited: CitedSentence, joint: Judgment) -> QuestionFlow[dict[int, Judgment | None]]:

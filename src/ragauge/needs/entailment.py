@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Literal
 
-from ragauge.needs.base import Need, NothingToCount, QuestionFlow, need, together
+from ragauge.needs.base import Need, NothingToCount, QuestionFlow, gather, need
 from ragauge.needs.evidence import Statements, Support, Supports, Texts
 from ragauge.questions import Decompose, Entail
 from ragauge.text.sentences import sentences
@@ -105,7 +105,7 @@ def _in_contexts(sample: Sample, statements: Statements) -> QuestionFlow[Support
 def _in_references(sample: Sample, statements: Statements) -> QuestionFlow[Supports]:
     references = references_of(sample).items()
     flows = [support(statements, name, [(name, text)], sample.query) for name, text in references]
-    return Supports((yield from together(flows)))
+    return Supports((yield from gather(flows)))
 
 
 def _presupposed(sample: Sample, statements: Statements) -> QuestionFlow[Support]:
@@ -144,7 +144,7 @@ def references_in_response(sample: Sample) -> QuestionFlow[Supports]:
     """Every statement of each reference held against the response."""
     many = yield from reference_statements(sample)
     premise = [("response", response_of(sample))]
-    return Supports((yield from together([support(one, "response", premise, sample.query) for one in many])))
+    return Supports((yield from gather([support(one, "response", premise, sample.query) for one in many])))
 
 
 @need(reads=["response", "references"], asks=["decompose", "entail:support"])
@@ -152,21 +152,21 @@ def reference_claims_in_response(sample: Sample) -> QuestionFlow[Supports]:
     """The claims of each reference held against the response."""
     many = yield from reference_statements(sample)
     premise = [("response", response_of(sample))]
-    return Supports((yield from together([support(one.claims, "response", premise, sample.query) for one in many])))
+    return Supports((yield from gather([support(one.claims, "response", premise, sample.query) for one in many])))
 
 
 @need(reads=["references", "contexts"], asks=["decompose", "entail:support"])
 def references_in_contexts(sample: Sample) -> QuestionFlow[Supports]:
     """Every statement of each reference held against the contexts."""
     many = yield from reference_statements(sample)
-    return Supports((yield from together([_in_contexts(sample, one) for one in many])))
+    return Supports((yield from gather([_in_contexts(sample, one) for one in many])))
 
 
 @need(reads=["references", "contexts"], asks=["decompose", "entail:support"])
 def reference_claims_in_contexts(sample: Sample) -> QuestionFlow[Supports]:
     """The claims of each reference held against the contexts."""
     many = yield from reference_statements(sample)
-    return Supports((yield from together([_in_contexts(sample, one.claims) for one in many])))
+    return Supports((yield from gather([_in_contexts(sample, one.claims) for one in many])))
 
 
 @need(reads=["response"], asks=["decompose", "entail:support"])
@@ -180,4 +180,4 @@ def response_claims_in_query(sample: Sample) -> QuestionFlow[Support]:
 def reference_claims_in_query(sample: Sample) -> QuestionFlow[Supports]:
     """The claims of each reference held against the query."""
     many = yield from reference_statements(sample)
-    return Supports((yield from together([_presupposed(sample, one.claims) for one in many])))
+    return Supports((yield from gather([_presupposed(sample, one.claims) for one in many])))

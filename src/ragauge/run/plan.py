@@ -153,7 +153,7 @@ class PlanCounter:
         asked: dict[str, set[Question]] = {name: set() for name in self._needs}
         calls: list[ExpectedCall] = []
         while questions := rounds.questions:
-            for need, question in rounds.asking():
+            for need, question in rounds.pending():
                 asked[need].add(question)
             known = self._dispatcher.cache.known(questions)
             calls += self._expected(self._fresh(questions, known))

@@ -1,4 +1,4 @@
-"""Waves: the needs of several samples, worked out together."""
+"""Rounds: the needs of several samples, worked out together."""
 
 from __future__ import annotations
 
@@ -43,12 +43,12 @@ def judged(questions: Iterable[Question], answer: Callable[[Question], Answer | 
     return {q: Judgment(q, answer(q), JUDGE, judgment_key(q, JUDGE)) for q in questions}
 
 
-def finish(waves: Rounds, answer: Callable[[Question], Answer | Failure] = echo) -> list[list[str]]:
-    """Answer wave after wave; what was asked in each."""
+def finish(rounds: Rounds, answer: Callable[[Question], Answer | Failure] = echo) -> list[list[str]]:
+    """Answer round after round; what was asked in each."""
     asked: list[list[str]] = []
-    while questions := waves.questions:
+    while questions := rounds.questions:
         asked.append([question.text for question in questions if isinstance(question, Decompose)])
-        waves.advance(judged(questions, answer))
+        rounds.advance(judged(questions, answer))
     return asked
 
 
@@ -59,28 +59,28 @@ def told(outcome: NeedOutcome) -> list[str]:
 
 
 def test_needs_go_on_together_wave_by_wave() -> None:
-    """Each wave holds what all needs ask at that step, and each need is told its own answers in its own order."""
-    waves = Rounds(Sample("1"), [asking("one", "aID b", "cID"), asking("two", "d")])
-    assert finish(waves) == [["a1", "b", "d"], ["c1"]]
-    assert told(waves.outcomes["one"]) == ["a1", "b", "c1"]
-    assert told(waves.outcomes["two"]) == ["d"]
+    """Each round holds what all needs ask at that step, and each need is told its own answers in its own order."""
+    rounds = Rounds(Sample("1"), [asking("one", "aID b", "cID"), asking("two", "d")])
+    assert finish(rounds) == [["a1", "b", "d"], ["c1"]]
+    assert told(rounds.outcomes["one"]) == ["a1", "b", "c1"]
+    assert told(rounds.outcomes["two"]) == ["d"]
 
 
 def test_a_question_of_an_earlier_wave_is_not_asked_again() -> None:
-    """What was answered in one wave is known in the next, so a need that comes to it late is told at once."""
-    waves = Rounds(Sample("1"), [asking("late", "a", "b c", "d"), asking("early", "c b")])
-    assert finish(waves) == [["a", "c", "b"], ["d"]]
-    assert told(waves.outcomes["late"]) == ["a", "b", "c", "d"]
+    """What was answered in one round is known in the next, so a need that comes to it late is told at once."""
+    rounds = Rounds(Sample("1"), [asking("late", "a", "b c", "d"), asking("early", "c b")])
+    assert finish(rounds) == [["a", "c", "b"], ["d"]]
+    assert told(rounds.outcomes["late"]) == ["a", "b", "c", "d"]
 
 
 def test_only_what_is_unknown_is_asked() -> None:
     """Of a step's questions only those not yet answered are put; `asking` still names them all, for counting."""
-    waves = Rounds(Sample("1"), [asking("early", "a"), asking("late", "b", "a c")])
-    waves.advance(judged(waves.questions, echo))
-    assert waves.questions == [Decompose("c")]
-    assert list(waves.asking()) == [("late", Decompose("a")), ("late", Decompose("c"))]
-    finish(waves)
-    assert told(waves.outcomes["late"]) == ["b", "a", "c"]
+    rounds = Rounds(Sample("1"), [asking("early", "a"), asking("late", "b", "a c")])
+    rounds.advance(judged(rounds.questions, echo))
+    assert rounds.questions == [Decompose("c")]
+    assert list(rounds.pending()) == [("late", Decompose("a")), ("late", Decompose("c"))]
+    finish(rounds)
+    assert told(rounds.outcomes["late"]) == ["b", "a", "c"]
 
 
 def test_equal_needs_are_worked_once() -> None:
@@ -98,11 +98,11 @@ def test_equal_needs_are_worked_once() -> None:
 
 
 def test_empty_steps_cost_no_wave() -> None:
-    """A step without questions is answered at once, and a need without steps ends before the first wave."""
-    waves = Rounds(Sample("1"), [asking("none"), asking("gap", "", "a", "", "b", "")])
-    assert told(waves.outcomes["none"]) == []
-    assert finish(waves) == [["a"], ["b"]]
-    assert told(waves.outcomes["gap"]) == ["a", "b"]
+    """A step without questions is answered at once, and a need without steps ends before the first round."""
+    rounds = Rounds(Sample("1"), [asking("none"), asking("gap", "", "a", "", "b", "")])
+    assert told(rounds.outcomes["none"]) == []
+    assert finish(rounds) == [["a"], ["b"]]
+    assert told(rounds.outcomes["gap"]) == ["a", "b"]
 
 
 def test_a_sample_without_the_fields_is_undefined() -> None:
@@ -121,9 +121,9 @@ def test_a_sample_without_the_fields_is_undefined() -> None:
 @pytest.mark.parametrize("steps", [(), ("a",), ("a", "b")])
 def test_nothing_to_count_is_undefined_with_its_reason(steps: tuple[str, ...]) -> None:
     """A flow may find at any step that there is nothing to count."""
-    waves = Rounds(Sample("1"), [asking("one", *steps, fault="no claim")])
-    finish(waves)
-    assert waves.outcomes["one"] == Undefined("no claim")
+    rounds = Rounds(Sample("1"), [asking("one", *steps, fault="no claim")])
+    finish(rounds)
+    assert rounds.outcomes["one"] == Undefined("no claim")
 
 
 def failing(*words: str) -> Callable[[Question], Answer | Failure]:
@@ -138,43 +138,43 @@ def failing(*words: str) -> Callable[[Question], Answer | Failure]:
 
 def test_a_failure_ends_the_needs_that_asked_and_no_others() -> None:
     """Needs that wait for a failed answer end as failed, before their next step; the others go on."""
-    waves = Rounds(Sample("1"), [asking("bad", "a b", "never"), asking("good", "b", "c")])
-    assert finish(waves, failing("a")) == [["a", "b"], ["c"]]
-    assert waves.outcomes["bad"] == Failed("judge_error: no a (1 of 2 questions unanswered)")
-    assert told(waves.outcomes["good"]) == ["b", "c"]
+    rounds = Rounds(Sample("1"), [asking("bad", "a b", "never"), asking("good", "b", "c")])
+    assert finish(rounds, failing("a")) == [["a", "b"], ["c"]]
+    assert rounds.outcomes["bad"] == Failed("judge_error: no a (1 of 2 questions unanswered)")
+    assert told(rounds.outcomes["good"]) == ["b", "c"]
 
 
 def test_a_failed_question_is_not_asked_again_in_its_waves() -> None:
     """A need that comes later to a question that failed fails with the same reason, at no further call."""
-    waves = Rounds(Sample("1"), [asking("first", "a"), asking("later", "b", "a")])
-    assert finish(waves, failing("a")) == [["a", "b"]]
-    assert waves.outcomes["first"] == waves.outcomes["later"] == Failed("judge_error: no a")
+    rounds = Rounds(Sample("1"), [asking("first", "a"), asking("later", "b", "a")])
+    assert finish(rounds, failing("a")) == [["a", "b"]]
+    assert rounds.outcomes["first"] == rounds.outcomes["later"] == Failed("judge_error: no a")
 
 
 def test_several_failures_are_told_in_one_sentence() -> None:
     """The commonest reason is told, and how many questions it concerns."""
-    waves = Rounds(Sample("1"), [asking("one", "a b c")])
+    rounds = Rounds(Sample("1"), [asking("one", "a b c")])
 
     def answer(question: Question) -> Answer | Failure:
         return Failure("limit") if question != Decompose("a") else Failure("judge_error", "no a")
 
-    finish(waves, answer)
-    assert waves.outcomes["one"] == Failed("limit (3 of 3 questions unanswered)")
+    finish(rounds, answer)
+    assert rounds.outcomes["one"] == Failed("limit (3 of 3 questions unanswered)")
 
 
 def test_every_question_of_a_wave_must_be_answered() -> None:
-    """A wave that is advanced without one of its judgments is an error of the caller, not an endless run."""
-    waves = Rounds(Sample("1"), [asking("one", "a b")])
+    """A round that is advanced without one of its judgments is an error of the caller, not an endless run."""
+    rounds = Rounds(Sample("1"), [asking("one", "a b")])
     with pytest.raises(KeyError):
-        waves.advance(judged([Decompose("a")], echo))
+        rounds.advance(judged([Decompose("a")], echo))
 
 
 def test_the_outcomes_of_one_sample() -> None:
     """The outcomes of a sample are given by the names of needs."""
     one, two = asking("one"), asking("two", fault="nothing")
-    waves = Rounds(Sample("1"), [one, two])
-    assert waves.outcomes["two"] == Undefined("nothing")
-    assert set(waves.outcomes) == {"one", "two"}
+    rounds = Rounds(Sample("1"), [one, two])
+    assert rounds.outcomes["two"] == Undefined("nothing")
+    assert set(rounds.outcomes) == {"one", "two"}
 
 
 def test_without_needs_there_is_nothing_to_ask() -> None:
@@ -187,15 +187,15 @@ steps = st.lists(st.lists(st.sampled_from("abcdefg"), max_size=4).map(" ".join),
 
 @given(st.lists(steps, min_size=1, max_size=5), st.sets(st.sampled_from("abcdefg"), max_size=2))
 def test_any_needs_end_without_asking_twice(plans: list[list[str]], broken: set[str]) -> None:
-    """Whatever needs ask, no question is put twice, waves are no more than steps, and every need ends rightly."""
-    waves = Rounds(Sample("1"), [asking(str(i), *plan) for i, plan in enumerate(plans)])
-    steps = finish(waves, failing(*broken))
+    """Whatever needs ask, no question is put twice, rounds are no more than steps, and every need ends rightly."""
+    rounds = Rounds(Sample("1"), [asking(str(i), *plan) for i, plan in enumerate(plans)])
+    steps = finish(rounds, failing(*broken))
     asked = [text for step in steps for text in step]
     assert len(set(asked)) == len(asked)
     assert len(steps) <= max(map(len, plans))
     for i, plan in enumerate(plans):
         words = " ".join(plan).split()
-        outcome = waves.outcomes[str(i)]
+        outcome = rounds.outcomes[str(i)]
         assert isinstance(outcome, Failed) if broken & set(words) else told(outcome) == words
 
 
