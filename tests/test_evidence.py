@@ -1,4 +1,4 @@
-"""What a piece of evidence says of itself."""
+"""Properties of a piece of evidence."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ E, N, C = rg.Label.ENTAILED, rg.Label.NEUTRAL, rg.Label.CONTRADICTED
 
 
 def piece(label: rg.Label, *chunks: rg.Label) -> rg.Evidence:
-    """A piece with what chunks say of it together, and each."""
-    told = tuple(ChunkEvidence(str(number), one) for number, one in enumerate(chunks, 1))
-    return rg.Evidence("It rains.", "response", against="contexts", label=label, chunks=told)
+    """A piece with its joint label and that of each chunk."""
+    verdicts = tuple(ChunkEvidence(str(number), one) for number, one in enumerate(chunks, 1))
+    return rg.Evidence("It rains.", "response", against="contexts", label=label, chunks=verdicts)
 
 
 @pytest.mark.parametrize(
@@ -25,10 +25,10 @@ def test_what_a_chunk_contradicts_is_not_entailed(evidence: rg.Evidence, entaile
     assert evidence.entailed is entailed
 
 
-def test_labels_are_those_of_the_chunks_or_that_of_all() -> None:
-    """Where a judge tells of each chunk it is that, else what it says of all of them together."""
-    assert piece(E, E, N).labels(2) == [E, N]
-    assert piece(N).labels(3) == [N, N, N]
+def test_chunk_labels_are_those_of_the_chunks_or_that_of_all() -> None:
+    """Where a judge labels each chunk these are its labels, else the joint label for all."""
+    assert piece(E, E, N).chunk_labels(2) == [E, N]
+    assert piece(N).chunk_labels(3) == [N, N, N]
 
 
 def test_evidence_counts_as_its_metric_does() -> None:

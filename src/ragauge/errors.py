@@ -1,13 +1,13 @@
-"""What can go wrong, as types.
+"""The exceptions of ragauge.
 
 RagaugeError
-├─ UsageError               the caller's mistake, found before any judge is asked; exit code 2
+├─ UsageError               a mistake of the caller, found before any judge is asked; exit code 2
 │  ├─ UnknownName           no metric, judge, column or option of that name
 │  ├─ BadParameter          a parameter outside its range
 │  ├─ BadData               a file or value that cannot be read as samples
 │  │  └─ BadRow             one row of it
 │  ├─ MissingField          a metric asked for by name needs a field that no sample has
-│  ├─ UnanswerableNeed      no judge at hand answers what a metric must know
+│  ├─ UnanswerableNeed      no available judge answers what a metric needs
 │  └─ MissingExtra          an optional library is not installed
 ├─ StoreError               the store cannot be read or written
 └─ RunFailed                every score of a run failed; exit code 1
@@ -20,15 +20,15 @@ from difflib import get_close_matches
 
 
 class RagaugeError(Exception):
-    """The root of everything ragauge raises on purpose."""
+    """The base class of all errors that ragauge raises deliberately."""
 
 
 class UsageError(RagaugeError):
-    """Something the caller asked for cannot be done; the message says how to mend it."""
+    """A request of the caller cannot be carried out; the message says how to fix it."""
 
 
 class UnknownName(UsageError):
-    """A name that is not in the list of known names; close matches are suggested."""
+    """An unknown name; close matches are suggested."""
 
     def __init__(self, what: str, name: str, known: Iterable[str]) -> None:
         names = sorted(known)
@@ -48,7 +48,12 @@ class BadData(UsageError):
 class BadRow(BadData):
     """One row cannot be read.
 
-    `where` is the file (or "data"), `row` counts data rows from 1, `column` is the offending column or None.
+    Args:
+        where: the file, or "data".
+        row: the data row, from 1.
+        column: the offending column, or None.
+        problem: what is wrong.
+        fix: how to fix it.
     """
 
     def __init__(self, where: str, row: int, column: str | None, problem: str, fix: str) -> None:
@@ -65,11 +70,11 @@ class MissingField(UsageError):
 
 
 class UnanswerableNeed(UsageError):
-    """A metric needs a kind of answer that the chosen judge cannot honestly give."""
+    """A metric needs a kind of answer that the chosen judge cannot give."""
 
 
 class MissingExtra(UsageError):
-    """An optional library is needed; the message gives the command that installs it."""
+    """An optional library is missing; the message gives the command that installs it."""
 
     def __init__(self, what: str, extra: str) -> None:
         super().__init__(f"{what} needs an optional library; install it with: pip install 'ragauge[{extra}]'")

@@ -1,4 +1,4 @@
-"""The host: files that only their owner can read, and libraries that report to nobody."""
+"""The host: files private to their owner, and the telemetry switches of libraries."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 
 
 def make_folder(path: Path) -> None:
-    """Make a folder, and those above it that are missing, for their owner alone; what is there stays as it is.
+    """Create a folder and its missing parents, accessible to their owner alone; existing ones are left unchanged.
 
     Raises OSError.
     """
@@ -16,17 +16,17 @@ def make_folder(path: Path) -> None:
 
 
 def make_file(path: Path) -> None:
-    """Make an empty file for its owner alone; one that is there stays as it is. Raises OSError."""
+    """Create an empty file private to its owner; an existing one is left unchanged. Raises OSError."""
     os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
 
 
 #: ONNX Runtime writes a device id under the user's cache folder and sends events while a session is open; the Hugging
-#: Face hub client says with each download what else is installed; transformers asks the hub to convert older weights.
+#: Face hub client reports installed libraries with each download; transformers asks the hub to convert older weights.
 _SWITCHES = ("ORT_DISABLE_TELEMETRY", "HF_HUB_DISABLE_TELEMETRY", "DISABLE_SAFETENSORS_CONVERSION")
 
 
 def disable_telemetry() -> None:
-    """Turn the telemetry of libraries off for this process, where its environment does not already decide.
+    """Disable the telemetry of libraries for this process, unless its environment already sets the switches.
 
     Libraries read these variables when they are first imported, so call this before importing any of them.
     """

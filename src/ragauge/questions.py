@@ -1,4 +1,4 @@
-"""The five kinds of question, the rubrics of grades, and which answers fit which questions."""
+"""The five kinds of question, rubrics, judgments, and the validation of answers."""
 
 from __future__ import annotations
 
@@ -12,17 +12,23 @@ import msgspec
 from ragauge.errors import BadParameter, UnknownName
 from ragauge.types import Answer, ChunkVerdict, Decomposition, Failure, Grade, Identity, Label, Span, Verdict
 
-#: What a rubric may read: fields of a sample that are texts, or "chunk".
-GRADED = ("query", "response", "contexts", "references", "source", "reference_contexts", "chunk")
+#: What a rubric may read: the text fields of a sample, or "chunk".
+RUBRIC_FIELDS = ("query", "response", "contexts", "references", "source", "reference_contexts", "chunk")
 
 
 class Rubric(msgspec.Struct, frozen=True, omit_defaults=True):
-    """What is graded and how.
+    """What is graded, and on which scale.
 
-    name: unique; judges say "rate:<name>" for what they can grade. fields: the sample's fields it reads, in order;
-    "chunk" stands for one context at a time. low, high: the scale. whole: whole numbers only.
-    wording: what the ends and the steps of the scale mean, for judges that read.
-    Raises UnknownName for a field that is no text of a sample, BadParameter for no field and for a scale upside down.
+    Args:
+        name: unique; a judge that can grade it lists the topic "rate:<name>".
+        fields: the fields of the sample it reads, in order; "chunk" stands for one context at a time.
+        low, high: the ends of the scale.
+        wording: the instruction, with the meaning of the scale's steps.
+        whole: whether only whole numbers are valid.
+
+    Raises:
+        UnknownName: a field that is not a text of a sample.
+        BadParameter: no field, or a scale whose ends are not finite and in order.
     """
 
     name: str
@@ -36,15 +42,15 @@ class Rubric(msgspec.Struct, frozen=True, omit_defaults=True):
         if not self.fields or not -math.inf < self.low < self.high < math.inf:
             raise BadParameter(f"rubric {self.name!r} needs at least one field, and finite numbers low < high")
         for field in self.fields:
-            if field not in GRADED:
-                raise UnknownName(f"field of rubric {self.name!r}", field, GRADED)
-        # 1 and 1.0 are written differently in JSON, and a question is known by what is written.
+            if field not in RUBRIC_FIELDS:
+                raise UnknownName(f"field of rubric {self.name!r}", field, RUBRIC_FIELDS)
+        # 1 and 1.0 are encoded differently in JSON, and questions are identified by their encoding.
         msgspec.structs.force_setattr(self, "low", float(self.low))
         msgspec.structs.force_setattr(self, "high", float(self.high))
 
     @property
     def digest(self) -> str:
-        """A short hash of all that the rubric says, which tells apart rubrics of one name."""
+        """A short hash of the rubric, which distinguishes rubrics of one name."""
         return hashlib.sha256(msgspec.json.encode(self)).hexdigest()[:8]
 
 
@@ -110,16 +116,19 @@ REFUSAL = Rubric(
 
 
 class Decompose(msgspec.Struct, frozen=True, gc=False, omit_defaults=True, tag="decompose", tag_field="kind"):
-    """Take `text` apart into statements, read as an answer to `query` where there is one."""
+    """Split `text` into statements, read as an answer to `query` where there is one."""
 
     text: str
     query: str | None = None
 
 
 class Entail(msgspec.Struct, frozen=True, gc=False, omit_defaults=True, tag="entail", tag_field="kind"):
-    """Does `hypothesis` follow from the chunks of `premise` together? Does each support or contradict it?
+    """Does `hypothesis` follow from the chunks of `premise` together, and does each chunk support or contradict it?
 
-    query: what the hypothesis answers, so that a fragment ("Six days.") can be read as a full statement.
+    Args:
+        premise: the texts of the chunks.
+        hypothesis: a statement.
+        query: what the hypothesis answers, so that a fragment ("Six days.") can be read as a full statement.
     """
 
     premise: tuple[str, ...]
@@ -164,7 +173,7 @@ def kind(question: Question) -> str:
 
 
 def topic(question: Question) -> str:
-    """The kind with what narrows it: "classify:toxic", "rate:coherence", or the kind alone."""
+    """The topic of a question: "classify:toxic", "rate:coherence", or its kind alone."""
     if isinstance(question, Classify):
         return f"classify:{question.trait}"
     if isinstance(question, Rate):
@@ -174,21 +183,26 @@ def topic(question: Question) -> str:
 
 def judgment_key(question: Question, judge: Identity) -> str:
     """The content address of a judgment: a hash of the question's texts and the judge's identity (32 hex digits)."""
-    digest = _begun(judge).copy()
+    digest = _identity_hash(judge).copy()
     digest.update(_encode(question))
     return digest.hexdigest()[:32]
 
 
 @lru_cache(maxsize=64)
-def _begun(judge: Identity) -> hashlib._Hash:
+def _identity_hash(judge: Identity) -> hashlib._Hash:
     return hashlib.sha256(_encode(judge))
 
 
 class Judgment(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
-    """A question, its answer (or why there is none), and who answered. `key` addresses it in the store.
+    """A question, its answer (or why there is none), and the judge that answered.
 
-    call: the id of the call to a model that brought the answer, for judges that make calls. Judgments of one call were
-    asked together, in one pack.
+    Args:
+        question: the question.
+        answer: the answer, or the failure.
+        judge: the identity of the judge.
+        key: its address in the store; see `judgment_key`.
+        call: the id of the call to a model that produced the answer, if any; judgments of one call were asked in one
+            pack.
     """
 
     question: Question
@@ -203,52 +217,52 @@ YES_NO = frozenset({Label.YES, Label.NO})
 
 
 def invalid_reason(question: Question, answer: Answer) -> str | None:
-    """What is wrong with an answer to a question, None where it fits.
+    """What is wrong with an answer to a question, or None.
 
-    Spans must lie inside their texts, labels must be those of the kind, probabilities in 0..1, grades on the scale.
+    Spans must lie inside their texts, labels must fit the kind, probabilities lie in 0..1, grades on the scale.
     """
     match question, answer:
         case Decompose(), Decomposition():
             if not all(piece.text.strip() for piece in answer.statements):
                 return "a statement is empty"
-            return _misplaced(question.text, (piece.span for piece in answer.statements))
+            return _invalid_span(question.text, (piece.span for piece in answer.statements))
         case Entail(), Verdict():
-            return _wrong_label(answer, ENTAILMENT) or _misplaced_in_chunks(question, answer)
+            return _invalid_label(answer, ENTAILMENT) or _invalid_chunks(question, answer)
         case Relevant(), Verdict():
-            return _wrong_label(answer, YES_NO) or _misplaced(question.text, [answer.span])
+            return _invalid_label(answer, YES_NO) or _invalid_span(question.text, [answer.span])
         case Classify(), Verdict():
-            return _wrong_label(answer, YES_NO)
+            return _invalid_label(answer, YES_NO)
         case Rate(), Grade():
-            return _off_scale(question, answer)
+            return _invalid_grade(question, answer)
         case _:
             return f"a {type(answer).__name__.lower()} does not answer a question of kind {kind(question)!r}"
 
 
-def _misplaced(text: str, spans: Iterable[Span | None]) -> str | None:
+def _invalid_span(text: str, spans: Iterable[Span | None]) -> str | None:
     for span in spans:
         if span is not None and not 0 <= span[0] <= span[1] <= len(text):
             return f"the span {span} lies outside the text of {len(text)} characters"
     return None
 
 
-def _wrong_label(verdict: Verdict, labels: frozenset[Label]) -> str | None:
-    everything: tuple[Verdict | ChunkVerdict, ...] = (verdict, *verdict.chunks)
-    for said in everything:
-        if said.label not in labels:
-            return f"{said.label.value!r} is not one of {', '.join(sorted(labels))}"
-        if said.probability is not None and not 0 <= said.probability <= 1:
-            return f"the probability {said.probability} lies outside 0..1"
+def _invalid_label(verdict: Verdict, labels: frozenset[Label]) -> str | None:
+    verdicts: tuple[Verdict | ChunkVerdict, ...] = (verdict, *verdict.chunks)
+    for one in verdicts:
+        if one.label not in labels:
+            return f"{one.label.value!r} is not one of {', '.join(sorted(labels))}"
+        if one.probability is not None and not 0 <= one.probability <= 1:
+            return f"the probability {one.probability} lies outside 0..1"
     return None
 
 
-def _misplaced_in_chunks(question: Entail, verdict: Verdict) -> str | None:
+def _invalid_chunks(question: Entail, verdict: Verdict) -> str | None:
     if verdict.chunks and len(verdict.chunks) != len(question.premise):
         return f"{len(verdict.chunks)} labels for {len(question.premise)} chunks"
-    faults = (_misplaced(text, [said.span]) for text, said in zip(question.premise, verdict.chunks, strict=False))
+    faults = (_invalid_span(text, [chunk.span]) for text, chunk in zip(question.premise, verdict.chunks, strict=False))
     return next((fault for fault in faults if fault), None)
 
 
-def _off_scale(question: Rate, grade: Grade) -> str | None:
+def _invalid_grade(question: Rate, grade: Grade) -> str | None:
     rubric = question.rubric
     if not rubric.low <= grade.value <= rubric.high:
         return f"{grade.value:g} lies outside {rubric.low:g} to {rubric.high:g}"

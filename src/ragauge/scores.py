@@ -18,7 +18,7 @@ Scale = tuple[float, float]
 
 
 class Counts(Protocol):
-    """Sufficient statistics of a score: the same formula gives a sample's value and, on sums, the pooled value."""
+    """Sufficient statistics of a score: one formula gives a sample's value and, on summed counts, the pooled value."""
 
     @property
     def value(self) -> float | None:
@@ -47,7 +47,7 @@ class Share(msgspec.Struct, frozen=True, gc=False):
 
 
 class Incidence(msgspec.Struct, frozen=True, gc=False):
-    """`hits` among `total`; where there was nothing that could be hit, none was, and the value is 0."""
+    """`hits` out of `total`; 0 where `total` is 0."""
 
     hits: float
     total: float
@@ -82,7 +82,12 @@ class F1Counts(msgspec.Struct, frozen=True, gc=False):
 
 
 class PrecisionRecall(msgspec.Struct, frozen=True, gc=False):
-    """Two shares with units of their own; the value is their harmonic mean."""
+    """Precision and recall with different denominators; the value is their harmonic mean.
+
+    Args:
+        precise, responded: numerator and denominator of precision.
+        recalled, expected: numerator and denominator of recall.
+    """
 
     precise: float
     responded: float
@@ -91,12 +96,12 @@ class PrecisionRecall(msgspec.Struct, frozen=True, gc=False):
 
     @property
     def precision(self) -> float | None:
-        """What is precise of what was responded."""
+        """`precise` out of `responded`."""
         return Share(self.precise, self.responded).value
 
     @property
     def recall(self) -> float | None:
-        """What is recalled of what was expected."""
+        """`recalled` out of `expected`."""
         return Share(self.recalled, self.expected).value
 
     @property
@@ -116,7 +121,7 @@ class PrecisionRecall(msgspec.Struct, frozen=True, gc=False):
 
 
 class ChunkEvidence(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
-    """What one chunk says: the chunk's id, label, probability of entailment, and its deciding characters."""
+    """The verdict on one chunk: the chunk's id, label, probability of entailment, and deciding characters."""
 
     chunk: str
     label: Label
@@ -125,15 +130,19 @@ class ChunkEvidence(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
 
 
 class Evidence(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
-    """One judged piece behind a score; the single schema of everything a report shows.
+    """One judged piece behind a score; the one schema of everything a report shows.
 
-    text: the piece that was judged (a statement, a chunk, a graded text).
-    field: where it comes from: "response", "references[0]", "contexts[2]".
-    span: its characters there.
-    against: what it was held against: "contexts", "references[0]", "query", or the rubric's name; empty for traits.
-    label: the verdict; value: the grade. One of the two is set.
-    chunks: the label of each chunk, for entailment.
-    judgment: the id of the judgment in the store; empty where nothing had to be asked.
+    Args:
+        text: the piece that was judged (a statement, a chunk, a graded text).
+        field: where it comes from: "response", "references[0]", "contexts[2]".
+        span: its characters there.
+        against: what it was compared with: "contexts", "references[0]", "query", or a rubric's name; empty for traits.
+        label: the verdict; set unless `value` is.
+        value: the grade.
+        probability: of ENTAILED or YES, in 0..1.
+        chunks: the verdict on each chunk, for entailment.
+        rationale: the judge's reason, if it gave one.
+        judgment: the key of the judgment in the store; empty where nothing was asked.
     """
 
     text: str
@@ -152,15 +161,20 @@ class Evidence(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
         """Whether the chunks together entail it and none of them contradicts it."""
         return is_entailed(self.label, self.chunks)
 
-    def labels(self, chunks: int) -> list[Label | None]:
-        """What each of so many chunks says; what they say together where no more is told."""
-        return [chunk.label for chunk in self.chunks] or [self.label] * chunks
+    def chunk_labels(self, n: int) -> list[Label | None]:
+        """The label of each of n chunks; the joint label for all where they were only judged together."""
+        return [chunk.label for chunk in self.chunks] or [self.label] * n
 
 
 class Score(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     """A metric on one sample: a value, or undefined (nothing to count), or failed (no answer), with the reason.
 
-    counts: the numbers the value was made of, where it is made of counts.
+    Args:
+        value: the value; None where undefined or failed.
+        undefined: why there is nothing to count.
+        failed: why there is no answer.
+        counts: the counts behind the value, for metrics that have them.
+        evidence: the judged pieces.
     """
 
     value: float | None = None
@@ -171,13 +185,19 @@ class Score(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
 
 
 class Estimate(msgspec.Struct, frozen=True, gc=False):
-    """A metric over a data set.
+    """A metric over a data set, with a confidence interval.
 
-    value: the mean over the n scored samples (or the metric's own aggregate), None where n is 0.
-    low, high: its interval at `confidence`; method: how it was made.
-    n + undefined + failed = the number of samples. better: which way is better. over: "samples" for a mean of scores,
-    "data" for a value made of the counts of all samples, which no sample has by itself. scale: the lowest and highest
-    value of the metric; None in runs that were kept before it was.
+    Args:
+        value: the mean over the scored samples, or the metric's own aggregate; None where n is 0.
+        low, high: the ends of the interval.
+        n: the number of scored samples.
+        undefined: the number of samples with nothing to count.
+        failed: the number of samples without an answer.
+        method: how the interval was made.
+        confidence: of the interval.
+        better: whether higher or lower is better.
+        over: "samples" for a mean of scores, "data" for a value made of the counts of all samples.
+        scale: the lowest and highest value of the metric; None in runs of versions that did not store it.
     """
 
     value: float | None
@@ -193,17 +213,20 @@ class Estimate(msgspec.Struct, frozen=True, gc=False):
     scale: Scale | None = None
 
 
-#: The sign for the side of its bound on which a gate is met.
+#: The comparison that a gate requires, by the side on which it fails.
 _SIGNS = {"below": "≥", "above": "≤"}
 
-#: The side of a bound that is worse.
+#: On which side of a bound values are worse.
 _WORSE: Mapping[Better, Literal["below", "above"]] = {"higher": "below", "lower": "above"}
 
 
 class Gate(msgspec.Struct, frozen=True):
-    """The estimate of `metric` must not lie below, or else above, `bound`.
+    """A bound that the estimate of a metric must meet.
 
-    fails: the side of the bound on which the gate fails.
+    Args:
+        metric: the key of the metric.
+        bound: the bound, on the metric's scale.
+        fails: the side of the bound on which the gate fails.
     """
 
     metric: str
@@ -211,7 +234,7 @@ class Gate(msgspec.Struct, frozen=True):
     fails: Literal["below", "above"] = "below"
 
     def failure(self, estimates: Mapping[str, Estimate]) -> str | None:
-        """What is wrong, or None. A metric without a value fails: it cannot be said to have passed."""
+        """Why the gate fails, or None. A metric without a value fails."""
         estimate = estimates.get(self.metric)
         if estimate is None or estimate.value is None:
             return f"{self.metric} has no value"
@@ -225,12 +248,14 @@ class Gate(msgspec.Struct, frozen=True):
 
 
 def gates_of(bounds: Mapping[str, float] | Sequence[Gate], estimates: Mapping[str, Estimate]) -> tuple[Gate, ...]:
-    """A gate for each bound: the least that will do where higher is better, the most where lower is; or gates as given.
+    """A gate per bound: a minimum where higher is better, a maximum where lower is better; or the given gates, checked.
 
-    Raises UnknownName for a metric that was not measured, BadParameter for a bound that is no number or off the
-    metric's scale, and for a gate that fails on the side where its metric is better.
+    Raises:
+        UnknownName: a metric that was not measured.
+        BadParameter: a bound that is not a number or off the metric's scale, or a gate that fails on the side where
+            its metric is better.
     """
-    gates = _made(bounds, estimates) if isinstance(bounds, Mapping) else tuple(bounds)
+    gates = _gates_from_bounds(bounds, estimates) if isinstance(bounds, Mapping) else tuple(bounds)
     for gate in gates:
         if gate.metric in estimates:
             estimate = estimates[gate.metric]
@@ -239,7 +264,7 @@ def gates_of(bounds: Mapping[str, float] | Sequence[Gate], estimates: Mapping[st
     return gates
 
 
-def _made(bounds: Mapping[str, float], estimates: Mapping[str, Estimate]) -> tuple[Gate, ...]:
+def _gates_from_bounds(bounds: Mapping[str, float], estimates: Mapping[str, Estimate]) -> tuple[Gate, ...]:
     for metric, bound in bounds.items():
         if metric not in estimates:
             raise UnknownName("metric of this run", metric, estimates)
@@ -249,10 +274,14 @@ def _made(bounds: Mapping[str, float], estimates: Mapping[str, Estimate]) -> tup
 
 
 def check_gate(gate: Gate, better: Better, scale: Scale | None, given: str, other: str) -> None:
-    """Raise BadParameter for a gate that good values fail, or whose bound no value can lie beyond.
+    """Raise BadParameter for a gate that good values fail, or whose bound is off the scale.
 
-    better, scale: of its metric; a scale of None is not known. given: the gate as the caller wrote it. other: how the
-    caller writes the gate that fails on the other side.
+    Args:
+        gate: the gate.
+        better: whether higher or lower is better for its metric.
+        scale: of its metric; None where unknown.
+        given: the gate as the caller wrote it, for the message.
+        other: how to write the gate that fails on the other side.
     """
     if gate.fails != _WORSE[better]:
         raise BadParameter(f"{given}: {better} is better for {gate.metric}, so good runs would fail; {other}")
@@ -261,7 +290,7 @@ def check_gate(gate: Gate, better: Better, scale: Scale | None, given: str, othe
 
 
 class ScoreRecord(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
-    """A score whose evidence is named, not repeated: `evidence` lists keys of the sample record's table."""
+    """A score as stored: `evidence` lists keys of the evidence table of the sample record."""
 
     value: float | None = None
     undefined: str | None = None
@@ -271,10 +300,14 @@ class ScoreRecord(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
 
 
 class SampleRecord(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
-    """One sample with its scores; metrics that share evidence share one entry of the evidence table.
+    """One sample with its scores; metrics that share evidence share an entry of the evidence table.
 
-    counted: what the sample adds to metrics over the whole data set, which are no scores of its own.
-    failures: why questions of the sample have no answer, with what the judge replied; the first few different ones.
+    Args:
+        sample: the sample.
+        scores: by metric.
+        evidence: by need.
+        counted: the counts that the sample adds to metrics over the whole data set.
+        failures: why questions of the sample have no answer, with the judge's replies; the first few distinct ones.
     """
 
     sample: Sample
@@ -284,31 +317,39 @@ class SampleRecord(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     failures: tuple[Failure, ...] = ()
 
     def score(self, name: str) -> Score:
-        """The score called `name`, or what the sample adds to a metric over the data set, with its evidence in place.
+        """The score of a metric, or the sample's counts for a metric over the data set, with its evidence.
 
         Raises KeyError where there is neither.
         """
-        kept = self.scores.get(name) or self.counted[name]
-        evidence = tuple(piece for key in kept.evidence for piece in self.evidence.get(key, ()))
-        return Score(kept.value, kept.undefined, kept.failed, kept.counts, evidence)
+        record = self.scores.get(name) or self.counted[name]
+        evidence = tuple(piece for key in record.evidence for piece in self.evidence.get(key, ()))
+        return Score(record.value, record.undefined, record.failed, record.counts, evidence)
 
 
 class RunRecord(msgspec.Struct, omit_defaults=True):
-    """One execution over a data set.
+    """One run over a data set.
 
-    id: unique, sortable by time. started, finished: ISO 8601 in UTC. status: "running", "finished", "interrupted" or
-    "stopped".
-    data: what was read, for people; data_hash: of the samples. judges: identity by kind of question.
-    left_out: metrics of the default set that could not be measured, with the reason.
-    asked, reused: judgments that were put to a judge, and that the store already held.
-    spent: the calls that judges made to models, their tokens, and what they cost.
-    stopped: why the run ended before the data did, where it stopped by itself; its status is then "stopped".
-    notes: what judges have to say of how they worked, such as the agreement of a panel.
-    labels, labelled: how many labels of people were given with the run, and how many answers came from people.
-    failures: for each metric that some samples failed to get, the first reason. undefined: the same for metrics that
-    have nothing to count on some samples. empty: how many responses are empty.
-    bad_rows: rows that were skipped on request, each as its error message.
-    gates: conditions that the estimates must meet.
+    Args:
+        id: unique, sortable by time.
+        started, finished: ISO 8601 in UTC.
+        data: a description of the data read.
+        data_hash: a hash of the samples.
+        metrics: the specs measured.
+        judges: judge identity by kind of question.
+        status: "running", "finished", "interrupted" or "stopped".
+        asked, reused: the number of judgments asked of a judge, and of those already in the store.
+        labels: the number of human labels given with the run.
+        labelled: the number of answers that came from human labels.
+        spent: calls to models, their tokens and their cost.
+        stopped: why the run stopped by itself before the end of the data; its status is then "stopped".
+        notes: remarks of judges, such as the agreement of a panel.
+        left_out: metrics of the default set that could not be measured, with the reason.
+        failures: by metric, the first reason why samples failed.
+        undefined: by metric, the first reason why samples are undefined.
+        empty: the number of empty responses.
+        bad_rows: the error messages of rows skipped on request.
+        gates: bounds that the estimates must meet.
+        estimates: by metric.
     """
 
     id: str

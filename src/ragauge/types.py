@@ -1,4 +1,4 @@
-"""Samples, statements, answers, calls and identities: the plain frozen data that everything passes around."""
+"""Samples, statements, answers, calls and identities: the plain immutable data that all packages exchange."""
 
 from __future__ import annotations
 
@@ -12,7 +12,11 @@ import msgspec
 class Chunk(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     """One retrieved context.
 
-    `id` is whatever the retriever calls it, or its 1-based position as text where it has no name.
+    Args:
+        text: the text.
+        id: the retriever's id, or the 1-based position as text where it has none.
+        title: the title of the document, if any.
+        metadata: anything else known about it; `answers_found` holds gold labels (see docs/trust-eval.md).
     """
 
     text: str
@@ -22,27 +26,29 @@ class Chunk(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
 
     @property
     def passage(self) -> str:
-        """The text a judge reads: the title on a line of its own, then the text."""
+        """The text as judges read it: the title on its own line, then the text."""
         return f"{self.title}\n{self.text}" if self.title else self.text
 
 
 class Sample(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
-    """One row of a data set: what was asked, what was retrieved, what was answered, what is right.
+    """One row of a data set: a query, what was retrieved for it, the response, and what is correct.
 
-    A field that is None is absent from the data; an empty tuple or string is present and empty ("nothing was
-    retrieved"), which is a different thing: a metric is undefined on the first and counts the second.
+    A field that is None is absent from the data, and metrics that read it are undefined. An empty tuple or string is
+    present and empty ("nothing was retrieved"), and counts.
 
-    id: unique within the data set; the 1-based row number as text where the data has none.
-    query: what was asked.
-    response: what the system answered.
-    contexts: the retrieved chunks in the retriever's order.
-    references: correct answers written by people; each is complete, they are alternatives.
-    source: the text that was summarised.
-    reference_contexts: the chunks that ought to have been retrieved.
-    answers: gold claims of a long answer, each a tuple of equivalent wordings (Trust-Eval, ALCE).
-    answerable: whether the documents hold an answer at all.
-    system: the name of what produced the response.
-    group: samples of one group (a document, a user) are not independent; see docs/statistics.md.
+    Args:
+        id: unique within the data set; the 1-based row number as text where the data has none.
+        query: the question or request.
+        response: the system's answer.
+        contexts: the retrieved chunks in the retriever's order.
+        references: correct answers written by people; each is complete, they are alternatives.
+        source: the text that was summarised.
+        reference_contexts: the chunks that should have been retrieved.
+        answers: gold claims of a long answer, each a tuple of equivalent wordings (Trust-Eval, ALCE).
+        answerable: whether the documents contain an answer at all.
+        system: the name of the system that produced the response.
+        group: samples of one group (a document, a user) are not independent; see docs/statistics.md.
+        metadata: anything else in the row.
     """
 
     id: str
@@ -59,7 +65,7 @@ class Sample(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     metadata: dict[str, Any] = {}
 
 
-#: The fields that carry content, which a need may read.
+#: The fields with content, which a need may read.
 FIELDS = (
     "query",
     "response",
@@ -78,10 +84,12 @@ Span = tuple[int, int]
 class Statement(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     """A self-contained piece of a text.
 
-    span: its characters there, start inclusive, end exclusive; None where the judge rewrote it beyond recognition.
-    claim: it asserts something that can be checked.
-    opinion: it carries the author's own belief, judgment, attitude or threat.
-    The flags are independent; greetings and fillers have neither.
+    Args:
+        text: the statement, readable by itself.
+        span: its characters in the text, start inclusive, end exclusive; None where it cannot be located.
+        claim: whether it asserts something that can be checked.
+        opinion: whether it expresses the author's own belief, judgment, attitude or threat. Independent of `claim`;
+            greetings and fillers are neither.
     """
 
     text: str
@@ -91,10 +99,10 @@ class Statement(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
 
 
 class Label(StrEnum):
-    """What a verdict says.
+    """The label of a verdict.
 
-    Entailment is ENTAILED, NEUTRAL or CONTRADICTED; a two-way judge, which cannot tell the last two apart, says
-    NOT_ENTAILED. The other questions are answered YES or NO.
+    Entailment is ENTAILED, NEUTRAL or CONTRADICTED; a two-way judge, which does not distinguish the last two, answers
+    NOT_ENTAILED. Other questions are answered YES or NO.
     """
 
     ENTAILED = "entailed"
@@ -106,15 +114,18 @@ class Label(StrEnum):
 
 
 class Decomposition(msgspec.Struct, frozen=True, gc=False, tag="decomposition"):
-    """A text taken apart, in the order of the text."""
+    """The statements of a text, in its order."""
 
     statements: tuple[Statement, ...]
 
 
 class ChunkVerdict(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
-    """What one chunk alone says about a hypothesis.
+    """The label of a hypothesis given one chunk alone.
 
-    probability: that the chunk entails it, in 0..1. span: the characters of the chunk's passage that decide.
+    Args:
+        label: the label.
+        probability: that the chunk entails the hypothesis, in 0..1.
+        span: the deciding characters of the chunk's passage.
     """
 
     label: Label
@@ -138,11 +149,14 @@ def is_entailed(label: Label | None, chunks: Iterable[_Labelled]) -> bool:
 
 
 class Verdict(msgspec.Struct, frozen=True, gc=False, omit_defaults=True, tag="verdict"):
-    """The answer to a question of entailment, relevance or trait.
+    """The answer to a question of entailment, relevance or classification.
 
-    label: for entailment, of all chunks together. probability: of ENTAILED or YES, in 0..1.
-    chunks: for entailment, one verdict per chunk of the premise, in its order; empty where the judge gives none.
-    span: for relevance, the characters that decide.
+    Args:
+        label: the label; for entailment, given all chunks together.
+        probability: of ENTAILED or YES, in 0..1.
+        chunks: for entailment, one verdict per chunk of the premise, in its order; empty where the judge gives none.
+        span: for relevance, the deciding characters of the text.
+        rationale: the judge's reason, if it gives one.
     """
 
     label: Label
@@ -163,7 +177,7 @@ class Verdict(msgspec.Struct, frozen=True, gc=False, omit_defaults=True, tag="ve
 
 
 class Grade(msgspec.Struct, frozen=True, gc=False, omit_defaults=True, tag="grade"):
-    """The answer on a rubric's scale."""
+    """A grade on the scale of a rubric."""
 
     value: float
     rationale: str | None = None
@@ -172,8 +186,10 @@ class Grade(msgspec.Struct, frozen=True, gc=False, omit_defaults=True, tag="grad
 class Failure(msgspec.Struct, frozen=True, gc=False, omit_defaults=True, tag="failure"):
     """No answer, and why.
 
-    reason: a short code such as "judge_error", "invalid_answer", "not_recorded". detail: one sentence for people.
-    raw: what the judge returned, where it returned something unusable.
+    Args:
+        reason: a short code such as "judge_error", "invalid_answer", "not_recorded".
+        detail: one readable sentence.
+        raw: the judge's reply, where it was unusable.
     """
 
     reason: str
@@ -188,7 +204,7 @@ Answer = Decomposition | Verdict | Grade
 
 
 class Identity(msgspec.Struct, frozen=True, gc=False):
-    """Everything that can change a judge's answer: its name, and settings such as revision, prompt hash, decoding."""
+    """Everything that can change a judge's answers: its name, and settings such as revision, prompt hash, decoding."""
 
     name: str
     settings: tuple[tuple[str, str], ...] = ()
@@ -200,11 +216,17 @@ class Identity(msgspec.Struct, frozen=True, gc=False):
 class Call(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     """One call to a model.
 
-    id: unique; the judgments that came of it name it, in the order in which they were asked. asked: how many questions
-    were in it. model: as the server named it. prompt_tokens (cached_tokens among them), completion_tokens: as the
-    server counted them or, where the price is known and the server counted none or too few, estimated. cost: in
-    dollars, None where the price is not known. seconds: from sending to the reply. fault: what was wrong with the
-    reply, where something was.
+    Args:
+        id: unique; the judgments it produced refer to it, in the order asked.
+        asked: the number of questions in it.
+        model: the name reported by the server.
+        prompt_tokens: as counted by the server, cached tokens included; estimated where the price is known and the
+            server reported none or too few.
+        cached_tokens: those of the prompt tokens that were cached.
+        completion_tokens: as prompt_tokens.
+        cost: in US dollars; None where the price is unknown.
+        seconds: from request to reply.
+        fault: what was wrong with the reply, if anything.
     """
 
     id: str
@@ -219,7 +241,7 @@ class Call(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
 
 
 class TotalUsage(msgspec.Struct):
-    """What calls have cost together. unpriced: calls whose price is not known; their cost is not in `cost`."""
+    """Token usage and cost of several calls. unpriced: calls of unknown price, not included in `cost`."""
 
     calls: int = 0
     prompt_tokens: int = 0
@@ -229,7 +251,7 @@ class TotalUsage(msgspec.Struct):
     unpriced: int = 0
 
     def add(self, call: Call) -> None:
-        """Count one call more."""
+        """Add one call."""
         self.calls += 1
         self.prompt_tokens += call.prompt_tokens
         self.cached_tokens += call.cached_tokens
@@ -239,10 +261,13 @@ class TotalUsage(msgspec.Struct):
 
 
 class ModelResponse(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
-    """What a system under test answered.
+    """The response of a system under test.
 
-    key: a hash of all that can change it, the prompt and the system (32 hex digits). call: the id of the call that
-    brought it.
+    Args:
+        key: a hash of the prompt and the system, 32 hex digits.
+        text: the response.
+        system: the system.
+        call: the id of the call that produced it.
     """
 
     key: str

@@ -218,7 +218,7 @@ def _statements(scores: Scores) -> FaithfulnessResult:
     """Where chunks support a claim only together, all of them are named."""
     statements = []
     for claim in scores["faithfulness"].evidence:
-        labels = claim.labels(len(scores.sample.contexts))
+        labels = claim.chunk_labels(len(scores.sample.contexts))
         alone = [i for i, label in enumerate(labels) if label is rg.Label.ENTAILED]
         ids = [*range(len(labels))] if claim.entailed and not alone else alone
         statements.append({"statement": claim.text, "is_supported": claim.entailed, "supporting_chunk_ids": ids})
@@ -240,7 +240,7 @@ def _fitting(scores: Scores) -> RelevanceScore:
 def _covered(scores: Scores) -> ContextRecallResult:
     pieces = scores["context_coverage"].evidence
     checks = [piece for piece in pieces if piece.field != "response"]
-    claims = [piece.labels(len(checks)) for piece in pieces if piece.field == "response"]
+    claims = [piece.chunk_labels(len(checks)) for piece in pieces if piece.field == "response"]
     chunks = []
     for i, check in enumerate(checks):
         relevant, used = check.label is rg.Label.YES, any(labels[i] is rg.Label.ENTAILED for labels in claims)
