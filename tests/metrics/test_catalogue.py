@@ -117,7 +117,7 @@ def test_variants_in_one_run_are_keyed_by_their_spec() -> None:
 
 def test_what_is_no_metric_is_refused() -> None:
     """An empty choice and a thing that is no metric are refused as such."""
-    with pytest.raises(BadParameter, match="no metric was asked for"):
+    with pytest.raises(BadParameter, match="no metric was requested"):
         select_metrics(" , ")
     with pytest.raises(BadParameter, match="5 is not a metric"):
         select_metrics(["bleu", 5])  # type: ignore[list-item]

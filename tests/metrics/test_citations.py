@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from ragauge.metrics.registry import select_metrics
 from ragauge.needs.citations import citations
-from ragauge.needs.gold import labels_of
+from ragauge.needs.gold import gold_labels
 from ragauge.questions import Entail, Question
 from ragauge.types import Answer, Chunk, ChunkVerdict, Label, Sample, Verdict
 
@@ -191,6 +191,6 @@ def _renumbered(piece: str, chunks: list[int]) -> str:
 
 def test_labels_of_other_kinds_forgive_nothing() -> None:
     """Labels that are no zeros and ones are read as none where they only forgive."""
-    assert labels_of(Chunk("a", metadata={"answers_found": ["yes"]})) == ()
-    assert labels_of(Chunk("a", metadata={"answers_found": 1})) == (True,)
-    assert labels_of(Sample("1", contexts=(Chunk("a"),)).contexts[0]) == ()  # type: ignore[index]
+    assert gold_labels(Chunk("a", metadata={"answers_found": ["yes"]})) == ()
+    assert gold_labels(Chunk("a", metadata={"answers_found": 1})) == (True,)
+    assert gold_labels(Sample("1", contexts=(Chunk("a"),)).contexts[0]) == ()  # type: ignore[index]

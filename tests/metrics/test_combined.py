@@ -137,7 +137,7 @@ def test_a_pooled_bias_counts_responses_without_opinions(
 @pytest.mark.parametrize("spec", ["rouge", "bleu", "context_precision", "noise_sensitivity", "summary_coherence"])
 def test_what_is_not_made_of_counts_cannot_be_pooled(spec: str) -> None:
     """A metric that is not one formula of counts is refused by name."""
-    with pytest.raises(BadParameter, match=f"{spec} is not made of counts"):
+    with pytest.raises(BadParameter, match=f"{spec} has no counts"):
         parse_metric(f"pooled({spec})")
 
 

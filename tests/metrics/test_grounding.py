@@ -108,7 +108,7 @@ def test_a_two_way_verdict_never_becomes_no_hallucination(value: Valuing, words:
         return answer
 
     fields = {"response": "a", "contexts": ["!a", "b"]}
-    assert str(value("hallucination", answering=two_way, **fields)).startswith("failed: a verdict does not tell")
+    assert str(value("hallucination", answering=two_way, **fields)).startswith("failed: a verdict does not distinguish")
     assert value("faithfulness", answering=two_way, **fields) == 0.0
 
 

@@ -12,7 +12,7 @@ from tests.metrics.labelled import FLAG, NO, doc, row
 
 from ragauge.errors import BadParameter, UnknownName
 from ragauge.metrics.base import DatasetMetric
-from ragauge.metrics.refusals import Groundedness, MeanF1, MeanRecall
+from ragauge.metrics.refusals import MeanF1, MeanRecall, RefusalConfusion
 from ragauge.metrics.registry import (
     ALIASES,
     FAMILIES,
@@ -155,9 +155,13 @@ def test_the_usual_metrics_follow_the_data() -> None:
 @pytest.mark.parametrize(
     ("sample", "spec", "reason"),
     [
-        (row("a", None, (("a",),)), "reject_f1", "the sample has no contexts, so that nobody can tell"),
+        (
+            row("a", None, (("a",),)),
+            "reject_f1",
+            "has no contexts, so whether they hold an answer is unknown",
+        ),
         (row("a", (doc("a"),), None), "reject_f1", "neither an 'answerable' label nor a gold claim"),
-        (row("a", (doc("a"),), (("a",),)), "reject_f1(labels=given)", "labels=asked lets the judge tell"),
+        (row("a", (doc("a"),), (("a",),)), "reject_f1(labels=given)", "labels=asked lets the judge decide"),
         (row("a", (doc("a", 1, 0),), (("a",),)), "reject_f1", r"of document 1 is \[1, 0\], not 0 or 1 for each of 1"),
         (row("a", (doc("a", 7),), (("a",),)), "reject_f1", r"of document 1 is \[7\]"),
         (row("a", (doc("a"),), ()), "calibrated_f1", "no gold claim"),
@@ -220,7 +224,7 @@ def test_means_of_refusals_are_fractions(counts: list[float]) -> None:
     assert f1 is not None
     assert 0 <= f1 <= 1
     assert recall is None or 0 <= recall <= 1
-    assert Groundedness(*counts).numbers == tuple(counts)
+    assert RefusalConfusion(*counts).numbers == tuple(counts)
 
 
 def test_counts_that_contradict_each_other_have_no_value() -> None:

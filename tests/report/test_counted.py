@@ -78,7 +78,7 @@ def test_a_judge_that_was_not_to_be_asked_is_offered(run: rg.Run) -> None:
     """Where labels are missing and only given ones count, the note says how to have them told."""
     row = {**ROWS[0], "docs": ["Tea is hot."]}
     record = rg.evaluate([row], "trust(labels=given)").record
-    assert record.undefined["trust_score"] == "a document has no 'answers_found'; labels=asked lets the judge tell"
+    assert record.undefined["trust_score"] == "a document has no 'answers_found'; labels=asked lets the judge decide"
 
 
 def test_scores_of_a_sample_lead_to_what_is_counted(run: rg.Run) -> None:

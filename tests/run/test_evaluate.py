@@ -111,7 +111,7 @@ def test_a_named_metric_that_the_judge_cannot_answer_asks_nobody(stub: Make) -> 
         ("faithfulnes", UnknownName, "did you mean 'faithfulness'"),
         ("rouge(types=rougeX)", BadParameter, "rouge"),
         ("bleu(weight=1)", UnknownName, "did you mean 'weights'"),
-        ("", BadParameter, "no metric was asked for"),
+        ("", BadParameter, "no metric was requested"),
     ],
 )
 def test_wrong_metrics_ask_nobody(judge: Any, metrics: str, error: type[Exception], message: str) -> None:

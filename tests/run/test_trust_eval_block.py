@@ -45,7 +45,7 @@ def test_documents_cited_together_are_one_premise() -> None:
     sentence, *citations = run.scores[0]["citation_precision"].evidence
     assert sentence.label is rg.Label.ENTAILED
     assert sentence.chunks == ()
-    assert [piece.rationale for piece in citations] == ["needed beside the others"] * 2
+    assert [piece.rationale for piece in citations] == ["needed in addition to the others"] * 2
     alone = rg.evaluate([row("Tea is hot [1].")], METRICS, rg.judge_from(entail=holds))
     assert [chunk.chunk for chunk in alone.scores[0]["citation_precision"].evidence[0].chunks] == ["1"]
 

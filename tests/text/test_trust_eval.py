@@ -44,9 +44,9 @@ def test_helpers_of_the_vectors(vectors: list[dict[str, Any]]) -> None:
         if row["metric"] == "normalize_answer":
             assert squad_normalise(given["text"]) == expected
         elif row["metric"] == "exact_presence":
-            assert trust_eval.holds(given["context"], given["short_answers"]) is expected
+            assert trust_eval.contains(given["context"], given["short_answers"]) is expected
         elif row["metric"].startswith("remove_citations"):
-            assert trust_eval.bare(given["text"]) == expected["removed"]
+            assert trust_eval.without_citations(given["text"]) == expected["removed"]
             assert trust_eval.citations(given["text"]) == expected["refs_one_based"]
         else:
             continue
@@ -81,8 +81,8 @@ def test_partial_ratio_is_a_percentage(one: str, other: str) -> None:
 def test_items_and_their_places() -> None:
     """A list is parted at every comma, and each piece is where its span says."""
     text = " Jaws [1],  Alien,, Heat., "
-    assert [text[a:b] for a, b in trust_eval.listed(text)] == ["Jaws [1]", "Alien", "", "Heat."]
-    assert trust_eval.listed("") == [(0, 0)]
+    assert [text[a:b] for a, b in trust_eval.list_items(text)] == ["Jaws [1]", "Alien", "", "Heat."]
+    assert trust_eval.list_items("") == [(0, 0)]
 
 
 def test_spans_of_citations() -> None:

@@ -15,7 +15,7 @@ from ragauge.datasets.samples import ProgressCallback, SampleSet, fresh, with_fi
 from ragauge.errors import BadParameter, MissingField, UnanswerableNeed
 from ragauge.judges.base import JudgeRouter
 from ragauge.needs.base import Failed, Need, NothingToCount, QuestionFlow
-from ragauge.needs.gold import LABELS, GoldAnswers, GoldRow, gold_in_contexts, labels_of
+from ragauge.needs.gold import GOLD_LABELS_KEY, GoldAnswers, GoldRow, gold_in_contexts, gold_labels
 from ragauge.questions import Decompose
 from ragauge.readers import SampleReader, read
 from ragauge.readers.columns import rank
@@ -64,7 +64,7 @@ def label_samples(claims: Claims = "whole") -> Need[SampleLabels]:
             return SampleLabels(answers, None)
         contexts = tuple(_fitting(chunk, len(answers)) for chunk in sample.contexts)
         if sample.answerable is False:
-            return SampleLabels(answers, tuple(labels_of(chunk) or (False,) * len(answers) for chunk in contexts))
+            return SampleLabels(answers, tuple(gold_labels(chunk) or (False,) * len(answers) for chunk in contexts))
         found = yield from gold_in_contexts(msgspec.structs.replace(sample, answers=answers, contexts=contexts))
         if found.documents is None:
             raise NothingToCount("several chunks were judged only together, without a label for each")
@@ -88,14 +88,14 @@ def _answers(sample: Sample, claims: Claims) -> QuestionFlow[GoldAnswers]:
 
 def _fitting(chunk: Chunk, claims: int) -> Chunk:
     """The document without labels that are not one for each claim."""
-    if len(labels_of(chunk)) == claims:
+    if len(gold_labels(chunk)) == claims:
         return chunk
-    rest = {key: value for key, value in chunk.metadata.items() if key != LABELS}
+    rest = {key: value for key, value in chunk.metadata.items() if key != GOLD_LABELS_KEY}
     return msgspec.structs.replace(chunk, metadata=rest)
 
 
 def _labelled(chunk: Chunk, found: Sequence[bool]) -> Chunk:
-    return msgspec.structs.replace(chunk, metadata={**chunk.metadata, LABELS: [int(one) for one in found]})
+    return msgspec.structs.replace(chunk, metadata={**chunk.metadata, GOLD_LABELS_KEY: [int(one) for one in found]})
 
 
 #: Documents of a sample, as in Trust-Eval.

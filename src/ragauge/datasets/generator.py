@@ -26,8 +26,8 @@ from ragauge.errors import BadData, BadParameter, UnanswerableNeed
 from ragauge.judges.llm.build import model_client
 from ragauge.judges.llm.client import ModelClient
 from ragauge.needs.base import Failed, Need, NothingToCount, QuestionFlow
-from ragauge.needs.checks import SENTENCE, refusal_text
-from ragauge.needs.entailment import cited_as, support
+from ragauge.needs.checks import REFUSAL_KEY, instructed_refusal
+from ragauge.needs.entailment import citation_labels, support
 from ragauge.needs.evidence import Statements, Support
 from ragauge.readers import read
 from ragauge.rounds import unanswerable
@@ -66,7 +66,7 @@ def add_citations(form: AnswerForm) -> Need[AddedCitations]:
         text = sample.response or ""
         cut = cited_items if form == "list" else cited_sentences
         pieces = cut(text, [""] * len(sample.contexts or ()))
-        if not pieces or _cites(text, cited_as(sample)) or refusal(text, refusal_text(sample)):
+        if not pieces or _cites(text, citation_labels(sample)) or refusal(text, instructed_refusal(sample)):
             raise NothingToCount("there is nothing to be cited")
         statements = Statements("response", tuple(Statement(piece.text, piece.span) for piece in pieces))
         chunks = [(chunk.id, chunk.passage) for chunk in sample.contexts or ()]
@@ -135,7 +135,7 @@ def _shown(sample: Sample, brief: AnswerBrief, top: int | None) -> Sample | None
     response = sample.response or next(iter(sample.references or ()), "")
     if not (sample.query and sample.contexts and response):
         return None
-    if refusal(response, refusal_text(sample)) or trust_eval.is_refusal(response):
+    if refusal(response, instructed_refusal(sample)) or trust_eval.is_refusal(response):
         response = brief.refusal
     shown = Sample(sample.id, sample.query, response, sample.contexts[:top])
     return shown if response else None
@@ -253,7 +253,7 @@ class _Generating:
     async def _sample(self, given: Sample) -> Sample:
         """The sample with its response, or with a word on why it has none."""
         shown = with_first_documents(fresh(given), self._top)
-        told = with_metadata(shown, **{SENTENCE: self._brief.refusal})
+        told = with_metadata(shown, **{REFUSAL_KEY: self._brief.refusal})
         sample = msgspec.structs.replace(told, response=None, system=self._respondent.identity.name)
         if not sample.query:
             return self.generated.lacking(sample, "response", Failure("no_query", "the sample has no query"))

@@ -22,23 +22,23 @@ ROUNDING = 1e-9
 #: Whether a metric is a mean over samples, or one value made of the counts of the whole data set.
 Over = Literal["samples", "data"]
 
-#: What a metric's function may return for one value: counts, a plain number, or the reason there is none.
-One = Counts | float | Undefined | Failed
-#: ... and for a metric of several values, one for each name.
-MetricResult = One | Mapping[str, One]
+#: What a metric's function may return for one value: counts, a plain number, or why there is none.
+MetricValue = Counts | float | Undefined | Failed
+#: ... and for a metric of several values, one per part.
+MetricResult = MetricValue | Mapping[str, MetricValue]
 
 
 @runtime_checkable
 class Measure(Protocol):
-    """What a run asks of every metric, whether over samples or over the data set."""
+    """The interface of all metrics, over samples or over the data set."""
 
     @property
     def key(self) -> str:
-        """What its scores and estimates are keyed by."""
+        """The key of its scores and estimates."""
 
     @property
     def summary(self) -> str:
-        """One line on what it is."""
+        """MetricValue line of documentation."""
 
     @property
     def better(self) -> Better:
@@ -50,7 +50,7 @@ class Measure(Protocol):
 
     @property
     def needs(self) -> tuple[Need[EvidenceTable], ...]:
-        """What it must know of a sample."""
+        """The needs whose evidence it counts."""
 
     @property
     def values(self) -> tuple[str, ...]:
@@ -58,24 +58,31 @@ class Measure(Protocol):
 
     @property
     def spec(self) -> str:
-        """The metric as it is written."""
+        """The metric as written in a spec."""
 
     def renamed(self, name: str) -> Measure:
         """The same metric under another name."""
 
     def scores(self, outcomes: Mapping[str, NeedOutcome]) -> dict[str, Score]:
-        """Its scores of one sample, from the outcomes of its needs by name."""
+        """Its scores for one sample, from the outcomes of its needs by name."""
 
 
 @dataclass(frozen=True)
 class Metric:
     """A metric over samples.
 
-    name: as the catalogue has it. label: what its scores are keyed by in a run, where that is not the name.
-    better: whether higher or lower is better. scale: its lowest and highest value. parts: names of its values, () for
-    a metric of one. params: the parameters it was bound with. over: "samples", whose scores have a mean, or "data":
-    by name it is measured as one value of the whole data set.
     Calling a metric with other parameters gives a new one: `rouge(stemmer=True)`.
+
+    Args:
+        name: the name in the registry.
+        function: from the evidence tables of its needs to its value.
+        declared: its needs, or functions from parameters to them.
+        better: whether higher or lower is better.
+        scale: its lowest and highest value.
+        parts_of: from parameters to the names of its values; none for a metric of one value.
+        params: the parameters it was bound with.
+        label: the key of its scores in a run, where that is not the name.
+        over: "data" if, by name, it is measured as one value of the whole data set.
     """
 
     name: str
@@ -90,17 +97,17 @@ class Metric:
 
     @property
     def key(self) -> str:
-        """What its scores and estimates are keyed by."""
+        """The key of its scores and estimates."""
         return self.label or self.name
 
     @cached_property
     def needs(self) -> tuple[Need[EvidenceTable], ...]:
-        """What it must know of a sample, given its parameters."""
+        """The needs whose evidence it counts, given its parameters."""
         return tuple(one if isinstance(one, Need) else self._bind(one) for one in self.declared)
 
     @cached_property
     def parts(self) -> tuple[str, ...]:
-        """The names of its values, () for a metric of one."""
+        """The names of its values; empty for a metric of one value."""
         return tuple(self._bind(self.parts_of))
 
     @cached_property
@@ -110,47 +117,47 @@ class Metric:
 
     @property
     def spec(self) -> str:
-        """The metric as it is written: its name with the parameters that are not the default."""
+        """The metric as written in a spec: its name with the parameters that differ from their defaults."""
         given = [f"{key}={spec_of(value)}" for key, value in self.params.items() if value != self.defaults[key]]
         return f"{self.name}({','.join(given)})" if given else self.name
 
     @property
     def counts(self) -> type[Counts] | None:
-        """The kind of counts its value is made of, None for a plain number."""
+        """The type of the counts behind its value; None for a plain number."""
         hint = get_type_hints(self.function).get("return")
         kinds = [kind for kind in get_args(hint) or (hint,) if hasattr(kind, "numbers")]
         return kinds[0] if kinds else None
 
     @property
     def summary(self) -> str:
-        """The first line of its documentation."""
+        """The first line of its docstring."""
         return (inspect.getdoc(self.function) or "").partition("\n")[0]
 
     @cached_property
     def defaults(self) -> dict[str, Any]:
-        """Its parameters with their default values: those of its function, and those of its needs."""
-        of_needs = [p for one in self._made for p in inspect.signature(one).parameters.values()]
-        return {p.name: p.default for p in (*self._own, *of_needs) if p.default is not p.empty}
+        """Its parameters with their defaults: those of its function and of its needs."""
+        of_needs = [p for one in self._need_factories for p in inspect.signature(one).parameters.values()]
+        return {p.name: p.default for p in (*self._function_parameters, *of_needs) if p.default is not p.empty}
 
     @property
-    def _made(self) -> list[Callable[..., Need[EvidenceTable]]]:
-        """The needs that depend on parameters."""
+    def _need_factories(self) -> list[Callable[..., Need[EvidenceTable]]]:
+        """The needs that depend on parameters, as functions of these."""
         return [one for one in self.declared if not isinstance(one, Need)]
 
     @cached_property
-    def _own(self) -> list[inspect.Parameter]:
+    def _function_parameters(self) -> list[inspect.Parameter]:
         """The parameters of its function."""
         return [p for p in inspect.signature(self.function).parameters.values() if p.kind is p.KEYWORD_ONLY]
 
     def _bind(self, function: Callable[..., Any]) -> Any:
-        """Call `function` with those of the metric's parameters that it takes."""
-        known = {**self.defaults, **self.params}
-        return function(**{name: known[name] for name in inspect.signature(function).parameters if name in known})
+        """Call `function` with the metric's parameters that it accepts."""
+        values = {**self.defaults, **self.params}
+        return function(**{name: values[name] for name in inspect.signature(function).parameters if name in values})
 
     def __call__(self, **params: Any) -> Metric:
-        """The same metric with other parameters. Raises BadParameter for a wrong value, UnknownName for a new name."""
+        """The same metric with other parameters. Raises BadParameter for an invalid value, UnknownName for a name."""
         hints: dict[str, Any] = {}
-        for one in (*self._made, self.function):
+        for one in (*self._need_factories, self.function):
             hints |= get_type_hints(one, include_extras=True)
         bound = dict(self.params)
         for key, value in params.items():
@@ -159,7 +166,7 @@ class Metric:
             bound[key] = _converted(value, hints[key], f"{self.name}({key}=...)")
         metric = replace(self, params=bound)
         try:
-            metric.parts, metric.needs  # noqa: B018  # a parameter out of range shows here, not in the run
+            metric.parts, metric.needs  # noqa: B018  # raises for a parameter out of range here, not in the run
         except ValueError as error:
             raise BadParameter(f"{self.name}: {error}") from error
         return metric
@@ -169,18 +176,18 @@ class Metric:
         return replace(self, label=name)
 
     def scores(self, outcomes: Mapping[str, NeedOutcome]) -> dict[str, Score]:
-        """The metric's scores of one sample, without evidence, from the outcomes of its needs by name."""
+        """Its scores for one sample, without evidence, from the outcomes of its needs by name."""
         return {key: self._on_scale(_score(one)) for key, one in self.results(outcomes).items()}
 
-    def results(self, outcomes: Mapping[str, NeedOutcome]) -> dict[str, One]:
-        """What the metric's function makes of one sample, for each of its values, or why it makes nothing."""
+    def results(self, outcomes: Mapping[str, NeedOutcome]) -> dict[str, MetricValue]:
+        """What its function returns for one sample, by key, or why it cannot be called."""
         ended = [outcomes[need.name] for need in self.needs]
         unusable = _unusable(ended)
         if unusable is not None:
             return dict.fromkeys(self.values, unusable)
-        own = {p.name: self.params[p.name] for p in self._own if p.name in self.params}
+        params = {p.name: self.params[p.name] for p in self._function_parameters if p.name in self.params}
         try:
-            result = self.function(*ended, **own)
+            result = self.function(*ended, **params)
         except NotReported as missing:
             return dict.fromkeys(self.values, Failed(str(missing)))
         by_part = result if isinstance(result, Mapping) else {"": result}
@@ -188,22 +195,22 @@ class Metric:
         return {names[part]: one for part, one in by_part.items()}
 
     def _on_scale(self, score: Score) -> Score:
-        """The score, failed where its value is no number of the metric's scale."""
+        """The score; failed where its value is not on the metric's scale."""
         low, high = self.scale
         if score.value is None or low <= score.value <= high:
             return score
         if low - ROUNDING <= score.value <= high + ROUNDING:
             return msgspec.structs.replace(score, value=min(max(score.value, low), high))
-        return Score(failed=f"{self.key} came to {score.value}, which is off its scale of {low:g} to {high:g}")
+        return Score(failed=f"{self.key} is {score.value}, which is off its scale of {low:g} to {high:g}")
 
 
 def _unusable(outcomes: Sequence[NeedOutcome]) -> Undefined | Failed | None:
-    """Why a sample has no score, where its needs did not all end well; a failure outweighs having nothing to count."""
+    """Why a sample has no score, if some need has no evidence; a failure takes precedence over nothing to count."""
     ended = [one for one in outcomes if isinstance(one, Undefined | Failed)]
     return next((one for one in ended if isinstance(one, Failed)), ended[0] if ended else None)
 
 
-def _score(one: One) -> Score:
+def _score(one: MetricValue) -> Score:
     if isinstance(one, Undefined):
         return Score(undefined=one.reason)
     if isinstance(one, Failed):
@@ -216,26 +223,26 @@ def _score(one: One) -> Score:
 
 
 def _converted(value: Any, hint: Any, where: str) -> Any:
-    """A parameter as its annotation wants it; text such as "rouge1+rougeL" or "true" is read by the same rule."""
-    bare = hint.__origin__ if get_origin(hint) is Annotated else hint
-    parted = value.split("+") if isinstance(value, str) and get_origin(bare) is tuple else value
+    """A parameter converted to its annotation; text such as "rouge1+rougeL" or "true" is parsed."""
+    plain_hint = hint.__origin__ if get_origin(hint) is Annotated else hint
+    unpacked = value.split("+") if isinstance(value, str) and get_origin(plain_hint) is tuple else value
     try:
-        return msgspec.convert(parted, hint, strict=False)
+        return msgspec.convert(unpacked, hint, strict=False)
     except msgspec.ValidationError as error:
         choices = ", ".join(_choices(hint))
-        wanted = f"choose from {choices}" if choices else str(error)
-        raise BadParameter(f"{where}: {value!r} does not fit; {wanted}") from error
+        fix = f"choose from {choices}" if choices else str(error)
+        raise BadParameter(f"{where}: {value!r} is not valid; {fix}") from error
 
 
 def _choices(hint: Any) -> list[str]:
-    """The words that an annotation allows; none where it allows other things too."""
+    """The literals that an annotation allows; empty where it allows other values."""
     if get_origin(hint) is Literal:
         return list(get_args(hint))
     return [choice for inner in get_args(hint) for choice in _choices(inner)]
 
 
 def spec_of(value: Any) -> str:
-    """A parameter as it is written in a spec."""
+    """A parameter as written in a spec."""
     if isinstance(value, tuple | list):
         return "+".join(map(spec_of, value))
     return str(value).lower() if isinstance(value, bool) else str(value).replace("e+", "e")
@@ -249,11 +256,19 @@ def metric(
     parts: Callable[..., Sequence[str]] | Sequence[str] = (),
     over: Over = "samples",
 ) -> Callable[[Callable[..., MetricResult]], Metric]:
-    """Make a metric of a function from the findings of `needs`, in their order, to a result.
+    """Decorate a function from evidence tables to counts, a number, or `Undefined` to make it a metric.
 
-    A need may also be a function from parameters to a need. The metric's parameters are those, and the keyword-only
-    ones of its function; all must have defaults and annotations. `parts` names the values of a metric that
-    returns a mapping, or is a function from the parameters to those names.
+    The metric's parameters are the keyword-only ones of the function and those of its needs; all must have defaults
+    and annotations.
+
+    Args:
+        needs: what the metric must know; the function gets their evidence tables in this order. A need may also be a
+            function from parameters to a need.
+        name: the name of the metric; that of the function if empty.
+        better: whether higher or lower is better.
+        scale: its lowest and highest value.
+        parts: the names of its values, for a function that returns a mapping; or a function from parameters to them.
+        over: "data" if, by name, it is measured as one value of the counts of the whole data set.
     """
 
     def declare(function: Callable[..., MetricResult]) -> Metric:
@@ -264,14 +279,14 @@ def metric(
 
 
 def share(flags: Iterable[bool], nothing: str) -> Share | Undefined:
-    """How many of `flags` are set; `nothing` is the reason given where there are none."""
+    """The share of `flags` that are set; without flags undefined, with the reason `nothing`."""
     flags = list(flags)
     return Share(sum(flags), len(flags)) if flags else Undefined(nothing)
 
 
 @dataclass(frozen=True)
 class WeightedMetric:
-    """One value of a metric with its weight in a composite."""
+    """A value of a metric with its weight in a composite."""
 
     metric: Measure
     value: str
@@ -288,12 +303,12 @@ class Composite:
 
     @property
     def key(self) -> str:
-        """What its scores and estimates are keyed by."""
+        """The key of its scores and estimates."""
         return self.label or "composite"
 
     @property
     def spec(self) -> str:
-        """The metric as it is written."""
+        """The metric as written in a spec."""
         return f"composite({','.join(f'{part.value}={spec_of(part.weight)}' for part in self.parts)})"
 
     @property
@@ -310,7 +325,7 @@ class Composite:
 
     @property
     def needs(self) -> tuple[Need[EvidenceTable], ...]:
-        """What it must know of a sample."""
+        """The needs whose evidence it counts."""
         return tuple({need.name: need for part in self.parts for need in part.metric.needs}.values())
 
     @property
@@ -327,7 +342,7 @@ class Composite:
         return sum(w * v for w, v in zip(weights, values, strict=True)) / sum(weights)
 
     def scores(self, outcomes: Mapping[str, NeedOutcome]) -> dict[str, Score]:
-        """The weighted mean; a part that is undefined or failed makes the whole so, and is named."""
+        """The weighted mean; undefined or failed if a part is, which is named."""
         scored = {part.value: part.metric.scores(outcomes)[part.value] for part in self.parts}
         for name, score in scored.items():
             if score.failed is not None:
@@ -341,16 +356,21 @@ class Composite:
 
 
 def composite(weights: Mapping[str, float], find: Callable[[str], Measure]) -> Composite:
-    """A weighted mean of metrics; `weights` maps a value ("rouge.rougeL", "rouge(stemmer=true).rougeL") to its weight.
+    """A weighted mean of metric values.
 
-    `find` gives a metric by its spec. Raises BadParameter for weights that are not positive and finite, for a value
-    named twice, for a part over the data set, and for parts of which some are better high and some better low.
+    Args:
+        weights: by value, such as "rouge.rougeL" or "rouge(stemmer=true).rougeL".
+        find: gives a metric by its spec.
+
+    Raises:
+        BadParameter: weights that are not positive and finite, a value given twice, a metric over the data set, or
+            parts of which some are better high and some better low.
     """
     if not all(weight > 0 for weight in weights.values()) or not 0 < sum(weights.values()) < math.inf:
         raise BadParameter("composite needs at least one metric, every weight greater than 0, and a finite sum")
     parts = tuple(_part(value, float(weight), find) for value, weight in weights.items())
     if len({part.value for part in parts}) < len(parts):
-        raise BadParameter(f"composite names a value twice: {', '.join(part.value for part in parts)}")
+        raise BadParameter(f"composite gives a value twice: {', '.join(part.value for part in parts)}")
     if len({part.metric.better for part in parts}) > 1:
         raise BadParameter("the parts of a composite must all be better high, or all better low")
     return Composite(parts)
@@ -361,7 +381,7 @@ def _part(value: str, weight: float, find: Callable[[str], Measure]) -> Weighted
 
 
 def value_named(value: str, find: Callable[[str], Measure]) -> tuple[Measure, str]:
-    """The metric, keyed by its full spec, and the key of its value: what `catalogue.value_of` documents."""
+    """The metric, keyed by its full spec, and the key of its value; see `registry.value_of`."""
     spec = value[: value.rfind(")") + 1] or value.partition(".")[0]
     found = find(spec)
     if isinstance(found, DatasetMetric):
@@ -375,10 +395,18 @@ def value_named(value: str, find: Callable[[str], Measure]) -> tuple[Measure, st
 
 @dataclass(frozen=True)
 class DatasetMetric:
-    """A metric over the whole data set: the counts of all samples, added up, make one value.
+    """A metric over the whole data set: one value of the summed counts of all samples.
 
-    count: from the outcomes of a sample's needs to a score with counts. total: from the sums of the counts over the
-    samples to the value, None where they leave nothing to count. written: its spec, where that is not the name.
+    Args:
+        name: its name.
+        needs: what it must know about each sample.
+        count: from the outcomes of a sample's needs to a score with counts.
+        total: from the summed counts to the value, None where there is nothing to count.
+        better: whether higher or lower is better.
+        scale: its lowest and highest value.
+        summary: one line of documentation.
+        label: the key of its estimate in a run, where that is not the name.
+        full_spec: its spec, where that is not the name.
     """
 
     name: str
@@ -389,17 +417,17 @@ class DatasetMetric:
     scale: Scale = (0.0, 1.0)
     summary: str = ""
     label: str = ""
-    written: str = ""
+    full_spec: str = ""
 
     @property
     def key(self) -> str:
-        """What its scores and estimates are keyed by."""
+        """The key of its scores and estimates."""
         return self.label or self.name
 
     @property
     def spec(self) -> str:
-        """The metric as it is written."""
-        return self.written or self.name
+        """The metric as written in a spec."""
+        return self.full_spec or self.name
 
     @property
     def values(self) -> tuple[str, ...]:
@@ -417,9 +445,9 @@ class DatasetMetric:
 
 
 def pooled(metric: Metric) -> DatasetMetric:
-    """A metric's formula on the counts of all samples together (the micro mean), so that long responses weigh more.
+    """A metric's formula on the counts of all samples together (the micro average), so that long responses weigh more.
 
-    Raises BadParameter for a metric that is not made of counts.
+    Raises BadParameter for a metric without counts.
     """
     return replace(
         over_data(metric),
@@ -427,18 +455,18 @@ def pooled(metric: Metric) -> DatasetMetric:
         count=lambda outcomes: metric.scores(outcomes)[metric.key],
         summary=f"{metric.key} over all samples together, each counted piece weighing the same.",
         label="",
-        written="",
+        full_spec="",
     )
 
 
 def over_data(metric: Metric) -> DatasetMetric:
     """A metric whose counts make a value only when added up over the data set, such as the F1 of refusals.
 
-    Raises BadParameter for a metric that is not made of counts.
+    Raises BadParameter for a metric without counts.
     """
     counts: type[Counts] | None = metric.counts
     if counts is None or metric.parts:
-        raise BadParameter(f"{metric.key} is not made of counts, so it cannot be pooled")
+        raise BadParameter(f"{metric.key} has no counts, so it cannot be pooled")
     return DatasetMetric(
         metric.name,
         metric.needs,
@@ -452,8 +480,8 @@ def over_data(metric: Metric) -> DatasetMetric:
     )
 
 
-def _counted(one: One) -> Score:
-    """A sample's counts, which count even where they make no value by themselves."""
+def _counted(one: MetricValue) -> Score:
+    """A sample's counts, kept even where they have no value by themselves."""
     if isinstance(one, Undefined):
         return Score(undefined=one.reason)
     if isinstance(one, Failed):

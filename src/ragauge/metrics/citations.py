@@ -1,11 +1,11 @@
-"""Do the documents that a response cites support what it says?
+"""Citation recall and precision: is the response supported by the documents it cites?
 
-Recall and precision of citations as in ALCE (Gao et al., "Enabling large language models to generate text with
-citations", EMNLP 2023). variant: "default" reads [1, 2], [1-3], [1 and 2], [Document 1], and a citation behind the full
-stop, or before each sentence; a year in brackets is no citation; one that points at no document counts as wrong, and
-the others of its sentence still count; a sentence that a cited document contradicts is not supported; sentences that
-decline to answer need no citation, nor does a list of sources. "trust_eval" and "alce" are those systems, which split
-sentences with NLTK's Punkt (pip install 'ragauge[trust]') and look at `at_most` citations of a sentence.
+As in ALCE (Gao et al., "Enabling large language models to generate text with citations", EMNLP 2023). variant:
+"default" parses [1, 2], [1-3], [1 and 2], [Document 1], and citations after the full stop or before each sentence; a
+year in brackets is no citation; a citation of a missing document counts as wrong, and the others of its sentence still
+count; a sentence that a cited document contradicts is not supported; refusing sentences and lists of sources need no
+citation. "trust_eval" and "alce" follow those systems, which split sentences with NLTK's Punkt (pip install
+'ragauge[trust]') and read `at_most` citations of a sentence.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ NO_CITATION = "the response cites nothing"
 
 @metric(citations)
 def citation_recall(citing: CitationSupport) -> Share | Undefined:
-    """Share of the response's sentences that the documents they cite support together (ALCE).
+    """Share of the response's sentences that the documents they cite together support (ALCE).
 
     A sentence without a citation is not supported; nor is an empty response, which counts as one sentence. variant:
     "default", "trust_eval" or "alce", which leave empty responses undefined. style: how citations are written,
-    "brackets", "parentheses" or "authors". units: "sentences", or "items" of a list, read behind the query. at_most:
-    how many citations of a sentence the other two variants look at.
+    "brackets", "parentheses" or "authors". units: "sentences", or "items" of a list, prefixed with the query.
+    at_most: how many citations of a sentence the other two variants read.
     """
     supported = citing.supported
     return Share(sum(supported), len(supported)) if supported else Undefined(NO_SENTENCE)
@@ -35,7 +35,7 @@ def citation_recall(citing: CitationSupport) -> Share | Undefined:
 
 @metric(citations)
 def citation_precision(citing: CitationSupport, *, variant: Variant = "default") -> Share | Incidence | Undefined:
-    """Share of the citations that are called for: their sentence is supported, by them alone or not without them.
+    """Share of the citations that are needed: their sentence is supported, by them alone or not without them.
 
     A citation is redundant if it fails alone and the others of its sentence suffice (ALCE). Without citations it is
     undefined, and 0 in the variants "trust_eval" and "alce". Parameters as of citation_recall.

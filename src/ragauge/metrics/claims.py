@@ -1,7 +1,7 @@
 """Metrics of claims: is the response grounded, correct, and free of bias and toxicity?
 
-The three ways to look for one are Trust-Eval's (Song et al., ICLR 2025): by entailment ("cm"), as a string ("em"), and
-as an item of a list of which five are enough ("em5"; QAMPARI).
+Gold claims are matched as in Trust-Eval (Song et al., ICLR 2025): by entailment ("cm"), as a string ("em"), or as an
+item of a list of which five are enough ("em5"; QAMPARI).
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ NO_CLAIMS = "the response makes no claim"
 def faithfulness(support: Support) -> Share | Undefined:
     """Share of the response's claims that the contexts entail.
 
-    Unrelated claims count against, as in ragas (Es et al., 2024). A claim that any chunk contradicts is not
+    Unrelated claims count as unsupported, as in ragas (Es et al., 2024). A claim that any chunk contradicts is not
     supported, even if another chunk supports it. No contexts: 0. units: "claims", or "sentences" split by rule.
     """
     return share(support.entailed, NO_CLAIMS)
@@ -44,11 +44,11 @@ def faithfulness(support: Support) -> Share | Undefined:
 def hallucination(support: Support) -> Share | Undefined | Failed:
     """Share of the contexts that some claim of the response contradicts.
 
-    As in DeepEval and Valor; it is not 1 - faithfulness: an unsupported claim contradicts nothing.
+    As in DeepEval and Valor. Not 1 - faithfulness: an unsupported claim need not contradict anything.
     """
     rows = support.table
     if any(Label.NOT_ENTAILED in row for row in rows):
-        return Failed("a verdict does not tell whether each context is contradicted or only silent")
+        return Failed("a verdict does not distinguish contradicted contexts from neutral ones")
     contradicted = [any(row[i] is Label.CONTRADICTED for row in rows) for i in range(len(support.chunks))]
     return share(contradicted, "there are no contexts")
 
@@ -60,10 +60,12 @@ def context_coverage(support: Support, relevant: Checks) -> Share | Undefined:
     As in the RAG Evals documentation, where it is called context recall.
     """
     used = [any(row[i] is Label.ENTAILED for row in support.table) for i in range(len(support.chunks))]
-    return share((u for u, yes in zip(used, relevant.passed, strict=True) if yes), "no context is relevant")
+    return share(
+        (one for one, is_relevant in zip(used, relevant.passed, strict=True) if is_relevant), "no context is relevant"
+    )
 
 
-#: "own": response claims are counted for precision. "common": precision counts the golden claims found, as Dataworkz.
+#: What precision counts: "own", the supported response claims; "common", the gold claims found, as in Dataworkz.
 ClaimCounting = Literal["own", "common"]
 
 
@@ -79,28 +81,30 @@ def answer_correctness(in_references: Supports, in_response: Supports) -> F1Coun
     return max(overlaps, key=lambda overlap: overlap.value or 0.0)
 
 
-def new_claims(table: Support, in_query: Support) -> list[bool]:
-    """Which claims of `table` are entailed, those left out that the query already presupposes."""
-    return [hit for hit, given in zip(table.entailed, in_query.entailed, strict=True) if not given]
+def claims_beyond_query(table: Support, in_query: Support) -> list[bool]:
+    """Per claim of `table` that the query does not presuppose, whether it is entailed."""
+    return [
+        entailed for entailed, presupposed in zip(table.entailed, in_query.entailed, strict=True) if not presupposed
+    ]
 
 
 @metric(reference_claims_in_response, reference_claims_in_query)
 def claim_recall(in_response: Supports, in_query: Supports) -> Share | Undefined:
-    """Share of the reference's claims that the response holds; the best over the references.
+    """Share of the reference's claims that the response entails; the best over the references.
 
-    Claims that the query already presupposes are left out. As in Dataworkz (golden claims present).
+    Claims that the query already presupposes are excluded. As in Dataworkz (golden claims present).
     """
-    each = [new_claims(table, given) for table, given in zip(in_response.tables, in_query.tables, strict=True)]
+    each = [claims_beyond_query(table, given) for table, given in zip(in_response.tables, in_query.tables, strict=True)]
     return best_share(each, "no reference makes a claim beyond the query")
 
 
 @metric(response_claims_in_references, response_claims_in_query)
 def claim_precision(in_references: Supports, in_query: Support) -> Share | Undefined:
-    """Share of the response's claims that the reference holds; the best over the references.
+    """Share of the response's claims that the reference entails; the best over the references.
 
-    Claims that the query already presupposes are left out.
+    Claims that the query already presupposes are excluded.
     """
-    each = [new_claims(table, in_query) for table in in_references.tables]
+    each = [claims_beyond_query(table, in_query) for table in in_references.tables]
     return best_share(each, "the response makes no claim beyond the query")
 
 
@@ -109,7 +113,7 @@ def claim_precision(in_references: Supports, in_query: Support) -> Share | Undef
 )
 def claim_f1(
     in_response: Supports,
-    golden_in_query: Supports,
+    gold_in_query: Supports,
     in_references: Supports,
     in_query: Support,
     *,
@@ -117,34 +121,40 @@ def claim_f1(
 ) -> PrecisionRecall | Undefined:
     """Harmonic mean of claim precision and claim recall; the best over the references.
 
-    counting: "own" (each side counts its own claims) or "common", as Dataworkz does: precision is the golden claims
-    found over the response's claims, a response is never charged with fewer claims than were found in it, and without
-    golden claims there is nothing to count.
+    counting: "own" (each side counts its own claims) or "common", as in Dataworkz: precision is the gold claims found
+    over the response's claims, which are at least as many as the gold claims found, and without gold claims there is
+    nothing to count.
     """
     each = [
-        _correctness_both(new_claims(golden, given), new_claims(own, in_query), counting)
-        for golden, given, own in zip(in_response.tables, golden_in_query.tables, in_references.tables, strict=True)
+        _claim_counts(claims_beyond_query(gold, presupposed), claims_beyond_query(own, in_query), counting)
+        for gold, presupposed, own in zip(in_response.tables, gold_in_query.tables, in_references.tables, strict=True)
     ]
     scored = [counts for counts in each if counts.value is not None]
     if not scored:
-        nobody = "neither the response nor a reference makes" if counting == "own" else "no reference makes"
-        return Undefined(f"{nobody} a claim beyond the query")
+        subject = "neither the response nor a reference makes" if counting == "own" else "no reference makes"
+        return Undefined(f"{subject} a claim beyond the query")
     return max(scored, key=lambda counts: counts.value or 0.0)
 
 
-def _correctness_both(golden: Sequence[bool], own: Sequence[bool], counting: ClaimCounting) -> PrecisionRecall:
+def _claim_counts(gold: Sequence[bool], own: Sequence[bool], counting: ClaimCounting) -> PrecisionRecall:
     if counting == "own":
-        return PrecisionRecall(sum(own), len(own), sum(golden), len(golden))
-    return _common(len(golden), len(own), sum(golden))
+        return PrecisionRecall(sum(own), len(own), sum(gold), len(gold))
+    return _common_counts(len(gold), len(own), sum(gold))
 
 
-def _common(golden: int, candidate: int, common: int) -> PrecisionRecall:
-    """Dataworkz' counts: golden claims that were found stand over the claims of either side."""
-    return PrecisionRecall(common, max(candidate, common) if golden else 0, common, golden)
+def _common_counts(gold: int, candidate: int, common: int) -> PrecisionRecall:
+    """Dataworkz' counts: the gold claims found are the numerator of both precision and recall."""
+    return PrecisionRecall(common, max(candidate, common) if gold else 0, common, gold)
 
 
 class ClaimScores(NamedTuple):
-    """Shares of claims, each 0 to 1, or None and why in `undefined`. candidate: how many precision is a share of."""
+    """Dataworkz' scores of one response.
+
+    Args:
+        recall, precision, f1: in 0..1, or None where undefined.
+        candidate: the denominator of precision.
+        undefined: why the scores are None, else empty.
+    """
 
     recall: float | None
     precision: float | None
@@ -154,24 +164,30 @@ class ClaimScores(NamedTuple):
 
 
 def claim_scores(golden: int, candidate: int, common: int) -> ClaimScores:
-    """Dataworkz' scores from numbers of claims: golden ones, the candidate's, golden ones that the candidate holds.
+    """Dataworkz' claim recall, precision and F1 from numbers of claims, as `claim_f1(counting=common)` for a reference.
 
-    It is what `claim_f1(counting=common)` comes to for one reference, with recall and precision. The candidate counts
-    for no fewer claims than were found in it. Precision is 0 without claims of the candidate. Without golden claims
-    nothing is defined, where Dataworkz divides by zero.
+    Args:
+        golden: the number of gold claims.
+        candidate: the number of the candidate's claims; counted as at least `common`.
+        common: the number of gold claims that the candidate entails.
 
-    Raises BadParameter for negative numbers, and for more common claims than golden ones.
+    Returns:
+        The scores; precision is 0 without claims of the candidate, and all are None without gold claims, where
+        Dataworkz divides by zero.
+
+    Raises:
+        BadParameter: a negative number, or more common claims than gold ones.
     """
     if min(golden, candidate, common) < 0 or common > golden:
         raise BadParameter(f"{common} common claims of {golden} golden and {candidate} candidate ones; count again")
-    counts, candidate = _common(golden, candidate, common), max(candidate, common)
+    counts, candidate = _common_counts(golden, candidate, common), max(candidate, common)
     if not golden:
         return ClaimScores(None, None, None, candidate, "the golden response makes no claim beyond the question")
     return ClaimScores(counts.recall, counts.precision or 0.0, counts.value, candidate)
 
 
 def best_share(each: Sequence[Sequence[bool]], nothing: str) -> Share | Undefined:
-    """The highest share among several lists of flags, those that are empty left out."""
+    """The highest share among several lists of flags, empty ones excluded."""
     shares = [Share(sum(flags), len(flags)) for flags in each if flags]
     return max(shares, key=lambda one: one.value or 0.0) if shares else Undefined(nothing)
 
@@ -207,25 +223,25 @@ ENOUGH = 5
 def claim_match(matched: MatchedGold) -> Share:
     """Share of the gold claims of which the response entails some wording.
 
-    As claims_nli in Trust-Eval and ALCE. variant: "default" tries the wordings that stand in the response, or all of
-    them where none does; "trust_eval" the first alone, strips citations as that system does and reads the response
-    without the query. style: how citations are written, as of citation_recall.
+    As claims_nli in Trust-Eval and ALCE. variant: "default" tries the wordings that occur in the response, or all if
+    none does; "trust_eval" tries the first only, strips citations as that system does and omits the query.
+    style: how citations are written, as of citation_recall.
     """
     return Share(sum(matched.claims), len(matched.claims))
 
 
 @metric(claims_present)
 def string_match(matched: MatchedGold) -> Share:
-    """Share of the gold claims of which some wording stands in the response, both normalised as in SQuAD.
+    """Share of the gold claims of which some wording occurs in the response, both SQuAD-normalised.
 
-    As str_em in Trust-Eval and ALCE. variant: "default" wants whole words; "trust_eval" takes any part of the text, so
-    that "art" is found in "party", and finds a wording of articles alone everywhere. style: as of citation_recall.
+    As str_em in Trust-Eval and ALCE. variant: "default" matches whole words; "trust_eval" any substring, so that
+    "art" is found in "party", and a wording of articles only in any text. style: as of citation_recall.
     """
     return Share(sum(matched.claims), len(matched.claims))
 
 
 class ListScore(NamedTuple):
-    """A list of items held against a list of gold items, each a fraction."""
+    """The match of a list response with the gold items, each value in 0..1."""
 
     precision: float
     recall: float
@@ -238,7 +254,7 @@ class ListScore(NamedTuple):
 def list_match(matched: MatchedGold) -> Mapping[str, float]:
     """Items of a list response among the gold claims, and gold claims among the items; for top5, five are enough.
 
-    As in QAMPARI's evaluation by Trust-Eval and ALCE. variant: "default" parts items at commas, semicolons and lines;
+    As in QAMPARI's evaluation by Trust-Eval and ALCE. variant: "default" splits items at commas, semicolons and lines;
     "trust_eval" at every comma. style: as of citation_recall.
     """
     return list_score(matched, matched.gold)._asdict()
@@ -246,12 +262,12 @@ def list_match(matched: MatchedGold) -> Mapping[str, float]:
 
 def list_score(matched: MatchedGold, gold: Sequence[Sequence[str]]) -> ListScore:
     """The items of a response against `gold`, normalised; all 0 where either has none."""
-    known = {wording for wordings in gold for wording in wordings}
+    wordings_of_all = {wording for wordings in gold for wording in wordings}
     found = sum(any(wording in matched.items for wording in wordings) for wordings in gold)
-    precision = sum(item in known for item in matched.items) / max(1, len(matched.items))
+    precision = sum(item in wordings_of_all for item in matched.items) / max(1, len(matched.items))
     recall = found / max(1, len(gold))
-    enough = min(ENOUGH, found) / max(1, min(ENOUGH, len(gold)))
-    return ListScore(precision, recall, enough, harmonic(precision, recall), harmonic(precision, enough))
+    recall_top5 = min(ENOUGH, found) / max(1, min(ENOUGH, len(gold)))
+    return ListScore(precision, recall, recall_top5, harmonic(precision, recall), harmonic(precision, recall_top5))
 
 
 def harmonic(one: float, other: float) -> float:
@@ -259,34 +275,34 @@ def harmonic(one: float, other: float) -> float:
     return 2 * one * other / (one + other) if one + other else 0.0
 
 
-def correct(matched: MatchedGold, correctness: Correctness) -> float:
-    """How much of the gold claims the response holds: their share, or for a list the F1 with five enough."""
+def match_score(matched: MatchedGold, correctness: Correctness) -> float:
+    """How well the response matches the gold claims: the share matched, or for a list the F1 with five enough."""
     if correctness == "em5":
         return list_score(matched, matched.gold).f1_top5
     return sum(matched.claims) / len(matched.claims)
 
 
-def calibrated(matched: MatchedGold, held: Sequence[bool], correctness: Correctness) -> float:
-    """The same on those gold claims alone that some document holds; 0 where none does."""
-    if not any(held):
+def calibrated_score(matched: MatchedGold, in_documents: Sequence[bool], correctness: Correctness) -> float:
+    """`match_score` on the gold claims that some document contains; 0 where none does."""
+    if not any(in_documents):
         return 0.0
     if correctness == "em5":
-        gold = [wordings for wordings, yes in zip(matched.gold, held, strict=True) if yes]
+        gold = [wordings for wordings, yes in zip(matched.gold, in_documents, strict=True) if yes]
         return list_score(matched, gold).f1_top5
-    return _gold_both(matched, held) / sum(held)
+    return _matched_and_contained(matched, in_documents) / sum(in_documents)
 
 
-def grounded(matched: MatchedGold, held: Sequence[bool], correctness: Correctness) -> float:
-    """How much of all gold claims the response holds and some document too; for a list as recall with five enough."""
+def grounded_share(matched: MatchedGold, in_documents: Sequence[bool], correctness: Correctness) -> float:
+    """Share of all gold claims in both the response and some document; for a list, recall with five enough."""
     if correctness == "em5":
-        return min(ENOUGH, _gold_both(matched, held)) / min(ENOUGH, len(held))
-    return _gold_both(matched, held) / len(held)
+        return min(ENOUGH, _matched_and_contained(matched, in_documents)) / min(ENOUGH, len(in_documents))
+    return _matched_and_contained(matched, in_documents) / len(in_documents)
 
 
-def known(matched: MatchedGold, correctness: Correctness) -> float:
-    """How much of all gold claims the response holds, on the scale of `grounded`."""
-    return grounded(matched, [True] * len(matched.claims), correctness)
+def matched_share(matched: MatchedGold, correctness: Correctness) -> float:
+    """Share of all gold claims in the response, comparable to `grounded_share`."""
+    return grounded_share(matched, [True] * len(matched.claims), correctness)
 
 
-def _gold_both(matched: MatchedGold, held: Sequence[bool]) -> int:
-    return sum(said and there for said, there in zip(matched.claims, held, strict=True))
+def _matched_and_contained(matched: MatchedGold, in_documents: Sequence[bool]) -> int:
+    return sum(match and contained for match, contained in zip(matched.claims, in_documents, strict=True))

@@ -1,7 +1,7 @@
-"""Does the system refuse where the documents hold no answer, and only there?
+"""Refusals: does the system refuse where the documents contain no answer, and only there?
 
-Refusal groundedness of Trust-Eval (Song et al., ICLR 2025). A sample is answerable where some document holds some gold
-claim. Those metrics are values of the whole data set; a harmonic mean with a zero, or of nothing, is 0.
+The grounded refusal metrics of Trust-Eval (Song et al., ICLR 2025). A sample is answerable if some document contains
+some gold claim. They are values of the whole data set; an F1 without a true positive is 0.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import msgspec
 
 from ragauge.metrics.base import metric
 from ragauge.needs.base import Undefined
-from ragauge.needs.checks import Refused, refusals
+from ragauge.needs.checks import RefusalCheck, refusals
 from ragauge.needs.gold import GoldInContexts, answerability
 from ragauge.scores import F1Counts, Share
 
@@ -20,8 +20,8 @@ REFUSED = "the response is a refusal"
 ANSWERED = "the response is an answer"
 
 
-class Groundedness(msgspec.Struct, frozen=True):
-    """How many samples were refused and how many answered, where the documents hold an answer and where not."""
+class RefusalConfusion(msgspec.Struct, frozen=True):
+    """The confusion matrix of refusal: refused or answered by answerable or not."""
 
     answered_answerable: float = 0
     answered_unanswerable: float = 0
@@ -35,17 +35,17 @@ class Groundedness(msgspec.Struct, frozen=True):
 
     @property
     def refusing(self) -> F1Counts:
-        """Refusals held against unanswerable samples."""
+        """Refusal as the prediction that a sample is unanswerable."""
         return F1Counts(self.refused_unanswerable, self.refused_answerable, self.answered_unanswerable)
 
     @property
     def answering(self) -> F1Counts:
-        """Answers held against answerable samples."""
+        """Answering as the prediction that a sample is answerable."""
         return F1Counts(self.answered_answerable, self.answered_unanswerable, self.refused_answerable)
 
 
-class MeanRecall(Groundedness, frozen=True):
-    """The mean of both recalls."""
+class MeanRecall(RefusalConfusion, frozen=True):
+    """The mean of the recalls of refusing and answering."""
 
     @property
     def value(self) -> float | None:
@@ -56,8 +56,8 @@ class MeanRecall(Groundedness, frozen=True):
         return None if refusing is None or answering is None else (refusing + answering) / 2
 
 
-class MeanF1(Groundedness, frozen=True):
-    """The mean of both F1."""
+class MeanF1(RefusalConfusion, frozen=True):
+    """The mean of the F1 of refusing and answering."""
 
     @property
     def value(self) -> float | None:
@@ -65,82 +65,82 @@ class MeanF1(Groundedness, frozen=True):
         return ((self.refusing.value or 0.0) + (self.answering.value or 0.0)) / 2
 
 
-def cells(refused: Refused, held: GoldInContexts) -> tuple[float, float, float, float]:
-    """One sample as the counts of `Groundedness`."""
-    declined, answerable = refused.refused, held.answerable
+def confusion(check: RefusalCheck, gold: GoldInContexts) -> tuple[float, float, float, float]:
+    """The counts of `RefusalConfusion` for one sample."""
+    refused, answerable = check.refused, gold.answerable
     return (
-        answerable and not declined,
-        not answerable and not declined,
-        answerable and declined,
-        not answerable and declined,
+        answerable and not refused,
+        not answerable and not refused,
+        answerable and refused,
+        not answerable and refused,
     )
 
 
 @metric(refusals, better="lower")
-def refusal(refused: Refused) -> Share:
-    """Whether the response declines to answer; over the data, the share that does. An empty response is no refusal.
+def refusal(check: RefusalCheck) -> Share:
+    """Whether the response is a refusal; over the data, the share of refusals. An empty response is none.
 
-    refusals: who tells. "rules": sentences such as "I don't know" or "the documents do not say", and nothing told
-    beside them; also the one under "refusal_sentence" in the sample's metadata, which the system was told to say
-    (`ragauge generate --refusal`). "trust_eval": a fuzzy match with the sentence that Trust-Eval prescribes. "judge":
-    a grade.
+    refusals: how they are detected. "rules": sentences such as "I don't know" or "the documents do not say", without
+    any information; also the refusal that the system was instructed to give, under "refusal_sentence" in the sample's
+    metadata (`ragauge generate --refusal`). "trust_eval": a fuzzy match with the refusal that Trust-Eval prescribes.
+    "judge": a grade.
     """
-    return Share(refused.refused, 1)
+    return Share(check.refused, 1)
 
 
 @metric(refusals)
-def answered_ratio(refused: Refused) -> Share:
-    """Whether the response answers instead of declining; over the data, the share that does."""
-    return Share(not refused.refused, 1)
+def answered_ratio(check: RefusalCheck) -> Share:
+    """Whether the response is an answer, not a refusal; over the data, the share of answers."""
+    return Share(not check.refused, 1)
 
 
 @metric(refusals, answerability, over="data")
-def reject_recall(refused: Refused, held: GoldInContexts) -> Share | Undefined:
-    """Of the samples whose documents hold no answer, the share that was refused.
+def reject_recall(check: RefusalCheck, gold: GoldInContexts) -> Share | Undefined:
+    """Share of the samples whose documents hold no answer that were refused.
 
-    labels: "asked" lets the judge tell which documents hold which gold claims where the data has no labels for it
+    labels: "asked" lets the judge decide which documents contain which gold claims where the data has no labels
     (`answerable`, or `answers_found` of each document); "given" leaves such samples undefined.
     """
-    return Undefined(ANSWERABLE) if held.answerable else Share(refused.refused, 1)
+    return Undefined(ANSWERABLE) if gold.answerable else Share(check.refused, 1)
 
 
 @metric(refusals, answerability, over="data")
-def reject_precision(refused: Refused, held: GoldInContexts) -> Share | Undefined:
-    """Of the refusals, the share whose documents hold no answer."""
-    return Share(not held.answerable, 1) if refused.refused else Undefined(ANSWERED)
+def reject_precision(check: RefusalCheck, gold: GoldInContexts) -> Share | Undefined:
+    """Share of the refusals whose documents hold no answer."""
+    return Share(not gold.answerable, 1) if check.refused else Undefined(ANSWERED)
 
 
 @metric(refusals, answerability, over="data")
-def reject_f1(refused: Refused, held: GoldInContexts) -> F1Counts:
+def reject_f1(check: RefusalCheck, gold: GoldInContexts) -> F1Counts:
     """Harmonic mean of reject_recall and reject_precision."""
-    return Groundedness(*cells(refused, held)).refusing
+    return RefusalConfusion(*confusion(check, gold)).refusing
 
 
 @metric(refusals, answerability, over="data")
-def answerable_recall(refused: Refused, held: GoldInContexts) -> Share | Undefined:
-    """Of the samples whose documents hold an answer, the share that was answered."""
-    return Share(not refused.refused, 1) if held.answerable else Undefined(UNANSWERABLE)
+def answerable_recall(check: RefusalCheck, gold: GoldInContexts) -> Share | Undefined:
+    """Share of the samples whose documents hold an answer that were answered."""
+    return Share(not check.refused, 1) if gold.answerable else Undefined(UNANSWERABLE)
 
 
 @metric(refusals, answerability, over="data")
-def answerable_precision(refused: Refused, held: GoldInContexts) -> Share | Undefined:
-    """Of the answers, the share whose documents hold an answer."""
-    return Undefined(REFUSED) if refused.refused else Share(held.answerable, 1)
+def answerable_precision(check: RefusalCheck, gold: GoldInContexts) -> Share | Undefined:
+    """Share of the answers whose documents hold an answer."""
+    return Undefined(REFUSED) if check.refused else Share(gold.answerable, 1)
 
 
 @metric(refusals, answerability, over="data")
-def answerable_f1(refused: Refused, held: GoldInContexts) -> F1Counts:
+def answerable_f1(check: RefusalCheck, gold: GoldInContexts) -> F1Counts:
     """Harmonic mean of answerable_recall and answerable_precision."""
-    return Groundedness(*cells(refused, held)).answering
+    return RefusalConfusion(*confusion(check, gold)).answering
 
 
 @metric(refusals, answerability, over="data")
-def macro_avg(refused: Refused, held: GoldInContexts) -> MeanRecall:
+def macro_avg(check: RefusalCheck, gold: GoldInContexts) -> MeanRecall:
     """Mean of reject_recall and answerable_recall."""
-    return MeanRecall(*cells(refused, held))
+    return MeanRecall(*confusion(check, gold))
 
 
 @metric(refusals, answerability, over="data")
-def macro_f1(refused: Refused, held: GoldInContexts) -> MeanF1:
+def macro_f1(check: RefusalCheck, gold: GoldInContexts) -> MeanF1:
     """Mean of reject_f1 and answerable_f1; at most 0.5 where every sample is answerable, or none is."""
-    return MeanF1(*cells(refused, held))
+    return MeanF1(*confusion(check, gold))

@@ -20,7 +20,7 @@ from ragauge.metrics.base import Composite, Measure, Metric, composite, over_dat
 from ragauge.text.citations import citation_marks
 from ragauge.types import Sample
 
-#: Measured by default wherever the data has what they read.
+#: Measured by default, where the data has the fields they read.
 METRICS: tuple[Metric, ...] = (
     claims.faithfulness,
     claims.hallucination,
@@ -93,7 +93,7 @@ CATALOGUE = (*METRICS, *ON_REQUEST, *OVER_DATA)
 
 _SPELLINGS = {"rec": "recall", "recall": "recall", "prec": "precision", "precision": "precision", "f1": "f1"}
 
-#: Other names of the same metrics; those about refusals are spelt in three ways in Trust-Eval.
+#: Other names of the same metrics; those about refusals are spelled in three ways in Trust-Eval.
 ALIASES = {
     "chunk_precision": "context_relevance",
     "cm": "claim_match",
@@ -112,7 +112,7 @@ ALIASES = {
 
 _BY_NAME = {one.name: one for one in CATALOGUE}
 
-#: Metrics that are asked for together and share their parameters; "" stands for the one that `correctness` names.
+#: Metrics requested together, which share parameters; "" stands for the one that `correctness` selects.
 FAMILIES: Mapping[str, tuple[str, ...]] = {
     "trust": (
         "answered_ratio",
@@ -130,7 +130,7 @@ PRESET = {"faithfulness": 0.4, "chunk_precision": 0.3, "relevance_rubric.overall
 
 
 def default_metrics(samples: Sequence[Sample]) -> tuple[Measure, ...]:
-    """What is measured when nothing is asked for: more than METRICS where responses cite or there are gold claims."""
+    """The metrics measured by default: METRICS, and more where responses cite or there are gold claims."""
     more: list[Measure] = []
     if any(one.contexts is not None and citation_marks(one.response or "") for one in samples):
         more += [citations.citation_recall, citations.citation_precision]
@@ -173,19 +173,19 @@ def _installed_metric(name: str) -> Metric:
 
 
 def parse_metric(spec: str) -> Measure:
-    """The one metric that `spec` writes. Raises UnknownName or BadParameter, also for a family."""
+    """The metric of a spec. Raises UnknownName or BadParameter, also for a family."""
     measures = parse_metrics(spec)
     if len(measures) > 1:
         names = ", ".join(measure.key for measure in measures)
-        raise BadParameter(f"{spec} is a family of metrics; one is wanted here, such as one of {names}")
+        raise BadParameter(f"{spec} is a family of metrics; give one of {names}")
     return measures[0]
 
 
 def parse_metrics(spec: str) -> list[Measure]:
-    """The metrics that `spec` writes: one, or those of a family. Raises UnknownName or BadParameter."""
+    """The metrics of a spec: one, or those of a family. Raises UnknownName or BadParameter."""
     match = re.fullmatch(r"\s*([\w@]+)\s*(?:\((.*)\))?\s*", spec, re.DOTALL)
     if match is None:
-        raise BadParameter(f"cannot read {spec!r} as a metric; write name or name(parameter=value,...)")
+        raise BadParameter(f"cannot read {spec!r} as a metric; write it as name or name(parameter=value,...)")
     name, inside = match[1], match[2]
     if name == "pooled":
         return [_pooled(inside or "")]
@@ -203,7 +203,7 @@ def _single(name: str, arguments: Mapping[str, str]) -> Measure:
 
 
 def _family(family: str, arguments: dict[str, str]) -> list[Measure]:
-    """The metrics of a family, each with those parameters that it has; a list is cited item by item."""
+    """The metrics of a family, each with the parameters it has; list responses are cited item by item."""
     mode = arguments.get("correctness", "cm")
     names = [name or ALIASES.get(mode, "answered_correctness") for name in FAMILIES[family]]
     known = {parameter for name in names for parameter in metric_named(name).defaults}
@@ -246,7 +246,7 @@ def _number(text: str, spec: str) -> float:
 
 
 def split_specs(specs: str) -> list[str]:
-    """Split at the commas that stand outside brackets; empty pieces are left out."""
+    """Split specs at commas outside parentheses; empty ones are dropped."""
     pieces, depth, start = [], 0, 0
     for i, character in enumerate(specs):
         depth += (character == "(") - (character == ")")
@@ -257,9 +257,15 @@ def split_specs(specs: str) -> list[str]:
 
 
 def select_metrics(metrics: str | Measure | Iterable[str | Measure]) -> tuple[Measure, ...]:
-    """Metrics as they are asked for: specs, in one text or several, or metrics themselves; repetitions fall away.
+    """The metrics requested, without repetition.
 
-    Where one run holds several variants of a metric, those with parameters are keyed by their full spec.
+    Where there are several variants of a metric, those with parameters are keyed by their full spec.
+
+    Args:
+        metrics: specs, in one text or several, or metrics.
+
+    Raises:
+        UnknownName, BadParameter: a spec that cannot be read, two different metrics of one name, or no metric.
     """
     listed = [metrics] if isinstance(metrics, str | Measure) else list(metrics)
     measures: list[Measure] = []
@@ -275,18 +281,24 @@ def select_metrics(metrics: str | Measure | Iterable[str | Measure]) -> tuple[Me
             raise BadParameter(f"two different metrics are called {measure.key!r}; rename one with .renamed(...)")
     unique = list(by_name.values())
     if not unique:
-        raise BadParameter("no metric was asked for")
+        raise BadParameter("no metric was requested")
     shared = Counter(measure.key for measure in unique)
-    return tuple(_told_apart(measure) if shared[measure.key] > 1 else measure for measure in unique)
+    return tuple(_keyed_by_spec(measure) if shared[measure.key] > 1 else measure for measure in unique)
 
 
 def value_of(name: str) -> tuple[Measure, str]:
-    """The metric that gives the one value that `name` names, and the key of that value in a run of the metric.
+    """The metric with a given value, and the key of that value in a run of the metric.
 
-    name: a metric's spec, with a dot and the name of one of its values if it has many: "faithfulness",
-    "rouge(stemmer=true).rougeL". The metric is keyed by its full spec, so that variants stand side by side in a run.
+    Args:
+        name: the metric's spec, followed by a dot and the name of a value if it has several: "faithfulness",
+            "rouge(stemmer=true).rougeL".
 
-    Raises UnknownName or BadParameter, also for a metric of several values, and for one over the data set.
+    Returns:
+        The metric, keyed by its full spec so that variants can share a run, and the key.
+
+    Raises:
+        UnknownName, BadParameter: a name that cannot be read, a metric of several values without the name of one, or
+            a metric over the data set.
     """
     return value_named(name, parse_metric)
 
@@ -297,7 +309,7 @@ def _measure(one: object) -> Measure:
     return one
 
 
-def _told_apart(measure: Measure) -> Measure:
+def _keyed_by_spec(measure: Measure) -> Measure:
     return measure if measure.spec == measure.key else measure.renamed(measure.spec)
 
 

@@ -1,4 +1,4 @@
-"""Relevance of responses, and retrieval: did the retriever find and rank what is needed, what did the response use?
+"""Relevance of responses, and retrieval: did the retriever find and rank what is needed, and is it used?
 
 A claim is correct when a reference entails it, grounded when the contexts together do. With several references a
 claim is correct if any of them entails it.
@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from statistics import fmean
 from typing import Literal
 
-from ragauge.metrics.base import Metric, One, metric, share
+from ragauge.metrics.base import Metric, MetricValue, metric, share
 from ragauge.metrics.claims import NO_CLAIMS, best_share
 from ragauge.needs.base import Need, Undefined
 from ragauge.needs.checks import (
@@ -35,12 +35,12 @@ from ragauge.types import Label
 NO_CONTEXTS = "there are no contexts"
 
 
-def _useful(against: Literal["references", "response"] = "references") -> Need[CheckSets]:
-    """What the contexts are to be useful for."""
+def _usefulness(against: Literal["references", "response"] = "references") -> Need[CheckSets]:
+    """The need that checks what contexts are useful for."""
     return contexts_to_references if against == "references" else contexts_to_response
 
 
-@metric(_useful)
+@metric(_usefulness)
 def context_precision(useful: CheckSets) -> float | Undefined:
     """Mean of precision@k over the ranks k of useful contexts; 0 where none is useful.
 
@@ -95,7 +95,7 @@ def context_precision_at_claims(support: Supports) -> Share | Undefined:
 
 
 def entailing(support: Supports) -> list[bool]:
-    """Per chunk: does it entail some statement of some reference?"""
+    """Per chunk, whether it entails some statement of some reference."""
     rows = [row for table in support.tables for row in table.table]
     return [any(row[i] is Label.ENTAILED for row in rows) for i in range(len(support.tables[0].chunks))]
 
@@ -134,7 +134,11 @@ def summary_coherence(grade: Grades) -> float:
 
 
 def graded(rubric: Rubric) -> Metric:
-    """A metric of your own: the grade of a sample on `rubric`; over chunks, the mean grade."""
+    """A metric of your own: the grade of a sample on a rubric, or the mean grade of its chunks.
+
+    Args:
+        rubric: what is graded; its name becomes the metric's.
+    """
 
     def grade(grades: Grades) -> float | Undefined:
         return fmean(grades.values) if grades.values else Undefined(NO_CONTEXTS)
@@ -153,10 +157,10 @@ def _grounded_and_correct(grounding: Support, in_references: Supports) -> Iterat
 
 @metric(reference_claims_in_contexts, reference_claims_in_response)
 def context_utilization(in_contexts: Supports, in_response: Supports) -> Share | Undefined:
-    """Share of the reference's claims found in the contexts that the response holds too; the best over references."""
+    """Share of the reference's claims in the contexts that the response entails too; the best over the references."""
     each = [
-        [said for found, said in zip(a.entailed, b.entailed, strict=True) if found]
-        for a, b in zip(in_contexts.tables, in_response.tables, strict=True)
+        [used for found, used in zip(contexts.entailed, response.entailed, strict=True) if found]
+        for contexts, response in zip(in_contexts.tables, in_response.tables, strict=True)
     ]
     return best_share(each, "the contexts entail no claim of a reference")
 
@@ -168,7 +172,7 @@ def context_utilization(in_contexts: Supports, in_response: Supports) -> Share |
     better="lower",
     parts=("relevant", "irrelevant"),
 )
-def noise_sensitivity(grounding: Support, correctness: Supports, reference: Supports) -> Mapping[str, One]:
+def noise_sensitivity(grounding: Support, correctness: Supports, reference: Supports) -> Mapping[str, MetricValue]:
     """Share of the response's claims that are incorrect and come from a relevant, or only from an irrelevant, context.
 
     A context is relevant when it entails a claim of a reference.

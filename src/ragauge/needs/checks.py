@@ -1,4 +1,4 @@
-"""Needs about single pieces: relevance, traits, grades, and whether a response declines to answer."""
+"""Needs about single pieces: relevance, traits of opinions, grades, and whether a response is a refusal."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def contexts_to_query(sample: Sample) -> QuestionFlow[Checks]:
 def contexts_to_references(sample: Sample) -> QuestionFlow[CheckSets]:
     """Is each chunk useful for producing each reference?"""
     contexts = sample.contexts or ()
-    flows = [_useful(sample.query or "", contexts, name, text) for name, text in references_of(sample).items()]
+    flows = [_usefulness(sample.query or "", contexts, name, text) for name, text in references_of(sample).items()]
     return CheckSets((yield from gather(flows)))
 
 
@@ -48,10 +48,10 @@ def contexts_to_response(sample: Sample) -> QuestionFlow[CheckSets]:
     text = response_of(sample)
     if not text.strip():
         raise NothingToCount("the response is empty")
-    return CheckSets(((yield from _useful(sample.query or "", sample.contexts or (), "response", text)),))
+    return CheckSets(((yield from _usefulness(sample.query or "", sample.contexts or (), "response", text)),))
 
 
-def _useful(query: str, contexts: Sequence[Chunk], name: str, reference: str) -> QuestionFlow[Checks]:
+def _usefulness(query: str, contexts: Sequence[Chunk], name: str, reference: str) -> QuestionFlow[Checks]:
     judgments = yield [Relevant(query, chunk.passage, reference) for chunk in contexts]
     return Checks(chunk_pieces(contexts, name), tuple(judgments))
 
@@ -72,7 +72,7 @@ def opinions_with(trait: str) -> Need[Checks]:
 
 @cache
 def grade_of(rubric: Rubric) -> Need[Grades]:
-    """The grade of the sample's texts on `rubric`; of each chunk in turn where the rubric reads "chunk"."""
+    """The grade of the sample's texts on `rubric`; of each chunk separately where the rubric reads "chunk"."""
 
     def flow(sample: Sample) -> QuestionFlow[Grades]:
         pieces = (
@@ -94,69 +94,74 @@ def grade_of(rubric: Rubric) -> Need[Grades]:
 
 
 def _text(sample: Sample, field: str) -> str:
-    """A field as one text: chunks and alternatives are parted by empty lines."""
+    """A field as one text, chunks or alternatives separated by empty lines."""
     value = getattr(sample, field)
     if isinstance(value, str):
         return value
     return "\n\n".join(piece.passage if isinstance(piece, Chunk) else piece for piece in value)
 
 
-#: Who tells a refusal: "rules" (ours), "trust_eval" (a fuzzy match with the sentence that it prescribes), "judge".
-Refusals = Literal["rules", "trust_eval", "judge"]
+#: How refusals are detected: "rules" (ours), "trust_eval" (a fuzzy match with the refusal it prescribes), or "judge".
+RefusalDetector = Literal["rules", "trust_eval", "judge"]
 
 
-#: Where a sample's metadata says what its system was told to say in place of an answer.
-SENTENCE = "refusal_sentence"
+#: The key of a sample's metadata for the refusal that its system was instructed to give.
+REFUSAL_KEY = "refusal_sentence"
 
 
-def refusal_text(sample: Sample) -> str:
-    """What the system was told to say in place of an answer; "" where that is not known."""
-    sentence = sample.metadata.get(SENTENCE)
-    return sentence if isinstance(sentence, str) else ""
+def instructed_refusal(sample: Sample) -> str:
+    """The refusal that the system was instructed to give instead of an answer; "" where unknown."""
+    text = sample.metadata.get(REFUSAL_KEY)
+    return text if isinstance(text, str) else ""
 
 
 @dataclass(frozen=True)
-class Refused:
+class RefusalCheck:
     """Whether the response is a refusal.
 
-    bare: whether it would be one without its citations, which is what Trust-Eval goes by where it counts gold claims.
+    Args:
+        refused: whether it is one.
+        refused_without_citations: whether it is one once its citations are removed, which Trust-Eval uses where it
+            counts gold claims.
+        evidence: the refusing sentences, or the whole response.
     """
 
     refused: bool
-    bare: bool
+    refused_without_citations: bool
     evidence: tuple[Evidence, ...]
 
 
 @cache
-def refusals(refusals: Refusals = "rules") -> Need[Refused]:
-    """Does the response decline to answer? Nothing is asked unless a judge is to tell."""
+def refusals(refusals: RefusalDetector = "rules") -> Need[RefusalCheck]:
+    """Is the response a refusal? Nothing is asked unless a judge is to decide."""
     name = f"refusals({refusals})"
     if refusals == "judge":
         graded = grade_of(REFUSAL)
-        return Need(name, graded.reads, graded.asks, lambda sample: _graded(graded, sample))
-    return Need(name, ("response",), frozenset(), _matched if refusals == "trust_eval" else _by_rule)
+        return Need(name, graded.reads, graded.asks, lambda sample: _by_judge(graded, sample))
+    return Need(name, ("response",), frozenset(), _by_trust_eval if refusals == "trust_eval" else _by_rules)
 
 
-def _graded(graded: Need[Grades], sample: Sample) -> QuestionFlow[Refused]:
+def _by_judge(graded: Need[Grades], sample: Sample) -> QuestionFlow[RefusalCheck]:
     grades = yield from graded.flow(sample)
     refused = grades.values[0] >= (REFUSAL.low + REFUSAL.high) / 2
-    return Refused(refused, refused, grades.evidence)
+    return RefusalCheck(refused, refused, grades.evidence)
 
 
-def _matched(sample: Sample) -> QuestionFlow[Refused]:
+def _by_trust_eval(sample: Sample) -> QuestionFlow[RefusalCheck]:
     yield from ()
     text = response_of(sample)
     refused = trust_eval.is_refusal(text)
-    return Refused(refused, trust_eval.is_refusal(trust_eval.bare(text)), _whole(text, refused))
+    bare = trust_eval.is_refusal(trust_eval.without_citations(text))
+    return RefusalCheck(refused, bare, _whole_response(text, refused))
 
 
-def _by_rule(sample: Sample) -> QuestionFlow[Refused]:
+def _by_rules(sample: Sample) -> QuestionFlow[RefusalCheck]:
     yield from ()
     text = response_of(sample)
-    spans = refusal(text, refusal_text(sample))
-    declined = tuple(Evidence(text[start:end], "response", (start, end), "refusal", Label.YES) for start, end in spans)
-    return Refused(bool(spans), bool(spans), declined or _whole(text, refused=False))
+    spans = refusal(text, instructed_refusal(sample))
+    pieces = tuple(Evidence(text[start:end], "response", (start, end), "refusal", Label.YES) for start, end in spans)
+    return RefusalCheck(bool(spans), bool(spans), pieces or _whole_response(text, refused=False))
 
 
-def _whole(text: str, refused: bool) -> tuple[Evidence, ...]:
+def _whole_response(text: str, refused: bool) -> tuple[Evidence, ...]:
     return (Evidence(text, "response", (0, len(text)), "refusal", Label.YES if refused else Label.NO),)

@@ -1,4 +1,4 @@
-"""Needs about citations: what a sentence cites, whether that supports it, and whether each citation is called for."""
+"""Needs about citations: what a sentence cites, whether that supports it, and whether each citation is needed."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from functools import cache
 from typing import Literal, cast
 
 from ragauge.needs.base import Need, QuestionFlow, gather
-from ragauge.needs.checks import refusal_text
-from ragauge.needs.entailment import cited_as, response_of
-from ragauge.needs.gold import Variant, labels_of
+from ragauge.needs.checks import instructed_refusal
+from ragauge.needs.entailment import citation_labels, response_of
+from ragauge.needs.gold import Variant, gold_labels
 from ragauge.questions import Entail, Judgment
 from ragauge.scores import ChunkEvidence, Evidence
 from ragauge.text import trust_eval
@@ -20,15 +20,18 @@ from ragauge.text.refusals import is_refusal_sentence
 from ragauge.text.sentences import check_installed, punkt_sentences
 from ragauge.types import Chunk, ChunkVerdict, Label, Sample, Span, Verdict
 
-#: What must be supported: sentences, or the items of a list, each read behind the query.
+#: What must be supported: sentences, or the items of a list, each prefixed with the query.
 Units = Literal["sentences", "items"]
 
 
 @dataclass(frozen=True)
 class Pointer:
-    """One citation. text, span: as it is written. chunk: the position it points at, None where it points at nothing.
+    """One citation.
 
-    counts: whether it is among the citations of which precision is a share.
+    Args:
+        text, span: as written in the response.
+        chunk: the position of the cited chunk; None where there is no such chunk.
+        counts: whether it counts towards precision.
     """
 
     text: str
@@ -39,7 +42,13 @@ class Pointer:
 
 @dataclass(frozen=True)
 class CitedSentence:
-    """A sentence or an item that must be supported. text: without its citations. span: in the response."""
+    """A sentence or an item that must be supported.
+
+    Args:
+        text: without its citations.
+        span: in the response.
+        pointers: its citations.
+    """
 
     text: str
     span: Span
@@ -47,26 +56,27 @@ class CitedSentence:
 
     @property
     def chunks(self) -> tuple[int, ...]:
-        """The positions of the chunks that are to support it, in the order cited."""
+        """The positions of the chunks it cites, in the order cited."""
         return tuple(one.chunk for one in self.pointers if one.chunk is not None)
 
 
-def cited_by_us(sample: Sample, style: CitationStyle, units: Units) -> list[CitedSentence]:
-    """Our own reading: every citation counts, once for each chunk and sentence; refusals need no support.
+def parse_citations(sample: Sample, style: CitationStyle, units: Units) -> list[CitedSentence]:
+    """The sentences with their citations, by our own rules.
 
-    A response that says nothing is one piece without words, which nothing supports.
+    Every citation counts, once per chunk and sentence; refusing sentences need no support. A response without words is
+    one empty sentence, which nothing supports.
     """
     text = response_of(sample)
-    cut = cited_items if units == "items" else cited_sentences
-    labels = cited_as(sample)
-    pieces = cut(text, labels, style)
+    split = cited_items if units == "items" else cited_sentences
+    labels = citation_labels(sample)
+    pieces = split(text, labels, style)
     if not pieces:
-        nothing = CitedPiece("", (0, len(text)), tuple(citations_in(text, labels, style)))
-        return [CitedSentence("", nothing.span, tuple(_pointers(text, nothing)))]
+        empty = CitedPiece("", (0, len(text)), tuple(citations_in(text, labels, style)))
+        return [CitedSentence("", empty.span, tuple(_pointers(text, empty)))]
     return [
-        CitedSentence(_behind_query(sample, piece.text, units), piece.span, tuple(_pointers(text, piece)))
+        CitedSentence(_with_query(sample, piece.text, units), piece.span, tuple(_pointers(text, piece)))
         for piece in pieces
-        if not is_refusal_sentence(piece.text, refusal_text(sample), cited=bool(piece.citations))
+        if not is_refusal_sentence(piece.text, instructed_refusal(sample), cited=bool(piece.citations))
     ]
 
 
@@ -78,16 +88,19 @@ def _pointers(text: str, piece: CitedPiece) -> Iterator[Pointer]:
         yield Pointer(text[slice(*one.span)], one.span, one.chunk)
 
 
-def cited_by_them(sample: Sample, variant: Variant, units: Units, at_most: int) -> list[CitedSentence]:
-    """The reading of Trust-Eval and of ALCE, which looks at the first line alone and at most `at_most` citations."""
+def parse_citations_trust_eval(sample: Sample, variant: Variant, units: Units, at_most: int) -> list[CitedSentence]:
+    """The sentences with their citations, by the rules of Trust-Eval and ALCE; `at_most` citations of each count.
+
+    ALCE reads only the first line.
+    """
     text = response_of(sample)
     if variant == "alce":
         text = text.replace("<|im_end|>", "").strip().partition("\n")[0]
-    spans = trust_eval.listed(text) if units == "items" else punkt_sentences(text)
+    spans = trust_eval.list_items(text) if units == "items" else punkt_sentences(text)
     count = len(sample.contexts or ())
     return [
         CitedSentence(
-            trust_eval.bare(_behind_query(sample, text[slice(*span)], units)).strip(),
+            trust_eval.without_citations(_with_query(sample, text[slice(*span)], units)).strip(),
             span,
             tuple(_numbered(text, span, count, at_most)),
         )
@@ -96,22 +109,22 @@ def cited_by_them(sample: Sample, variant: Variant, units: Units, at_most: int) 
 
 
 def _numbered(text: str, span: Span, count: int, at_most: int) -> Iterator[Pointer]:
-    """The citations of a sentence; a number beyond the last chunk voids them all, and 0 is the last chunk."""
+    """The citations of a sentence; a number beyond the last chunk invalidates all, and 0 is the last chunk."""
     sentence = text[slice(*span)]
     numbers = trust_eval.citations(sentence)
-    void = not count or any(number > count for number in numbers)
+    invalid = not count or any(number > count for number in numbers)
     for place, (number, (start, end)) in enumerate(zip(numbers, trust_eval.citation_spans(sentence), strict=True)):
-        counts = not void and place < at_most
+        counts = not invalid and place < at_most
         chunk = (number - 1) % count if counts else None
         yield Pointer(sentence[start:end], (span[0] + start, span[0] + end), chunk, counts)
 
 
-def _behind_query(sample: Sample, text: str, units: Units) -> str:
+def _with_query(sample: Sample, text: str, units: Units) -> str:
     return f"{sample.query or ''} {text}".strip() if units == "items" else text
 
 
 def passages(chunks: Sequence[Chunk], variant: Variant) -> list[str]:
-    """The texts that are to support a sentence, as the variant puts them to a judge."""
+    """The premise texts, as the variant presents chunks to a judge."""
     if variant == "default":
         return [chunk.passage for chunk in chunks]
     return [f"Title: {chunk.title}\n{chunk.metadata.get('sent') or chunk.text}" for chunk in chunks]
@@ -120,25 +133,32 @@ def passages(chunks: Sequence[Chunk], variant: Variant) -> list[str]:
 _NOTHING = "points at no document"
 _UNSUPPORTED = "the sentence is not supported"
 _ALONE = "supports the sentence by itself"
-_TOGETHER = "needed beside the others"
+_NEEDED = "needed in addition to the others"
 _REDUNDANT = "redundant: fails by itself, and the others suffice"
 _SHARED = "counted, since another document cited holds the same answer"
-_LEFT_OUT = "not counted"
+_NOT_COUNTED = "not counted"
 
 
 @dataclass(frozen=True)
 class JudgedCitation:
-    """Whether a citation is called for, and why; judgment: what told."""
+    """Whether a citation is needed.
+
+    Args:
+        pointer: the citation.
+        precise: whether it is needed.
+        reason: why, or why not.
+        judgment: the key of the judgment that decided.
+    """
 
     pointer: Pointer
     precise: bool
-    why: str
+    reason: str
     judgment: str = ""
 
 
 @dataclass(frozen=True)
 class JudgedSentence:
-    """A sentence with whether its citations gather support it, and what each of them is for."""
+    """A sentence, whether its citations together support it, and whether each is needed."""
 
     cited: CitedSentence
     supported: bool
@@ -148,21 +168,21 @@ class JudgedSentence:
 
 @dataclass(frozen=True)
 class CitationSupport:
-    """The sentences of a response that need support, and what their citations give. chunks: the ids of the contexts."""
+    """The sentences of a response that need support, judged. chunks: the ids of the contexts."""
 
     sentences: tuple[JudgedSentence, ...]
     chunks: tuple[str, ...]
 
     @property
     def supported(self) -> tuple[bool, ...]:
-        """For each sentence whether its citations gather support it."""
+        """Per sentence, whether its citations together support it."""
         return tuple(one.supported for one in self.sentences)
 
     @property
     def precise(self) -> tuple[bool, ...]:
-        """For each citation that counts whether it is called for."""
-        every = (called for one in self.sentences for called in one.citations)
-        return tuple(called.precise for called in every if called.pointer.counts)
+        """Per citation that counts, whether it is needed."""
+        citations = (citation for one in self.sentences for citation in one.citations)
+        return tuple(citation.precise for citation in citations if citation.pointer.counts)
 
     @property
     def evidence(self) -> tuple[Evidence, ...]:
@@ -171,66 +191,67 @@ class CitationSupport:
 
 
 def _evidence(one: JudgedSentence, ids: Sequence[str]) -> Iterator[Evidence]:
+    cited = one.cited
     if one.judgment is None:
-        why = "says nothing" if not one.cited.text else "cites no document" if one.cited.pointers else "cites nothing"
-        yield Evidence(one.cited.text, "response", one.cited.span, "citations", Label.NEUTRAL, rationale=why)
+        reason = "is empty" if not cited.text else "cites no document" if cited.pointers else "cites nothing"
+        yield Evidence(cited.text, "response", cited.span, "citations", Label.NEUTRAL, rationale=reason)
     else:
-        said = cast(Verdict, one.judgment.answer)
-        cited = zip((ids[i] for i in one.cited.chunks), _by_chunk(one.cited, said), strict=False)
+        verdict = cast(Verdict, one.judgment.answer)
+        by_chunk = zip((ids[i] for i in cited.chunks), _chunk_verdicts(cited, verdict), strict=False)
         yield Evidence(
-            one.cited.text,
+            cited.text,
             "response",
-            one.cited.span,
+            cited.span,
             "citations",
-            said.label,
-            probability=said.probability,
-            chunks=tuple(ChunkEvidence(name, chunk.label, chunk.probability, chunk.span) for name, chunk in cited),
-            rationale=said.rationale,
+            verdict.label,
+            probability=verdict.probability,
+            chunks=tuple(ChunkEvidence(id, chunk.label, chunk.probability, chunk.span) for id, chunk in by_chunk),
+            rationale=verdict.rationale,
             judgment=one.judgment.key,
         )
-    for called in one.citations:
-        at = called.pointer.chunk
-        against = "contexts" if at is None else f"contexts[{at}]"
-        label = Label.YES if called.precise else Label.NO
+    for citation in one.citations:
+        pointer = citation.pointer
         yield Evidence(
-            called.pointer.text,
+            pointer.text,
             "response",
-            called.pointer.span,
-            against,
-            label,
-            rationale=called.why,
-            judgment=called.judgment,
+            pointer.span,
+            "contexts" if pointer.chunk is None else f"contexts[{pointer.chunk}]",
+            Label.YES if citation.precise else Label.NO,
+            rationale=citation.reason,
+            judgment=citation.judgment,
         )
 
 
-def _by_chunk(cited: CitedSentence, said: Verdict) -> Sequence[ChunkVerdict]:
-    """What a joint verdict says of each chunk; nothing where the chunks were one text, or people gave no labels."""
-    return said.chunks if len(said.chunks) == len(cited.chunks) else ()
+def _chunk_verdicts(cited: CitedSentence, verdict: Verdict) -> Sequence[ChunkVerdict]:
+    """The verdict on each chunk; none where the chunks were judged as one text, or people gave no labels."""
+    return verdict.chunks if len(verdict.chunks) == len(cited.chunks) else ()
 
 
 @cache
 def citations(
     variant: Variant = "default", style: CitationStyle = "brackets", units: Units = "sentences", at_most: int = 3
 ) -> Need[CitationSupport]:
-    """The response's sentences (or items) held against what each cites, gather, and where need be without one.
+    """Is each sentence (or item) of the response supported by what it cites, and is each citation needed?
 
-    Raises MissingExtra where a variant's sentences cannot be split for want of a package.
+    Raises MissingExtra where the package that splits sentences for the variant is not installed.
     """
     if variant != "default" and units == "sentences":
         check_installed()
 
     def flow(sample: Sample) -> QuestionFlow[CitationSupport]:
-        own = variant == "default"
-        pieces = cited_by_us(sample, style, units) if own else cited_by_them(sample, variant, units, at_most)
-        case = _CitationCase(sample, variant)
-        backed = yield from gather([case.backed(cited) for cited in pieces])
-        return CitationSupport(backed, tuple(chunk.id for chunk in sample.contexts or ()))
+        if variant == "default":
+            sentences = parse_citations(sample, style, units)
+        else:
+            sentences = parse_citations_trust_eval(sample, variant, units, at_most)
+        judging = _CitationJudging(sample, variant)
+        judged = yield from gather([judging.judged(cited) for cited in sentences])
+        return CitationSupport(judged, tuple(chunk.id for chunk in sample.contexts or ()))
 
     name = f"citations({variant},{style},{units},{at_most})"
     return Need(name, ("response", "contexts"), frozenset({"entail:support"}), flow)
 
 
-class _CitationCase:
+class _CitationJudging:
     """How the sentences of one sample are judged."""
 
     def __init__(self, sample: Sample, variant: Variant) -> None:
@@ -238,35 +259,35 @@ class _CitationCase:
         self._passages = passages(self._chunks, variant)
         self._query = sample.query if variant == "default" else None
         self._strict = variant == "default"
-        self._forgiving = variant == "trust_eval"
+        self._shared_answers_count = variant == "trust_eval"
 
-    def backed(self, cited: CitedSentence) -> QuestionFlow[JudgedSentence]:
-        """Whether the citations of a sentence support it gather, and what each is for."""
+    def judged(self, cited: CitedSentence) -> QuestionFlow[JudgedSentence]:
+        """Whether the citations of a sentence support it together, and whether each is needed."""
         if not any(map(str.isalnum, cited.text)) or not any(self._passages[i].strip() for i in cited.chunks):
-            return JudgedSentence(cited, False, None, tuple(map(_idle, cited.pointers)))
+            return JudgedSentence(cited, False, None, tuple(map(_unneeded, cited.pointers)))
         (joint,) = yield [self._question(cited, cited.chunks)]
         if not self._supports(joint):
-            return JudgedSentence(cited, False, joint, tuple(_idle(one, joint.key) for one in cited.pointers))
+            return JudgedSentence(cited, False, joint, tuple(_unneeded(one, joint.key) for one in cited.pointers))
         alone = yield from self._alone(cited, joint)
-        called = yield from gather([self._called(cited, one, alone) for one in cited.pointers])
-        return JudgedSentence(cited, True, joint, called)
+        citations = yield from gather([self._judged_citation(cited, one, alone) for one in cited.pointers])
+        return JudgedSentence(cited, True, joint, citations)
 
     def _alone(self, cited: CitedSentence, joint: Judgment) -> QuestionFlow[dict[int, Judgment | None]]:
-        """For each chunk cited, what tells that it supports the sentence by itself; None where it does not."""
+        """Per cited chunk, the judgment that it supports the sentence by itself; None where it does not."""
         if len(cited.chunks) == 1:
             return {cited.chunks[0]: joint}
-        labels = [chunk.label for chunk in _by_chunk(cited, cast(Verdict, joint.answer))]
+        labels = [chunk.label for chunk in _chunk_verdicts(cited, cast(Verdict, joint.answer))]
         if labels:
-            each = zip(cited.chunks, labels, strict=True)
-            return {i: joint if label is Label.ENTAILED else None for i, label in each}
+            labelled = zip(cited.chunks, labels, strict=True)
+            return {i: joint if label is Label.ENTAILED else None for i, label in labelled}
         judgments = yield [self._question(cited, [i]) for i in cited.chunks]
         return {i: one if self._supports(one) else None for i, one in zip(cited.chunks, judgments, strict=True)}
 
-    def _called(
+    def _judged_citation(
         self, cited: CitedSentence, pointer: Pointer, alone: dict[int, Judgment | None]
     ) -> QuestionFlow[JudgedCitation]:
         if pointer.chunk is None:
-            return _idle(pointer)
+            return _unneeded(pointer)
         if (by_itself := alone[pointer.chunk]) is not None:
             return JudgedCitation(pointer, True, _ALONE, by_itself.key)
         rest = list(cited.chunks)
@@ -275,10 +296,10 @@ class _CitationCase:
             return JudgedCitation(pointer, True, _SHARED)
         (without,) = yield [self._question(cited, rest)]
         needed = not self._supports(without)
-        return JudgedCitation(pointer, needed, _TOGETHER if needed else _REDUNDANT, without.key)
+        return JudgedCitation(pointer, needed, _NEEDED if needed else _REDUNDANT, without.key)
 
     def _question(self, cited: CitedSentence, chunks: Sequence[int]) -> Entail:
-        """Trust-Eval and ALCE put several documents to their model as one text, a line apart."""
+        """Does each chunk, or for Trust-Eval and ALCE their lines joined into one text, entail the sentence?"""
         texts = tuple(self._passages[i] for i in chunks)
         return Entail(texts if self._strict else ("\n".join(texts),), cited.text, self._query)
 
@@ -287,15 +308,15 @@ class _CitationCase:
         return verdict.entailed if self._strict else verdict.label is Label.ENTAILED
 
     def _shares_answer(self, chunk: int, rest: Sequence[int]) -> bool:
-        """Whether a chunk and one of the rest are labelled with the same gold claim, which Trust-Eval forgives."""
-        if not self._forgiving:
+        """Whether a chunk and one of the rest are labelled with the same gold claim, which Trust-Eval counts."""
+        if not self._shared_answers_count:
             return False
-        others = [labels_of(self._chunks[i]) for i in rest]
-        own = labels_of(self._chunks[chunk])
+        others = [gold_labels(self._chunks[i]) for i in rest]
+        own = gold_labels(self._chunks[chunk])
         return any(yes and any(other[at : at + 1] == (True,) for other in others) for at, yes in enumerate(own))
 
 
-def _idle(pointer: Pointer, judgment: str = "") -> JudgedCitation:
+def _unneeded(pointer: Pointer, judgment: str = "") -> JudgedCitation:
     """A citation that supports nothing."""
-    why = _LEFT_OUT if not pointer.counts else _NOTHING if pointer.chunk is None else _UNSUPPORTED
-    return JudgedCitation(pointer, False, why, judgment)
+    reason = _NOT_COUNTED if not pointer.counts else _NOTHING if pointer.chunk is None else _UNSUPPORTED
+    return JudgedCitation(pointer, False, reason, judgment)

@@ -1,4 +1,4 @@
-"""Needs about entailment: the statements of one text held against other texts."""
+"""Needs about entailment: are the statements of one text supported by other texts?"""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ def response_of(sample: Sample) -> str:
     return sample.response
 
 
-def cited_as(sample: Sample) -> list[str]:
-    """What a text may cite each chunk by: its id, its title, and what is known of its author and year."""
-    return [_cited_as(chunk) for chunk in sample.contexts or ()]
+def citation_labels(sample: Sample) -> list[str]:
+    """What a text may cite each chunk by: its id, its title, and its author and year where known."""
+    return [_citation_label(chunk) for chunk in sample.contexts or ()]
 
 
-def _cited_as(chunk: Chunk) -> str:
-    known = [str(chunk.metadata[key]) for key in ("author", "authors", "year", "date") if key in chunk.metadata]
-    return " ".join([chunk.id, chunk.title, *known])
+def _citation_label(chunk: Chunk) -> str:
+    metadata = [str(chunk.metadata[key]) for key in ("author", "authors", "year", "date") if key in chunk.metadata]
+    return " ".join([chunk.id, chunk.title, *metadata])
 
 
 def references_of(sample: Sample) -> dict[str, str]:
-    """The references that say something, by field name. Raises NothingToCount where there are none."""
+    """The non-blank references by field name. Raises NothingToCount where there are none."""
     references = {f"references[{i}]": text for i, text in enumerate(sample.references or ()) if text.strip()}
     if not references:
         raise NothingToCount("the sample has no reference")
@@ -46,19 +46,19 @@ def response_statements(sample: Sample) -> QuestionFlow[Statements]:
     return Statements.of("response", judgment)
 
 
-def response_cut_by(splitter: Callable[[str], Sequence[Span]]) -> Callable[[Sample], QuestionFlow[Statements]]:
-    """The response as a rule splits it, each piece taken for a claim; no judge is asked."""
+def response_split_by(splitter: Callable[[str], Sequence[Span]]) -> Callable[[Sample], QuestionFlow[Statements]]:
+    """The response split by a rule, each piece a claim; no judge is asked."""
 
     def flow(sample: Sample) -> QuestionFlow[Statements]:
         yield from ()
         text = response_of(sample)
-        return Statements("response", tuple(Statement(text[a:b], (a, b)) for a, b in splitter(text)))
+        return Statements("response", tuple(Statement(text[start:end], (start, end)) for start, end in splitter(text)))
 
     return flow
 
 
 def response_claims(sample: Sample) -> QuestionFlow[Statements]:
-    """The statements of the response that can be checked."""
+    """The claims of the response."""
     statements = yield from response_statements(sample)
     return statements.claims
 
@@ -72,25 +72,25 @@ def reference_statements(sample: Sample) -> QuestionFlow[tuple[Statements, ...]]
 
 @need(reads=["response", "references"])
 def response_and_references(sample: Sample) -> QuestionFlow[Texts]:
-    """The response and its references as they stand."""
+    """The texts of the response and its references."""
     yield from ()
     return Texts(response_of(sample), tuple(references_of(sample).values()))
 
 
-#: What a response is cut into before it is checked: claims, found by the judge, or sentences, found by rule.
+#: What a response is split into: claims, by the judge, or sentences, by rule.
 ClaimUnits = Literal["claims", "sentences"]
 
-_CUT: dict[ClaimUnits, Callable[[Sample], QuestionFlow[Statements]]] = {
+_SPLITTERS: dict[ClaimUnits, Callable[[Sample], QuestionFlow[Statements]]] = {
     "claims": response_claims,
-    "sentences": response_cut_by(sentences),
+    "sentences": response_split_by(sentences),
 }
 
 
 def support(
     statements: Statements, against: str, chunks: Sequence[tuple[str, str]], query: str | None
 ) -> QuestionFlow[Support]:
-    """Hold each statement against `chunks`, pairs of (id, text); with no text among them nothing is asked."""
-    ids, premise = tuple(chunk for chunk, _ in chunks), tuple(text for _, text in chunks)
+    """Is each statement supported by `chunks`, pairs of (id, text)? Nothing is asked if all texts are blank."""
+    ids, premise = tuple(id for id, _ in chunks), tuple(text for _, text in chunks)
     if not statements.pieces or not any(text.strip() for text in premise):
         return Support(statements, against, ids, ())
     judgments = yield [Entail(premise, piece.text, query) for piece in statements.pieces]
@@ -108,17 +108,22 @@ def _in_references(sample: Sample, statements: Statements) -> QuestionFlow[Suppo
     return Supports((yield from gather(flows)))
 
 
-def _presupposed(sample: Sample, statements: Statements) -> QuestionFlow[Support]:
-    """Hold statements against the query alone, as its premise; without a query nothing is presupposed."""
+def _in_response(sample: Sample, references: Sequence[Statements]) -> QuestionFlow[Supports]:
+    premise = [("response", response_of(sample))]
+    return Supports((yield from gather([support(one, "response", premise, sample.query) for one in references])))
+
+
+def _in_query(sample: Sample, statements: Statements) -> QuestionFlow[Support]:
+    """Are the statements presupposed by the query? Without a query none is."""
     return support(statements, "query", [("query", sample.query or "")], None)
 
 
 @cache
 def response_in_contexts(units: ClaimUnits = "claims") -> Need[Support]:
-    """The claims (or sentences) of the response held against the contexts."""
+    """Are the claims (or sentences) of the response supported by the contexts?"""
 
     def flow(sample: Sample) -> QuestionFlow[Support]:
-        statements = yield from _CUT[units](sample)
+        statements = yield from _SPLITTERS[units](sample)
         return (yield from _in_contexts(sample, statements))
 
     asks = {"entail:support"} | ({"decompose"} if units == "claims" else set())
@@ -127,57 +132,55 @@ def response_in_contexts(units: ClaimUnits = "claims") -> Need[Support]:
 
 @need(reads=["response", "references"], asks=["decompose", "entail:support"])
 def response_in_references(sample: Sample) -> QuestionFlow[Supports]:
-    """Every statement of the response held against each reference."""
+    """Are the statements of the response supported by each reference?"""
     statements = yield from response_statements(sample)
     return (yield from _in_references(sample, statements))
 
 
 @need(reads=["response", "references"], asks=["decompose", "entail:support"])
 def response_claims_in_references(sample: Sample) -> QuestionFlow[Supports]:
-    """The claims of the response held against each reference."""
+    """Are the claims of the response supported by each reference?"""
     statements = yield from response_claims(sample)
     return (yield from _in_references(sample, statements))
 
 
 @need(reads=["response", "references"], asks=["decompose", "entail:support"])
 def references_in_response(sample: Sample) -> QuestionFlow[Supports]:
-    """Every statement of each reference held against the response."""
-    many = yield from reference_statements(sample)
-    premise = [("response", response_of(sample))]
-    return Supports((yield from gather([support(one, "response", premise, sample.query) for one in many])))
+    """Are the statements of each reference supported by the response?"""
+    references = yield from reference_statements(sample)
+    return (yield from _in_response(sample, references))
 
 
 @need(reads=["response", "references"], asks=["decompose", "entail:support"])
 def reference_claims_in_response(sample: Sample) -> QuestionFlow[Supports]:
-    """The claims of each reference held against the response."""
-    many = yield from reference_statements(sample)
-    premise = [("response", response_of(sample))]
-    return Supports((yield from gather([support(one.claims, "response", premise, sample.query) for one in many])))
+    """Are the claims of each reference supported by the response?"""
+    references = yield from reference_statements(sample)
+    return (yield from _in_response(sample, [one.claims for one in references]))
 
 
 @need(reads=["references", "contexts"], asks=["decompose", "entail:support"])
 def references_in_contexts(sample: Sample) -> QuestionFlow[Supports]:
-    """Every statement of each reference held against the contexts."""
-    many = yield from reference_statements(sample)
-    return Supports((yield from gather([_in_contexts(sample, one) for one in many])))
+    """Are the statements of each reference supported by the contexts?"""
+    references = yield from reference_statements(sample)
+    return Supports((yield from gather([_in_contexts(sample, one) for one in references])))
 
 
 @need(reads=["references", "contexts"], asks=["decompose", "entail:support"])
 def reference_claims_in_contexts(sample: Sample) -> QuestionFlow[Supports]:
-    """The claims of each reference held against the contexts."""
-    many = yield from reference_statements(sample)
-    return Supports((yield from gather([_in_contexts(sample, one.claims) for one in many])))
+    """Are the claims of each reference supported by the contexts?"""
+    references = yield from reference_statements(sample)
+    return Supports((yield from gather([_in_contexts(sample, one.claims) for one in references])))
 
 
 @need(reads=["response"], asks=["decompose", "entail:support"])
 def response_claims_in_query(sample: Sample) -> QuestionFlow[Support]:
-    """The claims of the response held against the query: what the query presupposes is no news."""
+    """Which claims of the response does the query already presuppose?"""
     statements = yield from response_claims(sample)
-    return (yield from _presupposed(sample, statements))
+    return (yield from _in_query(sample, statements))
 
 
 @need(reads=["references"], asks=["decompose", "entail:support"])
 def reference_claims_in_query(sample: Sample) -> QuestionFlow[Supports]:
-    """The claims of each reference held against the query."""
-    many = yield from reference_statements(sample)
-    return Supports((yield from gather([_presupposed(sample, one.claims) for one in many])))
+    """Which claims of each reference does the query already presuppose?"""
+    references = yield from reference_statements(sample)
+    return Supports((yield from gather([_in_query(sample, one.claims) for one in references])))

@@ -1,4 +1,4 @@
-"""Evidence tables: what needs return, ready to be counted."""
+"""Evidence tables: what needs return and metrics count."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from ragauge.types import Chunk, ChunkVerdict, Decomposition, Grade, Label, Span
 
 
 class NotReported(Exception):
-    """Raised when a metric counts what the judgments do not tell; the message is the reason."""
+    """Raised when a metric counts what the judgments do not report; the message is the reason."""
 
 
 @dataclass(frozen=True)
 class Texts:
-    """Texts as they stand, for measures that need no judge."""
+    """The response and its references, for metrics that need no judge."""
 
     response: str
     references: tuple[str, ...]
@@ -37,7 +37,7 @@ class Statements:
 
     @staticmethod
     def of(field: str, judgment: Judgment) -> Statements:
-        """The statements in the answer to a question of decomposition."""
+        """The statements in the answer to a `Decompose` question."""
         return Statements(field, cast(Decomposition, judgment.answer).statements)
 
     @property
@@ -47,7 +47,7 @@ class Statements:
 
     @property
     def opinions(self) -> Statements:
-        """Those that carry the author's own belief or judgment."""
+        """Those that express the author's own belief or judgment."""
         return Statements(self.field, tuple(piece for piece in self.pieces if piece.opinion))
 
     @property
@@ -58,9 +58,13 @@ class Statements:
 
 @dataclass(frozen=True)
 class Support:
-    """A table of verdicts: statements held against chunks, together and one by one.
+    """Verdicts on statements given chunks, all together and each alone.
 
-    judgments: one per statement; empty where there was no premise to hold them against.
+    Args:
+        statements: the hypotheses.
+        against: where the chunks come from: "contexts", "references[0]", "query".
+        chunks: the ids of the chunks.
+        judgments: one per statement; empty where there was no premise.
     """
 
     statements: Statements
@@ -73,23 +77,22 @@ class Support:
 
     @property
     def verdicts(self) -> tuple[Verdict, ...]:
-        """One per statement; with no premise nothing is entailed, and nothing contradicted."""
+        """One per statement; without a premise all are neutral."""
         if not self.judgments:
-            silent = (ChunkVerdict(Label.NEUTRAL),) * len(self.chunks)
-            return (Verdict(Label.NEUTRAL, chunks=silent),) * len(self)
+            neutral = (ChunkVerdict(Label.NEUTRAL),) * len(self.chunks)
+            return (Verdict(Label.NEUTRAL, chunks=neutral),) * len(self)
         return tuple(cast(Verdict, judgment.answer) for judgment in self.judgments)
 
     @property
     def entailed(self) -> tuple[bool, ...]:
-        """Per statement: the chunks together entail it and none contradicts it."""
+        """Per statement, whether the chunks together entail it and none contradicts it."""
         return tuple(verdict.entailed for verdict in self.verdicts)
 
     @property
     def table(self) -> tuple[tuple[Label, ...], ...]:
-        """Per statement, the label of each chunk.
+        """Per statement, the label of each chunk; a single chunk has the joint label.
 
-        A lone chunk's label is the joint one. Raises NotTold where several chunks were given no label each, as by a
-        person who judged them together.
+        Raises NotReported where several chunks were only judged together, as a person may do.
         """
         return tuple(self._row(verdict) for verdict in self.verdicts)
 
@@ -113,8 +116,8 @@ class Support:
                 verdict.label,
                 probability=verdict.probability,
                 chunks=tuple(
-                    ChunkEvidence(chunk, said.label, said.probability, said.span)
-                    for chunk, said in zip(self.chunks, verdict.chunks, strict=False)
+                    ChunkEvidence(id, chunk.label, chunk.probability, chunk.span)
+                    for id, chunk in zip(self.chunks, verdict.chunks, strict=False)
                 ),
                 rationale=verdict.rationale,
                 judgment=key,
@@ -125,7 +128,7 @@ class Support:
 
 @dataclass(frozen=True)
 class Supports:
-    """One table for each of several references."""
+    """One table per reference."""
 
     tables: tuple[Support, ...]
 
@@ -137,7 +140,7 @@ class Supports:
 
 @dataclass(frozen=True)
 class Checks:
-    """Yes or no for each of several pieces: relevance of chunks or statements, traits of opinions."""
+    """A yes or no per piece: relevance of chunks or statements, traits of opinions."""
 
     pieces: tuple[Evidence, ...]
     judgments: tuple[Judgment, ...]
@@ -169,7 +172,7 @@ def _checked(piece: Evidence, judgment: Judgment) -> Evidence:
 
 @dataclass(frozen=True)
 class CheckSets:
-    """The checks of the same pieces once for each reference."""
+    """The checks of the same pieces, once per reference."""
 
     sets: tuple[Checks, ...]
 
@@ -181,7 +184,7 @@ class CheckSets:
 
 @dataclass(frozen=True)
 class Grades:
-    """A grade for each of several pieces."""
+    """A grade per piece."""
 
     pieces: tuple[Evidence, ...]
     judgments: tuple[Judgment, ...]
@@ -208,10 +211,10 @@ class Grades:
 
 
 def piece_of(field: str, text: str, against: str = "", span: Span | None = None) -> Evidence:
-    """One piece to be judged, before it is: a statement with its span, or a whole field."""
+    """A piece not yet judged: a statement with its span, or a whole field."""
     return Evidence(text, field, span, against)
 
 
 def chunk_pieces(contexts: Sequence[Chunk], against: str) -> tuple[Evidence, ...]:
-    """Each chunk as one piece to be judged."""
+    """Each chunk as a piece not yet judged."""
     return tuple(piece_of(f"contexts[{i}]", chunk.passage, against) for i, chunk in enumerate(contexts))

@@ -1,4 +1,4 @@
-"""Needs about gold claims: which of them the response holds, and which of the documents."""
+"""Needs about gold claims: which of them the response contains, and which the documents."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any, Literal
 import msgspec
 
 from ragauge.needs.base import Need, NothingToCount, QuestionFlow
-from ragauge.needs.entailment import cited_as, response_of, support
+from ragauge.needs.entailment import citation_labels, response_of, support
 from ragauge.needs.evidence import NotReported, Statements, Support
 from ragauge.scores import ChunkEvidence, Evidence
 from ragauge.text import trust_eval
@@ -19,10 +19,10 @@ from ragauge.text.cited import cited_items, without_citations
 from ragauge.text.tokens import squad_normalise
 from ragauge.types import Chunk, Label, Sample, Statement, Verdict
 
-#: How gold claims are looked for in a response: by entailment ("cm"), as strings ("em"), as items of a list ("em5").
+#: How gold claims are matched in a response: by entailment ("cm"), as strings ("em"), as items of a list ("em5").
 Correctness = Literal["cm", "em", "em5"]
 
-#: Whose reading of texts: ours, Trust-Eval's, or ALCE's, which differs from Trust-Eval's in citations alone.
+#: By whose rules texts are read: ours, Trust-Eval's, or ALCE's, which differ from Trust-Eval's in citations only.
 Variant = Literal["default", "trust_eval", "alce"]
 
 #: Gold claims, each a tuple of wordings.
@@ -31,7 +31,14 @@ GoldAnswers = tuple[tuple[str, ...], ...]
 
 @dataclass(frozen=True)
 class MatchedGold:
-    """What the response holds: for each gold claim whether it is there; for a list also its items, right or wrong."""
+    """The gold claims matched in the response.
+
+    Args:
+        claims: per gold claim, whether it is matched.
+        evidence: the judged pieces.
+        items: the normalised items of a list response.
+        gold: the normalised gold claims for a list response.
+    """
 
     claims: tuple[bool, ...]
     evidence: tuple[Evidence, ...]
@@ -39,7 +46,7 @@ class MatchedGold:
     gold: tuple[tuple[str, ...], ...] = ()
 
 
-def answers_of(sample: Sample) -> GoldAnswers:
+def gold_answers(sample: Sample) -> GoldAnswers:
     """The gold claims. Raises NothingToCount where there are none, or one without wording."""
     if not sample.answers:
         raise NothingToCount("the sample has no gold claim in 'answers'")
@@ -48,27 +55,27 @@ def answers_of(sample: Sample) -> GoldAnswers:
     return sample.answers
 
 
-def wordings_asked(answers: GoldAnswers, texts: Sequence[str]) -> list[tuple[int, str]]:
-    """The wordings of the gold claims that a judge is asked about, each with the position of its claim.
+def wordings_to_judge(answers: GoldAnswers, texts: Sequence[str]) -> list[tuple[int, str]]:
+    """The wordings that a judge is asked about, each with the index of its gold claim.
 
-    They are those that stand in some text as whole words; of a claim of which none does, all.
+    They are those that occur in some text as whole words; where none of a claim does, all of that claim.
     """
-    plain = [_plain(text) for text in texts] if any(len(wordings) > 1 for wordings in answers) else []
-    return [(place, wording) for place, wordings in enumerate(answers) for wording in _standing(wordings, plain)]
+    normalised = [_padded(text) for text in texts] if any(len(wordings) > 1 for wordings in answers) else []
+    return [(i, wording) for i, wordings in enumerate(answers) for wording in _occurring(wordings, normalised)]
 
 
-def _standing(wordings: Sequence[str], plain: Sequence[str]) -> Sequence[str]:
-    different = list({squad_normalise(wording) or wording: wording for wording in wordings}.values())
-    return [one for one in different if any(_stands(one, text) for text in plain)] or different
+def _occurring(wordings: Sequence[str], texts: Sequence[str]) -> Sequence[str]:
+    distinct = list({squad_normalise(wording) or wording: wording for wording in wordings}.values())
+    return [wording for wording in distinct if any(_occurs(wording, text) for text in texts)] or distinct
 
 
-def by_claim(flags: Iterable[bool], places: Sequence[int], claims: int) -> tuple[bool, ...]:
-    """For each of so many claims whether the flag of some wording is set; places: the claim of each flag."""
-    found = {place for place, flag in zip(places, flags, strict=True) if flag}
-    return tuple(place in found for place in range(claims))
+def any_by_claim(flags: Iterable[bool], claim_of: Sequence[int], n: int) -> tuple[bool, ...]:
+    """For each of n claims, whether the flag of any of its wordings is set. claim_of: the claim of each flag."""
+    matched = {claim for claim, flag in zip(claim_of, flags, strict=True) if flag}
+    return tuple(claim in matched for claim in range(n))
 
 
-def _found(yes: bool) -> Label:
+def _yes_no(yes: bool) -> Label:
     return Label.YES if yes else Label.NO
 
 
@@ -76,7 +83,7 @@ def _found(yes: bool) -> Label:
 def claims_in_response(
     correctness: Correctness = "cm", variant: Variant = "default", style: CitationStyle = "brackets"
 ) -> Need[MatchedGold]:
-    """Which gold claims does the response hold, once its citations are left out? style: how these are written."""
+    """Which gold claims does the response contain, its citations removed? style: how these are written."""
     asks = frozenset({"entail:support"} if correctness == "cm" else ())
     flow = _FLOWS[correctness]
     name = f"claims_in_response({correctness},{variant},{style})"
@@ -89,7 +96,7 @@ def claims_entailed(variant: Variant = "default", style: CitationStyle = "bracke
 
 
 def claims_present(variant: Variant = "default", style: CitationStyle = "brackets") -> Need[MatchedGold]:
-    """Of which gold claims does some wording stand in the response?"""
+    """Of which gold claims does some wording occur in the response?"""
     return claims_in_response("em", variant, style)
 
 
@@ -99,28 +106,29 @@ def claims_listed(variant: Variant = "default", style: CitationStyle = "brackets
 
 
 def _entailed(sample: Sample, variant: Variant, style: CitationStyle) -> QuestionFlow[MatchedGold]:
-    """Wordings of each claim held against the response; in the other variants the first alone."""
-    answers, text, own = answers_of(sample), _bare(sample, variant, style), variant == "default"
-    asked = wordings_asked(answers, [text]) if own else [(i, wordings[0]) for i, wordings in enumerate(answers)]
+    """Does the response entail some wording of each claim? The other variants ask about the first wording only."""
+    answers, text, default = gold_answers(sample), _without_citations(sample, variant, style), variant == "default"
+    asked = wordings_to_judge(answers, [text]) if default else [(i, wordings[0]) for i, wordings in enumerate(answers)]
     statements = Statements("answers", tuple(Statement(wording) for _, wording in asked))
-    found: Support = yield from support(statements, "response", [("response", text)], sample.query if own else None)
-    entailed = found.entailed if own else tuple(v.label is Label.ENTAILED for v in found.verdicts)
-    return MatchedGold(by_claim(entailed, [place for place, _ in asked], len(answers)), found.evidence)
+    query = sample.query if default else None
+    found: Support = yield from support(statements, "response", [("response", text)], query)
+    entailed = found.entailed if default else tuple(v.label is Label.ENTAILED for v in found.verdicts)
+    return MatchedGold(any_by_claim(entailed, [claim for claim, _ in asked], len(answers)), found.evidence)
 
 
 def _present(sample: Sample, variant: Variant, style: CitationStyle) -> QuestionFlow[MatchedGold]:
-    """Any wording of each claim as a part of the response."""
+    """Does some wording of each claim occur in the response?"""
     yield from ()
-    answers, text = answers_of(sample), _bare(sample, variant, style)
-    holds = _holds_words if variant == "default" else trust_eval.holds
-    claims = tuple(holds(text, wordings) for wordings in answers)
+    answers, text = gold_answers(sample), _without_citations(sample, variant, style)
+    contains = _contains_words if variant == "default" else trust_eval.contains
+    claims = tuple(contains(text, wordings) for wordings in answers)
     return MatchedGold(claims, _matches(answers, claims))
 
 
 def _listed(sample: Sample, variant: Variant, style: CitationStyle) -> QuestionFlow[MatchedGold]:
-    """Any wording of each claim as one of the response's items; both normalised as in SQuAD."""
+    """Is some wording of each claim an item of the response? Both are SQuAD-normalised."""
     yield from ()
-    answers = answers_of(sample)
+    answers = gold_answers(sample)
     items = tuple(item for item in map(squad_normalise, _items(sample, variant, style)) if item)
     gold = tuple(tuple(map(squad_normalise, wordings)) for wordings in answers)
     claims = tuple(any(wording in items for wording in wordings) for wordings in gold)
@@ -129,9 +137,9 @@ def _listed(sample: Sample, variant: Variant, style: CitationStyle) -> QuestionF
 
 def _items(sample: Sample, variant: Variant, style: CitationStyle) -> list[str]:
     if variant == "default":
-        return [one.text for one in cited_items(response_of(sample), cited_as(sample), style)]
-    bare = _bare(sample, variant, style)
-    return [bare[slice(*span)] for span in trust_eval.listed(bare)]
+        return [one.text for one in cited_items(response_of(sample), citation_labels(sample), style)]
+    bare = _without_citations(sample, variant, style)
+    return [bare[slice(*span)] for span in trust_eval.list_items(bare)]
 
 
 _FLOWS: dict[Correctness, Callable[[Sample, Variant, CitationStyle], QuestionFlow[MatchedGold]]] = {
@@ -141,53 +149,55 @@ _FLOWS: dict[Correctness, Callable[[Sample, Variant, CitationStyle], QuestionFlo
 }
 
 
-def _bare(sample: Sample, variant: Variant, style: CitationStyle) -> str:
+def _without_citations(sample: Sample, variant: Variant, style: CitationStyle) -> str:
     if variant == "default":
-        return without_citations(response_of(sample), cited_as(sample), style)
-    return trust_eval.bare(response_of(sample))
+        return without_citations(response_of(sample), citation_labels(sample), style)
+    return trust_eval.without_citations(response_of(sample))
 
 
-def _holds_words(text: str, wordings: Sequence[str]) -> bool:
-    """Whether any wording stands in the text as whole words; one that is nothing but articles stands nowhere."""
-    plain = _plain(text)
-    return any(_stands(wording, plain) for wording in wordings)
+def _contains_words(text: str, wordings: Sequence[str]) -> bool:
+    """Whether any wording occurs in the text as whole words; a wording of articles only never does."""
+    padded = _padded(text)
+    return any(_occurs(wording, padded) for wording in wordings)
 
 
-def _plain(text: str) -> str:
+def _padded(text: str) -> str:
     return f" {squad_normalise(text)} "
 
 
-def _stands(wording: str, plain: str) -> bool:
+def _occurs(wording: str, padded: str) -> bool:
     words = squad_normalise(wording)
-    return bool(words) and f" {words} " in plain
+    return bool(words) and f" {words} " in padded
 
 
 def _matches(answers: Sequence[Sequence[str]], claims: Sequence[bool]) -> tuple[Evidence, ...]:
     return tuple(
-        Evidence(wordings[0], f"answers[{i}]", against="response", label=_found(yes))
+        Evidence(wordings[0], f"answers[{i}]", against="response", label=_yes_no(yes))
         for i, (wordings, yes) in enumerate(zip(answers, claims, strict=True))
     )
 
 
-#: Where labels come from that the data lacks: a judge is "asked", or only what is "given" counts.
+#: Whether a judge is "asked" for labels that the data lacks, or only those "given" count.
 GoldLabels = Literal["asked", "given"]
 
-#: Where the metadata of a document has its labels; Trust-Eval's name for them.
-LABELS = "answers_found"
+#: The key of a document's metadata for its gold labels; Trust-Eval's name.
+GOLD_LABELS_KEY = "answers_found"
 
 _LABELLED = "labelled in the data"
 
-#: The labels of a document, one for each gold claim: whether it holds the claim.
+#: The labels of a document: per gold claim, whether the document contains it.
 GoldRow = tuple[bool, ...]
 
 
 @dataclass(frozen=True)
 class GoldInContexts:
-    """What the documents hold.
+    """The gold claims contained in the documents.
 
-    claims: for each gold claim whether some document holds it; empty where only the whole is known.
-    answerable: whether some document holds some gold claim.
-    documents: for each document whether it holds each claim; None where it is not told document by document.
+    Args:
+        claims: per gold claim, whether some document contains it; empty where only `answerable` is known.
+        answerable: whether some document contains some gold claim.
+        evidence: the judged pieces.
+        documents: per document, whether it contains each claim; None where documents were only judged together.
     """
 
     claims: tuple[bool, ...]
@@ -198,14 +208,14 @@ class GoldInContexts:
 
 @cache
 def answerability(labels: GoldLabels = "asked") -> Need[GoldInContexts]:
-    """Do the documents hold an answer? By the label of the sample, else those of the documents, else a judge."""
+    """Do the documents contain an answer? By the label of the sample, else of the documents, else by a judge."""
 
     def flow(sample: Sample) -> QuestionFlow[GoldInContexts]:
         if sample.answerable is not None:
             return GoldInContexts((), sample.answerable, _label(sample.answerable))
         if sample.answers:
             return (yield from gold_in_contexts(sample, labels))
-        rows = [labels_of(chunk) for chunk in sample.contexts or ()]
+        rows = [gold_labels(chunk) for chunk in sample.contexts or ()]
         if not rows or not all(rows):
             raise NothingToCount(
                 "the sample has neither an 'answerable' label nor a gold claim in 'answers', nor has each document "
@@ -219,9 +229,9 @@ def answerability(labels: GoldLabels = "asked") -> Need[GoldInContexts]:
 
 @cache
 def claims_in_documents(labels: GoldLabels = "asked") -> Need[GoldInContexts]:
-    """Which gold claims does some document hold? By the documents' labels `answers_found`, or a judge.
+    """Which gold claims does some document contain? By the labels `answers_found` of the documents, or by a judge.
 
-    Where the sample is labelled unanswerable, none.
+    None where the sample is labelled unanswerable.
     """
     return Need(f"claims_in_documents({labels})", (), _asks(labels), lambda sample: gold_in_contexts(sample, labels))
 
@@ -231,102 +241,98 @@ def _asks(labels: GoldLabels) -> frozenset[str]:
 
 
 def gold_in_contexts(sample: Sample, labels: GoldLabels = "asked") -> QuestionFlow[GoldInContexts]:
-    """Which gold claims each document holds. The judge is asked about the documents without labels alone."""
-    answers = answers_of(sample)
+    """Which gold claims each document contains. The judge is asked about unlabelled documents only."""
+    answers = gold_answers(sample)
     if sample.answerable is False:
         return GoldInContexts((False,) * len(answers), False, _label(False))
     if sample.contexts is None:
-        raise NothingToCount("the sample has no contexts, so that nobody can tell whether they hold an answer")
-    rows = [_row(chunk, len(answers), place) for place, chunk in enumerate(sample.contexts, 1)]
+        raise NothingToCount("the sample has no contexts, so whether they hold an answer is unknown")
+    rows = [_label_row(chunk, len(answers), position) for position, chunk in enumerate(sample.contexts, 1)]
     unlabelled = [chunk for chunk, row in zip(sample.contexts, rows, strict=True) if row is None]
     if unlabelled and labels == "given":
-        raise NothingToCount("a document has no 'answers_found'; labels=asked lets the judge tell")
-    found, places = yield from _judged(answers, unlabelled, sample.query)
-    judged = by_claim(map(_holds, found.verdicts), places, len(answers))
+        raise NothingToCount("a document has no 'answers_found'; labels=asked lets the judge decide")
+    support_table, claim_of = yield from _judged(answers, unlabelled, sample.query)
+    judged = any_by_claim(map(_entailed_by_some, support_table.verdicts), claim_of, len(answers))
     claims = tuple(map(any, zip(judged, *filter(None, rows), strict=True)))
-    pieces = list(zip(places, found.evidence, strict=True)) or _unasked(sample, answers)
-    evidence = tuple(_beside_labels(piece, place, sample.contexts, rows) for place, piece in pieces)
-    documents = _documents(found, places, rows, len(answers))
+    pieces = list(zip(claim_of, support_table.evidence, strict=True)) or _unasked(sample, answers)
+    evidence = tuple(_with_labels(piece, claim, sample.contexts, rows) for claim, piece in pieces)
+    documents = _documents(support_table, claim_of, rows, len(answers))
     return GoldInContexts(claims, any(claims) or sample.answerable is True, evidence, documents)
 
 
 def _judged(
     answers: GoldAnswers, documents: Sequence[Chunk], query: str | None
 ) -> QuestionFlow[tuple[Support, list[int]]]:
-    """Wordings of the gold claims held against these documents, and the claim that each is a wording of."""
-    asked = wordings_asked(answers, [chunk.passage for chunk in documents]) if documents else []
+    """Which wordings of the gold claims do these documents entail? With the claim of each wording."""
+    asked = wordings_to_judge(answers, [chunk.passage for chunk in documents]) if documents else []
     statements = Statements("answers", tuple(Statement(wording) for _, wording in asked))
     found = yield from support(statements, "contexts", [(chunk.id, chunk.passage) for chunk in documents], query)
-    return found, [place for place, _ in asked]
+    return found, [claim for claim, _ in asked]
 
 
-def _holds(verdict: Verdict) -> bool:
-    """Whether some document alone entails the claim; people may have judged all of them together."""
+def _entailed_by_some(verdict: Verdict) -> bool:
+    """Whether some document alone entails the claim, or all together where only that was judged."""
     return any(one.label is Label.ENTAILED for one in verdict.chunks or (verdict,))
 
 
 def _documents(
-    found: Support, places: Sequence[int], rows: Sequence[GoldRow | None], claims: int
+    found: Support, claim_of: Sequence[int], rows: Sequence[GoldRow | None], claims: int
 ) -> tuple[GoldRow, ...] | None:
-    """A row for each document, by its labels or by the judge; None where documents were only judged together."""
+    """A row per document, from its labels or the judge; None where documents were only judged together."""
     try:
         columns = list(zip(*found.table, strict=True))
     except NotReported:
         return None
     judged = iter(columns)
     return tuple(
-        by_claim([label is Label.ENTAILED for label in next(judged)], places, claims) if row is None else row
+        any_by_claim([label is Label.ENTAILED for label in next(judged)], claim_of, claims) if row is None else row
         for row in rows
     )
 
 
-def labels_of(chunk: Chunk) -> GoldRow:
-    """The labels `answers_found` of a document, one for each gold claim; none where it has none, or other values."""
-    given: Any = chunk.metadata.get(LABELS)
+def gold_labels(chunk: Chunk) -> GoldRow:
+    """The labels `answers_found` of a document, one per gold claim; empty where it has none, or invalid ones."""
+    given: Any = chunk.metadata.get(GOLD_LABELS_KEY)
     labels = given if isinstance(given, list | tuple) else [given]
     return tuple(map(bool, labels)) if all(label in (0, 1) for label in labels) else ()
 
 
-def _row(chunk: Chunk, claims: int, place: int) -> GoldRow | None:
-    """The labels of a document, None where it has none. Raises NothingToCount where they are not one for each claim."""
-    given = chunk.metadata.get(LABELS)
+def _label_row(chunk: Chunk, claims: int, position: int) -> GoldRow | None:
+    """The labels of a document, None where it has none. Raises NothingToCount unless there is one per claim."""
+    given = chunk.metadata.get(GOLD_LABELS_KEY)
     if given is None:
         return None
-    labels = labels_of(chunk)
+    labels = gold_labels(chunk)
     if len(labels) != claims:
         raise NothingToCount(
-            f"'answers_found' of document {place} is {given!r}, not 0 or 1 for each of {claims} answers"
+            f"'answers_found' of document {position} is {given!r}, not 0 or 1 for each of {claims} answers"
         )
     return labels
 
 
 def _label(answerable: bool) -> tuple[Evidence, ...]:
-    return (Evidence("answerable", "answerable", label=_yes(answerable)),)
+    return (Evidence("answerable", "answerable", label=_yes_no(answerable)),)
 
 
 def _unasked(sample: Sample, answers: GoldAnswers) -> list[tuple[int, Evidence]]:
-    """The gold claims that no judge is asked about."""
-    why = _LABELLED if sample.contexts else "there is no document"
+    """The evidence on gold claims where no judge was asked."""
+    reason = _LABELLED if sample.contexts else "there is no document"
     return [
-        (place, Evidence(wordings[0], "answers", against="contexts", label=Label.NO, rationale=why))
-        for place, wordings in enumerate(answers)
+        (i, Evidence(wordings[0], "answers", against="contexts", label=Label.NO, rationale=reason))
+        for i, wordings in enumerate(answers)
     ]
 
 
-def _beside_labels(piece: Evidence, place: int, contexts: Sequence[Chunk], rows: Sequence[GoldRow | None]) -> Evidence:
-    """A piece about a claim, with what the data says of the documents that the judge was not asked about."""
-    piece = msgspec.structs.replace(piece, field=f"answers[{place}]")
+def _with_labels(piece: Evidence, claim: int, contexts: Sequence[Chunk], rows: Sequence[GoldRow | None]) -> Evidence:
+    """The evidence on a claim, completed by the labels of the documents that the judge was not asked about."""
+    piece = msgspec.structs.replace(piece, field=f"answers[{claim}]")
     if len(piece.chunks) != rows.count(None):
         return piece
     judged = iter(piece.chunks)
     chunks = tuple(
-        next(judged) if row is None else ChunkEvidence(chunk.id, _yes(row[place]))
+        next(judged) if row is None else ChunkEvidence(chunk.id, _yes_no(row[claim]))
         for chunk, row in zip(contexts, rows, strict=True)
     )
-    if any(row[place] for row in rows if row):
+    if any(row[claim] for row in rows if row):
         return msgspec.structs.replace(piece, label=Label.YES, chunks=chunks, rationale=_LABELLED, judgment="")
     return msgspec.structs.replace(piece, chunks=chunks)
-
-
-def _yes(holds: bool) -> Label:
-    return Label.YES if holds else Label.NO

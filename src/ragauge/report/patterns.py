@@ -175,21 +175,20 @@ def signs_of(record: SampleRecord) -> dict[str, float]:
 
 
 def _refused(record: SampleRecord) -> float | None:
-    from ragauge.needs.checks import refusal_text
+    from ragauge.needs.checks import instructed_refusal
     from ragauge.text.refusals import refusal
 
     measured = record.scores.get("refusal")
     if measured is not None and measured.value is not None:
         return measured.value
-    return (
-        None if record.sample.response is None else bool(refusal(record.sample.response, refusal_text(record.sample)))
-    )
+    sample = record.sample
+    return None if sample.response is None else bool(refusal(sample.response, instructed_refusal(sample)))
 
 
 def _answerable(sample: Sample) -> bool | None:
-    from ragauge.needs.gold import labels_of
+    from ragauge.needs.gold import gold_labels
 
     if sample.answerable is not None:
         return sample.answerable
-    labels = [labels_of(chunk) for chunk in sample.contexts or ()]
+    labels = [gold_labels(chunk) for chunk in sample.contexts or ()]
     return any(map(any, labels)) if labels and all(labels) else None

@@ -1,8 +1,8 @@
-"""Trust-Eval's own view of a text: which citations it sees, what it leaves of a response, what it takes for a refusal.
+"""Trust-Eval's reading of a text: its citations, the text without them, list items, matches, and refusals.
 
 Song et al., "Measuring and enhancing trustworthiness of LLMs in RAG through grounded attributions and learning to
-refuse", ICLR 2025; the citations are read as in ALCE (Gao et al., "Enabling large language models to generate text with
-citations", EMNLP 2023). The behaviour is that of trust_eval 0.1.5, oddities included.
+refuse", ICLR 2025; citations are parsed as in ALCE (Gao et al., "Enabling large language models to generate text with
+citations", EMNLP 2023). The behaviour is that of trust_eval 0.1.5, quirks included.
 """
 
 from __future__ import annotations
@@ -17,48 +17,48 @@ from ragauge.types import Span
 _CITED = re.compile(r"\[(\d+)")
 _SPACED_CITATION, _CITATION = re.compile(r" \[\d+"), re.compile(r"\[\d+")
 
-#: The beginning of the sentence by which a system was told to refuse, and how like it a response must be, in per cent.
+#: The refusal that systems are instructed to give, and the similarity beyond which a response is one, in per cent.
 REFUSAL = "I apologize, but I couldn't find an answer"
 THRESHOLD = 85
 
 
 def citations(sentence: str) -> list[int]:
-    """The numbers behind an opening bracket, as written and in order: [1] and [2020], of [1, 2] only the 1."""
+    """The numbers after an opening bracket, in order: those of [1] and [2020]; of [1, 2] only the 1."""
     return [int(found[1]) for found in _CITED.finditer(sentence)]
 
 
 def citation_spans(sentence: str) -> list[Span]:
-    """The characters of each citation, its closing bracket included where it follows at once."""
+    """The characters of each citation, with its closing bracket if that follows directly."""
     ends = (found.span() for found in _CITED.finditer(sentence))
     return [(start, end + (sentence[end : end + 1] == "]")) for start, end in ends]
 
 
-def bare(text: str) -> str:
-    """The text without citations, without any closing bracket, and without bars that follow a space."""
+def without_citations(text: str) -> str:
+    """The text without citations, closing brackets, and vertical bars after a space."""
     return _CITATION.sub("", _SPACED_CITATION.sub("", text)).replace(" |", "").replace("]", "")
 
 
 def is_refusal(text: str) -> bool:
-    """Whether some part of the text is more than 85 per cent like the refusal that the system was told to give.
+    """Whether the partial ratio of the text and the prescribed refusal exceeds 85 per cent.
 
-    Short texts that the refusal holds ("No answer.") are refusals; an empty text is none, nor is a refusal in words of
-    the system's own.
+    Short texts contained in the refusal ("No answer.") are refusals; an empty text is none, nor is a refusal in other
+    words.
     """
     return partial_ratio(squad_normalise(REFUSAL), squad_normalise(text)) > THRESHOLD
 
 
-def holds(text: str, wordings: Sequence[str]) -> bool:
-    """Whether any wording is a part of the text, both normalised as in SQuAD: "art" is in "party", "the" in all."""
-    plain = squad_normalise(text)
-    return any(squad_normalise(wording) in plain for wording in wordings)
+def contains(text: str, wordings: Sequence[str]) -> bool:
+    """Whether any wording is a substring of the text, both SQuAD-normalised: "art" is in "party", "the" in any text."""
+    normalised = squad_normalise(text)
+    return any(squad_normalise(wording) in normalised for wording in wordings)
 
 
-def listed(text: str) -> list[Span]:
-    """The items of a response that is a list: what stands between its commas, blank pieces included."""
-    whole = text.rstrip().rstrip(".").rstrip(",")
+def list_items(text: str) -> list[Span]:
+    """The items of a list response: the text split at commas, blank items included."""
+    trimmed = text.rstrip().rstrip(".").rstrip(",")
     spans: list[Span] = []
     start = 0
-    for piece in whole.split(","):
+    for piece in trimmed.split(","):
         begin = start + len(piece) - len(piece.lstrip())
         spans.append((begin, begin + len(piece.strip())))
         start += len(piece) + 1
