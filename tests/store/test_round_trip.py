@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ragauge.questions import (
-    GRADED,
+    RUBRIC_FIELDS,
     Classify,
     Decompose,
     Entail,
@@ -64,7 +64,7 @@ entailed = st.builds(Verdict, entailment, maybe(share), many(chunk_verdict), st.
 checked = st.builds(
     Verdict, st.sampled_from([Label.YES, Label.NO]), maybe(share), st.just(()), maybe(span), maybe(text)
 )
-fields = st.lists(st.sampled_from(GRADED), min_size=1, max_size=3).map(tuple)
+fields = st.lists(st.sampled_from(RUBRIC_FIELDS), min_size=1, max_size=3).map(tuple)
 rubric = st.builds(Rubric, text, fields, st.floats(-10, 0), st.floats(1, 10), text)
 identity = st.builds(Identity, text, many(st.tuples(text, text)))
 

@@ -13,9 +13,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ragauge.text import sentences as sentences_module
-from ragauge.text.citations import unmarked
+from ragauge.text.citations import citation_marks, unmarked
 from ragauge.text.markdown import blocks
-from ragauge.text.sentences import citation_marks, sentences, sentences_within, splitter
+from ragauge.text.sentences import sentences, sentences_within, splitter
 
 GOLDEN = [
     json.loads(line)

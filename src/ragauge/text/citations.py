@@ -1,4 +1,4 @@
-"""Citation marks: how a text points at the chunks it was given, by number or by author and year."""
+"""Citations: how a text refers to its contexts, by number or by author and year."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from typing import Literal, NamedTuple
 from ragauge.text.patterns import CODE, ENGLISH_MONTHS, GERMAN_MONTHS, OPENER, SHORT_MONTHS, any_of
 from ragauge.types import Span
 
-_SIGHT = 200  # characters before a year in parentheses that may be names
-_LONGEST = 300
+_LOOKBEHIND = 200  # characters before a year in parentheses that may be names
+_MAX_LENGTH = 300
 
-_AUTHORS_YEAR = r"(?:1[0-9]|20)\d\d"
-_AUTHORS_YEARS = rf"{_AUTHORS_YEAR}[a-z]?(?:(?:,\s?|,?\s(?:and|&)\s)(?:{_AUTHORS_YEAR}[a-z]?|[a-z]\b))*"
-_ONE_YEAR = re.compile(rf"({_AUTHORS_YEAR})([a-z]?)|\b([a-z])\b")
+_YEAR = r"(?:1[0-9]|20)\d\d"
+_CITED_YEARS = rf"{_YEAR}[a-z]?(?:(?:,\s?|,?\s(?:and|&)\s)(?:{_YEAR}[a-z]?|[a-z]\b))*"
+_ONE_YEAR = re.compile(rf"({_YEAR})([a-z]?)|\b([a-z])\b")
 _PLACE = rf"(?:,\s?(?i:{any_of('pp? paras? ch chap sec fig table')})\.?\s?[\d–-]+|:\s?[\d–-]+)?"
-_WORK = re.compile(rf"(?:(?P<names>\D+?),?\s)?(?P<years>{_AUTHORS_YEARS}){_PLACE}")
+_WORK = re.compile(rf"(?:(?P<names>\D+?),?\s)?(?P<years>{_CITED_YEARS}){_PLACE}")
 _SHORT_FORM = r"\s\[[^()\[\]]{1,20}\]"  # World Health Organization [WHO]
-_ENCLOSED = re.compile(rf"{CODE}|[(\[](?P<works>(?:[^()\[\]]|{_SHORT_FORM}){{4,{_LONGEST}}})[)\]]", re.DOTALL)
+_ENCLOSED = re.compile(rf"{CODE}|[(\[](?P<works>(?:[^()\[\]]|{_SHORT_FORM}){{4,{_MAX_LENGTH}}})[)\]]", re.DOTALL)
 
 _TOKEN = re.compile(r"\S+")
 _WORD = re.compile(r"[^\W\d_]+")
@@ -28,7 +28,7 @@ _PARTICLE = any_of("van der den de la le du di da dos del della von zu zur ten t
 _AND = any_of("and & und et y")
 _JOINING = re.compile(rf"{_AND}|al\.?,?")
 _UNNAMED = re.compile(rf"{_JOINING.pattern}|of|for|the")
-_SMALL = re.compile(rf"{_UNNAMED.pattern}|{_PARTICLE}")
+_PARTICLES = re.compile(rf"{_UNNAMED.pattern}|{_PARTICLE}")
 _BETWEEN_AUTHORS = re.compile(rf",|\s{_AND}\s")
 _OTHERS = re.compile(r",?\s+et\s+al\b")
 _INITIALS = re.compile(r"(?:[^\W\d_]\.-?)+,?")
@@ -47,10 +47,14 @@ _DATES = frozenset(
 
 
 class CitedWork(NamedTuple):
-    """A work that is cited. names: of its authors, as written. year: with its letter, if any: 2020a.
+    """A cited work.
 
-    span: of the whole mark, which may hold several. sure: whether it is a citation also where no label holds it; a
-    date (March 2020) is not, nor is an aside (filmed by Smith, 2020).
+    Args:
+        names: of its authors, as written.
+        year: with its letter, if any: 2020a.
+        span: of the whole mark, which may cite several works.
+        sure: whether it is a citation even if no chunk matches; a date (March 2020) or an aside (filmed by Smith, 2020)
+            is not.
     """
 
     names: str
@@ -60,38 +64,38 @@ class CitedWork(NamedTuple):
 
 
 def cited_works(text: str) -> Iterator[CitedWork]:
-    """The works that a text cites, in order, and the years that stand alone in parentheses.
+    """The works that a text cites, in order, and years alone in parentheses.
 
-    In parentheses or brackets names stand before the year, several works apart by semicolons; before a year in
-    parentheses names are capitalised words of the sentence.
+    Within parentheses or brackets, names precede the year and works are separated by semicolons; before a year in
+    parentheses, names are capitalised words of the sentence.
     """
     for found in _ENCLOSED.finditer(text):
         if found["works"]:
-            yield from _enclosed(text, found)
+            yield from _works_in(text, found)
 
 
-def _enclosed(text: str, found: re.Match[str]) -> Iterator[CitedWork]:
+def _works_in(text: str, found: re.Match[str]) -> Iterator[CitedWork]:
     names, start, sure = "", found.start(), False
-    for place, piece in enumerate(re.sub(_SHORT_FORM, "", found["works"]).split(";")):
+    for i, piece in enumerate(re.sub(_SHORT_FORM, "", found["works"]).split(";")):
         work = _WORK.fullmatch(" ".join(piece.split()))
         if not work:
             continue
         if work["names"]:
-            names, sure = _named(work["names"].split())
+            names, sure = _names_at_end(work["names"].split())
             if not names:
                 continue
-        elif place == 0:
-            names, start = _before(text, start)
+        elif i == 0:
+            names, start = _names_before(text, start)
             sure = not _is_date(names)
         for year in _years(work["years"]):
             yield CitedWork(names, year, (start, found.end()), sure)
 
 
-def _named(words: Sequence[str]) -> tuple[str, bool]:
-    """The names that some words end with, and whether what leads up to them says that they are cited."""
+def _names_at_end(words: Sequence[str]) -> tuple[str, bool]:
+    """The names at the end of some words, and whether the words before them mark a citation."""
     first = next((i for i in range(len(words)) if _are_names(words[i:])), len(words))
     cited = first == 0 or _AUTHORS_SIGNAL.fullmatch(" ".join(words[:first])) is not None
-    names = " ".join(words[first + _opening(words[first:]) :])
+    names = " ".join(words[first + _opening_length(words[first:]) :])
     return names, cited and not _is_date(names)
 
 
@@ -103,36 +107,36 @@ def _years(written: str) -> Iterator[str]:
         yield last + (letter or further)
 
 
-def _before(text: str, at: int) -> tuple[str, int]:
-    """The names that a year in parentheses stands behind, and where they begin."""
+def _names_before(text: str, at: int) -> tuple[str, int]:
+    """The names before a year in parentheses, and where they start."""
     run: list[re.Match[str]] = []
-    for token in reversed(list(_TOKEN.finditer(text, max(0, at - _SIGHT), at))):
-        if not _goes_on(token[0], last=not run):
+    for token in reversed(list(_TOKEN.finditer(text, max(0, at - _LOOKBEHIND), at))):
+        if not _may_be_name(token[0], last=not run):
             break
         run.insert(0, token)
     words = [token[0] for token in run]
-    first = _aside(words)
-    first += _opening(words[first:])
+    first = _aside_length(words)
+    first += _opening_length(words[first:])
     return " ".join(words[first:]).rstrip(","), run[first].start() if first < len(run) else at
 
 
-def _goes_on(word: str, *, last: bool) -> bool:
-    """Whether a word may stand in a run of names."""
+def _may_be_name(word: str, *, last: bool) -> bool:
+    """Whether a word may be part of a run of names."""
     if word.endswith(".") and not last and not (_INITIALS.fullmatch(word) or _ABBREVIATED.fullmatch(word)):
         return False
-    return _is_name(word) or _is_small(word)
+    return _is_name(word) or _is_particle(word)
 
 
-def _aside(words: Sequence[str]) -> int:
-    """How many words at the beginning of a run end in a comma that parts no authors: "In Paris, Smith"."""
+def _aside_length(words: Sequence[str]) -> int:
+    """The number of leading words up to a comma that does not separate authors: "In Paris, Smith"."""
     if any(map(_JOINING.fullmatch, words)):
         return 0
     last = max((i for i, word in enumerate(words) if not _INITIALS.fullmatch(word)), default=0)
     return max((i for i in range(1, last + 1) if words[i - 1].endswith(",")), default=0)
 
 
-def _opening(words: Sequence[str]) -> int:
-    """How many words at the beginning of a run are no names: "The", "However,"."""
+def _opening_length(words: Sequence[str]) -> int:
+    """The number of leading words that are not names: "The", "However,"."""
     return next((i for i, word in enumerate(words) if not (_UNNAMED.fullmatch(word) or _opens(word))), len(words))
 
 
@@ -142,62 +146,66 @@ def _opens(word: str) -> bool:
 
 
 def _are_names(words: Sequence[str]) -> bool:
-    return any(map(_is_name, words)) and all(_is_name(word) or _is_small(word) for word in words)
+    return any(map(_is_name, words)) and all(_is_name(word) or _is_particle(word) for word in words)
 
 
 def _is_name(word: str) -> bool:
-    """A word with a capital, or of a script without them."""
+    """Whether a word is capitalised, or of a script without capitals."""
     return bool(_NAME.fullmatch(word)) and not word[:4].islower()
 
 
-def _is_small(word: str) -> bool:
-    """A word that stands small between names."""
-    return bool(_SMALL.fullmatch(word))
+def _is_particle(word: str) -> bool:
+    """Whether a word is a lower-case particle or conjunction between names."""
+    return bool(_PARTICLES.fullmatch(word))
 
 
 def _is_date(names: str) -> bool:
     return all(word in _DATES for word in _WORD.findall(names.casefold()))
 
 
-class KnownAuthors:
-    """What chunks are known by. labels: one for each, with whatever names its authors and its year."""
+class ChunkAuthors:
+    """Matches cited works with chunks.
+
+    Args:
+        labels: one per chunk, a text with its authors and its year.
+    """
 
     def __init__(self, labels: Sequence[str]) -> None:
         self._words = [frozenset(_WORD.findall(label.casefold())) for label in labels]
         self._initials = ["".join(re.findall(r"\b[A-Z](?=[a-z])", label)) for label in labels]
-        self._years = [frozenset(re.findall(rf"(?<!\d){_AUTHORS_YEAR}[a-z]?(?![^\W_])", label)) for label in labels]
+        self._years = [frozenset(re.findall(rf"(?<!\d){_YEAR}[a-z]?(?![^\W_])", label)) for label in labels]
 
-    def place(self, work: CitedWork) -> int | None:
-        """The first chunk whose label holds the work's authors, or what they are the initials of, and year.
+    def position(self, work: CitedWork) -> int | None:
+        """The first chunk whose label contains the authors (or the name they abbreviate) and the year of a work.
 
-        None where none does.
-        Of several works of a year that labels do not tell apart, 2020a is the first, 2020b the second.
+        None if there is none. Of several works of one year that labels do not distinguish, 2020a is the first, 2020b
+        the second.
         """
         authors = _authors(work.names)
-        mine = [place for place, words in enumerate(self._words) if _held(authors, words)]
-        if not mine and work.names.isupper() and len(work.names) > 2:
-            mine = [place for place, initials in enumerate(self._initials) if work.names in initials]
-        alike = [place for place in mine if work.year in self._years[place]]
-        lettered = work.year[4:]
-        if not alike and lettered:
-            alike = [place for place in mine if work.year[:4] in self._years[place]][ord(lettered) - ord("a") :]
-        elif not alike:
-            alike = [place for place in mine if any(year.startswith(work.year) for year in self._years[place])]
-        return alike[0] if alike else None
+        by_author = [i for i, words in enumerate(self._words) if _matches(authors, words)]
+        if not by_author and work.names.isupper() and len(work.names) > 2:
+            by_author = [i for i, initials in enumerate(self._initials) if work.names in initials]
+        matching = [i for i in by_author if work.year in self._years[i]]
+        letter = work.year[4:]
+        if not matching and letter:
+            matching = [i for i in by_author if work.year[:4] in self._years[i]][ord(letter) - ord("a") :]
+        elif not matching:
+            matching = [i for i in by_author if any(year.startswith(work.year) for year in self._years[i])]
+        return matching[0] if matching else None
 
 
 def _authors(names: str) -> list[list[str]]:
-    """Of each author the words with capitals, without initials."""
+    """Per author, the capitalised words without initials."""
     authors = _BETWEEN_AUTHORS.split(_OTHERS.sub("", names))
     words = [[word for word in _WORD.findall(author) if not word.islower()] for author in authors]
     return [[word.casefold() for word in each if len(word) > 1 or not word.isupper()] for each in words if each]
 
 
-def _held(authors: Sequence[Sequence[str]], label: frozenset[str]) -> bool:
-    """Whether a label holds each author's last word, and the others or their initials; with "et al.", the first's."""
-    wanted = [author for author in (authors[:1] if {"et", "al"} <= label else authors) if author]
-    last = all(author[-1] in label for author in wanted)
-    return bool(wanted) and last and all(label & {word, word[0]} for author in wanted for word in author[:-1])
+def _matches(authors: Sequence[Sequence[str]], label: frozenset[str]) -> bool:
+    """Whether a label contains each author's last name, and the first names or initials; with "et al.", the first's."""
+    expected = [author for author in (authors[:1] if {"et", "al"} <= label else authors) if author]
+    last_names = all(author[-1] in label for author in expected)
+    return bool(expected) and last_names and all(label & {word, word[0]} for author in expected for word in author[:-1])
 
 
 _NOUN = any_of(r"""docs?\.? documents? dokumente? sources? quellen? passages? refs?\.? references? contexts? chunks?
@@ -208,23 +216,22 @@ _BETWEEN = rf"(?:\s?[,;&]\s?(?:(?:and|&|und)\s)?|\s(?:and|und|et|y)\s|{_TO})"
 _NUMBERS = rf"\s?{_NUMBER}(?:{_BETWEEN}{_NUMBER})*\s?"
 _ADDRESS = r"\(https?://[^\s()]*\)"
 _BRACKETS = rf"(?:\[{_NUMBERS}\](?:{_ADDRESS})?|【\d[^】\n]{{0,30}}】)"
-_CITATIONS_SIGNAL = r"(?i:see(?: also)?|cf\.|e\.g\.,?|from|sources?:?|refs?\.?)"
+_NUMBER_SIGNAL = r"(?i:see(?: also)?|cf\.|e\.g\.,?|from|sources?:?|refs?\.?)"
 
-#: One citation mark: brackets with numbers, or all that stand together in parentheses.
-MARK = rf"(?:{_BRACKETS}|\((?:{_CITATIONS_SIGNAL}\s)?{_BRACKETS}(?:[\s,;]*{_BRACKETS})*\))"
+#: One citation mark: brackets with numbers, or several together in parentheses.
+MARK = rf"(?:{_BRACKETS}|\((?:{_NUMBER_SIGNAL}\s)?{_BRACKETS}(?:[\s,;]*{_BRACKETS})*\))"
 _MARK_OR_CODE = re.compile(rf"{CODE}|(?P<mark>{MARK})", re.DOTALL)
 
 #: How citations are written: [1], [1, 2], [1-3], [Doc 1], 【1】; (1), (1, 2), (1-3); or (Smith, 2020), Smith (2020).
 CitationStyle = Literal["brackets", "parentheses", "authors"]
 
-#: What a number in a mark turns out to be: a chunk's, of no chunk, or a year and no citation at all.
+#: What a citation refers to: a chunk, a chunk that does not exist, or nothing since it is a year.
 Reach = Literal["chunk", "nothing", "year"]
 
-_CITATIONS_YEAR = r"(?:1[0-9]|20)\d\d"
-_CITATIONS_YEARS = rf"{_CITATIONS_YEAR}(?:\s?[,;–—-]\s?{_CITATIONS_YEAR})*"
-_BRACKETED = re.compile(rf"{CODE}|(?P<mark>{MARK}|\[(?P<year>{_CITATIONS_YEARS})\])", re.DOTALL)
+_YEAR_LIST = rf"{_YEAR}(?:\s?[,;–—-]\s?{_YEAR})*"
+_BRACKETED = re.compile(rf"{CODE}|(?P<mark>{MARK}|\[(?P<year>{_YEAR_LIST})\])", re.DOTALL)
 _PARENTHESISED = re.compile(
-    rf"{CODE}|(?P<line>^\s*\(\d{{1,3}}\)(?=\s+\S))|(?P<mark>\({_NUMBERS}\)|\((?P<year>{_CITATIONS_YEARS})\))",
+    rf"{CODE}|(?P<line>^\s*\(\d{{1,3}}\)(?=\s+\S))|(?P<mark>\({_NUMBERS}\)|\((?P<year>{_YEAR_LIST})\))",
     re.DOTALL | re.MULTILINE,
 )
 _UNNUMBERED = re.compile(rf"{_ADDRESS}|†[^】]*")
@@ -232,10 +239,13 @@ _RANGE = re.compile(rf"(\d+)(?:{_TO}[#^]?(\d+))?")
 
 
 class Citation(NamedTuple):
-    """What one number, or one name, in a mark points at.
+    """One number or name in a citation mark.
 
-    written: the number or name. span: of the whole mark, which may hold several. reach: whether there is such a chunk.
-    chunk: its position from 0, None where there is none.
+    Args:
+        written: the number or name.
+        span: of the whole mark, which may contain several.
+        reach: whether there is such a chunk.
+        chunk: its position from 0, None where there is none.
     """
 
     written: str
@@ -247,27 +257,31 @@ class Citation(NamedTuple):
 def citation_marks(text: str) -> list[Span]:
     """The citation marks of a text, in order: [1], each of [1][2], [1, 2], [1-3], [1 and 2], [Doc 1], [^1], 【1】.
 
-    A number linked to an address, [1](https://...), is one mark with its address, and so is ([1]) with its parentheses.
-    Numbers of four digits are years, and brackets inside code are indices; neither is a mark.
+    A number linked to a URL, [1](https://...), is one mark with its URL, and so is ([1]) with its parentheses. Numbers
+    of four digits are years, and brackets inside code are indices; neither is a mark.
     """
     return [found.span() for found in _MARK_OR_CODE.finditer(text) if found["mark"]]
 
 
 def citations_in(text: str, labels: Sequence[str], style: CitationStyle = "brackets") -> list[Citation]:
-    """What a text cites, in order.
+    """The citations of a text, in order.
 
-    labels: one for each chunk, in which authors' names and a year are looked for ("authors"); for numbers only how
-    many there are counts. [0] and numbers beyond the last chunk reach nothing, as do authors that no label holds; of a
-    range that runs beyond the last chunk only its end does. A year that stands alone in brackets is recognised as one,
-    unless there are so many chunks; so is the year of a month, and of authors whom no label holds and no sign cites.
+    [0] and numbers beyond the last chunk refer to nothing, as do authors that match no label; of a range beyond the
+    last chunk only its end does. A year alone in brackets is a year, unless there are that many chunks; so is the year
+    after a month, or after names that match no label and are not marked as cited.
+
+    Args:
+        text: the text.
+        labels: one per chunk, with authors and year for the style "authors"; for numbers only their count matters.
+        style: how citations are written.
     """
     return list(_by_author(text, labels) if style == "authors" else _by_number(text, len(labels), style))
 
 
 def _by_author(text: str, labels: Sequence[str]) -> Iterator[Citation]:
-    known = KnownAuthors(labels)
+    authors = ChunkAuthors(labels)
     for work in cited_works(text):
-        chunk = known.place(work)
+        chunk = authors.position(work)
         reach: Reach = "chunk" if chunk is not None else "nothing" if work.sure else "year"
         yield Citation(f"{work.names} {work.year}".strip(), work.span, reach, chunk)
 
@@ -286,16 +300,16 @@ def _numbered(found: re.Match[str], chunks: int) -> Iterator[Citation]:
         numbers = range(low, min(high, chunks) + 1) if low < high else (low, *([high] if high < low else []))
         beyond = [high] if high > max(low, chunks) else []
         for number in dict.fromkeys([*numbers, *beyond]):
-            there = 1 <= number <= chunks
-            yield Citation(str(number), found.span(), "chunk" if there else "nothing", number - 1 if there else None)
+            exists = 1 <= number <= chunks
+            yield Citation(str(number), found.span(), "chunk" if exists else "nothing", number - 1 if exists else None)
 
 
 def unmarked(text: str, span: Span, marks: Sequence[Span]) -> str:
-    """A span of text without the marks in it and the spaces before each; the marks are all of the text's, in order."""
+    """A span of text without its marks and the spaces before each; `marks` are all marks of the text, in order."""
     position, end = span
     kept: list[str] = []
-    for place in range(max(0, bisect_left(marks, span) - 1), len(marks)):
-        start, stop = marks[place]
+    for i in range(max(0, bisect_left(marks, span) - 1), len(marks)):
+        start, stop = marks[i]
         if start >= end:
             break
         if stop > position:
@@ -305,8 +319,8 @@ def unmarked(text: str, span: Span, marks: Sequence[Span]) -> str:
     return "".join(kept)
 
 
-class Remainder:
-    """A text without some spans, in order and apart, and without the spaces before each. text: what is left."""
+class TextWithoutSpans:
+    """A text without some disjoint spans, in order, and the spaces before each. text: the remaining text."""
 
     def __init__(self, text: str, spans: Sequence[Span]) -> None:
         self._starts, self._origins = [0], [0]
@@ -321,10 +335,10 @@ class Remainder:
 
     @property
     def seams(self) -> Sequence[int]:
-        """Where in the rest something was left out."""
+        """The offsets in the remaining text at which spans were removed."""
         return self._starts[1:]
 
     def origin(self, at: int) -> int:
-        """Where in the whole text the character stands that is at `at` in the rest."""
+        """The offset in the whole text of the character at `at` in the remaining text."""
         kept = bisect_right(self._starts, at) - 1
         return self._origins[kept] + at - self._starts[kept]

@@ -1,4 +1,4 @@
-"""Decoding JSON that somebody else wrote."""
+"""Decoding JSON from outside."""
 
 from __future__ import annotations
 
@@ -12,8 +12,7 @@ T = TypeVar("T")
 def decoded(json: bytes | str | msgspec.Raw, decoder: msgspec.json.Decoder[T]) -> T:
     """The value of a JSON text.
 
-    Raises ValueError, with a message for people, whatever is wrong with the text: its syntax, its type, its encoding
-    or its depth.
+    Raises ValueError, with a readable message, for invalid syntax, type, encoding or depth.
     """
     try:
         return decoder.decode(json)

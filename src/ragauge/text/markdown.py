@@ -1,8 +1,7 @@
-"""Markdown, line by line: the headings, list items, table rows, code and paragraphs a text is laid out in.
+"""Markdown blocks, line by line: headings, list items, table rows, code and paragraphs.
 
-Models write Markdown whether asked or not. A line break there ends a sentence where a list or a table says so, and
-does not where a paragraph is merely wrapped; `blocks` tells the two apart. It reads lines, not the full language:
-nesting, reference links and HTML are left as text.
+Models write Markdown whether asked or not. Its line breaks end a sentence in lists and tables, but not in a wrapped
+paragraph; `blocks` distinguishes the two. This is not a full parser: nesting, reference links and HTML stay text.
 """
 
 from __future__ import annotations
@@ -18,9 +17,12 @@ Kind = Literal["prose", "item", "heading", "header", "row", "ruler", "code"]
 
 
 class Block(NamedTuple):
-    """A piece of layout: its characters are start to end, those after its marker ("- ", "## ", "> ") body to end.
+    """A Markdown block.
 
-    header: the first row of a table. row: a further one. ruler: a line of dashes. code: a fenced block, whole.
+    Args:
+        kind: "header" is the first row of a table, "row" any other; "ruler" a line of dashes; "code" a fenced block.
+        start, end: its characters.
+        body: where its text starts, after the marker ("- ", "## ", "> ").
     """
 
     kind: Kind
@@ -58,19 +60,19 @@ _LEFT_OPEN = re.compile(r"(?:[,(]|\b(?:and|or|the|an?|of|to|in|for|with|by|that|
 
 
 def blocks(text: str) -> list[Block]:
-    """The blocks of a text in order; together they hold every character that is not white space.
+    """The blocks of a text in order; together they cover every non-whitespace character.
 
-    A paragraph or item that is wrapped over several lines is one block. A list written into a single line
-    ("such as: * One * Two", "these: 1. One 2. Two") becomes items. A fence that is never closed is a ruler.
+    A paragraph or item wrapped over several lines is one block. A list within a line ("such as: * One * Two",
+    "these: 1. One 2. Two") becomes items. A fence that is never closed is a ruler.
     """
     found: list[Block] = []
     for block in _line_blocks(text):
-        if found and _continues(text, found[-1], block):
+        if found and _continues_block(text, found[-1], block):
             found[-1] = found[-1]._replace(end=block.end)
         else:
-            _settle_table(found, block)
+            _mark_header(found, block)
             found.append(block)
-    return [part for block in found for part in _unfolded(text, block)]
+    return [part for block in found for part in _split_inline_list(text, block)]
 
 
 def _line_blocks(text: str) -> Iterator[Block]:
@@ -95,7 +97,7 @@ def _line_blocks(text: str) -> Iterator[Block]:
 
 
 def _line_block(text: str, start: int, end: int) -> Block:
-    """The block that one line makes, taken by itself."""
+    """The block of a single line."""
     if _is_ruler(text[start:end]):
         return Block("ruler", start, start, end)
     if text[start] == "|" and text.find("|", start + 1, end) > 0:
@@ -117,15 +119,15 @@ def _is_ruler(line: str) -> bool:
     return len(set(strokes)) == 1 or (set(strokes) <= set("|+:-") and "-" in strokes)
 
 
-def _settle_table(found: list[Block], block: Block) -> None:
-    """Make the row above a table's ruler its header, if it is the table's first row."""
+def _mark_header(found: list[Block], block: Block) -> None:
+    """Turn the row above the ruler of a table into its header, if it is the first row."""
     if block.kind == "ruler" and found and found[-1].kind == "row":
         first = len(found) == 1 or found[-2].kind not in ("row", "ruler")
         found[-1] = found[-1]._replace(kind="header" if first else "row")
 
 
-def _continues(text: str, last: Block, block: Block) -> bool:
-    """Does this line go on with the sentence of the block before, rather than begin anew?"""
+def _continues_block(text: str, last: Block, block: Block) -> bool:
+    """Whether this line continues the sentence of the previous block."""
     if block.kind != "prose" or last.kind not in ("prose", "item") or block.body > block.start:
         return False
     if len(_BREAK.findall(text, last.end, block.start)) > 1:
@@ -137,16 +139,16 @@ def _continues(text: str, last: Block, block: Block) -> bool:
         return False
     if _LEFT_OPEN.search(line_above):
         return True
-    begins = text[block.start]
-    if begins.islower():
+    first = text[block.start]
+    if first.islower():
         return len(line_above) >= _WRAPPED_BEFORE_SMALL_LETTER
-    return len(line_above) >= _WRAPPED and (begins.isalnum() or begins in "\"'“‘(")
+    return len(line_above) >= _WRAPPED and (first.isalnum() or first in "\"'“‘(")
 
 
-def _unfolded(text: str, block: Block) -> Iterator[Block]:
-    """The block, or the items of the list that was written into it without line breaks."""
+def _split_inline_list(text: str, block: Block) -> Iterator[Block]:
+    """The block, or the items of the list that it contains without line breaks."""
     kind, start, body, end = block
-    for cut in _list_cuts(text[body:end]) if kind in ("prose", "item") else ():
+    for cut in _item_starts(text[body:end]) if kind in ("prose", "item") else ():
         cut += block.body
         if cut <= body:
             continue
@@ -162,19 +164,19 @@ def _trimmed(text: str, start: int, end: int) -> int:
     return end
 
 
-def _list_cuts(content: str) -> list[int]:
-    """Where the items of an inline list begin: after a colon and a bullet, at round bullets, at 1., 2., 3. in order."""
+def _item_starts(content: str) -> list[int]:
+    """Where the items of an inline list start: after a colon and a bullet, at round bullets, at 1., 2., 3. in order."""
     cuts = {found.end() for found in _ROUND_BULLET.finditer(content)}
     if bullet := _FIRST_BULLET.search(content):
         cuts |= {found.end() for found in _LATER_BULLET.finditer(content, bullet.start())}
         cuts.add(bullet.start() + len(bullet[0]) - len(bullet[0][1:].lstrip()))
     if number := _FIRST_NUMBER.search(content):
-        cuts.update(_numbered_cuts(content, number.start("number"), number["number"]))
+        cuts.update(_numbered_starts(content, number.start("number"), number["number"]))
     return sorted(cuts)
 
 
-def _numbered_cuts(content: str, first: int, mark: str) -> list[int]:
-    """The places of "1. ", "2. " and on, in order; none when the first stays alone."""
+def _numbered_starts(content: str, first: int, mark: str) -> list[int]:
+    """The offsets of "1. ", "2. " and so on; empty if there is only the first."""
     cuts = [first]
     while True:
         following = content.find(f" {mark.replace('1', str(len(cuts) + 1))} ", cuts[-1])

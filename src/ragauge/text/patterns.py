@@ -1,4 +1,4 @@
-"""Pieces of regular expressions that several modules share."""
+"""Regular expressions shared by several modules, and the rule for full stops that end no sentence."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ _ASSIGNED = ((0, 0x34000), (0xE0100, 0xE01F0))  # beyond these lie only private,
 
 
 def characters(*categories: str) -> Iterator[str]:
-    """All characters whose Unicode category begins with one of these, such as "M" or "Nd", in order."""
+    """All characters whose Unicode category starts with one of these, such as "M" or "Nd", in order."""
     everything = map(chr, chain.from_iterable(range(*block) for block in _ASSIGNED))
     return (char for char in everything if category(char).startswith(categories))
 
 
 @cache
 def category_class(*categories: str) -> str:
-    """Those characters as ranges, ready to stand between the brackets of a character class."""
+    """Those characters as ranges, for use inside a character class."""
     ranges: list[list[str]] = []
     for char in characters(*categories):
         if ranges and ord(char) == ord(ranges[-1][1]) + 1:
@@ -30,7 +30,7 @@ def category_class(*categories: str) -> str:
 
 
 def any_of(listed: str) -> str:
-    """A pattern for any of the words listed, apart by white space; an underscore stands for a space within one."""
+    """A pattern for any of the whitespace-separated words; an underscore stands for a space within a word."""
     return "(?:" + "|".join(word.replace("_", " ") for word in listed.split()) + ")"
 
 
@@ -50,12 +50,12 @@ GERMAN_MONTHS = "Januar Februar März April Mai Juni Juli August September Oktob
 SHORT_MONTHS = "Jan Feb Mar Apr Jun Jul Aug Sep Sept Oct Nov Dec"
 
 _TITLES = "[DM]rs?|Ms|Mx|Profs?|Sr[as]?|St|Mt|Ft|Gen|Col|Capt|Lt|Sgt|Adm|Gov|Sen|Rep|Hon|Rev|Pres|Msgr|Hr|Fr|Mme|Mlle"
-_LEADING = r"e\.g|i\.e|cf|vs|viz|approx|ca|al|incl|esp|resp|z|z\.\s?B|d\.\s?h|u\.\s?a|bzw|p\.\s?ej|c\.-à-d"
+_ADVERBIALS = r"e\.g|i\.e|cf|vs|viz|approx|ca|al|incl|esp|resp|z|z\.\s?B|d\.\s?h|u\.\s?a|bzw|p\.\s?ej|c\.-à-d"
 _NUMBERED = (
     r"Eqs?|Figs?|Secs?|Sects?|Nos?|Nr|Vols?|Ch|Chap|pp?|Arts?|Tab|Refs?|App|Pts?|Par|Cl|§|Ex|Ed|Ver|v|c|"
     rf"{any_of(SHORT_MONTHS)}"
 )
-_BEFORE_ANYTHING = re.compile(rf"(?:^|[\s(\[\"“'‘/])(?:{_TITLES}|{_LEADING})\.\Z")
+_BEFORE_ANYTHING = re.compile(rf"(?:^|[\s(\[\"“'‘/])(?:{_TITLES}|{_ADVERBIALS})\.\Z")
 _BEFORE_NUMBER = re.compile(rf"(?:^|[\s(\[])(?:{_NUMBERED})\.\Z", re.IGNORECASE)
 _BEFORE_SMALL_LETTER = re.compile(
     r"(?:^|[\s(])(?:etc|Inc|Co|Corp|Ltd|Jr|Sr|Bros|dept|est|max|min|avg|no|[A-Z][a-z]+!)[.)]*\Z"
@@ -79,23 +79,23 @@ OPENER = re.compile(
 
 
 def is_abbreviated(left: str, right: str) -> bool:
-    """Does the left end in a stop that ends no sentence, given what comes next on the right?
+    """Whether `left` ends in a full stop that does not end a sentence, given the text that follows on the right.
 
-    Neither side may be empty, and the left may not end in white space. Titles and "e.g." never end a sentence; "Fig."
-    and "No." do not before a number; initials and "U.S." do not before a capital that seldom opens a sentence.
+    Neither may be empty, and `left` may not end in whitespace. Titles and "e.g." never end a sentence; "Fig." and "No."
+    do not before a number; initials and "U.S." do not before a capitalised word that rarely opens a sentence.
     """
-    begins = right[:1]
-    if begins.islower() and _SPEECH_OR_PAUSE.search(left):
+    first = right[:1]
+    if first.islower() and _SPEECH_OR_PAUSE.search(left):
         return True
     if left[-1] not in ".)!":
         return False
-    if begins.islower() and _BEFORE_SMALL_LETTER.search(left):
+    if first.islower() and _BEFORE_SMALL_LETTER.search(left):
         return True
-    if begins.isdigit() and _BEFORE_NUMBER.search(left):
+    if first.isdigit() and _BEFORE_NUMBER.search(left):
         return True
     if _DAY.search(left) and _MONTH.match(right):
         return True
     if _BEFORE_ANYTHING.search(left):
         return True
     initial = _INITIAL.search(left) and not _LETTERED.search(left)
-    return bool((initial or _ACRONYM.search(left)) and begins.isalpha() and not OPENER.match(right))
+    return bool((initial or _ACRONYM.search(left)) and first.isalpha() and not OPENER.match(right))

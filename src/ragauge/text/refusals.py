@@ -1,8 +1,8 @@
-"""Refusals: sentences that say there is no answer, and responses that do no more than that.
+"""Rule-based detection of refusals: sentences that decline to answer, and responses with no other content.
 
-Some name who has none: the speaker ("I don't know") or the sources ("the documents do not say"). Where nobody is named
-("not enough information"), or the sources but in passing, something may be told just as well ("No information was given
-to voters"); so these must come to their end soon, and count only where nothing is cited.
+Some name the subject without an answer: the speaker ("I don't know") or the sources ("the documents do not say"). Where
+neither is named ("not enough information"), or the sources only in passing, the sentence may equally be an answer ("No
+information was given to voters"); such patterns must end the sentence, and apply only to sentences without citations.
 """
 
 from __future__ import annotations
@@ -26,38 +26,37 @@ _MATERIAL = rf"{_GIVEN} (?:\w+ )?{any_of('information data details? content mate
 
 _DOCUMENTS = rf"(?:{_DETERMINER}|{_GIVEN}) (?:{_COUNT} )?(?:(?:\w+ )?{_GIVEN} )*{_NOUN}(?:'s?)?(?! of\b)"
 
-#: What an answer is drawn from: "the documents", "these two passages", "the given context", "document 2".
-SOURCE = (
+#: The sources of an answer: "the documents", "these two passages", "the given context", "document 2".
+_SOURCE = (
     rf"(?:{_DOCUMENTS}|{_MATERIAL}|the (?:information|data|details|content) {_GIVEN}|{_NOUN} \d+"
     r"|what (?:i (?:was|am|have been) (?:given|shown)|you (?:gave|sent|showed|provided|shared)(?: me)?))"
 )
 _FROM = any_of("in by within from among on part_of based_on with using given according_to")
-_IN_SOURCE = rf"(?:anywhere )?{_FROM} (?:any of )?{SOURCE}"
-_SOURCE_THAT = rf"\b{SOURCE}(?: \w+){{0,3}}"
+_IN_SOURCE = rf"(?:anywhere )?{_FROM} (?:any of )?{_SOURCE}"
+_SOURCE_THAT = rf"\b{_SOURCE}(?: \w+){{0,3}}"
 
 _INFORMATION = any_of("information info mention answers? details? data context indication reference")
 _SCARCE = any_of("no not_enough not_any insufficient not_sufficient too_little")
 _LY = r"(?!(?:only|just|merely|simply) )(?:\w+ly |yet |also |even |seem to |appear to |actually )*"
-TELL = any_of("""say mention specify contain provide include state address answer discuss indicate give cover
+_STATE = any_of("""say mention specify contain provide include state address answer discuss indicate give cover
     explain reveal describe offer tell refer list show clarify disclose detail go_into talk_about touch_on name
     elaborate have_(?:any|enough|the|an?)_(?:answer|information|details?|data|mention)
     make_(?:any_)?(?:mention|reference|clear)""")
-_TELLS = any_of("""says? mentions? specif(?:y|ies) contains? provides? includes? states? address(?:es)? answers? gives?
+_STATES = any_of("""says? mentions? specif(?:y|ies) contains? provides? includes? states? address(?:es)? answers? gives?
     discuss(?:es)? indicates? covers? explains? tells? help describes? names? lists?""")
 _REPORT = any_of("""says? states? shows? notes? reports? mentions? indicates? explains? confirms? describes? lists?
     names? gives? contains? tells?""")
-TREATS = any_of("""mentions? names? lists? discuss(?:es)? describes? covers? gives? includes? refers? talks? explains?
+_TREATS = any_of("""mentions? names? lists? discuss(?:es)? describes? covers? gives? includes? refers? talks? explains?
     speaks? deals? focus(?:es)? concerns?""")
 _HOLDS = any_of("contains? provides? includes? gives? offers? makes? has have")
-_TOLD = any_of("""mentioned specified stated provided given included discussed addressed found available clear
+_STATED = any_of("""mentioned specified stated provided given included discussed addressed found available clear
     disclosed answered listed covered described explained said indicated""")
 _ABLE = any_of("""find answer provide determine locate help assist confirm verify tell say give comply fulfill
     identify see access offer respond know be_certain be_sure share generate discuss recall speculate""")
 _HAVE = any_of("any enough sufficient access specific personal real-time information data details")
 _FOUND_OUT = any_of("determined answered inferred established found confirmed stated told said")
-_TELLING = (
-    rf"(?:{TELL}|{_TELLS}|{_TOLD}|{any_of('saying mentioning revealing giving stating naming explaining telling')})"
-)
+_PARTICIPLE = any_of("saying mentioning revealing giving stating naming explaining telling")
+_STATING = rf"(?:{_STATE}|{_STATES}|{_STATED}|{_PARTICIPLE})"
 _WH = any_of("who what when where which why how whether if")
 _ITS = any_of("the an? any its his her their this that these those")
 
@@ -78,7 +77,7 @@ _SPEAKERS = (
     rf"{_I} {_DO_NOT} {_LY}(?:see any|find|have (?:{_HAVE}|{_ITS} {_INFORMATION}))\b",
     rf"{_I} (?:have not|haven't) {_LY}(?:found|seen) (?:anything|{_ITS} (?:\w+ ){{0,2}}{_INFORMATION})\b",
     rf"{_I} (?:have |could |can )?(?:found|find|see) (?:nothing|no (?:\w+ ){{0,2}}(?:{_INFORMATION}|{_NOUN}))\b",
-    rf"{_I} (?:do not|don't) (?:think|believe) (?:that )?{_SOURCE_THAT} (?:{TELL}|{_TELLS})\b",
+    rf"{_I} (?:do not|don't) (?:think|believe) (?:that )?{_SOURCE_THAT} (?:{_STATE}|{_STATES})\b",
     rf"{_I}(?:'m| am| was| would be|'d be) {_LY}(?:unable|not {any_of('able aware familiar certain in_a_position')})\b",
     rf"{_I} (?:won't|will not|would not|wouldn't|wasn't|was not|haven't been|have not been) (?:be )?able\b",
     rf"{_I}(?:'m| am) not sure (?:about|{_WH})\b",
@@ -97,55 +96,56 @@ _SPEAKERS = (
 )
 
 _SOURCES = (
-    rf"{_SOURCE_THAT} {_DO_NOT} {_LY}{TELL}\b",
-    rf"\A{_SORRY}.*\b{_DO_NOT} {_LY}{TELL}\b",
+    rf"{_SOURCE_THAT} {_DO_NOT} {_LY}{_STATE}\b",
+    rf"\A{_SORRY}.*\b{_DO_NOT} {_LY}{_STATE}\b",
     rf"\A{_SORRY}?(?:does|do)(?: not|n't) {_LY}{any_of('say mention specify state address discuss indicate explain')} "
     rf"(?:{_WH}|the|its|his|her|their|this|that)\b",
-    rf"{_SOURCE_THAT} (?:fails? to {TELL}|never {_TELLS}|lacks?|omits?|leaves? out)\b",
+    rf"{_SOURCE_THAT} (?:fails? to {_STATE}|never {_STATES}|lacks?|omits?|leaves? out)\b",
     rf"{_SOURCE_THAT} (?:is|are) (?:silent|unclear|not clear)\b",
     rf"{_SOURCE_THAT} (?:is|are)(?: not|n't) {_LY}{any_of('sufficient enough relevant helpful about related')}\b",
     rf"{_SOURCE_THAT} leaves? (?:it |this |that )?(?:open|unanswered|unclear)\b",
     rf"{_SOURCE_THAT} {_HOLDS} no(?:thing)?\b",
-    rf"{_SOURCE_THAT} {_TELLS} (?:nothing|not enough|insufficient|too little)\b",
-    rf"{_SOURCE_THAT} {TREATS}\b.* but not (?:(?:about|for|on|to|with) )?(?:{_WH}|{_ITS})\b",
-    rf"{_SOURCE_THAT} {TREATS}\b.* (?:but|and|yet) {_DO_NOT} {_LY}{TELL}\b",
-    rf"{_SOURCE_THAT} only {TREATS}\b.*, (?:and )?not\b",
-    rf"(?:\bnot|n't) (?:something|anything|information|an? \w+) (?:that |which )?{_SOURCE_THAT} {_TELLS}\b",
-    rf"\b(?:nothing|none|neither) (?:in|of|from) {_SOURCE_THAT} {_TELLS}\b",
-    rf"\b(?:neither|no)(?: of the)? {_NOUN}(?: \w+){{0,2}} {_TELLS}\b",
-    rf"\b{_IS_NOT} (?:{_LY}{_TOLD}(?: \w+){{0,2}} )?{_IN_SOURCE}\b",
-    rf"\b(?:nowhere|not|nothing)(?: {_TOLD}| to be found)? {_IN_SOURCE}\b",
+    rf"{_SOURCE_THAT} {_STATES} (?:nothing|not enough|insufficient|too little)\b",
+    rf"{_SOURCE_THAT} {_TREATS}\b.* but not (?:(?:about|for|on|to|with) )?(?:{_WH}|{_ITS})\b",
+    rf"{_SOURCE_THAT} {_TREATS}\b.* (?:but|and|yet) {_DO_NOT} {_LY}{_STATE}\b",
+    rf"{_SOURCE_THAT} only {_TREATS}\b.*, (?:and )?not\b",
+    rf"(?:\bnot|n't) (?:something|anything|information|an? \w+) (?:that |which )?{_SOURCE_THAT} {_STATES}\b",
+    rf"\b(?:nothing|none|neither) (?:in|of|from) {_SOURCE_THAT} {_STATES}\b",
+    rf"\b(?:neither|no)(?: of the)? {_NOUN}(?: \w+){{0,2}} {_STATES}\b",
+    rf"\b{_IS_NOT} (?:{_LY}{_STATED}(?: \w+){{0,2}} )?{_IN_SOURCE}\b",
+    rf"\b(?:nowhere|not|nothing)(?: {_STATED}| to be found)? {_IN_SOURCE}\b",
     rf"\b{_DO_NOT} {_LY}(?:appear|occur|come up) {_IN_SOURCE}\b",
     rf"\b{_CANNOT} be {_LY}{_FOUND_OUT} {_IN_SOURCE}\b",
     rf"\b{_THERE_IS} (?:no|nothing|not|n't)\b.* {_IN_SOURCE}\b",
     rf"\bthere {_DO_NOT} (?:seem|appear) to be\b.* {_IN_SOURCE}\b",
     rf"\bno (?:\w+ ){{0,2}}{_INFORMATION}\b.* {_IN_SOURCE}\b",
-    rf"\b(?:unclear|unknown|impossible|not possible|not clear)\b.* {any_of('from based_on in with')} {SOURCE}\b",
-    rf"\A{any_of('based_on from with given using in')} (?:any of )?{SOURCE}\b.*\b"
+    rf"\b(?:unclear|unknown|impossible|not possible|not clear)\b.* {any_of('from based_on in with')} {_SOURCE}\b",
+    rf"\A{any_of('based_on from with given using in')} (?:any of )?{_SOURCE}\b.*\b"
     rf"(?:not possible|impossible|unclear|not clear|{_CANNOT} be {_LY}{_FOUND_OUT}|no (?:\w+ ){{0,2}}{_INFORMATION})\b",
-    rf"\b(?:is|are|falls?|lies?|goes|go) (?:well )?(?:outside|beyond) (?:the scope of )?{SOURCE}",
-    rf"\b(?:missing|absent|omitted|left out) (?:from|of) {SOURCE}",
+    rf"\b(?:is|are|falls?|lies?|goes|go) (?:well )?(?:outside|beyond) (?:the scope of )?{_SOURCE}",
+    rf"\b(?:missing|absent|omitted|left out) (?:from|of) {_SOURCE}",
     rf"{_SOURCE_THAT}.* (?:says?|tells?|mentions?) nothing\b",
-    rf"\bnothing here {_TELLS}\b",
+    rf"\bnothing here {_STATES}\b",
 )
 
 _NO_INFORMATION = rf"{_SCARCE} (?:\w+ ){{0,2}}{_INFORMATION}"
 _FINITE = any_of("is are was were be been has have had did does do could would can will came led made became went got")
-_ELSEWHERE = rf"(?:in|by|from|to|at) (?!{SOURCE}){any_of('the an? his her its their our')}"
+_ELSEWHERE = rf"(?:in|by|from|to|at) (?!{_SOURCE}){any_of('the an? his her its their our')}"
 _MATTER = rf"(?:{_WH}\b.*|(?:(?!(?:{_FINITE}|{_ELSEWHERE})\b)[\w'-]+,?(?: |\Z))*\b)"
 _ON_IT = rf"(?: (?:about|on|regarding|concerning|as to|of|for) {_MATTER})?"
-_TO_TELL = rf" to (?:{_ABLE}|conclude|draw|establish|support|make|judge)\b.*"
-_END = rf"(?:{_TO_TELL}| (?:that|which) (?:says?|tells?|answers?|would|could)\b.*| here| above)?\Z"
+_TO_CONCLUDE = rf" to (?:{_ABLE}|conclude|draw|establish|support|make|judge)\b.*"
+_END = rf"(?:{_TO_CONCLUDE}| (?:that|which) (?:says?|tells?|answers?|would|could)\b.*| here| above)?\Z"
 
 _NEVER = rf"(?:\b{any_of('no not never none nothing neither nowhere without')}|n't)"
 _REPORTED = rf"\b(?:according to|until|{_DOCUMENTS} (?:\w+ly )?{_REPORT}\b)"
 
-#: What refuses only where nothing is cited.
-UNCITED = (
-    rf"\A(?!.*{_REPORTED})(?=.*\b{_DOCUMENTS}).*{_NEVER} (?!only)(?:[\w'-]+ ){{0,4}}?{_TELLING}\b",
-    rf"\b{_THERE_IS} {_NO_INFORMATION}(?: {_TOLD})?{_ON_IT}(?: {_TOLD})?{_END}",
-    rf"\bthere (?:is|are|was|were)n't (?:any|enough|sufficient) (?:\w+ )?{_INFORMATION}(?: {_TOLD})?{_ON_IT}{_END}",
-    rf"\A{_SORRY}?{_NO_INFORMATION}{_ON_IT}(?: (?:(?:is|was|are|were|could be|has been) )?{_LY}{_TOLD})?{_ON_IT}{_END}",
+#: Patterns of refusals in sentences without citations.
+UNCITED_PATTERNS = (
+    rf"\A(?!.*{_REPORTED})(?=.*\b{_DOCUMENTS}).*{_NEVER} (?!only)(?:[\w'-]+ ){{0,4}}?{_STATING}\b",
+    rf"\b{_THERE_IS} {_NO_INFORMATION}(?: {_STATED})?{_ON_IT}(?: {_STATED})?{_END}",
+    rf"\bthere (?:is|are|was|were)n't (?:any|enough|sufficient) (?:\w+ )?{_INFORMATION}(?: {_STATED})?{_ON_IT}{_END}",
+    rf"\A{_SORRY}?{_NO_INFORMATION}{_ON_IT}"
+    rf"(?: (?:(?:is|was|are|were|could be|has been) )?{_LY}{_STATED})?{_ON_IT}{_END}",
     rf"\A{_SORRY}?no (?:relevant )?(?:{_NOUN}|results) (?:was|were|could be) found{_ON_IT}\Z",
     rf"\A{_SORRY}?(?:(?:it|this|that|these|the (?:question|answer)) )?{_CANNOT} be {_LY}{_FOUND_OUT}\Z",
     rf"\A{_SORRY}?{_ITS} (?:\w+ ){{1,3}}(?:cannot|can't) be {_LY}{_FOUND_OUT}\Z",
@@ -156,8 +156,8 @@ UNCITED = (
     rf"\A{_SORRY}?(?:it|this|that)(?:'s| is| was| would be) {_LY}(?:impossible|not possible|hard|difficult) to "
     r"(?:determine|answer|say|tell|know)(?: for (?:sure|certain)| with certainty| from (?:this|that|here))?\Z",
     rf"\Awithout {any_of('more further additional any')} {_INFORMATION}\b.* (?:impossible|not possible|{_CANNOT})\b",
-    rf"\A(?:more|further|additional) {_INFORMATION} (?:is|are|would be) (?:needed|required|necessary){_TO_TELL}\Z",
-    rf"\A(?:the |this |that )?(?:{_INFORMATION} )?(?:is )?(?:not|un)[ -]?(?:{_TOLD}|answerable|known)\Z",
+    rf"\A(?:more|further|additional) {_INFORMATION} (?:is|are|would be) (?:needed|required|necessary){_TO_CONCLUDE}\Z",
+    rf"\A(?:the |this |that )?(?:{_INFORMATION} )?(?:is )?(?:not|un)[ -]?(?:{_STATED}|answerable|known)\Z",
     r"\A(?:n/a|no answers?|none given|nothing found|no results)\Z",
     rf"\bwe {_CANNOT} {_LY}{any_of('answer provide help assist')}\b",
     rf"\bwe {_CANNOT} {_LY}(?:find|locate) (?:anything|{_ITS} (?:\w+ )?{_INFORMATION})\b",
@@ -226,8 +226,8 @@ _EAST_ASIAN = (
     "(?:文档|文件|资料|上下文|文中)[^。]{0,10}(?:没有|沒有|未)(?:提到|提及|提供|说明|說明)",
 )
 
-#: What refuses whether something is cited or not.
-ANYWHERE = (
+#: Patterns of refusals in any sentence.
+ANYWHERE_PATTERNS = (
     *_SPEAKERS,
     *_SOURCES,
     *_GERMAN,
@@ -239,19 +239,19 @@ ANYWHERE = (
     *_EAST_ASIAN,
 )
 
-#: Patterns of which every sentence that refuses has one, cheap to look for.
-HINT = (
-    rf"n't|n'ai|\b(?:un(?:{_TOLD}|answerable|answered|known|able|clear)|in(?:sufficient|adequate)|impossible|n/a)\b"
+#: A cheap pattern that every refusing sentence matches.
+HINT_PATTERN = (
+    rf"n't|n'ai|\b(?:un(?:{_STATED}|answerable|answered|known|able|clear)|in(?:sufficient|adequate)|impossible|n/a)\b"
     rf"|\b{any_of('no not cannot refuse nothing nowhere none neither never silent lacks? omits? fails? without')}\b"
     rf"|\b{any_of('difficult hard too_little need(?:ed)? required necessary missing absent leaves? left omitted')}\b"
     rf"|\b{any_of('outside beyond nicht nichts keine[mnrs]? ne aucune non não niet geen')}\b|[没沒未无無不]|ません"
 )
 
 
-_ANYWHERE, _UNCITED = re.compile(phrases(*ANYWHERE)), re.compile(phrases(*UNCITED))
-_HINT = re.compile(HINT)
+_ANYWHERE, _UNCITED = re.compile(phrases(*ANYWHERE_PATTERNS)), re.compile(phrases(*UNCITED_PATTERNS))
+_HINT = re.compile(HINT_PATTERN)
 _CONCESSION = re.compile(r"(?:although|though|while|even though|whereas)\b[^,]*, ")
-_EXAMINED = 400
+_MAX_EXAMINED = 400
 
 _ABOUT = any_of("""discuss focus cover deal talk describe concern mention contain are_about is_about do_not
     does_not""")
@@ -262,11 +262,11 @@ _ASIDE = re.compile(
         r"(?:(?:es )?tut mir leid|leider|(?:je suis )?désolée?|lo siento|mi dispiace|desculpe|het spijt me)\Z",
         r"(?:please|if you|let me know|feel free|i (?:recommend|suggest|can help)|you (?:may|might|could|can))\b",
         rf"(?:{_INSTEAD},? )?(?:they|it|these) {_MOSTLY}{_ABOUT}",
-        rf"(?:{_INSTEAD},? )?{SOURCE} {_MOSTLY}(?:{_ABOUT}|{TREATS})",
+        rf"(?:{_INSTEAD},? )?{_SOURCE} {_MOSTLY}(?:{_ABOUT}|{_TREATS})",
         r"(?:bitte|wenn sie|por favor|veuillez|per favore)\b",
     )
 )
-_NEGATION = re.compile(rf"(?:not|nor|nothing|never|(?:do|does)(?: not|n't) {TELL})\b")
+_NEGATION = re.compile(rf"(?:not|nor|nothing|never|(?:do|does)(?: not|n't) {_STATE})\b")
 _TURN = re.compile(r"[,;]?\s(?:but|however|though|aber|pero|mais|ma|mas)\s|;\s")
 _QUOTED = re.compile(
     r"""\"[^\"]{1,200}\"|“[^”]{1,200}”|„[^“”]{1,200}[“”]|«[^»]{1,200}»
@@ -276,66 +276,70 @@ _QUOTED = re.compile(
 _TITLE = re.compile(r"\b[A-Z][\w'’]*(?:\s[A-Z][\w'’]*){2,}")
 
 
-def is_refusal_sentence(sentence: str, told: str = "", *, cited: bool = False) -> bool:
-    """Does the sentence, instead of an answer, say that the speaker or the sources have none, and tell nothing besides?
+def is_refusal_sentence(sentence: str, instructed: str = "", *, cited: bool = False) -> bool:
+    """Whether a sentence states that the speaker or the sources have no answer, and nothing else.
 
-    told: what the speaker was told to say in place of an answer; its sentences are refusals, whatever they are.
-    cited: whether it cites something, as it also does by a mark in it. It may still say that the sources do not say, or
-    the speaker does not know; "There is no mention of slavery" is then taken for what the source tells.
+    "I don't know." and "The documents do not say when." are refusals. A sentence that goes on to give information
+    ("Although the text gives no date, it names the place.") is not, nor are quotations and titles. Covers English, and
+    the most common forms in German, Spanish, French, Italian, Portuguese, Dutch, Japanese and Chinese.
 
-    "I don't know.", "The documents do not say when." What goes on to tell something ("Although the text gives no date,
-    it names the place.") is no refusal, nor are words that are quoted or a title. English; the commonest forms in
-    German, Spanish, French, Italian, Portuguese, Dutch, Japanese and Chinese.
+    Args:
+        sentence: the sentence.
+        instructed: the refusal that the speaker was instructed to give; its sentences are refusals, whatever they are.
+        cited: whether the sentence has citations besides the marks in it. It may then still state that the sources do
+            not say, or the speaker does not know; "There is no mention of slavery" is taken as content of the source.
     """
-    if _is_told(sentence, told):
+    if _is_instructed(sentence, instructed):
         return True
-    if not _HINT.search(_plain(sentence)):
+    if not _HINT.search(_normalised(sentence)):
         return False
     marks = citation_marks(sentence)
-    said = _CONCESSION.sub("", _said(unmarked(sentence, (0, len(sentence)), marks)), count=1)
+    wording = _CONCESSION.sub("", _without_quotations(unmarked(sentence, (0, len(sentence)), marks)), count=1)
     cited = cited or bool(marks)
-    return _refuses(said, cited) and all(_adds_nothing(clause, cited) for clause in _TURN.split(said))
+    return _refuses(wording, cited) and all(_adds_nothing(clause, cited) for clause in _TURN.split(wording))
 
 
-def _refuses(said: str, cited: bool) -> bool:
-    return bool(_ANYWHERE.search(said) or (not cited and _UNCITED.search(said)))
+def _refuses(wording: str, cited: bool) -> bool:
+    return bool(_ANYWHERE.search(wording) or (not cited and _UNCITED.search(wording)))
 
 
 def _adds_nothing(clause: str, cited: bool) -> bool:
-    """Whether a clause refuses too, is an apology, a word on what the sources are about, or a mere "not its price"."""
+    """Whether a clause refuses too, apologises, describes the topic of the sources, or is a mere "not its price"."""
     return _refuses(clause, cited) or bool(_ASIDE.match(clause) or _NEGATION.match(clause))
 
 
-def _said(sentence: str) -> str:
-    """The sentence in small letters, without what it quotes, or gives as a title, unless it is nothing else."""
-    for reported in (_QUOTED, _TITLE):
-        if any(map(str.isalnum, reported.sub("", sentence))):
-            sentence = reported.sub("x", sentence)
-    return _plain(sentence)
+def _without_quotations(sentence: str) -> str:
+    """The normalised sentence without quotations and titles, unless it has no other words."""
+    for pattern in (_QUOTED, _TITLE):
+        if any(map(str.isalnum, pattern.sub("", sentence))):
+            sentence = pattern.sub("x", sentence)
+    return _normalised(sentence)
 
 
-def refusal(text: str, told: str = "") -> list[Span]:
-    """The sentences by which a response declines to answer; none where it answers, if only in part.
+def refusal(text: str, instructed: str = "") -> list[Span]:
+    """The sentences by which a response declines to answer; none if it answers, even in part.
 
-    told: what the system was told to say in place of an answer.
+    Apologies, advice and descriptions of what the documents are about may accompany them. A sentence with other
+    information, or one that cites a document, makes the response an answer. An empty text is no refusal.
 
-    Apologies, advice and words on what the documents are about instead may stand beside them. A sentence that tells
-    something, or that cites a document, makes the whole an answer. An empty text is no refusal.
+    Args:
+        text: the response.
+        instructed: the refusal that the system was instructed to give.
     """
-    refuses = {span: is_refusal_sentence(text[slice(*span)], told) for span in sentences(text)}
+    refuses = {span: is_refusal_sentence(text[slice(*span)], instructed) for span in sentences(text)}
     others = [text[slice(*span)] for span, refusing in refuses.items() if not refusing]
     return [span for span, refusing in refuses.items() if refusing] if all(map(_is_aside, others)) else []
 
 
-def _is_told(sentence: str, told: str) -> bool:
-    """Whether a sentence is one of those that were to be said, but for case, spaces, citations and the full stop."""
-    said = _plain(unmarked(sentence, (0, len(sentence)), citation_marks(sentence)))
-    return bool(told) and said in {_plain(told[slice(*span)]) for span in sentences(told)}
+def _is_instructed(sentence: str, instructed: str) -> bool:
+    """Whether a sentence is one of the instructed refusal, up to case, spaces, citations and the full stop."""
+    wording = _normalised(unmarked(sentence, (0, len(sentence)), citation_marks(sentence)))
+    return bool(instructed) and wording in {_normalised(instructed[slice(*span)]) for span in sentences(instructed)}
 
 
 def _is_aside(sentence: str) -> bool:
-    return not citation_marks(sentence) and bool(_ASIDE.match(_plain(sentence)))
+    return not citation_marks(sentence) and bool(_ASIDE.match(_normalised(sentence)))
 
 
-def _plain(sentence: str) -> str:
-    return " ".join(sentence[:_EXAMINED].replace("’", "'").lower().split()).strip(" .!\"'*。")
+def _normalised(sentence: str) -> str:
+    return " ".join(sentence[:_MAX_EXAMINED].replace("’", "'").lower().split()).strip(" .!\"'*。")

