@@ -175,7 +175,7 @@ def test_bad_input_is_named(counts: list[tuple[float, ...]], given: dict[str, ob
 
 def test_too_many_columns() -> None:
     """More than sixteen counts a sample is an error before any resampling."""
-    with pytest.raises(BadParameter, match="17 counts a sample"):
+    with pytest.raises(BadParameter, match="17 counts per sample"):
         aggregate_interval([(1,) * 17], lambda sums: sums[0] / sum(sums))
 
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragauge.statistics.paired import ALL_WAYS, BLOCK, halves
+from ragauge.statistics.paired import BLOCK_SIZE, MAX_EXHAUSTIVE, halves
 
 ROWS = st.lists(st.tuples(st.integers(-3, 3), st.integers(1, 2)), min_size=1, max_size=8)
 
@@ -61,8 +61,8 @@ def test_the_order_of_rows_makes_no_difference() -> None:
 
 def test_more_rows_than_a_block_holds() -> None:
     """Ways are drawn in blocks of a bounded size, one way at a time where a single one is larger."""
-    rows = np.random.default_rng(0).normal(size=(BLOCK + 1, 1))
+    rows = np.random.default_rng(0).normal(size=(BLOCK_SIZE + 1, 1))
     one, _ = halves(rows, seed=0, resamples=3)
     assert one.shape == (4, 1)
     assert len(set(one[:, 0])) == 4
-    assert len(rows) > ALL_WAYS
+    assert len(rows) > MAX_EXHAUSTIVE

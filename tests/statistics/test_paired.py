@@ -148,7 +148,7 @@ def test_random_ways_come_close_to_all_ways(monkeypatch: pytest.MonkeyPatch) -> 
     """Twelve samples divided at random give nearly what all 4096 ways give."""
     differences = [0.5, 0.25, -0.1, 0.3, 0.0, 0.2, -0.2, 0.4, 0.35, 0.1, -0.05, 0.15]
     exact = paired_mean(differences)
-    monkeypatch.setattr(paired, "ALL_WAYS", 5)
+    monkeypatch.setattr(paired, "MAX_EXHAUSTIVE", 5)
     random = paired_mean(differences, resamples=50_000)
     assert random.p == pytest.approx(exact.p, abs=0.005)
     assert ends(random) == pytest.approx(ends(exact), abs=0.01)

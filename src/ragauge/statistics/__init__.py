@@ -1,1 +1,1 @@
-"""Floor 2: statistics, pure functions from scores, counts or labels to figures with intervals."""
+"""Floor 2: statistics, pure functions from scores, counts or labels to estimates with intervals."""

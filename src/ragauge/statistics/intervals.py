@@ -1,4 +1,4 @@
-"""The mean of a bounded score with an interval that holds for few samples and for equal scores."""
+"""The mean of a bounded score with an interval that is valid for few samples and for equal scores."""
 
 from __future__ import annotations
 
@@ -15,26 +15,103 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    Array: TypeAlias = NDArray[np.float64]
 
-#: The name of each sample's cluster; a sample of None stands alone. None for the whole: all stand alone.
+#: The cluster of each sample, None for a sample of its own; or None if all samples are independent.
 Clusters: TypeAlias = Sequence[str | None] | None
-
-
-def sums_by_cluster(rows: NDArray[np.float64], clusters: Clusters) -> NDArray[np.float64]:
-    """The sums of `rows` (samples x columns) within each cluster; `rows` itself where there are no clusters."""
-    import numpy as np
-
-    if clusters is None:
-        return rows
-    places: dict[str | int, int] = {}
-    place_of = [places.setdefault(at if name is None else name, len(places)) for at, name in enumerate(clusters)]
-    sums = np.zeros((len(places), rows.shape[1]))
-    np.add.at(sums, place_of, rows)
-    return sums
 
 
 #: How far rounding may carry a value beyond its scale, as a share of the scale.
 ROUNDING = 1e-9
+
+#: The root search stops when the function or the bracket is this small.
+TOLERANCE = 1e-12
+
+
+class Interval(msgspec.Struct, frozen=True):
+    """An estimate and the ends of its interval, all None where undefined, and the method."""
+
+    value: float | None
+    low: float | None
+    high: float | None
+    method: str
+
+
+def mean_interval(
+    values: Sequence[float],
+    *,
+    scale: tuple[float, float] = (0.0, 1.0),
+    clusters: Clusters = None,
+    confidence: float = 0.95,
+) -> Interval:
+    """The mean of a bounded score, with an interval that covers the true mean with at least `confidence`.
+
+    The ends are Gaffke's bounds (Gaffke 2005; Learned-Miller & Thomas, arXiv:1905.06208): quantiles of the randomly
+    weighted mean of the samples and an additional one, with the lowest value of the scale for the low end and the
+    highest for the high end. On yes/no scores they are the Clopper-Pearson limits. Coverage: docs/statistics.md.
+
+    Args:
+        values: one score per sample, on `scale`.
+        scale: the lowest and highest score.
+        clusters: the cluster of each sample where samples are not independent, None for a sample of its own. Clusters
+            are then the units of sampling, while the mean is still over samples.
+        confidence: at least 0.5 and below 1.
+
+    Returns:
+        The mean and its interval, all None without samples.
+
+    Raises:
+        BadParameter: a value off the scale, a wrong number of clusters, or a confidence out of range.
+    """
+    check_scale(scale)
+    check_confidence(confidence)
+    check_clusters(clusters, len(values))
+    method = "Gaffke" if clusters is None else "Gaffke over clusters"
+    if not len(values):
+        return Interval(None, None, None, method)
+    units = _units(on_unit_scale(values, scale), clusters)
+    z = NormalDist().inv_cdf((1 + confidence) / 2)
+    low, high = scale
+    mean = min(max(fsum(values) / len(values), low), high)
+    below, above = (high - low) * _low_end(units, z), (high - low) * _low_end(1 - units, z)
+    return Interval(mean, min(low + below, mean), max(high - above, mean), method)
+
+
+def _units(unit_values: Array, clusters: Clusters) -> Array:
+    """The independent units: the values, or per cluster the mean plus its scaled residual.
+
+    The residual of a cluster is the sum over its samples of value minus mean, divided by the mean cluster size: the
+    usual linearisation of a ratio, which preserves the mean and gives large clusters more weight.
+    """
+    import numpy as np
+
+    if clusters is None:
+        return unit_values
+    sums = sums_by_cluster(np.column_stack([unit_values, np.ones_like(unit_values)]), clusters)
+    totals, sizes = sums.T
+    mean = totals.sum() / sizes.sum()
+    return np.asarray(mean + (totals - mean * sizes) / sizes.mean())
+
+
+def _low_end(units: Array, z: float) -> float:
+    """The lower bound of the mean: a low quantile of the randomly weighted mean of `units` and an additional 0."""
+    import numpy as np
+
+    points, counts = np.unique(np.append(units, 0.0), return_counts=True)
+    return max(0.0, low_quantile(points, counts.astype(float), z))
+
+
+def sums_by_cluster(rows: Array, clusters: Clusters) -> Array:
+    """The sums of `rows` (samples x columns) within each cluster; `rows` itself without clusters."""
+    import numpy as np
+
+    if clusters is None:
+        return rows
+    indices: dict[str | int, int] = {}
+    index_of = [indices.setdefault(i if name is None else name, len(indices)) for i, name in enumerate(clusters)]
+    sums = np.zeros((len(indices), rows.shape[1]))
+    np.add.at(sums, index_of, rows)
+    return sums
 
 
 def check_scale(scale: tuple[float, float]) -> None:
@@ -63,58 +140,50 @@ def check_clusters(clusters: Clusters, samples: int) -> None:
 
 
 def on_scale(value: float | None, scale: tuple[float, float]) -> bool:
-    """Is `value` a number on the scale, rounding aside?"""
+    """Whether `value` is a number on the scale, up to rounding."""
     low, high = scale
     slack = ROUNDING * (high - low)
     return value is not None and low - slack <= value <= high + slack
 
 
-def on_unit_scale(values: Sequence[float], scale: tuple[float, float]) -> NDArray[np.float64]:
-    """`values` moved from `scale` to 0..1. Raises BadParameter for the first that is not a number on the scale."""
+def on_unit_scale(values: Sequence[float], scale: tuple[float, float]) -> Array:
+    """`values` mapped from `scale` to 0..1. Raises BadParameter for the first that is not on the scale."""
     import numpy as np
 
     low, high = scale
     unit = (np.asarray(values, dtype=float) - low) / (high - low)
     outside = np.flatnonzero(~((unit >= -ROUNDING) & (unit <= 1 + ROUNDING)))
     if outside.size:
-        where = int(outside[0])
-        raise BadParameter(
-            f"values[{where}] = {values[where]!r} is not on the scale {scale!r}; pass the metric's scale"
-        )
+        i = int(outside[0])
+        raise BadParameter(f"values[{i}] = {values[i]!r} is not on the scale {scale!r}; pass the metric's scale")
     return unit.clip(0, 1)
 
 
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    Array: TypeAlias = NDArray[np.float64]
-
-#: A root is found when the function there, or the bracket around it, is this small.
-TOLERANCE = 1e-12
-
-
 def low_quantile(points: Array, shapes: Array, z: float) -> float:
-    """The quantile of the weighted mean of `points` at the normal tail probability of -z, for z of 0.6 or more.
+    """The quantile of the randomly weighted mean of `points` at the normal tail probability of -z.
 
-    shapes: the Gamma shapes of the weights. Shape one is an exponential weight, and k equal points of shape one are one
-    point of shape k. The tail is Barndorff-Nielsen's r* (Biometrika 73, 1986), a saddlepoint approximation: with yes/no
-    points, where the exact quantile is that of a Beta distribution, it lies at most 0.003 below and 0.0002 above it.
+    By Barndorff-Nielsen's r* (Biometrika 73, 1986), a saddlepoint approximation; for yes/no points, where the exact
+    quantile is that of a Beta distribution, it is at most 0.003 below and 0.0002 above that.
+
+    Args:
+        points: the values.
+        shapes: the Gamma shapes of their weights; 1 is an exponential weight, k stands for k equal points.
+        z: at least 0.6.
     """
-    floor, reach = float(points.min()), float(points.max() - points.min())
-    if reach == 0:
-        return floor
-    heights = (points - floor) / reach
+    lowest, width = float(points.min()), float(points.max() - points.min())
+    if width == 0:
+        return lowest
+    heights = (points - lowest) / width
     spread = sqrt(shapes @ (heights - shapes @ heights / shapes.sum()) ** 2)
     tilt = _rising_root(lambda log_tilt: _tail(heights, shapes, exp(log_tilt))[0] - z, log(z / spread))
-    return floor + reach * _tail(heights, shapes, exp(tilt))[1]
+    return lowest + width * _tail(heights, shapes, exp(tilt))[1]
 
 
 def _tail(heights: Array, shapes: Array, tilt: float) -> tuple[float, float]:
-    """How deep in the lower tail, in normal deviations, the mean under `tilt` lies, and that mean.
+    """The position of the tilted mean in the lower tail, in normal deviations, and that mean.
 
     A sum Σ Gammaᵢ (xᵢ - t) is negative exactly when the weighted mean is below t. Its saddlepoint equation, which is
-    also that of the empirical likelihood, has t in closed form once the tilt is given, so t is not searched for.
+    also that of the empirical likelihood, gives t in closed form for a given tilt, so t need not be searched.
     """
     import numpy as np
 
@@ -128,9 +197,9 @@ def _tail(heights: Array, shapes: Array, tilt: float) -> tuple[float, float]:
 
 
 def _rising_root(function: Callable[[float], float], start: float) -> float:
-    """Where a rising function crosses zero: a bracket grown from `start`, closed by false position.
+    """The root of an increasing function, bracketed from `start` and found by false position.
 
-    An end that is kept twice has its height halved (the Illinois rule; Dowell & Jarratt, BIT 11, 1971).
+    The Illinois rule halves the value at an end that is kept twice (Dowell & Jarratt, BIT 11, 1971).
     """
     kept, at_kept = start, function(start)
     step = -1.0 if at_kept > 0 else 1.0
@@ -147,69 +216,3 @@ def _rising_root(function: Callable[[float], float], start: float) -> float:
             at_kept /= 2
         moved, at_moved = middle, at_middle
     return moved
-
-
-class Interval(msgspec.Struct, frozen=True):
-    """An estimated value and the ends of its interval, all three None where it is undefined; `method` names how."""
-
-    value: float | None
-    low: float | None
-    high: float | None
-    method: str
-
-
-def mean_interval(
-    values: Sequence[float],
-    *,
-    scale: tuple[float, float] = (0.0, 1.0),
-    clusters: Clusters = None,
-    confidence: float = 0.95,
-) -> Interval:
-    """The mean of `values`, and an interval made to cover the true mean with a probability of at least `confidence`.
-
-    values: one score a sample, on `scale`. clusters: the name of each sample's cluster where samples are not
-    independent (None for a sample that stands alone); clusters are then what is drawn by chance, while the mean is
-    still the mean over samples. confidence: at least 0.5, below 1.
-
-    The ends are Gaffke's bounds (Gaffke 2005; Learned-Miller & Thomas, arXiv:1905.06208): quantiles of the randomly
-    weighted mean of the samples and one more, which has the lowest score of the scale for the low end and the highest
-    for the high end. On yes/no scores they are the Clopper-Pearson limits. Coverage: docs/statistics.md.
-
-    Raises BadParameter for a value off the scale, a wrong number of clusters, or a confidence out of range.
-    """
-    check_scale(scale)
-    check_confidence(confidence)
-    check_clusters(clusters, len(values))
-    method = "Gaffke" if clusters is None else "Gaffke over clusters"
-    if not len(values):
-        return Interval(None, None, None, method)
-    units = _units(on_unit_scale(values, scale), clusters)
-    z = NormalDist().inv_cdf((1 + confidence) / 2)
-    low, high = scale
-    mean = min(max(fsum(values) / len(values), low), high)
-    below, above = (high - low) * _low_end(units, z), (high - low) * _low_end(1 - units, z)
-    return Interval(mean, min(low + below, mean), max(high - above, mean), method)
-
-
-def _units(unit_values: NDArray[np.float64], clusters: Clusters) -> NDArray[np.float64]:
-    """What is drawn independently: the values, or of each cluster the mean plus its scaled residual.
-
-    The residual of a cluster is the sum over its samples of value less mean, divided by the average cluster size: the
-    usual linearisation of a ratio, which leaves the mean as it is and makes large clusters count for more.
-    """
-    import numpy as np
-
-    if clusters is None:
-        return unit_values
-    sums = sums_by_cluster(np.column_stack([unit_values, np.ones_like(unit_values)]), clusters)
-    totals, sizes = sums.T
-    mean = totals.sum() / sizes.sum()
-    return np.asarray(mean + (totals - mean * sizes) / sizes.mean())
-
-
-def _low_end(units: NDArray[np.float64], z: float) -> float:
-    """The lower bound of the mean: a low quantile of the randomly weighted mean of `units` and one more at 0."""
-    import numpy as np
-
-    points, counts = np.unique(np.append(units, 0.0), return_counts=True)
-    return max(0.0, low_quantile(points, counts.astype(float), z))

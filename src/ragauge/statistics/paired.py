@@ -1,4 +1,4 @@
-"""Two systems on the same samples: is the difference between them more than chance?"""
+"""Paired comparison of two systems on the same samples: differences, intervals, significance tests."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import msgspec
 
 from ragauge.statistics.aggregates import CountFunction, aggregate_interval, count_rows
 from ragauge.statistics.intervals import (
+    ROUNDING,
     Clusters,
     Interval,
     check_clusters,
@@ -28,70 +29,21 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-#: So many rows or fewer are divided in every way, which is 8192 ways; more of them at random.
-ALL_WAYS = 13
+#: Where fewer samples or clusters differ, no sign test reaches p < 0.05.
+MIN_DIFFERING = 6
 
-#: What is left of a sum when all of it is taken away again is no more than this share of it.
-HALVES_ROUNDING = 1e-12
+#: Up to this many rows are divided in every way, which is 8192 ways; more at random.
+MAX_EXHAUSTIVE = 13
 
-#: Random members drawn at a time, few enough for a processor's cache.
-BLOCK = 200_000
+#: The rounding error of subtracting all of a sum again, as a share of it.
+CANCELLATION = 1e-12
 
-
-def halves(rows: Array, seed: int, resamples: int) -> tuple[Array, Array]:
-    """The sums of `rows` (units x columns) over the one side and the other, for each way to divide the units.
-
-    Each unit goes to either side with equal chance. All ways are taken for up to 13 units; otherwise `resamples` random
-    ones, and the way that leaves one side empty. The order of the rows makes no difference.
-    """
-    import numpy as np
-
-    total = rows.sum(axis=0)
-    if len(rows) <= ALL_WAYS:
-        ways = np.arange(2 ** len(rows))
-        one = (ways[:, None] >> np.arange(len(rows)) & 1) @ rows
-    else:
-        one = np.concatenate([total[None], *_random(rows, np.random.default_rng(seed), resamples)])
-    other = total - one
-    other[np.abs(other) <= HALVES_ROUNDING * np.abs(total)] = 0
-    return one, other
-
-
-def _random(rows: Array, chance: np.random.Generator, resamples: int) -> Iterator[Array]:
-    """The sums over one side of random ways, in blocks. Of k equal rows a binomial number falls on it."""
-    import numpy as np
-
-    distinct, times = np.unique(rows, axis=0, return_counts=True)
-    alone, several = distinct[times == 1], distinct[times > 1]
-    step = max(1, BLOCK // len(distinct))
-    for start in range(0, resamples, step):
-        size = min(step, resamples - start)
-        of_several = chance.binomial(times[times > 1], 0.5, (size, len(several)))
-        yield _coins(chance, size, len(alone)) @ alone + of_several @ several
-
-
-def _coins(chance: np.random.Generator, height: int, width: int) -> Array:
-    """Zeros and ones by chance."""
-    import numpy as np
-
-    drawn = np.frombuffer(chance.bytes(-(-height * width // 8)), dtype=np.uint8)
-    return np.unpackbits(drawn, count=height * width).reshape(height, width).astype(np.float64)
-
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-
-#: How far rounding may carry a difference, as a share of the scale.
-ROUNDING = 1e-9
-
-#: Where fewer samples or clusters differ, no test by signs can come to p < 0.05.
-FEWEST = 6
+#: Random numbers drawn at a time, few enough for the processor's cache.
+BLOCK_SIZE = 200_000
 
 
 class Paired(msgspec.Struct, frozen=True):
-    """A difference: its value and interval, and the two-sided p-value of there being none; None where undefined."""
+    """A difference with its interval, and the two-sided p-value of no difference; None where undefined."""
 
     interval: Interval
     p: float | None
@@ -106,21 +58,26 @@ def paired_mean(
     seed: int = 0,
     resamples: int = 10_000,
 ) -> Paired:
-    """The mean of paired differences, and whether it is more than chance.
+    """The mean of paired differences, with interval and p-value.
 
-    differences: one a sample, on `scale`, which is twice as wide as the metric's. clusters: as in `mean_interval`; the
-    samples of one stay together.
+    The samples (or clusters) are divided into two halves in every way, or from 14 on in `resamples` random ways. p is
+    the share of divisions in which 0 lies between the means of the halves. This is Fisher's sign-flip test ("The Design
+    of Experiments", 1935), which swaps the two systems on one half; on differences of -1, 0 and 1 it is McNemar's exact
+    test. The interval contains what the test does not reject: its ends are quantiles of the means of the halves
+    (Hartigan, JASA 64, 1969), and it excludes 0 where p < 1 - `confidence`.
 
-    The samples (or clusters) are divided in two in every way, or from 14 on in `resamples` random ways. p is the share
-    of ways in which 0 lies between the means of the two parts. This is the test by signs, which swaps the two systems
-    on one part and asks whether they then lie as far apart (Fisher, "The Design of Experiments", 1935); on differences
-    of -1, 0 and 1 it is McNemar's exact test. The interval holds what the test does not reject: its ends are quantiles
-    of the means of the parts (Hartigan, JASA 64, 1969), and 0 lies outside of it where p < 1 - `confidence`.
+    Where fewer samples differ than the test needs to reject anything, which is six at 95 %, and where all differences
+    are equal, the interval is that of `mean_interval`, which makes no assumption on their distribution.
 
-    Where fewer samples differ than the test needs to reject anything, which is six at 95 %, and where all differ by the
-    same, the interval is that of `mean_interval`, which supposes nothing of how differences are spread.
+    Args:
+        differences: one per sample, on `scale`.
+        scale: the lowest and highest difference, twice as wide as the metric's scale.
+        clusters: as in `mean_interval`; samples of a cluster stay together.
+        confidence: as in `mean_interval`.
+        seed, resamples: of the random divisions.
 
-    Raises BadParameter for a difference off the scale, a wrong number of clusters, or a confidence out of range.
+    Raises:
+        BadParameter: a difference off the scale, a wrong number of clusters, or a confidence out of range.
     """
     import numpy as np
 
@@ -133,10 +90,12 @@ def paired_mean(
         return Paired(Interval(None, None, None, _method(clusters)), None)
     rows = sums_by_cluster(np.column_stack([differences, np.ones(len(differences))]), clusters)
     means = [_means(sums) for sums in halves(rows, seed, resamples)]
-    spans = _Spans(float(rows[:, 0].sum() / rows[:, 1].sum()), means, scale)
-    found = spans.interval(1 - confidence, np.abs(rows[:, 0]) > spans.slack, _method(clusters))
-    wide = found or mean_interval(differences, scale=scale, clusters=clusters, confidence=confidence)
-    return Paired(spans.holding(wide, 1 - confidence), spans.p)
+    spans = _HalfSpans(float(rows[:, 0].sum() / rows[:, 1].sum()), means, scale)
+    differ = np.abs(rows[:, 0]) > spans.slack
+    interval = spans.interval(1 - confidence, differ, _method(clusters)) or mean_interval(
+        differences, scale=scale, clusters=clusters, confidence=confidence
+    )
+    return Paired(spans.widened(interval, 1 - confidence), spans.p)
 
 
 def paired_aggregate(
@@ -150,17 +109,22 @@ def paired_aggregate(
     seed: int = 0,
     resamples: int = 10_000,
 ) -> Paired:
-    """The second less the first value of a metric over the data set, and whether it is more than chance.
+    """The second minus the first value of a metric over the data set, with interval and p-value.
 
-    first, second: the counts of each sample in two runs, at most 8 each; value, scale, clusters: as in
-    `aggregate_interval`. p and interval are those of `paired_mean`, with the difference of the two values on a part in
-    place of the part's mean; a part on which one is undefined could have any. Where fewer samples differ than the test
-    needs, and where every part has the same difference, the interval is that of `aggregate_interval`.
+    As `paired_mean`, with the difference of the two values on a half in place of the half's mean; where one of them is
+    undefined, the difference could be any. Where fewer samples differ than the test needs, and where every half has the
+    same difference, the interval is that of `aggregate_interval`.
 
-    Not a permutation test, which swaps the counts of samples: that supposes systems that are alike in all but chance,
-    and where one makes more claims than the other it rejects too often; see docs/compare.md.
+    This is not a permutation test, which swaps the counts of samples: that assumes that the systems differ only by
+    chance, and rejects too often where one makes more claims than the other; see docs/compare.md.
 
-    Raises BadParameter for counts that are negative, not numbers or not of one length.
+    Args:
+        first, second: the counts of each sample in two runs, at most 8 each.
+        value, scale, clusters: as in `aggregate_interval`.
+        confidence, seed, resamples: as in `paired_mean`.
+
+    Raises:
+        BadParameter: counts that are negative, not finite or not of one length.
     """
     check_scale(scale)
     check_confidence(confidence)
@@ -170,24 +134,109 @@ def paired_aggregate(
     both = [(*one, *other) for one, other in zip(first, second, strict=True)]
     wide = (scale[0] - scale[1], scale[1] - scale[0])
 
-    def apart(sums: Sequence[float]) -> float | None:
+    def difference_of(sums: Sequence[float]) -> float | None:
         one, other = value(sums[:width]), value(sums[width:])
         return None if one is None or other is None else other - one
 
     rows = sums_by_cluster(count_rows(both), clusters)
-    difference = apart(rows.sum(axis=0).tolist()) if len(both) else None
+    difference = difference_of(rows.sum(axis=0).tolist()) if len(both) else None
     if difference is None:
         return Paired(Interval(None, None, None, _method(clusters)), None)
-    spans = _Spans(difference, [_each(apart, sums) for sums in halves(rows, seed, resamples)], wide)
+    spans = _HalfSpans(difference, [_each(difference_of, sums) for sums in halves(rows, seed, resamples)], wide)
     differ = (rows[:, :width] != rows[:, width:]).any(axis=1)
-    found = spans.interval(1 - confidence, differ, _method(clusters)) or aggregate_interval(
-        both, apart, scale=wide, clusters=clusters, confidence=confidence, seed=seed
+    interval = spans.interval(1 - confidence, differ, _method(clusters)) or aggregate_interval(
+        both, difference_of, scale=wide, clusters=clusters, confidence=confidence, seed=seed
     )
-    return Paired(spans.holding(found, 1 - confidence), spans.p)
+    return Paired(spans.widened(interval, 1 - confidence), spans.p)
+
+
+def detectable(
+    differences: Sequence[float], *, clusters: Clusters = None, confidence: float = 0.95, power: float = 0.8
+) -> float | None:
+    """The smallest true difference that a comparison of this size detects with probability `power`.
+
+    By the normal approximation, from the variance of `differences`.
+
+    Args:
+        differences: one per sample.
+        clusters, confidence: as in `mean_interval`.
+        power: the probability of detection.
+
+    Returns:
+        The difference, or None where fewer than six samples (or clusters) differ, too few for any test, or where all
+        differences are equal.
+
+    Raises:
+        BadParameter: a wrong number of clusters, or a confidence out of range.
+    """
+    import numpy as np
+
+    check_confidence(confidence)
+    check_clusters(clusters, len(differences))
+    rows = sums_by_cluster(np.column_stack([differences, np.ones(len(differences))]), clusters)
+    if np.count_nonzero(rows[:, 0]) < MIN_DIFFERING:
+        return None
+    sums, sizes = rows.T
+    residuals = sums - sums.sum() / sizes.sum() * sizes
+    error = sqrt(float(residuals @ residuals) * len(rows) / (len(rows) - 1)) / float(sizes.sum())
+    if error <= ROUNDING * float(np.abs(sums).max()):
+        return None
+    normal = NormalDist()
+    return (normal.inv_cdf((1 + confidence) / 2) + normal.inv_cdf(power)) * error
+
+
+def holm(p_values: Mapping[str, float]) -> dict[str, float]:
+    """Holm's adjusted p-values, which control the family-wise error rate (Holm 1979)."""
+    adjusted: dict[str, float] = {}
+    largest = 0.0
+    for rank, (name, p) in enumerate(sorted(p_values.items(), key=lambda one: one[1])):
+        largest = max(largest, min(1.0, p * (len(p_values) - rank)))
+        adjusted[name] = largest
+    return {name: adjusted[name] for name in p_values}
+
+
+def halves(rows: Array, seed: int, resamples: int) -> tuple[Array, Array]:
+    """The sums of `rows` (units x columns) over both halves, for each division of the units in two.
+
+    Each unit is in either half with equal probability. Up to 13 units all divisions are used; otherwise `resamples`
+    random ones, and the one with an empty half. The order of the rows does not matter.
+    """
+    import numpy as np
+
+    total = rows.sum(axis=0)
+    if len(rows) <= MAX_EXHAUSTIVE:
+        divisions = np.arange(2 ** len(rows))
+        one = (divisions[:, None] >> np.arange(len(rows)) & 1) @ rows
+    else:
+        one = np.concatenate([total[None], *_random_halves(rows, np.random.default_rng(seed), resamples)])
+    other = total - one
+    other[np.abs(other) <= CANCELLATION * np.abs(total)] = 0
+    return one, other
+
+
+def _random_halves(rows: Array, random: np.random.Generator, resamples: int) -> Iterator[Array]:
+    """The sums over one half of random divisions, in blocks; of k equal rows a binomial number is in it."""
+    import numpy as np
+
+    distinct, multiplicity = np.unique(rows, axis=0, return_counts=True)
+    single, repeated = distinct[multiplicity == 1], distinct[multiplicity > 1]
+    step = max(1, BLOCK_SIZE // len(distinct))
+    for start in range(0, resamples, step):
+        size = min(step, resamples - start)
+        of_repeated = random.binomial(multiplicity[multiplicity > 1], 0.5, (size, len(repeated)))
+        yield _random_bits(random, size, len(single)) @ single + of_repeated @ repeated
+
+
+def _random_bits(random: np.random.Generator, height: int, width: int) -> Array:
+    """A matrix of random zeros and ones."""
+    import numpy as np
+
+    drawn = np.frombuffer(random.bytes(-(-height * width // 8)), dtype=np.uint8)
+    return np.unpackbits(drawn, count=height * width).reshape(height, width).astype(np.float64)
 
 
 def _means(sums: Array) -> Array:
-    """The means of parts from their sums of differences and of samples, NaN for an empty part."""
+    """The means of halves from their sums of differences and of samples; NaN for an empty half."""
     import numpy as np
 
     means = np.full(len(sums), nan)
@@ -196,41 +245,41 @@ def _means(sums: Array) -> Array:
 
 
 def _each(value: CountFunction, sums: Array) -> Array:
-    """A value of each row of sums, NaN where it is undefined."""
+    """The value of each row of sums; NaN where undefined."""
     import numpy as np
 
-    found = (value(row) for row in sums.tolist())
-    return np.array([nan if one is None else one for one in found])
+    values = (value(row) for row in sums.tolist())
+    return np.array([nan if one is None else one for one in values])
 
 
 def _method(clusters: Clusters) -> str:
     return "halves" if clusters is None else "halves of clusters"
 
 
-class _Spans:
-    """A difference, and for each way to divide the samples from which to which difference the two parts reach.
+class _HalfSpans:
+    """A difference, and for each division of the samples the range between the differences of its halves.
 
-    They reach anywhere where a part has no difference, such as one without samples.
+    The range is unbounded where a half has no difference, such as one without samples.
     """
 
-    def __init__(self, value: float, parts: Sequence[Array], scale: tuple[float, float]) -> None:
+    def __init__(self, value: float, halves: Sequence[Array], scale: tuple[float, float]) -> None:
         import numpy as np
 
         self.value, self.scale = value, scale
         self.slack = ROUNDING * (scale[1] - scale[0])
-        lows, highs = np.minimum(*parts), np.maximum(*parts)
+        lows, highs = np.minimum(*halves), np.maximum(*halves)
         self._lows = np.where(np.isnan(lows), -inf, np.minimum(lows, value))
         self._highs = np.where(np.isnan(highs), inf, np.maximum(highs, value))
 
     @property
     def p(self) -> float:
-        """The share of ways in which 0 lies between the parts."""
+        """The share of divisions in which 0 lies between the halves."""
         return float(((self._lows <= self.slack) & (self._highs >= -self.slack)).mean())
 
     def interval(self, level: float, differ: NDArray[np.bool_], method: str) -> Interval | None:
-        """The differences that lie between the parts in more than a share of `level` of the ways.
+        """The differences that lie between the halves in more than a share of `level` of the divisions.
 
-        differ: which of the samples or clusters do. None where nothing else could be told, or where there is no width.
+        None where too few samples or clusters `differ` to reject anything, or where the interval has no width.
         """
         import numpy as np
 
@@ -243,44 +292,8 @@ class _Spans:
             return None
         return Interval(self.value, max(low, self.scale[0]), min(high, self.scale[1]), method)
 
-    def holding(self, interval: Interval, level: float) -> Interval:
-        """The interval, widened to hold 0 where the test does not reject it."""
+    def widened(self, interval: Interval, level: float) -> Interval:
+        """The interval, widened to contain 0 where the test does not reject it."""
         if self.p < level or interval.low is None or interval.high is None:
             return interval
         return msgspec.structs.replace(interval, low=min(interval.low, 0.0), high=max(interval.high, 0.0))
-
-
-def detectable(
-    differences: Sequence[float], *, clusters: Clusters = None, confidence: float = 0.95, power: float = 0.8
-) -> float | None:
-    """The smallest true difference that a comparison of this size would find with a probability of `power`.
-
-    By the normal approximation, from the spread of `differences`. None where fewer than six samples (or clusters)
-    differ, of which no test can tell, or all by the same, which has no spread.
-
-    Raises BadParameter for a wrong number of clusters, or a confidence out of range.
-    """
-    import numpy as np
-
-    check_confidence(confidence)
-    check_clusters(clusters, len(differences))
-    rows = sums_by_cluster(np.column_stack([differences, np.ones(len(differences))]), clusters)
-    if np.count_nonzero(rows[:, 0]) < FEWEST:
-        return None
-    sums, sizes = rows.T
-    residuals = sums - sums.sum() / sizes.sum() * sizes
-    error = sqrt(float(residuals @ residuals) * len(rows) / (len(rows) - 1)) / float(sizes.sum())
-    if error <= ROUNDING * float(np.abs(sums).max()):
-        return None
-    normal = NormalDist()
-    return (normal.inv_cdf((1 + confidence) / 2) + normal.inv_cdf(power)) * error
-
-
-def holm(p_values: Mapping[str, float]) -> dict[str, float]:
-    """P-values adjusted so that the chance of a single false alarm among all of them is kept (Holm 1979)."""
-    adjusted: dict[str, float] = {}
-    largest = 0.0
-    for rank, (name, p) in enumerate(sorted(p_values.items(), key=lambda one: one[1])):
-        largest = max(largest, min(1.0, p * (len(p_values) - rank)))
-        adjusted[name] = largest
-    return {name: adjusted[name] for name in p_values}

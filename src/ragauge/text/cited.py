@@ -79,7 +79,7 @@ def cited_items(text: str, labels: Sequence[str], style: CitationStyle = "bracke
 
 def without_citations(text: str, labels: Sequence[str], style: CitationStyle = "brackets") -> str:
     """The text without citations and sources; names within the sentence stay, as do bracketed years."""
-    return unmarked(text, (0, len(text)), _CitationReading(text, labels, style).left_out)
+    return unmarked(text, (0, len(text)), _CitationReading(text, labels, style).excluded)
 
 
 def _trimmed(text: str, span: Span) -> Span:
