@@ -181,5 +181,5 @@ def test_too_many_columns() -> None:
 
 def test_a_value_that_gives_nan_is_an_error() -> None:
     """NaN never becomes an end of an interval."""
-    with pytest.raises(BadParameter, match="not a finite number"):
+    with pytest.raises(BadParameter, match="other than a finite number"):
         aggregate_interval([(1, 2)], lambda sums: 0.5 if sums[1] in (2, 4) else float("nan"))

@@ -1,1 +1,1 @@
-"""Floor 2: metrics, pure functions from findings to scores; one file a family, and the catalogue of them all."""
+"""Floor 2: metrics, pure functions from evidence tables to scores; one file per family, and the registry."""

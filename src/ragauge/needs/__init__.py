@@ -1,1 +1,1 @@
-"""Floor 1: needs, what metrics declare they must know about a sample."""
+"""Floor 1: needs, the evidence that metrics declare they require."""

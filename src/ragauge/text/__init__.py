@@ -1,1 +1,1 @@
-"""Floor 0: pure tools on text: tokens, sentences, and the overlap measures made of them."""
+"""Floor 0: pure text processing: tokens, sentences, citations, refusals, and overlap metrics."""
