@@ -17,6 +17,12 @@ disable_telemetry()
 
 
 @pytest.fixture
+def golden() -> Path:
+    """The folder of golden vectors, which are part of the repository."""
+    return Path(__file__).resolve().parent / "golden"
+
+
+@pytest.fixture
 def shared() -> Path:
     """The folder of shared material beside the repository; a test that needs it is skipped where it is absent."""
     folder = Path(__file__).resolve().parents[2] / "shared"

@@ -88,10 +88,9 @@ MAKERS: dict[str, Callable[[Row], Any]] = {
 }
 
 
-@pytest.mark.shared
-def test_the_vectors(shared: Path) -> None:
+def test_the_vectors(golden: Path) -> None:
     """Every row gives the number, the order, or the error that RAG Evals gives; batch summaries are what a run has."""
-    rows = json.loads((shared / "vectors" / "valor_ragevals_dataworkz.json").read_text("utf-8"))
+    rows = json.loads((golden / "systems" / "valor_ragevals_dataworkz.json").read_text("utf-8"))
     rows = [row for row in rows if row["system"].startswith("rag_evals") and row["metric"] in MAKERS]
     for row in rows:
         expected, make = row["expected"], MAKERS[row["metric"]]

@@ -30,7 +30,7 @@ from ragauge.types import Answer, ChunkVerdict, Decomposition, Failure, Label, S
 if TYPE_CHECKING:
     from tests.metrics.conftest import Answering, Row
 
-pytestmark = [pytest.mark.shared, pytest.mark.filterwarnings("ignore:.* is NaN for some samples")]
+pytestmark = pytest.mark.filterwarnings("ignore:.* is NaN for some samples")
 
 #: The metric of a row.
 METRICS: dict[str, Callable[[dict[str, Any], Any], Metric]] = {
@@ -47,9 +47,9 @@ DEFECTS: dict[str, float | None] = {"fewer verdicts": math.nan, "verdict -1": 0.
 
 
 @pytest.fixture
-def vectors(shared: Path) -> list[Row]:
+def vectors(golden: Path) -> list[Row]:
     """The rows of ragas."""
-    everything = json.loads((shared / "vectors" / "trust_eval_and_ragas.json").read_text("utf-8"))
+    everything = json.loads((golden / "systems" / "trust_eval_and_ragas.json").read_text("utf-8"))
     return [row for row in everything if row["system"].startswith("ragas")]
 
 

@@ -11,8 +11,6 @@ import pytest
 
 from ragauge.compat.trust_eval import Item, evaluate
 
-pytestmark = pytest.mark.shared
-
 #: The claims of this case are plain strings; there the claim is the first letter of each, here the string.
 OF_STRINGS = {
     **dict.fromkeys(("regular_claims_nli", "answered_claims_nli", "calib_answered_claims_nli"), 100.0),
@@ -41,9 +39,9 @@ def facts() -> Facts:
 
 
 @pytest.fixture
-def rows(shared: Path) -> list[dict[str, Any]]:
+def rows(golden: Path) -> list[dict[str, Any]]:
     """All rows of the file."""
-    loaded: list[dict[str, Any]] = json.loads((shared / "vectors" / "trust_eval_and_ragas.json").read_text("utf-8"))
+    loaded: list[dict[str, Any]] = json.loads((golden / "systems" / "trust_eval_and_ragas.json").read_text("utf-8"))
     return loaded
 
 
@@ -53,11 +51,10 @@ def item(**fields: Any) -> Item:
     return {"question": "q", "output": "An answer.", "answers": [["x"]], "docs": [doc], **fields}
 
 
-def test_the_output_block_of_the_documentation(shared: Path, facts: Facts) -> None:
-    """The file that reproduces it gives every number of the seed's output block, under its keys in its order."""
-    seed = next((shared / "seeds").glob("002_*")).read_text(encoding="utf-8")
-    shown = {key: float(value) for key, value in re.findall(r'^    "(\w+)": ([\d.]+)', seed, re.MULTILINE)}
-    block = evaluate(shared / "vectors" / "trust_eval" / "cm_readme6_evalfile.json", "cm", facts)
+def test_the_output_block_of_the_documentation(golden: Path, facts: Facts) -> None:
+    """The file that reproduces it gives every number of the documented output block, under its keys in its order."""
+    shown = json.loads((golden / "systems" / "trust_eval_block.json").read_text("utf-8"))["expected"]
+    block = evaluate(golden / "systems" / "trust_eval_evalfile.json", "cm", facts)
     assert block == pytest.approx(shown, rel=1e-12)
     assert list(block) == list(shown)
     assert len(block) == 28

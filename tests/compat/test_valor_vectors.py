@@ -57,13 +57,17 @@ def computed(metric: str, response: QueryResponse, judge: Scripted, retries: int
 
 
 @pytest.fixture
-def vectors(shared: Path) -> list[Row]:
+def vectors(golden: Path) -> list[Row]:
     """All rows of Valor and its predecessor."""
-    rows: list[Row] = json.loads((shared / "vectors" / "valor_ragevals_dataworkz.json").read_text("utf-8"))
+    return rows_in(golden / "systems")
+
+
+def rows_in(folder: Path) -> list[Row]:
+    """The rows of Valor and its predecessor in a folder."""
+    rows: list[Row] = json.loads((folder / "valor_ragevals_dataworkz.json").read_text("utf-8"))
     return [row for row in rows if row["system"].startswith("valor-")]
 
 
-@pytest.mark.shared
 def test_rows_with_scripted_replies(vectors: list[Row]) -> None:
     """On Valor's scripted replies every metric has Valor's value, and asks nothing where Valor does not.
 
@@ -81,7 +85,6 @@ def test_rows_with_scripted_replies(vectors: list[Row]) -> None:
     assert {row["metric"] for row in rows} == set(METRICS)
 
 
-@pytest.mark.shared
 def test_rows_of_invalid_replies(vectors: list[Row]) -> None:
     """Where Valor's model says nothing usable, or Valor breaks on what it says, the metric is of type "Error"."""
     rows = [row for row in vectors if row["metric"] in METRICS and replies(row)]
@@ -95,7 +98,6 @@ def test_rows_of_invalid_replies(vectors: list[Row]) -> None:
     assert len(rows) > 10
 
 
-@pytest.mark.shared
 def test_rows_that_valor_refuses(vectors: list[Row]) -> None:
     """What Valor refuses with a ValueError is refused with one, before anything is asked."""
     rows = [row for row in vectors if row["metric"] in METRICS and row["system"] == "valor-lite"]
@@ -108,7 +110,6 @@ def test_rows_that_valor_refuses(vectors: list[Row]) -> None:
     assert rows
 
 
-@pytest.mark.shared
 def test_rows_on_retries(vectors: list[Row]) -> None:
     """A metric is tried once and `retries` times more; what was answered is not asked again, as it is by Valor."""
     response = QueryResponse("q", "response")
@@ -139,7 +140,6 @@ def _failing_once(answer: Callable[[Question], Answer | Failure]) -> Callable[[Q
     return unsure
 
 
-@pytest.mark.shared
 def test_rows_of_metrics_and_evaluators(vectors: list[Row]) -> None:
     """A metric with attributes of other types, and a seed with retries, are refused as Valor refuses them."""
     for row in (row for row in vectors if row["metric"] == "Metric()"):
@@ -170,7 +170,6 @@ def bleu(row: dict[str, Any]) -> Any:
     return metric.value
 
 
-@pytest.mark.shared
 @pytest.mark.parametrize(("metric", "measure"), [("ROUGE", rouge), ("BLEU", bleu)])
 def test_rows_of_overlap(metric: str, measure: Callable[[dict[str, Any]], Any], vectors: list[Row]) -> None:
     """ROUGE and BLEU are Valor's to the last digit, and refused where they are there.
@@ -191,7 +190,6 @@ def test_rows_of_overlap(metric: str, measure: Callable[[dict[str, Any]], Any], 
     assert rows
 
 
-@pytest.mark.shared
 def test_rows_of_the_predecessor(vectors: list[Row]) -> None:
     """Several predictions in the older interface have the values of each alone; what is no text is refused."""
     types = ["rouge1", "rouge2", "rougeL", "rougeLsum"]
@@ -215,9 +213,9 @@ def _table(path: Path) -> list[dict[str, str]]:
 
 
 @pytest.mark.shared
-def test_rows_of_valors_example_files(vectors: list[Row], shared: Path) -> None:
+def test_rows_of_valors_example_files(shared: Path) -> None:
     """ROUGE, stemmed ROUGE and three BLEUs of Valor's example data are Valor's to the last digit."""
-    rows = [row for row in vectors if row["metric"] == "ROUGE+BLEU(csv row)"]
+    rows = [row for row in rows_in(shared / "vectors") if row["metric"] == "ROUGE+BLEU(csv row)"]
     weights = {"bleu1": [1], "bleu2": [0.5, 0.5], "bleu4": [0.25] * 4}
     for row in rows:
         sample = _table(shared / "data" / "valor" / row["inputs"]["csv"])[row["inputs"]["row"]]

@@ -21,8 +21,6 @@ from ragauge.types import Answer, Decomposition, Label, Statement, Verdict
 if TYPE_CHECKING:
     from tests.metrics.conftest import Drive, Row, Rule, Sampling, Scoring
 
-pytestmark = pytest.mark.shared
-
 CLAIM_F1 = "claim_f1(counting=common)"
 COLUMNS = {"LLM Recall": "recall", "LLM Precision": "precision", "LLM F1": "f1"}
 COUNTS = ("Golden Response Claim Count", "Candidate Response Claim Count", "Common Claim Count")
@@ -65,10 +63,9 @@ def read(score: Score) -> dict[str, float | None]:
     return {"recall": counts.recall, "precision": counts.precision, "f1": score.value}
 
 
-@pytest.fixture
-def rows(shared: Path) -> list[Row]:
+def rows_in(folder: Path) -> list[Row]:
     """The rows of Dataworkz."""
-    everything = json.loads((shared / "vectors" / "valor_ragevals_dataworkz.json").read_text("utf-8"))
+    everything = json.loads((folder / "valor_ragevals_dataworkz.json").read_text("utf-8"))
     return [row for row in everything if row["system"] == "dataworkz-eval"]
 
 
@@ -80,10 +77,9 @@ def results(shared: Path) -> list[dict[str, str]]:
         return list(csv.DictReader(file))
 
 
-def test_rows_of_counts(
-    rows: list[Row], scores: Scoring, sample: Sampling, compared: Callable[..., Counter[str]]
-) -> None:
+def test_rows_of_counts(golden: Path, scores: Scoring, sample: Sampling, compared: Callable[..., Counter[str]]) -> None:
     """Each row's counts give its recall, precision and F1 with common claims counted once."""
+    rows = rows_in(golden / "systems")
     wanted = {"row": ("llm_recall", "llm_precision", "llm_f1"), "claim P/R/F1": ("recall", "precision", "f1")}
     for metric, names in wanted.items():
         for name, ours in zip(names, ("recall", "precision", "f1"), strict=True):
@@ -104,8 +100,9 @@ def test_rows_of_counts(
             assert tally["equal"] >= {"row": 65, "claim P/R/F1": 2}[metric]
 
 
+@pytest.mark.shared
 def test_columns_of_the_result_file(
-    rows: list[Row], results: list[dict[str, str]], drive: type[Drive], sample: Sampling
+    shared: Path, results: list[dict[str, str]], drive: type[Drive], sample: Sampling
 ) -> None:
     """All hundred rows reproduce to the digits shown, and so do their means.
 
@@ -117,13 +114,14 @@ def test_columns_of_the_result_file(
     for column, name in COLUMNS.items():
         values = [one[name] for one in got]
         assert [float(row[column]) for row in results] == pytest.approx(values, abs=5.1e-5)
-        (means,) = [row["expected"] for row in rows if row["metric"] == "column means"]
+        (means,) = [row["expected"] for row in rows_in(shared / "vectors") if row["metric"] == "column means"]
         assert fmean(value for value in values if value is not None) == pytest.approx(means[column], abs=5e-6)
 
 
-def test_micro_average(rows: list[Row], results: list[dict[str, str]], drive: type[Drive], sample: Sampling) -> None:
+@pytest.mark.shared
+def test_micro_average(shared: Path, results: list[dict[str, str]], drive: type[Drive], sample: Sampling) -> None:
     """Pooled claim F1 over the file has the micro recall and the micro precision of all its claims."""
-    (expected,) = [row["expected"] for row in rows if row["metric"] == "micro-average"]
+    (expected,) = [row["expected"] for row in rows_in(shared / "vectors") if row["metric"] == "micro-average"]
     samples = [sample(id=row["SNo."], **counted(*(int(float(row[name])) for name in COUNTS))) for row in results]
     pooled = parse_metric(f"pooled({CLAIM_F1})")
     assert isinstance(pooled, DatasetMetric)

@@ -16,8 +16,6 @@ from ragauge.types import Answer, ChunkVerdict, Decomposition, Failure, Grade, L
 if TYPE_CHECKING:
     from tests.metrics.conftest import Row, Rule, Valuing
 
-pytestmark = pytest.mark.shared
-
 FOREIGN = ("ChunkGraded", "batch summary (branch pr3)")
 
 
@@ -168,9 +166,9 @@ def expected(row: Row) -> Row:
 
 
 @pytest.fixture
-def rows(shared: Path) -> list[Row]:
+def rows(golden: Path) -> list[Row]:
     """The rows of RAG Evals."""
-    everything = json.loads((shared / "vectors" / "valor_ragevals_dataworkz.json").read_text("utf-8"))
+    everything = json.loads((golden / "systems" / "valor_ragevals_dataworkz.json").read_text("utf-8"))
     return [expected(row) for row in everything if row["system"].startswith("rag_evals")]
 
 

@@ -17,8 +17,6 @@ from ragauge.types import Answer, ChunkVerdict, Decomposition, Failure, Label, S
 if TYPE_CHECKING:
     from tests.metrics.conftest import Row, Rule, Valuing
 
-pytestmark = pytest.mark.shared
-
 RULES: list[Rule] = [
     (
         "the judge left statements out and ragas counts those it named; ours is a failure",
@@ -185,9 +183,9 @@ MEASURES: dict[str, Callable[[dict[str, Any], Valuing], float | str]] = {
 
 
 @pytest.fixture
-def rows(shared: Path) -> list[Row]:
+def rows(golden: Path) -> list[Row]:
     """The rows of ragas on metrics that have a counterpart here, with the one number that is compared."""
-    everything = json.loads((shared / "vectors" / "trust_eval_and_ragas.json").read_text("utf-8"))
+    everything = json.loads((golden / "systems" / "trust_eval_and_ragas.json").read_text("utf-8"))
     ragas = [row for row in everything if row["system"].startswith("ragas") and row["metric"] in MEASURES]
     return [
         {**row, "expected": row["expected"]["score"] if isinstance(row["expected"], dict) else row["expected"]}

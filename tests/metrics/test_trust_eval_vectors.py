@@ -20,8 +20,6 @@ from ragauge.types import Answer, ChunkVerdict, Identity, Label, Verdict
 if TYPE_CHECKING:
     from tests.metrics.conftest import Scoring
 
-pytestmark = pytest.mark.shared
-
 NLI = Identity("facts")
 
 #: Values of ours that differ from the recorded ones, by case, with the reason.
@@ -71,16 +69,16 @@ def items(data: Sequence[dict[str, Any]], correctness: Correctness) -> list[Trus
 
 
 @pytest.fixture
-def rows(shared: Path) -> list[dict[str, Any]]:
+def rows(golden: Path) -> list[dict[str, Any]]:
     """All rows of the file."""
-    loaded: list[dict[str, Any]] = json.loads((shared / "vectors" / "trust_eval_and_ragas.json").read_text("utf-8"))
+    loaded: list[dict[str, Any]] = json.loads((golden / "systems" / "trust_eval_and_ragas.json").read_text("utf-8"))
     return loaded
 
 
-def test_the_six_samples_of_the_documentation(shared: Path) -> None:
+def test_the_six_samples_of_the_documentation(golden: Path) -> None:
     """Every number of the documented output block comes out, digit for digit."""
-    recorded = json.loads((shared / "vectors" / "trust_eval" / "cm_readme6.json").read_text("utf-8"))
-    file = json.loads((shared / "vectors" / "trust_eval" / "cm_readme6_evalfile.json").read_text("utf-8"))
+    recorded = json.loads((golden / "systems" / "trust_eval_block.json").read_text("utf-8"))
+    file = json.loads((golden / "systems" / "trust_eval_evalfile.json").read_text("utf-8"))
     block = trust_eval_block(items(file["data"], "cm"))
     assert len(block) == 28
     assert block == recorded["expected"]

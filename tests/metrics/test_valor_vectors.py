@@ -17,8 +17,6 @@ from ragauge.types import Answer, ChunkVerdict, Decomposition, Failure, Grade, L
 if TYPE_CHECKING:
     from tests.metrics.conftest import Answering, Row, Rule, Valuing
 
-pytestmark = pytest.mark.shared
-
 METRICS = {
     "AnswerCorrectness": "answer_correctness",
     "AnswerRelevance": "answer_relevance",
@@ -268,9 +266,9 @@ def fields_of(row: Row) -> dict[str, Any]:
 
 
 @pytest.fixture
-def rows(shared: Path) -> list[Row]:
+def rows(golden: Path) -> list[Row]:
     """Valor's rows on the ten metrics that a model judges, with scripted replies."""
-    everything = json.loads((shared / "vectors" / "valor_ragevals_dataworkz.json").read_text("utf-8"))
+    everything = json.loads((golden / "systems" / "valor_ragevals_dataworkz.json").read_text("utf-8"))
     scripted = [row for row in everything if row["system"].startswith(("valor-lite", "valor-core"))]
     return [row for row in scripted if row["metric"] in METRICS]
 

@@ -8,9 +8,8 @@ import pytest
 
 from ragauge.readers import read
 
-pytestmark = pytest.mark.shared
 
-
+@pytest.mark.shared
 def test_valor_rag_file(shared: Path) -> None:
     """Valor's RAG outputs: fifty rows, contexts in JSON and in Python spelling, and fragments as references."""
     reading = read(shared / "data/valor/valor_rag_data.csv")
@@ -27,6 +26,7 @@ def test_valor_rag_file(shared: Path) -> None:
     assert all(not chunk.text.startswith(("[", "'", '"[')) for sample in samples for chunk in sample.contexts or ())
 
 
+@pytest.mark.shared
 def test_valor_summaries(shared: Path) -> None:
     """Valor's summaries: `text` is what was summarised."""
     samples = list(read(shared / "data/valor/valor_summarization_data.csv"))
@@ -35,6 +35,7 @@ def test_valor_summaries(shared: Path) -> None:
     assert all(not sample.metadata for sample in samples)
 
 
+@pytest.mark.shared
 def test_valor_content_generation(shared: Path) -> None:
     """Valor's generated texts: three queries with predictions, line breaks within cells kept."""
     samples = list(read(shared / "data/valor/valor_content_generation_data.csv"))
@@ -42,6 +43,7 @@ def test_valor_content_generation(shared: Path) -> None:
     assert all("\n" in (sample.response or "") for sample in samples)
 
 
+@pytest.mark.shared
 def test_dataworkz_results(shared: Path) -> None:
     """The Dataworkz result file: a hundred rows under their own ids, golden contexts, and 17 columns of metadata."""
     reading = read(shared / "data/dataworkz/apple10k_evaluation_result.csv")
@@ -53,10 +55,10 @@ def test_dataworkz_results(shared: Path) -> None:
     assert all(len(sample.reference_contexts or ()) == 1 and sample.contexts is None for sample in samples)
 
 
-@pytest.mark.parametrize("name", ["cm_readme6.json", "cm_readme6_evalfile.json"])
-def test_trust_eval_files(shared: Path, name: str) -> None:
+@pytest.mark.parametrize("name", ["trust_eval_block.json", "trust_eval_evalfile.json"])
+def test_trust_eval_files(golden: Path, name: str) -> None:
     """Both file formats of Trust-Eval: gold claims and labelled documents."""
-    samples = list(read(shared / "vectors/trust_eval" / name))
+    samples = list(read(golden / "systems" / name))
     assert len(samples) == 6
     assert samples[0].answers == (("Claim says F1",),)
     assert all(len(sample.contexts or ()) == 5 for sample in samples)

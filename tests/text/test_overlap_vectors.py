@@ -33,15 +33,21 @@ def test_golden_rows(row: Row) -> None:
 
 
 @pytest.fixture
-def vectors(shared: Path) -> list[Row]:
-    """The rows measured on Valor and Dataworkz that concern the overlap measures.
+def vectors(golden: Path) -> list[Row]:
+    """The rows measured on Valor that concern the overlap measures.
 
-    Left out are rows about those systems' own objects and argument types: a missing context, a prediction that is not a
+    Skipped are rows about those systems' own objects and argument types: a missing context, a prediction that is not a
     text.
     """
-    rows: list[Row] = json.loads((shared / "vectors" / "valor_ragevals_dataworkz.json").read_text("utf-8"))
     foreign = {"context", "predictions"}
+    rows = rows_in(golden / "systems")
     return [row for row in rows if row["metric"] == "ROUGE(multi-prediction)" or foreign.isdisjoint(row["inputs"])]
+
+
+def rows_in(folder: Path) -> list[Row]:
+    """The rows measured on Valor, RAG Evals and Dataworkz."""
+    rows: list[Row] = json.loads((folder / "valor_ragevals_dataworkz.json").read_text("utf-8"))
+    return rows
 
 
 def of_metric(vectors: list[Row], metric: str, system: str = "valor") -> list[Row]:
@@ -58,7 +64,6 @@ def table(path: Path) -> list[dict[str, str]]:
         return list(csv.DictReader(file))
 
 
-@pytest.mark.shared
 def test_valor_rouge_rows(vectors: list[Row]) -> None:
     """Every ROUGE row measured on Valor holds exactly; one text in place of references is Valor's one reference."""
     for row in of_metric(vectors, "ROUGE"):
@@ -72,7 +77,6 @@ def test_valor_rouge_rows(vectors: list[Row]) -> None:
             assert rouge(*arguments) == row["expected"], row
 
 
-@pytest.mark.shared
 def test_valor_rouge_rows_with_several_predictions(vectors: list[Row]) -> None:
     """The rows of Valor's older interface hold exactly, prediction by prediction."""
     for row in of_metric(vectors, "ROUGE(multi-prediction)"):
@@ -81,7 +85,6 @@ def test_valor_rouge_rows_with_several_predictions(vectors: list[Row]) -> None:
         assert [rouge(said, golden, DEFAULT_TYPES, given["use_stemmer"]) for said, golden in pairs] == row["expected"]
 
 
-@pytest.mark.shared
 def test_valor_bleu_rows(vectors: list[Row]) -> None:
     """Every BLEU row measured on Valor holds exactly, but that negative weights are refused.
 
@@ -97,7 +100,6 @@ def test_valor_bleu_rows(vectors: list[Row]) -> None:
             assert bleu(*arguments) == row["expected"], row
 
 
-@pytest.mark.shared
 def test_valor_tokenizer_rows(vectors: list[Row]) -> None:
     """Every row of Valor's BLEU tokenizer holds."""
     for row in of_metric(vectors, "BLEU.tokenize"):
@@ -105,9 +107,9 @@ def test_valor_tokenizer_rows(vectors: list[Row]) -> None:
 
 
 @pytest.mark.shared
-def test_valor_example_files(vectors: list[Row], shared: Path) -> None:
+def test_valor_example_files(shared: Path) -> None:
     """The values measured on the rows of Valor's example files hold exactly."""
-    for row in of_metric(vectors, "ROUGE+BLEU(csv row)"):
+    for row in of_metric(rows_in(shared / "vectors"), "ROUGE+BLEU(csv row)"):
         given, expected = row["inputs"], row["expected"]
         sample = table(shared / "data" / "valor" / given["csv"])[given["row"]]
         response, references = sample[given["prediction_col"]], [sample[given["reference_col"]]]
@@ -119,11 +121,11 @@ def test_valor_example_files(vectors: list[Row], shared: Path) -> None:
 
 
 @pytest.mark.shared
-def test_dataworkz_result_file(vectors: list[Row], shared: Path) -> None:
+def test_dataworkz_result_file(golden: Path, shared: Path) -> None:
     """Smoothed BLEU and stemmed ROUGE of the Dataworkz rows hold exactly, and to the four decimals of its own file."""
     path = shared / "data" / "dataworkz" / "apple10k_evaluation_result.csv"
     samples = {int(sample["SNo."]): sample for sample in table(path)}
-    for row in of_metric(vectors, "row", system="dataworkz-eval"):
+    for row in of_metric(rows_in(golden / "systems"), "row", system="dataworkz-eval"):
         sample, expected = samples[row["inputs"]["sno"]], row["expected"]
         response, references = sample["Candidate Response"], [sample["Golden Response"]]
         smoothed = bleu(response, references, tokenizer="whitespace", smoothing="method1")

@@ -49,10 +49,9 @@ def test_a_missing_package_is_named_before_anything_is_asked(monkeypatch: pytest
     assert parse_metric("citation_recall").spec == "citation_recall"
 
 
-@pytest.mark.shared
-def test_sentences_are_those_of_the_vectors(shared: Path) -> None:
+def test_sentences_are_those_of_the_vectors(golden: Path) -> None:
     """Trust-Eval's sentences on its recorded texts."""
-    rows = json.loads((shared / "vectors" / "trust_eval_and_ragas.json").read_text("utf-8"))
+    rows = json.loads((golden / "systems" / "trust_eval_and_ragas.json").read_text("utf-8"))
     ours = [row for row in rows if row["metric"].startswith("nltk sent_tokenize")]
     for row in ours:
         text = row["inputs"]["text"]

@@ -18,13 +18,12 @@ FLAG = squad_normalise(trust_eval.REFUSAL)
 
 
 @pytest.fixture
-def vectors(shared: Path) -> list[dict[str, Any]]:
+def vectors(golden: Path) -> list[dict[str, Any]]:
     """The rows recorded from Trust-Eval's helpers."""
-    rows = json.loads((shared / "vectors" / "trust_eval_and_ragas.json").read_text("utf-8"))
+    rows = json.loads((golden / "systems" / "trust_eval_and_ragas.json").read_text("utf-8"))
     return [row for row in rows if row["system"] == "trust_eval"]
 
 
-@pytest.mark.shared
 def test_refusals_of_the_vectors(vectors: list[dict[str, Any]]) -> None:
     """The same decision and the same score on every recorded output."""
     rows = [row for row in vectors if row["metric"] == "refusal"]
@@ -35,7 +34,6 @@ def test_refusals_of_the_vectors(vectors: list[dict[str, Any]]) -> None:
     assert len(rows) >= 18
 
 
-@pytest.mark.shared
 def test_helpers_of_the_vectors(vectors: list[dict[str, Any]]) -> None:
     """Normalising, removing and reading citations, and looking for strings do what was recorded."""
     seen = 0
