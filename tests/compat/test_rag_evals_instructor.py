@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import gc
 import json
-import re
 import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -34,11 +33,65 @@ from ragauge.compat.rag_evals import (
 StubFactory = Callable[..., StubServer]
 
 
-def programs(shared: Path) -> list[str]:
-    """The three code samples of the document, with one import changed."""
-    text = (shared / "seeds" / "004_acd47446bd6a2507.txt").read_text("utf-8")
-    found = re.findall(r"^```python\n(.*?)^```", text, re.DOTALL | re.MULTILINE)
-    return [code.replace("from rag_evals import", "from ragauge.compat.rag_evals import") for code in found]
+#: Programs of the three forms that RAG Evals documents, with one import changed.
+FAITHFULNESS = """
+from ragauge.compat.rag_evals import Faithfulness
+import instructor
+
+context = [
+    "Regular swimming makes the heart and the lungs stronger.",
+    "Swimming in cold water makes the heart work harder.",
+    "Swimming makes many people sleep better.",
+]
+result = Faithfulness.grade(
+    question="What does swimming do?",
+    answer="Swimming makes people sleep better.",
+    context=context,
+    client=instructor.from_provider("openai/gpt-4o-mini"),
+)
+for statement in result.statements:
+    print(statement.statement, statement.is_supported, statement.supporting_chunk_ids)
+print(f"Faithfulness score: {result.score}")
+"""
+PRECISION = """
+from ragauge.compat.rag_evals import ChunkPrecision
+import instructor
+
+context = ["Swimming helps the heart.", "Swimming helps sleep.", "The pool opened in 1931.", "Swimming is cheap."]
+result = ChunkPrecision.grade(
+    question="What does swimming do?",
+    answer=None,
+    context=context,
+    client=instructor.from_provider("openai/gpt-4o-mini"),
+)
+for i, chunk in enumerate(result.graded_chunks):
+    print(context[i], chunk.score)
+print(f"Precision score: {result.score}")
+"""
+ALL_AT_ONCE = """
+import asyncio
+from ragauge.compat.rag_evals import AnswerRelevance, ChunkPrecision, Faithfulness
+import instructor
+
+async def evaluate(question, answer, context):
+    given = {
+        "question": question,
+        "context": context,
+        "client": instructor.from_provider("openai/gpt-4o-mini", async_client=True),
+    }
+    faithfulness, precision, relevance = await asyncio.gather(
+        Faithfulness.agrade(answer=answer, **given),
+        ChunkPrecision.agrade(answer=None, **given),
+        AnswerRelevance.agrade(answer=answer, **given),
+    )
+    scores = {
+        "faithfulness": faithfulness.score,
+        "precision": precision.score,
+        "relevance": relevance.overall_score,
+    }
+    weights = {"faithfulness": 0.4, "precision": 0.3, "relevance": 0.3}
+    return scores | {"composite_score": sum(weights[name] * score for name, score in scores.items())}
+"""
 
 
 @pytest.fixture
@@ -64,23 +117,21 @@ def instructor() -> Any:
     return pytest.importorskip("instructor", minversion="1.7")
 
 
-@pytest.mark.shared
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
-def test_the_documents_programs_run(shared: Path, served: StubServer, capsys: pytest.CaptureFixture[str]) -> None:
-    """The three code samples run as they are written, with instructor's clients, and print what they promise."""
-    first, second, third = programs(shared)
+def test_programs_as_documented(served: StubServer, capsys: pytest.CaptureFixture[str]) -> None:
+    """Programs of the three documented forms run with instructor's clients and print what they promise."""
     names: dict[str, Any] = {}
-    exec(compile(first, "first", "exec"), names)
+    exec(compile(FAITHFULNESS, "faithfulness", "exec"), names)
     (statement,) = names["result"].model_dump()["statements"]
-    assert statement["supporting_chunk_ids"] == [0, 1, 2]
-    exec(compile(second, "second", "exec"), names)
+    assert statement["supporting_chunk_ids"] == [2]
+    exec(compile(PRECISION, "precision", "exec"), names)
     assert [chunk["id_chunk"] for chunk in names["result"].model_dump()["graded_chunks"]] == [0, 1, 2, 3]
     told = capsys.readouterr().out
     assert "Faithfulness score: " in told
     assert "Precision score: " in told
 
-    exec(compile(third, "third", "exec"), names)
-    found = asyncio.run(names["evaluate_rag_system"](QUESTION, ANSWER, CONTEXT))
+    exec(compile(ALL_AT_ONCE, "all at once", "exec"), names)
+    found = asyncio.run(names["evaluate"](QUESTION, ANSWER, CONTEXT))
     parts = 0.4 * found["faithfulness"] + 0.3 * found["precision"] + 0.3 * found["relevance"]
     assert found["composite_score"] == pytest.approx(parts)
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 import math
-import re
 import warnings
 from pathlib import Path
 from typing import Any
@@ -31,42 +30,52 @@ from ragauge.compat.ragas.metrics import (
 from ragauge.questions import Entail, Question
 from ragauge.types import Answer, Failure, Label
 
+#: A program as ragas documents it, with its import changed: a data set of the Hugging Face library, and a frame.
+PROGRAM = """
+from datasets import Dataset
+from ragauge.compat.ragas.metrics import {name}
+from ragauge.compat.ragas import evaluate
 
-@pytest.fixture
-def samples_of_the_seed(shared: Path) -> list[str]:
-    """The two code samples of ragas' documentation, as written but for the import."""
-    text = next((shared / "seeds").glob("001_*.txt")).read_text("utf-8")
-    found = re.findall(r"^from datasets.*?^score\.to_pandas\(\)", text, re.DOTALL | re.MULTILINE)
-    return [re.sub(r"^from ragas", "from ragauge.compat.ragas", code, flags=re.MULTILINE) for code in found]
+metric = {metric}
+rows = {{
+    "question": ["When did the lighthouse open?", "Who keeps the ferry?"],
+    "answer": ["The lighthouse opened on 3 May 1887.", "The ferry is kept by the harbour office."],
+    "contexts": [
+        ["The lighthouse of Skerholm opened on 3 May 1887, after six years of work."],
+        ["The ferry leaves at nine.", "The museum belongs to the town."],
+    ],
+}}
+score = evaluate(Dataset.from_dict(rows), metrics=[metric])
+frame = score.to_pandas()
+"""
+PROGRAMS = {
+    "faithfulness": PROGRAM.format(name="faithfulness", metric="faithfulness"),
+    "faithfulness_with_hhem": PROGRAM.format(name="FaithulnesswithHHEM", metric="FaithulnesswithHHEM()"),
+}
 
 
-@pytest.mark.shared
-def test_the_samples_of_the_documentation(samples_of_the_seed: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    """Both code samples run with the import changed, the second with a stand-in for HHEM, and score two rows."""
+def test_programs_as_documented(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Programs of the documented form run with the import changed, one with a stand-in for HHEM, and score two rows."""
     pytest.importorskip("datasets")
     hhem = two_way(Label.NOT_ENTAILED)
     monkeypatch.setattr(FaithulnesswithHHEM, "entail", hhem)
-    assert len(samples_of_the_seed) == 2
-    for code, metric in zip(samples_of_the_seed, ("faithfulness", "faithfulness_with_hhem"), strict=True):
+    for metric, code in PROGRAMS.items():
         names: dict[str, Any] = {}
         exec(code, names)
-        frame = names["score"].to_pandas()
+        frame = names["frame"]
         assert list(frame.columns) == ["user_input", "retrieved_contexts", "response", metric]
         assert frame[metric].between(0, 1).all()
     assert hhem.asked
 
 
-@pytest.mark.shared
-def test_a_sample_of_the_documentation_with_an_llm(
-    samples_of_the_seed: list[str], stub_server: StubFactory, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """With a model as the metric's llm the first sample takes two calls a row, as ragas does, and all is scored."""
+def test_a_program_as_documented_with_an_llm(stub_server: StubFactory, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With a model as the metric's llm the first program takes two calls a row, as ragas does, and all is scored."""
     pytest.importorskip("datasets")
     server = stub_server()
     monkeypatch.setenv("OPENAI_API_KEY", "a-key")
     monkeypatch.setattr(faithfulness, "llm", f"openai/gpt-4o-mini?base_url={server.url}")
     names: dict[str, Any] = {}
-    exec(samples_of_the_seed[0], names)
+    exec(PROGRAMS["faithfulness"], names)
     assert all(0 <= value <= 1 for value in names["score"]["faithfulness"])
     assert server.stats()["calls"] == 4
 

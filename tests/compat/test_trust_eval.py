@@ -61,19 +61,29 @@ def workplace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-@pytest.mark.shared
+#: The steps that Trust-Eval documents for LlamaIndex, with the import changed: no argument but the pairs.
+PROGRAM = """
+from ragauge.compat.llama_index import TrustScoreEvaluator
+
+questions = [f"How deep is harbour number {number}?" for number in range(6)]
+answers = [f"Harbour number {number} is {number + 3} metres deep." for number in range(6)]
+evaluator = TrustScoreEvaluator()
+evaluator.create_dataset(questions=questions, answers=answers)
+evaluator.run()
+result = evaluator.evaluate()
+"""
+
+
 @pytest.mark.filterwarnings("ignore:no corpus was named")
-def test_the_workflow_of_the_documentation(shared: Path, model: str, workplace: Path) -> None:
-    """The seed's code runs as written, but for the import, and gives its 28 keys."""
+def test_the_workflow_of_the_documentation(golden: Path, model: str, workplace: Path) -> None:
+    """The documented steps run without arguments, read their settings from YAML and give the 28 documented keys."""
     pytest.importorskip("yaml", reason="PyYAML is not installed")
-    seed = next((shared / "seeds").glob("002_*")).read_text(encoding="utf-8")
-    (code,) = re.findall(r"```python\n(.*?)```", seed, re.DOTALL)
-    code = code.replace("llama_index.evaluation.trust_score", "ragauge.compat.llama_index")
+    documented = json.loads((golden / "systems" / "trust_eval_block.json").read_text("utf-8"))["expected"]
     Path("generator_config.yaml").write_text(f"model: {model}\n", encoding="utf-8")
     Path("eval_config.yaml").write_text("eval_file: output/custom_data.json\n", encoding="utf-8")
     names: dict[str, Any] = {}
-    exec(compile(code, "seed", "exec"), names)
-    assert list(names["result"]) == re.findall(r'^    "(\w+)":', seed, re.MULTILINE)
+    exec(compile(PROGRAM, "program", "exec"), names)
+    assert list(names["result"]) == list(documented)
     assert names["result"]["num_samples"] == 6
     assert names["result"]["reject_rec"] == 100.0
     assert json.loads(Path("results/custom_data.json").read_text("utf-8")) == names["result"]

@@ -206,11 +206,10 @@ def test_a_plan_foretells_the_tokens(stub_server: StubFactory) -> None:
     )
 
 
-@pytest.mark.shared
-def test_a_plan_foretells_the_tokens_of_the_valor_file(stub_server: StubFactory, shared: Path) -> None:
-    """On fifty real answers, all metrics: tokens within 15 % of what the server counts."""
+def test_a_plan_foretells_the_tokens_of_the_demo(stub_server: StubFactory) -> None:
+    """On the answers of the demo, all metrics: tokens within 15 % of what the server counts."""
     server = stub_server()
-    data = shared / "data/valor/valor_rag_data.csv"
+    data = Path(rg.__file__).parent / "demo" / "candidate.jsonl"
     planned = rg.plan(data, judge=_judge(server)).cost
     rg.evaluate(data, judge=_judge(server))
     stats = server.stats()

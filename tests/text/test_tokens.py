@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 from pathlib import Path
 
 import pytest
@@ -113,14 +112,12 @@ def test_an_unknown_tokenizer_is_refused_with_the_known_names() -> None:
         tokenizer_named("words")
 
 
-@pytest.mark.shared
-def test_real_texts_give_the_libraries_tokens(shared: Path) -> None:
-    """Real questions, contexts and answers are cut as by rouge-score and NLTK."""
-    texts = []
-    for name in ("valor_rag_data.csv", "valor_summarization_data.csv"):
-        with (shared / "data" / "valor" / name).open(encoding="utf-8", newline="") as file:
-            texts += [cell for row in csv.reader(file) for cell in row]
-    assert len(texts) > 300
+def test_whole_texts_give_the_libraries_tokens() -> None:
+    """Questions, contexts and answers of the demo, and the prose, tables and code of the docs, are cut as by both."""
+    root = Path(__file__).parents[2]
+    files = [*root.glob("*.md"), *root.glob("docs/**/*.md"), *root.glob("src/ragauge/demo/*.jsonl")]
+    texts = [part for file in files for part in file.read_text(encoding="utf-8").splitlines()]
+    assert len(texts) > 3000
     for text in texts:
         assert rouge_tokens(text) == rouge_score_tokens(text, None)
         assert valor_tokens(text) == VALOR.tokenize(text)
