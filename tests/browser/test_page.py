@@ -16,6 +16,8 @@ import ragauge as rg
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
 
+pytestmark = pytest.mark.slow
+
 ROUTES = [
     {},
     {"view": "samples", "where": "faithfulness~0~0.9~"},

@@ -10,6 +10,8 @@ import ragauge as rg
 from ragauge.types import ChunkVerdict, Decomposition, Failure, Grade, Label, Statement, Verdict
 
 #: The characters of each judged piece, and of what decides, as the page marks them: [text, piece, classes].
+pytestmark = pytest.mark.slow
+
 MARKS = "[...document.querySelectorAll('mark')].map((m) => [m.textContent, m.dataset.piece ?? null, m.className])"
 
 RESPONSE = "😀 Ada 👩‍🚀 wrote it 𝒾n 1843. <img src=x onerror=alert(1)> \u202eBob\u202c did not, عدا."

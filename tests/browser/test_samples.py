@@ -7,6 +7,8 @@ from tests.browser.watching import Watched
 
 import ragauge as rg
 
+pytestmark = pytest.mark.slow
+
 
 def _ids(run: rg.Run, metric: str, low: float, high: float) -> set[str]:
     """The samples whose value of a metric lies between two bounds."""

@@ -212,6 +212,7 @@ def test_what_is_not_there_is_told(watched: Watched, served: str) -> None:
     watched.complaints.clear()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("view", ["runs", "label", "compare", "sample", "beside"])
 def test_the_served_page_is_accessible(view: str, scheme: str, watched: Watched, served: str, store: Store) -> None:

@@ -68,6 +68,7 @@ def test_the_demo(call: Call, folder: Path) -> None:
     assert json.loads((folder / "demo.json").read_text(encoding="utf-8"))["run"]["name"] == "demo candidate"
 
 
+@pytest.mark.slow
 def test_the_demo_without_evidence_and_store(call: Call, folder: Path) -> None:
     """--show 0 and --no-store leave the table alone, and no file."""
     result = call("demo", "--show", "0", "--no-store")

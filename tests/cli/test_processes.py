@@ -49,7 +49,10 @@ def test_piped_tables_are_whole(start: Start) -> None:
     assert "…" not in output
 
 
-@pytest.mark.parametrize("command", [["run", "data.jsonl", "--show", "6"], ["metrics"], ["demo"], ["judges"]])
+@pytest.mark.parametrize(
+    "command",
+    [["run", "data.jsonl", "--show", "6"], ["metrics"], pytest.param(["demo"], marks=pytest.mark.slow), ["judges"]],
+)
 def test_a_reader_that_leaves_early_is_no_error(start: Start, command: list[str]) -> None:
     """When the pipe is closed after the first line (`| head -1`) the command ends quietly, with 0."""
     with start(*command) as child:

@@ -329,6 +329,7 @@ def test_of_a_metric_of_which_less_is_better_what_it_counts_is_told() -> None:
     assert [(piece.run, piece.said) for piece in change.pieces] == [("a", "contradicted by context 1: “Bob sang”")]
 
 
+@pytest.mark.slow
 def test_runs_of_the_demo() -> None:
     """The demo's two systems, measured by the embedded judge: the candidate is the more faithful one."""
     from importlib.resources import as_file, files

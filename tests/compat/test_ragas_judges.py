@@ -53,6 +53,7 @@ def test_hhem_beside_judges_by_kind() -> None:
     assert evaluate(ROWS, [FaithulnesswithHHEM(judge=model)], judge)["faithfulness_with_hhem"] == [1.0, 1.0]
 
 
+@pytest.mark.slow
 def test_hhem_itself(model: Callable[[str], Path]) -> None:
     """A folder with a model of HHEM's form is read by torch, and checks the claims that the llm finds."""
     hhem = FaithulnesswithHHEM(judge=f"hf/{model('hhem')}?device=cpu")

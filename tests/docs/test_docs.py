@@ -42,7 +42,14 @@ def test_python_on_the_pages_runs(page: Path, workplace: Path) -> None:
     assert names
 
 
-@pytest.mark.parametrize("page", [page for page in PAGES if blocks(page, "console")], ids=lambda page: page.stem)
+COMMANDS = [
+    pytest.param(page, id=page.stem, marks=[pytest.mark.slow] if "$ ragauge demo" in "".join(console) else [])
+    for page in PAGES
+    if (console := blocks(page, "console"))
+]
+
+
+@pytest.mark.parametrize("page", COMMANDS)
 def test_commands_on_the_pages_run(page: Path, workplace: Path) -> None:
     """The `$ ragauge ...` lines of a page exit with 0, in their order."""
     lines = [line for block in blocks(page, "console") for line in block.splitlines() if line.startswith("$ ragauge ")]

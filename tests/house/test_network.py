@@ -59,7 +59,14 @@ def data(tmp_path: Path) -> Path:
 
 
 @pytest.mark.parametrize(
-    "arguments", [["demo"], ["run", "data.json", "-o", "out.json"], ["plan", "data.json"], ["metrics"], ["judges"]]
+    "arguments",
+    [
+        pytest.param(["demo"], marks=pytest.mark.slow),
+        ["run", "data.json", "-o", "out.json"],
+        ["plan", "data.json"],
+        ["metrics"],
+        ["judges"],
+    ],
 )
 def test_nothing_is_sent(data: Path, arguments: list[str]) -> None:
     """No command opens a connection, sends a packet or looks up a name, asked or unasked."""
@@ -77,14 +84,14 @@ def test_the_watch_sees_an_attempt(tmp_path: Path) -> None:
     assert json.loads((tmp_path / "tried").read_text()) == [["connect", "(('127.0.0.1', 9),)"]]
 
 
-def test_it_works_where_there_is_no_network(data: Path) -> None:
+@pytest.mark.parametrize("command", [pytest.param(["demo"], marks=pytest.mark.slow), ["run", "data.json"]])
+def test_it_works_where_there_is_no_network(data: Path, command: list[str]) -> None:
     """In a network namespace with no device the demo and a run end well, where the system has such namespaces."""
     alone = ["unshare", "--net", "--map-root-user"] if shutil.which("unshare") else []
     if alone and subprocess.run([*alone, "true"], capture_output=True).returncode:
         alone = []
-    for arguments in (["demo"], ["run", "data.json"]):
-        done = _run([*alone, sys.executable, "-m", "ragauge", *arguments], data)
-        assert "faithfulness" in done.stdout
+    done = _run([*alone, sys.executable, "-m", "ragauge", *command], data)
+    assert "faithfulness" in done.stdout
 
 
 @pytest.mark.parametrize(("environment", "said"), [({}, "True 1"), ({"ORT_DISABLE_TELEMETRY": "0"}, "True 0")])

@@ -301,7 +301,9 @@ def test_any_sentence_can_be_examined(text: str) -> None:
     assert 0 <= frame_length(text) <= len(text)
 
 
-@pytest.mark.parametrize("joined", [" ", "\n", ""])
+@pytest.mark.parametrize(
+    "joined", [" ", pytest.param("\n", marks=pytest.mark.slow), pytest.param("", marks=pytest.mark.slow)]
+)
 def test_the_work_grows_with_the_text(joined: str) -> None:
     """Twice the text takes about twice the calls, even as a single sentence without a stop, and 100,000 words pass."""
     sentence = "I think Acme Inc. grew by 3.5 per cent, and the awful board said that it was proud; the rest was quiet"

@@ -84,7 +84,7 @@ def _partial_view(prompt: Prompt) -> str:
     return json.dumps(said)
 
 
-@pytest.mark.parametrize("context", [None, 4000, 8000])
+@pytest.mark.parametrize("context", [None, 4000, pytest.param(8000, marks=pytest.mark.slow)])
 def test_a_copy_of_its_context_is_supported_however_that_is_split(context: int | None) -> None:
     """A text that is its own premise is entailed sentence by sentence, also where windows show a part of it each."""
     sentences = [f"{sentence}." for sentence in LONG.split(". ")[:300]]

@@ -165,6 +165,7 @@ def test_a_judge_that_takes_nothing_apart_has_no_claims(tmp_path: Path) -> None:
     assert alone.against is None
 
 
+@pytest.mark.slow
 @pytest.mark.shared
 def test_the_embedded_judge_beats_counting_words(shared: Path, tmp_path: Path) -> None:
     """On claims against web pages its AUC is clearly above the share of words found."""

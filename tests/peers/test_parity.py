@@ -177,6 +177,7 @@ def test_every_row_is_accounted_for(run: rg.Run, rows: list[dict[str, Any]], val
     assert all(len(one.rows) == min(show, one.count) for one in column.differences)
 
 
+@pytest.mark.slow
 @pytest.mark.shared
 def test_the_scores_of_dataworkz(shared: Path) -> None:
     """On the hundred rows of Dataworkz BLEU and ROUGE agree to the digits written, and the claims are told."""

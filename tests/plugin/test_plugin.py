@@ -63,7 +63,10 @@ def test_a_test_fails_with_the_evidence(session: pytest.Pytester) -> None:
     assert "scoring.py" not in str(result.stdout)
 
 
-@pytest.mark.parametrize("arguments", [(), ("-p", "xdist", "-n", "2")], ids=["alone", "xdist"])
+@pytest.mark.parametrize(
+    "arguments",
+    [pytest.param((), id="alone"), pytest.param(("-p", "xdist", "-n", "2"), id="xdist", marks=pytest.mark.slow)],
+)
 def test_scores_go_into_the_test_report(session: pytest.Pytester, arguments: tuple[str, ...]) -> None:
     """JUnit XML has each estimate as properties of the test, also where xdist's workers ran it."""
     session.makepyfile(TESTS)
