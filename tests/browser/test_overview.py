@@ -9,6 +9,8 @@ import ragauge as rg
 from ragauge.report.patterns import CUTS, PATTERNS, patterns_of, signs_of
 from ragauge.report.wording import interval, number
 
+pytestmark = pytest.mark.slow
+
 
 def test_estimates_are_those_of_the_run(watched: Watched, report: Path, baseline: rg.Run) -> None:
     """Each metric has a row with its value, interval, n, undefined and failed as the run has them, and a chart."""

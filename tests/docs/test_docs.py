@@ -5,7 +5,6 @@ from __future__ import annotations
 import importlib.util
 import re
 import shlex
-import shutil
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -26,9 +25,10 @@ def blocks(page: Path, language: str) -> list[str]:
 
 @pytest.fixture
 def workplace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """An empty directory to work in, with a data file such as the pages speak of."""
+    """An empty directory to work in, with a data file as the pages assume: the first half of the demo's candidate."""
     monkeypatch.chdir(tmp_path)
-    shutil.copy(ROOT / "src/ragauge/demo/candidate.jsonl", tmp_path / "answers.jsonl")
+    rows = (ROOT / "src/ragauge/demo/candidate.jsonl").read_text(encoding="utf-8").splitlines(keepends=True)
+    (tmp_path / "answers.jsonl").write_text("".join(rows[: len(rows) // 2]), encoding="utf-8")
     return tmp_path
 
 

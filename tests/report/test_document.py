@@ -127,12 +127,14 @@ def _loaded(text: str) -> Any:
 
 @pytest.fixture(scope="module")
 def run(tmp_path_factory: pytest.TempPathFactory) -> rg.Run:
-    """The packaged data, measured by the embedded judge with all metrics it can answer and two made of others."""
-    names = list(rg.plan([{"query": "a", "response": "a", "contexts": ["a"], "references": ["a"]}]).by_metric)
+    """The packaged data, measured by the lexical judge with all metrics it can answer and two made of others."""
+    row = {"query": "a", "response": "a", "contexts": ["a"], "references": ["a"]}
+    names = list(rg.plan([row], judge="lexical").by_metric)
     with as_file(files("ragauge.demo") / "baseline.jsonl") as path:
         return rg.evaluate(
             path,
             [*names, "pooled(faithfulness)", "composite(faithfulness=1,bleu=2)"],
+            "lexical",
             store=tmp_path_factory.mktemp("store"),
         )
 
