@@ -1,8 +1,8 @@
 #!/bin/sh
-# Install ragauge for development into .venv and run its tests.
-# With --all, as CI does: lint, types, floors, the slow tests, those of models that torch runs, of libraries whose users
-# come to us, and those for which Debian's Chromium (the report page), WordNet (claims made for training) and strace (what
-# leaves the process) are installed where the system lets us (else they are skipped).
+# Install ragauge for development into .venv and run its fast tests.
+# With --all, as in CI: lint, types, import layers, and all tests, including those that need torch, the libraries of other
+# systems, Debian's Chromium (the report page), WordNet (generated training claims) or strace (what leaves the process).
+# These three are installed where the system allows it; tests that lack something are skipped.
 set -eu
 cd "$(dirname "$0")/.."
 [ -x .venv/bin/python ] || python3 -m venv .venv

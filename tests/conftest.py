@@ -1,4 +1,4 @@
-"""What all tests share."""
+"""Fixtures of all tests."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ def golden() -> Path:
 
 @pytest.fixture
 def shared() -> Path:
-    """The folder of shared material beside the repository; a test that needs it is skipped where it is absent."""
+    """The folder of published data sets next to the repository; a test that needs it is skipped without it."""
     folder = Path(__file__).resolve().parents[2] / "shared"
     if not folder.is_dir():
-        pytest.skip("the folder of shared material is not beside the repository")
+        pytest.skip("the folder of shared material is not next to the repository")
     return folder
