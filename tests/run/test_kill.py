@@ -203,7 +203,7 @@ def test_a_terminated_run_leaves_no_temporary_folder(tmp_path: Path) -> None:
     """A run that keeps nothing and has outgrown memory removes its temporary folder when SIGTERM ends it."""
     (tmp_path / "rows.jsonl").write_text('{"response": "a b", "references": ["a"]}\n' * 100_000, encoding="utf-8")
     (tmp_path / "tmp").mkdir()
-    command = ["-m", "ragauge", "run", "rows.jsonl", "-m", "token_f1", "--no-store"]
+    command: list[str | Path] = ["-m", "ragauge", "run", "rows.jsonl", "-m", "token_f1", "--no-store"]
     child = _start(command, tmp_path, TMPDIR=str(tmp_path / "tmp"))
     _, complaint = _stop(child, lambda: any((tmp_path / "tmp").glob("ragauge-*/store.db")), signal.SIGTERM)
     assert (child.returncode, "Nothing was kept, because of --no-store." in complaint) == (143, True)
