@@ -297,7 +297,7 @@ def _replied(pack: Pack, text: str) -> object:
 
 def _decided(body: bytes) -> object:
     sheet = QuestionSheet()
-    return read_decisions(completion_of(body).text, sheet.take(list(QUESTIONS)))
+    return read_decisions(completion_of(body).text, sheet.add(list(QUESTIONS)))
 
 
 def _typed(text: str) -> None:

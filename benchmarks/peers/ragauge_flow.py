@@ -16,7 +16,7 @@ import logging
 import os
 import tempfile
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import aiohttp
@@ -43,17 +43,19 @@ class Recorder(HttpTransport):
         super().__init__(*parse_llm_spec(f"openai/{MODEL}", base_url=given.url, concurrency=given.width))
         self.exchanges: Exchanges = {}
 
-    async def _exchange(self, path: str, body: bytes, headers: Mapping[str, str] | None) -> Reply:
-        reply = self.exchanges[body] = await super()._exchange(path, body, headers)
+    async def exchange(self, method: str, path: str, data: Any = None, *args: Any, **options: Any) -> Reply:
+        """Keep the body of the request with the reply."""
+        reply = self.exchanges[data] = await super().exchange(method, path, data, *args, **options)
         return reply
 
 
 class Replayer(Recorder):
     """Gives back what was recorded, after the latency of the server."""
 
-    async def _exchange(self, path: str, body: bytes, headers: Mapping[str, str] | None) -> Reply:
+    async def exchange(self, method: str, path: str, data: Any = None, *args: Any, **options: Any) -> Reply:
+        """The recorded reply."""
         await asyncio.sleep(LATENCY)
-        return self.exchanges[body]
+        return self.exchanges[data]
 
 
 def judge_of(given: Task) -> LLMJudge:

@@ -15,6 +15,7 @@ from typing import Any
 
 import pytest
 
+import ragauge as rg
 from ragauge.judges.function import fingerprint
 
 SOURCE = """
@@ -47,7 +48,7 @@ def written(limit: int = 1, weight: float = 2.0, source: str = SOURCE) -> str:
 
 def hashed(function: Callable[..., Any]) -> str:
     """The fingerprint of one function."""
-    ((kind, digest),) = fingerprint({"entail": function})
+    ((kind, digest),) = fingerprint({"entail": function}).settings
     assert kind == "entail"
     return digest
 
@@ -57,7 +58,7 @@ def test_another_process_gives_the_same_fingerprint(tmp_path: Path) -> None:
     script = tmp_path / "script.py"
     script.write_text(
         f"from ragauge.judges.function import fingerprint\n{SOURCE.replace('__limit__', '1')}\n"
-        "print(fingerprint({'entail': make(2.0)})[0][1])"
+        "print(fingerprint({'entail': make(2.0)}).settings[0][1])"
     )
     environment = {"PYTHONPATH": ":".join(sys.path), "PYTHONHASHSEED": "7"}
     done = subprocess.run(
@@ -194,4 +195,38 @@ def test_each_kind_has_its_own_setting() -> None:
     """The settings are sorted by kind, whatever order the functions are given in."""
     one, two = (lambda text: text), (lambda text: [text])
     assert fingerprint({"rate": one, "entail": two}) == fingerprint({"entail": two, "rate": one})
-    assert [kind for kind, _ in fingerprint({"rate": one, "entail": two})] == ["entail", "rate"]
+    assert [kind for kind, _ in fingerprint({"rate": one, "entail": two}).settings] == ["entail", "rate"]
+
+
+def own(premise: str, hypothesis: str) -> bool:
+    """An importable function that uses an object."""
+    return OBJECT.method(premise, hypothesis)
+
+
+def test_an_importable_function_is_known_by_its_name_and_code(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A function that uses an object has one fingerprint while it can be imported and its code is the same."""
+    first = fingerprint({"entail": own})
+    assert first == fingerprint({"entail": own})
+    assert (first.settings[0][1].startswith("process-"), first.notes) == (False, ())
+    monkeypatch.setattr(own, "__code__", (lambda premise, hypothesis: OBJECT.other(premise)).__code__)
+    assert hashed(own) != first.settings[0][1]
+    monkeypatch.setattr(sys.modules[__name__], "own", None)
+    assert hashed(own).startswith("process-")
+
+
+def test_what_needs_a_name_says_so() -> None:
+    """A judge whose answers cannot be reused notes which function uses what, and that a name helps."""
+    (note,) = rg.judge_from(entail=lambda premise, hypothesis: OBJECT).notes()
+    assert "entail: the function uses an object of Own" in note
+    assert "name='my-judge-1'" in note
+    (note,) = rg.llm(lambda messages: OBJECT.reply(messages)).notes()
+    assert "an object of Own" in note
+    assert rg.judge_from(entail=lambda premise, hypothesis: OBJECT, name="mine").notes() == ()
+
+
+def test_long_chains_of_functions_are_no_deep_recursion() -> None:
+    """Values nested deeper than Python's recursion limit have a fingerprint."""
+    nested: list[Any] = []
+    for _ in range(sys.getrecursionlimit() * 2):
+        nested = [nested]
+    assert not hashed(lambda text: nested).startswith("process-")

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragauge.judges.windows import ROOM, halves, split, windows
+from ragauge.judges.windows import WINDOW_SHARE, halves, split, windows
 from ragauge.questions import CONCISENESS, Classify, Decompose, Entail, Question, Rate, Relevant
 from ragauge.types import Answer, ChunkVerdict, Decomposition, Failure, Label, Statement, Verdict
 
@@ -79,7 +79,7 @@ def test_every_part_fits(text: str, premise: tuple[str, ...], short: str, query:
             assert sizes(question) > limit
             assert all(type(part) is type(question) and sizes(part) <= limit for part in found.parts)
         elif sizes(question) > limit:
-            assert len(short) + len(query or "") > limit - int(limit * ROOM) - 1
+            assert len(short) + len(query or "") > limit - int(limit * WINDOW_SHARE) - 1
 
 
 @pytest.mark.parametrize(

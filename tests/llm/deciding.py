@@ -88,7 +88,7 @@ def systemone(question: dict[str, Any], share: float) -> dict[str, Any]:
 def body(dialect: Dialect, questions: Sequence[Question]) -> dict[str, Any]:
     """The request for questions, decoded."""
     sheet = QuestionSheet()
-    asks = sheet.take(questions)
+    asks = sheet.add(questions)
     decoded: dict[str, Any] = json.loads(decisions_request(dialect, "model", sheet.sources, asks))
     return decoded
 
@@ -102,7 +102,7 @@ def told(instructions: str) -> tuple[str, dict[str, Any]]:
 def answered(reply: object, questions: Sequence[Question]) -> list[Answer | Failure]:
     """What questions are answered by one reply."""
     sheet = QuestionSheet()
-    asks = sheet.take(questions)
+    asks = sheet.add(questions)
     raw = reply if isinstance(reply, bytes) else json.dumps(reply).encode()
     said = dict(zip(asks, read_answers(completion_of(raw).text, asks), strict=True))
     return [sheet.answer(question, said) for question in questions]

@@ -213,7 +213,7 @@ def test_what_one_call_alone_is_guilty_of(kit: Kit) -> None:
 @pytest.fixture
 def hasty(monkeypatch: pytest.MonkeyPatch) -> None:
     """Retries come quickly."""
-    monkeypatch.setattr("ragauge.judges.llm.transport.scheduler.LEAST_BASE", 0.001)
+    monkeypatch.setattr("ragauge.judges.llm.transport.scheduler.MIN_BACKOFF", 0.001)
 
 
 @pytest.mark.usefixtures("hasty")
@@ -338,7 +338,7 @@ def test_cancelled_calls_end_at_once(kit: Kit) -> None:
                 call.cancel()
             ended = await asyncio.gather(*calls, return_exceptions=True)
             assert all(isinstance(one, asyncio.CancelledError) for one in ended)
-            assert transport._flow.slots.busy == 0
+            assert transport._scheduler.concurrency.busy == 0
 
     asyncio.run(main())
 

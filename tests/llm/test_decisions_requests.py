@@ -66,11 +66,11 @@ def test_evidence_is_shared_and_asks_name_it(dialect: Dialect) -> None:
 
 def test_the_fewest_asks_are_put() -> None:
     """A single chunk is asked about once, equal chunks are one source, and what two questions share is put once."""
-    assert len(QuestionSheet().take([Entail(("one",), "claim")])) == 1
-    assert len(QuestionSheet().take([Entail(("one", "one"), "claim")])) == 1
+    assert len(QuestionSheet().add([Entail(("one",), "claim")])) == 1
+    assert len(QuestionSheet().add([Entail(("one", "one"), "claim")])) == 1
     sheet = QuestionSheet()
-    assert len(sheet.take([Entail(("one", "two"), "claim"), Entail(("two",), "claim")])) == 3
-    assert sheet.take([Entail(("two",), "claim"), Decompose("text"), TOXIC]) == QuestionSheet().take([TOXIC])
+    assert len(sheet.add([Entail(("one", "two"), "claim"), Entail(("two",), "claim")])) == 3
+    assert sheet.add([Entail(("two",), "claim"), Decompose("text"), TOXIC]) == QuestionSheet().add([TOXIC])
 
 
 ORDERS = [

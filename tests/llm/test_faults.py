@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragauge.judges.llm.transport.faults import Fault, call_failed, passes, read_fault, reason_of
+from ragauge.judges.llm.transport.faults import Fault, call_failed, is_transient, read_fault, reason_of
 from ragauge.judges.llm.transport.protocols import ServerFeatures, downgraded
-from ragauge.judges.llm.transport.scheduler import allowance, retry_after, until
+from ragauge.judges.llm.transport.scheduler import read_allowance, retry_after, seconds_until
 
 NOW = datetime(2026, 11, 21, 12, 0, 0, tzinfo=UTC)
 
@@ -58,7 +58,7 @@ def test_what_servers_say(status: int, said: Any, reason: str) -> None:
     failed = call_failed(fault, "openai/m at host", "OPENAI_API_KEY")
     assert reason_of(fault) == failed.failure.reason == reason
     assert failed.fatal == (reason in ("unauthorized", "no_such_model", "quota", "redirected"))
-    assert passes(fault) == (reason in ("rate_limited", "server_error"))
+    assert is_transient(fault) == (reason in ("rate_limited", "server_error"))
     assert f"HTTP {status}" in failed.failure.detail
 
 
@@ -147,13 +147,15 @@ def test_what_a_server_asks_to_wait(headers: dict[str, str], body: bytes, second
 )  # fmt: skip
 def test_when_a_limit_is_reset(said: str, seconds: float | None) -> None:
     """Resets are read as OpenAI and Groq write them (durations) and as Anthropic does (RFC 3339)."""
-    assert until(said, NOW) == pytest.approx(seconds) if seconds is not None else until(said, NOW) is None
+    assert (
+        seconds_until(said, NOW) == pytest.approx(seconds) if seconds is not None else seconds_until(said, NOW) is None
+    )
 
 
 @given(st.text(max_size=20))
 def test_any_text_for_a_wait_is_survived(said: str) -> None:
     """Whatever the headers hold, a wait is None or a number of seconds from 0."""
-    for seconds in (until(said, NOW), retry_after({"Retry-After": said}, said.encode(errors="replace"), NOW)):
+    for seconds in (seconds_until(said, NOW), retry_after({"Retry-After": said}, said.encode(errors="replace"), NOW)):
         assert seconds is None or seconds >= 0
 
 
@@ -165,7 +167,7 @@ def test_a_mutated_wait_is_survived(said: str, at: int, dropped: int, put: str) 
     """However a wait is damaged on its way, it is None or a finite number of seconds from 0."""
     damaged = said[:at] + put + said[at + dropped :]
     delay = f'{{"retryDelay": "{damaged}s"}}'.encode()
-    waits = (until(damaged, NOW), retry_after({"Retry-After": damaged}, b"", NOW), retry_after({}, delay, NOW))
+    waits = (seconds_until(damaged, NOW), retry_after({"Retry-After": damaged}, b"", NOW), retry_after({}, delay, NOW))
     assert all(seconds is None or 0 <= seconds < float("inf") for seconds in waits)
 
 
@@ -178,6 +180,6 @@ def test_a_date_beyond_all_calendars_is_no_wait() -> None:
 def test_what_is_left() -> None:
     """What is left is read from three headers, and only from all three."""
     names = ("left", "limit", "reset")
-    assert allowance({"left": "3", "limit": "9", "reset": "6s"}, names, NOW) == (3, 9, 6)
-    assert allowance({"left": "3", "limit": "9"}, names, NOW) is None
-    assert allowance({"left": "x", "limit": "9", "reset": "1"}, names, NOW) is None
+    assert read_allowance({"left": "3", "limit": "9", "reset": "6s"}, names, NOW) == (3, 9, 6)
+    assert read_allowance({"left": "3", "limit": "9"}, names, NOW) is None
+    assert read_allowance({"left": "x", "limit": "9", "reset": "1"}, names, NOW) is None

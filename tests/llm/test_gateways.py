@@ -14,7 +14,7 @@ from tests.llm.conftest import Act, Kit, Request, Scripted
 from tests.llm.models import perfect_reply
 
 import ragauge as rg
-from ragauge.judges.llm.client import FORMLESS
+from ragauge.judges.llm.client import MAX_MALFORMED
 from ragauge.judges.llm.messages import TokenUsage, counted, credible
 from ragauge.questions import Classify, Question
 from ragauge.run.results import Run
@@ -132,7 +132,7 @@ def test_a_model_that_never_replies_in_form_is_given_up(kit: Kit, tmp_path: Any)
         measured(kit, lambda number, good: PROSE, 40, store=tmp_path)
     assert "before a single sample was done" in str(failed.value)
     assert Store.open(tmp_path).runs() == []
-    assert FORMLESS <= len(list(Store.open(tmp_path).calls())) <= FORMLESS + 8
+    assert MAX_MALFORMED <= len(list(Store.open(tmp_path).calls())) <= MAX_MALFORMED + 8
 
 
 @pytest.mark.parametrize("concurrency", [1, 8, 32])
@@ -149,7 +149,7 @@ def test_giving_up_takes_few_calls_at_any_width(kit: Kit, concurrency: int) -> N
         assert run.record.status == "stopped"
     except rg.RunFailed:
         pass
-    assert FORMLESS <= len(sent) <= FORMLESS + concurrency
+    assert MAX_MALFORMED <= len(sent) <= MAX_MALFORMED + concurrency
 
 
 def test_a_model_that_sometimes_replies_in_form_is_not_given_up(kit: Kit) -> None:
@@ -157,7 +157,7 @@ def test_a_model_that_sometimes_replies_in_form_is_not_given_up(kit: Kit) -> Non
     run, server = measured(kit, lambda number, good: good if number % 20 == 19 else PROSE, 40, concurrency=4)
     assert run.record.status == "finished"
     assert run.record.samples == 40
-    assert len(server.requests) > 2 * FORMLESS
+    assert len(server.requests) > 2 * MAX_MALFORMED
 
 
 def test_one_sample_that_is_refused_in_prose_does_not_end_the_run(kit: Kit) -> None:

@@ -102,9 +102,9 @@ def test_a_run_takes_models_as_they_are() -> None:
         ("gpt-4o", {}, BadParameter, "write PROVIDER/MODEL"),
         (replying, {"temperature": 0}, UnknownName, "unknown option 'temperature'"),
         (replying, {"pack": "sample"}, BadParameter, "pack=alone"),
-        (7, {}, BadParameter, "7 is no 'provider/model'"),
-        (dict, {}, BadParameter, "no function of messages"),
-        (lambda premise, hypothesis: True, {}, BadParameter, "no function of messages"),
+        (7, {}, BadParameter, "7 is not a 'provider/model'"),
+        (dict, {}, BadParameter, "a function of messages"),
+        (lambda premise, hypothesis: True, {}, BadParameter, "a function of messages"),
     ],
 )
 def test_what_is_no_model_is_refused(model: Any, options: dict[str, Any], error: type[Exception], message: str) -> None:
@@ -232,7 +232,7 @@ def test_one_judge_in_two_threads_is_refused(stub_server: StubFactory) -> None:
 
     refused = asyncio.run(here())
     assert isinstance(refused, Failure)
-    assert "is at work in another thread" in refused.detail
+    assert "is in use in another thread" in refused.detail
     assert not isinstance(elsewhere(), Failure)
 
 

@@ -7,7 +7,7 @@ import random
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragauge.judges.llm.packing import INLINE, OVERHEAD, Pack, PackLimits, packs
+from ragauge.judges.llm.packing import MAX_INLINE_CHARS, QUESTION_OVERHEAD, Pack, PackLimits, packs
 from ragauge.questions import (
     CHUNK_UTILITY,
     COHERENCE,
@@ -41,33 +41,33 @@ def chars(pack: Pack) -> int:
     inline = sum(len(q.text) for q in pack.questions if isinstance(q, Classify))
     inline += sum(len(q.text) for q in pack.questions if isinstance(q, Relevant) and q.text not in pack.sources)
     inline += sum(len(q.hypothesis) for q in pack.questions if isinstance(q, Entail))
-    return sum(map(len, pack.sources)) + sum(map(len, queries)) + inline + OVERHEAD * len(pack.questions)
+    return sum(map(len, pack.sources)) + sum(map(len, queries)) + inline + QUESTION_OVERHEAD * len(pack.questions)
 
 
 @given(MANY, ROOMS, st.booleans())
-def test_each_question_is_in_exactly_one_place(questions: list[Question], room: PackLimits, alone: bool) -> None:
-    """Whatever the room, the packs hold every question once and nothing else, and keys are unique within a pack."""
-    found = packs(questions, room, alone)
+def test_each_question_is_in_exactly_one_place(questions: list[Question], limits: PackLimits, alone: bool) -> None:
+    """Whatever the limits, the packs hold every question once and nothing else, and keys are unique within a pack."""
+    found = packs(questions, limits, alone)
     placed = [question for pack in found for question in pack.questions]
     assert sorted(map(repr, placed)) == sorted(map(repr, set(questions)))
     assert all(len(set(pack.keys)) == len(pack.questions) for pack in found)
 
 
 @given(MANY, ROOMS, st.booleans())
-def test_packs_are_a_function_of_the_questions(questions: list[Question], room: PackLimits, alone: bool) -> None:
+def test_packs_are_a_function_of_the_questions(questions: list[Question], limits: PackLimits, alone: bool) -> None:
     """The same questions give the same packs each time."""
-    assert packs(questions, room, alone) == packs(tuple(questions), room, alone)
+    assert packs(questions, limits, alone) == packs(tuple(questions), limits, alone)
 
 
 @given(MANY, ROOMS)
-def test_no_pack_of_several_exceeds_the_room(questions: list[Question], room: PackLimits) -> None:
+def test_no_pack_of_several_exceeds_the_room(questions: list[Question], limits: PackLimits) -> None:
     """A call holds more than it has room for only where a single question does."""
-    for pack in packs(questions, room):
+    for pack in packs(questions, limits):
         if len(pack.questions) > 1:
             apart = [len(question.text) for question in pack.questions if isinstance(question, Decompose)]
-            assert sum(apart) <= room.decompose_chars
-            assert pack.decomposes or len(pack.questions) <= room.verdicts
-            assert pack.decomposes or chars(pack) <= room.prompt_chars
+            assert sum(apart) <= limits.decompose_chars
+            assert pack.decomposes or len(pack.questions) <= limits.verdicts
+            assert pack.decomposes or chars(pack) <= limits.prompt_chars
 
 
 @given(MANY)
@@ -107,7 +107,7 @@ def test_questions_that_share_a_premise_stand_together_whatever_their_order() ->
 def test_chunks_come_first_and_every_text_once() -> None:
     """Sources are the chunks of premises in their order, then passages, then other texts, none of them twice."""
     chunks = ("First chunk", "Second chunk")
-    long = "A passage. " * INLINE
+    long = "A passage. " * MAX_INLINE_CHARS
     questions = (
         Relevant("Who?", long),
         Relevant("Who?", "First chunk"),
@@ -129,5 +129,5 @@ def test_a_text_to_take_apart_has_at_least_one_sentence() -> None:
 
 def test_the_limit_of_a_question_is_that_of_its_call() -> None:
     """Texts that are taken apart have a limit of their own, since the reply repeats them."""
-    room = PackLimits(prompt_chars=7, decompose_chars=5)
-    assert (room.limit(Decompose("t")), room.limit(Relevant("q", "t"))) == (5, 7)
+    limits = PackLimits(prompt_chars=7, decompose_chars=5)
+    assert (limits.limit(Decompose("t")), limits.limit(Relevant("q", "t"))) == (5, 7)

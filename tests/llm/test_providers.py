@@ -56,7 +56,7 @@ def test_keys_travel_encrypted(name: str) -> None:
 )
 def test_ollama_host(host: str, url: str) -> None:
     """OLLAMA_HOST is read as Ollama's own client reads it; the address a server listens on is this machine."""
-    assert provider("ollama").found_base_url({"OLLAMA_HOST": host}) == url
+    assert provider("ollama").base_url_from({"OLLAMA_HOST": host}) == url
 
 
 @pytest.mark.parametrize(
@@ -75,8 +75,8 @@ def test_ollama_host(host: str, url: str) -> None:
 )
 def test_base_urls_of_the_environment(name: str, variable: str, said: str, url: str) -> None:
     """An address in the environment goes before the provider's own, and its path is completed as its clients do."""
-    assert provider(name).found_base_url({variable: said}) == url
-    assert provider(name).found_base_url({variable: "  "}) == provider(name).base_url
+    assert provider(name).base_url_from({variable: said}) == url
+    assert provider(name).base_url_from({variable: "  "}) == provider(name).base_url
 
 
 @pytest.mark.parametrize(
@@ -85,7 +85,7 @@ def test_base_urls_of_the_environment(name: str, variable: str, said: str, url: 
 def test_an_address_that_is_none(said: str) -> None:
     """What is no plain address is refused by naming its variable, without repeating what may be a password."""
     with pytest.raises(UsageError, match=r"^OPENAI_BASE_URL ") as refused:
-        provider("openai").found_base_url({"OPENAI_BASE_URL": said})
+        provider("openai").base_url_from({"OPENAI_BASE_URL": said})
     assert "secret" not in str(refused.value)
 
 
@@ -95,7 +95,7 @@ def test_any_address_gives_a_url_or_a_usage_error(said: str) -> None:
     for name in ("ollama", "anthropic", "azure"):
         one = provider(name)
         try:
-            url = one.found_base_url({one.bases[0]: said})
+            url = one.base_url_from({one.bases[0]: said})
         except UsageError:
             continue
         assert url == one.base_url or str(url).startswith(("http://", "https://"))

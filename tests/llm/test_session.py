@@ -40,7 +40,7 @@ Reply = Callable[[asyncio.StreamWriter], Awaitable[None]]
 @pytest.fixture(autouse=True)
 def hasty(monkeypatch: pytest.MonkeyPatch) -> None:
     """Retries come quickly."""
-    monkeypatch.setattr("ragauge.judges.llm.transport.scheduler.LEAST_BASE", 0.001)
+    monkeypatch.setattr("ragauge.judges.llm.transport.scheduler.MIN_BACKOFF", 0.001)
     monkeypatch.setattr("ragauge.judges.llm.transport.batches.PAUSE", 0.001)
 
 
@@ -293,7 +293,7 @@ def test_calls_that_wait_end_with_the_run(kit: Kit) -> None:
 
 def test_a_long_wait_is_announced(kit: Kit, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch) -> None:
     """What a run waits for is said when the wait begins, and in the notes of the run."""
-    monkeypatch.setattr("ragauge.judges.llm.transport.scheduler.UNSAID", 0.01)
+    monkeypatch.setattr("ragauge.judges.llm.transport.scheduler.QUIET_WAIT", 0.01)
     script: list[Act] = [kit.refusal(429, headers={"Retry-After": "0.05"}), kit.reply()]
 
     async def main() -> list[str]:
@@ -336,7 +336,7 @@ def test_results_are_written_within_bounds(tmp_path: Path, monkeypatch: pytest.M
     """Results may be larger than a reply, and are written as they arrive; without an end they are left at a bound."""
     _batch(DONE, _said(b"x" * 17_000_000), into=tmp_path / "results")
     assert (tmp_path / "results").stat().st_size == 17_000_000
-    monkeypatch.setattr("ragauge.judges.llm.transport.batches.MOST_RESULTS", 300_000)
+    monkeypatch.setattr("ragauge.judges.llm.transport.batches.MAX_RESULT_BYTES", 300_000)
     with pytest.raises(BatchFailed, match=r"GET /files/f/content: .* is larger than 300000 bytes"):
         _batch(DONE, _endless(), into=tmp_path / "endless")
     assert not (tmp_path / "endless").exists()

@@ -22,8 +22,8 @@ def test_options_are_read() -> None:
         ("hf/m?device=tpu", "device: must be cpu, mps, cuda"),
         ("hf/m?window=4", "window: must be a count of tokens, 32 or more"),
         ("hf/m?batch_tokens=0", "batch_tokens: must be"),
-        ("hf/m?dtype", "give it one value, as in .dtype=bfloat16"),
-        ("hf/m?dtype=float16&dtype=float32", "give it one value"),
+        ("hf/m?dtype", "give it a value, as in .dtype=bfloat16"),
+        ("hf/m?dtype=float16&dtype=float32", "is given twice"),
     ],
 )
 def test_values_that_cannot_be(spec: str, said: str) -> None:

@@ -15,7 +15,7 @@ import msgspec
 from ragauge.judges.llm import pricing
 from ragauge.judges.llm.client import ModelClient
 from ragauge.judges.llm.judge import unanswered
-from ragauge.judges.llm.layout import defused
+from ragauge.judges.llm.layout import escaped
 from ragauge.judges.llm.messages import CallFailed, Completion, Prompt, TokenUsage, Turn
 from ragauge.judges.llm.replies import REPEATED, extract_object
 from ragauge.run.asking import Budget, LazyExitStack, Stopped
@@ -53,7 +53,7 @@ def answer_prompt(sample: Sample, brief: AnswerBrief) -> Prompt:
     document: dict[str, Any] = {}
     if brief.shots:
         document["examples"] = [{**_asked(shot), "answer": shot.response} for shot in brief.shots]
-    return Prompt(_system(brief), defused(msgspec.json.encode({**document, **_asked(sample)}).decode()), _SCHEMA)
+    return Prompt(_system(brief), escaped(msgspec.json.encode({**document, **_asked(sample)}).decode()), _SCHEMA)
 
 
 def _system(brief: AnswerBrief) -> str:
@@ -148,7 +148,7 @@ class Responder:
         sent, start = True, perf_counter()
         try:
             completion = await self._line.send(prompt)
-            outcome = self._line.cut(prompt, completion) or answer_in(completion)
+            outcome = self._line.truncation_failure(prompt, completion) or answer_in(completion)
         except CallFailed as failed:
             completion = outcome = failed.failure
             sent = failed.sent
@@ -156,8 +156,8 @@ class Responder:
             if sent:
                 self.asked += not prompt.turns
                 fault = str(outcome) if isinstance(outcome, Failure) else ""
-                took = self._line.estimate(prompt, completion)
-                call = self._line.call(completion, took, 1, perf_counter() - start, fault)
+                took = self._line.estimate(completion, self._line.prompt_tokens(prompt))
+                call = self._line.call_record(completion, took, 1, perf_counter() - start, fault)
                 self._budget.record(call, reserved)
                 answered = [] if isinstance(outcome, Failure) else [ModelResponse(key, outcome, self.identity, call.id)]
                 self._store.keep_responses(answered, [call])

@@ -7,109 +7,158 @@ import hashlib
 import inspect
 import sys
 import uuid
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from inspect import CO_ASYNC_GENERATOR, CO_COROUTINE, CO_GENERATOR, CO_VARARGS, CO_VARKEYWORDS
-from types import BuiltinFunctionType, CellType, CodeType, FunctionType, ModuleType
-from typing import Any
+from itertools import chain
+from operator import attrgetter
+from types import BuiltinFunctionType, CodeType, FunctionType, ModuleType
+from typing import Any, NamedTuple, TypeGuard
 
 from ragauge.errors import BadParameter
 from ragauge.questions import Classify, Decompose, Entail, Question, Rate, Relevant, kind
 from ragauge.types import Answer, ChunkVerdict, Decomposition, Failure, Grade, Identity, Label, Statement, Verdict
 
-_FORM = CO_VARARGS | CO_VARKEYWORDS | CO_GENERATOR | CO_COROUTINE | CO_ASYNC_GENERATOR
+_SIGNATURE_FLAGS = CO_VARARGS | CO_VARKEYWORDS | CO_GENERATOR | CO_COROUTINE | CO_ASYNC_GENERATOR
 _PLAIN = (str, bytes, int, float, complex, bool, type(None), type(...))
 
 
-class _Opaque(Exception):
-    """A value whose content cannot be told."""
+class _Unidentified(Exception):
+    """A value that cannot be recognised in another process; the message names it."""
 
 
-def fingerprint(functions: Mapping[str, Callable[..., Any]]) -> tuple[tuple[str, str], ...]:
-    """One setting per function: a hash of its code, defaults, and the plain values and functions it uses.
+class _Text(NamedTuple):
+    """A part of a fingerprint as it is. closes: the container that ends here."""
 
-    What the standard library gives, and modules that state a version, go by name and version. A function that uses
-    anything else (an object, a class or module of the caller's own) gets a hash that no other process can have.
+    text: str
+    closes: object = None
+
+
+class Fingerprint(NamedTuple):
+    """How a store recognises functions.
+
+    settings: for an identity, a hash of each function by its keyword. notes: which functions no other process can
+    recognise, and why.
     """
-    return tuple((kind, _hashed(function)) for kind, function in sorted(functions.items()))
+
+    settings: tuple[tuple[str, str], ...]
+    notes: tuple[str, ...]
 
 
-def _hashed(function: Callable[..., Any]) -> str:
+def fingerprint(functions: Mapping[str, Callable[..., Any]]) -> Fingerprint:
+    """The fingerprint of functions by keyword.
+
+    The hash is of a function's code, defaults, and the plain values and functions that it uses. What the standard
+    library provides, and modules that state a version, are identified by name and version. A function that uses other
+    values is identified by its module, its name and its code, if it can be imported; otherwise its hash is new in every
+    process, so that no stored answer of another function is reused.
+    """
+    settings, notes = [], []
+    for keyword, function in sorted(functions.items()):
+        try:
+            pieces = _pieces(function)
+        except _Unidentified as unidentified:
+            if not _is_importable(function):
+                settings.append((keyword, f"process-{uuid.uuid4().hex}"))
+                notes.append(
+                    f"{keyword}: the function uses {unidentified}, which no other process can recognise, so its stored "
+                    "answers are not reused there; to reuse them give it a name, as in name='my-judge-1', and change "
+                    "the name with the function"
+                )
+                continue
+            pieces = [f"{function.__module__}.{function.__qualname__}", *_flattened([function.__code__])]
+        settings.append((keyword, _digest(pieces)))
+    return Fingerprint(tuple(settings), tuple(notes))
+
+
+def _digest(pieces: Iterable[str]) -> str:
     digest = hashlib.sha256(".".join(map(str, sys.version_info[:2])).encode())
-    try:
-        for piece in _function(function, set()):
-            digest.update(piece.encode() + b"\0")
-    except (_Opaque, RecursionError):
-        return f"process-{uuid.uuid4().hex}"
+    for piece in pieces:
+        digest.update(piece.encode() + b"\0")
     return digest.hexdigest()[:16]
 
 
-def _function(function: Any, seen: set[int]) -> Iterator[str]:
-    if not isinstance(function, FunctionType):
-        raise _Opaque
-    if id(function) in seen:
-        return
-    seen.add(id(function))
-    yield from _code(function.__code__)
-    yield from _value(function.__defaults__, seen)
-    yield from _value(function.__kwdefaults__, seen)
-    for cell in function.__closure__ or ():
-        yield from _cell(cell, seen)
-    for name in _names(function.__code__):
-        if name in function.__globals__:
-            yield name
-            yield from _value(function.__globals__[name], seen)
-
-
-def _cell(cell: CellType, seen: set[int]) -> Iterator[str]:
+def _is_importable(function: Callable[..., Any]) -> TypeGuard[FunctionType]:
+    """Whether a function is found under its name in its module, in any process."""
+    if not isinstance(function, FunctionType) or function.__module__ in (None, "__main__"):
+        return False
     try:
-        content = cell.cell_contents
-    except ValueError:  # not filled yet
-        raise _Opaque from None
-    yield from _value(content, seen)
+        return attrgetter(function.__qualname__)(sys.modules.get(function.__module__)) is function
+    except AttributeError:
+        return False
 
 
-def _names(code: CodeType) -> Iterator[str]:
-    yield from code.co_names
-    for constant in code.co_consts:
-        if isinstance(constant, CodeType):
-            yield from _names(constant)
+def _pieces(function: Callable[..., Any]) -> list[str]:
+    if not isinstance(function, FunctionType):
+        raise _Unidentified(f"an object of {type(function).__qualname__}")
+    return _flattened(_used_by(function), {id(function)})
 
 
-def _code(code: CodeType) -> Iterator[str]:
-    yield code.co_code.hex()
-    yield code.co_exceptiontable.hex()
-    yield repr((code.co_names, code.co_varnames, code.co_argcount, code.co_kwonlyargcount, code.co_flags & _FORM))
-    for constant in code.co_consts:
-        if isinstance(constant, CodeType):
-            yield from _code(constant)
+def _flattened(values: Sequence[object], functions: set[int] | None = None) -> list[str]:
+    """The texts of values and of all that they contain, depth first. functions: those that were visited."""
+    pieces: list[str] = []
+    pending, visited, containers = [*reversed(values)], functions or set(), set[int]()
+    while pending:
+        value = pending.pop()
+        if isinstance(value, _Text):
+            if value.closes is None:
+                pieces.append(value.text)
+            else:
+                containers.discard(id(value.closes))
+        elif isinstance(value, _PLAIN):
+            pieces.append(f"{type(value).__name__}:{value!r}")
+        elif isinstance(value, FunctionType) and not _is_standard(value.__module__):
+            if id(value) not in visited:
+                visited.add(id(value))
+                pending.extend(reversed(_used_by(value)))
+        elif id(value) in containers:
+            raise _Unidentified("a container that contains itself")
         else:
-            yield from _value(constant, set())
+            containers.add(id(value))
+            pending.extend([_Text("", value), *reversed(_contents(value))])
+    return pieces
 
 
-def _value(value: Any, seen: set[int]) -> Iterator[str]:
-    if isinstance(value, _PLAIN):
-        yield f"{type(value).__name__}:{value!r}"
-    elif isinstance(value, tuple | list):
-        yield f"{type(value).__name__}[{len(value)}"
-        for item in value:
-            yield from _value(item, seen)
-    elif isinstance(value, set | frozenset):
-        yield from _value(sorted(map(repr, value)), seen)
-    elif isinstance(value, dict):
-        yield f"dict[{len(value)}"
-        for key, item in value.items():
-            yield from _value(key, seen)
-            yield from _value(item, seen)
-    elif isinstance(value, ModuleType):
-        yield f"module:{value.__name__}:{_version(value)}"
-    elif isinstance(value, type | FunctionType | BuiltinFunctionType) and _is_standard(value.__module__):
-        yield f"standard:{value.__module__}.{value.__qualname__}"
-    else:
-        yield from _function(value, seen)
+def _contents(value: object) -> list[object]:
+    """The parts of a value, in order. Raises _Unidentified for a value of any other type."""
+    if isinstance(value, tuple | list):
+        return [_Text(f"{type(value).__name__}[{len(value)}"), *value]
+    if isinstance(value, set | frozenset):
+        return _contents(sorted(map(repr, value)))
+    if isinstance(value, dict):
+        return [_Text(f"dict[{len(value)}"), *chain.from_iterable(value.items())]
+    if isinstance(value, CodeType):
+        names = (value.co_names, value.co_varnames, value.co_argcount, value.co_kwonlyargcount)
+        signature = repr((*names, value.co_flags & _SIGNATURE_FLAGS))
+        bytecode = [value.co_code.hex(), value.co_exceptiontable.hex(), signature]
+        return [*map(_Text, bytecode), *value.co_consts]
+    if isinstance(value, ModuleType):
+        return [_Text(f"module:{value.__name__}:{_version(value)}")]
+    if isinstance(value, type | FunctionType | BuiltinFunctionType) and _is_standard(value.__module__):
+        return [_Text(f"standard:{value.__module__}.{value.__qualname__}")]
+    raise _Unidentified(
+        f"the class {value.__qualname__}" if isinstance(value, type) else f"an object of {type(value).__qualname__}"
+    )
+
+
+def _used_by(function: FunctionType) -> list[object]:
+    """The code of a function and the values that it uses: defaults, variables of its closure, and globals by name."""
+    try:
+        closure = [cell.cell_contents for cell in function.__closure__ or ()]
+    except ValueError:
+        raise _Unidentified("a variable that has no value yet") from None
+    known = function.__globals__
+    named = [(_Text(name), known[name]) for name in _names(function.__code__) if name in known]
+    return [function.__code__, function.__defaults__, function.__kwdefaults__, *closure, *chain.from_iterable(named)]
+
+
+def _names(code: CodeType) -> list[str]:
+    """The names that code uses, and then those of the code in it."""
+    inner = (constant for constant in code.co_consts if isinstance(constant, CodeType))
+    return [*code.co_names, *chain.from_iterable(map(_names, inner))]
 
 
 def _is_standard(module: str | None) -> bool:
-    """Whether the standard library holds a module; the version of Python stands for what is in it."""
+    """Whether the standard library holds a module; the version of Python identifies its content."""
     return module is not None and module.partition(".")[0] in sys.stdlib_module_names
 
 
@@ -118,7 +167,7 @@ def _version(module: ModuleType) -> str:
         return "standard"
     version = getattr(module, "__version__", None)
     if not isinstance(version, str):
-        raise _Opaque
+        raise _Unidentified(f"the module {module.__name__}, which states no __version__")
     return version
 
 
@@ -132,8 +181,8 @@ _FLAGS = {
 }
 
 
-#: How many questions asynchronous functions answer side by side.
-TOGETHER = 16
+#: How many questions asynchronous functions answer concurrently.
+ASYNC_BATCH = 16
 
 #: How many arguments the function of each kind is given by position.
 _POSITIONAL = {"decompose": 1, "entail": 2, "relevant": 2, "classify": 2, "rate": 1}
@@ -144,28 +193,33 @@ class FunctionJudge:
 
     def __init__(self, functions: dict[str, Callable[..., FunctionReply]], name: str | None) -> None:
         self._functions = functions
-        self._takes = {kind: _keywords(function, _POSITIONAL[kind]) for kind, function in functions.items()}
+        self._keywords = {kind: _keywords(function, _POSITIONAL[kind]) for kind, function in functions.items()}
         self._two_way = False
-        waits = any(map(inspect.iscoroutinefunction, functions.values()))
-        self.batch = TOGETHER if waits else 1
-        self.identity = Identity(name, ()) if name else Identity("function", fingerprint(functions))
+        is_async = any(map(inspect.iscoroutinefunction, functions.values()))
+        self.batch = ASYNC_BATCH if is_async else 1
+        settings, self._notes = ((), ()) if name else fingerprint(functions)
+        self.identity = Identity(name or "function", settings)
 
     @property
     def answers(self) -> frozenset[str]:
-        """The kinds there are functions for; a function that has answered with a bool tells entailment two-way."""
+        """The kinds there are functions for; an `entail` that has returned a bool is two-way."""
         kinds = set(self._functions)
         return frozenset(kinds - {"entail"} | {"entail:support"} if self._two_way else kinds)
+
+    def notes(self) -> Sequence[str]:
+        """Which functions need a name for their answers to be reused."""
+        return self._notes
 
     async def answer(self, questions: Sequence[Question]) -> list[Answer | Failure]:
         """Call the function of each question's kind; an exception or an unusable reply becomes a Failure.
 
-        Asynchronous functions answer several questions side by side.
+        Asynchronous functions answer several questions concurrently.
         """
         return list(await asyncio.gather(*map(self._answer, questions)))
 
     async def _answer(self, question: Question) -> Answer | Failure:
         try:
-            return await _ASK[type(question)](self, question)
+            return await _ANSWER[type(question)](self, question)
         except _UnusableReply as unusable:
             return Failure("invalid_answer", str(unusable), raw=repr(unusable.reply)[:2000])
         except Exception as error:
@@ -174,8 +228,8 @@ class FunctionJudge:
     async def _call(self, name: str, *args: object, **optional: object) -> FunctionReply:
         """Call a function with `args`, and with those of `optional` that it takes."""
         function = self._functions[name]
-        takes = self._takes[name]
-        given = {k: v for k, v in optional.items() if takes is None or k in takes}
+        accepted = self._keywords[name]
+        given = {k: v for k, v in optional.items() if accepted is None or k in accepted}
         reply = function(*args, **given)
         return await reply if isinstance(reply, Awaitable) else reply
 
@@ -191,13 +245,13 @@ class FunctionJudge:
     async def _entail(self, question: Entail) -> Verdict:
         premise = question.premise if len(question.premise) == 1 else (*question.premise, "\n".join(question.premise))
         calls = (self._call("entail", text, question.hypothesis, query=question.query) for text in premise)
-        said = [self._said(reply) for reply in await asyncio.gather(*calls)]
-        label, probability = said[-1]
-        return Verdict(label, probability, tuple(ChunkVerdict(*each) for each in said[: len(question.premise)]))
+        results = [self._entailment_label(reply) for reply in await asyncio.gather(*calls)]
+        label, probability = results[-1]
+        return Verdict(label, probability, tuple(ChunkVerdict(*each) for each in results[: len(question.premise)]))
 
-    def _said(self, reply: FunctionReply) -> tuple[Label, float | None]:
+    def _entailment_label(self, reply: FunctionReply) -> tuple[Label, float | None]:
         """The label, and the probability where one comes with it."""
-        answer, probability = _parted(reply)
+        answer, probability = _answer_and_probability(reply)
         if _is_bool(answer):
             self._two_way = True
             return Label.ENTAILED if answer else Label.NOT_ENTAILED, probability
@@ -220,7 +274,7 @@ class FunctionJudge:
         return Grade(float(grade))
 
 
-_ASK: dict[type, Callable[[FunctionJudge, Any], Awaitable[Answer]]] = {
+_ANSWER: dict[type, Callable[[FunctionJudge, Any], Awaitable[Answer]]] = {
     Decompose: FunctionJudge._decompose,
     Entail: FunctionJudge._entail,
     Relevant: FunctionJudge._relevant,
@@ -239,7 +293,7 @@ def _keywords(function: Callable[..., FunctionReply], given: int) -> set[str] | 
     """The names a function takes as keywords after `given` arguments by position; None where it takes any."""
     try:
         parameters = list(inspect.signature(function).parameters.values())
-    except ValueError:  # some built-in functions do not tell
+    except ValueError:  # some built-in functions have no signature
         return set()
     if any(p.kind is p.VAR_KEYWORD for p in parameters):
         return None
@@ -262,7 +316,7 @@ def _statement(piece: object, text: str, start: int) -> Statement:
 
 
 def _yes_no(name: str, reply: FunctionReply) -> Verdict:
-    answer, probability = _parted(reply)
+    answer, probability = _answer_and_probability(reply)
     if not _is_bool(answer):
         raise _UnusableReply(f"{name}() must return a bool", reply)
     return Verdict(Label.YES if answer else Label.NO, probability)
@@ -271,7 +325,7 @@ def _yes_no(name: str, reply: FunctionReply) -> Verdict:
 _BOOLS = {Label.YES: True, Label.NO: False, Label.NOT_ENTAILED: False}
 
 
-def _parted(reply: FunctionReply) -> tuple[FunctionReply, float | None]:
+def _answer_and_probability(reply: FunctionReply) -> tuple[FunctionReply, float | None]:
     """An answer and its probability: (answer, probability), a Verdict, or an answer alone."""
     if isinstance(reply, Verdict):
         return _BOOLS.get(reply.label, reply.label.value), reply.probability
@@ -304,8 +358,12 @@ def judge_from(
     decompose and entail are passed `query=` where they take it.
 
     name: the judge's identity in a store; change it when the functions change what they answer. Without it the
-    identity is taken from the functions' code and the plain values they use, and where that cannot be told (they use
-    objects of other kinds) it is new in every process, so that nothing stale is ever reused.
+    identity is a hash of the functions' code and of the plain values that they use, or of an importable function's
+    module, name and code. Functions that use other objects and cannot be imported, such as lambdas over a client, need
+    a name for their stored answers to be reused: without one their identity is new in every process.
+
+    Raises:
+        BadParameter: There is no function, or one that is not callable.
     """
     given = {"decompose": decompose, "entail": entail, "relevant": relevant, "classify": classify, "rate": rate}
     functions = {kind: function for kind, function in given.items() if function is not None}

@@ -1,8 +1,8 @@
-"""Questions whose texts are too long for a model, as smaller questions; nothing of a text is left out.
+"""Windows of long texts, and questions whose texts are too long for a model as several smaller ones.
 
-Texts are split between sentences, where possible between paragraphs. What is only held against something else overlaps,
-so that a fact told across a border stands whole in one of the windows; what is taken apart does not, so that nothing is
-found twice. A fact that needs two chunks is seen where both lie in one window: neighbours, as many as fit, do.
+Texts are split between sentences, where possible between paragraphs, and nothing is left out. Windows of evidence
+overlap, so that a fact stated across a border is complete in one of them; texts to decompose do not, so that no
+statement is found twice. Neighbouring chunks share a window where they fit, since a fact may need both.
 
 Where windows of one chunk differ, support outweighs contradiction: it is likelier that a window shows too little to
 judge by than that the text contradicts itself. Where chunks differ, contradiction outweighs support.
@@ -20,21 +20,21 @@ from ragauge.questions import Classify, Decompose, Entail, Question, Rate, Relev
 from ragauge.text.sentences import sentences
 from ragauge.types import Answer, ChunkVerdict, Decomposition, Failure, Label, Span, Verdict
 
-#: The share of a window that the one before holds too, where windows overlap.
+#: The share of a window that the previous one also contains, where windows overlap.
 OVERLAP = 0.1
 
-#: The share of the limit that a window may fill. The rest is for what is held against it, which many questions with
-#: the same windows may then put into one call; a question whose other texts need more than that is not split.
-ROOM = 0.75
+#: The share of the limit that a window may fill. The rest is for the other texts of a question, which many questions
+#: with the same windows may then put into one call; a question whose other texts need more than that is not split.
+WINDOW_SHARE = 0.75
 
-#: Characters of a question that is not halved any further, however long a server finds it.
-LEAST = 4000
+#: Characters below which a question is not halved any further, however long a server finds it.
+MIN_SPLIT_CHARS = 4000
 
-#: What outweighs what: among windows of one chunk, and among chunks or windows of one text.
-_WITHIN = {Label.ENTAILED: 2, Label.CONTRADICTED: 1}
-_AMONG = {Label.CONTRADICTED: 2, Label.ENTAILED: 1, Label.YES: 1}
+#: The priority of labels: among windows of one chunk, and among chunks or windows of one text.
+_WITHIN_CHUNK = {Label.ENTAILED: 2, Label.CONTRADICTED: 1}
+_ACROSS_CHUNKS = {Label.CONTRADICTED: 2, Label.ENTAILED: 1, Label.YES: 1}
 
-PartAnswers = TypeVar("PartAnswers", Verdict, ChunkVerdict)
+AnyVerdict = TypeVar("AnyVerdict", Verdict, ChunkVerdict)
 
 
 @dataclass(frozen=True)
@@ -47,22 +47,22 @@ class SplitQuestion:
     parts: tuple[Question, ...]
     merge: Callable[[Sequence[Answer]], Answer]
 
-    def answer(self, heard: Mapping[Question, Answer | Failure]) -> Answer | Failure:
-        """The answer to the whole, or the failure of the first part that has one; what is behind that is not needed."""
-        answers: list[Answer] = []
+    def answer(self, answers: Mapping[Question, Answer | Failure]) -> Answer | Failure:
+        """The answer to the whole, or the failure of the first part that has one."""
+        merged: list[Answer] = []
         for part in self.parts:
-            said = heard[part]
-            if isinstance(said, Failure):
-                return said
-            answers.append(said)
-        return self.merge(answers)
+            answer = answers[part]
+            if isinstance(answer, Failure):
+                return answer
+            merged.append(answer)
+        return self.merge(merged)
 
 
 @dataclass(frozen=True)
 class _TextPiece:
-    """A window of one chunk: `place` of the chunk in the premise, where in the chunk it starts, and its text."""
+    """A window of one chunk: the chunk's index in the premise, where in the chunk it starts, and its text."""
 
-    place: int
+    chunk: int
     start: int
     text: str
 
@@ -71,26 +71,27 @@ def split(question: Question, limit: int) -> SplitQuestion | None:
     """A question in parts whose texts have at most `limit` characters each.
 
     None where it fits as it is, and where it cannot be split: a trait and a grade are of a text as a whole, and a
-    hypothesis, query or reference that is long itself leaves no room.
+    long hypothesis, query or reference leaves no room.
     """
-    room = int(limit * ROOM)
-    size, other = _sizes(question)
-    if size + other <= limit or other > limit - room or isinstance(question, Classify | Rate):
+    size = int(limit * WINDOW_SHARE)
+    split_chars, other_chars = _sizes(question)
+    fits = split_chars + other_chars <= limit
+    if fits or other_chars > limit - size or isinstance(question, Classify | Rate):
         return None
-    return _split_premise(question, room) if isinstance(question, Entail) else _split_text(question, room)
+    return _split_premise(question, size) if isinstance(question, Entail) else _split_text(question, size)
 
 
 def halves(question: Question) -> SplitQuestion | None:
     """A question that a model found too long, in parts of half its size.
 
-    None where it cannot be split, and where it has no more than LEAST characters.
+    None where it cannot be split, and where it has no more than MIN_SPLIT_CHARS characters.
     """
     size = len(msgspec.json.encode(question).decode())
-    return split(question, size // 2) if size > LEAST else None
+    return split(question, size // 2) if size > MIN_SPLIT_CHARS else None
 
 
 def _sizes(question: Question) -> tuple[int, int]:
-    """The characters that can be split, and those that go with each part."""
+    """The characters that can be split, and those that each part repeats."""
     match question:
         case Decompose(text, query):
             return len(text), len(query or "")
@@ -101,70 +102,70 @@ def _sizes(question: Question) -> tuple[int, int]:
     return 0, 0
 
 
-def _split_text(question: Decompose | Relevant, room: int) -> SplitQuestion:
-    text, apart = question.text, isinstance(question, Decompose)
-    spans = windows(text, room, 0 if apart else int(room * OVERLAP))
+def _split_text(question: Decompose | Relevant, size: int) -> SplitQuestion:
+    text, decomposes = question.text, isinstance(question, Decompose)
+    spans = windows(text, size, 0 if decomposes else int(size * OVERLAP))
     starts = [start for start, _ in spans]
-    merge = _merged_statements if apart else _merged_relevance
+    merge = _merged_statements if decomposes else _merged_relevance
     parts = tuple(msgspec.structs.replace(question, text=text[slice(*span)]) for span in spans)
     return SplitQuestion(parts, lambda answers: merge(starts, answers))
 
 
 def _merged_statements(starts: Sequence[int], answers: Sequence[Answer]) -> Decomposition:
-    """All statements, their spans those of the whole text."""
-    found = []
+    """All statements, with their spans in the whole text."""
+    statements = []
     for start, answer in zip(starts, answers, strict=True):
         assert isinstance(answer, Decomposition)
-        found += [msgspec.structs.replace(piece, span=_shifted(piece.span, start)) for piece in answer.statements]
-    return Decomposition(tuple(found))
+        statements += [msgspec.structs.replace(one, span=_shifted(one.span, start)) for one in answer.statements]
+    return Decomposition(tuple(statements))
 
 
 def _merged_relevance(starts: Sequence[int], answers: Sequence[Answer]) -> Verdict:
-    """YES where any window has it."""
+    """YES where any window is relevant."""
     verdicts = [
         msgspec.structs.replace(answer, span=_shifted(answer.span, start))
         for start, answer in zip(starts, _verdicts(answers), strict=True)
     ]
-    return _weightiest(verdicts, _AMONG)
+    return _strongest(verdicts, _ACROSS_CHUNKS)
 
 
-def _split_premise(question: Entail, room: int) -> SplitQuestion:
-    """Chunks and windows of long chunks, in their order, together as many as fit."""
+def _split_premise(question: Entail, size: int) -> SplitQuestion:
+    """Chunks and windows of long chunks in their order, as many in a part as fit."""
     groups: list[list[_TextPiece]] = []
     left = 0
-    for piece in _pieces(question.premise, room):
+    for piece in _pieces(question.premise, size):
         if not groups or len(piece.text) > left:
             groups.append([])
-            left = room
+            left = size
         groups[-1].append(piece)
         left -= len(piece.text)
     parts = (msgspec.structs.replace(question, premise=tuple(piece.text for piece in group)) for group in groups)
     return SplitQuestion(tuple(parts), lambda answers: _merged_entailment(len(question.premise), groups, answers))
 
 
-def _pieces(premise: Sequence[str], room: int) -> Iterable[_TextPiece]:
-    for place, text in enumerate(premise):
-        if len(text) <= room:
-            yield _TextPiece(place, 0, text)
+def _pieces(premise: Sequence[str], size: int) -> Iterable[_TextPiece]:
+    for chunk, text in enumerate(premise):
+        if len(text) <= size:
+            yield _TextPiece(chunk, 0, text)
         else:
-            for start, stop in windows(text, room, int(room * OVERLAP)):
-                yield _TextPiece(place, start, text[start:stop])
+            for start, stop in windows(text, size, int(size * OVERLAP)):
+                yield _TextPiece(chunk, start, text[start:stop])
 
 
-def _merged_entailment(size: int, groups: Sequence[Sequence[_TextPiece]], answers: Sequence[Answer]) -> Verdict:
-    """Each chunk as its windows together say; the whole as the parts say that no window outweighs."""
+def _merged_entailment(n_chunks: int, groups: Sequence[Sequence[_TextPiece]], answers: Sequence[Answer]) -> Verdict:
+    """Each chunk by its windows together; the whole by the parts whose verdict no other window outweighs."""
     verdicts = _verdicts(answers)
-    by_chunk: list[list[ChunkVerdict]] = [[] for _ in range(size)]
+    by_chunk: list[list[ChunkVerdict]] = [[] for _ in range(n_chunks)]
     for group, verdict in zip(groups, verdicts, strict=True):
-        for piece, said in zip(group, _by_piece(verdict), strict=True):
-            by_chunk[piece.place].append(msgspec.structs.replace(said, span=_shifted(said.span, piece.start)))
-        if len(group) > 1 and len({piece.place for piece in group}) == 1:
-            by_chunk[group[0].place].append(ChunkVerdict(verdict.label, verdict.probability))
-    chunks = tuple(_weightiest(said, _WITHIN) for said in by_chunk)
-    standing = [
+        for piece, own in zip(group, _by_piece(verdict), strict=True):
+            by_chunk[piece.chunk].append(msgspec.structs.replace(own, span=_shifted(own.span, piece.start)))
+        if len(group) > 1 and len({piece.chunk for piece in group}) == 1:
+            by_chunk[group[0].chunk].append(ChunkVerdict(verdict.label, verdict.probability))
+    chunks = tuple(_strongest(own, _WITHIN_CHUNK) for own in by_chunk)
+    counted = [
         verdict for group, verdict in zip(groups, verdicts, strict=True) if not _outweighed(verdict, group, chunks)
     ]
-    whole = _weightiest(standing or [Verdict(Label.ENTAILED)], _AMONG)
+    whole = _strongest(counted or [Verdict(Label.ENTAILED)], _ACROSS_CHUNKS)
     return msgspec.structs.replace(whole, chunks=chunks)
 
 
@@ -173,17 +174,17 @@ def _by_piece(verdict: Verdict) -> Sequence[ChunkVerdict]:
 
 
 def _outweighed(verdict: Verdict, group: Sequence[_TextPiece], chunks: Sequence[ChunkVerdict]) -> bool:
-    """Whether a part contradicts only by windows of chunks that entail as a whole."""
+    """Whether a part is contradicted only by windows of chunks that entail as a whole."""
     if verdict.label is not Label.CONTRADICTED:
         return False
     pairs = zip(group, _by_piece(verdict), strict=True)
-    guilty = [piece for piece, said in pairs if said.label is Label.CONTRADICTED]
-    return all(chunks[piece.place].label is Label.ENTAILED for piece in guilty or group)
+    contradicting = [piece for piece, own in pairs if own.label is Label.CONTRADICTED]
+    return all(chunks[piece.chunk].label is Label.ENTAILED for piece in contradicting or group)
 
 
-def _weightiest(said: Sequence[PartAnswers], weights: Mapping[Label, int]) -> PartAnswers:
-    """What decides: what weighs most, of this the most probable."""
-    return max(said, key=lambda each: (weights.get(each.label, 0), each.probability or 0.0))
+def _strongest(verdicts: Sequence[AnyVerdict], priority: Mapping[Label, int]) -> AnyVerdict:
+    """The verdict whose label has the highest priority, the most probable of these."""
+    return max(verdicts, key=lambda each: (priority.get(each.label, 0), each.probability or 0.0))
 
 
 def _verdicts(answers: Iterable[Answer]) -> list[Verdict]:
@@ -194,53 +195,75 @@ def _shifted(span: Span | None, by: int) -> Span | None:
     return (span[0] + by, span[1] + by) if span else None
 
 
-def windows(text: str, room: int, overlap: int) -> list[Span]:
-    """Spans of at most `room` characters that together hold all of a text but white space, cut between sentences.
+def windows(text: str, size: int, overlap: int) -> list[Span]:
+    """Spans of at most `size` characters that together cover all of a text but white space, cut between sentences.
 
-    Each window after the first begins with those last sentences of the one before that fit into `overlap` characters.
-    `overlap` is less than half of `room`. A paragraph's end in the second half of a window ends it. A sentence longer
-    than `room` is cut between words.
+    A sentence longer than `size` is cut between words. A paragraph's end in the second half of a window ends it.
+
+    Args:
+        text: The text.
+        size: Characters of a window.
+        overlap: Each window after the first begins with the last sentences of the previous one that fit into this
+            many characters; less than half of `size`.
     """
-    units = [piece for span in sentences(text) for piece in _cut(text, span, room)]
+    units = [piece for span in sentences(text) for piece in _cut(text, span, size)]
+    return group_units(units, lambda start, stop: stop - start, size, overlap, text) or [(0, 0)]
+
+
+def group_units(
+    units: Sequence[Span], length: Callable[[int, int], int], size: int, overlap: float, text: str = ""
+) -> list[Span]:
+    """Windows of consecutive units, each at most `size` long, as spans from the start of a unit to the end of one.
+
+    Args:
+        units: Spans of sentences, or of parts of sentences, in order.
+        length: The length of the text between two characters, in characters or tokens.
+        size: Of a window; a unit that is longer is a window by itself.
+        overlap: How long the units may be that a window shares with the previous one.
+        text: Where given, a paragraph's end in the second half of a window ends it.
+    """
     found: list[Span] = []
     first = 0
     while first < len(units):
-        last = _last_fitting(text, units, first, room)
-        found.append((units[first][0], units[last][1]))
-        if last == len(units) - 1:
+        start, last = units[first][0], first
+        while last + 1 < len(units) and length(start, units[last + 1][1]) <= size:
+            last += 1
+        if text and last + 1 < len(units):
+            last = _paragraph_end(text, units, first, last, start + size / 2)
+        found.append((start, units[last][1]))
+        if last + 1 == len(units):
             break
-        first = _first_again(units, last, max(units[last][1] - overlap, units[last + 1][1] - room))
-    return found or [(0, 0)]
+        restart = last + 1
+        while restart - 1 > first and _may_overlap(units, restart - 1, last, length, size, overlap):
+            restart -= 1
+        first = restart
+    return found
 
 
-def _last_fitting(text: str, units: Sequence[Span], first: int, room: int) -> int:
-    """The place of the last unit of the window that begins with `first`."""
-    start, last = units[first][0], first
-    while last + 1 < len(units) and units[last + 1][1] - start <= room:
-        last += 1
-    if last + 1 < len(units):
-        for place in range(last, first, -1):
-            if units[place][1] - start < room / 2:
-                break
-            if "\n\n" in text[units[place][1] : units[place + 1][0]]:
-                return place
+def _paragraph_end(text: str, units: Sequence[Span], first: int, last: int, earliest: float) -> int:
+    """The last unit up to `last` that ends a paragraph, at the character `earliest` or later; else `last`."""
+    for unit in range(last, first, -1):
+        if units[unit][1] < earliest:
+            break
+        if "\n\n" in text[units[unit][1] : units[unit + 1][0]]:
+            return unit
     return last
 
 
-def _first_again(units: Sequence[Span], last: int, earliest: int) -> int:
-    """The place of the unit that the window after `last` begins with, at the character `earliest` or behind."""
-    again = last + 1
-    while units[again - 1][0] >= earliest:
-        again -= 1
-    return again
+def _may_overlap(
+    units: Sequence[Span], unit: int, last: int, length: Callable[[int, int], int], size: int, overlap: float
+) -> bool:
+    """Whether a window may begin with `unit` and still hold the unit after `last`, the end of the previous window."""
+    start = units[unit][0]
+    return length(start, units[last][1]) <= overlap and length(start, units[last + 1][1]) <= size
 
 
-def _cut(text: str, span: Span, room: int) -> Iterable[Span]:
-    """A span in pieces of at most `room` characters, cut at white space where there is some."""
+def _cut(text: str, span: Span, size: int) -> Iterable[Span]:
+    """A span in pieces of at most `size` characters, cut at white space where there is some."""
     start, stop = span
-    while stop - start > room:
-        space = max((text.rfind(mark, start + 1, start + room + 1) for mark in " \n\t"), default=-1)
-        cut = space if space > start else start + room
+    while stop - start > size:
+        space = max((text.rfind(mark, start + 1, start + size + 1) for mark in " \n\t"), default=-1)
+        cut = space if space > start else start + size
         yield start, cut
         start = cut
         while start < stop and text[start].isspace():

@@ -1,10 +1,10 @@
-"""Plain functions and clients of the instructor library as transports."""
+"""Functions and clients of the instructor library as transports."""
 
 from __future__ import annotations
 
 import asyncio
 import sys
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from concurrent.futures import Future
 from importlib import import_module
 from inspect import getclosurevars, iscoroutinefunction, isfunction
@@ -19,10 +19,10 @@ from ragauge.errors import BadParameter
 from ragauge.judges.function import fingerprint
 from ragauge.judges.llm.messages import CallFailed, Completion, Finish, Prompt, TokenUsage, counted
 from ragauge.judges.llm.providers import PROVIDERS
-from ragauge.judges.llm.transport.faults import call_failed, fault_of, passes
+from ragauge.judges.llm.transport.faults import call_failed, fault_of, is_transient
 from ragauge.types import Failure
 
-#: Calls side by side, without a word on how many.
+#: Concurrent calls by default.
 CONCURRENCY = 8
 
 #: Seconds before a function that raised is called again.
@@ -30,32 +30,32 @@ PAUSE = 0.5
 
 
 class Caller:
-    """Calls `function`, at most `concurrency` times side by side; to be entered before.
+    """Calls `function`, at most `concurrency` times concurrently; to be entered before.
 
-    A blocking function runs in threads, which do not keep a process alive that is to end. One that raises is called up
-    to `retries` times more, after PAUSE seconds, then twice as many, and so on; CallFailed is a failure at once.
+    A blocking function runs in daemon threads. One that raises is called up to `retries` more times, after PAUSE
+    seconds, then twice as many, and so on; CallFailed is a failure at once.
     """
 
     def __init__(self, function: Callable[..., Any], concurrency: int, retries: int) -> None:
         if concurrency < 1 or retries < 0:
             raise BadParameter(f"concurrency={concurrency} must be 1 or more, and retries={retries} 0 or more")
         self._function = function
-        self._waits = iscoroutinefunction(function) or iscoroutinefunction(getattr(function, "__call__", None))  # noqa: B004
+        self._is_async = iscoroutinefunction(function) or iscoroutinefunction(getattr(function, "__call__", None))  # noqa: B004
         self._concurrency, self._retries = concurrency, retries
-        self._places = asyncio.Semaphore(concurrency)
-        self._over: Failure | None = None
+        self._slots = asyncio.Semaphore(concurrency)
+        self._stopped: Failure | None = None
 
     async def __aenter__(self) -> Caller:
-        self._places = asyncio.Semaphore(self._concurrency)
-        self._over = None
+        self._slots = asyncio.Semaphore(self._concurrency)
+        self._stopped = None
         return self
 
     async def __aexit__(self, *exc: object) -> None:
-        """Nothing is left to close."""
+        """Nothing is open."""
 
     def stop(self, failure: Failure) -> None:
-        """Calls that were not made yet fail with this, until it is entered anew."""
-        self._over = failure
+        """Calls that were not made yet fail with this, until it is reopened."""
+        self._stopped = failure
 
     async def call(self, *args: object) -> Any:
         """What the function returns. Raises what it raised last."""
@@ -69,10 +69,10 @@ class Caller:
         return await self._call(*args)
 
     async def _call(self, *args: object) -> Any:
-        async with self._places:
-            if self._over is not None:
-                raise CallFailed(self._over, fatal=True, sent=False)
-            if self._waits:
+        async with self._slots:
+            if self._stopped is not None:
+                raise CallFailed(self._stopped, fatal=True, sent=False)
+            if self._is_async:
                 return await self._function(*args)
             done: Future[Any] = Future()
             Thread(target=_run, args=(done, self._function, args), name="ragauge-judge", daemon=True).start()
@@ -81,7 +81,7 @@ class Caller:
 
 
 def _run(done: Future[Any], function: Callable[..., Any], args: tuple[object, ...]) -> None:
-    """Call a function in this thread, unless nobody waits for it any more."""
+    """Call a function in this thread, unless the call was cancelled."""
     if not done.set_running_or_notify_cancel():
         return
     try:
@@ -94,8 +94,8 @@ class FunctionTransport:
     """Carries prompts to a function, sync or async, that takes a list of messages and returns the text of the reply.
 
     A function that knows how many tokens a call took returns a Completion. Messages are dicts with "role" ("system",
-    "user", "assistant") and "content". A sync function may block: it runs in threads, up to `concurrency` side by side.
-    An exception is retried `retries` times, then it is the failure "judge_error"; a function that knows better what
+    "user", "assistant") and "content". A sync function may block: it runs in threads, up to `concurrency` at once.
+    An exception is retried `retries` times, then it is the failure "judge_error"; a function that knows what
     went wrong raises ragauge.judges.llm.messages.CallFailed.
 
     name: of the model, for the identity in a store; else the function's `model_name`. Where there is neither, the
@@ -105,7 +105,9 @@ class FunctionTransport:
     def __init__(
         self, function: Callable[..., Any], *, name: str | None = None, concurrency: int = CONCURRENCY, retries: int = 2
     ) -> None:
-        self.name, self.settings = _known_as(function, name or getattr(function, "model_name", None))
+        name = name or getattr(function, "model_name", None)
+        self.name = name or getattr(function, "__name__", type(function).__name__)
+        self.settings, self._notes = ((), ()) if name else fingerprint({"function": function})
         self._caller = Caller(function, concurrency, retries)
 
     async def __aenter__(self) -> FunctionTransport:
@@ -115,41 +117,38 @@ class FunctionTransport:
     async def __aexit__(self, *exc: object) -> None:
         await self._caller.__aexit__(*exc)
 
+    def notes(self) -> Sequence[str]:
+        """That the function needs a name for its answers to be reused, where it does."""
+        return self._notes
+
     def stop(self, failure: Failure) -> None:
         """Calls that were not made yet fail with this."""
         self._caller.stop(failure)
 
     async def complete(self, prompt: Prompt) -> Completion:
-        """What the function replies. Raises CallFailed."""
+        """The function's reply. Raises CallFailed."""
         try:
             reply = await self._caller.call(prompt.messages)
         except CallFailed:
             raise
         except Exception as error:
-            raise _functions_failed(f"{self.name}() raised {type(error).__name__}: {error}") from error
+            raise _function_failure(f"{self.name}() raised {type(error).__name__}: {error}") from error
         if isinstance(reply, Completion):
             return reply
         if not isinstance(reply, str):
-            raise _functions_failed(f"{self.name}() must return the text of the reply, not {reply!r:.200}")
+            raise _function_failure(f"{self.name}() must return the text of the reply, not {reply!r:.200}")
         return Completion(reply)
 
 
-def _functions_failed(detail: str) -> CallFailed:
+def _function_failure(detail: str) -> CallFailed:
     return CallFailed(Failure("judge_error", detail))
 
 
-def _known_as(function: Callable[..., Any], name: str | None) -> tuple[str, tuple[tuple[str, str], ...]]:
-    """The name of a function's model, and what else tells it from others."""
-    if name:
-        return name, ()
-    return getattr(function, "__name__", type(function).__name__), fingerprint({"function": function})
-
-
-#: How often a call is tried again where the server may answer it later, beside what the client itself does.
+#: How often a call is tried again after a transient error, in addition to the client's own retries.
 RETRIES = 4
 
 #: Arguments of a client that change no answer, or that may hold a key.
-_UNTOLD = frozenset({"model", "max_retries", "timeout", "api_key", "extra_headers"})
+_NOT_IN_IDENTITY = frozenset({"model", "max_retries", "timeout", "api_key", "extra_headers"})
 
 _FINISHES: dict[str, Finish] = {
     "length": "length",
@@ -205,7 +204,7 @@ class InstructorTransport:
         """The reply, whether or not instructor finds it valid. Raises CallFailed."""
         try:
             reply: Completion = await self._caller.call(prompt)
-        except _Passing as passing:
+        except _TransientFailure as passing:
             raise passing.failed from passing
         return reply
 
@@ -233,7 +232,7 @@ class InstructorTransport:
 
 
 def _model_of(client: Any) -> str | None:
-    """The model that `instructor.from_provider` was given, which since 1.17 is told only to the function that asks."""
+    """The model that `instructor.from_provider` was given, which since 1.17 only its calling function knows."""
     function = getattr(client, "create_fn", None)
     known = getclosurevars(function).nonlocals if isfunction(function) else {}
     return known.get("default_model")
@@ -241,28 +240,28 @@ def _model_of(client: Any) -> str | None:
 
 def _elsewhere(client: Any) -> str | None:
     """The address of a client's server, where that is not the provider's own; without what may be secret in it."""
-    said = getattr(getattr(client, "client", None), "base_url", None)
-    if said is None:
+    base_url = getattr(getattr(client, "client", None), "base_url", None)
+    if base_url is None:
         return None
     provider = PROVIDERS.get(client.provider.value)
-    asked, own = urlsplit(str(said)), urlsplit(provider.base_url or "" if provider else "")
-    if asked.hostname == own.hostname and asked.port == own.port:
+    used, own = urlsplit(str(base_url)), urlsplit(provider.base_url or "" if provider else "")
+    if used.hostname == own.hostname and used.port == own.port:
         return None
-    return urlunsplit((asked.scheme, asked.netloc.rpartition("@")[2], asked.path.rstrip("/"), "", ""))
+    return urlunsplit((used.scheme, used.netloc.rpartition("@")[2], used.path.rstrip("/"), "", ""))
 
 
 def _settings(client: Any, options: dict[str, str | float | bool]) -> tuple[tuple[str, str], ...]:
-    told = {name: value for name, value in {**client.kwargs, **options}.items() if name not in _UNTOLD}
+    listed = {name: value for name, value in {**client.kwargs, **options}.items() if name not in _NOT_IN_IDENTITY}
     base_url = _elsewhere(client)
     return (
         *((("base_url", base_url),) if base_url else ()),
         ("via", f"instructor:{client.mode.value}"),
-        *((name, msgspec.json.encode(value, enc_hook=repr).decode()) for name, value in sorted(told.items())),
+        *((name, msgspec.json.encode(value, enc_hook=repr).decode()) for name, value in sorted(listed.items())),
     )
 
 
 def _response_model(schema: dict[str, Any]) -> type:
-    """A response model that shows `schema` to the server and takes any object: it is the judge that checks replies."""
+    """A response model with `schema` that accepts any object: the judge checks replies."""
     pydantic = import_module("pydantic")
     shown = {"title": "Answers", **schema}
     members = {
@@ -273,8 +272,8 @@ def _response_model(schema: dict[str, Any]) -> type:
     return type("Answers", (pydantic.BaseModel,), members)
 
 
-class _Passing(Exception):
-    """A fault after which the same call may be answered later. failed: what it is when it does not pass."""
+class _TransientFailure(Exception):
+    """A transient fault. failed: what to raise when the retries are used up."""
 
     def __init__(self, failed: CallFailed) -> None:
         super().__init__(str(failed))
@@ -282,29 +281,29 @@ class _Passing(Exception):
 
 
 def _rejected(error: Exception) -> Completion:
-    """The reply that instructor would not take. Raises CallFailed where there is none, _Passing if there may be."""
+    """The reply that instructor rejected. Raises CallFailed, or _TransientFailure, where there is none."""
     raw = getattr(error, "last_completion", None)
     if raw is not None:
         return _completion(_text(raw), raw)
     cause = error.__cause__ or error
-    if isinstance(cause, AssertionError):  # so instructor says that the model refused
+    if isinstance(cause, AssertionError):  # instructor's way of reporting a refusal
         return Completion(str(cause), "refusal")
     raise _instructor_failed(cause) from error
 
 
-def _instructor_failed(error: BaseException) -> CallFailed | _Passing:
-    status, said = getattr(error, "status_code", None), f"{type(error).__name__}: {error!s:.500}"
+def _instructor_failed(error: BaseException) -> CallFailed | _TransientFailure:
+    status, message = getattr(error, "status_code", None), f"{type(error).__name__}: {error!s:.500}"
     if not isinstance(status, int):
-        return CallFailed(Failure("judge_error", f"the instructor client raised {said}"))
-    fault = fault_of(status, getattr(error, "body", None) or said)
+        return CallFailed(Failure("judge_error", f"the instructor client raised {message}"))
+    fault = fault_of(status, getattr(error, "body", None) or message)
     failed = call_failed(fault, "the instructor client's server", "the key of the client")
-    return _Passing(failed) if passes(fault) else failed
+    return _TransientFailure(failed) if is_transient(fault) else failed
 
 
 def _completion(text: str, raw: Any) -> Completion:
     choice = next(iter(getattr(raw, "choices", None) or ()), None)
-    ended = getattr(choice, "finish_reason", None) or getattr(raw, "stop_reason", None)
-    return Completion(text, _FINISHES.get(ended or "", "stop"), _usage(raw), getattr(raw, "model", None) or "")
+    finish = getattr(choice, "finish_reason", None) or getattr(raw, "stop_reason", None)
+    return Completion(text, _FINISHES.get(finish or "", "stop"), _usage(raw), getattr(raw, "model", None) or "")
 
 
 def _text(raw: Any) -> str:
@@ -323,23 +322,23 @@ def _text(raw: Any) -> str:
 
 def _usage(raw: Any) -> TokenUsage | None:
     """The tokens of a reply in the form of OpenAI, of Anthropic or of Google; None where it has none of these."""
-    if said := getattr(raw, "usage_metadata", None):
-        prompt, reply, thought, cached = _counts(
-            said, "prompt_token_count", "candidates_token_count", "thoughts_token_count", "cached_content_token_count"
+    if usage := getattr(raw, "usage_metadata", None):
+        prompt, reply, reasoning, cached = _counts(
+            usage, "prompt_token_count", "candidates_token_count", "thoughts_token_count", "cached_content_token_count"
         )
-        return TokenUsage(prompt, reply + thought, cached)
-    said = getattr(raw, "usage", None)
-    if hasattr(said, "prompt_tokens"):
-        (cached,) = _counts(getattr(said, "prompt_tokens_details", None), "cached_tokens")
-        prompt, reply = _counts(said, "prompt_tokens", "completion_tokens")
+        return TokenUsage(prompt, reply + reasoning, cached)
+    usage = getattr(raw, "usage", None)
+    if hasattr(usage, "prompt_tokens"):
+        (cached,) = _counts(getattr(usage, "prompt_tokens_details", None), "cached_tokens")
+        prompt, reply = _counts(usage, "prompt_tokens", "completion_tokens")
         return TokenUsage(prompt, reply, cached)
-    if hasattr(said, "input_tokens"):
+    if hasattr(usage, "input_tokens"):
         prompt, reply, read, written = _counts(
-            said, "input_tokens", "output_tokens", "cache_read_input_tokens", "cache_creation_input_tokens"
+            usage, "input_tokens", "output_tokens", "cache_read_input_tokens", "cache_creation_input_tokens"
         )
         return TokenUsage(prompt + read + written, reply, read)
     return None
 
 
-def _counts(said: object, *names: str) -> list[int]:
-    return [counted(getattr(said, name, None)) for name in names]
+def _counts(usage: object, *names: str) -> list[int]:
+    return [counted(getattr(usage, name, None)) for name in names]

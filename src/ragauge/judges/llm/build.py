@@ -1,4 +1,4 @@
-"""LLM judges from what people have: a model's name, a client, a function, a model of LangChain or LlamaIndex."""
+"""LLM judges from a model's name, a client, a function, or a model of LangChain or LlamaIndex."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from ragauge.judges.llm.messages import CallTempo, Completion, TokenUsage, Trans
 from ragauge.judges.llm.pricing import Price, context_window, price_of
 from ragauge.judges.llm.providers import LLMOptions, Provider, options_of, parse_llm_spec, provider
 
-#: The options that are the judge's own, not those of what carries its calls.
-_JUDGE = frozenset({"rationales", "quotes", "pack", "price", "context"})
-_FUNCTION = frozenset({"name", "concurrency", "retries"})
+#: The options of the judge itself, not of its transport.
+_JUDGE_OPTIONS = frozenset({"rationales", "quotes", "pack", "price", "context"})
+_FUNCTION_OPTIONS = frozenset({"name", "concurrency", "retries"})
 
-#: Providers that instructor calls otherwise.
+#: Providers to which instructor gives other names.
 _VENDORS = {"genai": "gemini", "google": "gemini", "generative-ai": "gemini"}
 
 
@@ -31,54 +31,53 @@ def llm(model: Any, /, **options: Any) -> LLMJudge:
         rg.llm(instructor.from_openai(openai.AsyncOpenAI()), model="gpt-4o-mini")
         rg.llm(lambda messages: my_model(messages), name="my-model-3")
 
-    model: "provider/model", with options behind a question mark if wanted; or a client of the `instructor` library,
-    sync or async; or a function, sync or async, from a list of messages (dicts with "role" and "content") to the text
-    of the reply. Keys and base URLs come from the environment variables that the providers themselves document.
+    Args:
+        model: "provider/model", with options behind a question mark if wanted; or a client of the `instructor` library,
+            sync or async; or a function, sync or async, from a list of messages (dicts with "role" and "content") to
+            the text of the reply. Keys and base URLs come from the environment variables that the providers document.
+        options: Of every judge: rationales=False leaves out the reasons; quotes=True has the deciding words quoted, as
+            spans; pack="alone" asks one question a call; price=(prompt, cached, completion), or (prompt, completion),
+            in dollars per million tokens; context=, tokens of the model's window, for models with a small one. Of
+            models by name: api_key, instead of the environment's, and the others of `LLMOptions`. Of a function:
+            name, concurrency, retries. Of an instructor client: model, concurrency, and the arguments of its calls.
 
-    Options of every judge: rationales=False leaves out the reasons; quotes=True has the deciding words quoted, as
-    spans; pack="alone" asks one question a call; price=(prompt, cached, completion), or (prompt, completion), in
-    dollars per million tokens; context=, tokens of the model's window, for models with a small one.
-    Options of models by name: api_key, in place of the environment's, which a spec cannot hold; temperature,
-    max_tokens, base_url, concurrency, rpm, tpm, timeout, max_reply_bytes, reasoning_effort, structured,
-    seed; see
-    `LLMOptions`. Of a function: name, concurrency, retries. Of an instructor client: model,
-    concurrency, and whatever its calls take.
-
-    Raises UnknownName for a provider or option that there is not, BadParameter for a value that cannot be.
+    Raises:
+        UnknownName: There is no such provider or option.
+        BadParameter: A value is not what its option must be.
     """
-    return _judge(*_reached(model, options))
+    return _judge(*_transport_of(model, options))
 
 
 def model_client(model: Any, /, **options: Any) -> ModelClient:
-    """A line to a model, for whoever has something else to ask of it than a judge's questions.
+    """A client of a model, for prompts other than a judge's questions.
 
-    model, options, errors: as for `llm`; options of judges change nothing.
+    Arguments and errors are those of `llm`; options of the judge have no effect.
     """
-    transport, read = _reached(model, options)
-    return ModelClient(transport, _priced(transport, read))
+    transport, parsed = _transport_of(model, options)
+    return ModelClient(transport, _price_of(transport, parsed))
 
 
-def _reached(model: Any, options: dict[str, Any]) -> tuple[Transport, LLMOptions]:
-    """What carries calls to a model, and the options that were given."""
+def _transport_of(model: Any, options: dict[str, Any]) -> tuple[Transport, LLMOptions]:
+    """The transport to a model, and the options."""
     if isinstance(model, str):
-        return _hosted(model, **options)
+        return _http_transport(model, **options)
     if not is_model(model):
-        raise BadParameter(f"{model!r} is no 'provider/model', no instructor client, and no function of messages")
-    own = options_of({name: value for name, value in options.items() if name in {*_JUDGE, "concurrency"}})
-    rest = {name: value for name, value in options.items() if name not in _JUDGE}
+        raise BadParameter(f"{model!r} is not a 'provider/model', an instructor client or a function of messages")
+    own = options_of({name: value for name, value in options.items() if name in {*_JUDGE_OPTIONS, "concurrency"}})
+    rest = {name: value for name, value in options.items() if name not in _JUDGE_OPTIONS}
     if is_instructor(model):
         return InstructorTransport(model, **rest), own
-    for name in rest.keys() - _FUNCTION:
-        raise UnknownName("option", name, _JUDGE | _FUNCTION)
+    for name in rest.keys() - _FUNCTION_OPTIONS:
+        raise UnknownName("option", name, _JUDGE_OPTIONS | _FUNCTION_OPTIONS)
     return FunctionTransport(model, **rest), own
 
 
-def _hosted(model: str, *, api_key: str | None = None, **options: Any) -> tuple[Transport, LLMOptions]:
+def _http_transport(model: str, *, api_key: str | None = None, **options: Any) -> tuple[Transport, LLMOptions]:
     from ragauge.judges.llm.transport.client import HttpTransport
 
-    asked = parse_llm_spec(model, **options)
-    environment = {**os.environ, asked.provider.keys[0]: api_key} if api_key else os.environ
-    return HttpTransport(asked.provider, asked.model, asked.options, environment), asked.options
+    spec = parse_llm_spec(model, **options)
+    environment = {**os.environ, spec.provider.keys[0]: api_key} if api_key else os.environ
+    return HttpTransport(spec.provider, spec.model, spec.options, environment), spec.options
 
 
 def is_model(thing: object) -> bool:
@@ -91,13 +90,13 @@ def is_model(thing: object) -> bool:
         signature(thing).bind([])
     except TypeError:
         return False
-    except ValueError:  # some built-in functions do not tell
+    except ValueError:  # some built-in functions have no signature
         return True
     return True
 
 
-def _priced(transport: Transport, options: LLMOptions) -> Price | None:
-    """What calls cost; a client of a server that is not the provider's own tells nothing of its price."""
+def _price_of(transport: Transport, options: LLMOptions) -> Price | None:
+    """What calls cost; unknown for a client of a server other than the provider's own."""
     elsewhere = isinstance(transport, InstructorTransport) and "base_url" in dict(transport.settings)
     name = transport.name
     if isinstance(transport, InstructorTransport):
@@ -109,7 +108,7 @@ def _priced(transport: Transport, options: LLMOptions) -> Price | None:
 def _judge(transport: Transport, options: LLMOptions) -> LLMJudge:
     return LLMJudge(
         transport,
-        price=_priced(transport, options),
+        price=_price_of(transport, options),
         rationales=options.rationales,
         quotes=options.quotes,
         pack=options.pack,
@@ -120,91 +119,93 @@ def _judge(transport: Transport, options: LLMOptions) -> LLMJudge:
 
 
 def _tempo(transport: Transport, options: LLMOptions) -> CallTempo:
-    """How fast calls follow each other; without a word on how many side by side, as many as an estimate assumes."""
-    usual = CallTempo().side_by_side
-    most = CONCURRENCY if isinstance(transport, FunctionTransport | InstructorTransport) else _served(transport).most
-    return CallTempo(options.concurrency or min(most, usual), options.rpm, options.tpm)
+    """How fast calls follow each other; without `concurrency`, at most as many at once as an estimate assumes."""
+    hosted = not isinstance(transport, FunctionTransport | InstructorTransport)
+    maximum = _provider_of(transport).max_concurrency if hosted else CONCURRENCY
+    return CallTempo(options.concurrency or min(maximum, CallTempo().concurrency), options.rpm, options.tpm)
 
 
-def _served(transport: Transport) -> Provider:
+def _provider_of(transport: Transport) -> Provider:
     return provider(transport.name.partition("/")[0])
 
 
 Messages = list[dict[str, str]]
 
-#: Providers whose packages in LangChain have another name.
-_PROVIDERS = {"google_genai": "gemini", "mistralai": "mistral"}
+#: Providers to which LangChain's packages give other names.
+_LANGCHAIN_PROVIDERS = {"google_genai": "gemini", "mistralai": "mistral"}
 
-#: Where a model of LangChain keeps the address of a server that is not the provider's own.
-_ADDRESSES = ("openai_api_base", "azure_endpoint", "base_url")
+#: Where a model of LangChain keeps the address of a server other than the provider's own.
+_ADDRESS_FIELDS = ("openai_api_base", "azure_endpoint", "base_url")
 
-#: What tells two models of LangChain apart, where they have it.
-_SETTINGS = ("model_name", "model", "temperature", "max_tokens", "top_p", "seed")
+#: Settings of LangChain's models that are part of the identity, where a model has them.
+_IDENTITY_FIELDS = ("model_name", "model", "temperature", "max_tokens", "top_p", "seed")
 
 
 def is_langchain(thing: object) -> bool:
-    """Whether something is called as LangChain's models are, by `ainvoke` or `invoke`."""
+    """Whether something has the interface of LangChain's models, `ainvoke` or `invoke`."""
     return hasattr(thing, "ainvoke") or hasattr(thing, "invoke")
 
 
 def langchain_judge(model: Any) -> LLMJudge:
-    """A judge that asks a model of LangChain, which does its own retries; see `_price` for what its calls cost.
+    """A judge that asks a model of LangChain, which retries by itself; see `_langchain_price` for what calls cost.
 
-    Its identity has the class of the model and those of its settings that most models have; see `_SETTINGS`.
+    Its identity holds the class of the model and those settings that most models have; see `_IDENTITY_FIELDS`.
     """
-    settings = {name: value for name in _SETTINGS if (value := getattr(model, name, None)) is not None}
-    told = ", ".join(f"{name}={value}" for name, value in settings.items())
-    price = _price(model)
+    settings = {name: value for name in _IDENTITY_FIELDS if (value := getattr(model, name, None)) is not None}
+    listed = ", ".join(f"{name}={value}" for name, value in settings.items())
+    price = _langchain_price(model)
     known = {"price": (price.prompt, price.cached, price.completion)} if price else {}
-    return llm(_asking(model), name=f"langchain/{type(model).__name__}({told})", retries=0, **known)
+    return llm(_langchain_function(model), name=f"langchain/{type(model).__name__}({listed})", retries=0, **known)
 
 
-def _price(model: Any) -> Price | None:
+def _langchain_price(model: Any) -> Price | None:
     """The price of a model from one of LangChain's packages for a provider whose prices are known; else None.
 
     So it is where the model's server is not the provider's own, as far as the model says.
     """
     package = type(model).__module__.partition(".")[0].removeprefix("langchain_")
-    elsewhere = any(getattr(model, name, None) for name in _ADDRESSES)
+    elsewhere = any(getattr(model, name, None) for name in _ADDRESS_FIELDS)
     name = getattr(model, "model_name", None) or getattr(model, "model", None)
     known = isinstance(name, str) and not elsewhere
-    return price_of(f"{_PROVIDERS.get(package, package)}/{str(name).removeprefix('models/')}") if known else None
+    return (
+        price_of(f"{_LANGCHAIN_PROVIDERS.get(package, package)}/{str(name).removeprefix('models/')}") if known else None
+    )
 
 
-def _asking(model: Any) -> Callable[[Messages], Any]:
+def _langchain_function(model: Any) -> Callable[[Messages], Any]:
     """A function from messages to the reply."""
 
-    async def wait(messages: Messages) -> Completion:
-        return _said(await model.ainvoke(messages))
+    async def invoke(messages: Messages) -> Completion:
+        return _langchain_completion(await model.ainvoke(messages))
 
-    return wait if hasattr(model, "ainvoke") else lambda messages: _said(model.invoke(messages))
+    return invoke if hasattr(model, "ainvoke") else lambda messages: _langchain_completion(model.invoke(messages))
 
 
-def _said(reply: Any) -> Completion:
+def _langchain_completion(reply: Any) -> Completion:
     """A reply: a message, whose content may be in blocks and which may know its tokens, or a text itself."""
     content = getattr(reply, "content", reply)
     blocks = [content] if isinstance(content, str) else content
     text = "".join(block if isinstance(block, str) else block.get("text", "") for block in blocks)
-    return Completion(text, usage=_usage(getattr(reply, "usage_metadata", None)))
+    return Completion(text, usage=_langchain_usage(getattr(reply, "usage_metadata", None)))
 
 
-def _usage(said: Any) -> TokenUsage | None:
-    if not isinstance(said, dict):
+def _langchain_usage(usage: Any) -> TokenUsage | None:
+    if not isinstance(usage, dict):
         return None
-    details = said.get("input_token_details")
+    details = usage.get("input_token_details")
     cached = counted(details.get("cache_read")) if isinstance(details, dict) else 0
-    return TokenUsage(counted(said.get("input_tokens")), counted(said.get("output_tokens")), cached)
+    return TokenUsage(counted(usage.get("input_tokens")), counted(usage.get("output_tokens")), cached)
 
 
 def is_llama_index(thing: object) -> bool:
-    """Whether something is called as LlamaIndex's models are, by `achat`, and tells of itself in `metadata`."""
+    """Whether something has the interface of LlamaIndex's models, `achat` and `metadata`."""
     return hasattr(thing, "achat") and hasattr(getattr(thing, "metadata", None), "model_name")
 
 
 def llama_index_judge(model: Any) -> LLMJudge:
     """A judge that asks a model of LlamaIndex, which does its own retries; what calls cost is not known.
 
-    Its identity has the class of the model, its name, and its temperature where it has one.
+    Its identity holds the class of the model, its name, and its temperature where it has one.
     """
 
     async def ask(messages: list[dict[str, str]]) -> str:
@@ -214,5 +215,5 @@ def llama_index_judge(model: Any) -> LLMJudge:
         return reply.message.content or ""
 
     settings = {"model": model.metadata.model_name, "temperature": getattr(model, "temperature", None)}
-    told = ", ".join(f"{name}={value}" for name, value in settings.items() if value is not None)
-    return llm(ask, name=f"llama_index/{type(model).__name__}({told})", retries=0)
+    listed = ", ".join(f"{name}={value}" for name, value in settings.items() if value is not None)
+    return llm(ask, name=f"llama_index/{type(model).__name__}({listed})", retries=0)

@@ -1,4 +1,4 @@
-"""A model client: a transport with what calls over it cost, and whether it still answers."""
+"""A model client: a transport, the cost of calls over it, and whether it still answers."""
 
 from __future__ import annotations
 
@@ -14,43 +14,48 @@ from ragauge.judges.llm.packing import Pack
 from ragauge.judges.llm.pricing import Price, token_factor
 from ragauge.judges.llm.prompts import PromptStyle
 from ragauge.judges.llm.providers import PROVIDERS
-from ragauge.judges.llm.transport.protocols import without_reasoning
+from ragauge.judges.llm.transport.protocols import reasoning_tokens
 from ragauge.types import Call, Failure
 
 #: More characters than a token has on the average of a prompt, in any language.
-MOST_CHARS = 8
+MAX_CHARS_PER_TOKEN = 8
 
-#: A character that stands several times in a row; a line of dashes may be a single token.
+#: A repeated character; a line of dashes may be a single token.
 _RUN = re.compile(r"(.)\1+", re.DOTALL)
 
-#: Replies without form after which no further call is made, where there was never one with.
-FORMLESS = 24
+#: Malformed replies after which no further call is made, where no reply was ever well-formed.
+MAX_MALFORMED = 24
 
-#: Calls that may have been paid for although they brought nothing.
-_MAYBE_PAID = frozenset({"timeout", "cancelled"})
+#: Failures of calls that may have been billed although they have no reply.
+_MAYBE_BILLED = frozenset({"timeout", "cancelled"})
 
 
 class ModelClient:
-    """Makes calls. price: None where it is not known. ended: why no further call can succeed, once that is so. entered:
-    how many times it was entered and not left yet. estimated: of how many calls the tokens are estimated, since the
-    server counted none, or too few.
+    """Makes calls. It may be entered several times, and is open until it has been left as often.
 
-    It may be entered several times, and is open until it has been left as often; it serves one event loop at a time.
+    It serves one event loop at a time.
+
+    Attributes:
+        transport: Carries the prompts.
+        price: Of the model's tokens; None where it is not known.
+        ended: Why no further call can succeed, once that is so.
+        entered: How many times it was entered and not left yet.
+        estimated: The number of calls whose tokens are estimated, since the server counted none, or too few.
     """
 
     def __init__(self, transport: Transport, price: Price | None) -> None:
         self.transport = transport
-        self._factor = token_factor(transport.name)
-        self._thought = without_reasoning(transport.name, dict(transport.settings).get("reasoning_effort"))
         self.price = price
         self.ended: Failure | None = None
         self.entered = 0
         self.estimated = 0
-        self._formless: int | None = 0
-        self._cuts = getattr(PROVIDERS.get(transport.name.partition("/")[0]), "cuts", False)
+        self._token_factor = token_factor(transport.name)
+        self._reasoning = reasoning_tokens(transport.name, dict(transport.settings).get("reasoning_effort"))
+        self._malformed: int | None = 0
+        self._truncates = getattr(PROVIDERS.get(transport.name.partition("/")[0]), "truncates", False)
         self._loop: asyncio.AbstractEventLoop | None = None
         self._numbers = count(1)
-        self._opening = ""
+        self._session_id = ""
 
     async def __aenter__(self) -> ModelClient:
         """Open the transport, unless it is open.
@@ -60,13 +65,13 @@ class ModelClient:
         loop = asyncio.get_running_loop()
         if self.entered and loop is not self._loop:
             name = self.transport.name
-            raise UsageError(f"{name} is at work in another thread; make a judge for each thread, as with rg.llm(...)")
+            raise UsageError(f"{name} is in use in another thread; make a judge for each thread, as with rg.llm(...)")
         self._loop = loop
         self.entered += 1
         if self.entered == 1:
             self.ended = None
-            self.estimated = self._formless = 0
-            self._opening = token_hex(6)
+            self.estimated = self._malformed = 0
+            self._session_id = token_hex(6)
             try:
                 await self.transport.__aenter__()
             except BaseException:
@@ -88,82 +93,89 @@ class ModelClient:
                 self.ended = failed.failure
             raise
         except Exception as error:
-            said = f"{self.transport.name}: the call raised {type(error).__name__}: {error}"
-            raise CallFailed(Failure("judge_error", said)) from error
+            detail = f"{self.transport.name}: the call raised {type(error).__name__}: {error}"
+            raise CallFailed(Failure("judge_error", detail)) from error
 
-    def heard(self, completion: Completion, *, in_form: bool) -> None:
-        """Take note of whether a reply has the form that was asked for; a model that never replies in form is given up.
+    def count_malformed(self, completion: Completion, *, well_formed: bool) -> None:
+        """Count malformed replies until the first well-formed one; a model that only sends malformed ones is given up.
 
-        Refusals and replies that were cut off say nothing of that.
+        Refusals and replies that were cut off are not counted.
         """
-        if in_form:
-            self._formless = None
-        elif self._formless is not None and completion.finish == "stop":
-            self._formless += 1
-            if self._formless >= FORMLESS and self.ended is None:
+        if well_formed:
+            self._malformed = None
+        elif self._malformed is not None and completion.finish == "stop":
+            self._malformed += 1
+            if self._malformed >= MAX_MALFORMED and self.ended is None:
                 self.ended = Failure(
                     "no_form",
-                    f"none of {self._formless} replies holds a JSON object with the answers that were asked for; the "
+                    f"none of {self._malformed} replies holds a JSON object with the answers that were asked for; the "
                     f"last begins {completion.text[:60]!r}; choose a model that can write JSON",
                 )
                 if isinstance(self.transport, Stoppable):
                     self.transport.stop(self.ended)
 
-    def cut(self, prompt: Prompt, completion: Completion) -> Failure | None:
+    def truncation_failure(self, prompt: Prompt, completion: Completion) -> Failure | None:
         """Why a reply does not count: by its own count of tokens the server cannot have read the whole prompt.
 
-        Only of servers that are known to cut prompts and to count what is left of them. The counts of others say
-        nothing against a reply: gateways count in many ways.
+        Only for servers that are known to truncate prompts and to count what is left. The counts of others prove
+        nothing: gateways count in many ways.
         """
-        if not self._cuts:
+        if not self._truncates:
             return None
-        counted = completion.usage.prompt if completion.usage else 0
+        n_tokens = completion.usage.prompt if completion.usage else 0
         texts = (prompt.system, prompt.user)
-        characters = sum(map(len, texts))
-        if not 0 < counted * MOST_CHARS < characters or counted * MOST_CHARS >= sum(map(_without_runs, texts)):
+        n_chars = sum(map(len, texts))
+        max_chars = n_tokens * MAX_CHARS_PER_TOKEN
+        if not 0 < max_chars < n_chars or max_chars >= sum(map(_len_without_runs, texts)):
             return None
         return Failure(
             "too_long",
-            f"{self.transport.name}: the server counted {counted} tokens of a prompt of {characters} characters, so "
-            "its window is too small and it cut the prompt; raise it (Ollama: OLLAMA_CONTEXT_LENGTH), or tell it with "
+            f"{self.transport.name}: the server counted {n_tokens} tokens of a prompt of {n_chars} characters, so its "
+            "window is too small and it cut the prompt; raise it (Ollama: OLLAMA_CONTEXT_LENGTH), or set its size with "
             "context=",
         )
 
+    def prompt_tokens(self, prompt: Prompt) -> int:
+        """The estimated tokens of a prompt."""
+        return round(self._token_factor * pricing.prompt_tokens(prompt))
+
     def expected(self, pack: Pack, prompt: Prompt, style: PromptStyle) -> TokenUsage:
-        """The tokens that a call is expected to take, with those of what a model thinks; see `wire.form.thought`."""
-        told, said = pricing.prompt_tokens(prompt), pricing.completion_tokens(pack, style)
-        return TokenUsage(round(self._factor * told), round(self._factor * said) + self._thought)
+        """The tokens that a call is expected to take, with those of the model's reasoning."""
+        completion = round(self._token_factor * pricing.completion_tokens(pack, style))
+        return TokenUsage(self.prompt_tokens(prompt), completion + self._reasoning)
 
-    def reserve(self, pack: Pack, prompt: Prompt, style: PromptStyle) -> float:
-        """The dollars to set aside for a call: what it is expected to cost, and by how much that may be off."""
-        if self.price is None:
-            return 0.0
-        return (1 + pricing.RELATIVE_ERROR) * self.price.of(self.expected(pack, prompt, style))
+    def cost_bound(self, expected: TokenUsage) -> float:
+        """The dollars to set aside for a call: its expected cost, and the margin of error of the estimate."""
+        return (1 + pricing.RELATIVE_ERROR) * self.price.of(expected) if self.price else 0.0
 
-    def estimate(self, prompt: Prompt, outcome: Completion | Failure) -> TokenUsage:
-        """About the tokens that a call took, for where the server does not count them; none where it has no reply."""
+    def estimate(self, outcome: Completion | Failure, prompt_tokens: int) -> TokenUsage:
+        """The estimated tokens of a call, for where the server does not count them; none where it has no reply."""
         if isinstance(outcome, Failure):
             return TokenUsage()
-        wrote = round(self._factor * pricing.estimate(outcome.text)) + (0 if outcome.usage else self._thought)
-        return TokenUsage(round(self._factor * pricing.prompt_tokens(prompt)), wrote)
+        written = round(self._token_factor * pricing.estimate(outcome.text))
+        return TokenUsage(prompt_tokens, written + (0 if outcome.usage else self._reasoning))
 
-    def call(self, outcome: Completion | Failure, estimate: TokenUsage, asked: int, seconds: float, fault: str) -> Call:
-        """The record of a call that asked so many questions. estimate: of its tokens, so that it always has a price."""
-        name = f"{self._opening}-{next(self._numbers)}"
+    def call_record(
+        self, outcome: Completion | Failure, estimate: TokenUsage, n_questions: int, seconds: float, fault: str
+    ) -> Call:
+        """The record of a call. estimate: of its tokens, so that it has a cost wherever the price is known."""
+        name = f"{self._session_id}-{next(self._numbers)}"
         if isinstance(outcome, Failure):
-            unknown = self.price is None or outcome.reason in _MAYBE_PAID
-            return Call(name, asked, seconds=seconds, fault=fault, cost=None if unknown else 0.0)
+            unknown = self.price is None or outcome.reason in _MAYBE_BILLED
+            return Call(name, n_questions, seconds=seconds, fault=fault, cost=None if unknown else 0.0)
         usage = outcome.usage
         if self.price is not None:
             usage = credible(outcome.usage, estimate)
-            said = outcome.usage or TokenUsage()
-            self.estimated += said.prompt + said.cached < usage.prompt or said.completion < usage.completion
+            reported = outcome.usage or TokenUsage()
+            self.estimated += reported.prompt + reported.cached < usage.prompt or reported.completion < usage.completion
         if usage is None:
-            return Call(name, asked, outcome.model, seconds=seconds, fault=fault)
+            return Call(name, n_questions, outcome.model, seconds=seconds, fault=fault)
         cost = self.price.of(usage) if self.price else None
-        return Call(name, asked, outcome.model, usage.prompt, usage.cached, usage.completion, cost, seconds, fault)
+        return Call(
+            name, n_questions, outcome.model, usage.prompt, usage.cached, usage.completion, cost, seconds, fault
+        )
 
 
-def _without_runs(text: str) -> int:
-    """The characters of a text, those that are repeated counted once."""
+def _len_without_runs(text: str) -> int:
+    """The number of characters, runs of one character counted once."""
     return len(_RUN.sub(r"\1", text))

@@ -1,6 +1,6 @@
-"""The deferring judge: what an LLM judge would ask is written down as requests, to be answered in a batch.
+"""The deferring judge: the prompts that an LLM judge would send are written as requests, to be answered in a batch.
 
-It stands under the identity of that judge, so that answers from a batch and live ones are the same to a store.
+It has the identity of that judge, so that a store treats answers from a batch and live ones alike.
 """
 
 from __future__ import annotations
@@ -20,26 +20,26 @@ from ragauge.judges.llm.pricing import Price, batch_factor, price_of
 from ragauge.judges.llm.prompts import PromptStyle
 from ragauge.judges.llm.providers import LLMSpec
 from ragauge.judges.llm.transport.batches import batch_body
-from ragauge.judges.llm.transport.protocols import ServerFeatures, without_reasoning
+from ragauge.judges.llm.transport.protocols import ServerFeatures, reasoning_tokens
 from ragauge.judges.windows import SplitQuestion, halves, split
 from ragauge.questions import Question, judgment_key
 from ragauge.types import Answer, Failure, Identity
 
-#: What a question is answered while its answer is still to come.
+#: The answer to a question while its batch is not done.
 PENDING = Failure("pending", "its answer is still to come from a batch")
 
 #: How often a question is asked before it is given up.
-ROUNDS = 3
+MAX_ROUNDS = 3
 
-#: What can be no better when the same is asked again, alone as it was.
+#: Failures that are final where a question was asked alone.
 _FINAL = frozenset({"too_long", "content_filter", "refused"})
 
-#: What a question is asked again for with what was wrong, where it stood alone.
+#: Failures that are quoted where a question was asked alone and is asked again.
 _QUOTED = frozenset({"invalid_answer", "truncated"})
 
 
 class QuestionStatus(msgspec.Struct, frozen=True):
-    """How a question stands that was asked in a batch.
+    """The status of a question that was asked in a batch.
 
     waiting: no result has come yet. tries: how many replies did not answer it. failure: why the last did not. alone:
     whether that reply was to this question alone.
@@ -54,11 +54,11 @@ class QuestionStatus(msgspec.Struct, frozen=True):
     def given_up(self) -> bool:
         """Whether it is not worth asking again as it is."""
         final = self.alone and self.failure is not None and self.failure.reason in _FINAL
-        return not self.waiting and (final or self.tries >= ROUNDS)
+        return not self.waiting and (final or self.tries >= MAX_ROUNDS)
 
 
 class DeferredRequest(NamedTuple):
-    """A request to be made. id: what it is known by in the batch, a hash of it. expected: the tokens it will take."""
+    """A request to be made. id: its name in the batch, a hash of it. expected: the tokens it will take."""
 
     id: str
     body: bytes
@@ -67,135 +67,138 @@ class DeferredRequest(NamedTuple):
 
 
 class RequestBook(Protocol):
-    """Where a deferring judge writes its requests, and looks up what became of earlier ones."""
+    """Where a deferring judge writes its requests, and looks up the status of earlier ones."""
 
-    def standing(self, key: str) -> QuestionStatus | None:
-        """How the question stands whose judgment has this key; None where it was not asked yet."""
+    def status(self, key: str) -> QuestionStatus | None:
+        """The status of the question whose judgment has this key; None where it was not asked yet."""
 
-    def form(self, judge: Identity) -> ServerFeatures:
-        """The form of requests that the judge's server is known to understand."""
+    def features(self, judge: Identity) -> ServerFeatures:
+        """The features that the judge's server is known to support."""
 
-    def enter(self, judge: Identity, request: DeferredRequest) -> None:
+    def add(self, judge: Identity, request: DeferredRequest) -> None:
         """Add a request; its questions are waiting from then on."""
 
 
 class DeferredJudge:
     """Answers no question: each is written into a request, and is PENDING until the result is in the store.
 
-    identity: of the LLM judge in whose place it stands. asked: the model. A question that came back without an answer
-    is asked again in a smaller call, then alone, and then is given up with the failure of its last reply.
+    A question that came back without an answer is asked again in a smaller call, then alone, and then is given up with
+    the failure of its last reply.
+
+    identity: of the LLM judge that it stands in for. spec: the model and its options.
     """
 
     answers = LLMJudge.answers
     by_sample = 32
 
-    def __init__(self, identity: Identity, asked: LLMSpec, book: RequestBook) -> None:
+    def __init__(self, identity: Identity, spec: LLMSpec, book: RequestBook) -> None:
         self.identity = identity
-        self._asked = asked
+        self._spec = spec
         self._book = book
-        self._manner = policy_of(asked)
-        self._thought = without_reasoning(asked.model, asked.options.reasoning_effort)
+        self._policy = policy_of(spec)
+        self._reasoning = reasoning_tokens(spec.model, spec.options.reasoning_effort)
 
     async def answer(self, questions: Sequence[Question]) -> list[Answer | Failure]:
         """PENDING for each question, or the failure with which it was given up."""
         return await self.consult(questions, NullContext())
 
-    async def consult(self, questions: Sequence[Question], desk: RunContext) -> list[Answer | Failure]:
-        """As `answer`. What is too long for a call is asked in parts, which the desk knows once they are answered."""
-        splits = {question: parted for question in questions if (parted := self._split(question))}
-        parts = list(dict.fromkeys(part for parted in splits.values() for part in parted.parts))
-        said = dict(zip(parts, await desk.ask(self, parts), strict=True)) if parts else {}
+    async def consult(self, questions: Sequence[Question], context: RunContext) -> list[Answer | Failure]:
+        """As `answer`. What is too long for a call is asked in parts, whose answers the context knows later."""
+        splits = {question: found for question in questions if (found := self._split(question))}
+        parts = list(dict.fromkeys(part for found in splits.values() for part in found.parts))
+        answers = dict(zip(parts, await context.ask(self, parts), strict=True)) if parts else {}
         self._write([question for question in questions if question not in splits])
         return [
-            _merged(splits[question], said) if question in splits else self._failure(question) for question in questions
+            _merged(splits[question], answers) if question in splits else self._failure(question)
+            for question in questions
         ]
 
     def _split(self, question: Question) -> SplitQuestion | None:
         """The parts of a question that is too long for a call, or that the server found too long by itself."""
-        if parted := split(question, self._manner.room.limit(question)):
-            return parted
-        standing = self._standing(question)
-        if standing is None or not standing.alone or standing.failure is None or standing.failure.reason != "too_long":
+        if found := split(question, self._policy.limits.limit(question)):
+            return found
+        status = self._status(question)
+        if status is None or not status.alone or status.failure is None or status.failure.reason != "too_long":
             return None
         return halves(question)
 
-    def _standing(self, question: Question) -> QuestionStatus | None:
-        return self._book.standing(judgment_key(question, self.identity))
+    def _status(self, question: Question) -> QuestionStatus | None:
+        return self._book.status(judgment_key(question, self.identity))
 
     def _failure(self, question: Question) -> Failure:
-        standing = self._standing(question)
-        return standing.failure or PENDING if standing and standing.given_up else PENDING
+        status = self._status(question)
+        return status.failure or PENDING if status and status.given_up else PENDING
 
     def _write(self, questions: Iterable[Question]) -> None:
-        """Put into requests what is neither waiting nor given up; what was asked as often goes together."""
-        rounds: dict[int, list[Question]] = {}
+        """Write requests for what is neither waiting nor given up; questions asked equally often share requests."""
+        by_tries: dict[int, list[Question]] = {}
         for question in questions:
-            standing = self._standing(question)
-            if standing is None or not (standing.waiting or standing.given_up):
-                rounds.setdefault(standing.tries if standing else 0, []).append(question)
-        for tries, group in rounds.items():
-            for pack in _narrower(self._manner, tries).packs(group):
-                self._book.enter(self.identity, self._request(pack, tries))
+            status = self._status(question)
+            if status is None or not (status.waiting or status.given_up):
+                by_tries.setdefault(status.tries if status else 0, []).append(question)
+        for tries, group in by_tries.items():
+            for pack in _smaller(self._policy, tries).packs(group):
+                self._book.add(self.identity, self._request(pack, tries))
 
     def _request(self, pack: Pack, tries: int) -> DeferredRequest:
-        prompt, style = self._prompt(pack), self._manner.style
-        said = batch_body(self._asked, prompt, self._book.form(self.identity))
-        stated = msgspec.json.encode((self.identity, tries, pack.questions))
-        id = hashlib.sha256(stated + said).hexdigest()[:32]
-        expected = TokenUsage(pricing.prompt_tokens(prompt), pricing.completion_tokens(pack, style) + self._thought)
-        return DeferredRequest(id, said, pack.questions, expected)
+        prompt, style = self._prompt(pack), self._policy.style
+        body = batch_body(self._spec, prompt, self._book.features(self.identity))
+        prefix = msgspec.json.encode((self.identity, tries, pack.questions))
+        id = hashlib.sha256(prefix + body).hexdigest()[:32]
+        expected = TokenUsage(pricing.prompt_tokens(prompt), pricing.completion_tokens(pack, style) + self._reasoning)
+        return DeferredRequest(id, body, pack.questions, expected)
 
     def _prompt(self, pack: Pack) -> Prompt:
-        """The prompt of a pack; a question that failed alone is told what was wrong."""
-        prompt = layout.prompt_of(pack, self._manner.style)
-        standing = self._standing(pack.questions[0]) if len(pack.questions) == 1 else None
-        failure = standing.failure if standing and standing.alone else None
+        """The prompt of a pack; for a question that failed alone it quotes what was wrong."""
+        prompt = layout.prompt_of(pack, self._policy.style)
+        status = self._status(pack.questions[0]) if len(pack.questions) == 1 else None
+        failure = status.failure if status and status.alone else None
         if failure is None or failure.reason not in _QUOTED:
             return prompt
         return layout.repeat_prompt(prompt, failure.raw or "", {0: failure.detail})
 
 
-def policy_of(asked: LLMSpec) -> PackingPolicy:
-    """The manner in which the judge of a spec asks."""
-    options = asked.options
+def policy_of(spec: LLMSpec) -> PackingPolicy:
+    """The packing policy of the judge of a spec."""
+    options = spec.options
     return PackingPolicy(
         pack_limits(options.context), options.pack == "alone", PromptStyle(options.rationales, options.quotes)
     )
 
 
-def batch_price(asked: LLMSpec) -> Price | None:
+def batch_price(spec: LLMSpec) -> Price | None:
     """The price of a model's tokens in a batch; None where it, or what a batch costs, is not known."""
-    name = f"{asked.provider.name}/{asked.model}"
-    price = price_of(name, asked.options.price)
-    factor = 1.0 if asked.provider.local else batch_factor(name)
+    name = f"{spec.provider.name}/{spec.model}"
+    price = price_of(name, spec.options.price)
+    factor = 1.0 if spec.provider.local else batch_factor(name)
     return None if price is None or factor is None else price.times(factor)
 
 
 def read_deferred_reply(
     questions: Sequence[Question], completion: Completion, style: PromptStyle
 ) -> tuple[dict[Question, Answer], dict[Question, Failure]]:
-    """What a reply answers, and why the other questions of its request have no answer."""
-    reading = replies.parse_reply(Pack(tuple(questions)), completion.text, style)
+    """The answers in a reply, and why the other questions of its request have none."""
+    reply = replies.parse_reply(Pack(tuple(questions)), completion.text, style)
     answers: dict[Question, Answer] = {}
-    failures = {questions[at]: unanswered(completion, fault) for at, fault in reading.faults.items()}
-    for at, answer in reading.answers.items():
-        said = checked(questions[at], answer)
-        if isinstance(said, Failure):
-            failures[questions[at]] = said
+    failures = {questions[position]: unanswered(completion, fault) for position, fault in reply.faults.items()}
+    for position, found in reply.answers.items():
+        answer = checked(questions[position], found)
+        if isinstance(answer, Failure):
+            failures[questions[position]] = answer
         else:
-            answers[questions[at]] = said
+            answers[questions[position]] = answer
     return answers, failures
 
 
-def _narrower(manner: PackingPolicy, tries: int) -> PackingPolicy:
-    """The manner for questions that were asked so often: as ever, a quarter as much in a call, one question a call."""
-    whole = manner.room
-    quarter = PackLimits(whole.prompt_chars, max(1, whole.verdicts // 4), whole.decompose_chars // 4)
-    return msgspec.structs.replace(manner, room=quarter if tries == 1 else whole, alone=manner.alone or tries > 1)
+def _smaller(policy: PackingPolicy, tries: int) -> PackingPolicy:
+    """The policy by the number of tries: unchanged, a quarter as much in a call, one question a call."""
+    full = policy.limits
+    quarter = PackLimits(full.prompt_chars, max(1, full.verdicts // 4), full.decompose_chars // 4)
+    return msgspec.structs.replace(policy, limits=quarter if tries == 1 else full, alone=policy.alone or tries > 1)
 
 
-def _merged(parted: SplitQuestion, said: Mapping[Question, Answer | Failure]) -> Answer | Failure:
-    """The answer to a whole; a part that was given up counts, whatever others are still waited for."""
-    failures = (one for part in parted.parts if isinstance(one := said[part], Failure))
-    lost = next((failure for failure in failures if failure != PENDING), None)
-    return lost or parted.answer(said)
+def _merged(split: SplitQuestion, answers: Mapping[Question, Answer | Failure]) -> Answer | Failure:
+    """The answer to a whole; a part that was given up decides, whatever others are still waited for."""
+    failures = (answer for part in split.parts if isinstance(answer := answers[part], Failure))
+    given_up = next((failure for failure in failures if failure != PENDING), None)
+    return given_up or split.answer(answers)

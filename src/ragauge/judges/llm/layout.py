@@ -1,4 +1,4 @@
-"""Layout: a pack as a prompt. All texts of a sample stand in JSON strings of one document, the user's message."""
+"""Layout: a pack as a prompt. All texts of a sample are JSON strings of one document, the user message."""
 
 from __future__ import annotations
 
@@ -10,20 +10,28 @@ import msgspec
 
 from ragauge.judges.llm.messages import Prompt, Turn
 from ragauge.judges.llm.packing import Pack
-from ragauge.judges.llm.prompts import PromptStyle, Schema, VerdictForm, narrowed, system, texts_schema, verdicts_schema
+from ragauge.judges.llm.prompts import (
+    PromptStyle,
+    Schema,
+    VerdictForm,
+    subschema,
+    system,
+    texts_schema,
+    verdicts_schema,
+)
 from ragauge.questions import Classify, Decompose, Entail, Question, Rate, Relevant
 
 Json = dict[str, Any]
 
 _encode = msgspec.json.Encoder().encode
 
-#: Names of special tokens that are one word; those of several are known by their form.
+#: Special tokens of one word; those of several words are recognised by their form.
 _WORDS = "s|bos|eos|sop|eop|unk|pad|sep|cls|think|unused[0-9]+"
 _CAPITALS = "INST|IMG|AUDIO|THINK|ARGS|BOS|EOS|UNK|PAD|SEP|CLS|g?MASK|PREFIX|MIDDLE|SUFFIX"
 
-#: Where words begin that chat templates give a meaning to: <|im_end|> and <｜User｜>, </s> and <seed:bos>, <<SYS>>,
+#: The first character of control tokens of chat templates: <|im_end|> and <｜User｜>, </s> and <seed:bos>, <<SYS>>,
 #: <start_of_turn>, [|system|], [INST], [TOOL_CALLS]. No tag of HTML has an underscore in its name.
-_TEMPLATE = re.compile(
+_CONTROL_TOKEN = re.compile(
     r"[<\[](?:"
     rf"(?<=<)(?=[|｜]|/?(?:[a-z]+:)?(?:{_WORDS})>|/?[A-Za-z]{{2,}}(?:_[A-Za-z0-9]+)+>|</?[A-Z]+>>)"
     rf"|(?<=\[)(?=\|[A-Za-z_]{{2,}}\|\]|/?(?:{_CAPITALS})\]|/?[A-Z]{{2,}}(?:_[A-Z]{{2,}})+\])"
@@ -36,36 +44,37 @@ _ENTAIL, _PASSAGE, _REMARK = VerdictForm("entail"), VerdictForm("passage"), Verd
 
 def prompt_of(pack: Pack, style: PromptStyle) -> Prompt:
     """The call that asks the questions of a pack."""
-    document, schema = _texts(pack) if pack.decomposes else _verdicts(pack, style)
-    return Prompt(system(pack.kinds, style), defused(_encode(document).decode()), schema)
+    document, schema = _decomposition(pack) if pack.decomposes else _verdicts(pack, style)
+    return Prompt(system(pack.kinds, style), escaped(_encode(document).decode()), schema)
 
 
-def repeat_prompt(asked: Prompt, reply: str, faults: Mapping[int, str]) -> Prompt:
+def repeat_prompt(prompt: Prompt, reply: str, faults: Mapping[int, str]) -> Prompt:
     """The same call once more, with the reply it got and what is wrong there; it asks only for what is missing.
 
-    asked: the prompt of a pack. faults: by the position of the question in the pack, as `replies.read` gives them; no
-    words of the reply are in them, which could be those of a text that poses as an instruction.
+    prompt: that of a pack. faults: by the position of the question in the pack, as in `ParsedReply`; they hold no words
+    of the reply, which could be those of a text that poses as an instruction.
     """
-    letter = "T" if next(iter(asked.schema["properties"])).startswith("T") else ""
-    wanted = {f"{letter}{position + 1}": fault for position, fault in sorted(faults.items())}
-    said = "".join(f'\n- "{key}": {fault}' for key, fault in wanted.items())
-    keys = ", ".join(f'"{key}"' for key in wanted)
+    letter = "T" if next(iter(prompt.schema["properties"])).startswith("T") else ""
+    by_key = {f"{letter}{position + 1}": fault for position, fault in sorted(faults.items())}
+    listed = "".join(f'\n- "{key}": {fault}' for key, fault in by_key.items())
+    keys = ", ".join(f'"{key}"' for key in by_key)
     turn = Turn(
-        defused(reply.strip()) or "(no reply)",
-        f"This cannot be used:{said}\nReply with one JSON object in the form described and exactly these keys: {keys}.",
+        escaped(reply.strip()) or "(no reply)",
+        f"This cannot be used:{listed}\n"
+        f"Reply with one JSON object in the form described and exactly these keys: {keys}.",
     )
-    return Prompt(asked.system, asked.user, narrowed(asked.schema, tuple(wanted)), (*asked.turns, turn))
+    return Prompt(prompt.system, prompt.user, subschema(prompt.schema, tuple(by_key)), (*prompt.turns, turn))
 
 
-def defused(document: str) -> str:
-    """JSON of the same meaning, in which no server finds a control token of its chat template.
+def escaped(document: str) -> str:
+    """Equivalent JSON in which no server finds a control token of its chat template.
 
     Texts without one, such as HTML, Markdown and mathematics, are left as they are.
     """
-    return _TEMPLATE.sub(lambda found: _ESCAPES[found[0]], document)
+    return _CONTROL_TOKEN.sub(lambda found: _ESCAPES[found[0]], document)
 
 
-def _texts(pack: Pack) -> tuple[Json, Schema]:
+def _decomposition(pack: Pack) -> tuple[Json, Schema]:
     texts: Json = {}
     document: Json = {"texts": texts}
     for key, question, spans in zip(pack.keys, pack.questions, pack.sentences, strict=True):
@@ -77,17 +86,17 @@ def _texts(pack: Pack) -> tuple[Json, Schema]:
 
 
 def _verdicts(pack: Pack, style: PromptStyle) -> tuple[Json, Schema]:
-    page = _Page(pack.sources)
-    forms = tuple(
-        [_PLACE[type(question)](page, key, question) for key, question in zip(pack.keys, pack.questions, strict=True)]
-    )
-    return page.document(), verdicts_schema(pack.keys, forms, style)
+    document = _Document(pack.sources)
+    forms = [
+        _ADD[type(question)](document, key, question) for key, question in zip(pack.keys, pack.questions, strict=True)
+    ]
+    return document.content(), verdicts_schema(pack.keys, tuple(forms), style)
 
 
-class _Page:
-    """The document of a call, filled question by question; each is placed with those that share its texts.
+class _Document:
+    """The document of a call, filled question by question; questions that share texts are grouped.
 
-    Each method takes a question's key, places it, and gives the form of its verdict.
+    The methods of the kinds add a question under its key, and return the form of its verdict.
     """
 
     def __init__(self, sources: dict[str, str]) -> None:
@@ -96,8 +105,8 @@ class _Page:
         self._groups: dict[str, dict[object, Json]] = {"entail": {}, "relevant": {}, "classify": {}, "rate": {}}
         self._forms: dict[tuple[str, ...], VerdictForm] = {}
 
-    def document(self) -> Json:
-        """All that was placed, sources first."""
+    def content(self) -> Json:
+        """All that was added, sources first."""
         found: Json = {}
         if self._sources:
             found["sources"] = {name: text for text, name in self._sources.items()}
@@ -141,8 +150,8 @@ class _Page:
         rubric = question.rubric
         groups = self._groups["rate"]
         if rubric not in groups:
-            said = {name: getattr(rubric, name) for name in ("name", "wording", "low", "high", "whole")}
-            groups[rubric] = {"rubric": said, "items": {}}
+            description = {name: getattr(rubric, name) for name in ("name", "wording", "low", "high", "whole")}
+            groups[rubric] = {"rubric": description, "items": {}}
         groups[rubric]["items"][key] = {
             field: self._query_id(text) if field == "query" else self._sources[text] for field, text in question.texts
         }
@@ -155,9 +164,9 @@ class _Page:
         return self._queries.setdefault(query, f"Q{len(self._queries) + 1}")
 
 
-_PLACE: dict[type[Question], Any] = {
-    Entail: _Page.entail,
-    Relevant: _Page.relevant,
-    Classify: _Page.classify,
-    Rate: _Page.rate,
+_ADD: dict[type[Question], Any] = {
+    Entail: _Document.entail,
+    Relevant: _Document.relevant,
+    Classify: _Document.classify,
+    Rate: _Document.rate,
 }

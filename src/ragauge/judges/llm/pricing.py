@@ -24,7 +24,7 @@ import re
 import zlib
 from collections.abc import Iterator
 from datetime import date
-from functools import cache
+from functools import cache, lru_cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, Final
 
@@ -191,7 +191,15 @@ def estimate(text: str) -> float:
 
 def prompt_tokens(prompt: Prompt) -> int:
     """About the tokens of a call's messages. The schema is not counted: servers differ in what they do with it."""
-    return round(_REPLY + sum(_MESSAGE + estimate(message["content"]) for message in prompt.messages))
+    turns = (text for turn in prompt.turns for text in (turn.reply, turn.fault))
+    texts = (estimate(text) for text in (prompt.user, *turns))
+    return round(_REPLY + sum((_MESSAGE + tokens for tokens in texts), _MESSAGE + _system_tokens(prompt.system)))
+
+
+@lru_cache(maxsize=256)
+def _system_tokens(text: str) -> float:
+    """The tokens of a system message, which many calls share."""
+    return estimate(text)
 
 
 def completion_tokens(pack: Pack, style: PromptStyle) -> int:

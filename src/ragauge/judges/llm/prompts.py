@@ -1,11 +1,11 @@
 """The prompts: what each kind of question asks of a model, in our own words, and the schema of the reply.
 
-A system message is the preamble, the sections of the kinds that occur, in the order of `questions.KINDS`, and what a
-reply carries beside its answers. It depends on nothing else: calls that ask the same kinds have the same prefix, which
+A system message is the preamble, the sections of the kinds that occur, in the order of `questions.KINDS`, and the
+sections on rationales and quotes. It depends on nothing else: calls that ask the same kinds have the same prefix, which
 servers that cache prefixes of any length (vLLM, llama.cpp, SGLang) read once. OpenAI and Anthropic cache none below
-1,024 tokens, which it does not reach, and where a schema is sent they put it before it.
+1,024 tokens, which it does not reach, and where a schema is sent they put it before the message.
 
-It keeps to what strict modes and grammars of servers have in common: all properties required, none beside them,
+Schemas use only what strict modes and grammars of servers have in common: all properties required and no others,
 `$defs`, enums, and bounds for numbers only.
 """
 
@@ -22,14 +22,14 @@ import msgspec
 
 from ragauge.questions import KINDS
 
-#: Raised by one whenever layout, schema or the reading of replies changes what a model sees or what its answers mean.
+#: Increased whenever layout, schema or parsing changes what a model sees or what its answers mean.
 FORM = 2
 
 _SECTIONS = ("preamble", *KINDS, "why", "quote")
 
 
 class PromptStyle(msgspec.Struct, frozen=True):
-    """What a verdict carries beside its label or grade.
+    """What a verdict holds in addition to its label or grade.
 
     rationales: a short reason before it. quotes: the words of a source that decide, for entailment and relevance.
     """
@@ -59,7 +59,7 @@ def _digest(texts: Iterable[str]) -> str:
     return hashlib.sha256("\0".join([str(FORM), *texts]).encode()).hexdigest()[:8]
 
 
-#: Tells versions of the prompts apart; part of the identity of every judge that uses them.
+#: The version of the prompts; part of the identity of every judge that uses them.
 DIGEST = _digest(map(_section, _SECTIONS))
 
 
@@ -80,7 +80,7 @@ class VerdictForm(NamedTuple):
     """The form of one verdict.
 
     kind: entailment by one source ("entail") or several ("joint"), whose ids are `sources`; yes or no on a source
-    ("passage") or on a text that stands with its question ("remark"); or a grade, from `low` to `high`.
+    ("passage") or on a text that is inlined in its question ("remark"); or a grade, from `low` to `high`.
     """
 
     kind: Literal["entail", "joint", "passage", "remark", "grade"]
@@ -92,7 +92,7 @@ class VerdictForm(NamedTuple):
 
 @lru_cache(maxsize=512)
 def verdicts_schema(keys: tuple[str, ...], forms: tuple[VerdictForm, ...], style: PromptStyle) -> Schema:
-    """The schema of a reply with a verdict of its form under each key. It is shared: do not change it."""
+    """The schema of a reply with a verdict of its form under each key. It is shared: do not modify it."""
     names: dict[VerdictForm, str] = {}
     for form in forms:
         names.setdefault(form, f"{form.kind}{len(names) + 1}")
@@ -103,7 +103,10 @@ def verdicts_schema(keys: tuple[str, ...], forms: tuple[VerdictForm, ...], style
 
 @lru_cache(maxsize=512)
 def texts_schema(keys: tuple[str, ...], sentences: tuple[int, ...]) -> Schema:
-    """The schema of a reply that takes texts apart, each of so many sentences. It is shared: do not change it."""
+    """The schema of a reply that decomposes texts. It is shared: do not modify it.
+
+    sentences: the number of sentences of each text.
+    """
     names = {count: f"statement{place}" for place, count in enumerate(dict.fromkeys(sentences), 1)}
     lists = ({"type": "array", "items": _reference(names[count])} for count in sentences)
     whole = _object(dict(zip(keys, lists, strict=True)))
@@ -111,8 +114,8 @@ def texts_schema(keys: tuple[str, ...], sentences: tuple[int, ...]) -> Schema:
     return whole
 
 
-def narrowed(schema: Schema, keys: tuple[str, ...]) -> Schema:
-    """The schema with these keys alone."""
+def subschema(schema: Schema, keys: tuple[str, ...]) -> Schema:
+    """The schema with these keys only."""
     return {**_object({key: schema["properties"][key] for key in keys}), "$defs": schema["$defs"]}
 
 

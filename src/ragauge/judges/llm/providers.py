@@ -1,33 +1,41 @@
 """Providers, and the options of an LLM judge written behind its name.
 
-Facts as documented by the providers in November 2026; anything else that speaks the protocol of OpenAI's chat
-completions is reached as `openai/MODEL?base_url=...`.
+As documented by the providers in November 2026; any other server with the protocol of OpenAI's chat completions is
+reached as `openai/MODEL?base_url=...`.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
-from typing import Annotated, Any, Literal, NamedTuple, get_type_hints
-from urllib.parse import SplitResult, unquote, urlsplit, urlunsplit
+from typing import Annotated, Literal, NamedTuple
+from urllib.parse import SplitResult, urlsplit, urlunsplit
 
 import msgspec
 
 from ragauge.errors import BadParameter, UnknownName, UsageError
+from ragauge.judges.options import OptionParser
 
 Protocol = Literal["chat", "anthropic"]
 Structured = Literal["schema", "json", "plain"]
 
 
 class Provider(msgspec.Struct, frozen=True, kw_only=True):
-    """A place where models are served.
+    """A service, or a local server, that hosts models.
 
-    keys, bases: environment variables that may hold the key and the base URL, the first that is set counts.
-    base_url: None where it must be given. local: whether it usually runs on one's own machine; it then needs no key,
-    and is given time to answer. structured: the best way of asking for JSON that it has. most: the most calls side by
-    side that are sensible without being told. key_header, key_prefix: how the key is sent. headers: sent with each
-    call; variable_headers: sent where the environment variable is set. seed: the name of that field, None where there
-    is none. cuts: whether it cuts prompts that exceed its window without an error, and counts the tokens that are left.
+    Attributes:
+        name: As in specs, such as "openai".
+        base_url: None where it must be given.
+        keys: Environment variables that may hold the key; the first that is set counts.
+        bases: Environment variables that may hold the base URL; the first that is set counts.
+        protocol: What its endpoint understands.
+        structured: The strictest way of requesting JSON that it supports.
+        local: Whether it usually runs on the user's machine; it then needs no key, and has longer timeouts.
+        max_concurrency: The most concurrent calls unless the user sets it.
+        key_header: The header in which the key is sent, after `key_prefix`.
+        headers: Sent with each call.
+        variable_headers: Sent where the environment variable is set.
+        seed: The name of that field; None where there is none.
+        truncates: Whether it truncates prompts that exceed its window without an error, and counts what is left.
     """
 
     name: str
@@ -37,16 +45,16 @@ class Provider(msgspec.Struct, frozen=True, kw_only=True):
     protocol: Protocol = "chat"
     structured: Structured = "schema"
     local: bool = False
-    most: int = 256
+    max_concurrency: int = 256
     key_header: str = "Authorization"
     key_prefix: str = "Bearer "
     headers: tuple[tuple[str, str], ...] = ()
     variable_headers: tuple[tuple[str, str], ...] = ()
     seed: str | None = "seed"
-    cuts: bool = False
+    truncates: bool = False
 
     def key(self, environment: Mapping[str, str]) -> str:
-        """The key, "" where none is set. Raises UsageError for what can be no key."""
+        """The key, "" where none is set. Raises UsageError for what cannot be a key."""
         for variable in self.keys:
             key = environment.get(variable, "").strip()
             if not (key.isascii() and key.isprintable()):
@@ -55,14 +63,14 @@ class Provider(msgspec.Struct, frozen=True, kw_only=True):
                 return key
         return ""
 
-    def found_base_url(self, environment: Mapping[str, str]) -> str | None:
-        """The base URL that the environment names, else the provider's own. Raises UsageError for what is no URL."""
+    def base_url_from(self, environment: Mapping[str, str]) -> str | None:
+        """The base URL that the environment names, else the provider's own. Raises UsageError for an invalid one."""
         for variable in self.bases:
             if environment.get(variable, "").strip():
-                return self.written_out(environment[variable].strip(), variable)
+                return self.full_url(environment[variable].strip(), variable)
         return self.base_url
 
-    def written_out(self, url: str, source: str) -> str:
+    def full_url(self, url: str, source: str) -> str:
         """A base URL in full: scheme, host, port and the path below which the endpoints lie; `source` named it."""
         if source == "OLLAMA_HOST":
             return _ollama(url)
@@ -82,7 +90,7 @@ def _split(url: str, source: str) -> SplitResult:
     except ValueError:
         fits = False
     if not fits or not (url.isascii() and url.isprintable()) or " " in url:
-        raise UsageError(f"{source} is no web address; write it as in https://host:8000/v1")
+        raise UsageError(f"{source} is not a web address; write it as in https://host:8000/v1")
     if "@" in parts.netloc or parts.query or parts.fragment:
         raise UsageError(f"{source} must be an address alone, without user, password, '?' and '#'")
     return parts
@@ -155,8 +163,8 @@ PROVIDERS = {
             keys=("OLLAMA_API_KEY",),
             bases=("OLLAMA_HOST",),
             local=True,
-            most=4,
-            cuts=True,
+            max_concurrency=4,
+            truncates=True,
         ),
         Provider(
             name="vllm",
@@ -171,7 +179,7 @@ PROVIDERS = {
             keys=("LM_STUDIO_API_KEY",),
             bases=("LMSTUDIO_BASE_URL", "LM_STUDIO_API_BASE"),
             local=True,
-            most=4,
+            max_concurrency=4,
         ),
         Provider(
             name="llamacpp",
@@ -179,7 +187,7 @@ PROVIDERS = {
             keys=("LLAMA_API_KEY",),
             bases=("LLAMACPP_BASE_URL",),
             local=True,
-            most=4,
+            max_concurrency=4,
         ),
     )
 }
@@ -198,16 +206,26 @@ _Dollars = Annotated[float, msgspec.Meta(ge=0)]
 
 
 class LLMOptions(msgspec.Struct, frozen=True, omit_defaults=True):
-    """How a model is asked. None: not asked for.
+    """The options of an LLM judge. None: not set.
 
-    temperature: 0..2; without it 0, where the model takes one. max_tokens: of a reply. base_url: of a server that is
-    not the provider's own. concurrency: calls side by side; without it found out. rpm, tpm: requests and tokens per
-    minute. timeout: seconds that a call may take once it is sent, until the last byte of its reply. max_reply_bytes:
-    of the body of a reply; a longer one is a fault of the server. reasoning_effort: as the model names it, such as
-    "low". rationales: whether verdicts come with a reason. quotes: whether they come with the words that decide.
-    pack: "alone" asks one thing a call. structured: how replies are held to their form; without it the best that the
-    server has. price: dollars per million tokens: prompt, prompt read from the provider's cache, completion.
-    context: tokens of the model's window. seed: of the sampling.
+    Attributes:
+        temperature: 0 to 2; by default 0, where the model accepts one.
+        max_tokens: Of a reply.
+        base_url: Of a server other than the provider's own.
+        concurrency: Concurrent calls; adaptive by default.
+        rpm: Requests per minute.
+        tpm: Tokens per minute.
+        timeout: Seconds from sending a call to the last byte of its reply.
+        max_reply_bytes: Of the body of a reply; a longer one is an error of the server.
+        reasoning_effort: As the model names it, such as "low".
+        rationales: Whether verdicts come with a reason.
+        quotes: Whether verdicts come with the words that decide.
+        pack: "alone" asks one question a call.
+        structured: How replies are constrained to their schema; by default the strictest way that the server supports.
+        price: Dollars per million tokens: of the prompt, of what of it is read from the provider's cache, and of the
+            completion.
+        context: Tokens of the model's window.
+        seed: Of the sampling.
     """
 
     temperature: Annotated[float, msgspec.Meta(ge=0, le=2)] | None = None
@@ -228,8 +246,8 @@ class LLMOptions(msgspec.Struct, frozen=True, omit_defaults=True):
     seed: int | None = None
 
 
-#: What an option must be, with an example; for messages.
-_WANTED = {
+#: What each option must be, with an example; for messages.
+_EXPECTED = {
     "temperature": "a number from 0 to 2, such as temperature=0",
     "max_tokens": "a count of tokens, such as max_tokens=800",
     "base_url": "the address of a server, such as base_url=http://127.0.0.1:8000/v1",
@@ -247,11 +265,21 @@ _WANTED = {
     "context": "a count of tokens, such as context=128000",
     "seed": "a whole number, such as seed=1",
 }
-_TYPES: dict[str, Any] = get_type_hints(LLMOptions, include_extras=True)
+
+
+def _three_prices(value: object) -> object:
+    """Three prices of two or three; where that of cached tokens is missing, it is that of the prompt."""
+    parts = value.split(":") if isinstance(value, str) else value
+    if isinstance(parts, list | tuple) and len(parts) == 2:
+        return parts[0], parts[0], parts[1]
+    return parts
+
+
+_PARSER = OptionParser(LLMOptions, _EXPECTED, {"price": _three_prices}, secret=("base_url",))
 
 
 class LLMSpec(NamedTuple):
-    """What a spec asks for: a model, where, and how."""
+    """A model, its provider, and the options of a spec."""
 
     provider: Provider
     model: str
@@ -261,73 +289,32 @@ class LLMSpec(NamedTuple):
 def parse_llm_spec(spec: str, **given: object) -> LLMSpec:
     """Read a spec such as `openrouter/meta-llama/llama-3:free?temperature=0&rpm=60`.
 
-    given: options as keywords; they go before those of the spec.
+    Args:
+        spec: The model and, behind a question mark, its options.
+        given: Options as keywords, which override those of the spec; None for one that is not given.
 
-    Raises UnknownName for a provider or option that there is not, BadParameter for a value that cannot be.
+    Raises:
+        UnknownName: There is no such provider or option.
+        BadParameter: A value is not what its option must be.
     """
-    name, _, tail = spec.partition("?")
-    place, _, model = name.partition("/")
-    if not place or not model:
+    name, options = _PARSER.split(spec)
+    provider_name, _, model = name.partition("/")
+    if not provider_name or not model:
         raise BadParameter(f"judge {name!r}: write PROVIDER/MODEL, such as openai/gpt-4o-mini or ollama/qwen3:8b")
-    served = provider(place)
-    options = options_of({**_pairs(tail), **{key: value for key, value in given.items() if value is not None}})
-    if options.seed is not None and served.seed is None:
-        raise BadParameter(f"seed: {served.name} takes none; leave it out")
-    if served.protocol == "anthropic" and (options.temperature or 0) > 1:
+    server = provider(provider_name)
+    parsed = options_of(options | {option: value for option, value in given.items() if value is not None})
+    if parsed.seed is not None and server.seed is None:
+        raise BadParameter(f"seed: {server.name} takes none; leave it out")
+    if server.protocol == "anthropic" and (parsed.temperature or 0) > 1:
         raise BadParameter("temperature: anthropic takes a number from 0 to 1, such as temperature=0")
-    if options.base_url is not None:
-        options = msgspec.structs.replace(options, base_url=served.written_out(options.base_url, "base_url"))
-    return LLMSpec(served, model, options)
+    if parsed.base_url is not None:
+        parsed = msgspec.structs.replace(parsed, base_url=server.full_url(parsed.base_url, "base_url"))
+    return LLMSpec(server, model, parsed)
 
 
 def options_of(given: dict[str, object]) -> LLMOptions:
-    """Options from names and values; texts are read as numbers and so on. Raises UnknownName, BadParameter."""
-    return LLMOptions(**{name: _value(name, value) for name, value in given.items()})
-
-
-def _pairs(tail: str) -> dict[str, object]:
-    """The options behind the question mark."""
-    pairs: dict[str, object] = {}
-    for piece in filter(None, tail.split("&")):
-        name, equals, value = piece.partition("=")
-        if not equals:
-            raise BadParameter(f"option {name!r}: give it a value, as in ?temperature=0&max_tokens=800")
-        if name in pairs:
-            raise BadParameter(f"option {name!r} is given twice; give it once")
-        pairs[name] = unquote(value)
-    return pairs
-
-
-def _value(name: str, value: object) -> Any:
-    if name in ("key", "api_key"):
-        raise BadParameter(f"{name}: give the key in the environment, as OPENAI_API_KEY, or to rg.llm as api_key=")
-    if name not in _WANTED:
-        raise UnknownName("option", name, _WANTED)
-    try:
-        return _read(name, _price_of(value) if name == "price" else value)
-    except (TypeError, ValueError) as error:
-        raise BadParameter(f"{name}: must be {_WANTED[name]}; not {_shown(name, value)}") from error
-
-
-def _read(name: str, value: object) -> Any:
-    """A value of the option's type; a TypeError or ValueError where it is none of it."""
-    if isinstance(value, bool) and _TYPES[name] is not bool:
-        raise TypeError
-    read = msgspec.convert(value, _TYPES[name], strict=False)
-    for number in read if isinstance(read, tuple) else (read,):
-        if isinstance(number, float) and not math.isfinite(number):
-            raise ValueError
-    return read
-
-
-def _price_of(value: object) -> object:
-    """Three prices of two or three; where that of cached tokens is left out, they cost what others do."""
-    parts = value.split(":") if isinstance(value, str) else value
-    if isinstance(parts, list | tuple) and len(parts) == 2:
-        return parts[0], parts[0], parts[1]
-    return parts
-
-
-def _shown(name: str, value: object) -> str:
-    """A value as a message may show it; an address may hold a password."""
-    return "this" if name == "base_url" else f"{value!r:.60}"
+    """Options from names and values. Raises UnknownName or BadParameter."""
+    for name in ("key", "api_key"):
+        if name in given:
+            raise BadParameter(f"{name}: give the key in the environment, as OPENAI_API_KEY, or to rg.llm as api_key=")
+    return _PARSER.parse(given)

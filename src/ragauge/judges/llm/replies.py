@@ -1,4 +1,4 @@
-"""Replies: what a model wrote, as answers to the questions of a pack, and what is wrong with the rest."""
+"""Replies: what a model wrote, parsed as answers to the questions of a pack, and what is wrong with the rest."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from ragauge.questions import Classify, Decompose, Entail, Question, Rate, Relev
 from ragauge.text.decoding import decoded
 from ragauge.types import Answer, ChunkVerdict, Decomposition, Grade, Label, Span, Statement, Verdict
 
-#: Stands in place of a value whose key occurs more than once in its object.
+#: The value of a key that occurs more than once in its object.
 REPEATED = "(given more than once)"
 
 _STRING = r'"(?:[^"\\]|\\.)*+(?:"|\Z)'
@@ -25,44 +25,44 @@ _OPENING = re.compile(r'\{\s*"')
 _MARK = re.compile(rf"{_STRING}|[{{}}\[\],]", re.DOTALL)
 _TRAILING_COMMA = re.compile(rf"({_STRING})|,(?=\s*[}}\]])", re.DOTALL)
 
-#: Objects without any of the keys that are looked at.
-_TRIES = 50
+#: How many objects without any of the keys are parsed.
+_MAX_OTHER_OBJECTS = 50
 
 
 def extract_object(text: str, keys: Collection[str]) -> dict[str, Any]:
     """The JSON object in a text that has most of these keys; empty where none has any.
 
-    Fences, prose, wrapping objects and trailing commas do not hide it, and what was thought aloud before the answer is
-    left out. Of an object that the end of the text cuts off, the values that are whole are kept. Where several objects
-    have as many of the keys, a value in which they differ is REPEATED: which one is meant cannot be known.
+    Fences, prose, wrapping objects and trailing commas do not hide it, and reasoning before the answer is skipped. Of
+    an object that the end of the text cuts off, the complete values are kept. Where several objects have as many of
+    the keys, a value in which they differ is REPEATED: which one is meant cannot be known.
     """
-    said = text if text.lstrip().startswith("{") else text.rpartition("</think>")[2]
-    objects = _objects(said, set(keys))
+    answer = text if text.lstrip().startswith("{") else text.rpartition("</think>")[2]
+    objects = _objects(answer, set(keys))
     most = max((len(found.keys() & keys) for found in objects), default=0)
     first, *others = [found for found in objects if len(found.keys() & keys) == most] or [{}]
-    disputed = [key for other in others for key in keys if other.get(key) != first.get(key)]
-    return {**first, **dict.fromkeys(disputed, REPEATED)}
+    ambiguous = [key for other in others for key in keys if other.get(key) != first.get(key)]
+    return {**first, **dict.fromkeys(ambiguous, REPEATED)}
 
 
 def _objects(text: str, keys: Set[str]) -> list[dict[str, Any]]:
-    """The outermost objects of a text that have any of these keys; none where there are too many others to look at."""
+    """The outermost objects of a text that have any of these keys; none where there are too many others."""
     objects: list[dict[str, Any]] = []
-    start = tries = 0
+    start = others = 0
     while opening := _OPENING.search(text, start):
-        written, end = _whole_part(text, opening.start())
+        written, end = _complete_part(text, opening.start())
         found = _decoded(written)
         start = opening.end()
         if found.keys() & keys:
             objects.append(found)
             start = end
-        elif (tries := tries + 1) == _TRIES:
+        elif (others := others + 1) == _MAX_OTHER_OBJECTS:
             return []
     return objects
 
 
-def _whole_part(text: str, start: int) -> tuple[str, int]:
-    """The object that starts here, if it is cut off up to its last whole value; and where it ends."""
-    depth, whole = 0, start + 1
+def _complete_part(text: str, start: int) -> tuple[str, int]:
+    """The object that starts here, up to its last complete value where it is cut off, and where it ends."""
+    depth, complete = 0, start + 1
     for found in _MARK.finditer(text, start):
         mark = found[0]
         if mark in "{[":
@@ -72,10 +72,10 @@ def _whole_part(text: str, start: int) -> tuple[str, int]:
             if not depth:
                 return text[start : found.end()], found.end()
             if depth == 1:
-                whole = found.end()
+                complete = found.end()
         elif mark == "," and depth == 1:
-            whole = found.start()
-    return text[start:whole] + "}", len(text)
+            complete = found.start()
+    return text[start:complete] + "}", len(text)
 
 
 def _decoded(written: str) -> dict[str, Any]:
@@ -88,35 +88,35 @@ def _decoded(written: str) -> dict[str, Any]:
     return found
 
 
-def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _marking_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) < len(pairs):
         found.update((key, REPEATED) for key, times in Counter(key for key, _ in pairs).items() if times > 1)
     return found
 
 
-_decoder = json.JSONDecoder(object_pairs_hook=_once, strict=False)
+_decoder = json.JSONDecoder(object_pairs_hook=_marking_repeats, strict=False)
 
 
 ReplyItem = dict[str, Any]
 
 _ENTAILMENT = {label.value: label for label in (Label.ENTAILED, Label.NEUTRAL, Label.CONTRADICTED)}
 _YES_NO = {label.value: label for label in (Label.YES, Label.NO)}
-_PLAIN = {label: ChunkVerdict(label) for label in _ENTAILMENT.values()}
+_CHUNK_VERDICTS = {label: ChunkVerdict(label) for label in _ENTAILMENT.values()}
 _FLAGS = {"claim": (True, False), "opinion": (False, True), "both": (True, True), "neither": (False, False)}
-_ANYTHING = msgspec.json.Decoder()
+_DECODER = msgspec.json.Decoder()
 
 
 class ParsedReply(msgspec.Struct, frozen=True):
-    """A reply read. Answers and faults are keyed by positions in the pack, and each position is in one of them.
+    """A reply, parsed. Answers and faults are keyed by position in the pack; each position is in one of them.
 
-    answers: what can be used. faults: what is wrong with the other answers, in a sentence that holds no words of the
-    reply, so that it can be told to the model. in_form: whether there is an object with any of the keys at all.
+    answers: what can be used. faults: what is wrong with the other answers, in a sentence without any words of the
+    reply, so that it can be sent to the model. well_formed: whether there is an object with any of the keys.
     """
 
     answers: dict[int, Answer]
     faults: dict[int, str]
-    in_form: bool
+    well_formed: bool
 
 
 class _InvalidItem(Exception):
@@ -125,25 +125,26 @@ class _InvalidItem(Exception):
 
 def parse_reply(pack: Pack, text: str, style: PromptStyle) -> ParsedReply:
     """The answers that a reply gives to the questions of a pack. Never raises, whatever the text."""
-    reader = _AnswerParser(pack, style)
-    found = _found(pack, text)
-    reading = ParsedReply({}, {}, bool(found))
-    missing = "the answer is missing" + ("" if found else ": there is no JSON object that holds any of the keys")
+    parser = _AnswerParser(pack, style)
+    items = _items(pack, text)
+    answers: dict[int, Answer] = {}
+    faults: dict[int, str] = {}
     for position, (key, question) in enumerate(zip(pack.keys, pack.questions, strict=True)):
-        if key not in found:
-            reading.faults[position] = missing
+        if key not in items:
+            suffix = "" if items else ": there is no JSON object that holds any of the keys"
+            faults[position] = f"the answer is missing{suffix}"
             continue
         try:
-            reading.answers[position] = _READ[type(question)](reader, question, found[key])
-        except _InvalidItem as unfit:
-            reading.faults[position] = f"the answer {unfit}"
-    return reading
+            answers[position] = _PARSERS[type(question)](parser, question, items[key])
+        except _InvalidItem as invalid:
+            faults[position] = f"the answer {invalid}"
+    return ParsedReply(answers, faults, bool(items))
 
 
-def _found(pack: Pack, text: str) -> ReplyItem:
+def _items(pack: Pack, text: str) -> ReplyItem:
     """The object of a text that answers the pack; empty where there is none."""
     try:
-        found: Any = decoded(text, _ANYTHING)
+        found: Any = decoded(text, _DECODER)
     except ValueError:
         found = None
     if isinstance(found, dict) and pack.keys[0] in found and not _may_repeat(pack, text):
@@ -152,71 +153,74 @@ def _found(pack: Pack, text: str) -> ReplyItem:
 
 
 def _may_repeat(pack: Pack, text: str) -> bool:
-    """Whether a key may occur twice, of which a plain decoder shows the last value alone."""
+    """Whether a key may occur twice, of which a plain decoder keeps only the last value."""
     if pack.decomposes:
         return any(text.count(f'"{key}"') > 1 for key in pack.keys)
     return text.count('"label"') + text.count('"grade"') > len(pack.questions)
 
 
 class _AnswerParser:
-    """Reads the items of a reply to one pack. Each method raises _Unfit where an item is no answer to its question."""
+    """Parses the items of a reply to one pack. Each method raises _InvalidItem for what is no answer."""
 
     def __init__(self, pack: Pack, style: PromptStyle) -> None:
         self._pack = pack
         self._style = style
-        self._ids: dict[tuple[str, ...], list[str]] = {}
+        self._ids_by_premise: dict[tuple[str, ...], list[str]] = {}
 
-    def decomposition(self, question: Decompose, said: object) -> Decomposition:
-        if not isinstance(said, list):
-            raise _no("list of statements", said)
+    def decomposition(self, question: Decompose, value: object) -> Decomposition:
+        if not isinstance(value, list):
+            raise _not_a("list of statements", value)
         spans = self._pack.sentences[self._pack.questions.index(question)]
-        placed = sorted((_statement(question.text, spans, piece) for piece in said), key=itemgetter(0))
-        return Decomposition(tuple(dict.fromkeys(piece for _, piece in placed if piece.text)))
+        numbered = sorted((_statement(question.text, spans, piece) for piece in value), key=itemgetter(0))
+        return Decomposition(tuple(dict.fromkeys(piece for _, piece in numbered if piece.text)))
 
-    def entailment(self, question: Entail, said: object) -> Verdict:
-        item = _item(said)
+    def entailment(self, question: Entail, value: object) -> Verdict:
+        item = _item(value)
         label = _label(item, _ENTAILMENT)
-        ids = self._ids_of(question.premise)
-        known = set(ids)
-        each = _each(item, known) if len(known) > 1 else dict.fromkeys(ids, label)
-        chunks = [_PLAIN[each.get(name, Label.NEUTRAL)] for name in ids]
+        ids = self._ids(question.premise)
+        if len(ids) > 1 and len(known := set(ids)) > 1:
+            by_id = _source_labels(item, known)
+            chunks = [_CHUNK_VERDICTS[by_id.get(id, Label.NEUTRAL)] for id in ids]
+        else:
+            chunks = [_CHUNK_VERDICTS[label]] * len(ids)
         if quote := self._quote(item):
-            _mark(chunks, question.premise, label, quote)
-        return Verdict(label, chunks=tuple(chunks), rationale=self._why(item))
+            _add_span(chunks, question.premise, label, quote)
+        return Verdict(label, chunks=tuple(chunks), rationale=self._rationale(item))
 
-    def relevance(self, question: Relevant, said: object) -> Verdict:
-        item = _item(said)
+    def relevance(self, question: Relevant, value: object) -> Verdict:
+        item = _item(value)
         quote = self._quote(item)
         span = locate_quote(quote, question.text) if quote else None
-        return Verdict(_label(item, _YES_NO), span=span, rationale=self._why(item))
+        return Verdict(_label(item, _YES_NO), span=span, rationale=self._rationale(item))
 
-    def trait(self, question: Classify, said: object) -> Verdict:
-        item = _item(said)
-        return Verdict(_label(item, _YES_NO), rationale=self._why(item))
+    def trait(self, question: Classify, value: object) -> Verdict:
+        item = _item(value)
+        return Verdict(_label(item, _YES_NO), rationale=self._rationale(item))
 
-    def grade(self, question: Rate, said: object) -> Grade:
-        item = _item(said)
-        rubric, value = question.rubric, _number(item.get("grade"))
-        if value is None or not rubric.low <= value <= rubric.high or (rubric.whole and value != int(value)):
+    def grade(self, question: Rate, value: object) -> Grade:
+        item = _item(value)
+        rubric, grade = question.rubric, _number(item.get("grade"))
+        if grade is None or not rubric.low <= grade <= rubric.high or (rubric.whole and grade != int(grade)):
             scale = f"a {'whole ' if rubric.whole else ''}number from {rubric.low:g} to {rubric.high:g}"
-            raise _InvalidItem(f'has as its "grade" {_shown(item.get("grade"))}, not {scale}')
-        return Grade(value, self._why(item))
+            raise _InvalidItem(f'has as its "grade" {_describe(item.get("grade"))}, not {scale}')
+        return Grade(grade, self._rationale(item))
 
-    def _ids_of(self, premise: tuple[str, ...]) -> list[str]:
-        if premise not in self._ids:
-            self._ids[premise] = [self._pack.sources[text] for text in premise]
-        return self._ids[premise]
+    def _ids(self, premise: tuple[str, ...]) -> list[str]:
+        ids = self._ids_by_premise.get(premise)
+        if ids is None:
+            ids = self._ids_by_premise[premise] = [self._pack.sources[text] for text in premise]
+        return ids
 
-    def _why(self, item: ReplyItem) -> str | None:
-        said = item.get("why") if self._style.rationales else None
-        return said.strip() or None if isinstance(said, str) else None
+    def _rationale(self, item: ReplyItem) -> str | None:
+        why = item.get("why") if self._style.rationales else None
+        return why.strip() or None if isinstance(why, str) else None
 
     def _quote(self, item: ReplyItem) -> str:
-        said = item.get("quote") if self._style.quotes else None
-        return said.strip() if isinstance(said, str) else ""
+        quote = item.get("quote") if self._style.quotes else None
+        return quote.strip() if isinstance(quote, str) else ""
 
 
-_READ: dict[type[Question], Callable[[_AnswerParser, Any, object], Answer]] = {
+_PARSERS: dict[type[Question], Callable[[_AnswerParser, Any, object], Answer]] = {
     Decompose: _AnswerParser.decomposition,
     Entail: _AnswerParser.entailment,
     Relevant: _AnswerParser.relevance,
@@ -225,33 +229,35 @@ _READ: dict[type[Question], Callable[[_AnswerParser, Any, object], Answer]] = {
 }
 
 
-def _statement(text: str, spans: Sequence[Span], said: object) -> tuple[int, Statement]:
+def _statement(text: str, spans: Sequence[Span], value: object) -> tuple[int, Statement]:
     """The number of a statement's sentence, and the statement."""
-    item = _item(said)
-    number, wording, kind = _number(item.get("s")), item.get("text"), _word(item.get("kind"))
+    item = _item(value)
+    number, statement, kind = _number(item.get("s")), item.get("text"), _word(item.get("kind"))
     if number is None or number not in range(1, len(spans) + 1):
-        raise _InvalidItem(f'has a statement whose "s" is {_shown(item.get("s"))}; its sentences are 1 to {len(spans)}')
-    if not isinstance(wording, str):
-        raise _InvalidItem(f'has a statement whose "text" is {_shown(wording)}, not a string')
+        raise _InvalidItem(
+            f'has a statement whose "s" is {_describe(item.get("s"))}; its sentences are 1 to {len(spans)}'
+        )
+    if not isinstance(statement, str):
+        raise _InvalidItem(f'has a statement whose "text" is {_describe(statement)}, not a string')
     if kind not in _FLAGS:
         raise _InvalidItem(
-            f'has a statement whose "kind" is {_shown(item.get("kind"))}, not one of {", ".join(_FLAGS)}'
+            f'has a statement whose "kind" is {_describe(item.get("kind"))}, not one of {", ".join(_FLAGS)}'
         )
-    wording, place = wording.strip(), int(number)
-    return place, Statement(wording, _placed(wording, text, spans[place - 1]), *_FLAGS[kind])
+    statement, sentence = statement.strip(), int(number)
+    return sentence, Statement(statement, _located(statement, text, spans[sentence - 1]), *_FLAGS[kind])
 
 
-def _placed(wording: str, text: str, sentence: Span) -> Span:
-    """Where a sentence has the wording of a statement, with or without its full stop; else the whole sentence."""
-    for words in (wording, wording.removesuffix(".")):
+def _located(statement: str, text: str, sentence: Span) -> Span:
+    """Where a sentence contains a statement, with or without its full stop; else the whole sentence."""
+    for words in (statement, statement.removesuffix(".")):
         at = text.find(words, *sentence)
         if at >= 0:
             return at, at + len(words)
     return sentence
 
 
-def _each(item: ReplyItem, known: set[str]) -> dict[str, Label]:
-    """What single sources say; one that is said to do both contradicts."""
+def _source_labels(item: ReplyItem, known: set[str]) -> dict[str, Label]:
+    """The labels of single sources; one that is listed as both contradicts."""
     found = dict.fromkeys(_listed(item, "supports", known), Label.ENTAILED)
     found.update(dict.fromkeys(_listed(item, "contradicts", known), Label.CONTRADICTED))
     return found
@@ -261,16 +267,18 @@ def _listed(item: ReplyItem, name: str, known: set[str]) -> list[str]:
     listed = item.get(name)
     if not isinstance(listed, list):
         raise _InvalidItem(
-            f'has no list "{name}"' if listed is None else f'has as "{name}" {_shown(listed)}, not a list'
+            f'has no list "{name}"' if listed is None else f'has as "{name}" {_describe(listed)}, not a list'
         )
     for source in listed:
         if not isinstance(source, str) or source not in known:
-            raise _InvalidItem(f'has in "{name}" {_shown(source)}, not one of its sources {", ".join(sorted(known))}')
+            raise _InvalidItem(
+                f'has in "{name}" {_describe(source)}, not one of its sources {", ".join(sorted(known))}'
+            )
     return listed
 
 
-def _mark(chunks: list[ChunkVerdict], premise: Sequence[str], label: Label, quote: str) -> None:
-    """Give the span of the quote to the first chunk that has it, those first that say what is said of all."""
+def _add_span(chunks: list[ChunkVerdict], premise: Sequence[str], label: Label, quote: str) -> None:
+    """Give the span of the quote to the first chunk that contains it, preferably one with the label of the whole."""
     for place in sorted(range(len(chunks)), key=lambda place: chunks[place].label != label):
         if span := locate_quote(quote, premise[place]):
             chunks[place] = ChunkVerdict(chunks[place].label, span=span)
@@ -278,7 +286,7 @@ def _mark(chunks: list[ChunkVerdict], premise: Sequence[str], label: Label, quot
 
 
 def locate_quote(quote: str, text: str) -> Span | None:
-    """Where a text has these words, up to white space and case; None where it has not."""
+    """Where a text contains these words, up to white space and case; None where it does not."""
     at = text.find(quote)
     if at >= 0:
         return at, at + len(quote)
@@ -286,43 +294,43 @@ def locate_quote(quote: str, text: str) -> Span | None:
     return found.span() if found else None
 
 
-def _item(said: object) -> ReplyItem:
-    if not isinstance(said, dict):
-        raise _no("object", said)
-    return said
+def _item(value: object) -> ReplyItem:
+    if not isinstance(value, dict):
+        raise _not_a("object", value)
+    return value
 
 
-def _no(wanted: str, said: object) -> _InvalidItem:
-    if said == REPEATED:
+def _not_a(wanted: str, value: object) -> _InvalidItem:
+    if value == REPEATED:
         return _InvalidItem("is given more than once")
-    return _InvalidItem(f"is {_shown(said)}, not {'an' if wanted[0] in 'aeiou' else 'a'} {wanted}")
+    return _InvalidItem(f"is {_describe(value)}, not {'an' if wanted[0] in 'aeiou' else 'a'} {wanted}")
 
 
 def _label(item: ReplyItem, labels: Mapping[str, Label]) -> Label:
-    said = item.get("label")
-    found = labels.get(_word(said))
+    value = item.get("label")
+    found = labels.get(_word(value))
     if found is None:
-        raise _InvalidItem(f'has as its "label" {_shown(said)}, not one of {", ".join(labels)}')
+        raise _InvalidItem(f'has as its "label" {_describe(value)}, not one of {", ".join(labels)}')
     return found
 
 
-def _word(said: object) -> str:
-    return said.strip().lower() if isinstance(said, str) else ""
+def _word(value: object) -> str:
+    return value.strip().lower() if isinstance(value, str) else ""
 
 
-def _number(said: object) -> float | None:
-    if isinstance(said, bool) or not isinstance(said, int | float | str):
+def _number(value: object) -> float | None:
+    if isinstance(value, bool) or not isinstance(value, int | float | str):
         return None
     try:
-        return float(said)
+        return float(value)
     except (ValueError, OverflowError):
         return None
 
 
-def _shown(said: object) -> str:
-    """What a piece of a reply is: a number, true, false and null as they are, others by their type alone."""
-    if isinstance(said, str):
+def _describe(value: object) -> str:
+    """A value of a reply: numbers, true, false and null as they are, others by their type alone."""
+    if isinstance(value, str):
         return "some text"
-    if isinstance(said, list | dict):
-        return "a list" if isinstance(said, list) else "an object"
-    return f"{msgspec.json.encode(said).decode():.20}"
+    if isinstance(value, list | dict):
+        return "a list" if isinstance(value, list) else "an object"
+    return f"{msgspec.json.encode(value).decode():.20}"

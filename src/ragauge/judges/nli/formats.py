@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any, Literal, NamedTuple, get_type_hints
-from urllib.parse import unquote
+from typing import Annotated, Any, Literal, NamedTuple
 
 import msgspec
 
-from ragauge.errors import BadData, BadParameter, UnknownName
+from ragauge.errors import BadData, BadParameter
 from ragauge.judges.embedded.lexical.answer_forms import is_fragment
+from ragauge.judges.options import OptionParser
 from ragauge.questions import Entail
 from ragauge.types import Label
 
@@ -255,7 +255,7 @@ class NliOptions(msgspec.Struct, frozen=True):
 
 
 #: What an option must be, with an example; for messages.
-_WANTED = {
+_EXPECTED = {
     "revision": "a branch, tag or commit, such as revision=main",
     "device": "cpu, mps, cuda or cuda:NUMBER, such as device=cuda:0",
     "dtype": "float32, bfloat16 or float16, such as dtype=bfloat16",
@@ -265,10 +265,10 @@ _WANTED = {
     "window": "a count of tokens, 32 or more, such as window=512",
     "threads": "a count of threads, such as threads=2",
 }
-_TYPES: dict[str, Any] = get_type_hints(NliOptions, include_extras=True)
+_PARSER = OptionParser(NliOptions, _EXPECTED)
 
 #: The options of each kind of judge. What an exported model is was settled when it was exported.
-HF = frozenset(_WANTED) - {"threads"}
+HF = frozenset(_EXPECTED) - {"threads"}
 ONNX = frozenset({"batch_tokens", "threads"})
 
 
@@ -283,25 +283,10 @@ class NliSpec(NamedTuple):
 def parse_nli_spec(spec: str, known: frozenset[str]) -> NliSpec:
     """Read a spec such as `hf/cross-encoder/nli-deberta-v3-base?revision=main`.
 
-    Raises UnknownName for an option that is not among the `known`, BadParameter for a value that cannot be.
+    Raises UnknownName for an option that is not among the `known`, BadParameter for an invalid value.
     """
-    name, _, tail = spec.partition("?")
+    name, options = _PARSER.split(spec)
     kind, _, model = name.partition("/")
     if not model:
         raise BadParameter(f"judge {spec!r}: write {kind}/MODEL, such as hf/cross-encoder/nli-deberta-v3-base")
-    options: dict[str, Any] = {}
-    for piece in filter(None, tail.split("&")):
-        option, equals, value = piece.partition("=")
-        if option not in known:
-            raise UnknownName("option", option, known)
-        if not equals or option in options:
-            raise BadParameter(f"option {option!r}: give it one value, as in ?{_WANTED[option].rpartition(' ')[2]}")
-        options[option] = _value(option, unquote(value))
-    return NliSpec(name, model, NliOptions(**options))
-
-
-def _value(option: str, text: str) -> Any:
-    try:
-        return msgspec.convert(text, _TYPES[option], strict=False)
-    except msgspec.ValidationError as error:
-        raise BadParameter(f"{option}: must be {_WANTED[option]}; not {text!r:.60}") from error
+    return NliSpec(name, model, _PARSER.parse(options, known))

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from ragauge.errors import BadData
 from ragauge.judges.nli.formats import ModelCard, TextPair, format_pair
+from ragauge.judges.windows import group_units
 from ragauge.text.sentences import sentences
 from ragauge.types import Span
 
@@ -106,7 +107,8 @@ class PremiseWindows:
 
     def spans(self, premise: str, room: int) -> list[Span]:
         """The windows as spans of characters, without what is gathered."""
-        return _runs(self._layout(premise, room), room)
+        layout = self._layout(premise, room)
+        return group_units(layout.units, layout.tokens, room, room * OVERLAP)
 
     def _laid_out(self, text: str, room: int) -> _Layout:
         starts = self._starts_of(text)
@@ -121,32 +123,6 @@ def _parts(starts: Sequence[int], span: Span, longest: int) -> Iterator[Span]:
         yield start, starts[cut]
         start = starts[cut]
     yield start, stop
-
-
-def _runs(layout: _Layout, room: int) -> list[Span]:
-    """Windows, as spans from the beginning of a unit to the end of one."""
-    units, found = layout.units, []
-    first = 0
-    while first < len(units):
-        last = first
-        while last + 1 < len(units) and layout.tokens(units[first][0], units[last + 1][1]) <= room:
-            last += 1
-        found.append((units[first][0], units[last][1]))
-        if last == len(units) - 1:
-            break
-        first = _again(layout, first, last, room)
-    return found
-
-
-def _again(layout: _Layout, first: int, last: int, room: int) -> int:
-    """The unit that the next window begins with: as early as the overlap goes and the unit behind `last` still fits."""
-    units, again = layout.units, last + 1
-    while again - 1 > first:
-        start = units[again - 1][0]
-        if layout.tokens(start, units[last][1]) > room * OVERLAP or layout.tokens(start, units[last + 1][1]) > room:
-            break
-        again -= 1
-    return again
 
 
 def _gathered(layout: _Layout, hypothesis: str, room: int) -> list[Span]:

@@ -112,15 +112,15 @@ class _ExportRound:
         self._outboxes: list[_Outbox] = []
         self._exported = ExportedBatch(waiting=sum(file.waiting for file in files))
 
-    def standing(self, key: str) -> QuestionStatus | None:
+    def status(self, key: str) -> QuestionStatus | None:
         """How the question stands whose judgment has this key."""
         return self._folder.ledger.standing(key)
 
-    def form(self, judge: Identity) -> ServerFeatures:
+    def features(self, judge: Identity) -> ServerFeatures:
         """The form of requests to a judge's server."""
         return self._forms[self._by_identity[judge].spec]
 
-    def enter(self, judge: Identity, request: DeferredRequest) -> None:
+    def add(self, judge: Identity, request: DeferredRequest) -> None:
         """Write a request into a file of its model."""
         member, exported = self._by_identity[judge], self._exported
         outbox = self._outbox(member, request_line(member.asked.provider.protocol, request.id, request.body) + b"\n")

@@ -29,12 +29,12 @@ from ragauge.judges.llm.transport.faults import (
     Fault,
     ReplyError,
     fault_of,
-    passes,
+    is_transient,
     read_fault,
     reason_of,
 )
 from ragauge.judges.llm.transport.protocols import ServerFeatures
-from ragauge.judges.llm.transport.scheduler import LOG, LONGEST_ASKED, UNSAID, retry_after
+from ragauge.judges.llm.transport.scheduler import LOG, MAX_RETRY_AFTER, QUIET_WAIT, retry_after
 from ragauge.judges.llm.transport.session import LARGE, Body, Reply
 from ragauge.text.decoding import decoded
 from ragauge.types import Failure
@@ -219,7 +219,7 @@ def failure_of(fault: Fault) -> Failure:
 
 def may_pass(fault: Fault) -> bool:
     """Whether the fault is not the request's: the same may be answered in another batch, or from another account."""
-    return _unasked(fault) or passes(fault) or reason_of(fault) in _ACCOUNT
+    return _unasked(fault) or is_transient(fault) or reason_of(fault) in _ACCOUNT
 
 
 def _unasked(fault: Fault) -> bool:
@@ -237,7 +237,7 @@ PAUSE = 0.5
 CONNECTING, READING, ALTOGETHER, TRANSFERRING = 30.0, 300.0, 300.0, 3600.0
 
 #: Bytes of one file of results. A batch of the most requests that providers take stays far below it.
-MOST_RESULTS = 4 * 10**9
+MAX_RESULT_BYTES = 4 * 10**9
 
 #: How far the clocks of a server and of this machine may differ.
 _SKEW = timedelta(minutes=10)
@@ -331,12 +331,12 @@ class Batches(ABC):
         A good reply is written to `into`, in place of what an attempt before wrote there.
         """
         timeout = _timeout(TRANSFERRING if into or callable(data) or len(data or b"") > LARGE else ALTOGETHER)
-        most = MOST_RESULTS if into else None
+        max_bytes = MAX_RESULT_BYTES if into else None
         for attempt in range(TRIES):
             last = attempt == TRIES - 1
             try:
                 reply = await self._transport.exchange(
-                    method, path, data, headers, into=into, most=most, timeout=timeout
+                    method, path, data, headers, into=into, max_bytes=max_bytes, timeout=timeout
                 )
             except ReplyError as trouble:
                 if once or last or trouble.reason == TOO_LARGE:
@@ -346,7 +346,11 @@ class Batches(ABC):
                 continue
             if reply.status == 200:
                 return reply
-            if last or not passes(read_fault(reply.status, reply.body)) or (once and reply.status not in THROTTLED):
+            if (
+                last
+                or not is_transient(read_fault(reply.status, reply.body))
+                or (once and reply.status not in THROTTLED)
+            ):
                 raise self._failed(reply)
             await self._wait(reply, attempt)
         raise AssertionError("the last attempt returns or raises")
@@ -354,9 +358,9 @@ class Batches(ABC):
     async def _wait(self, reply: Reply, attempt: int) -> None:
         """Wait before a request is made again. Raises BatchFailed where the provider asks for too long a wait."""
         asked = retry_after(reply.headers, reply.body, datetime.now(UTC)) or PAUSE * 2**attempt
-        if asked > LONGEST_ASKED:
+        if asked > MAX_RETRY_AFTER:
             raise BatchFailed(f"{self._failed(reply)}; it asks to wait {asked:.0f} s: call again then")
-        if asked > UNSAID:
+        if asked > QUIET_WAIT:
             LOG.warning("waiting %.0f s for %s", asked, self._transport.name)
         await asyncio.sleep(asked)
 

@@ -14,10 +14,18 @@ from ragauge.errors import UsageError
 from ragauge.judges.llm.messages import CallFailed, Completion, Prompt
 from ragauge.judges.llm.providers import LLMOptions, Provider
 from ragauge.judges.llm.transport import protocols
-from ragauge.judges.llm.transport.faults import THROTTLED, Fault, ReplyError, call_failed, passes, read_fault, reason_of
+from ragauge.judges.llm.transport.faults import (
+    THROTTLED,
+    Fault,
+    ReplyError,
+    call_failed,
+    is_transient,
+    read_fault,
+    reason_of,
+)
 from ragauge.judges.llm.transport.protocols import ServerFeatures, downgraded, initial_features, is_reasoning_model
 from ragauge.judges.llm.transport.scheduler import (
-    FIRST,
+    FIRST_TIMEOUT,
     LOG,
     ConcurrencyLimiter,
     RateLimiter,
@@ -58,19 +66,19 @@ class HttpTransport:
     ) -> None:
         self._provider, self._model, self._options, self._environment = provider, model, options, environment
         self._protocol = _PROTOCOLS[provider.protocol]
-        self._form = initial_features(provider, model, options)
-        self._base = options.base_url or provider.found_base_url(environment)
+        self._features = initial_features(provider, model, options)
+        self._base = options.base_url or provider.base_url_from(environment)
         slow = provider.local or is_reasoning_model(model) or options.reasoning_effort is not None
-        self._flow = RetryScheduler(
-            ConcurrencyLimiter(options.concurrency, provider.most),
+        self._scheduler = RetryScheduler(
+            ConcurrencyLimiter(options.concurrency, provider.max_concurrency),
             RateLimiter(options.rpm, options.tpm),
-            StallDetector(options.timeout, options.timeout if slow else FIRST),
+            StallDetector(options.timeout, options.timeout if slow else FIRST_TIMEOUT),
             self._server,
         )
         self._entered = 0
-        self._key = self._exposed = ""
+        self._key = self._warning = ""
         self._session: Session | None = None
-        self._watch: asyncio.Task[None] | None = None
+        self._watcher: asyncio.Task[None] | None = None
         self._urls: dict[str, URL] = {}
 
     def __repr__(self) -> str:
@@ -83,9 +91,9 @@ class HttpTransport:
 
     @property
     def settings(self) -> tuple[tuple[str, str], ...]:
-        """What else can change a reply: options of the sampling, and a server that is not the provider's own."""
+        """What else can change a reply: sampling options, and a server other than the provider's own."""
         options = self._options
-        chosen = {
+        values = {
             "base_url": self._base if self._base != self._provider.base_url else None,
             "max_tokens": options.max_tokens,
             "reasoning_effort": options.reasoning_effort,
@@ -93,21 +101,21 @@ class HttpTransport:
             "structured": options.structured,
             "temperature": options.temperature,
         }
-        return tuple((name, f"{value}") for name, value in chosen.items() if value is not None)
+        return tuple((name, f"{value}") for name, value in values.items() if value is not None)
 
     def notes(self) -> list[str]:
-        """What whoever reads a run should know of how its calls went since the transport was opened."""
-        notes = [self._exposed] if self._exposed else []
+        """Warnings, and how often and why calls were tried again since the transport was opened."""
+        notes = [self._warning] if self._warning else []
         if self.retries:
-            most = sorted(self.retries.items(), key=lambda one: (-one[1], one[0]))
-            listed = ", ".join(f"{reason} {count}" for reason, count in most)
-            notes.append(f"{self.name}: calls were tried again {sum(self.retries.values())} times: {listed}")
-        return notes + self._flow.notes()
+            by_count = sorted(self.retries.items(), key=lambda item: (-item[1], item[0]))
+            counts = ", ".join(f"{reason} {count}" for reason, count in by_count)
+            notes.append(f"{self.name}: calls were tried again {sum(self.retries.values())} times: {counts}")
+        return notes + self._scheduler.notes()
 
     @property
     def retries(self) -> dict[str, int]:
         """How often calls were tried again since it was opened, by reason."""
-        return dict(self._flow.retries)
+        return dict(self._scheduler.retries)
 
     async def __aenter__(self) -> HttpTransport:
         """Open the session. Raises UsageError where the key or the address is missing; nothing is sent."""
@@ -117,19 +125,19 @@ class HttpTransport:
             self._warn()
             base = self._base or ""
             self._session = Session(self._server, base, self._headers(), self._options.max_reply_bytes)
-            self._flow.resume()
-            self._watch = asyncio.create_task(self._flow.patience.watch())
+            self._scheduler.restart()
+            self._watcher = asyncio.create_task(self._scheduler.stalls.watch())
         self._entered += 1
         return self
 
     async def __aexit__(self, *exc: object) -> None:
-        """Close the session where this was the first to enter."""
+        """Close the session, once it was left as often as entered."""
         self._entered -= 1
-        if self._entered or self._session is None or self._watch is None:
+        if self._entered or self._session is None or self._watcher is None:
             return
-        session, watch, self._session, self._watch = self._session, self._watch, None, None
-        watch.cancel()
-        await asyncio.gather(watch, return_exceptions=True)
+        session, watcher, self._session, self._watcher = self._session, self._watcher, None, None
+        watcher.cancel()
+        await asyncio.gather(watcher, return_exceptions=True)
         await session.close()
 
     def _check(self) -> None:
@@ -141,11 +149,11 @@ class HttpTransport:
             raise UsageError(f"{self.name}: set {provider.keys[0]} to your key of {provider.name}")
 
     def _warn(self) -> None:
-        """Say once that the key and the texts can be read on their way, where that is so."""
+        """Warn once where the key and the texts are sent unencrypted."""
         base = self._base or ""
-        if self._key and not self._exposed and urlsplit(base).scheme == "http" and not is_local(base):
-            self._exposed = f"{self._server}: the key is sent unencrypted over http; use an https address"
-            LOG.warning(self._exposed)
+        if self._key and not self._warning and urlsplit(base).scheme == "http" and not is_local(base):
+            self._warning = f"{self._server}: the key is sent unencrypted over http; use an https address"
+            LOG.warning(self._warning)
 
     def _headers(self) -> dict[str, str]:
         provider = self._provider
@@ -163,25 +171,30 @@ class HttpTransport:
         return headers
 
     async def complete(self, prompt: Prompt) -> Completion:
-        """The reply to a prompt. Raises CallFailed.
+        """The reply to a prompt. A field that the server does not support is left out from then on.
 
-        A field that the server does not know is left out from then on; see `ragauge.judges.llm.transport.protocols`.
+        Raises:
+            CallFailed: There is no reply, and another attempt would not help.
         """
         tokens = (len(prompt.system) + len(prompt.user)) // 4
-        done = await self._flow.run(partial(self._ask, prompt), tokens)
-        if isinstance(done, Fault):
-            raise self.failed(done)
-        if done.usage is not None:
-            self._flow.pace.used(tokens, done.usage.prompt + done.usage.completion)
-        return done
+        result = await self._scheduler.run(partial(self._attempt_completion, prompt), tokens)
+        if isinstance(result, Fault):
+            raise self.failed(result)
+        if result.usage is not None:
+            self._scheduler.rate.correct(tokens, result.usage.prompt + result.usage.completion)
+        return result
 
     async def post(self, path: str, body: bytes, headers: Mapping[str, str] | None = None) -> Reply:
-        """Post to a path below the base URL, such as "/decisions", with the same care as a prompt.
+        """Post to a path below the base URL, such as "/decisions", with the same limits and retries as a prompt.
 
-        Returns the reply with whatever status it has, once it is none that passes by itself; `failed` makes of an
-        error what is to be raised. Raises CallFailed where tries and patience are at an end.
+        Returns:
+            The reply with whatever status it has, once that is not a transient error; `failed` gives the exception
+            to raise for an error.
+
+        Raises:
+            CallFailed: The attempts are used up.
         """
-        return await self._flow.run(partial(self._posted, path, body, headers), len(body) // 4)
+        return await self._scheduler.run(partial(self._attempt_post, path, body, headers), len(body) // 4)
 
     async def exchange(
         self,
@@ -191,84 +204,79 @@ class HttpTransport:
         headers: Mapping[str, str] | None = None,
         *,
         into: IO[bytes] | None = None,
-        most: int | None = None,
+        max_bytes: int | None = None,
         timeout: aiohttp.ClientTimeout | None = None,
     ) -> Reply:
-        """One request to a path below the base URL, as it is: not held back, not watched, not tried again.
+        """One request to a path below the base URL, without limits of rate or concurrency and without retries.
 
-        Arguments, result and Trouble are those of `Session.exchange`.
+        Arguments, result and errors are those of `Session.exchange`.
         """
         if self._session is None:
             raise UsageError(f"{self.name} is not open; use it as in: async with transport: ...")
         url = self._urls.get(path) or self._url(path)
-        return await self._session.exchange(method, url, data, headers, into=into, most=most, timeout=timeout)
+        return await self._session.exchange(method, url, data, headers, into=into, max_bytes=max_bytes, timeout=timeout)
 
     def stop(self, failure: Failure) -> None:
-        """Calls that were not sent yet fail with this, until it is entered anew."""
-        self._flow.stop(failure)
+        """Calls that were not sent yet fail with this, until the transport is reopened."""
+        self._scheduler.stop(failure)
 
     def failed(self, fault: Fault | Reply) -> CallFailed:
-        """What to raise for an error reply; after a fatal one all further calls fail at once."""
+        """The exception to raise for an error reply; after a fatal one all further calls fail at once."""
         fault = read_fault(fault.status, fault.body) if isinstance(fault, Reply) else fault
-        failed = call_failed(self._masked(fault), self._server, self._provider.keys[0])
+        failed = call_failed(self._redacted(fault), self._server, self._provider.keys[0])
         if failed.fatal:
-            self._flow.stop(failed.failure)
+            self._scheduler.stop(failed.failure)
         return failed
 
     @property
     def _server(self) -> str:
         return f"{self.name} at {urlsplit(self._base or '').netloc}"
 
-    def _masked(self, fault: Fault) -> Fault:
+    def _redacted(self, fault: Fault) -> Fault:
+        """The fault without the key in its message."""
         if not self._key:
             return fault
         return Fault(fault.status, fault.message.replace(self._key, "..."), fault.code, fault.parameter)
 
-    async def _ask(self, prompt: Prompt) -> Completion | Fault:
-        """One attempt at a completion, in ever simpler forms while the server refuses them."""
+    async def _attempt_completion(self, prompt: Prompt) -> Completion | Fault:
+        """One attempt at a completion, with fewer features each time that the server refuses one."""
         while True:
-            form = self._form
-            body = self._protocol.body(prompt, self._model, self._options, form)
-            reply = await self._exchange(self._protocol.path, body, None)
-            done = self._read(reply)
-            if not isinstance(done, Fault):
-                return done
-            simpler = downgraded(form, done)
-            if simpler is None:
-                return self._kept(done, reply)
-            if self._form == form:
-                self._form = simpler
+            features = self._features
+            body = self._protocol.body(prompt, self._model, self._options, features)
+            reply = await self.exchange("POST", self._protocol.path, body)
+            self._scheduler.rate.update(reply.headers)
+            result = self._read(reply)
+            if not isinstance(result, Fault):
+                return result
+            fewer = downgraded(features, result)
+            if fewer is None:
+                self._raise_if_transient(result, reply)
+                return result
+            if self._features == features:
+                self._features = fewer
 
     def _read(self, reply: Reply) -> Completion | Fault:
         if reply.status != 200:
             return read_fault(reply.status, reply.body)
         try:
             return self._protocol.read(reply.body)
-        except ReplyError as trouble:
-            raise ReplyError(trouble.reason, f"{self._server}: {trouble.detail}") from trouble
+        except ReplyError as error:
+            raise ReplyError(error.reason, f"{self._server}: {error.detail}") from error
 
-    async def _posted(self, path: str, body: bytes, headers: Mapping[str, str] | None) -> Reply:
+    async def _attempt_post(self, path: str, body: bytes, headers: Mapping[str, str] | None) -> Reply:
         """One attempt at a post."""
-        reply = await self._exchange(path, body, headers)
-        if reply.status >= 400:
-            self._kept(read_fault(reply.status, reply.body), reply)
-        return reply
-
-    async def _exchange(self, path: str, body: bytes, headers: Mapping[str, str] | None) -> Reply:
         reply = await self.exchange("POST", path, body, headers)
-        self._flow.pace.told(reply.headers)
+        self._scheduler.rate.update(reply.headers)
+        if reply.status >= 400:
+            self._raise_if_transient(read_fault(reply.status, reply.body), reply)
         return reply
 
-    def _kept(self, fault: Fault, reply: Reply) -> Fault:
-        """A fault that does not pass; raises Trouble for one that does."""
-        if passes(fault):
-            raise self._trouble(fault, reply)
-        return fault
-
-    def _trouble(self, fault: Fault, reply: Reply) -> ReplyError:
-        wait = retry_after(reply.headers, reply.body, datetime.now(UTC))
-        said = f"{self._server}: HTTP {fault.status}, {self._masked(fault).message}"
-        return ReplyError(reason_of(fault), said, wait, throttled=fault.status in THROTTLED)
+    def _raise_if_transient(self, fault: Fault, reply: Reply) -> None:
+        """Raise ReplyError for a fault after which the same request may succeed."""
+        if is_transient(fault):
+            wait = retry_after(reply.headers, reply.body, datetime.now(UTC))
+            detail = f"{self._server}: HTTP {fault.status}, {self._redacted(fault).message}"
+            raise ReplyError(reason_of(fault), detail, wait, throttled=fault.status in THROTTLED)
 
     def _url(self, path: str) -> URL:
         from yarl import URL

@@ -42,7 +42,7 @@ def is_reasoning_model(model: str) -> bool:
     return bool(_REASONING.match(model))
 
 
-def without_reasoning(model: str, effort: str | None) -> int:
+def reasoning_tokens(model: str, effort: str | None) -> int:
     """About the tokens that a model thinks before the reply to a call, which are paid for as part of it.
 
     THOUGHT for a model that is known to think or is told how hard to, 0 for others. Nobody knows beforehand: it is a

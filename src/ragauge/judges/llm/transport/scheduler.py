@@ -29,7 +29,7 @@ _RETRY_DELAY = re.compile(rb'"retryDelay"\s*:\s*"(%b)s"' % _NUMBER.encode())
 
 
 class Allowance(NamedTuple):
-    """What is left: units now, units when full, and seconds until it is full again."""
+    """What a server says is left: units now, units when full, and seconds until it is full again."""
 
     left: float
     limit: float
@@ -37,29 +37,29 @@ class Allowance(NamedTuple):
 
 
 def retry_after(headers: Mapping[str, str], body: bytes, now: datetime) -> float | None:
-    """The seconds that a server asks to wait; None where it does not say."""
+    """The seconds that a server asks to wait; None where it names none."""
     milliseconds = _number(headers.get("retry-after-ms"))
     if milliseconds is not None:
         return milliseconds / 1000
-    said = headers.get("Retry-After")
-    if said is None:
+    value = headers.get("Retry-After")
+    if value is None:
         delay = _RETRY_DELAY.search(body)
         return float(delay[1]) if delay else None
-    seconds = _number(said)
-    return seconds if seconds is not None else until(said, now)
+    seconds = _number(value)
+    return seconds if seconds is not None else seconds_until(value, now)
 
 
-def until(said: str, now: datetime) -> float | None:
-    """Seconds until a time such as "6m0s", "17ms", "7.66", one of RFC 3339, or a date of HTTP; None for others."""
-    seconds = _number(said)
+def seconds_until(value: str, now: datetime) -> float | None:
+    """Seconds until a time such as "6m0s", "17ms", "7.66", one of RFC 3339, or an HTTP date; None for others."""
+    seconds = _number(value)
     if seconds is not None:
         return seconds
-    pieces = _DURATION.findall(said)
-    if pieces and "".join(map("".join, pieces)) == said:
-        return sum(float(number) * _SECONDS[unit] for number, unit in pieces)
-    for read in (datetime.fromisoformat, parsedate_to_datetime):
+    parts = _DURATION.findall(value)
+    if parts and "".join(map("".join, parts)) == value:
+        return sum(float(number) * _SECONDS[unit] for number, unit in parts)
+    for parse in (datetime.fromisoformat, parsedate_to_datetime):
         try:
-            at = read(said)
+            at = parse(value)
         except (ValueError, OverflowError):
             continue
         at = at if at.tzinfo else at.replace(tzinfo=UTC)
@@ -67,18 +67,18 @@ def until(said: str, now: datetime) -> float | None:
     return None
 
 
-def allowance(headers: Mapping[str, str], names: tuple[str, str, str], now: datetime) -> Allowance | None:
-    """What is left by the headers of these names (left, limit, reset); None where they do not say."""
+def read_allowance(headers: Mapping[str, str], names: tuple[str, str, str], now: datetime) -> Allowance | None:
+    """What is left according to the headers of these names (left, limit, reset); None where they are missing."""
     left, limit = _number(headers.get(names[0])), _number(headers.get(names[1]))
     if left is None or limit is None or limit <= 0:
         return None
-    reset = until(headers.get(names[2], ""), now)
+    reset = seconds_until(headers.get(names[2], ""), now)
     return None if reset is None else Allowance(min(left, limit), limit, reset)
 
 
-def _number(said: str | None) -> float | None:
+def _number(value: str | None) -> float | None:
     """A count or a time that is a plain number, not below 0."""
-    return float(said) if said is not None and re.fullmatch(_NUMBER, said) else None
+    return float(value) if value is not None and re.fullmatch(_NUMBER, value) else None
 
 
 _REQUESTS = (
@@ -94,80 +94,85 @@ _TOKENS = (
     ("anthropic-ratelimit-tokens-remaining", "anthropic-ratelimit-tokens-limit", "anthropic-ratelimit-tokens-reset"),
 )
 
-#: What a server says is left matters below this share of the whole.
+#: A server's allowance matters below this share of its limit.
 SCARCE = 0.5
 
-#: Units a second below which an allowance counts as one that never fills up again.
-SLOWEST = 1e-12
+#: Units a second below which an allowance counts as one that never refills.
+MIN_RATE = 1e-12
 
 
 class RateLimiter:
-    """Spreads calls evenly over the minute, by requests and by tokens, and later where the server asks for it.
+    """Spreads calls evenly over the minute, by requests and by tokens, and delays them where the server asks for it.
 
-    requests, tokens: per minute; None for no limit. clock: seconds, for tests.
+    Args:
+        requests: Per minute; None for no limit.
+        tokens: Per minute; None for no limit.
+        clock: Seconds, for tests.
     """
 
     def __init__(
         self, requests: float | None, tokens: float | None, clock: Callable[[], float] = time.monotonic
     ) -> None:
         self._clock = clock
-        self._requests = _Even(requests) if requests else None
-        self._tokens = _Even(tokens) if tokens else None
-        self._told_requests: _Bucket | None = None
-        self._told_tokens: _Bucket | None = None
-        self._held_until = self._last = 0.0
+        self._requests = _EvenRate(requests) if requests else None
+        self._tokens = _EvenRate(tokens) if tokens else None
+        self._server_requests: _TokenBucket | None = None
+        self._server_tokens: _TokenBucket | None = None
+        self._hold_until = self._last = 0.0
 
-    def asked(self, tokens: int) -> float:
-        """The seconds between the last call booked and one of so many tokens, by what the server says is left."""
+    def server_delay(self, tokens: int) -> float:
+        """The seconds between the last call booked and one of this many tokens, by the server's allowance."""
+        if self._server_requests is None and self._server_tokens is None:
+            return 0.0
         now = self._clock()
-        limits = ((self._told_requests, 1), (self._told_tokens, tokens))
+        limits = ((self._server_requests, 1), (self._server_tokens, tokens))
         starts = [limit.free_at(need, now) for limit, need in limits if limit is not None]
         return max(0.0, max(starts, default=now) - max(now, self._last))
 
     def book(self, tokens: int) -> float:
-        """The seconds until a call of so many tokens may be sent; it counts as sent then."""
+        """The seconds until a call of this many tokens may be sent; it counts as sent then."""
         now = self._clock()
         needs = [(limit, need) for limit, need in self._limits(tokens) if limit is not None]
-        start = max([now, self._held_until, *(limit.free_at(need, now) for limit, need in needs)])
+        start = max([now, self._hold_until, *(limit.free_at(need, now) for limit, need in needs)])
         for limit, need in needs:
             limit.take(need, start)
         self._last = max(self._last, start)
         return start - now
 
     def _limits(self, tokens: int) -> tuple[tuple[_Limit | None, float], ...]:
-        return (self._requests, 1), (self._tokens, tokens), (self._told_requests, 1), (self._told_tokens, tokens)
+        return (self._requests, 1), (self._tokens, tokens), (self._server_requests, 1), (self._server_tokens, tokens)
 
-    def held(self) -> float:
+    def hold_remaining(self) -> float:
         """The seconds for which nothing may be sent at all."""
-        return max(0.0, self._held_until - self._clock())
+        return max(0.0, self._hold_until - self._clock())
 
     def hold(self, seconds: float) -> None:
-        """Send nothing for so long."""
-        self._held_until = max(self._held_until, self._clock() + seconds)
+        """Send nothing for this long."""
+        self._hold_until = max(self._hold_until, self._clock() + seconds)
 
-    def used(self, expected: int, tokens: int) -> None:
-        """A call took so many tokens where others were expected."""
+    def correct(self, expected: int, tokens: int) -> None:
+        """Replace the expected tokens of a call by those that it took."""
         if self._tokens is not None:
             self._tokens.correct(tokens - expected)
 
-    def told(self, headers: Mapping[str, str]) -> None:
-        """Take note of the headers of a reply that say what is left."""
-        self._told_requests = self._read(headers, _REQUESTS)
-        self._told_tokens = self._read(headers, _TOKENS)
+    def update(self, headers: Mapping[str, str]) -> None:
+        """Read what is left from the headers of a reply."""
+        self._server_requests = self._read(headers, _REQUESTS)
+        self._server_tokens = self._read(headers, _TOKENS)
 
-    def _read(self, headers: Mapping[str, str], families: tuple[tuple[str, str, str], ...]) -> _Bucket | None:
+    def _read(self, headers: Mapping[str, str], families: tuple[tuple[str, str, str], ...]) -> _TokenBucket | None:
         for names in families:
             if names[0] in headers:
-                left = allowance(headers, names, datetime.now(UTC))
-                return _Bucket(left, self._clock()) if left and left.left < SCARCE * left.limit else None
+                left = read_allowance(headers, names, datetime.now(UTC))
+                return _TokenBucket(left, self._clock()) if left and left.left < SCARCE * left.limit else None
         return None
 
 
-class _Even:
-    """So many a minute, one after the other."""
+class _EvenRate:
+    """A fixed number a minute, one after the other."""
 
     def __init__(self, per_minute: float) -> None:
-        self._each = 60 / per_minute
+        self._interval = 60 / per_minute
         self._free_at = 0.0
 
     def free_at(self, need: float, now: float) -> float:
@@ -175,45 +180,45 @@ class _Even:
         return self._free_at
 
     def take(self, need: float, at: float) -> None:
-        """It is sent then."""
-        self._free_at = at + need * self._each
+        """Count units as sent at this time."""
+        self._free_at = at + need * self._interval
 
-    def correct(self, more: float) -> None:
-        """What was sent needed so much more."""
-        self._free_at += more * self._each
+    def correct(self, extra: float) -> None:
+        """Count more units than were taken."""
+        self._free_at += extra * self._interval
 
 
-class _Bucket:
-    """What a server says is left; it fills up evenly until it is full."""
+class _TokenBucket:
+    """A server's allowance; it refills evenly until it is full."""
 
-    def __init__(self, told: Allowance, now: float) -> None:
-        self._left, self._limit, self._at = told.left, told.limit, now
-        self._rate = max((told.limit - told.left) / max(told.reset, 0.001), SLOWEST)
+    def __init__(self, allowance: Allowance, now: float) -> None:
+        self._left, self._limit, self._at = allowance.left, allowance.limit, now
+        self._rate = max((allowance.limit - allowance.left) / max(allowance.reset, 0.001), MIN_RATE)
 
     def free_at(self, need: float, now: float) -> float:
-        """When there is enough."""
+        """When enough is left."""
         return self._at + (min(need, self._limit) - self._left) / self._rate
 
     def take(self, need: float, at: float) -> None:
-        """It is sent then."""
+        """Count units as sent at this time."""
         filled = min(self._limit, self._left + (at - self._at) * self._rate)
         self._left, self._at = filled - min(need, self._limit), at
 
 
-_Limit = _Even | _Bucket
+_Limit = _EvenRate | _TokenBucket
 
 
-#: Before so many replies are known, a call is given FIRST seconds.
-KNOWN = 16
-FIRST = 10.0
-LAST = 200
-AT_LEAST = 1.0
-TIMES = 10
+#: Latencies after which the timeout follows them; until then a call is given FIRST_TIMEOUT seconds.
+MIN_LATENCIES = 16
+FIRST_TIMEOUT = 10.0
+MAX_LATENCIES = 200
+MIN_TIMEOUT = 1.0
+TIMEOUT_FACTOR = 10
 STALL_TICK = 0.25
 
 
 class CallInFlight:
-    """A call under way: its task, when it was sent, and how often it stalled before."""
+    """A call in flight: its task, when it was sent, and how often it stalled before."""
 
     __slots__ = ("cancelling", "since", "stalled", "stalls", "task")
 
@@ -224,59 +229,64 @@ class CallInFlight:
 
 
 class StallDetector:
-    """Watches calls under way, with one task for all, and cancels those that take too long.
+    """Watches calls in flight, with one task for all, and cancels those that take too long.
 
-    timeout: the most seconds for a call. first: the seconds for a call before much is known. clock: for tests.
+    Args:
+        timeout: The most seconds for a call.
+        first: The seconds for a call until enough latencies are known.
+        clock: Seconds, for tests.
     """
 
-    def __init__(self, timeout: float, first: float = FIRST, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self, timeout: float, first: float = FIRST_TIMEOUT, clock: Callable[[], float] = time.monotonic
+    ) -> None:
         self._timeout, self._first, self._clock = timeout, first, clock
         self._calls: set[CallInFlight] = set()
-        self._took: deque[float] = deque(maxlen=LAST)
+        self._latencies: deque[float] = deque(maxlen=MAX_LATENCIES)
         self._since_measured = 0
         self._base = first
         self.median = 0.0
 
-    def began(self, stalls: int) -> CallInFlight:
-        """A call of the running task is sent now."""
+    def start(self, stalls: int) -> CallInFlight:
+        """The running task sends a call now."""
         task = asyncio.current_task()
         assert task is not None
         call = CallInFlight(task, self._clock(), stalls)
         self._calls.add(call)
         return call
 
-    def ended(self, call: CallInFlight, *, answered: bool) -> None:
-        """It ended, with an answer or not."""
+    def finish(self, call: CallInFlight, *, answered: bool) -> None:
+        """A call ended, with a reply or without."""
         self._calls.discard(call)
         if answered:
-            self.took(self._clock() - call.since)
+            self.add_latency(self._clock() - call.since)
 
     def was_stall(self, call: CallInFlight) -> bool:
-        """Whether the cancellation that ended it was a stall, and not (also) somebody's wish; asked once."""
+        """Whether the call was cancelled by this detector alone; may be asked once."""
         return call.stalled and call.task.uncancel() <= call.cancelling
 
-    def took(self, seconds: float) -> None:
-        """A reply took so long."""
-        self._took.append(seconds)
+    def add_latency(self, seconds: float) -> None:
+        """Count the latency of a reply."""
+        self._latencies.append(seconds)
         self._since_measured += 1
-        if len(self._took) <= KNOWN or self._since_measured >= KNOWN:
+        if len(self._latencies) <= MIN_LATENCIES or self._since_measured >= MIN_LATENCIES:
             self._measure()
 
     def _measure(self) -> None:
         self._since_measured = 0
-        known = sorted(self._took)
-        self.median = median(known)
-        if len(known) < KNOWN:
-            self._base = max(self._first, TIMES * known[-1])
+        ordered = sorted(self._latencies)
+        self.median = median(ordered)
+        if len(ordered) < MIN_LATENCIES:
+            self._base = max(self._first, TIMEOUT_FACTOR * ordered[-1])
         else:
-            self._base = max(AT_LEAST, TIMES * known[int(0.95 * (len(known) - 1))])
+            self._base = max(MIN_TIMEOUT, TIMEOUT_FACTOR * ordered[int(0.95 * (len(ordered) - 1))])
 
-    def seconds(self, stalls: int) -> float:
-        """How long a call may take that stalled so often before: twice as long each time."""
+    def timeout(self, stalls: int) -> float:
+        """The seconds that a call may take; twice as many each time that it stalled before."""
         return min(self._timeout, min(self._timeout, self._base) * 2.0**stalls)
 
     async def watch(self) -> None:
-        """Cancel what stalls, until cancelled; what the event loop itself slept is not held against the calls."""
+        """Cancel stalled calls, until cancelled; time in which the event loop itself was blocked is not counted."""
         tick = min(STALL_TICK, self._timeout / 4)
         while True:
             planned = self._clock() + tick
@@ -291,63 +301,63 @@ class StallDetector:
         """Cancel the calls that take too long."""
         now = self._clock()
         for call in self._calls:
-            if not call.stalled and now - call.since > self.seconds(call.stalls):
+            if not call.stalled and now - call.since > self.timeout(call.stalls):
                 call.stalled = True
                 call.task.cancel()
 
 
-START = 8
-MOST = 256
+INITIAL_LIMIT = 8
+MAX_LIMIT = 256
 
-#: The share of throttled replies in an epoch beyond which fewer calls are put side by side, and what is left of them.
-TOO_MANY = 0.25
-CUT = 0.7
+#: The share of throttled replies in an epoch beyond which the limit falls, and what is left of it then.
+THROTTLED_SHARE = 0.25
+DECREASE = 0.7
 
 
 class ConcurrencyLimiter:
-    """Hands out slots in order; a slot given back goes to the next at once.
+    """Hands out slots in order; a slot that is released goes to the next waiter at once.
 
     Without `fixed` the limit adapts by epochs of as many replies as there are slots: it doubles while the server keeps
     up, falls to 0.7 of itself when more than a quarter of an epoch was throttled, and from then on grows by one
-    sixteenth at a time. A limit that was not used up does not grow.
+    sixteenth at a time. A limit that was not reached does not grow.
     """
 
-    def __init__(self, fixed: int | None = None, most: int = MOST) -> None:
-        self.limit = fixed or min(START, most)
+    def __init__(self, fixed: int | None = None, maximum: int = MAX_LIMIT) -> None:
+        self.limit = fixed or min(INITIAL_LIMIT, maximum)
         self.busy = 0
-        self._most = most
+        self._maximum = maximum
         self._adapts = fixed is None
         self._doubles = True
-        self._waiting: deque[asyncio.Future[None]] = deque()
+        self._waiters: deque[asyncio.Future[None]] = deque()
         self._replies = self._throttled = 0
-        self._used_up = False
+        self._reached = False
 
-    async def take(self, *, ahead: bool = False) -> None:
-        """Wait for a slot; `ahead` of those that wait already."""
-        if self.busy < self.limit and not self._waiting:
+    async def acquire(self, *, first: bool = False) -> None:
+        """Wait for a slot; `first` goes before those that wait already."""
+        if self.busy < self.limit and not self._waiters:
             self.busy += 1
             return
-        self._used_up = True
-        turn = asyncio.get_running_loop().create_future()
-        (self._waiting.appendleft if ahead else self._waiting.append)(turn)
+        self._reached = True
+        waiter = asyncio.get_running_loop().create_future()
+        (self._waiters.appendleft if first else self._waiters.append)(waiter)
         try:
-            await turn
+            await waiter
         except asyncio.CancelledError:
-            if turn.done() and not turn.cancelled():
-                self.give()
+            if waiter.done() and not waiter.cancelled():
+                self.release()
             raise
 
-    def give(self) -> None:
+    def release(self) -> None:
         """Give a slot back."""
         self.busy -= 1
-        while self._waiting and self.busy < self.limit:
-            turn = self._waiting.popleft()
-            if not turn.done():
+        while self._waiters and self.busy < self.limit:
+            waiter = self._waiters.popleft()
+            if not waiter.done():
                 self.busy += 1
-                turn.set_result(None)
+                waiter.set_result(None)
 
-    def replied(self, *, throttled: bool) -> None:
-        """Count a reply, before its slot is given back."""
+    def count_reply(self, *, throttled: bool) -> None:
+        """Count a reply, before its slot is released."""
         if not self._adapts:
             return
         self._replies += 1
@@ -355,188 +365,193 @@ class ConcurrencyLimiter:
         if self._replies >= self.limit:
             self._adapt()
             self._replies = self._throttled = 0
-            self._used_up = bool(self._waiting)
+            self._reached = bool(self._waiters)
 
     def _adapt(self) -> None:
-        if self._throttled > TOO_MANY * self._replies:
+        if self._throttled > THROTTLED_SHARE * self._replies:
             self._doubles = False
-            self.limit = max(1, int(self.limit * CUT))
-        elif self._used_up:
-            more = self.limit if self._doubles else max(1, self.limit // 16)
-            self.limit = min(self._most, self.limit + more)
+            self.limit = max(1, int(self.limit * DECREASE))
+        elif self._reached:
+            increase = self.limit if self._doubles else max(1, self.limit // 16)
+            self.limit = min(self._maximum, self.limit + increase)
 
 
 T = TypeVar("T")
 
-#: Where whoever waits for a run learns what it waits for: warnings are shown by progress bars, else on standard error.
+#: Reports long waits: its warnings are shown by progress bars, else on standard error.
 LOG = logging.getLogger("ragauge")
 
-#: How often a call is tried again: when it was throttled by rate, when its reply was too large, and for anything else.
-RETRIES_RATE = 12
-RETRIES_LARGE = 1
+#: How often a call is tried again: after rate limits, after a reply that was too large, and after anything else.
+RATE_RETRIES = 12
+LARGE_RETRIES = 1
 RETRIES = 6
 
-#: How many calls in a row may be given up for SILENCE, with no word of the server in between, before it is over.
-MOST_SILENT = 3
-SILENCE = frozenset({"unreachable", "timeout"})
+#: How many calls in a row may be given up without any reply before all further calls fail.
+MAX_WITHOUT_REPLY = 3
+NO_REPLY = frozenset({"unreachable", "timeout"})
 
-#: Seconds: the least and the most that a wait before a retry is drawn from, and the longest a server may ask for.
-LEAST_BASE = 0.05
-MOST_WAIT = 30.0
-LONGEST_ASKED = 600.0
+#: Seconds: the range from which a wait before a retry is drawn, and the longest wait that a server may ask for.
+MIN_BACKOFF = 0.05
+MAX_BACKOFF = 30.0
+MAX_RETRY_AFTER = 600.0
 
-#: Seconds: the longest wait that is not announced, how often a longer one is, and how soon one ends when all is over.
-UNSAID = 30.0
+#: Seconds: the longest wait that is not announced, the interval of announcements, and how soon a stop ends a wait.
+QUIET_WAIT = 30.0
 REMINDER = 60.0
 TICK = 1.0
 
 
 class RetryScheduler:
-    """Runs calls: within the slots, at the pace, with patience, and again where an attempt was in vain.
+    """Runs calls within the limits of concurrency and rate, and retries attempts that may succeed later.
 
-    server: as it is named to people. retries: how often calls were tried again, by reason.
+    server: its name in messages. retries: how often calls were tried again, by reason.
     """
 
     def __init__(
         self,
-        slots: ConcurrencyLimiter,
-        pace: RateLimiter,
-        patience: StallDetector,
+        concurrency: ConcurrencyLimiter,
+        rate: RateLimiter,
+        stalls: StallDetector,
         server: str,
-        chance: Callable[[], float] = random.random,
+        random: Callable[[], float] = random.random,
     ) -> None:
-        self.slots, self.pace, self.patience = slots, pace, patience
+        self.concurrency, self.rate, self.stalls = concurrency, rate, stalls
         self.retries: Counter[str] = Counter()
-        self._server, self._chance = server, chance
+        self._server, self._random = server, random
         self._longest_wait = 0.0
-        self._said_at = -REMINDER
-        self._over: Failure | None = None
+        self._announced_at = -REMINDER
+        self._stopped: Failure | None = None
         self._replied = False
-        self._silent = 0
+        self._without_reply = 0
 
-    def resume(self) -> None:
-        """Begin anew: forget that it was over, and what was counted."""
-        self._over = None
-        self._silent = 0
+    def restart(self) -> None:
+        """Start again: forget that it was stopped, and what was counted."""
+        self._stopped = None
+        self._without_reply = 0
         self._longest_wait = 0.0
         self.retries.clear()
 
     def notes(self) -> list[str]:
-        """The longest that a call had to wait since the beginning, where that was long."""
+        """The longest that a call had to wait since the start, where that was long."""
         longest = self._longest_wait
-        return [f"{self._server}: calls waited up to {longest:.0f} s for their turn"] if longest > UNSAID else []
+        return [f"{self._server}: calls waited up to {longest:.0f} s for their turn"] if longest > QUIET_WAIT else []
 
     def stop(self, failure: Failure) -> None:
-        """No further call can do better: let them fail at once."""
-        self._over = failure
+        """Let all further calls fail at once."""
+        self._stopped = failure
 
     async def run(self, attempt: Callable[[], Awaitable[T]], tokens: int = 0) -> T:
-        """What `attempt` returns, which raises Trouble where it may be repeated. Raises CallFailed.
+        """The result of `attempt`, which raises ReplyError where it may be repeated.
 
-        tokens: what the call will take of the tokens per minute. A call holds no slot while it waits for its retry.
+        A call holds no slot while it waits for its retry.
+
+        Args:
+            attempt: Makes one attempt.
+            tokens: What the call will take of the tokens per minute.
+
+        Raises:
+            CallFailed: The attempts are used up, or no call can succeed any more.
         """
         counts: Counter[str] = Counter()
         while True:
-            done = await self._once(attempt, tokens, counts)
-            if not isinstance(done, ReplyError):
-                return done
-            counts[done.reason] += 1
-            self.retries[done.reason] += 1
-            await self._pause(self._wait(done, counts))
+            result = await self._try(attempt, tokens, counts)
+            if not isinstance(result, ReplyError):
+                return result
+            counts[result.reason] += 1
+            self.retries[result.reason] += 1
+            await self._pause(self._backoff(result, counts))
 
-    async def _once(self, attempt: Callable[[], Awaitable[T]], tokens: int, counts: Counter[str]) -> T | ReplyError:
-        """One attempt: its result, or what troubled it."""
-        await self.slots.take(ahead=bool(counts))
+    async def _try(self, attempt: Callable[[], Awaitable[T]], tokens: int, counts: Counter[str]) -> T | ReplyError:
+        """One attempt: its result, or the error after which it may be repeated."""
+        await self.concurrency.acquire(first=bool(counts))
+        call: CallInFlight | None = None
+        result: T | ReplyError | None = None
         try:
-            await self._turn(tokens, sent=bool(counts))
-            done = await self._sent(attempt, self.patience.began(counts["timeout"]))
-            self._heard(done)
-            return done
+            await self._wait_for_turn(tokens, sent=bool(counts))
+            call = self.stalls.start(counts["timeout"])
+            result = await attempt()
+        except ReplyError as error:
+            result = error
+        except asyncio.CancelledError:
+            if call is None or not self.stalls.was_stall(call):
+                raise
+            seconds = self.stalls.timeout(call.stalls)
+            result = ReplyError("timeout", f"{self._server}: no reply within {seconds:.3g} s", throttled=True)
         finally:
-            self.slots.give()
+            if call is not None:
+                self.stalls.finish(call, answered=result is not None and not isinstance(result, Fault | ReplyError))
+            if result is not None:
+                self._count(result if isinstance(result, ReplyError) else None)
+            self.concurrency.release()
+        return result
 
-    async def _turn(self, tokens: int, *, sent: bool) -> None:
-        """Wait until a call may be sent. Raises CallFailed once it is over, or where the server asks for too long."""
-        asked = self.pace.asked(tokens)
-        if self._over is None and asked > LONGEST_ASKED:
-            raise self._asked_too_long(
-                "rate_limited", f"{self._server}: its rate limits leave no call", asked, sent=sent
+    async def _wait_for_turn(self, tokens: int, *, sent: bool) -> None:
+        """Wait until a call may be sent. Raises CallFailed where none may be, or only after too long a wait."""
+        delay = self.rate.server_delay(tokens)
+        if self._stopped is None and delay > MAX_RETRY_AFTER:
+            raise self._wait_too_long(
+                "rate_limited", f"{self._server}: its rate limits leave no call", delay, sent=sent
             )
-        wait = self.pace.book(tokens) if self._over is None else 0.0
-        while wait > 0 and self._over is None:
+        wait = self.rate.book(tokens) if self._stopped is None else 0.0
+        while wait > 0 and self._stopped is None:
             await self._pause(wait)
-            wait = self.pace.held()
-        if self._over is not None:
-            raise CallFailed(self._over, fatal=True, sent=sent)
+            wait = self.rate.hold_remaining()
+        if self._stopped is not None:
+            raise CallFailed(self._stopped, fatal=True, sent=sent)
 
     async def _pause(self, seconds: float) -> None:
-        """Wait, unless all is over before; a long wait is announced."""
+        """Wait, unless stopped before; a long wait is announced."""
         self._longest_wait = max(self._longest_wait, seconds)
         now = time.monotonic()
         until = now + seconds
         while True:
-            if until - now > UNSAID and now - self._said_at > REMINDER:
-                self._said_at = now
+            if until - now > QUIET_WAIT and now - self._announced_at > REMINDER:
+                self._announced_at = now
                 LOG.warning("waiting %.0f s for %s", until - now, self._server)
             await asyncio.sleep(max(0.0, min(until - now, TICK)))
             now = time.monotonic()
-            if now >= until or self._over is not None:
+            if now >= until or self._stopped is not None:
                 return
 
-    def _heard(self, done: object) -> None:
-        """Take note of what an attempt came to, while its slot is still taken."""
-        trouble = done if isinstance(done, ReplyError) else None
-        self._replied |= trouble is None
-        if trouble is None or trouble.reason not in SILENCE:
-            self._silent = 0
-        self.slots.replied(throttled=trouble is not None and trouble.throttled)
+    def _count(self, error: ReplyError | None) -> None:
+        """Count an attempt, while its slot is still taken. error: None where it had a result."""
+        self._replied |= error is None
+        if error is None or error.reason not in NO_REPLY:
+            self._without_reply = 0
+        self.concurrency.count_reply(throttled=error is not None and error.throttled)
 
-    async def _sent(self, attempt: Callable[[], Awaitable[T]], call: CallInFlight) -> T | ReplyError:
-        answered = False
-        try:
-            done = await attempt()
-            answered = not isinstance(done, Fault)
-            return done
-        except ReplyError as trouble:
-            return trouble
-        except asyncio.CancelledError:
-            if not self.patience.was_stall(call):
-                raise
-            seconds = self.patience.seconds(call.stalls)
-            return ReplyError("timeout", f"{self._server}: no reply within {seconds:.3g} s", throttled=True)
-        finally:
-            self.patience.ended(call, answered=answered)
-
-    def _wait(self, trouble: ReplyError, counts: Counter[str]) -> float:
+    def _backoff(self, error: ReplyError, counts: Counter[str]) -> float:
         """The seconds before a call is tried again. Raises CallFailed where it is not."""
         rate = counts["rate_limited"]
-        if rate > RETRIES_RATE or counts[TOO_LARGE] > RETRIES_LARGE or counts.total() - rate > RETRIES:
-            raise self._given_up(trouble, counts)
-        base = max(LEAST_BASE, self.patience.median)
-        backoff = self._chance() * min(MOST_WAIT, base * 2.0 ** (counts[trouble.reason] - 1))
-        if trouble.wait is None:
+        if rate > RATE_RETRIES or counts[TOO_LARGE] > LARGE_RETRIES or counts.total() - rate > RETRIES:
+            raise self._given_up(error, counts)
+        base = max(MIN_BACKOFF, self.stalls.median)
+        backoff = self._random() * min(MAX_BACKOFF, base * 2.0 ** (counts[error.reason] - 1))
+        if error.wait is None:
             return backoff
-        if trouble.wait > LONGEST_ASKED:
-            raise self._asked_too_long(trouble.reason, trouble.detail, trouble.wait)
-        if trouble.reason == "rate_limited":
-            self.pace.hold(trouble.wait)
-        return trouble.wait + backoff
+        if error.wait > MAX_RETRY_AFTER:
+            raise self._wait_too_long(error.reason, error.detail, error.wait)
+        if error.reason == "rate_limited":
+            self.rate.hold(error.wait)
+        return error.wait + backoff
 
-    def _asked_too_long(self, reason: str, detail: str, seconds: float, *, sent: bool = True) -> CallFailed:
-        """What to raise where the server asks for a wait that is not worth it; it is over then."""
-        asked = f"{detail}; it asks to wait {seconds:.0f} s: run again then, what is answered is kept"
-        self.stop(Failure(reason, asked))
-        return CallFailed(Failure(reason, asked), fatal=True, sent=sent)
+    def _wait_too_long(self, reason: str, detail: str, seconds: float, *, sent: bool = True) -> CallFailed:
+        """What to raise where the server asks for too long a wait; all further calls fail then."""
+        failure = Failure(
+            reason, f"{detail}; it asks to wait {seconds:.0f} s: run again then, what is answered is kept"
+        )
+        self.stop(failure)
+        return CallFailed(failure, fatal=True, sent=sent)
 
-    def _given_up(self, trouble: ReplyError, counts: Counter[str]) -> CallFailed:
-        """What to raise for a call that was tried often enough. It is over where the server seems to be gone."""
-        detail = f"{trouble.detail} (tried {counts.total()} times)"
-        self._silent += trouble.reason in SILENCE
-        gone = self._silent >= MOST_SILENT
-        if gone:
-            detail += "; it stopped answering: see that it runs, and run again, what is answered is kept"
-        failure = Failure(trouble.reason, detail)
-        fatal = gone or (trouble.reason == "unreachable" and not self._replied)
+    def _given_up(self, error: ReplyError, counts: Counter[str]) -> CallFailed:
+        """What to raise for a call whose attempts are used up; all further calls fail where the server seems down."""
+        detail = f"{error.detail} (tried {counts.total()} times)"
+        self._without_reply += error.reason in NO_REPLY
+        down = self._without_reply >= MAX_WITHOUT_REPLY
+        if down:
+            detail += "; it stopped answering: check that it runs, and run again, what is answered is kept"
+        failure = Failure(error.reason, detail)
+        fatal = down or (error.reason == "unreachable" and not self._replied)
         if fatal:
             self.stop(failure)
         return CallFailed(failure, fatal=fatal)

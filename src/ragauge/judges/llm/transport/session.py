@@ -1,4 +1,4 @@
-"""The session: HTTP to one server, whose replies are read within bounds and whose redirects stay on that server."""
+"""The session: HTTP to one server, with replies of bounded size and redirects only within that server."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ if TYPE_CHECKING:
     import aiohttp
     from yarl import URL
 
-#: Bytes of an error reply that are read: they explain the status, and no more than their beginning is ever shown.
-ERROR_BYTES = 64_000
+#: Bytes of an error reply that are read; no more than their beginning is ever shown.
+MAX_ERROR_BYTES = 64_000
 
 #: Replies beyond this many bytes are collected one at a time, so that all calls together stay within bounds too.
 LARGE = 250_000
 
 #: Statuses that ask for the same request at another address, and how many of them in a row are followed.
 REDIRECTS = frozenset({307, 308})
-MOST_REDIRECTS = 5
+MAX_REDIRECTS = 5
 
-#: The body of a request, or what makes it anew for each attempt.
+#: The body of a request, or a function that makes it for each attempt.
 Body = bytes | None | Callable[[], Any]
 
 
@@ -38,18 +38,17 @@ class Reply(NamedTuple):
 
 
 class Session:
-    """Keeps connections to one server open, and leaves it to the caller how many requests are made, and when.
+    """Keeps connections to one server open; the caller decides how many requests are made, and when.
 
-    server: as it is named to people. headers: sent with each request. most: bytes of a reply, unless a request says
-    otherwise.
+    server: its name in messages. headers: sent with each request. max_bytes: of a reply, unless a request sets it.
     """
 
-    def __init__(self, server: str, base_url: str, headers: Mapping[str, str], most: int) -> None:
+    def __init__(self, server: str, base_url: str, headers: Mapping[str, str], max_bytes: int) -> None:
         import aiohttp
 
-        self._server, self._most = server, most
-        self._large = asyncio.Lock()
-        self._broken = (aiohttp.ClientError, OSError)
+        self._server, self._max_bytes = server, max_bytes
+        self._large_reply = asyncio.Lock()
+        self._errors = (aiohttp.ClientError, OSError)
         self._session = aiohttp.ClientSession(
             headers={**headers, "Accept-Encoding": "identity"},
             connector=aiohttp.TCPConnector(limit=0, ttl_dns_cache=300),
@@ -71,120 +70,134 @@ class Session:
         headers: Mapping[str, str] | None = None,
         *,
         into: IO[bytes] | None = None,
-        most: int | None = None,
+        max_bytes: int | None = None,
         timeout: aiohttp.ClientTimeout | None = None,
     ) -> Reply:
         """The reply to one request, whatever its status.
 
-        into: where the body of a good reply is written as it arrives; the reply then has none. most: bytes of it.
-        timeout: without it the caller has to end a request that takes too long.
+        Args:
+            method: Such as "POST".
+            url: The full address.
+            data: The body.
+            headers: In addition to those of the session.
+            into: A file to which the body of a good reply is written as it arrives; the reply then has none.
+            max_bytes: Of the reply.
+            timeout: Without it the caller has to end a request that takes too long.
 
-        Raises Trouble where no reply comes, or one that cannot be read within the bounds.
+        Raises:
+            ReplyError: No reply comes, or one that cannot be read within the bounds.
         """
         timeout = timeout or self._session.timeout
         try:
-            for _ in range(MOST_REDIRECTS + 1):
+            for _ in range(MAX_REDIRECTS + 1):
                 body = data() if callable(data) else data
                 async with self._session.request(
                     method, url, data=body, headers=headers, allow_redirects=False, timeout=timeout
                 ) as response:
                     if response.status not in REDIRECTS:
-                        return await self._read(response, into, most or self._most)
-                    found = _redirected(response)
-                    if isinstance(found, str):
-                        return Reply(response.status, response.headers, found.encode())
-                    url = found
-        except self._broken as error:
-            raise ReplyError("unreachable", f"{self._server}: {_named(error)}") from error
-        note = f"the server redirects more than {MOST_REDIRECTS} times in a row"
+                        content = await self._read(response, into, max_bytes or self._max_bytes)
+                        return Reply(response.status, response.headers, content)
+                    target = _redirect_target(response)
+                    if isinstance(target, str):
+                        return Reply(response.status, response.headers, target.encode())
+                    url = target
+        except self._errors as error:
+            raise ReplyError("unreachable", f"{self._server}: {_describe(error)}") from error
+        note = f"the server redirects more than {MAX_REDIRECTS} times in a row"
         return Reply(response.status, response.headers, note.encode())
 
-    async def _read(self, response: aiohttp.ClientResponse, into: IO[bytes] | None, most: int) -> Reply:
-        coding = _coding(response)
-        foreign = f"the reply is in the content encoding {coding!r}, which was not asked for" if coding else ""
+    async def _read(self, response: aiohttp.ClientResponse, into: IO[bytes] | None, max_bytes: int) -> bytes:
+        """The body of a reply, where it is not written to `into`."""
+        encoding = _content_encoding(response)
+        unreadable = f"the reply is in the content encoding {encoding!r}, which was not asked for" if encoding else ""
         if response.status != 200:
-            body = foreign.encode() or await _beginning(response)
-        elif foreign:
-            raise ReplyError("server_error", f"{self._server}: {foreign}")
-        elif into is not None:
-            body = b""
-            await self._write(response, into, most)
-        else:
-            body = await self._collect(response, most)
-        return Reply(response.status, response.headers, body)
+            return unreadable.encode() or await _read_start(response)
+        if unreadable:
+            raise ReplyError("server_error", f"{self._server}: {unreadable}")
+        size = response.content_length
+        if size is not None and size > max_bytes:
+            raise self._too_large(max_bytes)
+        if into is not None:
+            return await self._write(response, into, max_bytes)
+        if size is not None and size <= LARGE:
+            return await response.read()
+        return await self._collect(response, max_bytes)
 
-    async def _collect(self, response: aiohttp.ClientResponse, most: int) -> bytes:
+    async def _collect(self, response: aiohttp.ClientResponse, max_bytes: int) -> bytes:
+        """A body that is large, or whose length the server does not state."""
         body = bytearray()
         try:
             async with AsyncExitStack() as alone:
-                async for piece in self._pieces(response, most):
-                    if len(body) <= LARGE < len(body) + len(piece):
-                        await alone.enter_async_context(self._large)
-                    body += piece
+                async for chunk in self._chunks(response, max_bytes):
+                    if len(body) <= LARGE < len(body) + len(chunk):
+                        await alone.enter_async_context(self._large_reply)
+                    body += chunk
                 return bytes(body)
         finally:
             body.clear()  # the traceback of an error would keep it
 
-    async def _write(self, response: aiohttp.ClientResponse, into: IO[bytes], most: int) -> None:
-        """Write a body; what was written of one that breaks off is taken back."""
+    async def _write(self, response: aiohttp.ClientResponse, into: IO[bytes], max_bytes: int) -> bytes:
+        """Write a body to a file; the incomplete body of a connection that breaks is removed again."""
         start = into.tell()
         try:
-            async for piece in self._pieces(response, most):
-                into.write(piece)
+            async for chunk in self._chunks(response, max_bytes):
+                into.write(chunk)
         except BaseException:
             into.seek(start)
             into.truncate()
             raise
+        return b""
 
-    async def _pieces(self, response: aiohttp.ClientResponse, most: int) -> AsyncIterator[bytes]:
-        """The body as it arrives. Raises Trouble once it is longer than `most`, or says that it will be."""
-        size = response.content_length or 0
-        if size <= most:
-            size = 0
-            async for piece in response.content.iter_any():
-                size += len(piece)
-                if size > most:
-                    break
-                yield piece
-        if size > most:
-            raise ReplyError(TOO_LARGE, f"{self._server}: the reply is larger than {most} bytes")
+    async def _chunks(self, response: aiohttp.ClientResponse, max_bytes: int) -> AsyncIterator[bytes]:
+        """The body as it arrives. Raises ReplyError once it is longer than `max_bytes`."""
+        size = 0
+        async for chunk in response.content.iter_any():
+            size += len(chunk)
+            if size > max_bytes:
+                raise self._too_large(max_bytes)
+            yield chunk
 
-
-def _coding(response: aiohttp.ClientResponse) -> str:
-    """The content encoding of a body, "" where it is sent as it is."""
-    said = ", ".join(response.headers.getall("Content-Encoding", ())).strip().lower()
-    return "" if said == "identity" else said[:40]
+    def _too_large(self, max_bytes: int) -> ReplyError:
+        return ReplyError(TOO_LARGE, f"{self._server}: the reply is larger than {max_bytes} bytes")
 
 
-async def _beginning(response: aiohttp.ClientResponse) -> bytes:
+def _content_encoding(response: aiohttp.ClientResponse) -> str:
+    """The content encoding of a body, "" where it has none."""
+    if "Content-Encoding" not in response.headers:
+        return ""
+    encoding = ", ".join(response.headers.getall("Content-Encoding", ())).strip().lower()
+    return "" if encoding == "identity" else encoding[:40]
+
+
+async def _read_start(response: aiohttp.ClientResponse) -> bytes:
     """The first bytes of an error reply."""
     body = b""
-    while len(body) < ERROR_BYTES and (piece := await response.content.read(ERROR_BYTES - len(body))):
-        body += piece
+    while len(body) < MAX_ERROR_BYTES and (chunk := await response.content.read(MAX_ERROR_BYTES - len(body))):
+        body += chunk
     return body
 
 
-def _redirected(response: aiohttp.ClientResponse) -> URL | str:
-    """Where a reply redirects to; a note on what is wrong with it where that is not the same server."""
+def _redirect_target(response: aiohttp.ClientResponse) -> URL | str:
+    """The address that a reply redirects to; where that is not on the same server, a note that says so."""
     from yarl import URL
 
     try:
         target = response.url.join(URL(response.headers["Location"]))
         here, there = response.url.origin(), target.origin()
     except (KeyError, ValueError):
-        return f"the server at {response.url.origin()} redirects to no address that can be read"
+        return f"the server at {response.url.origin()} redirects to an address that cannot be read"
     if here == there:
         return target.with_user(None)
     return f"{here} redirects to {there}, which is another server, so that the request and its key are not sent there"
 
 
-def _named(error: Exception) -> str:
-    """An error of the connection in words; that of a deadline has none of its own."""
+def _describe(error: Exception) -> str:
+    """A connection error in words; a timeout has none of its own."""
     return f"{type(error).__name__}: {str(error) or 'the reply took too long'}"
 
 
 def is_local(url: str) -> bool:
-    """Whether an address is that of this machine."""
+    """Whether an address is on this machine."""
     host = urlsplit(url).hostname or ""
     try:
         return ip_address(host).is_loopback
@@ -193,7 +206,7 @@ def is_local(url: str) -> bool:
 
 
 def _proxy(base_url: str) -> str | None:
-    """The proxy that the environment names for a server, looked up once; none for this machine itself."""
+    """The proxy that the environment names for a server; none for this machine itself."""
     from urllib.request import getproxies, proxy_bypass
 
     parts = urlsplit(base_url)

@@ -12,8 +12,8 @@ from tests.llm.clock import Clock
 from ragauge.judges.llm.messages import CallFailed
 from ragauge.judges.llm.transport.faults import ReplyError
 from ragauge.judges.llm.transport.scheduler import (
+    RATE_RETRIES,
     RETRIES,
-    RETRIES_RATE,
     ConcurrencyLimiter,
     RateLimiter,
     RetryScheduler,
@@ -22,15 +22,15 @@ from ragauge.judges.llm.transport.scheduler import (
 from ragauge.types import Failure
 
 
-def _flow(
-    slots: ConcurrencyLimiter | None = None, patience: StallDetector | None = None, pace: RateLimiter | None = None
+def _scheduler(
+    concurrency: ConcurrencyLimiter | None = None, stalls: StallDetector | None = None, rate: RateLimiter | None = None
 ) -> RetryScheduler:
     return RetryScheduler(
-        slots or ConcurrencyLimiter(fixed=2),
-        pace or RateLimiter(None, None),
-        patience or StallDetector(120),
+        concurrency or ConcurrencyLimiter(fixed=2),
+        rate or RateLimiter(None, None),
+        stalls or StallDetector(120),
         "m",
-        chance=lambda: 0.0,
+        random=lambda: 0.0,
     )
 
 
@@ -46,14 +46,14 @@ def _failing(times: int, reason: str = "server_error", **more: Any) -> Callable[
     return attempt
 
 
-@pytest.mark.parametrize(("reason", "most"), [("server_error", RETRIES), ("rate_limited", RETRIES_RATE)])
+@pytest.mark.parametrize(("reason", "most"), [("server_error", RETRIES), ("rate_limited", RATE_RETRIES)])
 def test_calls_are_tried_again(reason: str, most: int) -> None:
     """A call is tried again so often, more often where it was throttled by rate, and then fails with the reason."""
-    flow = _flow()
-    assert asyncio.run(flow.run(_failing(most, reason))) == "answer"
-    assert flow.retries == {reason: most}
+    scheduler = _scheduler()
+    assert asyncio.run(scheduler.run(_failing(most, reason))) == "answer"
+    assert scheduler.retries == {reason: most}
     with pytest.raises(CallFailed) as failed:
-        asyncio.run(_flow().run(_failing(most + 1, reason)))
+        asyncio.run(_scheduler().run(_failing(most + 1, reason)))
     assert failed.value.failure == Failure(reason, f"it was {reason} (tried {most + 1} times)")
     assert not failed.value.fatal
 
@@ -62,10 +62,10 @@ def test_a_waiting_call_holds_no_slot() -> None:
     """While a call waits to be tried again, another has its slot."""
 
     async def main() -> list[str]:
-        flow, done = _flow(ConcurrencyLimiter(fixed=1)), []
+        scheduler, done = _scheduler(ConcurrencyLimiter(fixed=1)), []
 
         async def call(attempt: Callable[[], Awaitable[str]], name: str) -> None:
-            await flow.run(attempt)
+            await scheduler.run(attempt)
             done.append(name)
 
         await asyncio.gather(call(_failing(1, wait=0.05), "troubled"), call(_failing(0), "other"))
@@ -78,45 +78,45 @@ def test_a_wait_about_rate_holds_all_calls() -> None:
     """With Retry-After a 429 holds every call; any other status holds its own call alone."""
     for reason, held in (("rate_limited", True), ("server_error", False)):
         clock = Clock()
-        flow = _flow(pace=RateLimiter(None, None, clock))
+        scheduler = _scheduler(rate=RateLimiter(None, None, clock))
         with pytest.raises(TimeoutError):
-            asyncio.run(asyncio.wait_for(flow.run(_failing(1, reason, wait=30)), 0.01))
-        assert flow.pace.held() == (30 if held else 0)
+            asyncio.run(asyncio.wait_for(scheduler.run(_failing(1, reason, wait=30)), 0.01))
+        assert scheduler.rate.hold_remaining() == (30 if held else 0)
 
 
 def test_a_server_that_asks_for_an_hour_is_not_waited_for() -> None:
     """A wait beyond ten minutes ends the call and all others at once."""
-    flow = _flow()
+    scheduler = _scheduler()
     for attempt in (_failing(1, "rate_limited", wait=3600), _failing(0)):
         with pytest.raises(CallFailed, match="asks to wait 3600 s") as failed:
-            asyncio.run(flow.run(attempt))
+            asyncio.run(scheduler.run(attempt))
         assert failed.value.fatal
 
 
 def test_a_server_that_nobody_reaches_ends_the_run() -> None:
     """Where no call was ever answered, one that is unreachable to the last try is fatal; else it fails alone."""
-    flow = _flow()
+    scheduler = _scheduler()
     with pytest.raises(CallFailed) as failed:
-        asyncio.run(flow.run(_failing(99, "unreachable")))
+        asyncio.run(scheduler.run(_failing(99, "unreachable")))
     assert failed.value.fatal
-    flow.resume()
-    assert asyncio.run(flow.run(_failing(0))) == "answer"
+    scheduler.restart()
+    assert asyncio.run(scheduler.run(_failing(0))) == "answer"
     with pytest.raises(CallFailed) as failed:
-        asyncio.run(flow.run(_failing(99, "unreachable")))
+        asyncio.run(scheduler.run(_failing(99, "unreachable")))
     assert not failed.value.fatal
 
 
 @pytest.mark.parametrize("reason", ["unreachable", "timeout"])
 def test_a_server_that_stops_answering_ends_the_run(reason: str) -> None:
     """Three calls in a row without a word of the server end all others; any word in between, and one counts anew."""
-    flow = _flow()
-    assert asyncio.run(flow.run(_failing(0))) == "answer"
+    scheduler = _scheduler()
+    assert asyncio.run(scheduler.run(_failing(0))) == "answer"
     told: list[CallFailed] = []
 
     def fail(reason: str, times: int) -> None:
         for _ in range(times):
             with pytest.raises(CallFailed) as failed:
-                asyncio.run(flow.run(_failing(99, reason)))
+                asyncio.run(scheduler.run(_failing(99, reason)))
             told.append(failed.value)
 
     fail(reason, 2)
@@ -127,7 +127,7 @@ def test_a_server_that_stops_answering_ends_the_run(reason: str) -> None:
     assert "it stopped answering" in told[-1].failure.detail
     fail(reason, 1)
     assert (told[-1].fatal, told[-1].sent) == (True, False)
-    flow.resume()
+    scheduler.restart()
     fail(reason, 1)
     assert (told[-1].fatal, told[-1].sent) == (False, True)
 
@@ -136,16 +136,16 @@ def test_after_the_end_calls_fail_at_once() -> None:
     """Once it is over, calls fail with the same failure without an attempt, also those that wait for a slot."""
 
     async def main() -> tuple[list[Any], int]:
-        flow, attempts = _flow(ConcurrencyLimiter(fixed=1)), 0
+        scheduler, attempts = _scheduler(ConcurrencyLimiter(fixed=1)), 0
 
         async def attempt() -> None:
             nonlocal attempts
             attempts += 1
             await asyncio.sleep(0)
-            flow.stop(Failure("quota"))
+            scheduler.stop(Failure("quota"))
             raise CallFailed(Failure("quota"), fatal=True)
 
-        return await asyncio.gather(*(flow.run(attempt) for _ in range(5)), return_exceptions=True), attempts
+        return await asyncio.gather(*(scheduler.run(attempt) for _ in range(5)), return_exceptions=True), attempts
 
     ended, attempts = asyncio.run(main())
     assert attempts == 1
@@ -160,104 +160,104 @@ async def _forever() -> None:
 def test_a_stalled_call_is_tried_again() -> None:
     """A call that takes too long is cancelled and tried again; when it never answers it fails with "timeout"."""
     clock = Clock()
-    flow = _flow(patience=StallDetector(120, clock=clock))
+    scheduler = _scheduler(stalls=StallDetector(120, clock=clock))
 
     async def main() -> None:
-        call = asyncio.create_task(flow.run(_forever))
+        call = asyncio.create_task(scheduler.run(_forever))
         while not call.done():
             await asyncio.sleep(0.001)
             clock.now += 200
-            flow.patience.check()
+            scheduler.stalls.check()
         await call
 
     with pytest.raises(CallFailed) as failed:
         asyncio.run(main())
     assert failed.value.failure == Failure("timeout", "m: no reply within 120 s (tried 7 times)")
-    assert flow.retries == {"timeout": RETRIES + 1}
-    assert flow.slots.busy == 0
+    assert scheduler.retries == {"timeout": RETRIES + 1}
+    assert scheduler.concurrency.busy == 0
 
 
 def test_the_clock_starts_when_a_call_is_sent() -> None:
     """A call that waits for its slot does not stall meanwhile."""
     clock = Clock()
-    flow = _flow(ConcurrencyLimiter(fixed=1), StallDetector(120, clock=clock))
+    scheduler = _scheduler(ConcurrencyLimiter(fixed=1), StallDetector(120, clock=clock))
 
     async def main() -> Any:
-        await flow.slots.take()
-        call = asyncio.create_task(flow.run(_failing(0)))
+        await scheduler.concurrency.acquire()
+        call = asyncio.create_task(scheduler.run(_failing(0)))
         await asyncio.sleep(0)
         clock.now += 1000
-        flow.patience.check()
-        flow.slots.give()
+        scheduler.stalls.check()
+        scheduler.concurrency.release()
         return await call
 
     assert asyncio.run(main()) == "answer"
-    assert not flow.retries
+    assert not scheduler.retries
 
 
 @pytest.mark.parametrize("stalled", [False, True])
 def test_cancellation_from_outside_is_passed_on(stalled: bool) -> None:
     """A call that is cancelled from outside ends so, also where it stalled at the same moment, and frees its slot."""
     clock = Clock()
-    flow = _flow(patience=StallDetector(120, clock=clock))
+    scheduler = _scheduler(stalls=StallDetector(120, clock=clock))
 
     async def main() -> None:
-        call = asyncio.create_task(flow.run(_forever))
+        call = asyncio.create_task(scheduler.run(_forever))
         await asyncio.sleep(0.001)
         if stalled:
             clock.now += 200
-            flow.patience.check()
+            scheduler.stalls.check()
         call.cancel()
         await call
 
     with pytest.raises(asyncio.CancelledError):
         asyncio.run(main())
-    assert flow.slots.busy == 0
-    assert not flow.retries
+    assert scheduler.concurrency.busy == 0
+    assert not scheduler.retries
 
 
 def test_a_timeout_around_a_call_works() -> None:
     """`asyncio.timeout` around a call is a cancellation from outside, though a stall was mended before."""
     clock = Clock()
-    flow = _flow(patience=StallDetector(120, clock=clock))
+    scheduler = _scheduler(stalls=StallDetector(120, clock=clock))
 
     async def main() -> None:
         async with asyncio.timeout(0.05):
             call = asyncio.create_task(_stall())
-            await flow.run(_forever)
+            await scheduler.run(_forever)
             await call
 
     async def _stall() -> None:
         await asyncio.sleep(0.001)
         clock.now += 200
-        flow.patience.check()
+        scheduler.stalls.check()
 
     with pytest.raises(TimeoutError):
         asyncio.run(main())
-    assert flow.retries == {"timeout": 1}
+    assert scheduler.retries == {"timeout": 1}
 
 
 def test_an_exception_of_the_attempt_is_passed_on() -> None:
     """What is no trouble of the server's is not tried again, and frees its slot."""
-    flow = _flow()
+    scheduler = _scheduler()
 
     async def broken() -> None:
         raise ZeroDivisionError
 
     with pytest.raises(ZeroDivisionError):
-        asyncio.run(flow.run(broken))
-    assert flow.slots.busy == 0
+        asyncio.run(scheduler.run(broken))
+    assert scheduler.concurrency.busy == 0
 
 
 def test_waits_are_drawn_from_a_range_that_doubles() -> None:
     """The wait before a retry is drawn from 0 to the median latency, doubled with each try, up to 30 s."""
-    patience = StallDetector(120)
+    stalls = StallDetector(120)
     for _ in range(16):
-        patience.took(2.0)
-    flow = RetryScheduler(ConcurrencyLimiter(), RateLimiter(None, None), patience, "m", chance=lambda: 1.0)
-    counts = type(flow.retries)()
+        stalls.add_latency(2.0)
+    scheduler = RetryScheduler(ConcurrencyLimiter(), RateLimiter(None, None), stalls, "m", random=lambda: 1.0)
+    counts = type(scheduler.retries)()
     waits = []
     for _ in range(6):
         counts["server_error"] += 1
-        waits.append(flow._wait(ReplyError("server_error", ""), counts))
+        waits.append(scheduler._backoff(ReplyError("server_error", ""), counts))
     assert waits == [2, 4, 8, 16, 30, 30]

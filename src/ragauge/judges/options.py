@@ -1,0 +1,83 @@
+"""Options of judges, written behind a name as in `openai/gpt-4o-mini?temperature=0&seed=1`, or given as keywords."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Collection, Mapping
+from typing import Any, Generic, TypeVar, get_type_hints
+from urllib.parse import unquote
+
+import msgspec
+
+from ragauge.errors import BadParameter, UnknownName
+
+T = TypeVar("T", bound=msgspec.Struct)
+
+
+class OptionParser(Generic[T]):
+    """Parses the options of one kind of judge.
+
+    Args:
+        options: The struct whose fields are the options.
+        expected: What each option must be, ending with an example such as "seed=1"; for messages.
+        prepare: Conversions of single options before their type is checked.
+        secret: Options whose values are not repeated in messages.
+    """
+
+    def __init__(
+        self,
+        options: type[T],
+        expected: Mapping[str, str],
+        prepare: Mapping[str, Callable[[object], object]] | None = None,
+        secret: Collection[str] = (),
+    ) -> None:
+        self._options, self._expected, self._prepare, self._secret = options, expected, prepare or {}, secret
+        self._types: dict[str, Any] = get_type_hints(options, include_extras=True)
+
+    def split(self, spec: str) -> tuple[str, dict[str, object]]:
+        """A spec without its options, and the options as they are written. Raises BadParameter."""
+        name, _, query = spec.partition("?")
+        given: dict[str, object] = {}
+        for pair in filter(None, query.split("&")):
+            option, equals, value = pair.partition("=")
+            if not equals:
+                example = self._expected.get(option, "NAME=VALUE").rpartition(" ")[2]
+                raise BadParameter(f"option {option!r}: give it a value, as in ?{example}")
+            if option in given:
+                raise BadParameter(f"option {option!r} is given twice; give it once")
+            given[option] = unquote(value)
+        return name, given
+
+    def parse(self, given: Mapping[str, object], known: Collection[str] | None = None) -> T:
+        """The options from names and values; texts are converted to the types of the options.
+
+        Args:
+            given: Values by name.
+            known: The options that are accepted; all by default.
+
+        Raises:
+            UnknownName: An option is not among the known ones.
+            BadParameter: A value is not what its option must be.
+        """
+        accepted = self._expected if known is None else known
+        for option in given:
+            if option not in accepted:
+                raise UnknownName("option", option, accepted)
+        return self._options(**{option: self._value(option, value) for option, value in given.items()})
+
+    def _value(self, option: str, value: object) -> Any:
+        try:
+            return self._convert(option, self._prepare[option](value) if option in self._prepare else value)
+        except (TypeError, ValueError) as error:
+            shown = "this" if option in self._secret else f"{value!r:.60}"
+            raise BadParameter(f"{option}: must be {self._expected[option]}; not {shown}") from error
+
+    def _convert(self, option: str, value: object) -> Any:
+        """A value of the option's type. Raises TypeError or ValueError where it cannot be converted."""
+        if isinstance(value, bool) and self._types[option] is not bool:
+            raise TypeError
+        converted = msgspec.convert(value, self._types[option], strict=False)
+        for number in converted if isinstance(converted, tuple) else (converted,):
+            if isinstance(number, float) and not math.isfinite(number):
+                raise ValueError
+        return converted
