@@ -268,15 +268,15 @@ def test_batches_from_before_are_not_taken_for_ours(stub_server: StubFactory, tm
     server = stub_server()
     (tmp_path / "file.jsonl").write_bytes(b'{"custom_id": "a", "params": {}}\n')
 
-    async def found() -> list[list[str]]:
+    async def find() -> list[list[str]]:
         async with AnthropicBatches(parse_llm_spec(f"anthropic/m?base_url={server.url}")) as endpoints:
             id = await endpoints.create(tmp_path / "file.jsonl", "")
             now = datetime.now(UTC)
             later = (now + timedelta(hours=1)).isoformat()
             asked = [(now.isoformat(), 1), (later, 1), (now.isoformat(), 2)]
-            return [[id], *[await endpoints.found("", since, requests) for since, requests in asked]]
+            return [[id], *[await endpoints.find("", since, requests) for since, requests in asked]]
 
-    ours, *rest = asyncio.run(found())
+    ours, *rest = asyncio.run(find())
     assert rest == [ours, [], []]
 
 

@@ -10,7 +10,7 @@ from tests.llm.models import Model, Till, failing, in_turn, perfect
 
 from ragauge.judges.llm.judge import LLMJudge
 from ragauge.judges.llm.messages import CallFailed, Completion, Prompt, TokenUsage
-from ragauge.judges.llm.transport.protocols import THOUGHT
+from ragauge.judges.llm.transport.protocols import REASONING_TOKENS
 from ragauge.types import Answer, Failure
 
 
@@ -145,7 +145,7 @@ def test_cancellation_passes_and_is_recorded() -> None:
 
 
 def test_thought_is_paid_for() -> None:
-    """Calls to models that think are expected, and money is set aside for them, with THOUGHT tokens more each."""
+    """Calls to models that think are expected, and money is set aside for them, with REASONING_TOKENS tokens more each."""
 
     class Thinking(Model):
         name = "openai/o3-mini"
@@ -154,6 +154,6 @@ def test_thought_is_paid_for() -> None:
     for judge, till in zip((plain, thinking), tills, strict=True):
         asyncio.run(judge.consult(CLAIMS, till))
     (less,), (more,) = plain.expect(CLAIMS), thinking.expect(CLAIMS)
-    assert more.completion_tokens == less.completion_tokens + THOUGHT
+    assert more.completion_tokens == less.completion_tokens + REASONING_TOKENS
     more_set_aside = tills[1].reserved[0] - tills[0].reserved[0]
-    assert more_set_aside == pytest.approx(1.08 * THOUGHT * PRICE.completion / 1e6, abs=2e-6)
+    assert more_set_aside == pytest.approx(1.08 * REASONING_TOKENS * PRICE.completion / 1e6, abs=2e-6)

@@ -351,7 +351,7 @@ def test_what_is_said_of_a_batch_is_read_within_bounds(monkeypatch: pytest.Monke
         with pytest.raises(BatchFailed, match="is not the JSON expected"):
             _batch(_said(body))
     assert _batch(_said(b"f\xfcr heute", 429), DONE).ended
-    monkeypatch.setattr("ragauge.judges.llm.transport.batches.ALTOGETHER", 0.2)
+    monkeypatch.setattr("ragauge.judges.llm.transport.batches.TIMEOUT", 0.2)
     with pytest.raises(BatchFailed, match="the reply took too long"):
         _batch(_endless(piece=b" ", pause=0.01))
 

@@ -13,7 +13,7 @@ from ragauge.judges.nli.scoring import PairScorer, Tokens
 class _Letters:
     """Reads a pair letter by letter."""
 
-    def read(self, pairs: Sequence[TextPair]) -> list[Tokens]:
+    def encode(self, pairs: Sequence[TextPair]) -> list[Tokens]:
         """The code of each letter."""
         return [Tokens([ord(letter) for letter in "".join(pair)], [0] * len("".join(pair))) for pair in pairs]
 
@@ -30,7 +30,7 @@ class _Model:
     def __init__(self, batch_tokens: int = 40, window: int = 64) -> None:
         self.card = ModelCard("letters", "1", "true", TWO_WAY, window)
         self.batch_tokens = batch_tokens
-        self.reader: Any = _Letters()
+        self.tokenizer: Any = _Letters()
         self.batches: list[tuple[int, int]] = []
 
     def logits(self, ids: Any, mask: Any, type_ids: Any) -> Any:
@@ -115,15 +115,15 @@ def test_nobody_waits() -> None:
     found = PairScorer(model).scores([("y", "a")], lambda: True)
 
     assert model.batches == []
-    assert found == {("y", "a"): "InterruptedError: nobody waits for the answers any more"}
+    assert found == {("y", "a"): "InterruptedError: the caller was cancelled"}
 
 
 @pytest.mark.parametrize("size", [1, 70_000])
-def test_memory_is_bounded(size: int) -> None:
+def test_cache_is_bounded(size: int) -> None:
     """Pairs long past are forgotten, however many there were; a batch is answered whole."""
     scorer = PairScorer(_Model(batch_tokens=1 << 20))
 
     found = scorer.scores([(str(number), "a") for number in range(size)], _never)
 
     assert len(found) == size
-    assert len(scorer._memory) <= 1 << 16
+    assert len(scorer._cache) <= 1 << 16

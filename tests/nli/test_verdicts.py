@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragauge.judges.nli.formats import TWO_WAY, ModelCard
-from ragauge.judges.nli.judge import dispute, verdict_of_windows
+from ragauge.judges.nli.judge import disagreement, verdict_of_windows
 from ragauge.judges.nli.scoring import ClassProbabilities
 from ragauge.types import ChunkVerdict, Label
 
@@ -72,8 +72,8 @@ def test_a_window_that_asserts_nothing_changes_no_label_that_does(windows: list[
 
 def test_windows_that_disagree_are_told() -> None:
     """The probability of either side can be read where one window supports and another contradicts, and only there."""
-    assert dispute(THREE, [SURE, UNSURE, UNRELATED]) == (
+    assert disagreement(THREE, [SURE, UNSURE, UNRELATED]) == (
         "of 3 windows of the premise, one supports it with 0.97 and one contradicts it with 0.60"
     )
-    assert dispute(THREE, [SURE, NEITHER]) is None
-    assert dispute(TWO, [(0.9, 0.1), (0.1, 0.9)]) is None
+    assert disagreement(THREE, [SURE, NEITHER]) is None
+    assert disagreement(TWO, [(0.9, 0.1), (0.1, 0.9)]) is None

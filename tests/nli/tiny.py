@@ -14,7 +14,7 @@ from tests.nli.tokens import bert_tokenizer, t5_tokenizer
 from tests.nli.weather import example
 
 from ragauge.judges.nli.formats import Family, ModelCard
-from ragauge.judges.nli.models import Say, classified, first_written, said_of_the_first
+from ragauge.judges.nli.models import LogitsFunction, classifier_logits, first_label_logits, first_token_logits
 from ragauge.judges.nli.scoring import PairTokenizer, first_token
 from ragauge.types import Label
 
@@ -59,16 +59,18 @@ def _t5(**more: Any) -> Any:
     )
 
 
-def _trained(network: Any, say: Say, card: ModelCard, tokenizer: Any, steps: int) -> None:
+def _trained(network: Any, say: LogitsFunction, card: ModelCard, tokenizer: Any, steps: int) -> None:
     """Train a model on the weather."""
-    reader, chance = PairTokenizer(tokenizer, card), random.Random(0)
+    pair_tokenizer, chance = PairTokenizer(tokenizer, card), random.Random(0)
     optimizer = torch.optim.AdamW(network.parameters(), lr=3e-3)
     network.train()
     for step in range(steps):
         for group in optimizer.param_groups:
             group["lr"] = 3e-3 * min(1.0, 2 * (1 - step / steps))
         drawn = [example(chance) for _ in range(_BATCH)]
-        said = say(network, *_tensors(reader, card, [(premise, hypothesis) for premise, hypothesis, _ in drawn]))
+        said = say(
+            network, *_tensors(pair_tokenizer, card, [(premise, hypothesis) for premise, hypothesis, _ in drawn])
+        )
         loss = torch.nn.functional.cross_entropy(said, torch.tensor([_class(card, label) for *_, label in drawn]))
         optimizer.zero_grad()
         loss.backward()
@@ -82,8 +84,8 @@ def _class(card: ModelCard, label: Label) -> int:
     return card.labels.index(Label.NOT_ENTAILED)
 
 
-def _tensors(reader: PairTokenizer, card: ModelCard, pairs: list[tuple[str, str]]) -> list[Any]:
-    read = reader.read(pairs)
+def _tensors(pair_tokenizer: PairTokenizer, card: ModelCard, pairs: list[tuple[str, str]]) -> list[Any]:
+    read = pair_tokenizer.encode(pairs)
     longest = max(len(each.ids) for each in read)
 
     def padded(rows: list[list[int]], fill: int) -> Any:
@@ -122,7 +124,7 @@ def minicheck(folder: Path) -> None:
 def _save_bert(folder: Path, names: tuple[str, ...], card: ModelCard) -> None:
     torch.manual_seed(0)
     model, tokenizer = _bert(names), bert_tokenizer()
-    _trained(model, classified, card, tokenizer, steps=900)
+    _trained(model, classifier_logits, card, tokenizer, steps=900)
     model.save_pretrained(folder)
     _save_tokenizer(tokenizer, folder, "[SEP]")
 
@@ -140,7 +142,7 @@ def minicheck_t5(folder: Path) -> None:
 def _save_writer(folder: Path, card: ModelCard) -> None:
     torch.manual_seed(0)
     model, tokenizer = transformers.T5ForConditionalGeneration(_t5()), t5_tokenizer()
-    say = first_written(first_token(tokenizer, "0"), first_token(tokenizer, "1"))
+    say = first_token_logits(first_token(tokenizer, "0"), first_token(tokenizer, "1"))
     _trained(model, say, card, tokenizer, steps=450)
     model.save_pretrained(folder)
     _save_tokenizer(tokenizer, folder, "</s>")
@@ -152,7 +154,7 @@ def hhem(folder: Path) -> None:
 
     torch.manual_seed(0)
     model, tokenizer = transformers.T5ForTokenClassification(_t5(num_labels=2)), t5_tokenizer()
-    _trained(model, said_of_the_first, _card("hhem", TWO), tokenizer, steps=450)
+    _trained(model, first_label_logits, _card("hhem", TWO), tokenizer, steps=450)
     foundation = folder / "foundation"
     foundation.mkdir(parents=True)
     _save_tokenizer(tokenizer, foundation, "</s>")

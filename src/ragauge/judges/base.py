@@ -1,11 +1,11 @@
-"""What a judge is, which judge answers which kind of question, and what a run offers to judges."""
+"""The judge protocol, the router of questions to judges, and the context that a run gives to judges."""
 
 from __future__ import annotations
 
 import hashlib
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Protocol, Self, runtime_checkable
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, Protocol, Self, runtime_checkable
 
 import msgspec
 
@@ -19,16 +19,18 @@ from ragauge.types import Answer, Call, Failure, Identity, Verdict
 class Judge(Protocol):
     """Answers questions.
 
-    identity: everything that can change an answer; judgments are stored under it.
-    answers: topics it can honestly answer: a kind ("decompose", "entail", "relevant", "classify", "rate") or part of
-    one ("entail:support" for a judge that tells support from its absence but not contradiction from neutrality,
-    "classify:toxic", "rate:coherence").
+    A judge may be an asynchronous context manager, entered before a run's first question and left after the last. It
+    may have `notes()`, sentences on how it worked, and the methods of the other protocols of `ragauge.judges.base`.
 
-    A judge may also have `batch`, how many questions it is best given at once: what it is given at once is kept at
-    once, so that is what a killed run asks again. Or `by_sample`, of how many samples it is given questions side by
-    side, each sample's together; such a judge limits by itself how much it does at once.
-    It may be an asynchronous context manager, entered before a run's first question and left after the last. What else
-    it may do, `ragauge.judges.base` says.
+    Attributes:
+        identity: Everything that can change an answer; judgments are stored under it.
+        answers: The topics that it can answer: a kind ("decompose", "entail", "relevant", "classify", "rate") or part
+            of one ("entail:support" for a judge that distinguishes support from its absence but not contradiction from
+            neutrality, "classify:toxic", "rate:coherence").
+        batch: Optional; how many questions it is given at once. Their answers are stored together, so that a killed
+            run asks at most these again.
+        by_sample: Optional, instead of `batch`; the number of samples whose questions it is given concurrently, each
+            sample's together. Such a judge limits by itself how much it does at once.
     """
 
     @property
@@ -37,26 +39,26 @@ class Judge(Protocol):
 
     @property
     def answers(self) -> frozenset[str]:
-        """The topics it can honestly answer."""
+        """The topics that it can answer."""
 
     async def answer(self, questions: Sequence[Question]) -> Sequence[Answer | Failure]:
         """One answer, or a Failure that says why there is none, for each question, in order. Does not raise."""
 
 
-#: How many questions a judge is given at once unless it says otherwise.
+#: How many questions a judge is given at once by default.
 DEFAULT_BATCH = 32
 
 
 def can_answer(judge: Judge, question: Question) -> bool:
-    """Whether a judge answers a question, be it two-way."""
-    own = judge.answers
-    return answerable(topic(question), own) or (isinstance(question, Entail) and "entail:support" in own)
+    """Whether a judge answers a question, if only two-way."""
+    topics = judge.answers
+    return answerable(topic(question), topics) or (isinstance(question, Entail) and "entail:support" in topics)
 
 
 def checked(question: Question, answer: Answer | Failure) -> Answer | Failure:
-    """The answer if it fits the question, otherwise a Failure that says what is wrong with it.
+    """The answer if it fits the question, otherwise a Failure with the reason.
 
-    A judge owes a label for each chunk, which a person need not give.
+    A judge has to label each chunk, which a person need not.
     """
     if isinstance(answer, Failure):
         return answer
@@ -72,32 +74,33 @@ def _missing_chunks(question: Question, answer: Answer) -> str | None:
 
 JudgeAnswers = Sequence[Answer | Failure]
 
-#: Why a question has no answer when the money is spent. Nobody else is asked either: the run stops there.
+
+#: The failure of questions once the budget is exhausted, where the run stops.
 NO_MONEY = Failure("max_cost", "no more may be spent; raise max_cost and run again, what is answered is kept")
 
 
 class RunContext(Protocol):
-    """At a run's desk answers of other judges are kept and reused, calls are recorded, and the money is counted."""
+    """What a run offers to a judge: stored answers of other judges, a record of calls, and a budget."""
 
     async def ask(self, judge: Judge, questions: Sequence[Question]) -> JudgeAnswers:
-        """What another judge answers, each question asked at most once and kept under that judge's identity."""
+        """The answers of another judge, each question asked at most once and stored under that judge's identity."""
 
     async def reserve(self, dollars: float) -> bool:
-        """Set money aside for a call; False where it would go beyond what may be spent, and the call is not to be made.
+        """Reserve money for a call; False where that would exceed the budget, and the call must not be made.
 
-        Waits as long as money set aside for calls under way may yet come free. Every reservation is ended by `record`,
-        or by `release` where the call was not made after all.
+        Waits as long as reservations of other calls may still be released. Every reservation is ended by `record`, or
+        by `release` where the call was not made after all.
         """
 
     def release(self, reserved: float) -> None:
-        """A call was not made."""
+        """End the reservation of a call that was not made."""
 
     def record(self, call: Call, questions: Sequence[Question], reserved: float) -> None:
-        """A call has ended, with a usable reply to `questions` (none where it failed)."""
+        """Record a call with a usable reply to `questions` (none where it failed), and end its reservation."""
 
 
 class ContextJudge(ABC):
-    """A judge that makes use of a desk; whoever consults it has entered it. `answer` is for those who have no desk."""
+    """A judge that uses the context of a run; it is entered before `consult`. `answer` is for use outside of a run."""
 
     @abstractmethod
     async def __aenter__(self) -> Self:
@@ -108,7 +111,7 @@ class ContextJudge(ABC):
         """Close it."""
 
     @abstractmethod
-    async def consult(self, questions: Sequence[Question], desk: RunContext) -> JudgeAnswers:
+    async def consult(self, questions: Sequence[Question], context: RunContext) -> JudgeAnswers:
         """As `answer`, inside of a run."""
 
     async def answer(self, questions: Sequence[Question]) -> list[Answer | Failure]:
@@ -122,20 +125,20 @@ class ContextJudge(ABC):
 
 @runtime_checkable
 class ForecastingJudge(Protocol):
-    """A judge that can say beforehand what its calls will be."""
+    """A judge that can forecast its calls."""
 
     def expect(self, questions: Sequence[Question]) -> Sequence[ExpectedCall]:
-        """The calls that `questions`, the wave of one sample, would take."""
+        """The calls that `questions`, those of one sample in one round, would take."""
 
 
 def notes_of(judge: Judge) -> Sequence[str]:
-    """What a judge has to say of how it worked, for those who read the run: its `notes()`, where it has that."""
+    """A judge's notes on how it worked, for readers of the run."""
     notes = getattr(judge, "notes", None)
     return notes() if notes else ()
 
 
 class ExpectedCall:
-    """A call that would be made.
+    """A forecast call.
 
     questions: what it asks. cost: its price, None where that is not known. seconds: by how much it lengthens a run.
     """
@@ -157,32 +160,32 @@ class ExpectedCall:
         self.seconds = seconds
 
 
-async def ask_in_context(judge: Judge, questions: Sequence[Question], desk: RunContext) -> JudgeAnswers:
-    """The judge's answers; it is given the desk where it can use one."""
+async def ask_in_context(judge: Judge, questions: Sequence[Question], context: RunContext) -> JudgeAnswers:
+    """The judge's answers; it is given the context where it can use one."""
     consult = getattr(judge, "consult", None)
-    return await (consult(questions, desk) if consult else judge.answer(questions))
+    return await (consult(questions, context) if consult else judge.answer(questions))
 
 
 class NullContext:
-    """For judges asked outside of a run: nothing is kept, counted or limited."""
+    """The context outside of a run: nothing is stored, counted or limited."""
 
     async def ask(self, judge: Judge, questions: Sequence[Question]) -> JudgeAnswers:
         """Ask the judge itself."""
         return await ask_in_context(judge, questions, self)
 
     async def reserve(self, dollars: float) -> bool:
-        """Anything may be spent."""
+        """There is no budget."""
         return True
 
     def release(self, reserved: float) -> None:
-        """Nothing was set aside."""
+        """Nothing was reserved."""
 
     def record(self, call: Call, questions: Sequence[Question], reserved: float) -> None:
-        """Nothing is kept."""
+        """Nothing is stored."""
 
 
 class LookupJudge:
-    """Has the identity of a judge, so that its judgments are found in a store, and answers nothing new."""
+    """Has the identity of a judge, so that its stored judgments are found, and answers nothing itself."""
 
     answers = frozenset(KINDS)
 
@@ -218,26 +221,31 @@ class RecordingJudge:
 
 
 def _topic(judgment: Judgment) -> str:
-    """What a recorded answer shows the recording to answer; a two-way verdict tells support, not contradiction."""
+    """The topic that a recorded answer shows the recording to answer."""
     two_way = isinstance(judgment.answer, Verdict) and judgment.answer.two_way
     return "entail:support" if two_way else topic(judgment.question)
 
 
-#: The kinds of which one topic can go to a judge of its own.
-NARROWED = ("classify", "rate")
+#: The kinds whose topics can have judges of their own.
+WITH_TOPICS = ("classify", "rate")
 
 
 class JudgeRouter:
-    """One judge for everything, or several that share the work by kind.
+    """Routes questions to judges by kind or topic.
 
-    Keys of `by_kind` are kinds, or topics such as "classify:toxic", which go before their kind. "*" is everything
-    that no other key names.
+    Args:
+        by_kind: Judges by kind, or by topic such as "classify:toxic", which takes precedence over its kind. "*" stands
+            for everything that no other key names.
+
+    Raises:
+        UnknownName: A key is not a kind or topic.
+        BadParameter: There is no key.
     """
 
     def __init__(self, by_kind: Mapping[str, Judge]) -> None:
         for key in by_kind:
             kind, narrowed, _ = key.partition(":")
-            if kind not in (NARROWED if narrowed else (*KINDS, "*")):
+            if kind not in (WITH_TOPICS if narrowed else (*KINDS, "*")):
                 raise UnknownName("kind of question", key, [*KINDS, "*"])
         if not by_kind:
             raise BadParameter("a judge by kind needs at least one kind, such as {'entail': ...}")
@@ -245,13 +253,13 @@ class JudgeRouter:
         self._by_topic: dict[str, Judge | None] = {}
 
     def can(self, topic: str) -> bool:
-        """Whether somebody answers `topic`, such as "decompose", "entail:contradiction" or "rate:coherence"."""
+        """Whether a judge answers `topic`, such as "decompose", "entail:contradiction" or "rate:coherence"."""
         judge = self._judge(topic)
         return judge is not None and answerable(topic, judge.answers)
 
     @property
     def judges(self) -> dict[str, Judge]:
-        """The judges by what they were named for."""
+        """The judges by kind or topic."""
         return dict(self._by_kind)
 
     def unique(self) -> list[Judge]:
@@ -259,11 +267,11 @@ class JudgeRouter:
         return list({id(judge): judge for judge in self._by_kind.values()}.values())
 
     def judge_of(self, question: Question) -> Judge | None:
-        """Who answers a question; None where nobody was named for its kind."""
+        """The judge of a question; None where there is none for its kind."""
         return self._judge(topic(question))
 
-    def shared(self, questions: Iterable[Question]) -> list[tuple[Judge | None, list[Question]]]:
-        """The questions by who answers them; None for those of kinds that nobody was named for."""
+    def by_judge(self, questions: Iterable[Question]) -> list[tuple[Judge | None, list[Question]]]:
+        """The questions grouped by their judge; None for kinds without a judge."""
         groups: dict[int, tuple[Judge | None, list[Question]]] = {}
         for question in questions:
             judge = self.judge_of(question)
@@ -275,3 +283,31 @@ class JudgeRouter:
             keys = (topic, topic.partition(":")[0], "*")
             self._by_topic[topic] = next((self._by_kind[key] for key in keys if key in self._by_kind), None)
         return self._by_topic[topic]
+
+
+class InvokableModel(Protocol):
+    """A model with LangChain's interface."""
+
+    def invoke(self, input: Any, /) -> Any:
+        """The reply to messages."""
+
+
+class ChatModel(Protocol):
+    """A model with LlamaIndex's interface."""
+
+    async def achat(self, messages: Any, /) -> Any:
+        """The reply to messages."""
+
+
+class StructuredClient(Protocol):
+    """A client of the instructor library."""
+
+    create_fn: Any
+
+
+#: What is accepted where a judge is: its spec, such as "openai/gpt-4o-mini"; a judge; a function from messages to text;
+#: or a model or client of another library.
+OneJudge = str | Judge | Callable[[list[dict[str, str]]], object] | InvokableModel | ChatModel | StructuredClient
+
+#: What is accepted where judges are: one for everything, or several by kind or topic.
+JudgeLike = OneJudge | JudgeRouter | Mapping[str, OneJudge]

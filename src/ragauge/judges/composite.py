@@ -1,9 +1,8 @@
-"""Judges made of judges: panels vote, cascades ask the next judge where the first is not sure.
+"""Composite judges: panels vote, cascades ask the next judge where the first is not confident.
 
-A label counts where more than half of the votes have it. Where none has, the answer is what asserts least: NO, or
-NEUTRAL (neither supported nor contradicted), or NOT_ENTAILED where a two-way vote leaves open which. So whoever says
-that a text supports, contradicts, helps or carries a trait has to convince more than half; the order of the votes
-plays no part; and support is found exactly where more than half find it, however many of them tell it two-way.
+A label needs more than half of the votes. Without such a majority the answer is the one that asserts least: NO, or
+NEUTRAL (neither supported nor contradicted), or NOT_ENTAILED where a two-way vote leaves open which. So the order of
+the votes has no influence, and support is found exactly where more than half find it, however many are two-way.
 """
 
 from __future__ import annotations
@@ -38,9 +37,9 @@ from ragauge.types import Answer, ChunkVerdict, Failure, Grade, Identity, Label,
 
 
 class CompositeJudge(ContextJudge):
-    """A judge that asks its members. Subclasses say in `consult` whom they ask what, and what they make of it.
+    """A judge that asks its members. Subclasses combine their answers in `consult`.
 
-    members: at least two judges, each once; their order counts. settings: what else can change an answer.
+    members: at least two judges, each once; their order matters. settings: what else can change an answer.
     """
 
     def __init__(self, name: str, members: Sequence[Judge], settings: Mapping[str, str]) -> None:
@@ -56,7 +55,7 @@ class CompositeJudge(ContextJudge):
         self._entered: list[AsyncExitStack] = []
 
     async def __aenter__(self) -> Self:
-        """Enter the members. Raises UsageError where one of them misses something, such as a key."""
+        """Enter the members. Raises UsageError where one of them lacks something, such as a key."""
         async with AsyncExitStack() as stack:
             for member in self.members:
                 if isinstance(member, AbstractAsyncContextManager):
@@ -69,20 +68,20 @@ class CompositeJudge(ContextJudge):
         await self._entered.pop().aclose()
 
     def notes(self) -> list[str]:
-        """What the members have to say of how they worked."""
+        """The notes of the members."""
         return [note for member in self.members for note in notes_of(member)]
 
 
 async def ask_members(
-    desk: RunContext, judge: Judge, questions: Sequence[Question]
+    context: RunContext, judge: Judge, questions: Sequence[Question]
 ) -> dict[Question, Answer | Failure]:
-    """What a member answers; an answer that does not fit its question is a Failure."""
-    answers = await desk.ask(judge, questions) if questions else ()
+    """The answers of a member; one that does not fit its question is a Failure."""
+    answers = await context.ask(judge, questions) if questions else ()
     return {question: checked(question, answer) for question, answer in zip(questions, answers, strict=True)}
 
 
 def expected_of_members(judge: Judge, questions: Sequence[Question]) -> list[ExpectedCall]:
-    """The calls that a judge says it would make for the questions; none where it makes no calls."""
+    """The calls that a judge forecasts for the questions; none where it makes no calls."""
     return list(judge.expect(questions)) if questions and isinstance(judge, ForecastingJudge) else []
 
 
@@ -91,7 +90,7 @@ def _names(members: Sequence[Judge]) -> str:
 
 
 def _settings(members: Sequence[Judge]) -> Iterator[tuple[str, str]]:
-    """The settings of all members, each with the member's place before it."""
+    """The settings of all members, each prefixed with the member's number."""
     for place, member in enumerate(members, start=1):
         yield str(place), member.identity.name
         for name, value in member.identity.settings:
@@ -102,7 +101,7 @@ _UNSUPPORTED = (Label.NEUTRAL, Label.CONTRADICTED)
 
 
 def vote(votes: Sequence[Label]) -> Label:
-    """The label that more than half of the votes have, or what asserts least."""
+    """The majority label, or the one that asserts least."""
     label, count = Counter(votes).most_common(1)[0]
     if 2 * count > len(votes):
         return label
@@ -112,9 +111,9 @@ def vote(votes: Sequence[Label]) -> Label:
 
 
 def verdict(question: Question, votes: Sequence[Verdict]) -> Verdict:
-    """The verdict of all: the label voted for, each chunk's too, and the mean probability where all give one.
+    """The joint verdict: the majority label, also of each chunk, and the mean probability where all give one.
 
-    span, rationale: of the first vote for that label that has them.
+    Span and rationale are those of the first vote for that label that has them.
     """
     label = vote([vote.label for vote in votes])
     agreeing = [vote for vote in votes if _agrees(vote.label, label)]
@@ -130,22 +129,22 @@ def verdict(question: Question, votes: Sequence[Verdict]) -> Verdict:
 def grade(question: Rate, votes: Sequence[Grade]) -> Grade:
     """The mean of the grades; on a scale of whole numbers the median, rounded down where it falls between two.
 
-    rationale: of the vote nearest to that, the first of them.
+    The rationale is that of the first vote nearest to it.
     """
     values = [vote.value for vote in votes]
-    value = float(floor(median(values))) if question.rubric.whole else _between(values)
+    value = float(floor(median(values))) if question.rubric.whole else _mean_in_range(values)
     nearest = sorted((vote for vote in votes if vote.rationale), key=lambda vote: abs(vote.value - value))
     return Grade(value, nearest[0].rationale if nearest else None)
 
 
-def unanimous(patterns: Counter[tuple[Label, ...]]) -> Counter[tuple[Label, ...]]:
-    """Votes in the labels that all can give: where one was two-way, all are supported or not."""
+def comparable(patterns: Counter[tuple[Label, ...]]) -> Counter[tuple[Label, ...]]:
+    """Votes in labels that all members can give: where one was two-way, all are made two-way."""
     if not any(Label.NOT_ENTAILED in votes for votes in patterns):
         return patterns
-    told: Counter[tuple[Label, ...]] = Counter()
+    merged: Counter[tuple[Label, ...]] = Counter()
     for votes, count in patterns.items():
-        told[tuple(Label.NOT_ENTAILED if vote in _UNSUPPORTED else vote for vote in votes)] += count
-    return told
+        merged[tuple(Label.NOT_ENTAILED if vote in _UNSUPPORTED else vote for vote in votes)] += count
+    return merged
 
 
 def _agrees(vote: Label, label: Label) -> bool:
@@ -153,7 +152,7 @@ def _agrees(vote: Label, label: Label) -> bool:
 
 
 def _chunks(question: Question, votes: Sequence[Verdict]) -> tuple[ChunkVerdict, ...]:
-    """What the votes come to chunk by chunk; of one chunk the whole verdict speaks where a vote has none for it."""
+    """The joint verdict chunk by chunk; a vote without verdicts of chunks counts as one of its single chunk."""
     if not isinstance(question, Entail) or not any(vote.chunks for vote in votes):
         return ()
     columns = zip(*(vote.chunks or (ChunkVerdict(vote.label, vote.probability),) for vote in votes), strict=True)
@@ -168,32 +167,37 @@ def _chunk(votes: Sequence[ChunkVerdict]) -> ChunkVerdict:
 
 def _mean(probabilities: Sequence[float | None]) -> float | None:
     given = [probability for probability in probabilities if probability is not None]
-    return _between(given) if len(given) == len(probabilities) else None
+    return _mean_in_range(given) if len(given) == len(probabilities) else None
 
 
-def _between(values: Sequence[float]) -> float:
-    """Their mean, which rounding must not carry out of their range."""
+def _mean_in_range(values: Sequence[float]) -> float:
+    """Their mean, kept within their range despite rounding."""
     return min(max(fmean(values), min(values)), max(values))
 
 
 class Savings:
     """Counts the questions of a cascade, and the calls of its second judge that were not made.
 
-    asked: questions in all. up: those that the second answered. unsure: those of them that the first had answered, but
-    not surely enough, or had failed at. calls, dollars: by how much fewer and cheaper the second's calls were than for
-    all questions, by its own estimate; dollars is None where it does not know its price.
+    asked: all questions. escalated: those that the second was asked. unsure: those of them that the first had answered
+    with too little confidence, or had failed at. calls, dollars: the second judge's calls that were saved and their
+    cost, by its own estimate; dollars is None where its price is not known.
     """
 
     def __init__(self) -> None:
-        self.asked = self.up = self.unsure = self.calls = 0
+        self.asked = self.escalated = self.unsure = self.calls = 0
         self.dollars: float | None = 0.0
 
     def add(
-        self, asked: int, up: int, unsure: int, without: Sequence[ExpectedCall] = (), now: Sequence[ExpectedCall] = ()
+        self,
+        asked: int,
+        escalated: int,
+        unsure: int,
+        without: Sequence[ExpectedCall] = (),
+        now: Sequence[ExpectedCall] = (),
     ) -> None:
-        """Count one wave. without, now: the calls there would have been for all of it, and those there were."""
+        """Count one round. without, now: the second judge's calls for all of it, and for what was escalated."""
         self.asked += asked
-        self.up += up
+        self.escalated += escalated
         self.unsure += unsure
         self.calls += len(without) - len(now)
         costs, paid = [call.cost for call in without], [call.cost for call in now]
@@ -203,12 +207,12 @@ class Savings:
             self.dollars += sum(filter(None, costs)) - sum(filter(None, paid))
 
     def notes(self, cascade: str, second: str) -> Iterator[str]:
-        """Sentences for those who read the run."""
+        """Sentences for readers of the run."""
         if not self.asked:
             return
-        share = f"{self.up} of {self.asked} questions ({self.up / self.asked:.0%}) went up to {second}"
+        share = f"{self.escalated} of {self.asked} questions ({self.escalated / self.asked:.0%}) went up to {second}"
         yield f"{cascade}: {share}, {self.unsure} of them because the first judge was not sure enough or failed."
-        saved = self.asked - self.up
+        saved = self.asked - self.escalated
         if saved:
             price = "" if not self.dollars else f" and ${self.dollars:.2g}"
             calls = f", which saved about {self.calls} of its calls{price}" if self.calls or price else ""
@@ -219,13 +223,14 @@ MemberAnswers = dict[Question, Answer | Failure]
 
 
 class Panel(CompositeJudge):
-    """Judges that vote on every verdict and grade; what votes come to, `ragauge.judges.composite` says.
+    """Judges that vote on every verdict and grade; `ragauge.judges.composite` describes the vote.
 
-    Statements cannot be voted on: a text is taken apart by the first member that does so, the next where that fails.
-    A member that fails is left out of a vote as long as more than half of the members answered; otherwise its Failure
+    Statements are not voted on: a text is decomposed by the first member that can, or the next where that fails.
+    A member that fails is skipped in a vote as long as more than half of the members answered; otherwise its Failure
     is the answer.
 
-    Raises BadParameter for fewer than two members, and for one that is there twice.
+    Raises:
+        BadParameter: There are fewer than two members, or one is listed twice.
     """
 
     def __init__(self, members: Sequence[Judge]) -> None:
@@ -241,18 +246,20 @@ class Panel(CompositeJudge):
         voted = {topic for topic in topics if all(answerable(topic, member.answers) for member in self.members)}
         return frozenset(voted | (topics & {"decompose"}))
 
-    async def consult(self, questions: Sequence[Question], desk: RunContext) -> JudgeAnswers:
-        """What the members' answers come to; they are asked side by side."""
+    async def consult(self, questions: Sequence[Question], context: RunContext) -> JudgeAnswers:
+        """The joint answers; the members are asked concurrently."""
         texts = [question for question in questions if isinstance(question, Decompose)]
         voted = [question for question in questions if not isinstance(question, Decompose) and self._all_can(question)]
-        parts, *ballots = await asyncio.gather(
-            self._taken_apart(texts, desk), *(ask_members(desk, member, voted) for member in self.members)
+        decomposed, *ballots = await asyncio.gather(
+            self._decomposed(texts, context), *(ask_members(context, member, voted) for member in self.members)
         )
-        answers = parts | {question: self._decided(question, [one[question] for one in ballots]) for question in voted}
+        answers = decomposed | {
+            question: self._joint_answer(question, [one[question] for one in ballots]) for question in voted
+        }
         return [answers[question] if question in answers else self._unable(question) for question in questions]
 
     def expect(self, questions: Sequence[Question]) -> list[ExpectedCall]:
-        """The calls of all members together, if every reply were good and nothing were known."""
+        """The calls of all members together, if every reply were good and nothing were stored."""
         texts = [question for question in questions if isinstance(question, Decompose)]
         voted = [question for question in questions if not isinstance(question, Decompose)]
         first = next((member for member in self.members if "decompose" in member.answers), None)
@@ -260,23 +267,23 @@ class Panel(CompositeJudge):
         return [*calls, *(call for member in self.members for call in expected_of_members(member, voted))]
 
     def notes(self) -> list[str]:
-        """How far the members agreed on what this process asked them, and what they say themselves."""
+        """The members' agreement on what this process asked them, and their own notes."""
         return [*self._agreement(), *super().notes()]
 
     def _all_can(self, question: Question) -> bool:
         return all(can_answer(member, question) for member in self.members)
 
-    async def _taken_apart(self, questions: Sequence[Question], desk: RunContext) -> MemberAnswers:
-        """Each text as the first member takes it apart that can."""
+    async def _decomposed(self, questions: Sequence[Question], context: RunContext) -> MemberAnswers:
+        """Each text as decomposed by the first member that can."""
         found: MemberAnswers = {}
         for member in self.members:
             if "decompose" in member.answers:
-                left = [question for question in questions if _is_open(found.get(question))]
-                found.update(await ask_members(desk, member, left))
+                left = [question for question in questions if _is_unanswered(found.get(question))]
+                found.update(await ask_members(context, member, left))
         return found
 
-    def _decided(self, question: Question, answers: Sequence[Answer | Failure]) -> Answer | Failure:
-        """What the answers of the members come to."""
+    def _joint_answer(self, question: Question, answers: Sequence[Answer | Failure]) -> Answer | Failure:
+        """The members' answers as one."""
         failures = [answer for answer in answers if isinstance(answer, Failure)]
         if 2 * len(failures) >= len(answers) or any(failure.reason == NO_MONEY.reason for failure in failures):
             return next((failure for failure in failures if failure.reason == NO_MONEY.reason), failures[0])
@@ -301,8 +308,8 @@ class Panel(CompositeJudge):
 
     def _agreement(self) -> Iterator[str]:
         for name, patterns in sorted(self._votes.items()):
-            votes = unanimous(patterns)
-            total, agreed = votes.total(), sum(count for said, count in votes.items() if len(set(said)) == 1)
+            votes = comparable(patterns)
+            total, agreed = votes.total(), sum(count for labels, count in votes.items() if len(set(labels)) == 1)
             measured = kappa(votes)
             beyond = "" if measured is None else f", kappa {measured:.2f}"
             yield f"{self.identity}: all agreed on {agreed} of {total} {name} questions ({agreed / total:.0%}{beyond})."
@@ -313,7 +320,7 @@ class Panel(CompositeJudge):
             yield f"{self.identity}: questions that a member failed at, so that the others decided: {self._short}."
 
 
-def _is_open(answer: Answer | Failure | None) -> bool:
+def _is_unanswered(answer: Answer | Failure | None) -> bool:
     """Whether another member is to be asked."""
     return answer is None or (isinstance(answer, Failure) and answer.reason != NO_MONEY.reason)
 
@@ -323,11 +330,11 @@ VERDICTS = ("entail", "relevant", "classify")
 
 
 def confidence(answer: Answer | Failure) -> float:
-    """How sure an answer is of itself, in 0.5..1; 0 for one that does not say.
+    """The confidence of an answer, 0.5 to 1; 0 for one without a probability.
 
-    For a verdict with the probability p it is max(p, 1 - p), and the least of these where the chunks have verdicts of
-    their own: an answer is as sure as its least sure label. p is that of support (or of yes), so this is confidence in
-    whether a hypothesis is supported; which of neutral and contradicted it is, if not, it says nothing about.
+    For a verdict with the probability p it is max(p, 1 - p), and the minimum of these where the chunks have verdicts of
+    their own. p is that of support (or of yes), so this is the confidence in whether a hypothesis is supported; it
+    does not cover which of neutral and contradicted it is otherwise.
     """
     if not isinstance(answer, Verdict):
         return 0.0
@@ -336,24 +343,29 @@ def confidence(answer: Answer | Failure) -> float:
 
 
 class Cascade(CompositeJudge):
-    """Two judges, of which the first answers where it is sure enough. For a longer chain the second is a cascade.
+    """Two judges, of which the first answers where it is confident. For a longer chain the second is a cascade.
 
-    threshold: the `confidence` from which a verdict of the first stands, for all kinds of verdict or for each by its
-    kind; verdicts of a kind that is not named go up. `ragauge.measure.fit_threshold` finds it from people's labels.
-    0 leaves every verdict to the first, anything above 1 to the second.
+    The second judge is also asked where the first fails, and for grades and decompositions, which have no confidence.
+    What only one of the two can answer, that one answers. Where the second fails, its Failure is the answer.
 
-    What the first fails at goes up as well, and so do grades and the taking apart of texts, since neither comes with
-    a confidence. What only one of the two can answer, that one answers. Where the second fails the Failure stands.
+    Args:
+        first: The judge that is asked first.
+        second: The judge that unconfident verdicts are escalated to.
+        threshold: The `confidence` from which a verdict of the first is accepted, for all kinds of verdict or by kind;
+            verdicts of a kind that is not named are escalated. `fit_threshold` finds it from people's labels. 0 leaves
+            every verdict to the first judge, anything above 1 to the second.
 
-    Raises BadParameter for a threshold that is no number or below 0, UnknownName for one of another kind.
+    Raises:
+        BadParameter: A threshold is not a number, or below 0.
+        UnknownName: A threshold is for something that is not a kind of verdict.
     """
 
     def __init__(self, first: Judge, second: Judge, threshold: float | Mapping[str, float]) -> None:
         by_kind = threshold if isinstance(threshold, Mapping) else dict.fromkeys(VERDICTS, threshold)
         for name, value in by_kind.items():
             _check(name, value)
-        same = {f"threshold.{name}": f"{value:g}" for name, value in sorted(by_kind.items())}
-        super().__init__("cascade", (first, second), same)
+        settings = {f"threshold.{name}": f"{value:g}" for name, value in sorted(by_kind.items())}
+        super().__init__("cascade", (first, second), settings)
         self.first, self.second = first, second
         self._threshold = dict(by_kind)
         self._savings = Savings()
@@ -365,41 +377,46 @@ class Cascade(CompositeJudge):
         two_way = any(_is_two_way(member) for member in self.members)
         return either - {"entail"} if two_way else either
 
-    async def consult(self, questions: Sequence[Question], desk: RunContext) -> JudgeAnswers:
-        """The answers of the first where they stand, those of the second to the rest."""
-        answers = await ask_members(desk, self.first, self._for_first(questions))
-        up = [q for q in questions if can_answer(self.second, q) and not (q in answers and self._stands(q, answers[q]))]
-        unsure = sum(question in answers for question in up)
-        answers.update(await ask_members(desk, self.second, up))
-        self._count(questions, up, unsure)
+    async def consult(self, questions: Sequence[Question], context: RunContext) -> JudgeAnswers:
+        """The confident answers of the first, and those of the second to the rest."""
+        answers = await ask_members(context, self.first, self._for_first(questions))
+        escalated = [
+            question
+            for question in questions
+            if can_answer(self.second, question)
+            and not (question in answers and self._is_accepted(question, answers[question]))
+        ]
+        unsure = sum(question in answers for question in escalated)
+        answers.update(await ask_members(context, self.second, escalated))
+        self._count(questions, escalated, unsure)
         return [answers.get(question) or _unable(question) for question in questions]
 
     def expect(self, questions: Sequence[Question]) -> list[ExpectedCall]:
-        """The most calls that there can be: all those of the first, and those of the second if everything went up."""
-        upper = [question for question in questions if can_answer(self.second, question)]
-        return [*expected_of_members(self.first, self._for_first(questions)), *expected_of_members(self.second, upper)]
+        """The most calls that there can be: all those of the first, and those of the second for all questions."""
+        second = [question for question in questions if can_answer(self.second, question)]
+        return [*expected_of_members(self.first, self._for_first(questions)), *expected_of_members(self.second, second)]
 
     def notes(self) -> list[str]:
-        """What share of what this process asked went up and what that saved, and what the members say themselves."""
+        """The share of questions that was escalated, what the rest saved, and the members' notes."""
         return [*self._savings.notes(str(self.identity), str(self.second.identity)), *super().notes()]
 
     def _for_first(self, questions: Sequence[Question]) -> list[Question]:
-        """What the first is asked: where its word may stand, and what the second cannot answer."""
+        """What the first is asked: kinds with a threshold, and what the second cannot answer."""
         able = [question for question in questions if can_answer(self.first, question)]
         return [one for one in able if kind(one) in self._threshold or not can_answer(self.second, one)]
 
-    def _stands(self, question: Question, answer: Answer | Failure) -> bool:
-        """Whether what the first says is the answer."""
+    def _is_accepted(self, question: Question, answer: Answer | Failure) -> bool:
+        """Whether an answer of the first judge is final."""
         if isinstance(answer, Failure):
             return answer.reason == NO_MONEY.reason
         return confidence(answer) >= self._threshold[kind(question)]
 
-    def _count(self, questions: Sequence[Question], up: Sequence[Question], unsure: int) -> None:
-        """Count what went up, and by what calls the second had fewer."""
+    def _count(self, questions: Sequence[Question], escalated: Sequence[Question], unsure: int) -> None:
+        """Count what was escalated, and the calls of the second judge that were saved."""
         alone = [question for question in questions if can_answer(self.second, question)]
-        counted = isinstance(self.second, ForecastingJudge) and len(up) < len(alone)
-        without, now = (expected_of_members(self.second, some) if counted else [] for some in (alone, up))
-        self._savings.add(len(questions), len(up), unsure, without, now)
+        counted = isinstance(self.second, ForecastingJudge) and len(escalated) < len(alone)
+        without, now = (expected_of_members(self.second, some) if counted else [] for some in (alone, escalated))
+        self._savings.add(len(questions), len(escalated), unsure, without, now)
 
 
 def _check(name: str, threshold: float) -> None:

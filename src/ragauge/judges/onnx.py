@@ -1,6 +1,6 @@
-"""ONNX Runtime: a model opened for one thread, so that several threads may each run it side by side.
+"""ONNX Runtime: models opened with one thread per run, so that several threads can run them concurrently.
 
-On texts of some hundred tokens that is faster than all threads on one text, which wait for each other at every step.
+For texts of a few hundred tokens that is faster than all threads on one text, which synchronise at every step.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def open_session(path: Path) -> Any:
 
 
 def processors() -> int:
-    """The processors that this process may use."""
+    """The number of CPUs that this process may use."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1

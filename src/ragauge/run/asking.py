@@ -312,7 +312,7 @@ class Dispatcher:
 
     def _assign(self, request: _PendingRequest) -> None:
         """Pass the unknown questions of a sample to their judges."""
-        for judge, group in self.router.shared(request.missing):
+        for judge, group in self.router.by_judge(request.missing):
             if judge is None:
                 self._settle(request, {question: _unanswered(question) for question in group})
             elif getattr(judge, "by_sample", 0):

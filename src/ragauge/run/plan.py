@@ -181,7 +181,7 @@ class PlanCounter:
     def _expected(self, questions: Sequence[Question]) -> list[ExpectedCall]:
         """The calls that judges would make for one round of a sample."""
         calls: list[ExpectedCall] = []
-        for judge, group in self._dispatcher.router.shared(questions):
+        for judge, group in self._dispatcher.router.by_judge(questions):
             if judge is not None and isinstance(judge, ForecastingJudge):
                 calls += judge.expect(group)
         return calls

@@ -1,17 +1,17 @@
-"""What a text costs: tokens, estimated without a vocabulary, and prices from a table with a date.
+"""Costs: tokens, estimated without a vocabulary, and prices from a dated table.
 
-prices.json says for each model: dollars per million tokens of the prompt, of what of it is read from the provider's
-cache ("cached", left out where that costs the same) and of the completion; the most tokens of a prompt ("window") and
-of a reply ("output"). Some rows say the last day on which their prices hold ("until"), or how many tokens the model
-makes where o200k_base makes one ("tokens"). The prices are those of prompts of usual length: several providers charge
+prices.json lists for each model: dollars per million tokens of the prompt, of what of it is read from the provider's
+cache ("cached", omitted where that costs the same) and of the completion; the most tokens of a prompt ("window") and
+of a reply ("output"). Some rows have the last day on which their prices hold ("until"), or the number of tokens of
+the model for one of o200k_base ("tokens"). The prices are those of prompts of usual length: several providers charge
 more for the whole of a prompt above 100,000, 200,000 or 272,000 tokens. What is not known is None, never a guess.
 
 A byte-pair vocabulary cuts a text between some of its bytes. tokens.bin holds, for each of the 65,536 pairs of bytes,
 how often a cut falls between them, in 255ths; the second byte of a pair is the high half of its index. A text has
-about as many tokens as these chances sum to. The sum never falls as a text grows, and a whole has as many tokens as
+about as many tokens as these frequencies sum to. The sum never falls as a text grows, and a whole has as many tokens as
 its parts, give or take one at each joint.
 
-The chances are those of o200k_base, the vocabulary of OpenAI's models since GPT-4o, fitted by training/tokens.py to
+The frequencies are those of o200k_base, the vocabulary of OpenAI's models since GPT-4o, fitted by training/tokens.py to
 1,737 texts in 94 languages and forms: the paragraphs of XQuAD; the translations of Pro Git, of the documentation of
 FastAPI, of The Art of Command Line, of the pages on conduct and contributing of free-programming-books, and of Django's
 messages; news articles, answers and reports in English; code in Python, JavaScript, C and Perl; descriptions of
@@ -108,7 +108,7 @@ def price_table() -> PriceTable:
 def price_of(name: str, given: tuple[float, float, float] | None = None) -> Price | None:
     """The price of a model such as "openai/gpt-4o-mini"; None where it is not known.
 
-    given: what the caller says that it is, which goes before the table.
+    given: by the caller, which takes precedence over the table.
     A dated snapshot ("gpt-4o-mini-2024-07-18") without a row of its own costs what its model costs; so does a model
     behind a router ("openrouter/openai/gpt-4o-mini") that passes prices on. Models on one's own machine cost 0.
     """
@@ -127,15 +127,15 @@ def context_window(name: str) -> int | None:
 
 
 def token_factor(name: str) -> float:
-    """How many tokens a model makes of English that is one token to `tokens.estimate`; 1 unless known to differ."""
+    """The tokens of a model for one token of `estimate`, in English; 1 unless known to differ."""
     model = _model(name)
     return model.tokens if model else 1.0
 
 
 def batch_factor(name: str) -> float | None:
     """What a batch costs as a share of the price; None where the provider of a model has none, or it is not known."""
-    seller = price_table().providers.get(name.partition("/")[0])
-    return seller.batch if seller else None
+    provider_row = price_table().providers.get(name.partition("/")[0])
+    return provider_row.batch if provider_row else None
 
 
 def _local(name: str) -> bool:
@@ -144,7 +144,7 @@ def _local(name: str) -> bool:
 
 
 def _model(name: str) -> PricedModel | None:
-    """The row of a model, of that which it is a snapshot of, or of that which it leads to."""
+    """The row of a model, of the model of a snapshot, or of the model behind a router."""
     provider, _, model = name.partition("/")
     vendors = price_table().routed.get(provider)
     if vendors is not None:
@@ -152,10 +152,10 @@ def _model(name: str) -> PricedModel | None:
         provider = vendors.get(vendor, "")
         if provider == "anthropic":
             model = model.replace(".", "-")  # routers write claude-haiku-4.5
-    seller = price_table().providers.get(provider)
-    if seller is None:
+    provider_row = price_table().providers.get(provider)
+    if provider_row is None:
         return None
-    return seller.models.get(model) or seller.models.get(_SNAPSHOT.sub("", model))
+    return provider_row.models.get(model) or provider_row.models.get(_SNAPSHOT.sub("", model))
 
 
 RELATIVE_ERROR: Final = 0.08
@@ -163,10 +163,10 @@ RELATIVE_ERROR: Final = 0.08
 
 Measured by training/tokens.py against the counts of o200k_base, each text with a table made without the source that it
 is from: 865 texts in English, German, French, Spanish, Portuguese, Italian, Russian, Arabic, Chinese, Japanese and
-Korean, in code and in JSON. Other vocabularies differ by more; `prices.token_factor` says how much where it is known.
+Korean, in code and in JSON. Other vocabularies differ by more; `token_factor` gives the ratio where it is known.
 """
 
-_CERTAIN: Final = 255
+_SCALE: Final = 255
 
 #: Tokens that open a reply; that surround each message.
 _REPLY, _MESSAGE = 3, 4
@@ -174,8 +174,8 @@ _REPLY, _MESSAGE = 3, 4
 #: Tokens of a verdict; of its reason; of its quote; of the lists of sources of a joint one.
 _VERDICT, _WHY, _QUOTE, _LISTS = 9, 18, 24, 11
 
-#: Statements that a sentence makes; tokens of one beside its text; how much longer than its sentence it is told.
-_STATEMENTS, _STATEMENT, _RETOLD = 1.4, 11, 1.1
+#: Statements of a sentence; tokens of a statement in addition to its text; its length relative to its sentence.
+_STATEMENTS, _STATEMENT, _EXPANSION = 1.4, 11, 1.1
 
 
 def estimate(text: str) -> float:
@@ -183,10 +183,10 @@ def estimate(text: str) -> float:
     import numpy as np
 
     data = b"\n" + text.encode("utf-8", "surrogatepass")
-    chances = _chances()
+    frequencies = _frequencies()
     even = np.frombuffer(data, "<u2", len(data) // 2)
     odd = np.frombuffer(data, "<u2", (len(data) - 1) // 2, offset=1)
-    return int(chances[even].sum(dtype=np.int64) + chances[odd].sum(dtype=np.int64)) / _CERTAIN
+    return int(frequencies[even].sum(dtype=np.int64) + frequencies[odd].sum(dtype=np.int64)) / _SCALE
 
 
 def prompt_tokens(prompt: Prompt) -> int:
@@ -205,24 +205,24 @@ def _system_tokens(text: str) -> float:
 def completion_tokens(pack: Pack, style: PromptStyle) -> int:
     """About how many tokens a good reply to a call is, written without white space and with reasons of a dozen words.
 
-    What a model thinks before it replies is not counted; see `wire.form.thought`.
+    Reasoning is not counted; see `reasoning_tokens`.
     """
     if pack.decomposes:
-        return round(sum(_taken_apart(question.text, len(spans)) for question, spans in _texts(pack)))
-    return _REPLY + sum(_verdict(question, style) for question in pack.questions)
+        return round(sum(_statement_tokens(question.text, len(spans)) for question, spans in _decompositions(pack)))
+    return _REPLY + sum(_verdict_tokens(question, style) for question in pack.questions)
 
 
-def _texts(pack: Pack) -> Iterator[tuple[Decompose, tuple[Span, ...]]]:
+def _decompositions(pack: Pack) -> Iterator[tuple[Decompose, tuple[Span, ...]]]:
     for question, spans in zip(pack.questions, pack.sentences, strict=True):
         assert isinstance(question, Decompose)
         yield question, spans
 
 
-def _taken_apart(text: str, sentences: int) -> float:
-    return _REPLY + _RETOLD * estimate(text) + _STATEMENTS * _STATEMENT * sentences
+def _statement_tokens(text: str, sentences: int) -> float:
+    return _REPLY + _EXPANSION * estimate(text) + _STATEMENTS * _STATEMENT * sentences
 
 
-def _verdict(question: Question, style: PromptStyle) -> int:
+def _verdict_tokens(question: Question, style: PromptStyle) -> int:
     tokens = _VERDICT + (_WHY if style.rationales else 0)
     if style.quotes and isinstance(question, Entail | Relevant):
         tokens += _QUOTE
@@ -230,7 +230,7 @@ def _verdict(question: Question, style: PromptStyle) -> int:
 
 
 @cache
-def _chances() -> NDArray[np.uint8]:
+def _frequencies() -> NDArray[np.uint8]:
     """How often a token begins within each pair of bytes, in 255ths."""
     import numpy as np
 

@@ -1,4 +1,4 @@
-"""Exporting: a model of torch as a folder for ONNX Runtime, in whole numbers of eight bits if wanted."""
+"""Export of a PyTorch model to a folder for ONNX Runtime, optionally with 8-bit weights."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ _OPSET = 17
 _LARGEST = 2_000_000_000  # bytes in one protobuf file
 _LIBRARIES = ("torch", "transformers", "onnx", "onnxruntime")
 
-#: What an exported model is tried on, of several lengths.
-_TRIALS = (
+#: Pairs of several lengths on which an exported model is checked.
+_PAIRS = (
     ("The lighthouse was built in 1901.", "The lighthouse was built in 1901."),
     ("The lighthouse was built in 1901.", "The lighthouse was built in 1911."),
     ("Bees make honey. The harbour froze in the winter of 1904, and the ferry did not run.", "The ferry ran in 1904."),
@@ -33,7 +33,7 @@ _TRIALS = (
 
 
 class ExportedModel(NamedTuple):
-    """What was written. megabytes: of the model. difference: the largest between a probability of it and of torch."""
+    """What was written. megabytes: of the model. difference: the largest to a probability of PyTorch."""
 
     folder: Path
     megabytes: float
@@ -43,33 +43,31 @@ class ExportedModel(NamedTuple):
 def export(spec: str, folder: Path, *, int8: bool = False) -> ExportedModel:
     """Write the model of `spec`, such as "hf/cross-encoder/nli-deberta-v3-base", into `folder`, for `onnx/FOLDER`.
 
-    int8: its weights as whole numbers of eight bits, a quarter of the size, which changes its answers a little.
+    int8: with 8-bit weights, a quarter of the size, which changes its answers slightly.
 
-    The folder gets model.onnx, tokenizer.json and ragauge.json. Of the families all can be exported; no model whose
-    weights take more than two gigabytes, such as TRUE with its 11 billion, fits into one file.
+    The folder gets model.onnx, tokenizer.json and ragauge.json. All families can be exported, but no model
+    whose weights take more than two gigabytes, such as TRUE with its 11 billion.
 
     Raises MissingExtra without what it takes, BadParameter for a model that is too large or a folder that is not empty,
     and what `ragauge.judges.nli.models.hf_judge` raises.
     """
-    asked = parse_nli_spec(spec, HF)
+    parsed = parse_nli_spec(spec, HF)
     for library in _LIBRARIES:
         if find_spec(library) is None:
-            raise MissingExtra(f"exporting {asked.spec}", "export")
-    if not asked.spec.startswith("hf/"):
-        raise BadParameter(
-            f"export {spec!r}: name a model that torch runs, such as hf/cross-encoder/nli-deberta-v3-base"
-        )
+            raise MissingExtra(f"exporting {parsed.spec}", "export")
+    if not parsed.spec.startswith("hf/"):
+        raise BadParameter(f"export {spec!r}: name a PyTorch model, such as hf/cross-encoder/nli-deberta-v3-base")
     if folder.exists() and any(folder.iterdir()):
-        raise BadParameter(f"{folder} is not empty; name a folder that is new")
-    source = ModelSource(asked.model, msgspec.structs.replace(asked.options, device="cpu"), asked.spec)
+        raise BadParameter(f"{folder} is not empty; name a new folder")
+    source = ModelSource(parsed.model, msgspec.structs.replace(parsed.options, device="cpu"), parsed.spec)
     model = source.load("float32", attention="eager")
-    _fits(model, asked.spec)
+    _check_size(model, parsed.spec)
     folder.mkdir(parents=True, exist_ok=True)
     _write(model, source.tokenizer, folder, int8)
-    return _tried(model, folder)
+    return _check_export(model, folder)
 
 
-def _fits(model: TorchModel, spec: str) -> None:
+def _check_size(model: TorchModel, spec: str) -> None:
     size = sum(weight.numel() * weight.element_size() for weight in model.network.parameters())
     if size > _LARGEST:
         raise BadParameter(
@@ -79,30 +77,30 @@ def _fits(model: TorchModel, spec: str) -> None:
 
 def _write(model: TorchModel, tokenizer: Any, folder: Path, int8: bool) -> None:
     path = folder / MODEL
-    _traced(model, path)
+    _trace(model, path)
     if int8:
         _quantise(path)
     tokenizer.save(str(folder / TOKENIZER))
     write_card(msgspec.structs.replace(model.card, quantised=int8), folder)
 
 
-def _traced(model: TorchModel, path: Path) -> None:
-    """The graph of the model, as it is run on one pair, for any number of pairs of any length.
+def _trace(model: TorchModel, path: Path) -> None:
+    """Write the graph of the model for any number of pairs of any length.
 
-    By the exporter of TorchScript: that of torch.export took five times as long on MiniLM, and its graph is neither
-    fused nor quantised as it comes.
+    By TorchScript's exporter: that of torch.export took five times as long on MiniLM, and its graph is neither fused
+    nor quantised by default.
     """
     import torch
 
     names = ["input_ids", "attention_mask", *(["token_type_ids"] if model.card.type_ids else [])]
-    (read,) = model.reader.read(_TRIALS[:1])
-    given = tuple(torch.tensor([row]) for row in (read.ids, [1] * len(read.ids), read.type_ids))[: len(names)]
+    (tokens,) = model.tokenizer.encode(_PAIRS[:1])
+    inputs = tuple(torch.tensor([row]) for row in (tokens.ids, [1] * len(tokens.ids), tokens.type_ids))[: len(names)]
     axes = {name: {0: "pairs", 1: "tokens"} for name in names}
     with warnings.catch_warnings(), torch.inference_mode():
-        warnings.simplefilter("ignore")  # of tracing, whose outcome is tried below
+        warnings.simplefilter("ignore")  # of tracing, whose result is checked below
         torch.onnx.export(
             _module(model),
-            given,
+            inputs,
             str(path),
             dynamo=False,
             opset_version=_OPSET,
@@ -113,7 +111,7 @@ def _traced(model: TorchModel, path: Path) -> None:
 
 
 def _module(model: TorchModel) -> Any:
-    """The network and how it is asked as one, such as the exporter takes."""
+    """The network and its `class_logits` as one module, for the exporter."""
     import torch
 
     class Module(torch.nn.Module):  # type: ignore[misc]
@@ -121,14 +119,14 @@ def _module(model: TorchModel) -> Any:
             super().__init__()
             self.network = model.network
 
-        def forward(self, *given: Any) -> Any:
-            return model.say(self.network, *given)
+        def forward(self, *inputs: Any) -> Any:
+            return model.class_logits(self.network, *inputs)
 
     return Module().eval()
 
 
 def _quantise(path: Path) -> None:
-    """Weights of matrices as whole numbers, with a scale for each column; what passes between them as it comes."""
+    """Quantise the weights of matrices, with a scale for each column; activations are quantised dynamically."""
     onnx_runtime()
     from onnxruntime.quantization import QuantType, quantize_dynamic
 
@@ -138,7 +136,7 @@ def _quantise(path: Path) -> None:
     whole.unlink()
 
 
-def _tried(model: TorchModel, folder: Path) -> ExportedModel:
+def _check_export(model: TorchModel, folder: Path) -> ExportedModel:
     exported = OnnxModel(folder, msgspec.structs.replace(model.card, quantised=True), NliOptions(threads=1))
     pairs = zip(_supports(model), _supports(exported), strict=True)
     differences = [abs(one - other) for one, other in pairs]
@@ -148,8 +146,8 @@ def _tried(model: TorchModel, folder: Path) -> ExportedModel:
 
 
 def _supports(model: PairModel) -> list[float]:
-    """The probabilities of support for the trials."""
-    scores = PairScorer(model).scores(_TRIALS, lambda: False)
+    """The probabilities of support for the pairs."""
+    scores = PairScorer(model).scores(_PAIRS, lambda: False)
     return [
         verdict_of_windows(model.card, found).probability or 0.0
         for found in scores.values()

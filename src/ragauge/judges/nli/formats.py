@@ -1,4 +1,4 @@
-"""What has to be known of a model: its family, the form of a pair, its labels, its card and its options."""
+"""Formats of NLI models: families, input formats, labels, cards and options."""
 
 from __future__ import annotations
 
@@ -36,46 +36,45 @@ def labels_of(config: Mapping[str, Any], given: str | None, spec: str) -> tuple[
 
     given: names with colons between them, such as "contradicted:entailed:neutral"; the first is that of class 0.
 
-    Raises BadParameter where the names do not say which class is which.
+    Raises BadParameter where the names do not identify the classes.
     """
     named = config.get("id2label") or {}
     names = given.split(":") if given else [str(named[key]) for key in sorted(named, key=int)]
-    found = [_BY_NAME.get(_plain(name)) for name in names]
+    found = [_BY_NAME.get(_normalised(name)) for name in names]
     labels = tuple(label for label in found if label is not None)
     if len(labels) != len(names) or len(set(labels)) != len(labels) or frozenset(labels) not in _WAYS:
-        raise BadParameter(_unclear(names, spec))
+        raise BadParameter(_unclear_labels(names, spec))
     if given and named and len(named) != len(labels):
         raise BadParameter(f"{spec}: labels={given} names {len(labels)} classes, and the model has {len(named)}")
     return labels
 
 
-def _plain(name: str) -> str:
+def _normalised(name: str) -> str:
     """A name without case and punctuation: "NOT_ENTAILMENT" and "not entailment" are one."""
     return "".join(character for character in name.lower() if character.isalpha())
 
 
-def _unclear(names: Sequence[str], spec: str) -> str:
-    said = f"its classes are called {', '.join(names)}, which does not say which is which"
+def _unclear_labels(names: Sequence[str], spec: str) -> str:
+    problem = f"its classes are called {', '.join(names)}, which does not say which is which"
     return (
-        f"{spec}: {said if names else 'the model does not name its classes'}; name them in its order, which its card "
-        f"says, as in {spec}?labels=contradicted:entailed:neutral, or ?labels=not_entailed:entailed for two classes"
+        f"{spec}: {problem if names else 'the model does not name its classes'}; name them in its order, "
+        f"which its card says, as in {spec}?labels=contradicted:entailed:neutral, or ?labels=not_entailed:entailed for two classes"
     )
 
 
-#: What a model is, which decides how a pair is written for it; see `ragauge.judges.nli.formats`.
+#: The family of a model, which decides the input format of a pair.
 Family = Literal["classifier", "hhem", "true", "minicheck", "minicheck-t5"]
 
 CARD = "ragauge.json"
 
 
 class ModelCard(msgspec.Struct, frozen=True, omit_defaults=True):
-    """What a model is.
+    """Describes a model.
 
     source: its name, or that of its folder. revision: the commit on the hub, or a hash of its files. tokenizer: where
-    it has none of its own, the same of the model whose tokenizer it reads with, as NAME@REVISION.
-    labels: of its classes, in their order. window: the tokens of one input. pad: the token that fills up a batch.
-    end: the text of the token that ends a sequence. type_ids: whether it is told which of two texts a token is of.
-    quantised: its weights are whole numbers of eight bits.
+    it has none of its own, the model whose tokenizer it uses, as NAME@REVISION. labels: of its classes, in their order.
+    window: the tokens of one input. pad: the padding token. end: the text of the token that ends a sequence. type_ids:
+    whether it has token type ids. quantised: whether its weights are 8-bit integers.
     """
 
     source: str
@@ -91,7 +90,7 @@ class ModelCard(msgspec.Struct, frozen=True, omit_defaults=True):
 
     @property
     def three_way(self) -> bool:
-        """Whether it tells contradicted from neutral."""
+        """Whether it distinguishes contradicted from neutral."""
         return Label.CONTRADICTED in self.labels
 
 
@@ -106,44 +105,44 @@ def read_card(folder: Path) -> ModelCard:
 
 
 def write_card(card: ModelCard, folder: Path) -> None:
-    """Put the card beside an exported model."""
+    """Write the card next to an exported model."""
     (folder / CARD).write_bytes(msgspec.json.format(msgspec.json.encode(card)) + b"\n")
 
 
-#: The tokens of one input where a model's positions are relative and have no end of their own. Trust-Eval, ragas and
-#: MiniCheck feed such models whole documents; their cost grows with the square of the length. MiniCheck's documents are
-#: put to Flan-T5 in pieces of 500 words, which are about 700 tokens, and to the others in 400 of 512 tokens.
+#: The tokens of one input where a model's positions are relative and have no maximum. Trust-Eval, ragas and MiniCheck
+#: feed such models whole documents; their cost grows with the square of the length. MiniCheck splits documents into
+#: pieces of 500 words for Flan-T5, about 700 tokens, and of 400 of 512 tokens for the others.
 _WINDOWS: dict[Family, int] = {"hhem": 2048, "true": 2048, "minicheck-t5": 768, "minicheck": 512}
 
 _DEFAULT_WINDOW = 512
-_SHIFTED = ("roberta", "xlm-roberta", "camembert", "mpnet")  # their positions begin behind that of the padding
+_SHIFTED = ("roberta", "xlm-roberta", "camembert", "mpnet")  # their positions begin after that of the padding
 _RELATIVE = ("deberta", "deberta-v2")
 _TRUE = re.compile(r"(?<![a-z])true")  # t5_xxl_true_nli_mixture, t5_11b_trueteacher_and_anli
-_SANE = 1_000_000  # tokenizers without a limit give an enormous one
+_MAX_WINDOW = 1_000_000  # tokenizers without a limit give an enormous one
 
 
 def family_of(config: Mapping[str, Any], name: str, given: str | None, spec: str) -> Family:
     """The family of a model from its configuration, or as the caller gives it.
 
-    name: text-to-text models differ in nothing but their prompt, and MiniCheck's classifiers do not look otherwise than
-    any: these are known by what they are called.
+    name: text-to-text models differ only in their prompt, and MiniCheck's classifiers look like any other: these are
+    recognised by their name.
 
-    Raises BadParameter where it cannot be told.
+    Raises BadParameter where the family is not clear.
     """
     architecture = str((config.get("architectures") or [""])[0])
-    writes = architecture.endswith("ForConditionalGeneration")
+    generates = architecture.endswith("ForConditionalGeneration")
     known = given or _guessed(architecture, f"{name} {config.get('_name_or_path', '')}".lower())
     if known == "minicheck":
-        return "minicheck-t5" if writes else "minicheck"
-    if known == "true" and writes:
+        return "minicheck-t5" if generates else "minicheck"
+    if known == "true" and generates:
         return "true"
     if known == "hhem":
         return "hhem"
     if known == "classifier" and architecture.endswith("ForSequenceClassification"):
         return "classifier"
     raise BadParameter(
-        f"{spec}: {'its name does not say how it is asked' if writes else f'{architecture or config} is no NLI model'};"
-        f" write {spec}?family=NAME, with true for 'premise: ... hypothesis: ...' answered by 1, or minicheck, hhem, "
+        f"{spec}: {'its input format is unknown' if generates else f'{architecture or config} is no NLI model'}; "
+        f"write {spec}?family=NAME, with true for 'premise: ... hypothesis: ...' answered by 1, or minicheck, hhem, "
         "classifier"
     )
 
@@ -159,14 +158,14 @@ def _guessed(architecture: str, name: str) -> str:
 
 
 def classes_of(family: Family, config: Mapping[str, Any], given: str | None, spec: str) -> tuple[Label, ...]:
-    """The labels of the model's classes; those of the families that are two-way by their making need no names."""
+    """The labels of the model's classes; families that are always two-way need no names."""
     return labels_of(config, given, spec) if family == "classifier" or given else TWO_WAY
 
 
 def window_of(
     family: Family, config: Mapping[str, Any], tokenizer: Mapping[str, Any], given: int | None, spec: str
 ) -> int:
-    """The tokens of one input. Raises BadParameter where more are wanted than the model has positions for."""
+    """The tokens of one input. Raises BadParameter for more than the model has positions for."""
     positions = _positions(config)
     if given and positions and given > positions and config.get("model_type") not in _RELATIVE:
         raise BadParameter(f"{spec}: window={given}, but the model has positions for {positions} tokens; give no more")
@@ -174,7 +173,7 @@ def window_of(
         return given
     fixed = None if config.get("model_type") in _RELATIVE and family != "classifier" else positions
     limits = (_WINDOWS.get(family), fixed, tokenizer.get("model_max_length") if family == "classifier" else None)
-    known = [int(limit) for limit in limits if limit and limit < _SANE]
+    known = [int(limit) for limit in limits if limit and limit < _MAX_WINDOW]
     return min(known, default=_DEFAULT_WINDOW)
 
 
@@ -188,10 +187,10 @@ def _positions(config: Mapping[str, Any]) -> int | None:
 #: A premise and a hypothesis.
 TextPair = tuple[str, str]
 
-#: Raised with every change that can change an answer.
+#: Increased with every change that can change an answer.
 FORM = "2"
 
-#: The one text that a model reads; classifiers read the two as a pair.
+#: The input of models that take one text; classifiers take a pair.
 #: hhem: `modeling_hhem_v2.py` of vectara/hallucination_evaluation_model. true: the card of
 #: google/t5_xxl_true_nli_mixture, and ALCE. minicheck: `minicheck/inference.py` of Liyan06/MiniCheck.
 FORMS: dict[Family, str] = {
@@ -203,7 +202,7 @@ FORMS: dict[Family, str] = {
 
 
 def format_pair(card: ModelCard, pair: TextPair) -> str | TextPair:
-    """What the model reads for a pair."""
+    """The input of the model for a pair."""
     form = FORMS.get(card.family)
     return form.format(*pair, end=card.end) if form else pair
 
@@ -211,25 +210,25 @@ def format_pair(card: ModelCard, pair: TextPair) -> str | TextPair:
 def joint_premise(question: Entail) -> TextPair:
     """The chunks together, in their order, a line apart; and the hypothesis.
 
-    A fragment ("Six days.") is read with the query before it, as Trust-Align does where it labels short answers: these
-    models know statements and not answers. So is a premise that is a fragment, as an answer is that is held against a
-    reference; chunks of a longer premise stand for themselves.
+    A fragment ("Six days.") is preceded by the query, as Trust-Align does for short answers: these models are trained
+    on statements, not on answers. So is a premise that is a fragment, such as an answer compared with a reference;
+    chunks of a longer premise are used as they are.
     """
     premise = "\n".join(text for text in question.premise if text.strip())
     if len(question.premise) == 1:
-        premise = _told(premise, question.query)
-    return premise, _told(question.hypothesis, question.query)
+        premise = _with_query(premise, question.query)
+    return premise, _with_query(question.hypothesis, question.query)
 
 
 def single_premise(question: Entail) -> list[TextPair]:
     """Each chunk by itself with the hypothesis, in the order of the chunks."""
     if len(question.premise) == 1:
         return [joint_premise(question)]
-    hypothesis = _told(question.hypothesis, question.query)
+    hypothesis = _with_query(question.hypothesis, question.query)
     return [(text if text.strip() else "", hypothesis) for text in question.premise]
 
 
-def _told(text: str, query: str | None) -> str:
+def _with_query(text: str, query: str | None) -> str:
     return f"{query} {text}" if query and query.strip() and is_fragment(text) else text
 
 
@@ -237,11 +236,11 @@ _Count = Annotated[int, msgspec.Meta(ge=1)]
 
 
 class NliOptions(msgspec.Struct, frozen=True):
-    """How a model is run. None: as suits the model and the machine.
+    """The options of an NLI judge. None: chosen by model and machine.
 
-    revision: a branch, tag or commit on the hub. device: "cpu", "cuda", "cuda:1", "mps". dtype: of its numbers.
-    batch_tokens: at most so many tokens at once, with padding. labels: what its classes mean, in their order.
-    family: how it is asked. window: tokens of one input. threads: of the processor, for ONNX.
+    revision: a branch, tag or commit on the hub. device: "cpu", "cuda", "cuda:1", "mps". dtype: of weights and
+    activations. batch_tokens: the most tokens in a batch, with padding. labels: of its classes, in their order. family:
+    its input format. window: tokens of one input. threads: of the CPU, for ONNX.
     """
 
     revision: str | None = None
@@ -254,7 +253,7 @@ class NliOptions(msgspec.Struct, frozen=True):
     threads: _Count | None = None
 
 
-#: What an option must be, with an example; for messages.
+#: What each option must be, with an example; for messages.
 _EXPECTED = {
     "revision": "a branch, tag or commit, such as revision=main",
     "device": "cpu, mps, cuda or cuda:NUMBER, such as device=cuda:0",
@@ -267,13 +266,13 @@ _EXPECTED = {
 }
 _PARSER = OptionParser(NliOptions, _EXPECTED)
 
-#: The options of each kind of judge. What an exported model is was settled when it was exported.
+#: The options of each kind of judge. Those of a model are fixed when it is exported.
 HF = frozenset(_EXPECTED) - {"threads"}
 ONNX = frozenset({"batch_tokens", "threads"})
 
 
 class NliSpec(NamedTuple):
-    """What a spec asks for. spec: without its options. model: a name on the hub, or a folder."""
+    """A parsed spec. spec: without its options. model: a name on the hub, or a folder."""
 
     spec: str
     model: str

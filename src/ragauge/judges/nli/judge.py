@@ -1,4 +1,4 @@
-"""A judge of entailment that is a model, run here."""
+"""The NLI judge: an entailment model that runs locally."""
 
 from __future__ import annotations
 
@@ -16,44 +16,49 @@ _WEIGHTS = {Label.CONTRADICTED: 2, Label.ENTAILED: 1}
 
 
 class _WindowVerdict(NamedTuple):
-    """What one window says. chance: of its label. support: the probability that it entails the hypothesis."""
+    """The verdict of one window. probability: of its label. support: the probability of entailment."""
 
     label: Label
-    chance: float
+    probability: float
     support: float
 
     @property
     def weight(self) -> tuple[bool, float, bool]:
-        """What asserts something weighs more, then what is more probable; support where both are alike."""
+        """Support and contradiction weigh more than neither, then the more probable, then support."""
         asserts = self.label in _WEIGHTS
-        return asserts, self.chance if asserts else self.support, self.label is Label.ENTAILED
+        return asserts, self.probability if asserts else self.support, self.label is Label.ENTAILED
 
 
 def verdict_of_windows(card: ModelCard, windows: Sequence[ClassProbabilities]) -> ChunkVerdict:
-    """The most probable support or contradiction of any window; neither, where none asserts anything or there is none.
+    """The most probable support or contradiction of any window; neither where no window has one.
 
-    So a window that has nothing to do with the hypothesis, and looks to the model as if it might contradict it, does
-    not outweigh one that surely supports it.
+    So an unrelated window that the model finds weakly contradicting does not outweigh one that clearly supports.
     """
-    deciding = max((_said(card, chances) for chances in windows), key=lambda window: window.weight, default=None)
+    deciding = max(
+        (_window_verdict(card, probabilities) for probabilities in windows),
+        key=lambda window: window.weight,
+        default=None,
+    )
     return ChunkVerdict(deciding.label, deciding.support) if deciding else ChunkVerdict(_neither(card), 0.0)
 
 
-def dispute(card: ModelCard, windows: Sequence[ClassProbabilities]) -> str | None:
-    """That some windows support the hypothesis and others contradict it, and how surely; None where they do not."""
-    each = [_said(card, chances) for chances in windows]
-    surest = {label: max((one.chance for one in each if one.label is label), default=0.0) for label in _WEIGHTS}
-    if not all(surest.values()):
+def disagreement(card: ModelCard, windows: Sequence[ClassProbabilities]) -> str | None:
+    """A sentence on windows of which some support the hypothesis and others contradict it; None where none do."""
+    verdicts = [_window_verdict(card, probabilities) for probabilities in windows]
+    highest = {
+        label: max((one.probability for one in verdicts if one.label is label), default=0.0) for label in _WEIGHTS
+    }
+    if not all(highest.values()):
         return None
     return (
-        f"of {len(each)} windows of the premise, one supports it with {surest[Label.ENTAILED]:.2f} and one contradicts "
-        f"it with {surest[Label.CONTRADICTED]:.2f}"
+        f"of {len(verdicts)} windows of the premise, one supports it with {highest[Label.ENTAILED]:.2f} and one "
+        f"contradicts it with {highest[Label.CONTRADICTED]:.2f}"
     )
 
 
-def _said(card: ModelCard, chances: ClassProbabilities) -> _WindowVerdict:
-    """The likeliest class; where two are as likely, the one that asserts less."""
-    by_label = dict(zip(card.labels, chances, strict=True))
+def _window_verdict(card: ModelCard, probabilities: ClassProbabilities) -> _WindowVerdict:
+    """The most probable class; where two are equally probable, the one that asserts less."""
+    by_label = dict(zip(card.labels, probabilities, strict=True))
     label = max(by_label, key=lambda label: (by_label[label], -_WEIGHTS.get(label, 0)))
     return _WindowVerdict(label, by_label[label], by_label[Label.ENTAILED])
 
@@ -63,13 +68,16 @@ def _neither(card: ModelCard) -> Label:
 
 
 class NliJudge:
-    """Answers questions of entailment with a published model; no other kind.
+    """Answers entailment questions with a published model; no other kind.
 
-    name: as it was asked for. card: what the model is. load: opens the model, at the first question. settings: what
-    else can change an answer, such as the type of its numbers.
+    The chunks together are one premise, and each chunk is scored by itself for its own label. A premise longer than the
+    model's window is read in overlapping windows, of which the most probable support or contradiction decides.
 
-    The chunks together are one premise, and each chunk is put by itself for its own label. A premise longer than the
-    model's window is read in overlapping windows, of which the surest support or contradiction decides.
+    Args:
+        name: For the identity.
+        card: Describes the model.
+        load: Opens the model, at the first question.
+        settings: What else can change an answer, such as the dtype.
     """
 
     batch = 512
@@ -86,21 +94,21 @@ class NliJudge:
         self._questions = 0
         self._scorer: PairScorer | None = None
         self._device = ""
-        self._turn = threading.Lock()
+        self._lock = threading.Lock()
 
     async def answer(self, questions: Sequence[Question]) -> list[Answer | Failure]:
         """The answers in the order of the questions; a kind it does not answer gives a Failure.
 
-        The model works in a thread. Where the caller is cancelled, it stops after what it has begun.
+        The model runs in a thread. Where the caller is cancelled, it stops after the batches in progress.
         """
         stop = threading.Event()
         try:
-            return await asyncio.to_thread(self._answered, questions, stop.is_set)
+            return await asyncio.to_thread(self._answer_all, questions, stop.is_set)
         finally:
             stop.set()
 
     def notes(self) -> list[str]:
-        """How much the model read, and how fast."""
+        """The number of texts that were scored, and the throughput."""
         scorer = self._scorer
         if scorer is None or not scorer.scored:
             return []
@@ -110,17 +118,17 @@ class NliJudge:
             f"{scorer.scored} texts{long}; {scorer.scored / scorer.seconds:.0f} a second on {self._device}."
         ]
 
-    def _answered(self, questions: Sequence[Question], stopped: Callable[[], bool]) -> list[Answer | Failure]:
+    def _answer_all(self, questions: Sequence[Question], stopped: Callable[[], bool]) -> list[Answer | Failure]:
         pairs = {question: _pairs(question) for question in questions if isinstance(question, Entail)}
-        with self._turn:
+        with self._lock:
             try:
-                scores = self._opened().scores([pair for each in pairs.values() for pair in each], stopped)
+                scores = self._open().scores([pair for each in pairs.values() for pair in each], stopped)
             except Exception as error:
                 return [Failure("judge_error", f"{type(error).__name__}: {error}")] * len(questions)
         self._questions += len(pairs)
         return [self._answer(question, scores) for question in questions]
 
-    def _opened(self) -> PairScorer:
+    def _open(self) -> PairScorer:
         if self._scorer is None:
             model = self._load()
             self._scorer, self._device = PairScorer(model), model.device
@@ -131,7 +139,7 @@ class NliJudge:
             reason = f"{self.identity.name} answers questions of entailment, not {topic(question)}; ask another judge"
             return Failure("unanswerable", reason)
         if not question.hypothesis.strip():
-            return Failure("unanswerable", "the hypothesis is empty, and nothing can be said of it")
+            return Failure("unanswerable", "the hypothesis is empty, so that there is nothing to judge")
         fault = next((found for pair in _pairs(question) if isinstance(found := scores[pair], str)), None)
         if fault:
             return Failure("judge_error", fault)
@@ -140,7 +148,7 @@ class NliJudge:
             verdict_of_windows(self.card, windows),
             tuple(verdict_of_windows(self.card, one) for one in each),
         )
-        return Verdict(whole.label, whole.probability, chunks, rationale=dispute(self.card, windows))
+        return Verdict(whole.label, whole.probability, chunks, rationale=disagreement(self.card, windows))
 
 
 def _windows(pair: TextPair, scores: dict[TextPair, Scored]) -> Sequence[ClassProbabilities]:
@@ -149,7 +157,7 @@ def _windows(pair: TextPair, scores: dict[TextPair, Scored]) -> Sequence[ClassPr
 
 
 def _pairs(question: Entail) -> list[TextPair]:
-    """What is put to the model: nothing where there is no hypothesis, and no premise that is blank."""
+    """The pairs to score: none where the hypothesis is blank, and none with a blank premise."""
     if not question.hypothesis.strip():
         return []
     return [pair for pair in (joint_premise(question), *single_premise(question)) if pair[0]]

@@ -1,6 +1,6 @@
 """Models by torch and by ONNX Runtime, from the hub or a folder.
 
-Source: `modeling_hhem_v2.py` beside the weights of vectara/hallucination_evaluation_model (Apache-2.0), which
+Source: `modeling_hhem_v2.py`, published with the weights of vectara/hallucination_evaluation_model (Apache-2.0), which
 transformers 5 cannot load. It is FLAN-T5-base's encoder in a `T5ForTokenClassification` of two labels.
 """
 
@@ -41,7 +41,7 @@ _CONTENT = frozenset({".safetensors", ".bin", ".onnx", ".data", ".json", ".model
 
 
 class ModelLocation(NamedTuple):
-    """Where a model's files are. origin: the folder, or the name on the hub. revision: what pins its content."""
+    """Where a model's files are. origin: the folder, or the name on the hub. revision: identifies its content."""
 
     origin: str
     revision: str
@@ -54,41 +54,42 @@ class ModelLocation(NamedTuple):
 
     @property
     def pinned(self) -> dict[str, str]:
-        """What transformers takes to load just this revision."""
+        """The arguments with which transformers loads this revision."""
         return {} if self.local else {"revision": self.revision}
 
     def file(self, name: str) -> Path | None:
-        """One file of it, fetched where it is not here yet; None where it has no such file."""
+        """One file of it, downloaded where it is not cached; None where it has no such file."""
         if self.local:
             path = Path(self.origin) / name
             return path if path.is_file() else None
-        return fetched(self.origin, name, self.revision)
+        return download(self.origin, name, self.revision)
 
 
 def locate_model(model: str, revision: str | None) -> ModelLocation:
-    """The place of a folder or of a model on the hub, of the latter at the commit that `revision` stands for now.
+    """The place of a folder or of a model on the hub, of the latter at the commit that `revision` currently names.
 
-    Where HF_HUB_OFFLINE is set, nothing is fetched, and the commit is that in the cache. Raises BadData where there is
-    no such model, BadParameter for a revision of a folder.
+    Where HF_HUB_OFFLINE is set, nothing is downloaded, and the commit is that in the cache.
+
+    Raises BadData where there is no such model, BadParameter for a revision of a folder.
     """
     if Path(model).expanduser().is_dir():
         if revision is not None:
             raise BadParameter(
-                f"hf/{model}: revision={revision}, but a folder has no revisions: the one that is there is read; leave "
+                f"hf/{model}: revision={revision}, but a folder has no revisions; leave "
                 "the option out, or name the model as the hub does"
             )
         folder = Path(model).expanduser()
         return ModelLocation(str(folder), content_hash(folder), local=True)
     if model.startswith((".", "/", "~")) or model.count("/") > 1:
         raise BadData(f"hf/{model}: there is no such folder; give one that holds a model, or a name on the hub")
-    config = fetched(model, "config.json", revision)
+    config = download(model, "config.json", revision)
     if config is None:
         raise BadData(f"hf/{model}: the model has no config.json; it must be one for transformers")
     return ModelLocation(model, config.parent.name, local=False)
 
 
 def config_of(place: ModelLocation, name: str = "config.json") -> Mapping[str, Any]:
-    """What a file of settings says; nothing where there is none. Raises BadData where it is not JSON."""
+    """The content of a settings file; empty where there is none. Raises BadData where it is not JSON."""
     path = place.file(name)
     try:
         found = json.loads(path.read_text(encoding="utf-8")) if path else {}
@@ -97,7 +98,7 @@ def config_of(place: ModelLocation, name: str = "config.json") -> Mapping[str, A
     return found if isinstance(found, dict) else {}
 
 
-def fetched(model: str, name: str, revision: str | None) -> Path | None:
+def download(model: str, name: str, revision: str | None) -> Path | None:
     """A file from the hub or its cache; None where the model has no such file.
 
     Raises BadData where the hub does not know the model, or cannot be reached and the cache has nothing.
@@ -115,12 +116,12 @@ def fetched(model: str, name: str, revision: str | None) -> Path | None:
         raise _unreachable(model, error) from error
     except EntryNotFoundError:
         return None
-    except Exception as error:  # the hub's errors have no root of their own
+    except Exception as error:  # the hub's errors have no common base class
         raise _unreachable(model, error) from error
 
 
 def _known_absent(model: str, name: str, revision: str | None) -> bool:
-    """Whether the cache holds the model, or knows of the file that there is none."""
+    """Whether the cache holds the model but not the file, which therefore does not exist."""
     from huggingface_hub import try_to_load_from_cache
 
     config = try_to_load_from_cache(model, "config.json", revision=revision)
@@ -140,7 +141,7 @@ def _unreachable(model: str, error: Exception) -> BadData:
 
 
 def content_hash(folder: Path) -> str:
-    """A hash of the files that make a model what it is, its weights among them (16 hex digits)."""
+    """A hash of all files that define a model, with its weights (16 hex digits)."""
     digest = hashlib.sha256()
     for path in sorted(folder.iterdir()):
         if path.suffix in _CONTENT and path.is_file():
@@ -177,7 +178,7 @@ def load_hhem(place: ModelLocation, options: dict[str, Any]) -> Any:
 
 
 def _config(weights: dict[str, Any], attention: str | None) -> Any:
-    """The sizes, which the weights tell; what they do not tell is as in FLAN-T5."""
+    """The configuration: sizes as in the weights, all else as in FLAN-T5."""
     from transformers import T5Config
 
     bias = weights[f"{_FIRST}.0.SelfAttention.relative_attention_bias.weight"]
@@ -200,47 +201,53 @@ def _config(weights: dict[str, Any], attention: str | None) -> Any:
     )
 
 
-#: From a network, tokens, a mask and perhaps types of tokens to a row of class logits for each input.
-Say = Callable[..., Any]
+#: From a network, token ids, a mask and, for some models, token type ids to a row of class logits for each input.
+LogitsFunction = Callable[..., Any]
 
-#: Tokens at once: a processor gains nothing from more.
-_TORCH_MODEL_BUDGET = {"cpu": 2048}
-_BUDGET_OF_OTHERS = 65_536
+#: Tokens of a batch: larger batches are not faster on a CPU.
+_CPU_BATCH_TOKENS = 2048
+_GPU_BATCH_TOKENS = 65_536
 
 
-def classified(network: Any, ids: Any, mask: Any, *type_ids: Any) -> Any:
-    """What a sequence classifier says."""
+def classifier_logits(network: Any, ids: Any, mask: Any, *type_ids: Any) -> Any:
+    """The logits of a sequence classifier."""
     more = {"token_type_ids": type_ids[0]} if type_ids else {}
     return network(input_ids=ids, attention_mask=mask, **more).logits
 
 
-def said_of_the_first(network: Any, ids: Any, mask: Any) -> Any:
-    """HHEM labels tokens; what it says of the first, a padding token put there for it, is said of the pair."""
+def first_label_logits(network: Any, ids: Any, mask: Any) -> Any:
+    """HHEM's logits: those of the first token, a padding token that stands for the pair."""
     return network(input_ids=ids, attention_mask=mask).logits[:, 0]
 
 
-def first_written(zero: int, one: int) -> Say:
-    """Of a model that writes "0" or "1": how likely each is as the first token that it writes."""
+def first_token_logits(zero: int, one: int) -> LogitsFunction:
+    """For a model that generates "0" or "1": the logits of these as its first token."""
 
-    def say(network: Any, ids: Any, mask: Any) -> Any:
+    def class_logits(network: Any, ids: Any, mask: Any) -> Any:
         start = ids.new_full((ids.shape[0], 1), network.config.decoder_start_token_id)
-        said = network(input_ids=ids, attention_mask=mask, decoder_input_ids=start, use_cache=False)
-        return said.logits[:, 0, [zero, one]]
+        output = network(input_ids=ids, attention_mask=mask, decoder_input_ids=start, use_cache=False)
+        return output.logits[:, 0, [zero, one]]
 
-    return say
+    return class_logits
 
 
 class TorchModel:
-    """A model in memory; see `ragauge.judges.nli.scoring.Model`. network: the model of transformers. say: asks it."""
+    """A `PairModel` of transformers. network: the model. class_logits: runs it."""
 
     workers = 1
 
     def __init__(
-        self, network: Any, say: Say, card: ModelCard, reader: PairTokenizer, device: str, batch_tokens: int | None
+        self,
+        network: Any,
+        class_logits: LogitsFunction,
+        card: ModelCard,
+        tokenizer: PairTokenizer,
+        device: str,
+        batch_tokens: int | None,
     ) -> None:
-        self.network, self.say, self.card, self.reader = network, say, card, reader
+        self.network, self.class_logits, self.card, self.tokenizer = network, class_logits, card, tokenizer
         self.device = f"{device}, {network.dtype}".replace("torch.", "")
-        self.batch_tokens = batch_tokens or _TORCH_MODEL_BUDGET.get(device, _BUDGET_OF_OTHERS)
+        self.batch_tokens = batch_tokens or (_CPU_BATCH_TOKENS if device == "cpu" else _GPU_BATCH_TOKENS)
 
     def logits(self, ids: NDArray[np.int64], mask: NDArray[np.int64], type_ids: NDArray[np.int64]) -> NDArray[Any]:
         """A row for each input, a number for each class."""
@@ -248,12 +255,12 @@ class TorchModel:
 
         arrays = (ids, mask, type_ids) if self.card.type_ids else (ids, mask)
         with torch.inference_mode():
-            given = [torch.from_numpy(array).to(self.network.device) for array in arrays]
-            said: NDArray[Any] = self.say(self.network, *given).float().cpu().numpy()
-        return said
+            inputs = [torch.from_numpy(array).to(self.network.device) for array in arrays]
+            logits: NDArray[Any] = self.class_logits(self.network, *inputs).float().cpu().numpy()
+        return logits
 
 
-def loaded(
+def load_torch_model(
     place: ModelLocation,
     card: ModelCard,
     tokenizer: Any,
@@ -262,7 +269,7 @@ def loaded(
     batch_tokens: int | None,
     attention: str | None,
 ) -> TorchModel:
-    """The model of a place. attention: how it is computed, where not as the library prefers.
+    """The model at a location. attention: the implementation, where not the library's default.
 
     Raises BadData where the weights are not those of such a model.
     """
@@ -270,23 +277,25 @@ def loaded(
 
     options = {"dtype": getattr(torch, dtype), **({"attn_implementation": attention} if attention else {})}
     try:
-        network, say = _network(place, card, tokenizer, options)
+        network, class_logits = _network(place, card, tokenizer, options)
         network = network.to(torch.device(device)).eval()
     except (OSError, RuntimeError, ValueError, KeyError) as error:
         raise BadData(f"hf/{place.origin}: {error}") from error
-    return TorchModel(network, say, card, PairTokenizer(tokenizer, card), device, batch_tokens)
+    return TorchModel(network, class_logits, card, PairTokenizer(tokenizer, card), device, batch_tokens)
 
 
-def _network(place: ModelLocation, card: ModelCard, tokenizer: Any, options: dict[str, Any]) -> tuple[Any, Say]:
+def _network(
+    place: ModelLocation, card: ModelCard, tokenizer: Any, options: dict[str, Any]
+) -> tuple[Any, LogitsFunction]:
     from transformers import AutoModelForSeq2SeqLM, AutoModelForSequenceClassification
 
     if card.family == "hhem":
-        return load_hhem(place, options), said_of_the_first
+        return load_hhem(place, options), first_label_logits
     options = {**options, **place.pinned, "trust_remote_code": False}
     if card.family in ("true", "minicheck-t5"):
-        writer = AutoModelForSeq2SeqLM.from_pretrained(place.origin, **options)
-        return writer, first_written(first_token(tokenizer, "0"), first_token(tokenizer, "1"))
-    return AutoModelForSequenceClassification.from_pretrained(place.origin, **options), classified
+        generator = AutoModelForSeq2SeqLM.from_pretrained(place.origin, **options)
+        return generator, first_token_logits(first_token(tokenizer, "0"), first_token(tokenizer, "1"))
+    return AutoModelForSequenceClassification.from_pretrained(place.origin, **options), classifier_logits
 
 
 #: HHEM has no tokenizer of its own.
@@ -294,19 +303,19 @@ _FOUNDATION = "google/flan-t5-base"
 
 
 def hf_judge(spec: str) -> NliJudge:
-    """The judge that a spec such as `hf/vectara/hallucination_evaluation_model?device=cpu` asks for.
+    """The judge of a spec such as `hf/vectara/hallucination_evaluation_model?device=cpu`.
 
-    Nothing but its settings and its tokenizer is fetched before the first question.
+    Only its settings and its tokenizer are downloaded before the first question.
 
-    Raises MissingExtra without torch and transformers, BadData where there is no such model, BadParameter where it
-    cannot be told how the model is asked or what its classes mean, UnknownName for an option that there is not.
+    Raises MissingExtra without torch and transformers, BadData where there is no such model, BadParameter where its
+    input format or the meaning of its classes is not clear, UnknownName for an unknown option.
     """
-    asked = parse_nli_spec(spec, HF)
+    parsed = parse_nli_spec(spec, HF)
     for library in ("torch", "transformers"):
         if find_spec(library) is None:
-            raise MissingExtra(f"{asked.spec} by torch", "hf")
-    source = ModelSource(asked.model, asked.options, asked.spec)
-    card, dtype = source.card, asked.options.dtype or _dtype(source.card.family, source.device)
+            raise MissingExtra(f"{parsed.spec} by torch", "hf")
+    source = ModelSource(parsed.model, parsed.options, parsed.spec)
+    card, dtype = source.card, parsed.options.dtype or _dtype(source.card.family, source.device)
     return NliJudge(f"hf/{card.source}", card, lambda: source.load(dtype), (("dtype", dtype),))
 
 
@@ -335,9 +344,11 @@ class ModelSource:
         )
 
     def load(self, dtype: str, attention: str | None = None) -> TorchModel:
-        """The model, its weights fetched where they are not here yet."""
+        """The model, its weights downloaded where they are not cached."""
 
-        return loaded(self.place, self.card, self.tokenizer, self.device, dtype, self.options.batch_tokens, attention)
+        return load_torch_model(
+            self.place, self.card, self.tokenizer, self.device, dtype, self.options.batch_tokens, attention
+        )
 
 
 def _device() -> str:
@@ -349,7 +360,7 @@ def _device() -> str:
 
 
 def _dtype(family: Family, device: str) -> str:
-    """Half the bits where that is faster and no published score is at stake; T5 overflows in float16."""
+    """16 bits where that is faster and does not change published scores; T5 overflows in float16."""
     if device == "cpu" or family == "hhem":
         return "float32"
     if family in ("true", "minicheck-t5"):
@@ -358,7 +369,7 @@ def _dtype(family: Family, device: str) -> str:
 
 
 def _tokenizer(place: ModelLocation, config: Any, family: Family) -> tuple[Any, str, str]:
-    """The tokenizer, the text of the token that ends a sequence, and where the tokenizer is from, if from elsewhere."""
+    """The tokenizer, the text of the token that ends a sequence, and the source of a tokenizer of another model."""
     path = place.file("tokenizer.json")
     if path is not None:
         settings = config_of(place, "tokenizer_config.json")
@@ -370,7 +381,7 @@ def _tokenizer(place: ModelLocation, config: Any, family: Family) -> tuple[Any, 
 
 
 def _foundation(name: str) -> tuple[Any, str]:
-    """The tokenizer of the model that HHEM was made from, and which one it is."""
+    """The tokenizer of HHEM's base model, and its source."""
     place = locate_model(name, None)
     path = place.file("tokenizer.json")
     if path is None:
@@ -379,7 +390,7 @@ def _foundation(name: str) -> tuple[Any, str]:
 
 
 def _converted(place: ModelLocation) -> tuple[Any, str]:
-    """The tokenizer of a model that has it in an older form."""
+    """The tokenizer of a model that has it in an older format."""
     from transformers import AutoTokenizer
 
     try:
@@ -392,61 +403,60 @@ def _converted(place: ModelLocation) -> tuple[Any, str]:
 
 
 def _text(token: Any) -> str:
-    """A special token is written as a text, or as an object with one."""
+    """A special token, which is written as a string or as an object."""
     return str(token["content"] if isinstance(token, dict) else token)
 
 
 MODEL = "model.onnx"
 TOKENIZER = "tokenizer.json"
 
-_ONNX_BUDGET = 2048
+_ONNX_BATCH_TOKENS = 2048
 
 
 def onnx_judge(spec: str) -> NliJudge:
-    """The judge that a spec such as `onnx/models/minilm?threads=2` asks for.
+    """The judge of a spec such as `onnx/models/minilm?threads=2`.
 
     Raises MissingExtra without onnxruntime and tokenizers, BadData where the folder does not hold an exported model,
-    UnknownName for an option that there is not.
+    UnknownName for an unknown option.
     """
-    asked = parse_nli_spec(spec, ONNX)
+    parsed = parse_nli_spec(spec, ONNX)
     for library in ("onnxruntime", "tokenizers"):
         if find_spec(library) is None:
-            raise MissingExtra(asked.spec, "onnx")
-    folder = Path(asked.model).expanduser()
+            raise MissingExtra(parsed.spec, "onnx")
+    folder = Path(parsed.model).expanduser()
     card = read_card(folder)
     for name in (MODEL, TOKENIZER):
         if not (folder / name).is_file():
-            raise BadData(f"{asked.spec}: the folder has no {name}; export the model again")
+            raise BadData(f"{parsed.spec}: the folder has no {name}; export the model again")
     pinned = (("files", content_hash(folder)), ("source", card.source))
-    return NliJudge(f"onnx/{folder.resolve().name}", card, lambda: OnnxModel(folder, card, asked.options), pinned)
+    return NliJudge(f"onnx/{folder.resolve().name}", card, lambda: OnnxModel(folder, card, parsed.options), pinned)
 
 
 class OnnxModel:
-    """An exported model, open; see `ragauge.judges.nli.scoring.Model`.
+    """A `PairModel` of ONNX Runtime.
 
-    Each batch is one thread's work, as many side by side as there are threads: on short texts that is faster than all
-    threads on one batch. A quantised model reads pair by pair, since it takes its scales from all it is given at once,
-    and a pair's answer would change with the others in its batch.
+    Each thread runs a batch of its own, which on short texts is faster than all threads on one batch. A quantised model
+    is run pair by pair, since its scales depend on the whole batch, so that a pair's score would change with it.
     """
 
     def __init__(self, folder: Path, card: ModelCard, options: NliOptions) -> None:
         self.card = card
-        self.reader = PairTokenizer(open_tokenizer(folder / TOKENIZER), card)
+        self.tokenizer = PairTokenizer(open_tokenizer(folder / TOKENIZER), card)
         self.workers = options.threads or processors()
         self.device = f"cpu by ONNX Runtime, {'int8' if card.quantised else 'float32'}, threads: {self.workers}"
-        self.batch_tokens = 0 if card.quantised else options.batch_tokens or _ONNX_BUDGET
+        self.batch_tokens = 0 if card.quantised else options.batch_tokens or _ONNX_BATCH_TOKENS
         self._session = _session(folder / MODEL)
         self._inputs = [each.name for each in self._session.get_inputs()]
 
     def logits(self, ids: NDArray[np.int64], mask: NDArray[np.int64], type_ids: NDArray[np.int64]) -> NDArray[Any]:
         """A row for each input, a number for each class."""
-        given = {"input_ids": ids, "attention_mask": mask, "token_type_ids": type_ids}
-        said: NDArray[Any] = self._session.run(None, {name: given[name] for name in self._inputs})[0]
-        return said
+        inputs = {"input_ids": ids, "attention_mask": mask, "token_type_ids": type_ids}
+        logits: NDArray[Any] = self._session.run(None, {name: inputs[name] for name in self._inputs})[0]
+        return logits
 
 
 def _session(path: Path) -> Any:
     try:
         return open_session(path)
-    except Exception as error:  # the runtime raises nothing narrower
+    except Exception as error:  # the runtime raises nothing more specific
         raise BadData(f"{path}: {error}; export the model again") from error

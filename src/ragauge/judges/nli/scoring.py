@@ -1,8 +1,8 @@
-"""Scores of many pairs: each pair once, pairs of like length together.
+"""Scores of many pairs: each pair once, pairs of similar length together.
 
-The windows follow one another, and each begins with what the one before ended with, so that neighbours are seen
-together. Two sentences that support a claim only together may still stand too far apart for any of them: so one more
-text gathers, from the whole premise, the sentences that share most with the hypothesis.
+Windows of a premise overlap, so that neighbouring sentences are read together. Two sentences that support a claim only
+together may still be too far apart for any window: so one more text gathers, from the whole premise, the sentences that
+share most words with the hypothesis.
 """
 
 from __future__ import annotations
@@ -31,24 +31,24 @@ if TYPE_CHECKING:
 
 
 class Tokens(NamedTuple):
-    """A pair as the model reads it: its tokens, and which of the two texts each is of."""
+    """The tokens of a pair, and which of the two texts each belongs to."""
 
     ids: Sequence[int]
     type_ids: Sequence[int]
 
 
 class PairTokenizer:
-    """Reads pairs. tokenizer: one of the `tokenizers` library."""
+    """Tokenizes pairs. tokenizer: one of the `tokenizers` library."""
 
     def __init__(self, tokenizer: Any, card: ModelCard) -> None:
         tokenizer.no_truncation()
         tokenizer.no_padding()
         self._tokenizer, self._card = tokenizer, card
 
-    def read(self, pairs: Iterable[TextPair]) -> list[Tokens]:
-        """The tokens of each pair, however many they are."""
+    def encode(self, pairs: Iterable[TextPair]) -> list[Tokens]:
+        """The tokens of each pair, not truncated."""
         texts = [format_pair(self._card, pair) for pair in pairs]
-        return [Tokens(read.ids, read.type_ids) for read in self._tokenizer.encode_batch(texts)]
+        return [Tokens(encoded.ids, encoded.type_ids) for encoded in self._tokenizer.encode_batch(texts)]
 
     def starts(self, text: str) -> list[int]:
         """Where in a text each of its tokens begins."""
@@ -56,7 +56,7 @@ class PairTokenizer:
 
 
 def first_token(tokenizer: Any, text: str) -> int:
-    """The first token of a text as a model writes it."""
+    """The first token of a text."""
     return int(tokenizer.encode(text, add_special_tokens=False).ids[0])
 
 
@@ -70,7 +70,7 @@ def open_tokenizer(path: Path) -> Any:
         raise BadData(f"{path}: {error}; it must be a tokenizer.json of the tokenizers library") from error
 
 
-#: The share of a window that the one before holds too.
+#: The share of a window that the previous one also contains.
 OVERLAP = 0.25
 
 _WORD = re.compile(r"\w+")
@@ -78,7 +78,7 @@ _WORD = re.compile(r"\w+")
 
 @dataclass(frozen=True)
 class _Layout:
-    """A text by its tokens. starts: where each token begins. units: sentences, those that are long in parts."""
+    """A text by its tokens. starts: where each token begins. units: sentences, long ones in parts."""
 
     text: str
     starts: Sequence[int]
@@ -90,27 +90,27 @@ class _Layout:
 
 
 class PremiseWindows:
-    """Makes windows. starts_of: where in a text each of its tokens begins."""
+    """Splits premises into windows. starts_of: where in a text each of its tokens begins."""
 
     def __init__(self, starts_of: Callable[[str], Sequence[int]]) -> None:
         self._starts_of = starts_of
-        self._layout = lru_cache(maxsize=64)(self._laid_out)
+        self._layout = lru_cache(maxsize=64)(self._make_layout)
 
     def of(self, premise: str, hypothesis: str, room: int) -> list[str]:
         """Texts of at most `room` tokens that together hold all of the premise but white space."""
-        runs = self.spans(premise, room)
+        spans = self.spans(premise, room)
         gathered = _gathered(self._layout(premise, room), hypothesis, room)
-        texts = [premise[slice(*run)] for run in runs]
-        if gathered and not any(start <= gathered[0][0] and gathered[-1][1] <= stop for start, stop in runs):
+        texts = [premise[slice(*span)] for span in spans]
+        if gathered and not any(start <= gathered[0][0] and gathered[-1][1] <= stop for start, stop in spans):
             texts.append("\n".join(premise[slice(*unit)] for unit in gathered))
         return texts
 
     def spans(self, premise: str, room: int) -> list[Span]:
-        """The windows as spans of characters, without what is gathered."""
+        """The windows as spans of characters, without the gathered text."""
         layout = self._layout(premise, room)
         return group_units(layout.units, layout.tokens, room, room * OVERLAP)
 
-    def _laid_out(self, text: str, room: int) -> _Layout:
+    def _make_layout(self, text: str, room: int) -> _Layout:
         starts = self._starts_of(text)
         longest = max(1, int(room * OVERLAP))
         return _Layout(text, starts, [part for span in sentences(text) for part in _parts(starts, span, longest)])
@@ -126,12 +126,12 @@ def _parts(starts: Sequence[int], span: Span, longest: int) -> Iterator[Span]:
 
 
 def _gathered(layout: _Layout, hypothesis: str, room: int) -> list[Span]:
-    """The units that share most with the hypothesis, rare words most, as many as fit, in their order."""
-    wanted = set(_WORD.findall(hypothesis.lower()))
-    shared = {unit: wanted.intersection(_WORD.findall(layout.text[slice(*unit)].lower())) for unit in layout.units}
-    counts = Counter(word for words in shared.values() for word in words)
-    weight = {word: log(1 + len(shared) / count) for word, count in counts.items()}
-    ranked = sorted((unit for unit in shared if shared[unit]), key=lambda unit: -sum(weight[w] for w in shared[unit]))
+    """The units that share most words with the hypothesis, weighted by idf, as many as fit, in their order."""
+    words = set(_WORD.findall(hypothesis.lower()))
+    shared = {unit: words.intersection(_WORD.findall(layout.text[slice(*unit)].lower())) for unit in layout.units}
+    counts = Counter(word for found in shared.values() for word in found)
+    idf = {word: log(1 + len(shared) / count) for word, count in counts.items()}
+    ranked = sorted((unit for unit in shared if shared[unit]), key=lambda unit: -sum(idf[w] for w in shared[unit]))
     found: list[Span] = []
     for unit in ranked:
         size = layout.tokens(*unit) + 1
@@ -144,25 +144,26 @@ def _gathered(layout: _Layout, hypothesis: str, room: int) -> list[Span]:
 #: The probability of each class.
 ClassProbabilities = tuple[float, ...]
 
-#: The chances in each window of a premise, or why there are none.
+#: The class probabilities in each window of a premise, or why there are none.
 Scored = Sequence[ClassProbabilities] | str
 
-_DIGITS = 4  # beyond them lies what else is in a batch
-_SLACK = 8  # tokens that a text may have more where it is cut out of another
-_KEPT = 1 << 16  # pairs remembered from batch to batch
+_DIGITS = 4  # more depend on what else is in a batch
+_SLACK = 8  # additional tokens that a text may have where it is cut out of another
+_CACHE_SIZE = 1 << 16  # pairs
 
 
 class PairModel(Protocol):
-    """What runs a model. card: what it is. device: where. workers: how many batches it does side by side.
+    """A model that is run locally.
 
-    batch_tokens: how many tokens, with padding, it is best given at once; 0 for one pair at a time.
+    card: describes it. device: where it runs. workers: how many batches it runs concurrently. batch_tokens: the tokens
+    of a batch, with padding; 0 for one pair at a time.
     """
 
     card: ModelCard
     device: str
     workers: int
     batch_tokens: int
-    reader: PairTokenizer
+    tokenizer: PairTokenizer
 
     def logits(self, ids: NDArray[np.int64], mask: NDArray[np.int64], type_ids: NDArray[np.int64]) -> NDArray[Any]:
         """A row for each input, a number for each class. mask: 1 for tokens, 0 for padding."""
@@ -172,67 +173,67 @@ class PairModel(Protocol):
 class PairScorer:
     """Scores pairs with a model, in threads of its own.
 
-    asked: pairs that were wanted. scored: texts that the model read. windowed: pairs too long for one text.
+    asked: pairs that were requested. scored: texts that the model read. windowed: pairs too long for one text.
     seconds: the model's time.
     """
 
     def __init__(self, model: PairModel) -> None:
         self._model = model
-        self._windows = PremiseWindows(model.reader.starts)
-        self._memory: dict[TextPair, ClassProbabilities] = {}
+        self._windows = PremiseWindows(model.tokenizer.starts)
+        self._cache: dict[TextPair, ClassProbabilities] = {}
         self.asked = self.scored = self.windowed = 0
         self.seconds = 0.0
 
     def scores(self, pairs: Sequence[TextPair], stopped: Callable[[], bool]) -> dict[TextPair, Scored]:
-        """What the model says of each pair. stopped: whether nobody waits for it any more."""
+        """The scores of each pair. stopped: whether the caller was cancelled."""
         self.asked += len(pairs)
-        wanted = list(dict.fromkeys(pairs))
-        texts, tokens = self._laid_out(wanted)
-        new = [text for text in tokens if text not in self._memory]
+        unique = list(dict.fromkeys(pairs))
+        texts, tokens = self._tokenize(unique)
+        new = [text for text in tokens if text not in self._cache]
         faults = self._run({text: tokens[text] for text in new}, stopped)
-        found = {pair: self._found(texts[pair], faults) for pair in wanted}
-        while len(self._memory) > _KEPT:
-            del self._memory[next(iter(self._memory))]
+        found = {pair: self._found(texts[pair], faults) for pair in unique}
+        while len(self._cache) > _CACHE_SIZE:
+            del self._cache[next(iter(self._cache))]
         return found
 
     def _found(self, texts: Sequence[TextPair] | str, faults: dict[TextPair, str]) -> Scored:
         if isinstance(texts, str):
             return texts
         fault = next((faults[text] for text in texts if text in faults), None)
-        return fault or [self._memory[text] for text in texts]
+        return fault or [self._cache[text] for text in texts]
 
-    def _laid_out(
+    def _tokenize(
         self, pairs: Sequence[TextPair]
     ) -> tuple[dict[TextPair, Sequence[TextPair] | str], dict[TextPair, Tokens]]:
-        """The texts that each pair is put as, or why it cannot be; and the tokens of all texts."""
+        """The texts as which each pair is scored, or why it cannot be; and the tokens of all texts."""
         limit = self._model.card.window
-        tokens = dict(zip(pairs, self._model.reader.read(pairs), strict=True))
+        tokens = dict(zip(pairs, self._model.tokenizer.encode(pairs), strict=True))
         texts: dict[TextPair, Sequence[TextPair] | str] = {pair: [pair] for pair in pairs}
         long = [pair for pair in pairs if len(tokens[pair].ids) > limit]
         for pair in long:
             del tokens[pair]
             texts[pair] = self._cut(pair)
         parts = [part for pair in long for part in texts[pair] if isinstance(part, tuple)]
-        tokens.update(zip(parts, self._model.reader.read(parts), strict=True))
+        tokens.update(zip(parts, self._model.tokenizer.encode(parts), strict=True))
         self.windowed += len(long)
         return texts, tokens
 
     def _cut(self, pair: TextPair) -> list[TextPair] | str:
         premise, hypothesis = pair
         limit = self._model.card.window
-        (without,) = self._model.reader.read([("", hypothesis)])
+        (without,) = self._model.tokenizer.encode([("", hypothesis)])
         room = limit - len(without.ids) - _SLACK
         if room < limit // 4:
             return (
                 f"the hypothesis takes {len(without.ids)} of the {limit} tokens that {self._model.card.source} reads "
-                "at once, and leaves no room for a premise; take it apart first, or use a model with a longer window"
+                "at once, and leaves no room for a premise; split it first, or use a model with a longer window"
             )
         return [(text, hypothesis) for text in self._windows.of(premise, hypothesis, room)]
 
     def _run(self, tokens: dict[TextPair, Tokens], stopped: Callable[[], bool]) -> dict[TextPair, str]:
-        """Put texts to the model, remember its answers, and tell which batches it failed at, and why."""
+        """Score texts and cache the results; the texts of batches that failed, and why."""
         faults: dict[TextPair, str] = {}
-        begun = time.perf_counter()
+        start = time.perf_counter()
         batches = list(_batches(tokens, self._model.batch_tokens))
         with ThreadPoolExecutor(self._model.workers) as pool:
             work = [(batch, pool.submit(self._batch, [tokens[text] for text in batch], stopped)) for batch in batches]
@@ -241,27 +242,27 @@ class PairScorer:
                 if fault is not None:
                     faults.update(dict.fromkeys(batch, f"{type(fault).__name__}: {fault}"))
                 else:
-                    self._memory.update(zip(batch, future.result(), strict=True))
+                    self._cache.update(zip(batch, future.result(), strict=True))
         self.scored += len(tokens)
-        self.seconds += time.perf_counter() - begun
+        self.seconds += time.perf_counter() - start
         return faults
 
     def _batch(self, batch: Sequence[Tokens], stopped: Callable[[], bool]) -> list[ClassProbabilities]:
         import numpy as np
 
         if stopped():
-            raise InterruptedError("nobody waits for the answers any more")
+            raise InterruptedError("the caller was cancelled")
         longest = max(len(tokens.ids) for tokens in batch)
         ids = np.full((len(batch), longest), self._model.card.pad, dtype=np.int64)
         mask, type_ids = np.zeros_like(ids), np.zeros_like(ids)
         for row, tokens in enumerate(batch):
             size = len(tokens.ids)
             ids[row, :size], mask[row, :size], type_ids[row, :size] = tokens.ids, 1, tokens.type_ids
-        return _chances(self._model.logits(ids, mask, type_ids))
+        return _softmax(self._model.logits(ids, mask, type_ids))
 
 
 def _batches(tokens: dict[TextPair, Tokens], budget: int) -> Iterator[list[TextPair]]:
-    """Texts of like length together, the longest first; their number times the longest of them within the budget."""
+    """Texts of similar length together, the longest first; the size of a batch with padding is within the budget."""
     batch: list[TextPair] = []
     longest = 0
     for text in sorted(tokens, key=lambda text: -len(tokens[text].ids)):
@@ -274,7 +275,7 @@ def _batches(tokens: dict[TextPair, Tokens], budget: int) -> Iterator[list[TextP
         yield batch
 
 
-def _chances(logits: NDArray[Any]) -> list[ClassProbabilities]:
+def _softmax(logits: NDArray[Any]) -> list[ClassProbabilities]:
     import numpy as np
 
     shifted = np.asarray(logits, dtype=np.float64)

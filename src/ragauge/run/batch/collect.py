@@ -139,10 +139,10 @@ class _Importing:
                     imported.foreign += 1
                 elif entry.replied or result.id in taken:
                     imported.repeated += 1
-                elif isinstance(result.said, Fault):
-                    self._refused(entry, result.said)
+                elif isinstance(result.outcome, Fault):
+                    self._refused(entry, result.outcome)
                 else:
-                    taken[entry.id] = self._read(entry, result.said)
+                    taken[entry.id] = self._read(entry, result.outcome)
             self._store_answers(taken.values())
             for one in taken.values():
                 self._settle(one)
@@ -263,7 +263,7 @@ async def _sent(folder: Folder, provider: Batches, file: LedgerFile) -> Sent:
     """Make a batch of a file, unless one was made of it by a command that was killed before it could say so."""
     if file.since:
         known = {one.batch for one in folder.ledger.files()}
-        for batch in reversed(await provider.found(file.upload, file.since, file.requests)):
+        for batch in reversed(await provider.find(file.upload, file.since, file.requests)):
             if batch not in known:
                 with folder.ledger.writing():
                     folder.ledger.sent(file.name, batch)

@@ -1,9 +1,7 @@
 """The batch endpoints of OpenAI, which others have too, and of Anthropic.
 
-Source: the API references of OpenAI ("Batch", "The request input object" and "The request output object") and
+Source: the API references of OpenAI ("Files", "Batch", "The request input object" and "The request output object") and
 Anthropic ("Message Batches").
-
-Source: the API references of OpenAI ("Files", "Batch") and Anthropic ("Message Batches").
 """
 
 from __future__ import annotations
@@ -48,7 +46,7 @@ T = TypeVar("T")
 #: The endpoint that OpenAI's lines name, whatever server they go to.
 URL = "/v1" + protocols.CHAT_PATH
 
-_UNASKED = frozenset({"expired", "batch_expired", "canceled", "batch_cancelled"})
+_NOT_SENT = frozenset({"expired", "batch_expired", "canceled", "batch_cancelled"})
 _ACCOUNT = frozenset({"unauthorized", "no_such_model", "quota"})
 _BODIES: dict[Protocol, Callable[[Prompt, str, LLMOptions, ServerFeatures], bytes]] = {
     "chat": protocols.chat_body,
@@ -86,15 +84,15 @@ LIMITS: dict[Protocol, BatchLimit] = {
 
 
 class BatchResult(NamedTuple):
-    """What came back for the request `id`."""
+    """The result of the request `id`."""
 
     id: str
-    said: Completion | Fault
+    outcome: Completion | Fault
 
 
-def batch_body(asked: LLMSpec, prompt: Prompt, form: ServerFeatures) -> bytes:
-    """The body of a request, the very one that a live call has."""
-    return _BODIES[asked.provider.protocol](prompt, asked.model, asked.options, form)
+def batch_body(spec: LLMSpec, prompt: Prompt, features: ServerFeatures) -> bytes:
+    """The body of a request, the same as that of a live call."""
+    return _BODIES[spec.provider.protocol](prompt, spec.model, spec.options, features)
 
 
 def request_line(protocol: Protocol, id: str, body: bytes) -> bytes:
@@ -105,13 +103,13 @@ def request_line(protocol: Protocol, id: str, body: bytes) -> bytes:
 
 
 class Named(msgspec.Struct):
-    """A file or batch that was made."""
+    """A file or batch that was created."""
 
     id: str
 
 
 class Counts(msgspec.Struct):
-    """How many requests of a batch have come how far, as OpenAI says it."""
+    """OpenAI's counts of a batch's requests."""
 
     completed: int | None = None
     failed: int | None = None
@@ -131,7 +129,7 @@ class Listed(msgspec.Struct, Generic[T]):
 
 
 class Batch(msgspec.Struct):
-    """What OpenAI says of a batch."""
+    """OpenAI's description of a batch."""
 
     id: str
     status: str
@@ -143,7 +141,7 @@ class Batch(msgspec.Struct):
 
 
 class MessageBatch(msgspec.Struct):
-    """What Anthropic says of a batch."""
+    """Anthropic's description of a batch."""
 
     id: str
     processing_status: str
@@ -152,7 +150,7 @@ class MessageBatch(msgspec.Struct):
 
     @property
     def total(self) -> int:
-        """How many requests it has."""
+        """The number of its requests."""
         return sum(self.request_counts.values())
 
 
@@ -190,8 +188,8 @@ def read_result(line: bytes) -> BatchResult:
 
 
 def _response(response: _LineResponse) -> Completion | Fault:
-    said = bytes(response.body)
-    return _completion("chat", said) if response.status_code == 200 else read_fault(response.status_code, said)
+    body = bytes(response.body)
+    return _completion("chat", body) if response.status_code == 200 else read_fault(response.status_code, body)
 
 
 def _outcome(outcome: _LineOutcome) -> Completion | Fault:
@@ -204,54 +202,54 @@ def _outcome(outcome: _LineOutcome) -> Completion | Fault:
     return msgspec.structs.replace(fault, status=status)
 
 
-def _completion(protocol: Protocol, said: bytes) -> Completion | Fault:
+def _completion(protocol: Protocol, body: bytes) -> Completion | Fault:
     try:
-        return _READERS[protocol](said)
-    except ReplyError as trouble:
-        return Fault(500, trouble.detail, trouble.reason)
+        return _READERS[protocol](body)
+    except ReplyError as error:
+        return Fault(500, error.detail, error.reason)
 
 
 def failure_of(fault: Fault) -> Failure:
     """Why a request has no reply."""
-    reason = "expired" if _unasked(fault) else reason_of(fault)
+    reason = "expired" if _was_not_sent(fault) else reason_of(fault)
     return Failure(reason, f"the batch says: {fault.message}" if fault.message else "the batch does not say why")
 
 
 def may_pass(fault: Fault) -> bool:
-    """Whether the fault is not the request's: the same may be answered in another batch, or from another account."""
-    return _unasked(fault) or is_transient(fault) or reason_of(fault) in _ACCOUNT
+    """Whether the same request may succeed in another batch, or from another account."""
+    return _was_not_sent(fault) or is_transient(fault) or reason_of(fault) in _ACCOUNT
 
 
-def _unasked(fault: Fault) -> bool:
+def _was_not_sent(fault: Fault) -> bool:
     """Whether the batch ended before the request was made."""
-    return not _UNASKED.isdisjoint(fault.code.split())
+    return not _NOT_SENT.isdisjoint(fault.code.split())
 
 
 Headers = Mapping[str, str] | None
 
-#: How often a request that can do no harm is made, and seconds before the second time; then twice as many, and so on.
-TRIES = 5
+#: How often a request that is safe to repeat is made, and seconds before the second attempt; they double each time.
+MAX_ATTEMPTS = 5
 PAUSE = 0.5
 
 #: Seconds for a connection, for the next piece of a reply, and for a whole exchange without a file and with one.
-CONNECTING, READING, ALTOGETHER, TRANSFERRING = 30.0, 300.0, 300.0, 3600.0
+CONNECT_TIMEOUT, READ_TIMEOUT, TIMEOUT, TRANSFER_TIMEOUT = 30.0, 300.0, 300.0, 3600.0
 
 #: Bytes of one file of results. A batch of the most requests that providers take stays far below it.
 MAX_RESULT_BYTES = 4 * 10**9
 
 #: How far the clocks of a server and of this machine may differ.
-_SKEW = timedelta(minutes=10)
+_MAX_CLOCK_SKEW = timedelta(minutes=10)
 
 
 class BatchFailed(RagaugeError):
-    """A provider did not do with a batch what it was asked to; the message says why."""
+    """A request about a batch failed; the message says why."""
 
 
 class BatchProgress(msgspec.Struct, frozen=True):
-    """How far a batch is.
+    """The progress of a batch.
 
-    status: as the provider calls it. done, failed: requests with a reply, and with an error. ended: nothing more will
-    come. results: paths of what can be fetched. fault: why the batch as a whole failed.
+    status: in the provider's words. done, failed: requests with a reply, and with an error. ended: there will be no
+    further results. results: paths of what can be downloaded. fault: why the batch as a whole failed.
     """
 
     id: str
@@ -267,11 +265,11 @@ class BatchProgress(msgspec.Struct, frozen=True):
 class Batches(ABC):
     """One model's batch endpoints; an asynchronous context manager. Methods raise BatchFailed.
 
-    Whether `create` was heard cannot always be known: after it raised, `found` says which batches came of it.
+    Whether `create` succeeded cannot always be known: after it raised, `find` gives the batches that it created.
     """
 
-    def __init__(self, asked: LLMSpec, environment: Mapping[str, str] = os.environ) -> None:
-        self._transport = HttpTransport(asked.provider, asked.model, asked.options, environment)
+    def __init__(self, spec: LLMSpec, environment: Mapping[str, str] = os.environ) -> None:
+        self._transport = HttpTransport(spec.provider, spec.model, spec.options, environment)
 
     async def __aenter__(self) -> Batches:
         """Open the connection. Raises UsageError where the key or the address is missing; nothing is sent."""
@@ -283,22 +281,22 @@ class Batches(ABC):
 
     @abstractmethod
     async def upload(self, file: Path) -> str:
-        """Bring a file of requests to the provider, and give its name there; "" where it goes with the batch."""
+        """Upload a file of requests, and give its id; "" where it is sent with the batch."""
 
     @abstractmethod
     async def create(self, file: Path, upload: str) -> str:
-        """Make a batch of a file, and give its id. It is paid for from then on."""
+        """Create a batch of a file, and give its id. It is billed from then on."""
 
     @abstractmethod
-    async def found(self, upload: str, since: str, requests: int) -> list[str]:
-        """The ids of batches that may have been made of a file: of this upload, or since then with as many requests."""
+    async def find(self, upload: str, since: str, requests: int) -> list[str]:
+        """The ids of batches that may have been created from a file: of this upload, or since then with this size."""
 
     @abstractmethod
     async def progress(self, id: str) -> BatchProgress:
-        """How far a batch is."""
+        """The progress of a batch."""
 
     async def download(self, progress: BatchProgress, to: Path) -> None:
-        """Write all results of a batch that ended into a file; it is there as a whole or not at all."""
+        """Write all results of a batch that ended to a file, atomically."""
         part = to.with_name(to.name + ".part")
         with part.open("wb") as file:
             for path in progress.results:
@@ -313,8 +311,8 @@ class Batches(ABC):
         try:
             return decoded(reply.body, msgspec.json.Decoder(form))
         except ValueError as error:
-            said = f"{self._transport.name}: the reply to {method} {path} is not the JSON expected: {error}"
-            raise BatchFailed(said) from error
+            detail = f"{self._transport.name}: the reply to {method} {path} is not the JSON expected: {error}"
+            raise BatchFailed(detail) from error
 
     async def _exchange(
         self,
@@ -326,22 +324,22 @@ class Batches(ABC):
         headers: Headers = None,
         once: bool = False,
     ) -> Reply:
-        """A reply with status 200; asked for again where that may help, unless `once` and it may have been heard.
+        """A reply with status 200; retried where that may help, unless `once` and the request may have been processed.
 
-        A good reply is written to `into`, in place of what an attempt before wrote there.
+        A good reply is written to `into`, in place of what a previous attempt wrote there.
         """
-        timeout = _timeout(TRANSFERRING if into or callable(data) or len(data or b"") > LARGE else ALTOGETHER)
+        timeout = _timeout(TRANSFER_TIMEOUT if into or callable(data) or len(data or b"") > LARGE else TIMEOUT)
         max_bytes = MAX_RESULT_BYTES if into else None
-        for attempt in range(TRIES):
-            last = attempt == TRIES - 1
+        for attempt in range(MAX_ATTEMPTS):
+            last = attempt == MAX_ATTEMPTS - 1
             try:
                 reply = await self._transport.exchange(
                     method, path, data, headers, into=into, max_bytes=max_bytes, timeout=timeout
                 )
-            except ReplyError as trouble:
-                if once or last or trouble.reason == TOO_LARGE:
-                    said = f"{method} {path}: {trouble.detail}"
-                    raise BatchFailed(f"{said}; call again, what is done is not done twice") from trouble
+            except ReplyError as error:
+                if once or last or error.reason == TOO_LARGE:
+                    detail = f"{method} {path}: {error.detail}"
+                    raise BatchFailed(f"{detail}; call again, what is done is not done twice") from error
                 await asyncio.sleep(PAUSE * 2**attempt)
                 continue
             if reply.status == 200:
@@ -378,17 +376,17 @@ class OpenAIBatches(Batches):
         return found.id
 
     async def create(self, file: Path, upload: str) -> str:
-        """Make a batch of an upload."""
-        asked = {"input_file_id": upload, "endpoint": URL, "completion_window": "24h"}
-        return (await self._json(Named, "POST", "/batches", msgspec.json.encode(asked), once=True)).id
+        """Create a batch of an upload."""
+        batch = {"input_file_id": upload, "endpoint": URL, "completion_window": "24h"}
+        return (await self._json(Named, "POST", "/batches", msgspec.json.encode(batch), once=True)).id
 
-    async def found(self, upload: str, since: str, requests: int) -> list[str]:
+    async def find(self, upload: str, since: str, requests: int) -> list[str]:
         """Those of the latest hundred that have this upload as their input."""
         listed = await self._json(Listed[Batch], "GET", "/batches?limit=100")
         return [one.id for one in listed.data or () if one.input_file_id == upload]
 
     async def progress(self, id: str) -> BatchProgress:
-        """Ended is what is completed, failed, expired or cancelled; the last two may have results as well."""
+        """Completed, failed, expired or cancelled batches have ended; the last two may have results as well."""
         batch = await self._json(Batch, "GET", f"/batches/{id}")
         counts, errors = batch.request_counts or Counts(), batch.errors or Listed[BatchError]()
         return BatchProgress(
@@ -411,18 +409,18 @@ class AnthropicBatches(Batches):
         return ""
 
     async def create(self, file: Path, upload: str) -> str:
-        """Make a batch of the lines of a file."""
+        """Create a batch of the lines of a file."""
         body = b'{"requests":[' + b",".join(file.read_bytes().splitlines()) + b"]}"
         return (await self._json(Named, "POST", "/messages/batches", body, once=True)).id
 
-    async def found(self, upload: str, since: str, requests: int) -> list[str]:
+    async def find(self, upload: str, since: str, requests: int) -> list[str]:
         """Those of the latest hundred that were made since then and have as many requests."""
         listed = await self._json(Listed[MessageBatch], "GET", "/messages/batches?limit=100")
-        earliest = datetime.fromisoformat(since) - _SKEW
+        earliest = datetime.fromisoformat(since) - _MAX_CLOCK_SKEW
         return [one.id for one in listed.data or () if one.created_at >= earliest and one.total == requests]
 
     async def progress(self, id: str) -> BatchProgress:
-        """Its results name what expired or was cancelled too."""
+        """Its results include expired and cancelled requests."""
         batch = await self._json(MessageBatch, "GET", f"/messages/batches/{id}")
         ended, done = batch.processing_status == "ended", batch.request_counts.get("succeeded", 0)
         failed = batch.total - done - batch.request_counts.get("processing", 0)
@@ -430,13 +428,13 @@ class AnthropicBatches(Batches):
         return BatchProgress(id, batch.processing_status, done, failed, batch.total, ended, results)
 
 
-def batches(asked: LLMSpec, environment: Mapping[str, str] = os.environ) -> Batches:
+def batches(spec: LLMSpec, environment: Mapping[str, str] = os.environ) -> Batches:
     """The batch endpoints for a model."""
-    kind = AnthropicBatches if asked.provider.protocol == "anthropic" else OpenAIBatches
-    return kind(asked, environment)
+    kind = AnthropicBatches if spec.provider.protocol == "anthropic" else OpenAIBatches
+    return kind(spec, environment)
 
 
-#: Stands between the parts of an upload after the ends of two lines, which lines of JSON never have in a row.
+#: Cannot occur in the parts: it follows two line ends, which files of JSON lines never contain.
 _BOUNDARY = "ragauge-batch"
 _FORM = f"multipart/form-data; boundary={_BOUNDARY}"
 
@@ -456,4 +454,4 @@ def _timeout(seconds: float) -> aiohttp.ClientTimeout:
     """The time for an exchange, from its connection to the last byte."""
     import aiohttp
 
-    return aiohttp.ClientTimeout(total=seconds, sock_connect=CONNECTING, sock_read=READING)
+    return aiohttp.ClientTimeout(total=seconds, sock_connect=CONNECT_TIMEOUT, sock_read=READ_TIMEOUT)
