@@ -145,7 +145,7 @@ def test_cancellation_passes_and_is_recorded() -> None:
 
 
 def test_thought_is_paid_for() -> None:
-    """Calls to models that think are expected, and money is set aside for them, with REASONING_TOKENS tokens more each."""
+    """Calls to models that think are expected, and money is set aside for them, with REASONING_TOKENS more each."""
 
     class Thinking(Model):
         name = "openai/o3-mini"

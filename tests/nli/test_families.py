@@ -39,7 +39,7 @@ def test_a_family_may_be_named() -> None:
 @pytest.mark.parametrize(
     ("config", "given", "said"),
     [
-        (_config("T5ForConditionalGeneration"), None, "its name does not say how it is asked"),
+        (_config("T5ForConditionalGeneration"), None, "its input format is unknown"),
         (_config("BertForMaskedLM"), None, "BertForMaskedLM is no NLI model"),
         (_config("BertForSequenceClassification"), "true", "is no NLI model"),
         ({}, None, "is no NLI model"),

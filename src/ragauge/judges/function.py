@@ -197,8 +197,9 @@ class FunctionJudge:
         self._two_way = False
         is_async = any(map(inspect.iscoroutinefunction, functions.values()))
         self.batch = ASYNC_BATCH if is_async else 1
-        settings, self._notes = ((), ()) if name else fingerprint(functions)
-        self.identity = Identity(name or "function", settings)
+        found = Fingerprint((), ()) if name else fingerprint(functions)
+        self.identity = Identity(name or "function", found.settings)
+        self._notes = found.notes
 
     @property
     def answers(self) -> frozenset[str]:

@@ -16,7 +16,7 @@ from urllib.parse import urlsplit, urlunsplit
 import msgspec
 
 from ragauge.errors import BadParameter
-from ragauge.judges.function import fingerprint
+from ragauge.judges.function import Fingerprint, fingerprint
 from ragauge.judges.llm.messages import CallFailed, Completion, Finish, Prompt, TokenUsage, counted
 from ragauge.judges.llm.providers import PROVIDERS
 from ragauge.judges.llm.transport.faults import call_failed, fault_of, is_transient
@@ -107,7 +107,8 @@ class FunctionTransport:
     ) -> None:
         name = name or getattr(function, "model_name", None)
         self.name = name or getattr(function, "__name__", type(function).__name__)
-        self.settings, self._notes = ((), ()) if name else fingerprint({"function": function})
+        found = Fingerprint((), ()) if name else fingerprint({"function": function})
+        self.settings, self._notes = found.settings, found.notes
         self._caller = Caller(function, concurrency, retries)
 
     async def __aenter__(self) -> FunctionTransport:

@@ -58,7 +58,8 @@ def _unclear_labels(names: Sequence[str], spec: str) -> str:
     problem = f"its classes are called {', '.join(names)}, which does not say which is which"
     return (
         f"{spec}: {problem if names else 'the model does not name its classes'}; name them in its order, "
-        f"which its card says, as in {spec}?labels=contradicted:entailed:neutral, or ?labels=not_entailed:entailed for two classes"
+        f"which its card says, as in {spec}?labels=contradicted:entailed:neutral, or "
+        "?labels=not_entailed:entailed for two classes"
     )
 
 

@@ -204,8 +204,8 @@ def anthropic_body(prompt: Prompt, model: str, options: LLMOptions, features: Se
     """The body of a request, as JSON.
 
     Constrained to its schema by `output_config.format` ("schema"), by the forced use of a tool ("json", for models
-    without the former), or by words alone ("plain"). Nothing is marked for the prompt cache: the system message is below its
-    minimum of at least 1,024 tokens, and a sample's texts are sent once.
+    without the former), or by words alone ("plain"). Nothing is marked for the prompt cache: the system message is
+    below its minimum of at least 1,024 tokens, and a sample's texts are sent once.
     """
     text = system_with_schema(prompt) if features.structured == "plain" else prompt.system
     request: dict[str, Any] = {
