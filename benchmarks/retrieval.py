@@ -1,8 +1,9 @@
-"""How fast ragauge indexes and searches passages, beside bm25s and rank_bm25, and how well it finds.
+"""How fast ragauge indexes and searches passages, and how well, compared with bm25s as it is and with rank_bm25.
 
 Run `python benchmarks/retrieval.py` for 100,000 generated passages of 100 words whose frequencies follow Zipf's law;
 `--passages N` for another number, `--judged FILE` also for the quality on judged passages (.jsonl.gz with question,
-passage and label). Libraries that are not installed are left out: `pip install bm25s rank_bm25`.
+passage and label). ragauge indexes with bm25s (`pip install 'ragauge[retrieval]'`), on its own tokens and stems; bm25s
+itself runs with its defaults. rank_bm25 takes part where it is installed and the passages are few.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from ragauge.datasets.retrieval import BM25
 
 QUERIES = 200
 TOP = 5
-SLOW = 20_000  # passages beyond which rank_bm25 is not waited for
+RANK_BM25_LIMIT = 20_000  # passages beyond which rank_bm25 takes too long
 
 Search = Callable[[str], Sequence[int]]
 
@@ -44,12 +45,12 @@ def generated(count: int, words: int = 100) -> tuple[list[str], list[str]]:
 
 def ours(passages: list[str]) -> Search:
     """Our index."""
-    index = BM25.of(passages)
+    index = BM25.build(passages)
     return lambda query: [hit.position for hit in index.search(query, TOP)]
 
 
 def bm25s_index(passages: list[str]) -> Search:
-    """The index of bm25s, with its own tokenizer and English stop words; it stems only with another library."""
+    """The index of bm25s with its own tokenizer and English stop words, without stems."""
     bm25s = import_module("bm25s")
     index = bm25s.BM25(k1=1.2, b=0.75)
     index.index(bm25s.tokenize(passages, show_progress=False), show_progress=False)
@@ -69,12 +70,10 @@ def rank_bm25_index(passages: list[str]) -> Search:
     return lambda query: [int(n) for n in np.argsort(index.get_scores(query.lower().split()))[::-1][:TOP]]
 
 
-def contestants(count: int) -> dict[str, Callable[[list[str]], Search]]:
-    """Who takes part."""
-    found: dict[str, Callable[[list[str]], Search]] = {"ragauge": ours}
-    if find_spec("bm25s"):
-        found["bm25s"] = bm25s_index
-    if find_spec("rank_bm25") and count <= SLOW:
+def systems(count: int) -> dict[str, Callable[[list[str]], Search]]:
+    """The systems that are compared."""
+    found: dict[str, Callable[[list[str]], Search]] = {"ragauge": ours, "bm25s": bm25s_index}
+    if find_spec("rank_bm25") and count <= RANK_BM25_LIMIT:
         found["rank_bm25"] = rank_bm25_index
     return found
 
@@ -84,41 +83,43 @@ def timed(make: Callable[[list[str]], Search], passages: list[str], queries: lis
     began = time.perf_counter()
     search = make(passages)
     indexed = time.perf_counter() - began
-    spent = []
+    times = []
     for query in queries:
         began = time.perf_counter()
         search(query)
-        spent.append(1000 * (time.perf_counter() - began))
-    return indexed, statistics.median(spent), statistics.quantiles(spent, n=20)[-1]
+        times.append(1000 * (time.perf_counter() - began))
+    return indexed, statistics.median(times), statistics.quantiles(times, n=20)[-1]
 
 
 def speed(count: int) -> None:
-    """Print seconds and milliseconds, and how many times those of ours the others need."""
+    """Print the times of each system, and their ratios to those of ragauge."""
     passages, queries = generated(count)
     print(f"{count:,} passages of 100 words, {QUERIES} queries")
     print(f"{'':12}{'index s':>10}{'search ms':>11}{'p95 ms':>9}{'index ratio':>13}{'search ratio':>14}")
     first: tuple[float, float, float] | None = None
-    for name, make in contestants(count).items():
+    for name, make in systems(count).items():
         taken = timed(make, passages, queries)
         first = first or taken
         print(
             f"{name:12}{taken[0]:10.1f}{taken[1]:11.2f}{taken[2]:9.2f}{taken[0] / first[0]:13.2f}"
             f"{taken[1] / first[1]:14.2f}"
         )
-    _reading(passages)
+    _load_time(passages)
 
 
-def _reading(passages: list[str]) -> None:
+def _load_time(passages: list[str]) -> None:
     with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "index.npz"
-        BM25.of(passages).save(path)
+        path = Path(folder) / "index"
+        BM25.build(passages).save(path)
         began = time.perf_counter()
         BM25.load(path)
-        print(f"a kept index of {path.stat().st_size / 1e6:.0f} MB is read in {time.perf_counter() - began:.2f} s")
+        taken = time.perf_counter() - began
+        size = sum(file.stat().st_size for file in path.iterdir())
+        print(f"a saved index of {size / 1e6:.0f} MB is read in {taken:.2f} s")
 
 
 def quality(path: Path) -> None:
-    """Print nDCG and recall of the first five, over the questions that have a relevant passage."""
+    """Print nDCG@5 and recall@5 over the questions that have a relevant passage."""
     with gzip.open(path, "rt", encoding="utf-8") as lines:
         rows: list[dict[str, Any]] = [json.loads(line) for line in lines]
     passages = list(dict.fromkeys(row["passage"] for row in rows))
@@ -129,7 +130,7 @@ def quality(path: Path) -> None:
             relevant.setdefault(row["question"], set()).add(place[row["passage"]])
     print(f"\n{path.name}: {len(relevant)} questions, {len(passages)} passages")
     print(f"{'':12}{'nDCG@5':>9}{'recall@5':>10}")
-    for name, make in contestants(len(passages)).items():
+    for name, make in systems(len(passages)).items():
         search = make(passages)
         found = [(search(question), right) for question, right in relevant.items()]
         gain = statistics.mean(_ndcg(hits, right) for hits, right in found)

@@ -93,7 +93,7 @@ def test_the_index_and_judgments_are_kept_beside_each_other(call: Call, workplac
     assert not (workplace / ".ragauge").exists()
     call(*command)
     assert "index known" in call(*command).output
-    assert sorted(path.suffix for path in (workplace / ".ragauge").iterdir())[:2] == [".db", ".npz"]
+    assert sorted(path.suffix for path in (workplace / ".ragauge").iterdir())[:2] == ["", ".db"]
 
 
 def test_options_of_build(call: Call, workplace: Path) -> None:

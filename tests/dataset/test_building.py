@@ -113,7 +113,7 @@ def test_a_retriever_is_named(judge: rg.Judge, tmp_path: Path, monkeypatch: pyte
     row = {"question": "How is tea?", "gold_answer": "Tea is green."}
     (sample,) = build([row], retriever="python:finding:find", judge=judge).samples
     assert [chunk.text for chunk in sample.contexts or ()] == ["Tea is green."]
-    for spec, message in (("python:finding:lost", "lost"), ("find", "is no retriever; give a function")):
+    for spec, message in (("python:finding:lost", "lost"), ("find", "is not a retriever; give a function")):
         with pytest.raises(BadParameter, match=message):
             build([row], retriever=spec, judge=judge)
 

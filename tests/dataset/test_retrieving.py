@@ -1,15 +1,17 @@
 from __future__ import annotations
 
 import asyncio
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from ragauge.datasets import build
 from ragauge.datasets.corpus import Corpus
-from ragauge.datasets.retrieval import CorpusRetriever, ForeignRetriever, RetrieverFailed
-from ragauge.errors import BadParameter
+from ragauge.datasets.retrieval import CorpusRetriever, RetrieverAdapter, RetrieverError
+from ragauge.errors import BadParameter, MissingExtra
 from ragauge.types import Chunk
 
 CORPUS = Corpus("c", [Chunk("Tea is hot.", "t", "Tea"), Chunk("Ice is cold.", "i", "Ice", {"year": 1931})], {})
@@ -58,7 +60,7 @@ async def _later(query: str) -> list[str]:
 
 
 def _find(retriever: Any, top: int = 2) -> tuple[Chunk, ...]:
-    return asyncio.run(retriever.find("q", top))
+    return asyncio.run(retriever.retrieve("q", top))
 
 
 @pytest.mark.parametrize(
@@ -74,12 +76,12 @@ def _find(retriever: Any, top: int = 2) -> tuple[Chunk, ...]:
 )
 def test_anybodys_retriever(retriever: Any) -> None:
     """Functions and the retrievers of two libraries give the first documents, in their order."""
-    assert [chunk.text for chunk in _find(ForeignRetriever(retriever))] == ["q 0", "q 1"]
+    assert [chunk.text for chunk in _find(RetrieverAdapter(retriever))] == ["q 0", "q 1"]
 
 
 def test_metadata_of_documents_is_kept() -> None:
     """A LangChain document keeps its id and metadata."""
-    (chunk,) = _find(ForeignRetriever(LangChain()), 1)
+    (chunk,) = _find(RetrieverAdapter(LangChain()), 1)
     assert (chunk.id, chunk.metadata) == ("d1", {"k": 1})
 
 
@@ -104,7 +106,7 @@ class Iterable(Document):
 )
 def test_one_document_is_one_document(found: Any) -> None:
     """A retriever may give one text or document instead of a list; a text is no list of its letters."""
-    assert [chunk.text for chunk in _find(ForeignRetriever(lambda query: found))] == ["The ferry takes 40 minutes."]
+    assert [chunk.text for chunk in _find(RetrieverAdapter(lambda query: found))] == ["The ferry takes 40 minutes."]
 
 
 def _raises(query: str) -> list[str]:
@@ -123,30 +125,44 @@ def _raises(query: str) -> list[str]:
 )
 def test_a_retriever_that_fails_is_told(retriever: Callable[[str], Any], message: str) -> None:
     """What goes wrong in somebody's retriever is one kind of error, which says what."""
-    with pytest.raises(RetrieverFailed, match=message):
-        _find(ForeignRetriever(retriever))
+    with pytest.raises(RetrieverError, match=message):
+        _find(RetrieverAdapter(retriever))
 
 
 def test_what_is_no_retriever() -> None:
     """A value that cannot be called and has no known method is refused at once."""
-    with pytest.raises(BadParameter, match="is no retriever; give a function of the question"):
-        ForeignRetriever(7)
+    with pytest.raises(BadParameter, match="is not a retriever; give a function of the question"):
+        RetrieverAdapter(7)
 
 
 def test_passages_have_their_scores() -> None:
     """What is found in a corpus keeps id, title and metadata, and says how well it fits."""
-    (chunk,) = asyncio.run(CorpusRetriever(CORPUS).find("cold ice", 5))
+    (chunk,) = asyncio.run(CorpusRetriever(CORPUS).retrieve("cold ice", 5))
     assert (chunk.id, chunk.title, chunk.metadata["year"]) == ("i", "Ice", 1931)
     assert chunk.metadata["score"] > 0
 
 
-def test_an_index_is_made_once(tmp_path: Path) -> None:
-    """The index is kept under the corpus's hash, read back, and made anew for another corpus or where it is broken."""
-    assert CorpusRetriever(CORPUS, tmp_path).made
-    assert not CorpusRetriever(CORPUS, tmp_path).made
-    assert CorpusRetriever(Corpus("d", CORPUS.passages[:1], {}), tmp_path).made
-    for path in tmp_path.iterdir():
+def test_an_index_is_built_once(tmp_path: Path) -> None:
+    """The index is kept under the corpus's hash and read back; another corpus, or damage, has it built anew."""
+    assert CorpusRetriever(CORPUS, tmp_path).built
+    assert not CorpusRetriever(CORPUS, tmp_path).built
+    assert CorpusRetriever(Corpus("d", CORPUS.passages[:1], {}), tmp_path).built
+    for path in tmp_path.glob("*/*"):
         path.write_bytes(b"broken")
     again = CorpusRetriever(CORPUS, tmp_path)
-    assert again.made
-    assert [chunk.id for chunk in asyncio.run(again.find("tea", 5))] == ["t"]
+    assert again.built
+    assert [chunk.id for chunk in asyncio.run(again.retrieve("tea", 5))] == ["t"]
+
+
+def test_an_index_of_an_earlier_version_is_replaced(tmp_path: Path) -> None:
+    """The kept index of an earlier version of ragauge, one .npz file, gives way to the new one."""
+    (tmp_path / f"bm25-{CORPUS.digest}.npz").write_bytes(b"PK")
+    assert CorpusRetriever(CORPUS, tmp_path).built
+    assert [path.name for path in tmp_path.iterdir()] == [f"bm25-{CORPUS.digest}"]
+
+
+def test_without_the_library_nothing_is_begun(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A corpus needs an optional library; where it is missing, its name is given before any data is read."""
+    monkeypatch.setitem(sys.modules, "bm25s", None)
+    with pytest.raises(MissingExtra, match=r"searching a corpus .* pip install 'ragauge\[retrieval\]'"):
+        build("no such file.jsonl", "no such folder")

@@ -10,7 +10,7 @@ from typing import Any, Literal, cast
 import msgspec
 
 from ragauge.datasets.corpus import Corpus, read_corpus
-from ragauge.datasets.retrieval import CorpusRetriever, ForeignRetriever, Retriever, RetrieverFailed
+from ragauge.datasets.retrieval import CorpusRetriever, Retriever, RetrieverAdapter, RetrieverError, load_bm25s
 from ragauge.datasets.samples import ProgressCallback, SampleSet, fresh, with_first_documents, worked, worked_out
 from ragauge.errors import BadParameter, MissingField, UnanswerableNeed
 from ragauge.judges.base import JudgeRouter
@@ -154,6 +154,8 @@ async def build_async(
         raise BadParameter("give a corpus or a retriever, not both")
     if top < 1:
         raise BadParameter(f"top={top} must be 1 or more")
+    if corpus is not None:
+        load_bm25s()
     bench = _bench(judge, claims, max_cost)
     wanted = label_samples("whole" if claims is None else "apart")
     if topics := unanswerable([wanted], bench.can):
@@ -165,7 +167,7 @@ async def build_async(
     if finder is None and reading.columns and "contexts" not in reading.columns:
         raise MissingField(f"{reading.name}: no documents; give a corpus (--corpus FOLDER), or a retriever")
     asker = Dispatcher(bench, JudgmentCache(bench, opened, {}), Budget(max_cost))
-    built = Built(corpus=searched, indexed=isinstance(finder, CorpusRetriever) and finder.made)
+    built = Built(corpus=searched, indexed=isinstance(finder, CorpusRetriever) and finder.built)
     building = _Building(asker, finder, wanted, top, built)
     async with asker.opened():
         built.samples = await worked(samples, building.sample, _AT_ONCE, progress)
@@ -201,7 +203,7 @@ def _retriever(corpus: Corpus | None, retriever: Any, folder: Path | None) -> Re
         return CorpusRetriever(corpus, folder)
     named = isinstance(retriever, str) and retriever.startswith("python:")
     found = python_object(retriever.removeprefix("python:")) if named else retriever
-    return None if found is None else ForeignRetriever(found)
+    return None if found is None else RetrieverAdapter(found)
 
 
 def _bench(judge: JudgeLike, claims: JudgeLike | None, max_cost: float | None) -> JudgeRouter:
@@ -236,8 +238,8 @@ class _Building:
         if not sample.query:
             return self._built.lacking(bare, "documents", "no_query: the sample has no query")
         try:
-            found = await self._retriever.find(sample.query, self._top)
-        except RetrieverFailed as error:
+            found = await self._retriever.retrieve(sample.query, self._top)
+        except RetrieverError as error:
             return self._built.lacking(bare, "documents", f"retriever_error: {error}")
         return msgspec.structs.replace(bare, contexts=found)
 

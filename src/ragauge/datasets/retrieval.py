@@ -1,130 +1,115 @@
-"""Retrievers: from a question to its documents, by BM25 or by anybody's retriever.
+"""Retrieval: the documents of a question, by BM25 over a corpus or by any retriever.
 
 Robertson and Zaragoza, "The probabilistic relevance framework: BM25 and beyond", 2009, with the inverse document
-frequency of Lucene, which is never negative. What a word adds to a passage depends on these two alone, so that it is
-computed when the index is made, and a search only adds up (Lù, "BM25S", 2024).
+frequency of Lucene, which is never negative. The index is that of the library bm25s (Lù, "BM25S", 2024).
 """
 
 from __future__ import annotations
 
 import asyncio
-import os
-import zipfile
-from array import array
+import shutil
 from collections.abc import Callable, Iterable
 from inspect import isawaitable, iscoroutinefunction
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from tempfile import TemporaryDirectory
+from typing import Any, NamedTuple, Protocol
 
 import msgspec
 
 from ragauge.datasets.corpus import Corpus
-from ragauge.errors import BadParameter
-from ragauge.judges.embedded.lexical.lexicon import FUNCTION_WORDS, QUESTION_WORDS
+from ragauge.errors import BadData, BadParameter, MissingExtra
 from ragauge.readers.contexts import chunks_in, is_single
 from ragauge.readers.values import Malformed
 from ragauge.text.tokens import rouge_tokens, stem_tokens, unicode_tokens
 from ragauge.types import Chunk
 
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-
-#: How soon a word that comes again adds nothing more, and how much a long passage is held back; Lucene's values.
+#: Term frequency saturation and length normalisation; Lucene's values.
 K1, B = 1.2, 0.75
 
 
+def load_bm25s() -> Any:
+    """The library that indexes. Raises MissingExtra where it is not installed."""
+    try:
+        import bm25s
+    except ImportError:
+        raise MissingExtra("searching a corpus", "retrieval") from None
+    return bm25s
+
+
 class Hit(NamedTuple):
-    """A passage that was found: its position in the corpus, from 0, and how well it fits, above 0."""
+    """A passage that was found: its position in the corpus, from 0, and its BM25 score, above 0."""
 
     position: int
     score: float
 
 
 class BM25:
-    """An index of passages; make one with `BM25.of`, or read one with `BM25.load`.
+    """An index of passages; build one with `BM25.build`, or read one with `BM25.load`."""
 
-    terms: stemmed word -> its number. The passages of term t, and what t adds to each, stand between starts[t] and
-    starts[t + 1].
-    """
-
-    def __init__(
-        self,
-        size: int,
-        terms: dict[str, int],
-        starts: NDArray[np.int64],
-        passages: NDArray[np.int32],
-        weights: NDArray[np.float32],
-    ) -> None:
-        self._size, self._terms = size, terms
-        self._starts, self._passages, self._weights = starts, passages, weights
+    def __init__(self, index: Any) -> None:
+        self._index = index
+        self._stopwords = frozenset(load_bm25s().stopwords.STOPWORDS_EN_PLUS)
 
     def __len__(self) -> int:
-        return self._size
+        return int(self._index.scores["num_docs"])
 
     @classmethod
-    def of(cls, texts: Iterable[str]) -> BM25:
-        """The index of these texts, which are known by their positions."""
+    def build(cls, texts: Iterable[str]) -> BM25:
+        """Index texts, which are identified by their positions. Raises MissingExtra without bm25s."""
         import numpy as np
 
-        numbers: dict[str, int] = {}
-        written, lengths = array("i"), array("i")
-        for text in texts:
-            words = _words(text)
-            lengths.append(len(words))
-            written.extend([numbers.setdefault(word, len(numbers)) for word in words])
+        index = load_bm25s().BM25(k1=K1, b=B, method="atire", idf_method="lucene")
+        words: dict[str, int] = {}
+        passages = [[words.setdefault(word, len(words)) for word in _words(text)] for text in texts]
         terms: dict[str, int] = {}
-        term_of = np.array([terms.setdefault(term, len(terms)) for term in stem_tokens(numbers)], np.int64)
-        sizes = np.array(lengths, np.int64)
-        found = term_of[np.array(written, np.int64)] if numbers else np.zeros(0, np.int64)
-        return cls(len(sizes), terms, *_postings(found, sizes, len(terms)))
+        term_of = [terms.setdefault(term, len(terms)) for term in stem_tokens(words)]
+        ids = [[term_of[word] for word in passage] for passage in passages]
+        with np.errstate(invalid="ignore"):  # the mean length of passages without a word is 0
+            index.index((ids or [[]], terms), create_empty_token=False, show_progress=False)
+        return cls(index)
 
     def search(self, query: str, top: int = 5) -> list[Hit]:
-        """The `top` passages that fit best, the better first and of equals the earlier; fewer where no more fit at all.
+        """The `top` best passages, best first, ties in the order of the corpus; only those that share a word.
 
-        Words such as "how", "is" and "the" are passed over, unless the query has no others.
+        English stop words in the query are ignored, unless it has no other words.
         """
         import numpy as np
 
-        scores = np.zeros(self._size, np.float32)
-        for term in dict.fromkeys(stem_tokens(_telling(_words(query)))):
-            if (number := self._terms.get(term)) is not None:
-                here = slice(self._starts[number], self._starts[number + 1])
-                scores[self._passages[here]] += self._weights[here]
-        found = np.flatnonzero(scores >= _least(scores, top))
+        words = _words(query)
+        content = [word for word in words if word not in self._stopwords] or words
+        terms = self._index.get_tokens_ids(list(dict.fromkeys(stem_tokens(content))))
+        if not terms:
+            return []
+        scores = self._index.get_scores_from_ids(terms)
+        least = np.partition(scores, -top)[-top] if len(scores) > top else 0.0
+        found = np.flatnonzero((scores >= least) & (scores > 0))
         order = found[np.argsort(-scores[found], kind="stable")][:top]
         return [Hit(int(position), float(scores[position])) for position in order]
 
-    def save(self, path: Path) -> None:
-        """Write the index to a file, whole or not at all. Raises OSError."""
-        import numpy as np
-
-        path.parent.mkdir(parents=True, exist_ok=True)
-        partial = path.with_name(f".{path.name}.{os.getpid()}")
-        with partial.open("wb") as file:
-            np.savez(
-                file,
-                size=np.array(self._size),
-                terms=np.frombuffer("\n".join(self._terms).encode(), np.uint8),
-                starts=self._starts,
-                passages=self._passages,
-                weights=self._weights,
-            )
-        partial.replace(path)
+    def save(self, folder: Path) -> None:
+        """Write the index as a folder of files, whole or not at all; one that is there is replaced. Raises OSError."""
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        with TemporaryDirectory(prefix=f".{folder.name}.", dir=folder.parent) as scratch:
+            whole = Path(scratch, "index")
+            self._index.save(whole, show_progress=False)
+            shutil.rmtree(folder, ignore_errors=True)
+            try:
+                whole.rename(folder)
+            except OSError:
+                if not folder.is_dir():  # else another process has just put its index there
+                    raise
 
     @classmethod
-    def load(cls, path: Path) -> BM25 | None:
-        """The index in a file; None where there is none, or a damaged one."""
-        import numpy as np
-
+    def load(cls, folder: Path) -> BM25:
+        """Read an index that `save` wrote. Raises BadData where it is missing, damaged or of an earlier version."""
+        if folder.is_file():
+            raise BadData(
+                f"{folder}: an index file of an earlier version of ragauge; delete it and build the index again"
+            )
         try:
-            with path.open("rb") as file, np.load(file) as kept:
-                terms = bytes(kept["terms"]).decode().split("\n")
-                numbers = {term: number for number, term in enumerate(terms)}
-                return cls(int(kept["size"]), numbers, kept["starts"], kept["passages"], kept["weights"])
-        except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile):
-            return None
+            return cls(load_bm25s().BM25.load(folder, show_progress=False))
+        except Exception as error:  # a damaged file may raise anything in the library
+            raise BadData(f"{folder}: not a whole index ({error}); delete it and build the index again") from None
 
 
 def _words(text: str) -> list[str]:
@@ -132,82 +117,60 @@ def _words(text: str) -> list[str]:
     return rouge_tokens(text) if text.isascii() else unicode_tokens(text)
 
 
-def _telling(words: list[str]) -> list[str]:
-    """The words that tell what is asked; all where none does."""
-    return [word for word in words if word not in FUNCTION_WORDS and word not in QUESTION_WORDS] or words
-
-
-def _least(scores: NDArray[np.float32], top: int) -> float:
-    """The lowest score among the `top` best, above 0."""
-    import numpy as np
-
-    smallest = float(np.finfo(np.float32).tiny)
-    if len(scores) <= top:
-        return smallest
-    return max(smallest, float(np.partition(scores, -top)[-top]))
-
-
-def _postings(
-    found: NDArray[np.int64], sizes: NDArray[np.int64], terms: int
-) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float32]]:
-    """Starts, passages and weights, from the terms of all passages in a row and how many each passage has."""
-    import numpy as np
-
-    count = max(1, len(sizes))
-    keys = found * count + np.repeat(np.arange(len(sizes)), sizes)
-    keys.sort()
-    first = np.flatnonzero(np.concatenate(([True], keys[1:] != keys[:-1]))) if len(keys) else keys
-    times = np.diff(np.append(first, len(keys))).astype(np.float32)
-    term, passage = np.divmod(keys[first], count)
-    holding = np.bincount(term, minlength=terms)
-    rarity = np.log1p((count - holding + 0.5) / (holding + 0.5)).astype(np.float32)
-    length = (K1 * (1 - B + B * sizes / max(1.0, sizes.mean() if len(sizes) else 1.0))).astype(np.float32)
-    weights = rarity[term] * times * np.float32(K1 + 1) / (times + length[passage])
-    return np.concatenate(([0], np.cumsum(holding))), passage.astype(np.int32), weights
-
-
-#: Methods of retrievers, the awaited one of each library before the other: LlamaIndex; LangChain, new and old.
+#: Methods of retrievers, the asynchronous one of each library first: LlamaIndex; LangChain, new and old.
 _METHODS = ("aretrieve", "retrieve", "ainvoke", "invoke", "get_relevant_documents")
 
 
 class Retriever(Protocol):
-    """Finds documents."""
+    """Finds the documents of a question."""
 
-    async def find(self, query: str, top: int) -> tuple[Chunk, ...]:
-        """The `top` documents that fit a question best, best first; fewer where there are no more."""
+    async def retrieve(self, query: str, top: int) -> tuple[Chunk, ...]:
+        """The `top` most relevant documents, best first; fewer where there are no more."""
 
 
 class CorpusRetriever:
-    """Finds passages of a corpus by BM25. The score of each is in its metadata.
+    """Retrieves passages of a corpus by BM25; each has its score in its metadata.
 
-    folder: where the index is kept, under the hash of the corpus, so that it is made once; None keeps none.
-    made: whether the index had to be made.
+    folder: where the index is kept, under the hash of the corpus, so that it is built once; None keeps none.
+    built: whether the index had to be built.
     """
 
     def __init__(self, corpus: Corpus, folder: Path | None = None) -> None:
         self._passages = corpus.passages
-        path = folder / f"bm25-{corpus.digest}.npz" if folder else None
-        kept = BM25.load(path) if path else None
-        self.made = kept is None or len(kept) != len(corpus.passages)
-        self._index = BM25.of(passage.passage for passage in corpus.passages) if kept is None or self.made else kept
-        if path and self.made:
+        path = folder / f"bm25-{corpus.digest}" if folder else None
+        kept = _kept_index(path, len(corpus.passages)) if path else None
+        self.built = kept is None
+        self._index = kept or BM25.build(passage.passage for passage in corpus.passages)
+        if path and self.built:
             self._index.save(path)
+            path.with_suffix(".npz").unlink(missing_ok=True)  # the same index in the form of earlier versions
 
-    async def find(self, query: str, top: int) -> tuple[Chunk, ...]:
-        """The `top` passages that fit best; none where none shares a word with the question."""
-        return tuple(
-            _with(self._passages[position], score=round(score, 4)) for position, score in self._index.search(query, top)
-        )
-
-
-class RetrieverFailed(Exception):
-    """A retriever of somebody else's raised, or gave what is no list of documents."""
+    async def retrieve(self, query: str, top: int) -> tuple[Chunk, ...]:
+        """The `top` best passages; none where none shares a word with the question."""
+        return tuple(_with_score(self._passages[position], score) for position, score in self._index.search(query, top))
 
 
-class ForeignRetriever:
-    """Finds documents by a function of the question, or a retriever of LlamaIndex or LangChain.
+def _kept_index(path: Path, size: int) -> BM25 | None:
+    """The index that is kept at `path`; None where there is none, or one that is damaged or of another size."""
+    try:
+        index = BM25.load(path)
+    except BadData:
+        return None
+    return index if len(index) == size else None
 
-    What it gives is read as contexts are: texts, objects with a text, LangChain's documents, LlamaIndex's nodes; or one
+
+def _with_score(chunk: Chunk, score: float) -> Chunk:
+    return msgspec.structs.replace(chunk, metadata={**chunk.metadata, "score": round(score, 4)})
+
+
+class RetrieverError(Exception):
+    """A retriever of the caller's raised, or returned something other than documents."""
+
+
+class RetrieverAdapter:
+    """Retrieves documents by a function of the question, or by a retriever of LlamaIndex or LangChain.
+
+    Its results are read as contexts are: texts, objects with a text, LangChain's documents, LlamaIndex's nodes; or one
     of these alone, which is one document. A retriever that blocks is called in a thread.
     """
 
@@ -215,26 +178,22 @@ class ForeignRetriever:
         method = next((getattr(retriever, name) for name in _METHODS if hasattr(retriever, name)), retriever)
         if not callable(method):
             raise BadParameter(
-                f"{retriever!r} is no retriever; give a function of the question, an object with one, or "
+                f"{retriever!r} is not a retriever; give a function of the question, an object with one, or "
                 "python:MODULE:NAME, which names either"
             )
         self._call: Callable[[str], Any] = method
 
-    async def find(self, query: str, top: int) -> tuple[Chunk, ...]:
-        """The first `top` documents. Raises RetrieverFailed."""
+    async def retrieve(self, query: str, top: int) -> tuple[Chunk, ...]:
+        """The first `top` documents. Raises RetrieverError."""
         try:
-            found = await self._found(query)
+            found = await self._results(query)
             return (chunks_in(found if is_single(found) else list(found)) or ())[:top]
         except Malformed as error:
-            raise RetrieverFailed(f"the retriever's {error}") from error
+            raise RetrieverError(f"the retriever's {error}") from error
         except Exception as error:
-            raise RetrieverFailed(f"the retriever raised {type(error).__name__}: {error}") from error
+            raise RetrieverError(f"the retriever raised {type(error).__name__}: {error}") from error
 
-    async def _found(self, query: str) -> Any:
-        waits = iscoroutinefunction(self._call) or iscoroutinefunction(getattr(self._call, "__call__", None))  # noqa: B004
-        found = self._call(query) if waits else await asyncio.to_thread(self._call, query)
+    async def _results(self, query: str) -> Any:
+        is_async = iscoroutinefunction(self._call) or iscoroutinefunction(getattr(self._call, "__call__", None))  # noqa: B004
+        found = self._call(query) if is_async else await asyncio.to_thread(self._call, query)
         return await found if isawaitable(found) else found
-
-
-def _with(chunk: Chunk, **metadata: Any) -> Chunk:
-    return msgspec.structs.replace(chunk, metadata={**chunk.metadata, **metadata})
