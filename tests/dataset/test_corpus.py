@@ -50,7 +50,7 @@ def test_parquet_rows_are_documents(tmp_path: Path) -> None:
 def test_what_is_left_out_is_said(tmp_path: Path) -> None:
     """Files of other kinds and empty files are counted by kind; hidden ones are passed over."""
     corpus = read_corpus(_folder(tmp_path, a_txt="Text.", b_pdf="%PDF", c_png="x", d_txt="", hidden__e_txt="Text."))
-    assert corpus.left_out == {".pdf": 1, ".png": 1, "empty": 1}
+    assert corpus.skipped == {".pdf": 1, ".png": 1, "empty": 1}
     (tmp_path / "hidden").rename(tmp_path / ".hidden")
     assert len(read_corpus(tmp_path).passages) == 1
 

@@ -20,8 +20,8 @@ from ragauge.judges.llm.prompts import PromptStyle
 from ragauge.judges.llm.replies import extract_object, locate_quote, parse_reply
 from ragauge.judges.windows import split
 from ragauge.questions import Decompose, Entail, Relevant
-from ragauge.readers.contexts import chunks_in, gold_claims, references_in
-from ragauge.readers.formats import rows_of_blocks
+from ragauge.readers.contexts import to_chunks, to_gold_claims, to_references
+from ragauge.readers.formats import block_rows
 from ragauge.readers.values import text
 from ragauge.text import overlap, tokens, trust_eval
 from ragauge.text.citations import citation_marks, citations_in
@@ -81,7 +81,7 @@ READERS: dict[str, Callable[[str], object]] = {
     "answers: asked": asked.__wrapped__,
     "answers: form": lambda given: has_form(_QUESTION, given),
     "answers: form of a query": lambda given: has_form(given, _CLAIM),
-    "block file": lambda given: list(rows_of_blocks(given.splitlines(), "file")),
+    "block file": lambda given: list(block_rows(given.splitlines(), "file")),
     "bleu": lambda given: bleu(given, [given[1:]]),
     "chrf": lambda given: chrf(given, [given[1:]]),
     "citations": lambda given: (citation_marks(given), citations_in(given, _LABELS)),
@@ -92,10 +92,10 @@ READERS: dict[str, Callable[[str], object]] = {
     ),
     "claim": lambda given: _LEXICAL.verdict(Entail((_CLAIM,), given)),
     "claim and text": lambda given: _LEXICAL.verdict(Entail((given + _CLAIM,), given)),
-    "contexts": chunks_in,
+    "contexts": to_chunks,
     "decompose": decompose,
     "decompose to a query": lambda given: decompose(given[:200], given),
-    "golden": lambda given: (references_in(given, True), references_in(given, False), gold_claims(given)),
+    "golden": lambda given: (to_references(given, True), to_references(given, False), to_gold_claims(given)),
     "markdown": blocks,
     "opinions": lambda given: (voice(given), is_hostile(given)),
     "passages": lambda given: (passages(given), sections(given)),

@@ -42,7 +42,7 @@ def test_a_broken_row_raises_where_it_stands(jsonl: str) -> None:
     """The rows before a broken one are yielded; at the broken one the error names line and column."""
     samples = iter(read(jsonl))
     assert next(samples).query == "q1"
-    message = "rows.jsonl, row 2: line 3 is not JSON: .* at column 16; mend or remove the line"
+    message = "rows.jsonl, row 2: line 3 is not JSON: .* at column 16; fix or remove the line"
     with pytest.raises(BadRow, match=message):
         next(samples)
 
@@ -113,7 +113,7 @@ def test_what_is_nested_too_deep_is_one_bad_row(column: str, depth: int) -> None
     assert [sample.query for sample in reading] == ["fine"]
     (bad,) = reading.bad_rows
     assert (bad.row, bad.column) == (1, column)
-    assert "nested more than 100 levels deep; keep only what is needed of them" in str(bad)
+    assert "nested more than 100 levels deep; keep only the needed parts" in str(bad)
 
 
 def test_what_is_nested_is_kept_up_to_a_depth() -> None:
@@ -124,5 +124,5 @@ def test_what_is_nested_is_kept_up_to_a_depth() -> None:
 
 def test_a_sample_that_is_nested_too_deep_is_refused() -> None:
     """A Sample made by the caller is refused where no JSON can hold it."""
-    with pytest.raises(BadRow, match="the sample cannot be kept"):
+    with pytest.raises(BadRow, match="the sample cannot be stored as JSON"):
         list(read([Sample(id="1", query="q", metadata=_nested(100_000))]))

@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from ragauge.errors import BadData, BadRow, UnknownName
-from ragauge.readers.columns import rank, unfolded
+from ragauge.readers.columns import flatten_wrappers, rank
 from ragauge.readers.contexts import TEXT_KEYS
 from ragauge.readers.read import as_mapping, source
 from ragauge.readers.values import Malformed, describe, native, text_or_none
@@ -285,7 +285,7 @@ def _cells(row: Any, where: str, number: int) -> Mapping[str, Any]:
     fields = as_mapping(row)
     if fields is None:
         raise BadRow(where, number, None, f"{describe(row)}, not an object", "give each row as a dict")
-    return dict(pair for column, cell in unfolded(fields).items() for pair in _scores(column, cell))
+    return dict(pair for column, cell in flatten_wrappers(fields).items() for pair in _scores(column, cell))
 
 
 def _scores(column: str, cell: Any) -> Iterator[tuple[str, Any]]:

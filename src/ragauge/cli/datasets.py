@@ -90,10 +90,10 @@ def build_command(
 def _dataset_lines(built: Built) -> Iterator[str]:
     """What there is to say of a data set."""
     if built.corpus:
-        left_out = ", ".join(f"{number} {kind}" for kind, number in built.corpus.left_out.items())
+        skipped = ", ".join(f"{number} {kind}" for kind, number in built.corpus.skipped.items())
         made = "indexed" if built.indexed else "index known"
         yield f"{built.corpus.name}: {counted(len(built.corpus.passages), 'passage')}, {made}" + (
-            f"; files left out: {left_out}" if left_out else ""
+            f"; files skipped: {skipped}" if skipped else ""
         )
         if bad := built.corpus.bad:
             yield f"skipped in {built.corpus.name}: {len(bad)}, the first because: {bad[0]}"

@@ -1,11 +1,11 @@
-"""A corpus: the documents of a folder or file, cut into passages."""
+"""A corpus: the documents of a folder or file, split into passages."""
 
 from __future__ import annotations
 
 import hashlib
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -13,15 +13,15 @@ from typing import Any, NamedTuple
 import msgspec
 
 from ragauge.errors import BadData, BadRow
-from ragauge.readers.contexts import ID_KEYS, chunks_in
-from ragauge.readers.formats import KNOWN, extension, file, lines, opened
+from ragauge.readers.contexts import ID_KEYS, to_chunks
+from ragauge.readers.formats import EXTENSIONS, decoded_lines, extension, file_source, is_readable, open_bytes
 from ragauge.readers.values import Malformed
 from ragauge.types import Chunk
 
 #: Words of a passage, as in the Wikipedia passages of DPR (Karpukhin et al., 2020).
 WORDS = 100
 
-#: Characters that count as a word where a script has no spaces between words.
+#: Characters that count as one word in scripts without spaces.
 _LONG_WORD = 10
 
 _ENDS = re.compile(r"[.!?][\"')\]]*\s+|\n\s*\n|[。！？]")
@@ -31,9 +31,9 @@ _HEADING = re.compile(r"(#{1,6})\s+(.*?)\s*#*\s*")
 
 
 def passages(text: str, words: int = WORDS) -> list[str]:
-    """The text in pieces of at most `words` words each, in order; together they hold all of it but white space.
+    """The text as passages of at most `words` words each, in order, without loss but of white space.
 
-    A piece ends with a sentence or a paragraph, unless a single sentence is too long. In scripts without spaces ten
+    A passage ends with a sentence or a paragraph, unless a single sentence is too long. In scripts without spaces ten
     characters count as a word.
     """
     if _size(text) <= words:
@@ -41,17 +41,17 @@ def passages(text: str, words: int = WORDS) -> list[str]:
     found: list[str] = []
     start, size = 0, 0
     for begin, end in _pieces(text, words):
-        more = _size(text[begin:end])
-        if size and size + more > words:
+        added = _size(text[begin:end])
+        if size and size + added > words:
             found.append(text[start:begin].strip())
             start, size = begin, 0
-        size += more
+        size += added
     found.append(text[start:].strip())
     return [passage for passage in found if passage]
 
 
 def _pieces(text: str, words: int) -> Iterator[tuple[int, int]]:
-    """Sentences; of a sentence that is too long, its words."""
+    """The spans of sentences, or of the words of a sentence that is too long."""
     for begin, end in pairwise([0, *(found.end() for found in _ENDS.finditer(text)), len(text)]):
         if _size(text[begin:end]) <= words:
             yield begin, end
@@ -60,13 +60,14 @@ def _pieces(text: str, words: int) -> Iterator[tuple[int, int]]:
 
 
 def _size(text: str) -> int:
+    """The length of a text in words."""
     return max(len(text.split()), len(text) // _LONG_WORD if len(text) > _LONG_WORD * (text.count(" ") + 1) else 0)
 
 
 def sections(markdown: str) -> tuple[str, list[tuple[str, str]]]:
-    """The title of a Markdown text, "" where it has none, and its sections: the heading of each and what stands below.
+    """The title of a Markdown text, "" where it has none, and its sections, each a heading and the text below it.
 
-    The title is the first heading of the first level; what stands before any other heading is a section without one.
+    The title is the first heading of level 1; text before any other heading is a section without a heading.
     """
     title, heading, fenced = "", "", False
     lines: list[str] = []
@@ -89,14 +90,18 @@ _TEXT = (".txt", ".text", *_MARKDOWN)
 
 
 class Corpus(NamedTuple):
-    """What was read. left_out: how many files of each kind that cannot be read as text, and how many empty ones.
+    """The passages of a folder or file.
 
-    bad: files and rows that were skipped on request, each as its error message.
+    Attributes:
+        name: its path.
+        passages: in the order of the files' names.
+        skipped: extension -> the number of files that cannot be read as text; "empty" -> the number of empty files.
+        bad: the error messages of the files and rows that were skipped on request.
     """
 
     name: str
     passages: list[Chunk]
-    left_out: dict[str, int]
+    skipped: dict[str, int]
     bad: tuple[str, ...] = ()
 
     @property
@@ -109,26 +114,32 @@ class Corpus(NamedTuple):
 
 
 def read_corpus(path: str | Path, words: int = WORDS, *, skip_bad: bool = False) -> Corpus:
-    """The passages of a file, or of all files of a folder and its folders, in the order of their names.
+    """The passages of a file, or of all files of a folder and its subfolders.
 
-    Text (.txt .md) is cut into passages of at most `words` words under the name of its file or, in Markdown, its title
-    and the heading. Rows (.jsonl .json .csv .tsv .parquet .arrow) have their text, id and title under the names that
-    contexts have them under; rows longer than `words` are cut too. Hidden files are passed over.
-    skip_bad: go on after a file or row that should hold text and does not, and keep the error in `Corpus.bad`.
+    Text (.txt .md) is split into passages titled by the name of the file or, in Markdown, by its title and heading.
+    Rows (.jsonl .json .csv .tsv .parquet .arrow) have their text, id and title under the names that contexts have them
+    under; long rows are split too. Hidden files are ignored.
 
-    Raises BadData where there is nothing to read, and at the first file or row that is bad, unless told to skip it.
+    Args:
+        path: the file or folder.
+        words: the maximum length of a passage.
+        skip_bad: continue after a file or row that cannot be read, and keep the error in `Corpus.bad`.
+
+    Raises:
+        BadData: there is nothing to read; unless `skip_bad`, the first file or row that cannot be read.
     """
     root = Path(path)
     files = list(_files(root)) if root.is_dir() else [root]
-    left_out = Counter(kind for one in files if (kind := _unread(one)))
-    if not root.is_dir() and left_out:
-        raise BadData(f"{root}: not a corpus; give a folder, or a file of {' '.join(sorted({*_TEXT, *KNOWN}))}")
-    cutting = _Cutting(root if root.is_dir() else root.parent, words, skip_bad)
-    found = [passage for one in files if not _unread(one) for passage in cutting.passages(one)]
+    formats = {kind for kind in set(map(extension, files)) if kind in _TEXT or is_readable(kind)}
+    reasons = {one: reason for one in files if (reason := _skip_reason(one, formats))}
+    if not root.is_dir() and reasons:
+        raise BadData(f"{root}: not a corpus; give a folder, or a file of {' '.join(sorted({*_TEXT, *EXTENSIONS}))}")
+    splitter = _Splitter(root if root.is_dir() else root.parent, words, skip_bad)
+    found = [passage for one in files if one not in reasons for passage in splitter.passages(one)]
     if not found:
-        why = f"; {cutting.bad[0]}" if cutting.bad else "; put .txt, .md, .jsonl or .parquet files there"
+        why = f"; {splitter.bad[0]}" if splitter.bad else "; put .txt, .md, .jsonl or .parquet files there"
         raise BadData(f"{root}: no text in {len(files)} files{why}")
-    return Corpus(str(root), found, dict(left_out), tuple(cutting.bad))
+    return Corpus(str(root), found, dict(Counter(reasons.values())), tuple(splitter.bad))
 
 
 def _files(folder: Path) -> Iterator[Path]:
@@ -138,45 +149,45 @@ def _files(folder: Path) -> Iterator[Path]:
             yield path
 
 
-def _unread(path: Path) -> str:
-    """Why a file is left out; "" where it is not."""
+def _skip_reason(path: Path, formats: Collection[str]) -> str:
+    """Why a file is skipped: its extension, or "empty"; "" where it is read."""
     kind = extension(path)
-    if kind not in _TEXT and kind not in KNOWN:
+    if kind not in formats:
         return kind or "no extension"
     return "empty" if path.is_file() and not path.stat().st_size else ""
 
 
-class _Cutting:
-    """Cuts files of a corpus into passages. bad: the errors of the files and rows that were skipped."""
+class _Splitter:
+    """Splits the files of a corpus into passages, and collects the errors of those that are skipped."""
 
     def __init__(self, base: Path, words: int, skip_bad: bool) -> None:
         self.bad: list[str] = []
         self._base, self._words, self._skip_bad = base, words, skip_bad
 
     def passages(self, path: Path) -> Iterator[Chunk]:
-        """The passages of one file. Raises BadData, unless what is bad is to be skipped."""
+        """The passages of one file. Raises BadData, unless bad files and rows are skipped."""
         name = path.relative_to(self._base).as_posix()
         try:
-            yield from self._of_text(path, name) if extension(path) in _TEXT else self._of_rows(path, name)
+            yield from self._text_passages(path, name) if extension(path) in _TEXT else self._row_passages(path, name)
         except BadData as error:
             self._skip(error)
 
-    def _of_text(self, path: Path, name: str) -> Iterator[Chunk]:
-        pieces = [(title, piece) for title, body in _titled(path) for piece in passages(body, self._words)]
+    def _text_passages(self, path: Path, name: str) -> Iterator[Chunk]:
+        pieces = [(title, piece) for title, body in _titled_sections(path) for piece in passages(body, self._words)]
         for number, (title, piece) in enumerate(pieces, start=1):
             yield Chunk(piece, f"{name}#{number}", title)
 
-    def _of_rows(self, path: Path, name: str) -> Iterator[Chunk]:
-        for number, row in enumerate(file(path).rows(), start=1):
+    def _row_passages(self, path: Path, name: str) -> Iterator[Chunk]:
+        for number, row in enumerate(file_source(path).rows(), start=1):
             try:
-                whole = _row(row, f"{name}#{number}", str(path), number)
+                document = _document(row, f"{name}#{number}", str(path), number)
             except BadRow as error:
                 self._skip(error)
                 continue
-            pieces = passages(whole.text, self._words)
+            pieces = passages(document.text, self._words)
             for part, piece in enumerate(pieces, start=1):
-                id = f"{whole.id}#{part}" if len(pieces) > 1 else whole.id
-                yield Chunk(piece, id, whole.title, whole.metadata)
+                id = f"{document.id}#{part}" if len(pieces) > 1 else document.id
+                yield Chunk(piece, id, document.title, document.metadata)
 
     def _skip(self, error: BadData) -> None:
         if not self._skip_bad:
@@ -184,9 +195,9 @@ class _Cutting:
         self.bad.append(str(error))
 
 
-def _titled(path: Path) -> list[tuple[str, str]]:
+def _titled_sections(path: Path) -> list[tuple[str, str]]:
     """The sections of a text file, each under its title."""
-    text = _text_of(path)
+    text = _read_text(path)
     if path.suffix.lower() not in _MARKDOWN:
         return [(path.stem, text)]
     title, parts = sections(text)
@@ -194,21 +205,21 @@ def _titled(path: Path) -> list[tuple[str, str]]:
     return [(f"{title} – {heading}" if heading else title, body) for heading, body in parts]
 
 
-def _text_of(path: Path) -> str:
+def _read_text(path: Path) -> str:
     try:
-        with opened(path) as stream:
-            return "".join(lines(stream, str(path)))
+        with open_bytes(path) as stream:
+            return "".join(decoded_lines(stream, str(path)))
     except OSError as error:
         raise BadData(f"{path}: cannot be opened ({error.strerror}); check its name and permissions") from None
 
 
-def _row(row: Any, id: str, where: str, number: int) -> Chunk:
-    """The document in a row, under its own id or else this one. Raises BadRow."""
+def _document(row: Any, id: str, where: str, number: int) -> Chunk:
+    """The document in a row, with `id` where it has none of its own. Raises BadRow."""
     try:
         if isinstance(row, Malformed):
             raise row
-        (found,) = chunks_in([row]) or ()
-        own = isinstance(row, Mapping) and any(row.get(key) is not None for key in ID_KEYS)
+        (found,) = to_chunks([row]) or ()
+        has_id = isinstance(row, Mapping) and any(row.get(key) is not None for key in ID_KEYS)
     except Malformed as error:
-        raise BadRow(where, number, None, error.problem.removeprefix("item 1 "), error.fix) from None
-    return found if own else msgspec.structs.replace(found, id=id)
+        raise BadRow(where, number, None, error.problem.removeprefix("item 1").lstrip(": "), error.fix) from None
+    return found if has_id else msgspec.structs.replace(found, id=id)

@@ -18,7 +18,7 @@ import msgspec
 
 from ragauge.datasets.corpus import Corpus
 from ragauge.errors import BadData, BadParameter, MissingExtra
-from ragauge.readers.contexts import chunks_in, is_single
+from ragauge.readers.contexts import is_single, to_chunks
 from ragauge.readers.values import Malformed
 from ragauge.text.tokens import rouge_tokens, stem_tokens, unicode_tokens
 from ragauge.types import Chunk
@@ -187,7 +187,7 @@ class RetrieverAdapter:
         """The first `top` documents. Raises RetrieverError."""
         try:
             found = await self._results(query)
-            return (chunks_in(found if is_single(found) else list(found)) or ())[:top]
+            return (to_chunks(found if is_single(found) else list(found)) or ())[:top]
         except Malformed as error:
             raise RetrieverError(f"the retriever's {error}") from error
         except Exception as error:

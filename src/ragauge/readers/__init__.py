@@ -1,4 +1,4 @@
-"""Floor 3: readers. Files, frames and plain Python rows become samples, under the column names of the ecosystem."""
+"""Floor 3: readers. Files, frames and Python rows become samples, whatever the ecosystem calls their columns."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which column serves which field, under the names of the ecosystem."""
+"""Which column holds which field, under the names of the ecosystem."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from functools import lru_cache
 from typing import Any
 
 from ragauge.errors import BadData, UnknownName
-from ragauge.readers.values import Malformed, list_in, native
+from ragauge.readers.values import Malformed, list_items, native
 from ragauge.types import FIELDS
 
-#: Field -> the columns that may serve it, best first. A name that stands under two fields ("answer", "context")
-#: serves the later one only where a better column already serves the earlier.
+#: Field -> the columns that may hold it, best first. A name listed under two fields ("answer", "context") is taken for
+#: the later one only where a better column already holds the earlier.
 ALIASES: dict[str, tuple[str, ...]] = {
     "id": ("id", "sample_id", "query_id", "question_id", "example_id", "qid", "SNo."),
     "query": ("query", "question", "user_input", "input", "inputs", "questions", "user_query", "request", "prompt"),
@@ -92,22 +92,22 @@ ALIASES: dict[str, tuple[str, ...]] = {
     "reference_context_ids": ("reference_context_ids",),
 }
 
-#: Fields that mean something only beside another: ids of chunks whose text is not there go to the metadata.
-BESIDE = {"retrieved_context_ids": "contexts", "reference_context_ids": "reference_contexts"}
+#: Fields that mean something only together with another: ids of chunks without their text go to the metadata.
+REQUIRES = {"retrieved_context_ids": "contexts", "reference_context_ids": "reference_contexts"}
 
-_GIVEN = ("id", "query", "contexts", "source")
-_MADE = ("response", "contexts")
-_RIGHT = ("answers", "references", "reference_contexts")
+_INPUT_FIELDS = ("id", "query", "contexts", "source")
+_OUTPUT_FIELDS = ("response", "contexts")
+_REFERENCE_FIELDS = ("answers", "references", "reference_contexts")
 
-#: Columns that may hold an object with the real columns inside -> the fields these may serve.
+#: Columns that may hold an object with the real columns inside -> the fields that these may hold.
 WRAPPERS: dict[str, tuple[str, ...]] = {
-    "inputs": _GIVEN,
-    "input": _GIVEN,
-    "outputs": _MADE,
-    "output": _MADE,
-    "reference_outputs": _RIGHT,
-    "expectations": _RIGHT,
-    "expected": _RIGHT,
+    "inputs": _INPUT_FIELDS,
+    "input": _INPUT_FIELDS,
+    "outputs": _OUTPUT_FIELDS,
+    "output": _OUTPUT_FIELDS,
+    "reference_outputs": _REFERENCE_FIELDS,
+    "expectations": _REFERENCE_FIELDS,
+    "expected": _REFERENCE_FIELDS,
 }
 
 
@@ -123,7 +123,7 @@ _WRAPPERS = {folded(name): fields for name, fields in WRAPPERS.items()}
 
 
 def wrapped_fields(column: str) -> tuple[str, ...]:
-    """The fields that columns inside `column` may serve; none where it is not a known wrapper."""
+    """The fields that columns inside `column` may hold; none where it is not a known wrapper."""
     return _WRAPPERS.get(folded(column), ())
 
 
@@ -140,13 +140,17 @@ def rank(field: str, column: str) -> int | None:
     return ranks.get(folded(column))
 
 
-def unfolded(
+def flatten_wrappers(
     row: Mapping[str, Any], opened: Collection[str] = (), known_as: Callable[[str], str] = str
 ) -> Mapping[str, Any]:
-    """The row with its wrappers opened, and those columns which the caller's map reaches into.
+    """The row with the columns of its wrappers as columns of its own, under names such as "inputs.question".
 
-    A wrapper around one value under an unknown name stands for that value: {"outputs": {"x": "Yes"}} is "Yes".
-    known_as: from a column to the name under which the aliases have it.
+    A wrapper around one value under an unknown name is that value: {"outputs": {"x": "Yes"}} is "Yes".
+
+    Args:
+        row: column -> value.
+        opened: columns to flatten besides the known wrappers, since the caller's map names columns inside them.
+        known_as: from a column to its name among the aliases.
     """
     if not any(isinstance(value, Mapping) for value in row.values()):
         return row
@@ -162,101 +166,103 @@ def unfolded(
     return flat
 
 
-#: Columns whose meaning hangs on what the others are.
+#: Columns whose meaning depends on the others.
 _AMBIGUOUS = ("answers", "annotations")
 
-#: The columns of an item of Trust-Eval that a system has answered.
+#: The columns of an item of Trust-Eval with a system's answer.
 _ANSWERED_ITEM = {"question", "answers", "docs", "output"}
 
 #: Columns that only examples of a LangSmith data set have, and columns that only its runs have.
-_OF_EXAMPLES = {"dataset_id", "source_run_id", "modified_at"}
-_OF_RUNS = {"run_type", "trace_id", "dotted_order", "start_time", "parent_run_id"}
+_LANGSMITH_EXAMPLE = {"dataset_id", "source_run_id", "modified_at"}
+_LANGSMITH_RUN = {"run_type", "trace_id", "dotted_order", "start_time", "parent_run_id"}
 
-#: Columns in which DeepEval joins chunks to one text.
-_JOINED = ("retrieval_context", "context")
+#: Columns in which DeepEval joins chunks into one text.
+_JOINED_COLUMNS = ("retrieval_context", "context")
 
 #: What DeepEval joins them with: a bar in the goldens that it saves and reads, a semicolon in the test cases that it
-#: reads. A semicolon beside white space is one of the text.
+#: reads. A semicolon next to white space belongs to the text.
 _DELIMITERS = (re.compile(r"\|"), re.compile(r"(?<=\S);(?=\S)"))
 
-#: Words that a `source` beside a query must have to be read as a text that was summarised.
-_SHORTEST_SOURCE = 20
+#: Words that a `source` next to a query must have to be read as a text that was summarised.
+_MIN_SOURCE_WORDS = 20
 
 
 class ColumnMapping:
-    """What the columns of one data set mean: the caller's map first, then the known names.
-
-    delimiters: what separates the chunks in columns that hold several as one text.
+    """What the columns of a data set mean: the caller's map first, then the known names.
 
     The first rows decide together, so that an optional column missing from one of them does not change what the
-    others mean; from then on a column serves its field in every row that has it.
+    others mean; from then on a column holds its field in every row that has it.
+
+    Attributes:
+        by_field: field -> column, as known so far.
+        delimiters: what separates the chunks in columns that hold several as one text.
     """
 
-    def __init__(self, name: str, asked: Mapping[str, str], first_rows: Sequence[Mapping[str, Any]]) -> None:
-        self._opened = {column.partition(".")[0] for column in asked.values() if "." in column}
-        self._outputs_are_right = any(map(_is_example, first_rows))
+    def __init__(self, name: str, given: Mapping[str, str], first_rows: Sequence[Mapping[str, Any]]) -> None:
+        self._opened = {column.partition(".")[0] for column in given.values() if "." in column}
+        self._outputs_are_references = any(map(_is_example, first_rows))
         rows = [self.unfold(row) for row in first_rows]
         seen = list(dict.fromkeys(column for row in rows for column in row))
-        self._asked = {field: _existing(field, column, seen) for field, column in asked.items()}
-        self._bound = {column: field for field, column in self._asked.items() if column}
+        self._given = {field: _resolve(field, column, seen) for field, column in given.items()}
+        self._bound = {column: field for field, column in self._given.items() if column}
         self._seen = dict.fromkeys(seen)
-        self._refused: Collection[tuple[str, str]] = ()
-        self._refused = set(_misleading(rows, self._assign([c for c in seen if folded(c) not in _AMBIGUOUS])))
+        self._excluded: Collection[tuple[str, str]] = ()
+        self._excluded = set(_misleading(rows, self._match([c for c in seen if folded(c) not in _AMBIGUOUS])))
         self.delimiters = {column: _delimiter(rows, column) for column in _joined(seen, self._bound)}
         self.by_field: dict[str, str] = {}
-        self.serving = lru_cache(maxsize=256)(self._serving)
-        self.serving(tuple(seen))
+        self.assign = lru_cache(maxsize=256)(self._assign)
+        self.assign(tuple(seen))
         if rows and not self.by_field.keys() & set(FIELDS):
             raise BadData(_nothing_known(name, seen))
 
     def unfold(self, row: Mapping[str, Any]) -> Mapping[str, Any]:
-        """The row with the objects opened that hold columns of their own."""
-        return unfolded(row, self._opened, self._known_as)
+        """The row with the columns of its wrappers as columns of its own."""
+        return flatten_wrappers(row, self._opened, self._known_as)
 
     def _known_as(self, column: str) -> str:
-        """The name under which the aliases have a column: what a LangSmith data set calls outputs is the reference."""
+        """A column's name among the aliases: what a LangSmith data set calls outputs are reference outputs."""
         wrapper, point, leaf = column.partition(".")
-        right = self._outputs_are_right and wrapper == "outputs"
-        return f"reference_outputs{point}{leaf}" if right else column
+        is_reference = self._outputs_are_references and wrapper == "outputs"
+        return f"reference_outputs{point}{leaf}" if is_reference else column
 
     @property
     def unused(self) -> tuple[str, ...]:
-        """The columns seen so far that serve no field; their values go to `Sample.metadata`."""
+        """The columns seen so far that hold no field; their values go to `Sample.metadata`."""
         return tuple(column for column in self._seen if column not in self._bound)
 
-    def _serving(self, present: tuple[str, ...]) -> dict[str, str]:
+    def _assign(self, present: tuple[str, ...]) -> dict[str, str]:
         """Field -> column for a row with these columns. Binds columns that were not seen before."""
-        found = self._assign(present)
+        found = self._match(present)
         self._seen |= dict.fromkeys(present)
         self._bound |= {column: field for field, column in found.items()}
         self.by_field = found | self.by_field
         return found
 
-    def _assign(self, present: Sequence[str]) -> dict[str, str]:
+    def _match(self, present: Sequence[str]) -> dict[str, str]:
         found: dict[str, str] = {}
         withheld: set[str] = set()
         for field in ALIASES:
-            column = self._asked.get(field) or self._best(field, [c for c in present if c not in found.values()])
-            if self._asked.get(field) == "":
+            column = self._given.get(field) or self._best(field, [c for c in present if c not in found.values()])
+            if self._given.get(field) == "":
                 withheld.add(column)
-            elif column in present and column not in withheld and BESIDE.get(field, field) in (*found, field):
+            elif column in present and column not in withheld and REQUIRES.get(field, field) in (*found, field):
                 found[field] = column
         return found
 
     def _best(self, field: str, columns: Iterable[str]) -> str:
-        """The column that has served the field before, else the best by name, else by exact spelling; "" for none."""
+        """The column that held the field before, else the best by name, else by exact spelling; "" for none."""
         fits = [
             (column not in self._bound, place, column not in ALIASES[field], column)
             for column in columns
             if (place := rank(field, self._known_as(column))) is not None
             and self._bound.get(column, field) == field
-            and (field, folded(column)) not in self._refused
+            and (field, folded(column)) not in self._excluded
         ]
         return min(fits)[-1] if fits else ""
 
 
-def _existing(field: str, column: str, seen: Sequence[str]) -> str:
-    """The column of the data that the caller means; "" keeps the field from every column."""
+def _resolve(field: str, column: str, seen: Sequence[str]) -> str:
+    """The column of the data that the caller names; "" keeps the field empty."""
     if field not in ALIASES:
         raise UnknownName("field", field, ALIASES)
     if not column or column in seen or not seen:
@@ -268,13 +274,13 @@ def _existing(field: str, column: str, seen: Sequence[str]) -> str:
 
 
 def _misleading(rows: Sequence[Mapping[str, Any]], others: Mapping[str, str]) -> Iterator[tuple[str, str]]:
-    """Pairs of field and folded column whose names agree and whose meanings do not.
+    """Pairs of field and folded column that agree in name but not in meaning.
 
-    Beside a query, `text` may be anything, and a `source` of a few words says where a row comes from; neither is a
+    Next to a query, `text` may be anything, and a `source` of a few words names where a row comes from; neither is a
     text that was summarised. `answers` are alternatives (SQuAD, Natural Questions) unless other columns or their own
-    shape tell that they are claims (ALCE), or the columns are those of answered items of Trust-Eval. In the files of
-    these two an `answer` is what people wrote, also where no system has answered yet. Annotations are references where
-    they hold long answers (ASQA).
+    shape show that they are claims (ALCE), or the columns are those of answered items of Trust-Eval. In the files of
+    these two an `answer` was written by people, even where no system has answered yet. Annotations are references
+    where they hold long answers (ASQA).
     """
     if "query" in others:
         yield "source", "text"
@@ -282,7 +288,7 @@ def _misleading(rows: Sequence[Mapping[str, Any]], others: Mapping[str, str]) ->
             yield "source", "source"
     if not any(map(_holds_annotations, rows)):
         yield "references", "annotations"
-    if any(map(_is_of_benchmark, rows)):
+    if any(map(_is_benchmark_row, rows)):
         yield "response", "answer"
     if "references" not in others and not any(map(_holds_claims, rows)):
         yield "answers", "answers"
@@ -291,7 +297,7 @@ def _misleading(rows: Sequence[Mapping[str, Any]], others: Mapping[str, str]) ->
 def _has_source_text(row: Mapping[str, Any]) -> bool:
     """Whether the row's `source` is long enough to be a text that was summarised."""
     sources = (value for column, value in row.items() if folded(column) == "source")
-    return any(isinstance(value, str) and len(value.split()) >= _SHORTEST_SOURCE for value in sources)
+    return any(isinstance(value, str) and len(value.split()) >= _MIN_SOURCE_WORDS for value in sources)
 
 
 def _holds_claims(row: Mapping[str, Any]) -> bool:
@@ -310,23 +316,23 @@ def _holds_annotations(row: Mapping[str, Any]) -> bool:
     return bool(found) and all(isinstance(item, Mapping) and "long_answer" in item for item in found)
 
 
-def _is_of_benchmark(row: Mapping[str, Any]) -> bool:
+def _is_benchmark_row(row: Mapping[str, Any]) -> bool:
     """Whether the row has documents and gold claims under the names of ALCE and Trust-Eval."""
     columns = set(map(folded, row))
     return {"question", "docs"} <= columns and ("claims" in columns or _holds_claims(row))
 
 
 def _is_example(row: Mapping[str, Any]) -> bool:
-    """Whether the row is an example of a LangSmith data set, whose outputs are what people wrote, and no run."""
+    """Whether the row is an example of a LangSmith data set, whose outputs are references, rather than a run."""
     metadata = row.get("metadata")
     split = isinstance(metadata, Mapping) and "dataset_split" in metadata
-    return "outputs" in row and (split or not _OF_EXAMPLES.isdisjoint(row)) and _OF_RUNS.isdisjoint(row)
+    return "outputs" in row and (split or not _LANGSMITH_EXAMPLE.isdisjoint(row)) and _LANGSMITH_RUN.isdisjoint(row)
 
 
 def _joined(seen: Sequence[str], mapped: Collection[str]) -> Iterator[str]:
-    """The columns in which DeepEval joins chunks, where the columns are its; one that the caller maps stays whole."""
+    """The columns in which DeepEval joins chunks, in DeepEval's own data; a column that the caller maps stays whole."""
     if "input" in seen and ("actual_output" in seen or "retrieval_context" in seen):
-        yield from (column for column in _JOINED if column in seen and column not in mapped)
+        yield from (column for column in _JOINED_COLUMNS if column in seen and column not in mapped)
 
 
 def _delimiter(rows: Sequence[Mapping[str, Any]], column: str) -> re.Pattern[str] | None:
@@ -336,12 +342,11 @@ def _delimiter(rows: Sequence[Mapping[str, Any]], column: str) -> re.Pattern[str
 
 
 def _listed(value: Any) -> Sequence[Any]:
-    value = native(value)
+    """The items of a list, or of one that is written in a text; none for other values."""
     try:
-        value = list_in(value) if isinstance(value, str) else value
+        return list_items(native(value)) or ()
     except Malformed:
         return ()
-    return value if isinstance(value, list | tuple) else ()
 
 
 def _nothing_known(name: str, seen: Sequence[str]) -> str:

@@ -1,4 +1,4 @@
-"""Rows of files: JSON, JSON Lines, CSV, TSV, Excel, Parquet, Arrow and blocks of text."""
+"""Rows of files: JSON, JSON Lines, CSV, TSV, Excel, Parquet, Arrow, blocks of text, and formats of other packages."""
 
 from __future__ import annotations
 
@@ -18,21 +18,26 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import partial
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, TYPE_CHECKING, Any
 from xml.parsers.expat import ExpatError, ParserCreate
 from zipfile import ZipFile
 
-from ragauge.errors import BadData, MissingExtra
+from ragauge.errors import BadData, MissingExtra, RagaugeError
 from ragauge.readers.values import Malformed, describe, native
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
 
 
 @dataclass(frozen=True)
 class Source:
-    """A supply of rows under a name for people.
+    """Where rows come from.
 
-    rows: opens the supply anew. An item is a mapping, a Sample, an object with fields, or a Malformed in the place
-    of a row that cannot be read.
-    once: the supply can be opened only once (a generator, standard input).
+    Attributes:
+        name: for messages.
+        rows: starts an iteration. An item is a mapping, a Sample, an object with fields, or a Malformed in place of a
+            row that cannot be read.
+        once: only one iteration is possible (a generator, standard input).
     """
 
     name: str
@@ -41,7 +46,7 @@ class Source:
 
 
 def sized(kind: str, rows: int) -> str:
-    """The name of a supply whose size is known: "list of 3 rows"."""
+    """The name of a source whose size is known: "list of 3 rows"."""
     return f"{kind} of {rows} row{'' if rows == 1 else 's'}"
 
 
@@ -51,8 +56,8 @@ TextFile = io.BufferedReader | gzip.GzipFile
 
 
 @contextmanager
-def opened(path: Path | None) -> Iterator[TextFile]:
-    """The bytes of a file, unpacked if its name ends in .gz; standard input for None."""
+def open_bytes(path: Path | None) -> Iterator[TextFile]:
+    """The bytes of a file, decompressed if its name ends in .gz; standard input for None."""
     if path is None:
         yield sys.stdin.buffer  # type: ignore[misc]
         return
@@ -60,11 +65,11 @@ def opened(path: Path | None) -> Iterator[TextFile]:
         with gzip.open(path) if path.suffix.lower() == ".gz" else path.open("rb") as stream:
             yield stream
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-        raise BadData(f"{path}: not a whole gzip file ({error}); pack it again, or take .gz off its name") from None
+        raise BadData(f"{path}: not a whole gzip file ({error}); compress it again, or rename it without .gz") from None
 
 
-def lines(stream: TextFile, name: str) -> Iterator[str]:
-    """The lines with their ends: UTF-8 with or without a byte order mark, or UTF-16 with one."""
+def decoded_lines(stream: TextFile, name: str) -> Iterator[str]:
+    """The lines with their line ends: UTF-8 with or without a byte order mark, or UTF-16 with one."""
     if stream.peek(2)[:2] in _UTF16:
         yield from _utf16_lines(stream, name)
         return
@@ -93,44 +98,44 @@ def _not_utf8(name: str, offset: int, byte: int, line: int) -> str:
     )
 
 
-#: Keys under which whole-file objects keep their rows: RAGChecker, Trust-Eval, DeepEval and others.
+#: Keys under which an object that is a whole file keeps its rows: RAGChecker, Trust-Eval, DeepEval and others.
 ROW_KEYS = ("results", "data", "samples", "rows", "examples", "test_cases", "goldens")
 
 _FIX = 'write a list of objects (pandas: to_json(path, orient="records")) or one object a line'
 
 
-def rows_of_lines(lines: Iterable[str], name: str) -> Iterator[Any]:
-    """One object a line; blank lines do not count. A file that is one JSON list is read as that."""
+def json_lines_rows(lines: Iterable[str], name: str) -> Iterator[Any]:
+    """One object a line, blank lines ignored. A file that is one JSON list is read as such."""
     numbered = ((number, line) for number, line in enumerate(lines, start=1) if not line.isspace())
     first = next(numbered, None)
     if first is None:
         return
     if first[1].lstrip().startswith("["):
-        yield from rows_of_document("".join([first[1], *(line for _, line in numbered)]), name)
+        yield from json_rows("".join([first[1], *(line for _, line in numbered)]), name)
         return
     for number, line in itertools.chain([first], numbered):
-        yield _json_files_row(line, number)
+        yield _json_row(line, number)
 
 
-def rows_of_document(text: str, name: str) -> Iterable[Any]:
-    """The rows of one JSON document, held in memory whole. A file of JSON Lines named .json is read as lines."""
+def json_rows(text: str, name: str) -> Iterable[Any]:
+    """The rows of a JSON document, which is held in memory. JSON Lines under the name .json are read as lines."""
     if not text.strip():
         return []
     try:
-        document = parsed(text)
+        document = parse_json(text)
     except json.JSONDecodeError as error:
         if _starts_with_a_row(text):
-            return rows_of_lines(text.splitlines(keepends=True), name)
+            return json_lines_rows(text.splitlines(keepends=True), name)
         place = f"line {error.lineno}, column {error.colno}"
-        raise BadData(f"{name}: broken JSON at {place}: {error.msg}; mend it there, or write it again") from None
+        raise BadData(f"{name}: broken JSON at {place}: {error.msg}; fix it there, or write the file again") from None
     if isinstance(document, Mapping):
-        return rows_of_mapping(document, name)
+        return mapping_rows(document, name)
     if not isinstance(document, list):
         raise BadData(f"{name}: {describe(document)}, not a list of objects; {_FIX}")
     return document
 
 
-def rows_of_mapping(found: Mapping[str, Any], name: str) -> Sequence[Any]:
+def mapping_rows(found: Mapping[str, Any], name: str) -> Sequence[Any]:
     """The rows of an object that holds a list of rows, or columns of equal length, or that is one row itself."""
     for key in ROW_KEYS:
         rows = found.get(key)
@@ -146,17 +151,17 @@ def rows_of_mapping(found: Mapping[str, Any], name: str) -> Sequence[Any]:
     return [dict(zip(columns, values, strict=True)) for values in zip(*columns.values(), strict=True)]
 
 
-def parsed(text: str) -> Any:
+def parse_json(text: str) -> Any:
     """The value of a JSON text. NaN, which Python writes, is accepted. Raises json.JSONDecodeError."""
     import msgspec
 
     try:
         return msgspec.json.decode(text)
     except (msgspec.DecodeError, UnicodeEncodeError, RecursionError):
-        return _parsed_slowly(text)
+        return _parse_leniently(text)
 
 
-def _parsed_slowly(text: str) -> Any:
+def _parse_leniently(text: str) -> Any:
     try:
         return json.loads(text)
     except json.JSONDecodeError:
@@ -165,13 +170,13 @@ def _parsed_slowly(text: str) -> Any:
         raise json.JSONDecodeError(str(error), text, 0) from None
 
 
-def _json_files_row(line: str, number: int) -> Any:
+def _json_row(line: str, number: int) -> Any:
     try:
-        row = parsed(line)
+        row = parse_json(line)
     except json.JSONDecodeError as error:
         return Malformed(
             f"line {number} is not JSON: {error.msg.removesuffix(' at')} at column {error.colno}",
-            "mend or remove the line",
+            "fix or remove the line",
         )
     if not isinstance(row, Mapping):
         return Malformed(f"line {number} is {describe(row)}, not an object", "write one object a line")
@@ -180,14 +185,14 @@ def _json_files_row(line: str, number: int) -> Any:
 
 def _starts_with_a_row(text: str) -> bool:
     first = text.lstrip().partition("\n")[0]
-    return not isinstance(_json_files_row(first, 1), Malformed)
+    return not isinstance(_json_row(first, 1), Malformed)
 
 
 #: The csv module's limit is 128 KB a field, less than one long context. It is global to the process.
 _LONGEST_FIELD = 2**31 - 1
 
 
-def rows_of_table(lines: Iterable[str], name: str, delimiter: str | None = None) -> Iterator[Any]:
+def csv_rows(lines: Iterable[str], name: str, delimiter: str | None = None) -> Iterator[Any]:
     """One mapping a row, every cell as text. The first row names the columns.
 
     delimiter: None takes the comma, semicolon or tab, whichever the header has most of.
@@ -198,7 +203,7 @@ def rows_of_table(lines: Iterable[str], name: str, delimiter: str | None = None)
     if first is None:
         return
     delimiter = delimiter or max(",;\t", key=first.count)
-    reader = csv.reader(_again(first, lines), delimiter=delimiter, strict=True)
+    reader = csv.reader(itertools.chain([first], lines), delimiter=delimiter, strict=True)
     header = _header(reader, name)
     while (cells := _next(reader)) is not None:
         if isinstance(cells, Malformed) or len(cells) == len(header):
@@ -208,24 +213,19 @@ def rows_of_table(lines: Iterable[str], name: str, delimiter: str | None = None)
             yield Malformed(problem, 'put a field that holds a separator or a line break in double quotes ("...")')
 
 
-def _again(first: str, rest: Iterator[str]) -> Iterator[str]:
-    yield first
-    yield from rest
-
-
 def _header(reader: Any, name: str) -> list[str]:
     try:
         cells = next(reader)
     except csv.Error as error:
         raise BadData(f"{name}: the header is not CSV: {error}; name each column in the first row") from None
-    return named_columns(cells, name)
+    return column_names(cells, name)
 
 
-def named_columns(cells: Iterable[str], name: str) -> list[str]:
-    """The names in a table's first row, a number for those left blank. Raises BadData for one that stands twice."""
+def column_names(cells: Iterable[str], name: str) -> list[str]:
+    """The names in a table's first row, numbered where blank. Raises BadData for a name that occurs twice."""
     header = [cell.strip() or f"column {position}" for position, cell in enumerate(cells, start=1)]
-    if twice := sorted({column for column in header if header.count(column) > 1}):
-        raise BadData(f"{name}: columns named twice: {', '.join(map(repr, twice))}; give each column its own name")
+    if repeated := sorted({column for column in header if header.count(column) > 1}):
+        raise BadData(f"{name}: columns named twice: {', '.join(map(repr, repeated))}; give each column its own name")
     return header
 
 
@@ -237,12 +237,12 @@ def _next(reader: Any) -> list[str] | Malformed | None:
         return Malformed(problem, 'write a double quote inside a quoted field twice ("")')
 
 
-#: How many bytes of a part are parsed at a time, to see how it begins.
-_PIECE = 4096
+#: Bytes of a workbook's part that are parsed at a time, to see how it begins.
+_BUFFER = 4096
 
 
-def rows_of_workbook(path: Path) -> Iterator[dict[str, Any]]:
-    """The rows of a workbook's first sheet; its first row names the columns, rows without a value are passed over.
+def excel_rows(path: Path) -> Iterator[dict[str, Any]]:
+    """The rows of a workbook's first sheet; its first row names the columns, rows without a value are ignored.
 
     Values come as Excel holds them: what it shows as $411 or as May 24, 2025 is the number 411 and a date.
     Raises MissingExtra without openpyxl, BadData where the file is no workbook.
@@ -255,7 +255,7 @@ def rows_of_workbook(path: Path) -> Iterator[dict[str, Any]]:
         with path.open("rb") as file:  # openpyxl would leave a broken one open
             _check_parts(file, path)
             with closing(load_workbook(file, read_only=True, data_only=True)) as book:
-                yield from _rows(book.worksheets[0].iter_rows(values_only=True), str(path))
+                yield from _sheet_rows(book.worksheets[0].iter_rows(values_only=True), str(path))
     except BadData:
         raise
     except Exception as error:  # a damaged part may raise anything, of zipfile, the XML parser or openpyxl
@@ -266,7 +266,7 @@ def rows_of_workbook(path: Path) -> Iterator[dict[str, Any]]:
 def _check_parts(file: IO[bytes], path: Path) -> None:
     """Raise BadData where a part of a workbook declares a document type.
 
-    No spreadsheet program writes one, and its entities can stand for more text than fits in memory.
+    No spreadsheet program writes one, and its entities can expand to more text than fits in memory.
     """
     with ZipFile(file) as parts:
         for part in parts.infolist():
@@ -277,30 +277,30 @@ def _check_parts(file: IO[bytes], path: Path) -> None:
 
 
 def _declares_type(stream: IO[bytes]) -> bool:
-    """Whether a document type stands before the first element of an XML file; nothing behind it is parsed."""
+    """Whether an XML file declares a document type before its first element; nothing after it is parsed."""
     parser = ParserCreate()
-    parser.StartDoctypeDeclHandler = _stop(_Declared)
-    parser.StartElementHandler = _stop(_Begun)
+    parser.StartDoctypeDeclHandler = _raising(_DoctypeSeen)
+    parser.StartElementHandler = _raising(_ElementSeen)
     try:
-        while piece := stream.read(_PIECE):
-            parser.Parse(piece)
-    except _Declared:
+        while data := stream.read(_BUFFER):
+            parser.Parse(data)
+    except _DoctypeSeen:
         return True
-    except (_Begun, ExpatError):  # the latter for a picture, or a part that openpyxl says more about
+    except (_ElementSeen, ExpatError):  # the latter for a picture, or a part that openpyxl reports on
         pass
     return False
 
 
-class _Declared(Exception):
+class _DoctypeSeen(Exception):
     """A document type is declared."""
 
 
-class _Begun(Exception):
+class _ElementSeen(Exception):
     """The first element has begun."""
 
 
-def _stop(reason: type[Exception]) -> Callable[..., None]:
-    """A handler that ends parsing where it is called."""
+def _raising(reason: type[Exception]) -> Callable[..., None]:
+    """A handler that stops the parser."""
 
     def handler(*_: object) -> None:
         raise reason
@@ -308,9 +308,9 @@ def _stop(reason: type[Exception]) -> Callable[..., None]:
     return handler
 
 
-def _rows(cells: Iterator[tuple[Any, ...]], name: str) -> Iterator[dict[str, Any]]:
+def _sheet_rows(cells: Iterator[tuple[Any, ...]], name: str) -> Iterator[dict[str, Any]]:
     filled = (row for row in cells if any(cell is not None for cell in row))
-    header = named_columns(("" if cell is None else str(cell) for cell in next(filled, ())), name)
+    header = column_names(("" if cell is None else str(cell) for cell in next(filled, ())), name)
     for row in filled:
         yield dict(zip(header, row, strict=False))
 
@@ -318,11 +318,11 @@ def _rows(cells: Iterator[tuple[Any, ...]], name: str) -> Iterator[dict[str, Any
 #: Rows held in memory at once.
 BATCH = 256
 
-#: What a damaged file raises besides pyarrow's own: its text is no text, its dates are none.
+#: What a damaged file raises besides pyarrow's own errors, for text that is not UTF-8 and dates out of range.
 _DAMAGED = (OSError, ValueError, OverflowError)
 
 
-def rows_of_parquet(path: Path) -> Iterator[dict[str, Any]]:
+def parquet_rows(path: Path) -> Iterator[dict[str, Any]]:
     """The rows of a Parquet file. Raises MissingExtra without pyarrow, BadData where the file is broken."""
     try:
         import pyarrow
@@ -337,8 +337,8 @@ def rows_of_parquet(path: Path) -> Iterator[dict[str, Any]]:
         raise BadData(f"{path}: not a whole Parquet file ({error}); write it again") from None
 
 
-def rows_of_arrow(path: Path) -> Iterator[dict[str, Any]]:
-    """The rows of an Arrow IPC file, as Feather and `datasets` write it. Raises as `rows_of_parquet` does."""
+def arrow_rows(path: Path) -> Iterator[dict[str, Any]]:
+    """The rows of an Arrow IPC file, as Feather and `datasets` write it. Raises as `parquet_rows` does."""
     try:
         import pyarrow
     except ImportError:
@@ -346,7 +346,7 @@ def rows_of_arrow(path: Path) -> Iterator[dict[str, Any]]:
     try:
         with pyarrow.memory_map(str(path)) as source:
             for batch in _batches(source):
-                batch.validate(full=True)  # what is damaged would end the process, not raise
+                batch.validate(full=True)  # damaged data would crash the process instead of raising
                 for start in range(0, batch.num_rows, BATCH):
                     yield from batch.slice(start, BATCH).to_pylist()
     except (pyarrow.ArrowException, *_DAMAGED) as error:
@@ -369,11 +369,11 @@ def _batches(source: Any) -> Iterator[Any]:
 _TAG = re.compile(r"\s*(question|answer|links|systemid) :(.*)", re.IGNORECASE | re.DOTALL)
 
 
-def rows_of_blocks(lines: Iterable[str], name: str) -> Iterator[dict[str, Any]]:
+def block_rows(lines: Iterable[str], name: str) -> Iterator[dict[str, Any]]:
     """One mapping a block, with its question and answer: lines that begin "question :", "answer :", "links :".
 
-    Tags are in any case. Question and answer may go on over lines, which are joined by spaces; what stands between the
-    links, or the systemId, and the next question is passed over. Raises BadData where there is no block.
+    Tags are in any case. Question and answer may span several lines, which are joined by spaces; links and systemId are
+    ignored. Raises BadData where there is no block.
     """
     block: dict[str, list[str]] | None = None
     part: list[str] = []
@@ -381,70 +381,116 @@ def rows_of_blocks(lines: Iterable[str], name: str) -> Iterator[dict[str, Any]]:
         tag = _TAG.match(line)
         if tag and tag[1].lower() == "question":
             if block is not None:
-                yield _block_files_row(block)
+                yield _block_row(block)
             block = {}
         if tag and block is not None:
             part = block.setdefault(tag[1].lower(), [])
         part.append((tag[2] if tag else line).strip())
     if block is None:
         raise BadData(f"{name}: no block of lines that begin 'question :', 'answer :' and 'links :'; write them so")
-    yield _block_files_row(block)
+    yield _block_row(block)
 
 
-def _block_files_row(block: dict[str, list[str]]) -> dict[str, str]:
+def _block_row(block: dict[str, list[str]]) -> dict[str, str]:
     return {part: " ".join(lines).strip() for part, lines in block.items() if part in ("question", "answer")}
 
 
 _TEXT: dict[str, Callable[[Iterator[str], str], Any]] = {
-    ".jsonl": rows_of_lines,
-    ".ndjson": rows_of_lines,
-    ".json": lambda found, name: rows_of_document("".join(found), name),
-    ".csv": rows_of_table,
-    ".tsv": partial(rows_of_table, delimiter="\t"),
-    ".txt": rows_of_blocks,
+    ".jsonl": json_lines_rows,
+    ".ndjson": json_lines_rows,
+    ".json": lambda found, name: json_rows("".join(found), name),
+    ".csv": csv_rows,
+    ".tsv": partial(csv_rows, delimiter="\t"),
+    ".txt": block_rows,
 }
 _BINARY: dict[str, Callable[[Path], Iterator[Any]]] = {
-    ".parquet": rows_of_parquet,
-    ".arrow": rows_of_arrow,
-    ".feather": rows_of_arrow,
-    ".xlsx": rows_of_workbook,
+    ".parquet": parquet_rows,
+    ".arrow": arrow_rows,
+    ".feather": arrow_rows,
+    ".xlsx": excel_rows,
 }
 
-#: The extensions that files of rows may have; those of text may have .gz behind them.
-KNOWN = (*_TEXT, *_BINARY)
+#: The extensions of the formats that are built in; those of text may be followed by .gz.
+EXTENSIONS = (*_TEXT, *_BINARY)
+
+#: The group of entry points under which other packages register readers: each has the name of an extension, without
+#: its dot, and is a function from the path of a file to its rows, an iterable of mappings from column to value.
+ENTRY_POINTS = "ragauge.readers"
 
 
-def file(path: Path) -> Source:
-    """The rows of a file in the format its extension names. Raises BadData for one that is not there or not known."""
-    ending = extension(path)
+def file_source(path: Path) -> Source:
+    """The rows of a file in the format that its extension names.
+
+    Raises:
+        BadData: there is no such file, its format is unknown, or its reader cannot be loaded.
+    """
+    suffix = extension(path)
     if os.path.isdir(path):  # noqa: PTH112  # unlike Path.is_dir, it takes a name of any length
         raise BadData(f"{path}: a folder, not a file; name one file in it")
-    if ending not in KNOWN:
-        known = ", ".join(KNOWN)
-        found = f"the extension {ending!r} is not known" if ending else "a name without extension"
+    plugins = [] if suffix in EXTENSIONS else _plugins(suffix)
+    if not plugins and suffix not in EXTENSIONS:
+        known = ", ".join(EXTENSIONS)
+        found = f"the extension {suffix!r} is not known" if suffix else "a name without extension"
         raise BadData(f"{path}: {found}; known: {known}, and .gz after those of text")
     _check_is_there(path)
-    if ending in _BINARY:
-        return Source(str(path), partial(_BINARY[ending], path))
-    return Source(str(path), partial(_text_rows, path, str(path), _TEXT[ending]))
+    if plugins:
+        return Source(str(path), partial(_plugin_rows, _load_plugin(plugins, path), path))
+    if suffix in _BINARY:
+        return Source(str(path), partial(_BINARY[suffix], path))
+    return Source(str(path), partial(_text_rows, path, str(path), _TEXT[suffix]))
+
+
+def is_readable(suffix: str) -> bool:
+    """Whether files with this extension can be read, by a format that is built in or by another package's reader."""
+    return suffix in EXTENSIONS or bool(_plugins(suffix))
+
+
+def _plugins(suffix: str) -> list[EntryPoint]:
+    """The readers that installed packages register for an extension."""
+    from importlib.metadata import entry_points
+
+    return [point for point in entry_points(group=ENTRY_POINTS) if f".{point.name.lower()}" == suffix]
+
+
+def _load_plugin(plugins: Sequence[EntryPoint], path: Path) -> Callable[[Path], Iterable[Any]]:
+    """The function of the only reader. Raises BadData where there are several, or it cannot be imported."""
+    if len(values := sorted({plugin.value for plugin in plugins})) > 1:
+        raise BadData(f"{path}: several packages read {extension(path)}: {', '.join(values)}; uninstall all but one")
+    try:
+        rows: Callable[[Path], Iterable[Any]] = plugins[0].load()
+    except Exception as error:  # importing another package's module may raise anything
+        problem = f"its reader {values[0]} cannot be imported ({type(error).__name__}: {error})"
+        raise BadData(f"{path}: {problem}; repair or uninstall its package") from error
+    return rows
+
+
+def _plugin_rows(rows_of: Callable[[Path], Iterable[Any]], path: Path) -> Iterator[Any]:
+    try:
+        yield from rows_of(path)
+    except RagaugeError:
+        raise
+    except Exception as error:  # another package's function may raise anything
+        name = getattr(rows_of, "__qualname__", rows_of)
+        problem = f"its reader {name} raised {type(error).__name__}: {error}"
+        raise BadData(f"{path}: {problem}; check the file, or report it to the reader's authors") from error
 
 
 def standard_input() -> Source:
     """JSON Lines from standard input."""
     name = "standard input"
-    return Source(name, partial(_text_rows, None, name, rows_of_lines), once=True)
+    return Source(name, partial(_text_rows, None, name, json_lines_rows), once=True)
 
 
 def extension(path: Path) -> str:
-    """The extension that names the format, in small letters: that before .gz, where such a file may be packed."""
+    """The extension that names the format, in lower case: the one before .gz for a compressed text format."""
     suffixes = [suffix.lower() for suffix in path.suffixes]
-    packed = len(suffixes) > 1 and suffixes[-1] == ".gz" and suffixes[-2] in _TEXT
-    return suffixes[-2] if packed else (suffixes[-1] if suffixes else "")
+    compressed = len(suffixes) > 1 and suffixes[-1] == ".gz" and suffixes[-2] in _TEXT
+    return suffixes[-2] if compressed else (suffixes[-1] if suffixes else "")
 
 
 def _text_rows(path: Path | None, name: str, rows_of: Callable[[Iterator[str], str], Any]) -> Iterator[Any]:
-    with opened(path) as stream:
-        yield from rows_of(lines(stream, name), name)
+    with open_bytes(path) as stream:
+        yield from rows_of(decoded_lines(stream, name), name)
 
 
 def _check_is_there(path: Path) -> None:

@@ -1,4 +1,4 @@
-"""`read`: any data as samples, with what was understood of its columns."""
+"""`read`: data of any form as samples, with the meaning of its columns."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ import msgspec
 
 from ragauge.errors import BadData, BadParameter, BadRow, MissingExtra
 from ragauge.readers.columns import ColumnMapping, folded
-from ragauge.readers.contexts import chunks_in, gold_claims, merged, named, references_in
-from ragauge.readers.formats import BATCH, Source, file, rows_of_mapping, sized, standard_input
-from ragauge.readers.values import Malformed, describe, native, plain, text, text_or_none, truth
+from ragauge.readers.contexts import merge_metadata, to_chunks, to_gold_claims, to_references, with_ids
+from ragauge.readers.formats import BATCH, Source, file_source, mapping_rows, sized, standard_input
+from ragauge.readers.values import Malformed, boolean, describe, jsonable, native, text, text_or_none
 from ragauge.types import FIELDS, Chunk, Sample
 
 
 def frame(data: Any) -> Source | None:
-    """The rows of a frame, or None for what is none. A lazy Polars frame is collected batch by batch."""
+    """The rows of a frame, or None where the data are not a frame. A lazy Polars frame is collected batch by batch."""
     import narwhals as nw
 
     name = type(data).__name__
@@ -71,15 +71,15 @@ def _exchanged(data: Any) -> Iterator[dict[str, Any]]:
 
 
 def in_memory(data: Any) -> Source:
-    """The rows of an object. Raises BadData for one that holds no rows."""
+    """The rows of an object in memory. Raises BadData where it has no rows."""
     if type(data).__module__.partition(".")[0] == "datasets":
-        return _hugging_face(data)
+        return _hugging_face_source(data)
     if isinstance(data, Mapping):
-        return _sequence(rows_of_mapping(data, "dict"), "dict")
+        return _sequence_source(mapping_rows(data, "dict"), "dict")
     if isinstance(data, Sequence) and not isinstance(data, str | bytes):
-        return _sequence(data, "list")
-    if (rows := _rows_of_data_set(data)) is not None:
-        return _sequence(rows, type(data).__name__)
+        return _sequence_source(data, "list")
+    if (rows := _evaluation_rows(data)) is not None:
+        return _sequence_source(rows, type(data).__name__)
     if (source := frame(data)) is not None:
         return source
     if not isinstance(data, Iterable) or isinstance(data, str | bytes):
@@ -87,11 +87,11 @@ def in_memory(data: Any) -> Source:
     return Source(type(data).__name__, partial(iter, data), once=isinstance(data, Iterator))
 
 
-def _sequence(rows: Sequence[Any], kind: str) -> Source:
+def _sequence_source(rows: Sequence[Any], kind: str) -> Source:
     return Source(sized(kind, len(rows)), partial(iter, rows))
 
 
-def _hugging_face(data: Any) -> Source:
+def _hugging_face_source(data: Any) -> Source:
     """A Dataset or IterableDataset, known by its module so that `datasets` is never imported here."""
     name = f"datasets.{type(data).__name__}"
     if isinstance(data, Mapping):
@@ -100,7 +100,7 @@ def _hugging_face(data: Any) -> Source:
     return Source(name, partial(iter, data))
 
 
-def _rows_of_data_set(data: Any) -> Sequence[Any] | None:
+def _evaluation_rows(data: Any) -> Sequence[Any] | None:
     """The rows of an evaluation data set of ragas (`samples`) or DeepEval (`test_cases`)."""
     for attribute in ("samples", "test_cases"):
         rows = getattr(data, attribute, None)
@@ -115,18 +115,18 @@ CellValue = TypeVar("CellValue")
 def sample(cells: Mapping[str, Any], columns: ColumnMapping, where: str, number: int) -> Sample:
     """The sample in a row. Raises BadRow, which names the column and the fix."""
     cells = columns.unfold(cells)
-    row = _SampleRow(where, number, cells, columns.serving(tuple(cells)), columns.delimiters)
+    row = _SampleRow(where, number, cells, columns.assign(tuple(cells)), columns.delimiters)
     row.check()
     return Sample(
         id=row.value("id", text_or_none) or str(number),
         query=row.value("query", text_or_none),
         response=row.value("response", _response),
         contexts=row.chunks("contexts", "retrieved_context_ids"),
-        references=row.value("references", partial(references_in, plural=row.is_plural("references"))),
+        references=row.value("references", partial(to_references, plural=row.is_plural("references"))),
         source=row.value("source", text_or_none),
         reference_contexts=row.chunks("reference_contexts", "reference_context_ids"),
-        answers=row.value("answers", gold_claims),
-        answerable=row.value("answerable", truth),
+        answers=row.value("answers", to_gold_claims),
+        answerable=row.value("answerable", boolean),
         system=row.value("system", text_or_none),
         group=row.value("group", text_or_none),
         metadata=row.metadata(),
@@ -138,54 +138,54 @@ class _SampleRow:
     where: str
     number: int
     cells: Mapping[str, Any]
-    serving: Mapping[str, str]
+    columns: Mapping[str, str]
     delimiters: Mapping[str, re.Pattern[str] | None]
 
     def check(self) -> None:
-        if not self.serving.keys() & set(FIELDS):
+        if not self.columns.keys() & set(FIELDS):
             problem = f"no column of a known name among {', '.join(map(repr, self.cells)) or 'none'}"
             raise BadRow(self.where, self.number, None, problem, "name the right one, such as --map query=COLUMN")
 
     def value(self, field: str, convert: Callable[[Any], CellValue | None]) -> CellValue | None:
-        """What the column of a field holds, or None where the row has no such column."""
-        column = self.serving.get(field)
+        """The converted cell of a field, or None where the row has no column for it."""
+        column = self.columns.get(field)
         if column is None:
             return None
-        leave_out = f"; or leave the column out with map={{{field!r}: ''}} (--map {field}=)"
-        return self._converted(column, convert, leave_out)
+        omit_hint = f"; or leave the column out with map={{{field!r}: ''}} (--map {field}=)"
+        return self._converted(column, convert, omit_hint)
 
-    def _converted(self, column: str, convert: Callable[[Any], CellValue], leave_out: str = "") -> CellValue:
+    def _converted(self, column: str, convert: Callable[[Any], CellValue], omit_hint: str = "") -> CellValue:
         try:
             return convert(self.cells[column])
         except Malformed as error:
-            raise BadRow(self.where, self.number, column, error.problem, error.fix + leave_out) from None
+            raise BadRow(self.where, self.number, column, error.problem, error.fix + omit_hint) from None
 
     def chunks(self, field: str, ids: str) -> tuple[Chunk, ...] | None:
-        """The chunks of a field, under the ids that a column of their own may give."""
-        delimiter = self.delimiters.get(self.serving.get(field, ""))
-        found = self.value(field, partial(chunks_in, delimiter=delimiter))
-        return found if not found else self.value(ids, partial(named, found)) or found
+        """The chunks of a field, with the ids of a separate column if there is one."""
+        delimiter = self.delimiters.get(self.columns.get(field, ""))
+        found = self.value(field, partial(to_chunks, delimiter=delimiter))
+        return found if not found else self.value(ids, partial(with_ids, found)) or found
 
     def is_plural(self, field: str) -> bool:
         """Whether the name of a field's column promises several values."""
-        return folded(self.serving.get(field, "")).endswith("s")
+        return folded(self.columns.get(field, "")).endswith("s")
 
     def metadata(self) -> dict[str, Any]:
-        """The metadata column and all columns that serve no field."""
-        used = set(self.serving.values())
+        """The metadata column and all columns that hold no field."""
+        used = set(self.columns.values())
         rest = [column for column, value in self.cells.items() if column not in used and native(value) is not None]
-        other = {column: self._converted(column, plain) for column in rest}
-        return self.value("metadata", lambda given: merged(given, other)) or other
+        other = {column: self._converted(column, jsonable) for column in rest}
+        return self.value("metadata", lambda given: merge_metadata(given, other)) or other
 
 
 def _response(value: Any) -> str | None:
-    """Unlike other fields, an empty response is present: the system answered nothing."""
+    """Unlike in other fields, an empty text is present: the system gave an empty answer."""
     value = native(value)
     return None if value is None else text(value)
 
 
-#: Rows looked at before the first sample is made, to learn what the columns mean.
-PEEKED = 100
+#: Rows that are inspected before the first sample is made, to find out what the columns mean.
+INSPECTED = 100
 
 
 def read(
@@ -193,16 +193,25 @@ def read(
 ) -> SampleReader:
     """Samples from a file, a frame, a data set or plain rows.
 
-    data: a path (.jsonl .ndjson .json .csv .tsv .txt, each also with .gz; .parquet .arrow .feather .xlsx), "-" for
-        JSON Lines on standard input, a list or generator of dicts or Samples, a dict of columns, a pandas, Polars or
-        PyArrow frame, a Hugging Face data set, an evaluation data set of ragas or DeepEval. A reading is given back.
-    map: field -> column, where the names in docs/data.md do not fit; "" keeps a field empty.
-    skip_bad_rows: go on after a row that cannot be read, and keep the error in `Reading.bad_rows`.
-    limit: read at most so many rows, 1 or more.
+    Args:
+        data: a path (.jsonl .ndjson .json .csv .tsv .txt, each also with .gz; .parquet .arrow .feather .xlsx; formats
+            that other packages register), "-" for JSON Lines on standard input, a list or generator of dicts or
+            Samples, a dict of columns, a pandas, Polars or PyArrow frame, a Hugging Face data set, an evaluation data
+            set of ragas or DeepEval. A SampleReader is returned as it is.
+        map: field -> column, where the names in docs/data.md do not fit; "" keeps a field empty.
+        skip_bad_rows: continue after a row that cannot be read, and keep the error in `SampleReader.bad_rows`.
+        limit: the maximum number of rows, at least 1; None reads all.
 
-    Raises BadData where the data cannot be opened or has no rows or no known column, UnknownName for a field or
-    column in `map` that does not exist, MissingExtra without the library a format needs, BadParameter for `limit`.
-    Iterating raises BadRow at the first row that cannot be read, unless told to skip.
+    Returns:
+        The samples, which can be iterated over, with the columns that were found.
+
+    Raises:
+        BadData: the data cannot be opened, or have no rows or no known column.
+        UnknownName: a field or column in `map` does not exist.
+        MissingExtra: the library that a format needs is not installed.
+        BadParameter: `limit` is less than 1.
+
+    Iterating raises BadRow at the first row that cannot be read, unless bad rows are skipped.
     """
     if limit is not None and limit < 1:
         raise BadParameter(f"limit is {limit}; give 1 or more, or None for all rows")
@@ -212,17 +221,18 @@ def read(
 
 
 def source(data: Any) -> Source:
-    """Where the rows of any data come from, whatever their columns mean. Raises as `read` does."""
+    """The rows of data of any form, before their columns are interpreted. Raises as `read` does."""
     if isinstance(data, str) and data == "-":
         return standard_input()
-    return file(Path(data)) if isinstance(data, str | Path) else in_memory(data)
+    return file_source(Path(data)) if isinstance(data, str | Path) else in_memory(data)
 
 
 class SampleReader:
-    """Samples, read one by one as they are asked for. Each `iter` starts anew, unless the data can be read only once.
+    """Samples, read lazily, one by one. Each iteration starts anew, unless the data can be read only once.
 
-    name: what was read, for people: a path, or "list of 3 rows".
-    bad_rows: the errors of the rows skipped so far, by the latest iteration.
+    Attributes:
+        name: what is read, for messages: a path, or "list of 3 rows".
+        bad_rows: the errors of the rows that the latest iteration has skipped so far.
     """
 
     def __init__(self, source: Source, map: Mapping[str, str], skip_bad_rows: bool, limit: int | None) -> None:
@@ -230,25 +240,25 @@ class SampleReader:
         self.bad_rows: list[BadRow] = []
         self._source, self._skip_bad_rows, self._limit = source, skip_bad_rows, limit
         rows = islice(source.rows(), limit)
-        peeked = list(islice(rows, PEEKED))
-        if not peeked:
+        first_rows = list(islice(rows, INSPECTED))
+        if not first_rows:
             raise BadData(f"{self.name}: no rows; write one sample a row")
-        self._columns = ColumnMapping(self.name, map, list(_mappings(peeked)))
-        self._opened: Iterator[Any] | None = chain(peeked, rows)
+        self._columns = ColumnMapping(self.name, map, list(_mappings(first_rows)))
+        self._opened: Iterator[Any] | None = chain(first_rows, rows)
 
     @property
     def columns(self) -> dict[str, str]:
-        """Field -> the column that serves it, as learnt from the first rows and those read since."""
+        """Field -> the column that holds it, as found in the first rows and those read since."""
         return self._columns.by_field
 
     @property
     def unused(self) -> tuple[str, ...]:
-        """The columns seen so far that serve no field; `Sample.metadata` keeps their values."""
+        """The columns seen so far that hold no field; `Sample.metadata` keeps their values."""
         return self._columns.unused
 
     def __iter__(self) -> Iterator[Sample]:
         self.bad_rows = []
-        ids = _Ids(self.name)
+        ids = _UniqueIds(self.name)
         for number, row in enumerate(self._rows(), start=1):
             try:
                 found = self._sample(row, number)
@@ -270,7 +280,7 @@ class SampleReader:
 
     def _sample(self, row: Any, number: int) -> Sample:
         if isinstance(row, Sample):
-            return _writable(row, self.name, number)
+            return _encodable_sample(row, self.name, number)
         if isinstance(row, Malformed):
             raise BadRow(self.name, number, None, row.problem, row.fix)
         fields = as_mapping(row)
@@ -279,20 +289,21 @@ class SampleReader:
         return sample(fields, self._columns, self.name, number)
 
 
-def _writable(row: Sample, where: str, number: int) -> Sample:
-    """The sample itself, if JSON can hold it. Raises BadRow otherwise."""
+def _encodable_sample(row: Sample, where: str, number: int) -> Sample:
+    """The sample itself. Raises BadRow where it cannot be encoded as JSON."""
     try:
         msgspec.json.encode(row)
     except (TypeError, ValueError, OverflowError, RecursionError) as error:
         fix = "give texts as plain strings, and in metadata only what JSON can hold"
-        raise BadRow(where, number, None, f"the sample cannot be kept: {error}", fix) from error
+        raise BadRow(where, number, None, f"the sample cannot be stored as JSON: {error}", fix) from error
     return row
 
 
-class _Ids:
-    """Finds the row that repeats an id, in memory of about 140 bytes a row, and none for rows without ids.
+class _UniqueIds:
+    """Finds repeated ids, with about 140 bytes of memory a row that has an id.
 
-    numbered: how many rows at the beginning have their number for an id.
+    Attributes:
+        numbered: the number of rows at the beginning whose number is their id.
     """
 
     def __init__(self, where: str) -> None:

@@ -1,4 +1,4 @@
-"""One cell of a table or JSON object: absent, text, yes or no, a list, or anything JSON can hold."""
+"""One cell of a table or JSON object: missing, text, boolean, a list, or anything JSON can hold."""
 
 from __future__ import annotations
 
@@ -8,18 +8,18 @@ import json
 import math
 import re
 import tokenize
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import date, time
 from decimal import Decimal
 from typing import Any
 from uuid import UUID
 
-#: How deep objects and lists may be nested: what reads and writes them goes one call deeper with each level.
-DEEPEST = 100
+#: How deep objects and lists may be nested, since encoders and decoders recurse.
+MAX_DEPTH = 100
 
 
 class Malformed(Exception):
-    """A value or row cannot be read. Its place is added by whoever knows it."""
+    """A value or row cannot be read. The caller that knows its place adds it."""
 
     def __init__(self, problem: str, fix: str) -> None:
         self.problem, self.fix = problem, fix
@@ -40,11 +40,11 @@ def _is_missing(value: Any) -> bool:
 
 
 def text(value: Any) -> str:
-    """The text of a cell that is not absent; a number is written as people write it (411.0 is "411")."""
+    """The text of a cell that is not missing; whole numbers lose their decimal point (411.0 is "411")."""
     if isinstance(value, str):
         return _encodable(value)
     if isinstance(value, bool):
-        raise Malformed("a boolean, not text", 'write the words that are meant, such as "yes" and "no"')
+        raise Malformed("a boolean, not text", 'write it as text, such as "yes" or "no"')
     if isinstance(value, float) and value.is_integer():
         return str(int(value))
     if isinstance(value, int | Decimal | date | time | UUID) or (isinstance(value, float) and math.isfinite(value)):
@@ -56,22 +56,24 @@ def _encodable(value: str) -> str:
     try:
         value.encode()
     except UnicodeEncodeError as error:
-        problem = f"character {error.start + 1} is half of a surrogate pair, which is no text"
-        raise Malformed(problem, "write the character whole, or leave it out") from None
+        problem = f"character {error.start + 1} is half of a surrogate pair, which is not text"
+        raise Malformed(problem, "write the whole character, or leave it out") from None
     return str(value)
 
 
 def text_or_none(value: Any) -> str | None:
-    """The text of a cell, or None where the cell is absent or blank."""
+    """The text of a cell, or None where the cell is missing or blank."""
     value = native(value)
-    if value is None:
-        return None
-    written = text(value)
-    return written if written.strip() else None
+    return None if is_blank(value) else text(value)
 
 
-def truth(value: Any) -> bool | None:
-    """Yes or no: true and false, 1 and 0, or the words true, false, yes, no; None where absent or blank."""
+def is_blank(value: Any) -> bool:
+    """Whether a value is None or a text without anything but white space."""
+    return value is None or (isinstance(value, str) and not value.strip())
+
+
+def boolean(value: Any) -> bool | None:
+    """True or false, from booleans, 1 and 0, or the words true, false, yes and no; None where missing or blank."""
     value = native(value)
     if isinstance(value, bool):
         return value
@@ -84,10 +86,10 @@ def truth(value: Any) -> bool | None:
     return answer
 
 
-def plain(value: Any, depth: int = 0) -> Any:
-    """The value as JSON can hold it: dates and unknown objects as text, whatever is not a number as None.
+def jsonable(value: Any, depth: int = 0) -> Any:
+    """The value as JSON can hold it: dates and unknown objects as text, missing values as None.
 
-    Raises Malformed for what is nested more than DEEPEST levels deep, `depth` levels above it counted.
+    Raises Malformed for values nested more than MAX_DEPTH levels deep, counted from `depth`.
     """
     value = native(value)
     if value is None or isinstance(value, bool | int):
@@ -95,25 +97,25 @@ def plain(value: Any, depth: int = 0) -> Any:
     if isinstance(value, float):
         return value if math.isfinite(value) else str(value)
     if isinstance(value, Mapping):
-        return {str(key): plain(item, _below(depth)) for key, item in value.items()}
+        return {str(key): jsonable(item, _deeper(depth)) for key, item in value.items()}
     if isinstance(value, list | tuple | set | frozenset):
-        return [plain(item, _below(depth)) for item in value]
+        return [jsonable(item, _deeper(depth)) for item in value]
     return str(value).encode("utf-8", "replace").decode()
 
 
-def _below(depth: int) -> int:
-    if depth >= DEEPEST:
-        raise Malformed(f"objects or lists nested more than {DEEPEST} levels deep", "keep only what is needed of them")
+def _deeper(depth: int) -> int:
+    if depth >= MAX_DEPTH:
+        raise Malformed(f"objects or lists nested more than {MAX_DEPTH} levels deep", "keep only the needed parts")
     return depth + 1
 
 
 def without_missing(items: Iterable[tuple[str, Any]]) -> dict[str, Any]:
-    """The pairs whose value is not absent, each value as JSON can hold it."""
-    return {name: plain(value) for name, value in items if native(value) is not None}
+    """The pairs whose value is not missing, each value as JSON can hold it."""
+    return {name: jsonable(value) for name, value in items if native(value) is not None}
 
 
 def describe(value: Any) -> str:
-    """What a value is, in words, for messages."""
+    """The type of a value in words, for messages."""
     if isinstance(value, Mapping):
         return "an object"
     words = {"NoneType": "null", "list": "a list", "bool": "a boolean", "str": "a text", "int": "a number"}
@@ -128,10 +130,10 @@ _OBJECT = re.compile(r"""\s*\{\s*["'}]""")
 _UNREADABLE = (ValueError, SyntaxError, tokenize.TokenError, RecursionError, MemoryError)
 
 
-def list_in(text: str) -> list[Any] | None:
-    """The list that `text` spells, or None where the text is just text.
+def parse_list(text: str) -> list[Any] | None:
+    """The list that is written in a text as JSON, Python or NumPy print it; None where it is another text.
 
-    Raises Malformed where the text starts as a list of strings or objects does but cannot be read as one.
+    Raises Malformed where the text starts as a list of strings or objects does but cannot be parsed.
     """
     if not _LIST.match(text):
         return None
@@ -141,14 +143,23 @@ def list_in(text: str) -> list[Any] | None:
     raise Malformed("a broken list", 'write it as JSON: ["first", "second"]')
 
 
-def object_in(text: str) -> dict[str, Any] | None:
-    """The object that `text` spells, or None where the text is just text."""
+def parse_object(text: str) -> dict[str, Any] | None:
+    """The object that is written in a text; None where it is another text."""
     found = _parsed(text.strip()) if _OBJECT.match(text) else None
     return found if isinstance(found, dict) else None
 
 
+def list_items(value: Any, written: bool = True) -> Sequence[Any] | None:
+    """The items of a list, or with `written` of a list that is written in a text; None for other values.
+
+    Raises Malformed as `parse_list` does.
+    """
+    found = parse_list(value) if written and isinstance(value, str) else value
+    return found if isinstance(found, list | tuple) else None
+
+
 def _parsed(text: str) -> Any:
-    for parse in (json.loads, _printed_by_numpy, ast.literal_eval):
+    for parse in (json.loads, _parse_numpy, ast.literal_eval):
         try:
             return parse(text)
         except _UNREADABLE:
@@ -156,8 +167,8 @@ def _parsed(text: str) -> Any:
     return None
 
 
-def _printed_by_numpy(text: str) -> list[Any]:
-    """Reads "['a' 'b']". To Python that is one item, 'ab', so it has to be ruled out before Python reads the text."""
+def _parse_numpy(text: str) -> list[Any]:
+    """Parse "['a' 'b']", which to Python is a list of one item, 'ab', and so must be tried before Python's parser."""
     layout = (tokenize.NEWLINE, tokenize.NL, tokenize.ENDMARKER)
     tokens = [token for token in tokenize.generate_tokens(io.StringIO(text).readline) if token.type not in layout]
     first, *items, last = tokens
