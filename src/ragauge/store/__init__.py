@@ -1,4 +1,4 @@
-"""Floor 3: the store keeps judgments, runs and people's labels in one SQLite file. See docs/store.md."""
+"""Floor 3: judgments, runs and people's labels in one SQLite file. See docs/store.md."""
 
 from ragauge.store.recording import read_judgments, read_labels, write_judgments
 from ragauge.store.store import Store

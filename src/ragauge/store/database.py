@@ -1,4 +1,4 @@
-"""One SQLite file: its schema, opening it, transactions, errors in words, and checkpoints that cannot damage it."""
+"""One SQLite file: its schema, connections, transactions, error messages, and safe checkpoints."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ import msgspec
 from ragauge.errors import StoreError
 from ragauge.host import make_file, make_folder
 
-#: Written into the file's header, so that another program's database is never taken for a store ("raga" in ASCII).
+#: SQLite's application id, "raga" in ASCII, which tells a store from another program's database.
 APPLICATION = 0x72616761
 
 
 def m001_judgments_runs_labels(db: sqlite3.Connection) -> None:
-    """Columns without a type hold packed text: see packing.py."""
+    """Columns without a type hold cells as packed by texts.py."""
     db.execute("CREATE TABLE texts (id INTEGER PRIMARY KEY, digest BLOB NOT NULL UNIQUE, text NOT NULL)")
     db.execute(
         "CREATE TABLE judgments (id INTEGER PRIMARY KEY, key BLOB NOT NULL UNIQUE,"
@@ -46,30 +46,30 @@ def m001_judgments_runs_labels(db: sqlite3.Connection) -> None:
 
 
 def m002_calls(db: sqlite3.Connection) -> None:
-    """The calls that judges make to models; a judgment names the one that brought it, by the call's own id."""
+    """The calls of judges to models; a judgment names the one that produced it, by the call's own id."""
     db.execute("CREATE TABLE calls (id INTEGER PRIMARY KEY, record TEXT NOT NULL)")
     db.execute("ALTER TABLE judgments ADD COLUMN call TEXT NOT NULL DEFAULT ''")
 
 
 def m003_responses(db: sqlite3.Connection) -> None:
-    """What systems under test answered, each under the hash of its prompt and the system."""
+    """The responses of systems under test, by the hash of the prompt and the system."""
     db.execute("CREATE TABLE responses (id INTEGER PRIMARY KEY, key BLOB NOT NULL UNIQUE, record NOT NULL)")
 
 
-def m004_how_labels_came_about(db: sqlite3.Connection) -> None:
-    """blind: the hash of the data out of which it was asked, without sight of the judge's verdict; "" for others.
+def m004_origin_of_labels(db: sqlite3.Connection) -> None:
+    """blind: for a label given without sight of the judge's verdict, the hash of the data; "" for others.
 
-    chance: whether chance drew its sample.
+    chance: whether its sample was drawn at random.
     """
     db.execute("ALTER TABLE labels ADD COLUMN blind TEXT NOT NULL DEFAULT ''")
     db.execute("ALTER TABLE labels ADD COLUMN chance INTEGER NOT NULL DEFAULT 0")
 
 
-MIGRATIONS = (m001_judgments_runs_labels, m002_calls, m003_responses, m004_how_labels_came_about)
+MIGRATIONS = (m001_judgments_runs_labels, m002_calls, m003_responses, m004_origin_of_labels)
 
 
-def recognise(db: sqlite3.Connection) -> None:
-    """Raise StoreError unless the database is empty or a store that this version can read. Changes nothing."""
+def check_application(db: sqlite3.Connection) -> None:
+    """Raise StoreError unless the database is empty or a store that this version can read. Writes nothing."""
     db.execute("BEGIN")
     application, version = _pragma(db, "application_id"), _pragma(db, "user_version")
     (tables,) = db.execute("SELECT count(*) FROM sqlite_master").fetchone()
@@ -83,13 +83,13 @@ def recognise(db: sqlite3.Connection) -> None:
         )
 
 
-def pending(db: sqlite3.Connection) -> bool:
+def needs_migration(db: sqlite3.Connection) -> bool:
     """Whether the schema is older than this version's."""
     return _pragma(db, "user_version") < len(MIGRATIONS)
 
 
 def migrate(db: sqlite3.Connection) -> None:
-    """Apply the steps that are missing. To be called inside a write transaction."""
+    """Apply the migrations that are missing. To be called inside a write transaction."""
     for step in MIGRATIONS[_pragma(db, "user_version") :]:
         step(db)
     db.execute(f"PRAGMA application_id = {APPLICATION}")
@@ -102,76 +102,81 @@ def _pragma(db: sqlite3.Connection, name: str) -> int:
 
 
 #: Seconds that a writer waits for another process.
-PATIENCE = 30.0
+BUSY_TIMEOUT = 30.0
 
-#: A write-ahead log above this many bytes is copied into the database file.
+#: Bytes of a write-ahead log above which it is copied into the database file.
 LOG_LIMIT = 16 * 2**20
 
-#: What reading a damaged row raises, and a damaged schema, whose text SQLite puts into its own message.
+#: What reading damaged rows raises, or a damaged schema, whose text SQLite quotes in its message.
 _DAMAGE = (msgspec.MsgspecError, zlib.error, UnicodeDecodeError, struct.error)
 
-_MOVE_AWAY = "move the file away, and a new store is made in its place"
+_REPLACE = "move the file away, and a new store is created in its place"
 _FIXES = {
     sqlite3.SQLITE_NOTADB: "it is not a SQLite database; give another path with --store",
-    sqlite3.SQLITE_CORRUPT: f"it is damaged; {_MOVE_AWAY}",
+    sqlite3.SQLITE_CORRUPT: f"it is damaged; {_REPLACE}",
     sqlite3.SQLITE_FULL: "the disk is full; free some space and run again",
-    sqlite3.SQLITE_BUSY: f"another process was writing for {PATIENCE:.0f} seconds; wait for it to end and run again",
+    sqlite3.SQLITE_BUSY: f"another process was writing for {BUSY_TIMEOUT:.0f} seconds; run again when it has ended",
 }
-_BRING_UP = "open it once where it can be written, as with: ragauge report --store COPY"
+_MIGRATE_COPY = "open it once where it can be written, as with: ragauge report --store COPY"
 _CANNOT_WRITE = "choose a folder that can be written with --store, or keep nothing with --no-store"
 
 
 class Database:
     """One connection, which threads may share: each use holds a lock.
 
-    Every sqlite3 or file error leaves here as a StoreError that names the file and how to mend it. A new file, and the
-    folders made for it, are for their owner alone. to_read: a file that is there need not be one that can be written.
+    Every sqlite3 or file error is raised as a StoreError that names the file and the fix. A new file and its folders
+    are accessible to their owner only.
+
+    Args:
+        path: the file, created if it does not exist.
+        durable: whether committed data must survive a crash of the process.
+        to_read: whether an existing file may be one that cannot be written to.
     """
 
     def __init__(self, path: Path, *, durable: bool = True, to_read: bool = False) -> None:
         self.path = path
         self._lock = threading.RLock()
-        with explained(path, "open it"):
-            sealed = to_read and path.exists() and not _can_be_written(path)
-            self._db = _connected(path, sealed)
+        with store_errors(path, "open it"):
+            read_only = to_read and path.exists() and not _is_writable(path)
+            self._db = _connected(path, read_only)
             try:
-                self._prepare(durable, sealed)
+                self._prepare(durable, read_only)
             except BaseException:
                 self._db.close()
                 raise
 
-    def _prepare(self, durable: bool, sealed: bool) -> None:
-        recognise(self._db)
-        if sealed:
-            if pending(self._db):
-                raise StoreError(f"it was written by an older ragauge; {_BRING_UP}")
+    def _prepare(self, durable: bool, read_only: bool) -> None:
+        check_application(self._db)
+        if read_only:
+            if needs_migration(self._db):
+                raise StoreError(f"it was written by an older ragauge; {_MIGRATE_COPY}")
             return
         if durable:
             _use_write_ahead_log(self._db)
         else:
             self._db.execute("PRAGMA journal_mode = MEMORY")
             self._db.execute("PRAGMA synchronous = OFF")
-        if pending(self._db):
+        if needs_migration(self._db):
             with _transaction(self._db):
                 migrate(self._db)
 
     @contextmanager
     def reading(self, what: str) -> Iterator[sqlite3.Connection]:
-        """The connection, for statements that change nothing. what: for messages, as in "read runs"."""
-        with self._lock, explained(self.path, what, (*_DAMAGE, LookupError, TypeError)):
+        """The connection, for queries. what: for error messages, such as "read runs"."""
+        with self._lock, store_errors(self.path, what, (*_DAMAGE, LookupError, TypeError)):
             yield self._db
 
     @contextmanager
     def writing(self, what: str) -> Iterator[sqlite3.Connection]:
-        """The connection inside a transaction, which is kept when the block ends and undone when it raises."""
-        with self._lock, explained(self.path, what):
+        """The connection inside a transaction, which is committed at the end, or rolled back where the block raises."""
+        with self._lock, store_errors(self.path, what):
             with _transaction(self._db):
                 yield self._db
             if _size(log_of(self.path)) > LOG_LIMIT:
                 self._checkpoint()
 
     def _checkpoint(self) -> None:
-        """Copy the log into the database file, as far as readers allow, unless somebody is writing.
+        """Copy the log into the database file, as far as readers allow, unless another connection is writing.
 
         SQLite before 3.51.3 can lose pages when a commit restarts the log while a checkpoint runs
         (https://sqlite.org/wal.html, "the WAL-reset bug"). A second connection therefore holds the write lock, writing
@@ -186,29 +191,29 @@ class Database:
             guard.execute("ROLLBACK")
 
     def close(self) -> None:
-        """Close the connection. The last one to close a file also empties its log."""
-        with self._lock, explained(self.path, "close it"):
+        """Close the connection. The last connection to a file also empties its log."""
+        with self._lock, store_errors(self.path, "close it"):
             self._db.close()
 
 
-def _can_be_written(path: Path) -> bool:
-    """Whether the file can be, and its folder, where SQLite keeps its log."""
+def _is_writable(path: Path) -> bool:
+    """Whether the file can be written to, and its folder, where SQLite creates its log."""
     return os.access(path, os.W_OK) and os.access(path.parent, os.W_OK)
 
 
-def _connected(path: Path, sealed: bool) -> sqlite3.Connection:
-    """A connection to the file, which is made where it is missing. sealed: nothing can be written there.
+def _connected(path: Path, read_only: bool) -> sqlite3.Connection:
+    """A connection to the file, which is created if it does not exist.
 
-    A sealed file without a log is open nowhere to write, and is read without locks, which need a file of their own.
+    A read-only file without a log has no writer, and is read without locks, which would need a file of their own.
     """
     place = str(path)
-    if sealed:
+    if read_only:
         alone = "" if log_of(path).exists() else "&immutable=1"
         place = f"{path.resolve().as_uri()}?mode=ro{alone}"
     else:
         make_folder(path.parent)
         make_file(path)
-    return sqlite3.connect(place, uri=sealed, timeout=PATIENCE, isolation_level=None, check_same_thread=False)
+    return sqlite3.connect(place, uri=read_only, timeout=BUSY_TIMEOUT, isolation_level=None, check_same_thread=False)
 
 
 def log_of(path: Path) -> Path:
@@ -217,19 +222,19 @@ def log_of(path: Path) -> Path:
 
 
 @contextmanager
-def explained(path: Path, what: str, damage: tuple[type[Exception], ...] = _DAMAGE) -> Iterator[None]:
-    """Turns errors into a StoreError that says what could not be done with the store at `path`, and the fix.
+def store_errors(path: Path, what: str, damage: tuple[type[Exception], ...] = _DAMAGE) -> Iterator[None]:
+    """Raise errors as StoreErrors that name the store, what could not be done, and the fix.
 
-    damage: what shows that the file is damaged, besides what SQLite says itself.
+    damage: exceptions that mean that the file is damaged, besides those of SQLite.
     """
     known: tuple[type[Exception], ...] = (sqlite3.Error, OSError, StoreError, *damage)
     try:
         yield
     except known as error:
-        raise StoreError(f"store {path}: cannot {what}: {_say(error)}") from error
+        raise StoreError(f"store {path}: cannot {what}: {_message(error)}") from error
 
 
-def _say(error: Exception) -> str:
+def _message(error: Exception) -> str:
     if isinstance(error, StoreError):
         return str(error)
     if isinstance(error, sqlite3.Error):
@@ -240,7 +245,7 @@ def _say(error: Exception) -> str:
     if isinstance(error, OSError):
         return f"{error}; {_CANNOT_WRITE}"
     what = "its text" if isinstance(error, UnicodeDecodeError) else "a row"
-    return f"{what} is damaged: {error}; {_MOVE_AWAY}"
+    return f"{what} is damaged: {error}; {_REPLACE}"
 
 
 @contextmanager
@@ -257,7 +262,7 @@ def _transaction(db: sqlite3.Connection) -> Iterator[None]:
 
 def _use_write_ahead_log(db: sqlite3.Connection) -> None:
     """Switch to WAL, with no checkpoint but our own. SQLite does not wait for locks when it switches, so this does."""
-    deadline = time.monotonic() + PATIENCE
+    deadline = time.monotonic() + BUSY_TIMEOUT
     while True:
         try:
             db.execute("PRAGMA journal_mode = WAL")

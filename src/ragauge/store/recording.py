@@ -18,7 +18,7 @@ from ragauge.text.decoding import decoded
 from ragauge.types import Answer, Failure, Grade, Identity, Label, Verdict
 
 
-class _Recorded(msgspec.Struct, forbid_unknown_fields=True):
+class _RecordingLine(msgspec.Struct, forbid_unknown_fields=True):
     question: Question
     answer: Answer
     judge: Identity
@@ -27,7 +27,7 @@ class _Recorded(msgspec.Struct, forbid_unknown_fields=True):
         return Judgment(self.question, self.answer, self.judge, judgment_key(self.question, self.judge))
 
 
-class _Labelled(msgspec.Struct, forbid_unknown_fields=True):
+class _LabelLine(msgspec.Struct, forbid_unknown_fields=True):
     question: Question
     answer: Answer | Label | float
     by: str
@@ -42,9 +42,18 @@ class _Labelled(msgspec.Struct, forbid_unknown_fields=True):
 
 
 def write_judgments(path: Path, judgments: Iterable[Judgment]) -> int:
-    """Write a recording and return how many judgments it has. An existing file is replaced once all are written.
+    """Write judgments as a recording. An existing file is replaced once all are written.
 
-    Raises ValueError on a judgment without an answer, and OSError where the file cannot be written.
+    Args:
+        path: the file.
+        judgments: with answers that are not failures.
+
+    Returns:
+        The number of judgments.
+
+    Raises:
+        ValueError: for a judgment whose answer is a Failure.
+        OSError: the file cannot be written.
     """
     count = 0
     part = path.with_name(path.name + ".part")
@@ -59,25 +68,25 @@ def write_judgments(path: Path, judgments: Iterable[Judgment]) -> int:
 
 
 def read_judgments(path: Path) -> Iterator[Judgment]:
-    """The judgments of a recording, in its order; each key is made afresh from what the line says.
+    """The judgments of a recording, in its order, with keys computed from their questions and judges.
 
-    Raises BadData, which names the file and the line, where a line is no judgment or its answer does not fit its
-    question.
+    Raises:
+        BadData: the file cannot be read, a line is not a judgment, or its answer does not fit its question.
     """
-    return _read(path, _Recorded)
+    return _read(path, _RecordingLine)
 
 
 def read_labels(path: Path) -> Iterator[Judgment]:
     """The labels of a file, in its order, as judgments of the judge "people".
 
-    An answer may be short: a label such as "entailed" or "yes", or a number for a grade. Raises BadData as
+    An answer may be abbreviated to a label such as "entailed" or "yes", or to a number for a grade. Raises BadData as
     `read_judgments` does.
     """
-    return _read(path, _Labelled)
+    return _read(path, _LabelLine)
 
 
-def _read(path: Path, form: type[_Recorded] | type[_Labelled]) -> Iterator[Judgment]:
-    decoder = msgspec.json.Decoder(form)
+def _read(path: Path, schema: type[_RecordingLine] | type[_LabelLine]) -> Iterator[Judgment]:
+    decoder = msgspec.json.Decoder(schema)
     try:
         lines = path.open("rb")
     except OSError as error:
@@ -96,10 +105,7 @@ def _read(path: Path, form: type[_Recorded] | type[_Labelled]) -> Iterator[Judgm
 
 def _check(judgment: Judgment) -> None:
     """Raise ValueError unless the answer is one that the question can have."""
-    fault = (
-        "it is a failure"
-        if isinstance(judgment.answer, Failure)
-        else invalid_reason(judgment.question, judgment.answer)
-    )
-    if fault:
-        raise ValueError(f"the answer does not fit the question: {fault}")
+    is_failure = isinstance(judgment.answer, Failure)
+    reason = "it is a failure" if is_failure else invalid_reason(judgment.question, judgment.answer)
+    if reason:
+        raise ValueError(f"the answer does not fit the question: {reason}")

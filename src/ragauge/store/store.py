@@ -1,4 +1,4 @@
-"""The store: judgments that are never paid for twice, runs, and people's labels, in one SQLite file."""
+"""The store: judgments, so that none is paid for twice, runs, and people's labels, in one SQLite file."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from types import TracebackType
 from ragauge.questions import Judgment, Question
 from ragauge.scores import RunRecord, SampleRecord
 from ragauge.store import tables
-from ragauge.store.database import Database, explained
+from ragauge.store.database import Database, store_errors
 from ragauge.store.texts import TextNumbers
 from ragauge.types import Call, ModelResponse
 
@@ -20,24 +20,29 @@ from ragauge.types import Call, ModelResponse
 class Store:
     """Judgments, runs and labels in one file. Open one with `Store.open` or `Store.temporary`.
 
-    Threads may share a store, and several processes may write to one file at once. What a method has kept when it
-    returns survives the death of the process. Methods raise StoreError where the file cannot be read or written.
+    Threads may share a store, and several processes may write to one file at once. What a method has written when it
+    returns survives a crash of the process. Methods raise StoreError where the file cannot be read or written.
     """
 
     def __init__(self, database: Database, folder: Path | None = None) -> None:
-        """folder: to be removed with all its files when the store is closed."""
+        """database: the open file. folder: removed with all its files when the store is closed."""
         self._opened = database
         self._numbers = TextNumbers()
         self._close = weakref.finalize(self, _close, database, folder)
 
     @classmethod
     def open(cls, path: str | Path, *, to_read: bool = False) -> Store:
-        """The store in a folder, as `store.db`, or in a file whose name ends in .db or .sqlite; made where missing.
+        """Open a store, which is created if it does not exist.
 
-        to_read: it may lie where nothing can be written; methods that keep something then raise StoreError.
+        Args:
+            path: a file whose name ends in .db or .sqlite, or a folder, in which the file is `store.db`.
+            to_read: accept a place that cannot be written to; methods that write then raise StoreError.
+
+        Raises:
+            StoreError: the file cannot be opened, is not a store, or was written by a newer version.
         """
         place = Path(path)
-        with explained(place, "open it"):
+        with store_errors(place, "open it"):
             is_file = place.is_file() or (place.suffix in (".db", ".sqlite") and not place.is_dir())
         return cls(Database(place if is_file else place / "store.db", to_read=to_read))
 
@@ -54,11 +59,11 @@ class Store:
 
     @property
     def path(self) -> Path:
-        """The file."""
+        """The path of the file."""
         return self._database.path
 
     def close(self) -> None:
-        """Close the file; to close twice does nothing."""
+        """Close the file. Closing it twice has no effect."""
         self._close()
 
     def __enter__(self) -> Store:
@@ -72,29 +77,29 @@ class Store:
     # judgments
 
     def find(self, keys: Sequence[str]) -> dict[str, Judgment]:
-        """Those of the judgments addressed by `keys` that are there, by key."""
+        """The stored judgments with these keys, by key."""
         with self._database.reading("find judgments") as db:
             return tables.find_judgments(db, keys)
 
     def keep(self, answered: Sequence[Judgment], made: Sequence[Call] = ()) -> None:
-        """Add judgments, and the calls that were made for them; all or, where this raises, nothing.
+        """Add judgments and the calls that were made for them; all of them or, where this raises, none.
 
-        The first answer under a key stays: one that is there already is not replaced. Raises ValueError on a
-        judgment whose answer is a Failure.
+        An answer that is stored under the same key already is not replaced. Raises ValueError for a judgment whose
+        answer is a Failure.
         """
         with self._database.writing("keep judgments") as db:
             new = tables.keep_judgments(db, answered, self._numbers)
             tables.keep_calls(db, made)
-        self._numbers.learn(new)
+        self._numbers.remember(new)
 
     def calls(self) -> Iterator[Call]:
-        """All calls that judges made, in the order in which they ended."""
+        """All calls of judges, in the order in which they ended."""
         with self._database.reading("read calls") as db:
             found = tables.all_calls(db)
         yield from found
 
     def judgments(self) -> Iterator[Judgment]:
-        """All judgments in the order in which they were kept, without holding them in memory."""
+        """All judgments, oldest first, read in batches."""
         last, found = self._judgments_after(0)
         while found:
             yield from found
@@ -102,19 +107,19 @@ class Store:
 
     def _judgments_after(self, last: int) -> tuple[int, list[Judgment]]:
         with self._database.reading("read judgments") as db:
-            return tables.page(db, last)
+            return tables.judgments_after(db, last)
 
     # responses of systems under test
 
     def find_responses(self, keys: Sequence[str]) -> dict[str, ModelResponse]:
-        """Those of the responses addressed by `keys` that are there, by key."""
+        """The stored responses with these keys, by key."""
         with self._database.reading("find responses") as db:
             return tables.find_responses(db, keys)
 
     def keep_responses(self, given: Sequence[ModelResponse], made: Sequence[Call] = ()) -> None:
-        """Add responses, and the calls that were made for them; the first response under a key stays."""
+        """Add responses and the calls that were made for them; a stored response is not replaced."""
         with self._database.writing("keep responses") as db:
-            tables.keep_response(db, given)
+            tables.keep_responses(db, given)
             tables.keep_calls(db, made)
 
     # runs
@@ -125,7 +130,7 @@ class Store:
             tables.begin(db, run)
 
     def keep_samples(self, run_id: str, first: int, records: Sequence[SampleRecord]) -> None:
-        """Keep `records` at positions `first`, `first + 1`, ... of a run; what stood there is replaced.
+        """Write `records` at positions `first`, `first + 1`, ... of a run, over what is there.
 
         Raises UnknownName where there is no run with exactly this id.
         """
@@ -133,27 +138,30 @@ class Store:
             tables.keep_samples(db, run_id, first, records)
 
     def finish(self, run: RunRecord) -> None:
-        """Replace the record of the run with this id by `run`. Raises UnknownName where there is none."""
+        """Replace the record of the run with this id. Raises UnknownName where there is none."""
         with self._database.writing(f"finish run {run.id!r}") as db:
             tables.finish(db, run)
 
     def run(self, wanted: str) -> RunRecord:
-        """The run whose id is `wanted`, else the newest of that name, else the only one whose id begins so.
+        """Find a run.
 
-        "latest" is the newest of all.
+        Args:
+            wanted: its id; or its name, of which the newest run is meant; or the beginning of its id; or "latest".
 
-        Raises UnknownName where none fits, UsageError where several do.
+        Raises:
+            UnknownName: no run matches.
+            UsageError: several ids begin so.
         """
         with self._database.reading("read runs") as db:
             return tables.find_run(db, wanted)
 
     def runs(self) -> list[RunRecord]:
-        """All runs, newest first: in the order in which they were begun in this store, whatever the clock said."""
+        """All runs, newest first by the order in which they were begun in this store."""
         with self._database.reading("read runs") as db:
-            return tables.newest_first(db)
+            return tables.all_runs(db)
 
     def size(self, run_id: str) -> int:
-        """How many samples of a run are kept so far, also while it is under way. Raises UnknownName as `values`."""
+        """The number of samples of a run so far, also while it is in progress. Raises UnknownName as `values`."""
         with self._database.reading("read samples") as db:
             return tables.size(db, run_id)
 
@@ -164,7 +172,7 @@ class Store:
         raise IndexError(f"run {run_id!r} has no sample at position {position}")
 
     def samples(self, run_id: str, start: int = 0, stop: int | None = None) -> Iterator[SampleRecord]:
-        """The samples at positions `start` until before `stop`, in order, without holding them in memory."""
+        """The samples at positions `start` to before `stop`, in order, read in batches."""
         while found := self._samples_from(run_id, start, stop):
             yield from found.values()
             start = max(found) + 1
@@ -184,10 +192,13 @@ class Store:
     # people's labels
 
     def keep_labels(self, given: Sequence[Judgment], *, blind: str = "", chance: bool = False) -> None:
-        """Add what people answered, as made by `ragauge.store.label`. Nothing is overwritten; the latest counts.
+        """Add people's labels. Earlier ones are not overwritten; the latest of a question counts.
 
-        blind: where they were asked without sight of a judge's verdict, the hash of the data that their sample was
-        taken from (`RunRecord.data_hash`). chance: it was taken at random.
+        Args:
+            given: labels, as made by `ragauge.store.label`.
+            blind: for labels given without sight of a judge's verdict, the hash of the data that their sample is from
+                (`RunRecord.data_hash`); "" for others.
+            chance: whether their sample was drawn at random.
         """
         with self._database.writing("keep labels") as db:
             tables.keep_labels(db, given, blind, chance)
@@ -198,10 +209,11 @@ class Store:
             return tables.find_labels(db, questions)
 
     def labels(self, *, blind: str | None = None, chance: bool = False) -> list[Judgment]:
-        """All labels in the order in which they were given, superseded ones too.
+        """All labels, oldest first, including superseded ones.
 
-        blind: only those that were given blind on samples of the data of this hash. chance: only those whose sample
-        was taken at random.
+        Args:
+            blind: only labels given blind on samples of the data with this hash; None for all.
+            chance: only labels whose sample was drawn at random.
         """
         with self._database.reading("read labels") as db:
             return tables.all_labels(db, blind, chance)

@@ -1,4 +1,4 @@
-"""Long texts are kept once, compressed, and referred to by number."""
+"""Long texts are stored once, compressed, and referenced by number."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from typing import Any, TypeVar
 
 Cell = str | bytes
 
-#: Shorter texts stay as they are: to press them costs a run more time than all else that the store does with them.
-_WORTHWHILE = 1024
+#: Bytes from which texts are compressed; with shorter ones, that would take more time than everything else here.
+_COMPRESSED_SIZE = 1024
 
-#: Part of the file format: to change it is a migration. zlib refuses to read with a dictionary it did not write with.
-_PHRASES = (
+#: The compression dictionary is part of the file format, so that a change needs a migration.
+_DICTIONARY = (
     b'{"id":"latest","started":"20","data":"","metrics":["judges":{"version":"status":"finished","samples":'
     b'{"sample":{"id":"1","query":"","response":"","contexts":[{"text":"","id":"1","title":"","metadata":{"references":["'
     b'"source":"","reference_contexts":[{"text":"answers":[["answerable":true,"system":"","group":"scores":{"'
@@ -30,64 +30,64 @@ _PHRASES = (
 
 
 def pack(data: bytes) -> Cell:
-    """`data`, which is UTF-8, as a cell of the store."""
-    if len(data) < _WORTHWHILE:
+    """UTF-8 data as a cell of the store."""
+    if len(data) < _COMPRESSED_SIZE:
         return data.decode()
-    # A window of 8 KB spans a typical row, and sets up ten times faster than the usual 32 KB. Level 1 is three times as
-    # fast as the usual 6.
-    press = zlib.compressobj(1, zlib.DEFLATED, 13, 6, zlib.Z_DEFAULT_STRATEGY, _PHRASES)
-    return press.compress(data) + press.flush()
+    # A window of 8 KB spans a typical row and is set up ten times as fast as the default of 32 KB; level 1 is three
+    # times as fast as the default of 6.
+    compressor = zlib.compressobj(1, zlib.DEFLATED, 13, 6, zlib.Z_DEFAULT_STRATEGY, _DICTIONARY)
+    return compressor.compress(data) + compressor.flush()
 
 
 def unpack(cell: Cell) -> bytes:
     """The data that was packed. Raises zlib.error where the cell is damaged."""
     if isinstance(cell, str):
         return cell.encode()
-    press = zlib.decompressobj(zdict=_PHRASES)
-    return press.decompress(cell) + press.flush()
+    decompressor = zlib.decompressobj(zdict=_DICTIONARY)
+    return decompressor.decompress(cell) + decompressor.flush()
 
 
 def digest(data: bytes) -> bytes:
-    """16 bytes that stand for `data`."""
+    """A hash of data, 16 bytes."""
     return hashlib.blake2b(data, digest_size=16).digest()
 
 
 T = TypeVar("T")
 
-#: A string of a question at least this long goes to the table of texts.
-LONG = 100
+#: Strings of a question with at least this many characters go to the table of texts.
+LONG_TEXT = 100
 
-#: How many characters of texts a process keeps in memory to know their numbers.
-MEMORY = 20_000_000
+#: Characters of texts whose numbers a process caches.
+CACHE_CHARACTERS = 20_000_000
 
-#: How many values one query asks for; SQLite allows at least 999.
-AT_ONCE = 500
+#: Values that one query asks for; SQLite allows at least 999.
+QUERY_SIZE = 500
 
 
 _NESTED = (dict, list, tuple)
 
 
 class TextNumbers(dict[str, int]):
-    """The numbers of texts that this process has lately kept or looked up, so that they are not looked up again.
+    """A cache of the numbers of texts that this process has lately written or looked up.
 
-    Texts are never changed or removed, so a number stays right once the transaction that made it is committed.
+    Texts are never changed or removed, so that a number stays valid once its transaction is committed.
     """
 
     def __init__(self) -> None:
         super().__init__()
         self._characters = 0
 
-    def learn(self, numbers: Mapping[str, int]) -> None:
-        """Remember `numbers`; when they hold more than MEMORY characters, start anew."""
+    def remember(self, numbers: Mapping[str, int]) -> None:
+        """Add numbers to the cache, which is emptied first when it would exceed CACHE_CHARACTERS."""
         self._characters += sum(map(len, numbers))
-        if self._characters > MEMORY:
+        if self._characters > CACHE_CHARACTERS:
             self.clear()
             self._characters = sum(map(len, numbers))
         self.update(numbers)
 
 
 def keep_texts(db: sqlite3.Connection, texts: Iterable[str]) -> dict[str, int]:
-    """The number of each text, which is stored if it is new. To be called inside a write transaction."""
+    """The number of each text, stored if new. To be called inside a write transaction."""
     addresses = {digest(text.encode()): text for text in texts}
     numbers = {addresses[address]: number for address, number in _select(db, "digest, id", "digest", addresses)}
     new = {address: text for address, text in addresses.items() if text not in numbers}
@@ -99,15 +99,15 @@ def keep_texts(db: sqlite3.Connection, texts: Iterable[str]) -> dict[str, int]:
 
 
 def read_texts(db: sqlite3.Connection, numbers: Collection[int]) -> dict[int, str]:
-    """The texts behind `numbers`."""
+    """The texts with these numbers."""
     return {number: unpack(cell).decode() for number, cell in _select(db, "id, text", "id", numbers)}
 
 
 def long_texts(tree: Any) -> Iterator[str]:
-    """The strings of a question, as plain data, that go to the table of texts."""
+    """The strings in the plain data of a question that go to the table of texts."""
     for branch in tree.values() if type(tree) is dict else tree:
         if type(branch) is str:
-            if len(branch) >= LONG:
+            if len(branch) >= LONG_TEXT:
                 yield branch
         elif type(branch) in _NESTED:
             yield from long_texts(branch)
@@ -116,7 +116,7 @@ def long_texts(tree: Any) -> Iterator[str]:
 def refer(tree: Any, numbers: Mapping[str, int]) -> Any:
     """The same plain data with each long text replaced by {"$": its number}."""
     if type(tree) is str:
-        return {"$": numbers[tree]} if len(tree) >= LONG else tree
+        return {"$": numbers[tree]} if len(tree) >= LONG_TEXT else tree
     if type(tree) is dict:
         return {name: refer(branch, numbers) for name, branch in tree.items()}
     return [refer(branch, numbers) for branch in tree] if type(tree) in _NESTED else tree
@@ -138,17 +138,17 @@ def restore(tree: Any, texts: dict[int, str]) -> Any:
     return [restore(branch, texts) for branch in tree] if isinstance(tree, list) else tree
 
 
-def portions(items: Iterable[T]) -> Iterator[Sequence[T]]:
-    """`items` in portions that one query can ask for."""
+def batches(items: Iterable[T]) -> Iterator[Sequence[T]]:
+    """The items in batches that one query can ask for."""
     listed = list(items)
-    return (listed[start : start + AT_ONCE] for start in range(0, len(listed), AT_ONCE))
+    return (listed[start : start + QUERY_SIZE] for start in range(0, len(listed), QUERY_SIZE))
 
 
-def marks(items: Sequence[object]) -> str:
+def placeholders(items: Sequence[object]) -> str:
     """One SQL placeholder per item."""
     return ", ".join("?" * len(items))
 
 
 def _select(db: sqlite3.Connection, columns: str, by: str, values: Iterable[bytes | int]) -> Iterator[tuple[Any, Any]]:
-    for some in portions(values):
-        yield from db.execute(f"SELECT {columns} FROM texts WHERE {by} IN ({marks(some)})", some)
+    for batch in batches(values):
+        yield from db.execute(f"SELECT {columns} FROM texts WHERE {by} IN ({placeholders(batch)})", batch)
