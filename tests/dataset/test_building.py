@@ -213,7 +213,7 @@ def _decomposing(text: str) -> list[str]:
         (
             {"corpus": CORPUS, "judge": rg.judge_from(decompose=_decomposing)},
             UnanswerableNeed,
-            "answers entail:support",
+            "does not answer entail:support",
         ),
     ],
 )

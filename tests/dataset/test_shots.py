@@ -61,7 +61,7 @@ def test_a_reference_may_stand_for_the_answer() -> None:
 
 def test_too_few_shots_are_an_error() -> None:
     """Samples without question, documents or answer cannot be shown; too few of the others is said."""
-    with pytest.raises(BadData, match="1 of 2 samples can be shown, 2 are wanted"):
+    with pytest.raises(BadData, match="1 of 2 samples can be examples, 2 are needed"):
         with_shots(AnswerBrief(), [ANSWERS[0], Sample("x", "q", "a")], 2, 1)
 
 

@@ -1,4 +1,4 @@
-"""Questions and gold answers in, samples with documents and answerability labels out."""
+"""From questions and gold answers to samples with documents and labels of answerability."""
 
 from __future__ import annotations
 
@@ -11,7 +11,14 @@ import msgspec
 
 from ragauge.datasets.corpus import Corpus, read_corpus
 from ragauge.datasets.retrieval import CorpusRetriever, Retriever, RetrieverAdapter, RetrieverError, load_bm25s
-from ragauge.datasets.samples import ProgressCallback, SampleSet, fresh, with_first_documents, worked, worked_out
+from ragauge.datasets.samples import (
+    ProgressCallback,
+    SampleSet,
+    keep_first_documents,
+    map_samples,
+    resolve_need,
+    without_notes,
+)
 from ragauge.errors import BadParameter, MissingField, UnanswerableNeed
 from ragauge.judges.base import JudgeRouter
 from ragauge.needs.base import Failed, Need, NothingToCount, QuestionFlow
@@ -27,13 +34,19 @@ from ragauge.run.sync import blocking
 from ragauge.scores import Evidence
 from ragauge.types import Chunk, Decomposition, Sample
 
-#: What is made of a gold answer: one claim, or those that a judge finds in it.
+#: The claims of a gold answer: the whole answer is one, or a judge decomposes it ("apart").
 Claims = Literal["whole", "apart"]
 
 
 @dataclass(frozen=True)
 class SampleLabels:
-    """What is known of a sample's answers. documents: for each document whether it holds each claim; None: unknown."""
+    """The gold claims of a sample, and which documents hold them.
+
+    Attributes:
+        answers: the claims, each with its wordings.
+        documents: for each document, whether it holds each claim; None where that is unknown.
+        evidence: the judgments behind the labels.
+    """
 
     answers: GoldAnswers
     documents: tuple[GoldRow, ...] | None
@@ -49,11 +62,11 @@ class SampleLabels:
 
 
 def label_samples(claims: Claims = "whole") -> Need[SampleLabels]:
-    """The gold claims of a sample, and which of its documents hold which, each document by itself.
+    """A need: the gold claims of a sample, and which of its documents hold which.
 
-    Claims and labels that the sample has are kept, but for labels of documents that are not one for each claim. A gold
-    answer is one claim, of which further references are other wordings, as Trust-Eval has it; or the first is taken
-    apart.
+    Claims and labels that the sample already has are kept, except for labels of documents that do not match the number
+    of claims. The gold answer is one claim, with further references as other wordings, as in Trust-Eval; or the first
+    reference is decomposed.
     """
 
     def flow(sample: Sample) -> QuestionFlow[SampleLabels]:
@@ -62,7 +75,7 @@ def label_samples(claims: Claims = "whole") -> Need[SampleLabels]:
             raise NothingToCount("a gold claim in 'answers' has no wording")
         if sample.contexts is None:
             return SampleLabels(answers, None)
-        contexts = tuple(_fitting(chunk, len(answers)) for chunk in sample.contexts)
+        contexts = tuple(_without_stale_labels(chunk, len(answers)) for chunk in sample.contexts)
         if sample.answerable is False:
             return SampleLabels(answers, tuple(gold_labels(chunk) or (False,) * len(answers) for chunk in contexts))
         found = yield from gold_in_contexts(msgspec.structs.replace(sample, answers=answers, contexts=contexts))
@@ -75,7 +88,7 @@ def label_samples(claims: Claims = "whole") -> Need[SampleLabels]:
 
 
 def _answers(sample: Sample, claims: Claims) -> QuestionFlow[GoldAnswers]:
-    """The gold claims of the references. Raises NothingToCount where there are none."""
+    """The gold claims of the references. Raises NothingToCount where there are no references."""
     if not sample.references:
         raise NothingToCount("the sample has no gold answer")
     if claims == "apart":
@@ -86,8 +99,8 @@ def _answers(sample: Sample, claims: Claims) -> QuestionFlow[GoldAnswers]:
     return (sample.references,)
 
 
-def _fitting(chunk: Chunk, claims: int) -> Chunk:
-    """The document without labels that are not one for each claim."""
+def _without_stale_labels(chunk: Chunk, claims: int) -> Chunk:
+    """The document, without its labels where these are not one for each claim."""
     if len(gold_labels(chunk)) == claims:
         return chunk
     rest = {key: value for key, value in chunk.metadata.items() if key != GOLD_LABELS_KEY}
@@ -95,22 +108,27 @@ def _fitting(chunk: Chunk, claims: int) -> Chunk:
 
 
 def _labelled(chunk: Chunk, found: Sequence[bool]) -> Chunk:
+    """The document with its labels."""
     return msgspec.structs.replace(chunk, metadata={**chunk.metadata, GOLD_LABELS_KEY: [int(one) for one in found]})
 
 
-#: Documents of a sample, as in Trust-Eval.
+#: Documents per sample, as in Trust-Eval.
 TOP = 5
 
-_AT_ONCE = 32
+#: Samples that are built at once.
+_CONCURRENCY = 32
 
 
 @dataclass(kw_only=True)
 class Built(SampleSet):
-    """A data set: a sample for each question.
+    """A data set that was built, with a sample for each question.
 
-    corpus: what was searched; None where documents came from elsewhere. indexed: whether its index was made anew.
-    without_gold, without_documents: samples that nothing could be said of for that reason. first_of_several: samples
-    of whose references only the first was taken apart into claims.
+    Attributes:
+        corpus: the corpus that was searched; None where documents came from elsewhere.
+        indexed: whether the corpus had to be indexed, rather than its index read from the store.
+        without_gold: the number of samples without a gold answer, which are not labelled.
+        without_documents: the number of samples without documents.
+        first_of_several: the number of samples with several references of which only the first was decomposed.
     """
 
     corpus: Corpus | None = None
@@ -135,20 +153,30 @@ async def build_async(
     max_cost: float | None = None,
     progress: ProgressCallback | None = None,
 ) -> Built:
-    """Make a data set for Trust-Eval's metrics. `build` works wherever `evaluate` does; this is awaited.
+    """Build a data set for the metrics of Trust-Eval (Song et al., ICLR 2025).
 
-    questions: questions with gold answers, in anything that `read` reads; where there is no response beside it, a
-    column such as "answer" is the gold answer.
-    corpus: a folder or file that is searched for documents. retriever: finds them instead: a function of the question,
-    a retriever of LlamaIndex or LangChain, or "python:MODULE:NAME", which names one. Without both, the documents in the
-    data are taken.
-    judge: says which document holds which claim. claims: a judge that takes gold answers apart into claims, of several
-    references the first; without it the whole answer is one claim. top: documents a sample, 1 or more.
-    store: where judgments are kept, and the index of a corpus; None keeps nothing. limit, map: as in `evaluate`.
-    skip_bad_rows: as there, for files and rows of the corpus too. max_cost: in dollars; labels beyond it are missing,
-    and said to be. progress: called with the number of samples done.
+    `build` is the same for use without an event loop, or inside a running one as in notebooks.
 
-    Raises UsageError where the data or the corpus cannot be read, a judge cannot answer, or there are no documents.
+    Args:
+        questions: questions with gold answers, in any form that `read` takes. Where there is no response in addition, a
+            column such as "answer" is the gold answer.
+        corpus: a folder or file that is searched for documents by BM25, which needs the extra `retrieval`.
+        retriever: retriever_ documents instead: a function of the question, a retriever of LlamaIndex or LangChain, or
+            "python:MODULE:NAME", which names one. With neither, the documents in the data are used.
+        judge: decides which document holds which claim.
+        claims: a judge that decomposes the gold answer, the first of several references, into claims; None makes the
+            whole answer one claim.
+        top: documents per sample, at least 1.
+        store: the store for judgments and the index of the corpus; None stores nothing.
+        map: field -> column, as in `read`.
+        limit: the maximum number of questions.
+        skip_bad_rows: continue after rows of the data, and files and rows of the corpus, that cannot be read.
+        max_cost: a limit in dollars; labels beyond it are missing, which the samples record.
+        progress: called with the number of samples done.
+
+    Raises:
+        UsageError: the data or the corpus cannot be read, a judge cannot answer, or there are no documents.
+        MissingExtra: a corpus is given, and bm25s is not installed.
     """
     if corpus is not None and retriever is not None:
         raise BadParameter("give a corpus or a retriever, not both")
@@ -156,23 +184,23 @@ async def build_async(
         raise BadParameter(f"top={top} must be 1 or more")
     if corpus is not None:
         load_bm25s()
-    bench = _bench(judge, claims, max_cost)
-    wanted = label_samples("whole" if claims is None else "apart")
-    if topics := unanswerable([wanted], bench.can):
-        raise UnanswerableNeed(f"no judge at hand answers {', '.join(topics)}; name one that does")
-    reading, samples = _questions(questions, map, limit, skip_bad_rows)
-    searched = read_corpus(corpus, skip_bad=skip_bad_rows) if isinstance(corpus, str | Path) else corpus
+    router = _router(judge, claims, max_cost)
+    need = label_samples("whole" if claims is None else "apart")
+    if topics := unanswerable([need], router.can):
+        raise UnanswerableNeed(f"the judge does not answer {', '.join(topics)}; name one that does")
+    reader, samples = _questions(questions, map, limit, skip_bad_rows)
+    documents = read_corpus(corpus, skip_bad=skip_bad_rows) if isinstance(corpus, str | Path) else corpus
     opened = opened_store(store)
-    finder = _retriever(searched, retriever, opened.path.parent if store is not None else None)
-    if finder is None and reading.columns and "contexts" not in reading.columns:
-        raise MissingField(f"{reading.name}: no documents; give a corpus (--corpus FOLDER), or a retriever")
-    asker = Dispatcher(bench, JudgmentCache(bench, opened, {}), Budget(max_cost))
-    built = Built(corpus=searched, indexed=isinstance(finder, CorpusRetriever) and finder.built)
-    building = _Building(asker, finder, wanted, top, built)
-    async with asker.opened():
-        built.samples = await worked(samples, building.sample, _AT_ONCE, progress)
-    built.bad_rows = tuple(str(bad) for bad in reading.bad_rows)
-    built.asked, built.reused, built.spent = asker.asked, asker.reused, asker.budget.spent
+    found = _retriever(documents, retriever, opened.path.parent if store is not None else None)
+    if found is None and reader.columns and "contexts" not in reader.columns:
+        raise MissingField(f"{reader.name}: no documents; give a corpus (--corpus FOLDER), or a retriever")
+    dispatcher = Dispatcher(router, JudgmentCache(router, opened, {}), Budget(max_cost))
+    built = Built(corpus=documents, indexed=isinstance(found, CorpusRetriever) and found.built)
+    builder = _Builder(dispatcher, found, need, top, built)
+    async with dispatcher.opened():
+        built.samples = await map_samples(samples, builder.sample, _CONCURRENCY, progress)
+    built.bad_rows = tuple(str(bad) for bad in reader.bad_rows)
+    built.asked, built.reused, built.spent = dispatcher.asked, dispatcher.reused, dispatcher.budget.spent
     return built
 
 
@@ -182,18 +210,18 @@ build = blocking(build_async, "build")
 def _questions(
     data: Any, map: Mapping[str, str] | None, limit: int | None, skip: bool
 ) -> tuple[SampleReader, Iterator[Sample]]:
-    """The questions. Raises MissingField where there are none."""
-    reading = read(data, map=map, skip_bad_rows=skip, limit=limit)
-    columns = reading.columns
+    """The reader and its samples, with gold answers as references. Raises MissingField without a query column."""
+    reader = read(data, map=map, skip_bad_rows=skip, limit=limit)
+    columns = reader.columns
     if columns and "query" not in columns:
-        raise MissingField(f"{reading.name}: no column of questions; name it with map={{'query': COLUMN}}")
+        raise MissingField(f"{reader.name}: no column of questions; name it with map={{'query': COLUMN}}")
     column = columns.get("response", "")
     is_gold = "references" not in columns and "response" not in (map or {}) and rank("references", column) is not None
-    return reading, (_as_gold(sample) if is_gold else sample for sample in reading)
+    return reader, (_as_gold(sample) if is_gold else sample for sample in reader)
 
 
 def _as_gold(sample: Sample) -> Sample:
-    """The sample with its only answer, which stands beside a question alone, for a gold answer."""
+    """The sample with its response, the only answer to the question, as a reference."""
     references = (sample.response,) if sample.response else None
     return msgspec.structs.replace(sample, references=references, response=None)
 
@@ -206,50 +234,50 @@ def _retriever(corpus: Corpus | None, retriever: Any, folder: Path | None) -> Re
     return None if found is None else RetrieverAdapter(found)
 
 
-def _bench(judge: JudgeLike, claims: JudgeLike | None, max_cost: float | None) -> JudgeRouter:
-    bench = load_judges(judge)
+def _router(judge: JudgeLike, claims: JudgeLike | None, max_cost: float | None) -> JudgeRouter:
+    router = load_judges(judge)
     if claims is not None:
-        bench = JudgeRouter({**bench.judges, "decompose": load_judges(claims).judges["*"]})
-    check_priced(bench.unique(), max_cost)
-    return bench
+        router = JudgeRouter({**router.judges, "decompose": load_judges(claims).judges["*"]})
+    check_priced(router.unique(), max_cost)
+    return router
 
 
-class _Building:
-    """Makes samples, and counts what they lack."""
+class _Builder:
+    """Builds samples, and counts what they lack."""
 
     def __init__(
-        self, asker: Dispatcher, retriever: Retriever | None, wanted: Need[SampleLabels], top: int, built: Built
+        self, dispatcher: Dispatcher, retriever: Retriever | None, need: Need[SampleLabels], top: int, built: Built
     ) -> None:
-        self._asker, self._retriever, self._labels, self._top = asker, retriever, wanted, top
+        self._dispatcher, self._retriever, self._need, self._top = dispatcher, retriever, need, top
         self._built = built
 
     async def sample(self, given: Sample) -> Sample:
-        """The sample with its documents and labels, or with a word on why it lacks them."""
-        sample = await self._with_documents(fresh(given))
+        """The sample with its documents and labels, or with the reasons why it lacks them."""
+        sample = await self._with_documents(without_notes(given))
         if not sample.contexts:
             self._built.without_documents += 1
         return await self._labelled(sample)
 
     async def _with_documents(self, sample: Sample) -> Sample:
         if self._retriever is None:
-            return with_first_documents(sample, self._top)
+            return keep_first_documents(sample, self._top)
         answerable = sample.answerable if sample.contexts is None else None
         bare = msgspec.structs.replace(sample, contexts=None, answerable=answerable)
         if not sample.query:
-            return self._built.lacking(bare, "documents", "no_query: the sample has no query")
+            return self._built.fail(bare, "documents", "no_query: the sample has no query")
         try:
             found = await self._retriever.retrieve(sample.query, self._top)
         except RetrieverError as error:
-            return self._built.lacking(bare, "documents", f"retriever_error: {error}")
+            return self._built.fail(bare, "documents", f"retriever_error: {error}")
         return msgspec.structs.replace(bare, contexts=found)
 
     async def _labelled(self, sample: Sample) -> Sample:
         try:
-            outcome = await worked_out(self._asker, sample, self._labels)
+            outcome = await resolve_need(self._dispatcher, sample, self._need)
         except Stopped as stopped:
             return self._built.stop(sample, "labels", stopped)
         if isinstance(outcome, Failed):
-            return self._built.lacking(sample, "labels", outcome.reason)
+            return self._built.fail(sample, "labels", outcome.reason)
         if isinstance(outcome, SampleLabels):
             several = sample.answers is None and len(sample.references or ()) > 1
             self._built.first_of_several += several and outcome.answers != (sample.references,)

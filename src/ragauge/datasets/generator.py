@@ -1,4 +1,4 @@
-"""Samples with documents in, the same samples with a system's responses out."""
+"""From samples with documents to the same samples with the responses of a system."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from ragauge.datasets.samples import (
     CITED_BY,
     ProgressCallback,
     SampleSet,
-    fresh,
-    with_first_documents,
-    with_metadata,
-    worked,
-    worked_out,
+    add_metadata,
+    keep_first_documents,
+    map_samples,
+    resolve_need,
+    without_notes,
 )
 from ragauge.errors import BadData, BadParameter, UnanswerableNeed
 from ragauge.judges.llm.build import model_client
@@ -29,7 +29,7 @@ from ragauge.needs.base import Failed, Need, NothingToCount, QuestionFlow
 from ragauge.needs.checks import REFUSAL_KEY, instructed_refusal
 from ragauge.needs.entailment import citation_labels, support
 from ragauge.needs.evidence import Statements, Support
-from ragauge.readers import read
+from ragauge.readers import SampleReader, read
 from ragauge.rounds import unanswerable
 from ragauge.run.asking import Budget, Dispatcher, JudgmentCache, Stopped, check_priced
 from ragauge.run.prepare import StoreLike, opened_store
@@ -40,8 +40,7 @@ from ragauge.store import Store
 from ragauge.text import trust_eval
 from ragauge.text.citations import CitationStyle, citation_marks, citations_in
 from ragauge.text.cited import CitedPiece, cited_items, cited_sentences
-from ragauge.text.refusals import refusal
-from ragauge.text.refusals import refusal as refusal_in
+from ragauge.text.refusals import refusal as find_refusal
 from ragauge.types import ChunkVerdict, Failure, Label, Sample, Span, Statement, Verdict
 
 _STOP = re.compile(r"[.!?。！？]*[\"'”’)\]]*\Z")
@@ -49,7 +48,7 @@ _STOP = re.compile(r"[.!?。！？]*[\"'”’)\]]*\Z")
 
 @dataclass(frozen=True)
 class AddedCitations:
-    """An answer with citations. added: how many of its sentences or items got one."""
+    """A response with citations. added: the number of its sentences or items that got one."""
 
     response: str
     added: int
@@ -57,17 +56,17 @@ class AddedCitations:
 
 
 def add_citations(form: AnswerForm) -> Need[AddedCitations]:
-    """Each sentence, or item of a list, with the document that entails it best; none where none entails it.
+    """A need: each sentence, or item of a list, cites the document that entails it best, if one does.
 
-    An answer that cites something, however citations are written, is left as it is, and so is a refusal.
+    A response that has citations of any form is left as it is, and so is a refusal.
     """
 
     def flow(sample: Sample) -> QuestionFlow[AddedCitations]:
         text = sample.response or ""
         cut = cited_items if form == "list" else cited_sentences
         pieces = cut(text, [""] * len(sample.contexts or ()))
-        if not pieces or _cites(text, citation_labels(sample)) or refusal(text, instructed_refusal(sample)):
-            raise NothingToCount("there is nothing to be cited")
+        if not pieces or _cites(text, citation_labels(sample)) or find_refusal(text, instructed_refusal(sample)):
+            raise NothingToCount("there is nothing to cite")
         statements = Statements("response", tuple(Statement(piece.text, piece.span) for piece in pieces))
         chunks = [(chunk.id, chunk.passage) for chunk in sample.contexts or ()]
         found: Support = yield from support(statements, "contexts", chunks, sample.query)
@@ -78,20 +77,20 @@ def add_citations(form: AnswerForm) -> Need[AddedCitations]:
 
 
 def _cites(text: str, chunks: Sequence[str]) -> bool:
-    """Whether a text cites: a number in brackets, or in any style a chunk. chunks: what each is cited by."""
+    """Whether a text has citations: numbers in brackets, or in any style one of the chunks, by the names given."""
     reached = (one.reach for style in get_args(CitationStyle) for one in citations_in(text, chunks, style))
     return bool(citation_marks(text)) or "chunk" in reached
 
 
 def _best(verdict: Verdict, chunks: int) -> int | None:
-    """The position of the chunk that entails best, the first of equals; None where none entails by itself."""
+    """The position of the chunk that entails with the highest probability, the first of equals; None for none."""
     each: Sequence[Verdict | ChunkVerdict] = verdict.chunks or ((verdict,) if chunks == 1 else ())
     entailing = [i for i, chunk in enumerate(each) if chunk.label is Label.ENTAILED]
     return max(entailing, key=lambda i: (each[i].probability or 0.0, -i), default=None)
 
 
 def _marked(text: str, pieces: Sequence[CitedPiece], best: Sequence[int | None]) -> str:
-    """The text with a mark before the end of each piece that has a document."""
+    """The text with a citation at the end of each piece that has a document, before its punctuation."""
     for piece, chunk in sorted(zip(pieces, best, strict=True), reverse=True, key=lambda pair: pair[0].span):
         if chunk is not None:
             at = _before_stop(text, piece.span)
@@ -107,52 +106,64 @@ def _before_stop(text: str, span: Span) -> int:
 def with_shots(
     brief: AnswerBrief, samples: Sequence[Sample], count: int, seed: int, top: int | None = None
 ) -> AnswerBrief:
-    """The brief with `count` of these samples as examples, in an order that the seed decides.
+    """The brief with few-shot examples, drawn and ordered by the seed.
 
-    Half of them, rounded down, refuse, where refusals are wanted, as in Trust-Eval; of a kind that there is too little
-    of, the other takes the place. A refusal is shown in the words that are asked for. A sample without a response is
-    shown with its first reference. top: documents of each that are shown.
+    Half of them, rounded down, are refusals, where the brief asks for refusals, as in Trust-Eval; if there are too few
+    of one kind, the other fills up. Refusals are shown in the wording of the brief. A sample without a response is
+    shown with its first reference.
 
-    Raises BadData where there are fewer samples than that with a question, documents and an answer.
+    Args:
+        brief: how to answer.
+        samples: the samples to draw from.
+        count: the number of examples.
+        seed: of the draw.
+        top: the number of documents of each example that are shown; None for all.
+
+    Raises:
+        BadData: fewer than `count` samples have a question, documents and an answer.
     """
-    usable = [shown for one in samples if (shown := _shown(one, brief, top))]
+    usable = [example for one in samples if (example := _example(one, brief, top))]
     answers = [one for one in usable if one.response != brief.refusal]
     refusals = [one for one in usable if brief.refusal and one.response == brief.refusal]
     if len(answers) + len(refusals) < count:
         raise BadData(
-            f"{len(answers) + len(refusals)} of {len(samples)} samples can be shown, {count} are wanted; each needs a "
-            "query, contexts, and a response or reference"
+            f"{len(answers) + len(refusals)} of {len(samples)} samples can be examples, {count} are needed; each needs "
+            "a query, contexts, and a response or reference"
         )
-    chance = Random(seed)
-    declined = min(len(refusals), max(count // 2 if brief.refusal else 0, count - len(answers)))
-    drawn = [*chance.sample(refusals, declined), *chance.sample(answers, count - declined)]
-    chance.shuffle(drawn)
+    rng = Random(seed)
+    refused = min(len(refusals), max(count // 2 if brief.refusal else 0, count - len(answers)))
+    drawn = [*rng.sample(refusals, refused), *rng.sample(answers, count - refused)]
+    rng.shuffle(drawn)
     return msgspec.structs.replace(brief, shots=tuple(drawn))
 
 
-def _shown(sample: Sample, brief: AnswerBrief, top: int | None) -> Sample | None:
-    """What of a sample is shown; None where something is missing, or where it refuses and nothing is to."""
+def _example(sample: Sample, brief: AnswerBrief, top: int | None) -> Sample | None:
+    """A sample as an example; None where something is missing, or it is a refusal and the brief has none."""
     response = sample.response or next(iter(sample.references or ()), "")
     if not (sample.query and sample.contexts and response):
         return None
-    if refusal(response, instructed_refusal(sample)) or trust_eval.is_refusal(response):
+    if find_refusal(response, instructed_refusal(sample)) or trust_eval.is_refusal(response):
         response = brief.refusal
-    shown = Sample(sample.id, sample.query, response, sample.contexts[:top])
-    return shown if response else None
+    return Sample(sample.id, sample.query, response, sample.contexts[:top]) if response else None
 
 
-#: How many samples are under way at once; the line itself limits how many calls are.
-_AT_ONCE = 256
+#: Samples that are processed at once; the client limits the number of calls.
+_CONCURRENCY = 256
 
-#: How many shots are drawn unless told otherwise, as in Trust-Eval.
+#: The default number of few-shot examples, as in Trust-Eval.
 SHOTS = 2
 
 
 @dataclass(kw_only=True)
 class Generated(SampleSet):
-    """Samples with responses.
+    """Samples with generated responses.
 
-    refused, empty: how many responses decline, and are empty. cited: how many were given citations afterwards.
+    Attributes:
+        system: the model that answered.
+        answered: the number of responses.
+        refused: the number of responses that are refusals.
+        empty: the number of empty responses.
+        cited: the number of responses to which citations were added.
     """
 
     system: str
@@ -180,91 +191,106 @@ async def generate_async(
     max_cost: float | None = None,
     progress: ProgressCallback | None = None,
 ) -> Generated:
-    """Have a model answer each question from its documents. `generate` works wherever `evaluate` does.
+    """Have a model answer each question from its documents.
 
-    data: samples with queries and contexts, in anything that `read` reads. model: as for `rg.llm`: "provider/model",
-    with options behind it if wanted; a client of `instructor`; a function from messages to text.
-    form: "prose", sentences with citations such as [1][2]; "list", items with a citation each. refusal: the sentence to
-    be said where the documents hold no answer, which the samples carry in their metadata, so that it is known for a
-    refusal afterwards; "" for none, the system is then told to answer always.
-    shots: answered samples to show as examples, shot_count of them drawn with the seed. top: how many documents of each
-    sample are shown, and kept; None for all. cite: a judge; answers without any citation get those that it finds.
-    store: where answers are kept, each under its prompt and model, so that none is asked for twice. max_cost: in
-    dollars; samples beyond it have no response, and say so. map, limit, skip_bad_rows, progress: as in `build`.
+    `generate` is the same for use without an event loop, or inside a running one as in notebooks.
 
-    Raises UsageError where the data cannot be read, a parameter is wrong, or a key is missing.
+    Args:
+        data: samples with queries and contexts, in any form that `read` takes.
+        model: as for `rg.llm`: "provider/model", with options after it; a client of `instructor`; a function from
+            messages to text.
+        form: "prose" for sentences with citations such as [1][2], "list" for items with a citation each.
+        refusal: the sentence to answer with where the documents hold no answer. It is stored in the samples' metadata,
+            so that metrics recognise it as a refusal. With "" the model must always answer.
+        shots: answered samples to draw few-shot examples from.
+        shot_count: the number of examples.
+        seed: of the draw.
+        top: the number of documents of each sample that are shown and kept; None for all.
+        cite: a judge that finds citations for responses without any; None adds none.
+        store: the store for responses, by prompt and model; None stores nothing.
+        map: field -> column, as in `read`.
+        limit: the maximum number of samples.
+        skip_bad_rows: continue after rows that cannot be read.
+        max_cost: a limit in dollars; samples beyond it have no response, which they record.
+        progress: called with the number of samples done.
+
+    Raises:
+        UsageError: the data cannot be read, a parameter is wrong, or a key is missing.
     """
     if (top is not None and top < 1) or shot_count < 0:
         raise BadParameter(f"top={top} must be 1 or more, or None; shot_count={shot_count} 0 or more")
     brief = AnswerBrief(form, refusal)
     if shots is not None:
         brief = with_shots(brief, list(read(shots)), shot_count, seed, top)
-    line = model if isinstance(model, ModelClient) else model_client(model)
+    client = model if isinstance(model, ModelClient) else model_client(model)
     budget = Budget(max_cost)
-    if max_cost is not None and line.price is None:
-        raise BadParameter(f"a limit on the cost needs the price of {line.transport.name}; give it as ?price=0.15:0.60")
+    if max_cost is not None and client.price is None:
+        raise BadParameter(
+            f"a limit on the cost needs the price of {client.transport.name}; give it as ?price=0.15:0.60"
+        )
     opened = opened_store(store)
-    respondent = Responder(line, opened, budget)
-    reading = read(data, map=map, skip_bad_rows=skip_bad_rows, limit=limit)
-    work = _Generating(respondent, brief, top, cite and _asker(cite, opened, budget), add_citations(form))
-    await work.go(reading, progress)
-    return work.generated
+    responder = Responder(client, opened, budget)
+    reader = read(data, map=map, skip_bad_rows=skip_bad_rows, limit=limit)
+    generator = _Generator(
+        responder, brief, top, cite and _citation_dispatcher(cite, opened, budget), add_citations(form)
+    )
+    await generator.run(reader, progress)
+    return generator.generated
 
 
 generate = blocking(generate_async, "generate")
 
 
-def _asker(cite: JudgeLike, store: Store, budget: Budget) -> Dispatcher:
-    """Who asks the judge for citations."""
-    bench = load_judges(cite)
-    if topics := unanswerable([add_citations("prose")], bench.can):
+def _citation_dispatcher(cite: JudgeLike, store: Store, budget: Budget) -> Dispatcher:
+    """The dispatcher of questions to the judge of citations."""
+    router = load_judges(cite)
+    if topics := unanswerable([add_citations("prose")], router.can):
         raise UnanswerableNeed(f"the judge of citations does not answer {', '.join(topics)}; name one that does")
-    check_priced(bench.unique(), budget.limit)
-    return Dispatcher(bench, JudgmentCache(bench, store, {}), budget)
+    check_priced(router.unique(), budget.limit)
+    return Dispatcher(router, JudgmentCache(router, store, {}), budget)
 
 
-class _Generating:
-    """Gets responses, and counts how they came out."""
+class _Generator:
+    """Generates responses, and counts their kinds."""
 
     def __init__(
         self,
-        respondent: Responder,
+        responder: Responder,
         brief: AnswerBrief,
         top: int | None,
-        asker: Dispatcher | None,
-        wanted: Need[AddedCitations],
+        dispatcher: Dispatcher | None,
+        need: Need[AddedCitations],
     ) -> None:
-        self.generated = Generated(system=respondent.identity.name)
-        self._respondent, self._brief, self._top = respondent, brief, top
-        self._asker, self._wanted = asker, wanted
+        self.generated = Generated(system=responder.identity.name)
+        self._responder, self._brief, self._top = responder, brief, top
+        self._dispatcher, self._need = dispatcher, need
 
-    async def go(self, reading: Any, progress: ProgressCallback | None) -> None:
-        """Work on all samples."""
+    async def run(self, reader: SampleReader, progress: ProgressCallback | None) -> None:
+        """Generate the responses of all samples."""
         done = self.generated
         async with AsyncExitStack() as stack:
-            await stack.enter_async_context(self._respondent)
-            if self._asker:
-                await stack.enter_async_context(self._asker.opened())
-            done.samples = await worked(reading, self._sample, _AT_ONCE, progress)
-        done.asked, done.reused = self._respondent.asked, self._respondent.reused
-        done.spent = self._respondent.spent
-        done.bad_rows = tuple(str(bad) for bad in reading.bad_rows)
+            await stack.enter_async_context(self._responder)
+            if self._dispatcher:
+                await stack.enter_async_context(self._dispatcher.opened())
+            done.samples = await map_samples(reader, self._sample, _CONCURRENCY, progress)
+        done.asked, done.reused = self._responder.asked, self._responder.reused
+        done.spent = self._responder.spent
+        done.bad_rows = tuple(str(bad) for bad in reader.bad_rows)
 
     async def _sample(self, given: Sample) -> Sample:
-        """The sample with its response, or with a word on why it has none."""
-        shown = with_first_documents(fresh(given), self._top)
-        told = with_metadata(shown, **{REFUSAL_KEY: self._brief.refusal})
-        sample = msgspec.structs.replace(told, response=None, system=self._respondent.identity.name)
+        """The sample with its response, or with the reason why it has none."""
+        bare = add_metadata(keep_first_documents(without_notes(given), self._top), **{REFUSAL_KEY: self._brief.refusal})
+        sample = msgspec.structs.replace(bare, response=None, system=self._responder.identity.name)
         if not sample.query:
-            return self.generated.lacking(sample, "response", Failure("no_query", "the sample has no query"))
+            return self.generated.fail(sample, "response", Failure("no_query", "the sample has no query"))
         if sample.contexts is None:
-            return self.generated.lacking(sample, "response", _NO_DOCUMENTS)
+            return self.generated.fail(sample, "response", _NO_DOCUMENTS)
         try:
-            response = await self._respondent.respond(answer_prompt(sample, self._brief))
+            response = await self._responder.respond(answer_prompt(sample, self._brief))
         except Stopped as stopped:
             return self.generated.stop(sample, "response", stopped)
         if isinstance(response, Failure):
-            return self.generated.lacking(sample, "response", response)
+            return self.generated.fail(sample, "response", response)
         self._count(response)
         return await self._cited(msgspec.structs.replace(sample, response=response))
 
@@ -272,22 +298,22 @@ class _Generating:
         done = self.generated
         done.answered += 1
         done.empty += not response
-        done.refused += bool(refusal_in(response, self._brief.refusal)) or trust_eval.is_refusal(response)
+        done.refused += bool(find_refusal(response, self._brief.refusal)) or trust_eval.is_refusal(response)
 
     async def _cited(self, sample: Sample) -> Sample:
-        if self._asker is None:
+        if self._dispatcher is None:
             return sample
         try:
-            outcome = await worked_out(self._asker, sample, self._wanted)
+            outcome = await resolve_need(self._dispatcher, sample, self._need)
         except Stopped as stopped:
             return self.generated.stop(sample, "citations", stopped)
         if isinstance(outcome, Failed):
-            return self.generated.lacking(sample, "citations", outcome.reason)
+            return self.generated.fail(sample, "citations", outcome.reason)
         if not isinstance(outcome, AddedCitations) or not outcome.added:
             return sample
         self.generated.cited += 1
-        judge = ", ".join(str(one.identity) for one in self._asker.router.unique())
-        return with_metadata(msgspec.structs.replace(sample, response=outcome.response), **{CITED_BY: judge})
+        judge = ", ".join(str(one.identity) for one in self._dispatcher.router.unique())
+        return add_metadata(msgspec.structs.replace(sample, response=outcome.response), **{CITED_BY: judge})
 
 
 _NO_DOCUMENTS = Failure("no_documents", "the sample has no contexts; build the data first, with a corpus")

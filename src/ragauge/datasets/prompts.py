@@ -1,4 +1,4 @@
-"""The prompts of answers, and the model that is asked for them."""
+"""The prompts for responses, and the model that answers them."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ from ragauge.store import Store
 from ragauge.text.trust_eval import REFUSAL
 from ragauge.types import Chunk, Failure, Identity, ModelResponse, Sample, TotalUsage
 
-#: How an answer is written: sentences, or items with commas between them.
+#: The form of a response: sentences, or items separated by commas.
 AnswerForm = Literal["prose", "list"]
 
-#: What a system is told to say where the documents hold no answer. Trust-Eval knows a refusal by how it begins.
+#: The answer to give where the documents hold none. Trust-Eval recognises a refusal by how it begins.
 REFUSAL_SENTENCE = f"{REFUSAL} in the documents."
 
 _SCHEMA = {
@@ -38,9 +38,12 @@ _SCHEMA = {
 
 
 class AnswerBrief(msgspec.Struct, frozen=True):
-    """What a system is told of how to answer. refusal: the sentence that declines; "" where nothing is to be declined.
+    """Instructions on how to answer.
 
-    shots: answered samples that are shown before each question.
+    Attributes:
+        form: the form of the response.
+        refusal: the sentence to answer with where the documents hold no answer; "" where the model must answer.
+        shots: few-shot examples, which precede each question.
     """
 
     form: AnswerForm = "prose"
@@ -49,20 +52,20 @@ class AnswerBrief(msgspec.Struct, frozen=True):
 
 
 def answer_prompt(sample: Sample, brief: AnswerBrief) -> Prompt:
-    """The call that asks for an answer; all texts stand in JSON strings of one document, the user's message."""
+    """The prompt for a response; the user's message is one JSON document, with all texts as its strings."""
     document: dict[str, Any] = {}
     if brief.shots:
-        document["examples"] = [{**_asked(shot), "answer": shot.response} for shot in brief.shots]
-    return Prompt(_system(brief), escaped(msgspec.json.encode({**document, **_asked(sample)}).decode()), _SCHEMA)
+        document["examples"] = [{**_question(shot), "answer": shot.response} for shot in brief.shots]
+    return Prompt(_system(brief), escaped(msgspec.json.encode({**document, **_question(sample)}).decode()), _SCHEMA)
 
 
 def _system(brief: AnswerBrief) -> str:
-    declined = f"{_section('refuse')}\n\n{brief.refusal}" if brief.refusal else _section("always")
-    shown = [_section("examples")] if brief.shots else []
-    return "\n\n".join([_section("preamble"), _section(brief.form), declined, *shown, _section("reply")])
+    refusing = f"{_section('refuse')}\n\n{brief.refusal}" if brief.refusal else _section("always")
+    examples = [_section("examples")] if brief.shots else []
+    return "\n\n".join([_section("preamble"), _section(brief.form), refusing, *examples, _section("reply")])
 
 
-def _asked(sample: Sample) -> dict[str, Any]:
+def _question(sample: Sample) -> dict[str, Any]:
     return {"question": sample.query, "documents": _documents(sample.contexts or ())}
 
 
@@ -78,61 +81,65 @@ def _section(name: str) -> str:
     return (files(__package__) / f"prompts/{name}.md").read_text(encoding="utf-8").strip()
 
 
-#: Tokens that an answer takes, for the money that is set aside for it.
-_ANSWER = 300
+#: Tokens of a response, for estimating the cost of a call.
+_RESPONSE_TOKENS = 300
 
-_CANCELLED = Failure("cancelled", "the call was given up")
+_CANCELLED = Failure("cancelled", "the call was cancelled")
 _AGAIN = 'This cannot be used: {fault}. Reply with one JSON object and nothing else: {{"answer": "..."}}'
 
 ResponseOutcome = str | Failure
 
 
 class Responder:
-    """Answers prompts. To be entered before; the line is opened when something has to be asked.
+    """Has a model answer prompts. An asynchronous context manager; the client is opened at the first call.
 
-    asked, reused: how many answers were asked for by a call, and how many the store held.
+    Attributes:
+        identity: the model and its settings.
+        asked: the number of responses that took a call.
+        reused: the number of responses that the store had.
     """
 
-    def __init__(self, line: ModelClient, store: Store, budget: Budget) -> None:
-        self.identity = Identity(line.transport.name, line.transport.settings)
+    def __init__(self, client: ModelClient, store: Store, budget: Budget) -> None:
+        self.identity = Identity(client.transport.name, client.transport.settings)
         self.asked = self.reused = 0
-        self._line, self._store, self._budget = line, store, budget
-        self._under_way: dict[str, asyncio.Task[ResponseOutcome]] = {}
-        self._openings = LazyExitStack()
+        self._client, self._store, self._budget = client, store, budget
+        self._pending: dict[str, asyncio.Task[ResponseOutcome]] = {}
+        self._exits = LazyExitStack()
 
     @property
     def spent(self) -> TotalUsage:
-        """What all calls of the same budget have cost."""
+        """The usage of all calls of the same budget."""
         return self._budget.spent
 
     async def __aenter__(self) -> Responder:
-        """Nothing is opened yet."""
+        """Does not open the client yet."""
         return self
 
     async def __aexit__(self, *exc: object) -> None:
-        """Close the line."""
-        await self._openings.aclose()
+        """Close the client."""
+        await self._exits.aclose()
 
     async def respond(self, prompt: Prompt) -> ResponseOutcome:
-        """The answer to a prompt, or why there is none.
+        """The response to a prompt, or a Failure.
 
-        Raises Stopped where no more may be spent or the model cannot answer any more, UsageError where something is
-        missing, such as a key.
+        Raises:
+            Stopped: the budget is exhausted, or the model cannot answer any more.
+            UsageError: something is missing, such as a key.
         """
         key = hashlib.sha256(msgspec.json.encode([self.identity, prompt])).hexdigest()[:32]
-        if task := self._under_way.get(key):
+        if task := self._pending.get(key):
             return await task
         known = self._store.find_responses([key])
         if known:
             self.reused += 1
             return known[key].text
-        task = self._under_way[key] = asyncio.ensure_future(self._ask(key, prompt))
-        task.add_done_callback(lambda _: self._under_way.pop(key))
+        task = self._pending[key] = asyncio.ensure_future(self._ask(key, prompt))
+        task.add_done_callback(lambda _: self._pending.pop(key))
         return await task
 
     async def _ask(self, key: str, prompt: Prompt) -> ResponseOutcome:
-        """Ask, and once more where the reply is not in its form."""
-        await self._openings.open(self._line)
+        """Call the model, and again if its reply is not in the required form."""
+        await self._exits.open(self._client)
         outcome = await self._call(key, prompt)
         if isinstance(outcome, Failure) and outcome.reason == "invalid_answer":
             turn = Turn(outcome.raw or "(no reply)", _AGAIN.format(fault=outcome.detail))
@@ -140,15 +147,16 @@ class Responder:
         return outcome
 
     async def _call(self, key: str, prompt: Prompt) -> ResponseOutcome:
-        """Make one call, if it may be paid for; keep its record, if it was sent, and the answer it brings."""
-        reserved = self._line.price.of(TokenUsage(pricing.prompt_tokens(prompt), _ANSWER)) if self._line.price else 0.0
+        """Make one call within the budget; store its record, if it was sent, and its response."""
+        price = self._client.price
+        reserved = price.of(TokenUsage(pricing.prompt_tokens(prompt), _RESPONSE_TOKENS)) if price else 0.0
         await self._reserve(reserved)
         completion: Completion | Failure = _CANCELLED
         outcome: ResponseOutcome = _CANCELLED
         sent, start = True, perf_counter()
         try:
-            completion = await self._line.send(prompt)
-            outcome = self._line.truncation_failure(prompt, completion) or answer_in(completion)
+            completion = await self._client.send(prompt)
+            outcome = self._client.truncation_failure(prompt, completion) or answer_in(completion)
         except CallFailed as failed:
             completion = outcome = failed.failure
             sent = failed.sent
@@ -156,8 +164,8 @@ class Responder:
             if sent:
                 self.asked += not prompt.turns
                 fault = str(outcome) if isinstance(outcome, Failure) else ""
-                took = self._line.estimate(completion, self._line.prompt_tokens(prompt))
-                call = self._line.call_record(completion, took, 1, perf_counter() - start, fault)
+                took = self._client.estimate(completion, self._client.prompt_tokens(prompt))
+                call = self._client.call_record(completion, took, 1, perf_counter() - start, fault)
                 self._budget.record(call, reserved)
                 answered = [] if isinstance(outcome, Failure) else [ModelResponse(key, outcome, self.identity, call.id)]
                 self._store.keep_responses(answered, [call])
@@ -166,22 +174,22 @@ class Responder:
         return outcome
 
     async def _reserve(self, dollars: float) -> None:
-        """Set money aside for a call. Raises Stopped where none may be made."""
-        if self._line.ended is None:
+        """Reserve the cost of a call. Raises Stopped where no call can be made."""
+        if self._client.ended is None:
             if not await self._budget.reserve(dollars):
                 raise Stopped(self._budget.reason)
-            if self._line.ended is None:
+            if self._client.ended is None:
                 return
             self._budget.release(dollars)
-        raise Stopped(f"{self.identity} cannot answer any more: {self._line.ended}")
+        raise Stopped(f"{self.identity} cannot answer any more: {self._client.ended}")
 
 
 def answer_in(completion: Completion) -> ResponseOutcome:
-    """The answer in a reply: under "answer" of its JSON object or, where it holds no object at all, all of it."""
-    said = extract_object(completion.text, ["answer"]).get("answer")
+    """The response in a reply: "answer" in its JSON object or, if it has no object, the whole reply."""
+    answer = extract_object(completion.text, ["answer"]).get("answer")
     if completion.finish == "stop":
-        if isinstance(said, str) and said != REPEATED:
-            return said.strip()
+        if isinstance(answer, str) and answer != REPEATED:
+            return answer.strip()
         if completion.text.strip() and '{"' not in completion.text:
             return completion.text.strip()
     return unanswered(completion, 'there is no text under "answer" in it')

@@ -1,4 +1,4 @@
-"""Samples on their way: read from what people have, worked on side by side, and written in order."""
+"""What building and generating share: samples with notes on failures, processed concurrently and written in order."""
 
 from __future__ import annotations
 
@@ -19,23 +19,27 @@ from ragauge.run.asking import Dispatcher, Stopped
 from ragauge.run.scheduler import ordered_map
 from ragauge.types import Sample, TotalUsage
 
-#: The key of a sample's metadata under which it stands why a part of it is missing: part -> reason.
+#: The key of a sample's metadata for its failures: part of the sample -> why it is missing.
 FAILED = "failed"
 
-#: The key under which it stands which judge found the citations, where it was not the system itself.
+#: The key of a sample's metadata for the judge that added citations, where the system gave none.
 CITED_BY = "cited_by"
 
 ProgressCallback = Callable[[int], None]
 
 
 class Failures(Counter[str]):
-    """How often each part of samples failed for want of an answer, and the first reason of each."""
+    """Part of a sample -> the number of samples that lack it because of a failure.
+
+    Attributes:
+        first: part -> the reason of its first failure.
+    """
 
     def __init__(self) -> None:
         super().__init__()
         self.first: dict[str, str] = {}
 
-    def note(self, part: str, reason: str) -> None:
+    def record(self, part: str, reason: str) -> None:
         """Count a failure."""
         self[part] += 1
         self.first.setdefault(part, reason)
@@ -43,12 +47,17 @@ class Failures(Counter[str]):
 
 @dataclass(kw_only=True)
 class SampleSet:
-    """Samples, and what there is to say of how they were made.
+    """Samples, with a record of how they were made.
 
-    samples: as many as were given, in order. One that lacks something for want of an answer says so in its metadata,
-    under "failed". failures: what samples lack so, which another attempt may bring. asked, reused: what was asked for,
-    and what the store held. stopped: why nothing more was asked, where max_cost or the end of a judge or model came
-    before that of the data. bad_rows: rows that were skipped on request.
+    Attributes:
+        samples: one for each row, in order. One that lacks something because of a failure has the reason in its
+            metadata, under "failed".
+        failures: the number of samples that lack each part because of a failure; another attempt may succeed.
+        asked: the number of questions or prompts that were asked.
+        reused: the number that the store could answer.
+        spent: the usage of all calls.
+        stopped: why asking stopped early, at max_cost or because a judge or model failed for good; "" if it did not.
+        bad_rows: the error messages of rows that were skipped on request.
     """
 
     samples: list[Sample] = field(default_factory=list)
@@ -60,62 +69,65 @@ class SampleSet:
     bad_rows: tuple[str, ...] = ()
 
     def save(self, path: str | Path) -> Path:
-        """Write the samples as JSON Lines, which `ragauge run` reads. Raises UsageError."""
+        """Write the samples as JSON Lines, which `ragauge run` reads. Raises UsageError where that fails."""
         write_samples(self.samples, Path(path))
         return Path(path)
 
-    def lacking(self, sample: Sample, part: str, reason: object) -> Sample:
-        """The sample with a word on what it lacks and why, which is counted."""
-        self.failures.note(part, str(reason))
-        return failed(sample, part, str(reason))
+    def fail(self, sample: Sample, part: str, reason: object) -> Sample:
+        """The sample with a note on the part that it lacks, which is counted as a failure."""
+        self.failures.record(part, str(reason))
+        return with_failure(sample, part, str(reason))
 
     def stop(self, sample: Sample, part: str, stopped: Stopped) -> Sample:
-        """The same, where a sample lacks something because nothing more may be asked."""
+        """The same, for a sample that lacks a part because asking stopped."""
         self.stopped = self.stopped or str(stopped)
-        return self.lacking(sample, part, f"stopped: {stopped}")
+        return self.fail(sample, part, f"stopped: {stopped}")
 
 
-def failed(sample: Sample, part: str, reason: str) -> Sample:
-    """The sample with a word on what it lacks and why."""
-    return with_metadata(sample, **{FAILED: {**sample.metadata.get(FAILED, {}), part: reason}})
+def with_failure(sample: Sample, part: str, reason: str) -> Sample:
+    """The sample with a note on the part that it lacks."""
+    return add_metadata(sample, **{FAILED: {**sample.metadata.get(FAILED, {}), part: reason}})
 
 
-def fresh(sample: Sample) -> Sample:
-    """The sample without what an earlier attempt says of itself."""
+def without_notes(sample: Sample) -> Sample:
+    """The sample without the notes of an earlier attempt."""
     kept = {key: value for key, value in sample.metadata.items() if key not in (FAILED, CITED_BY)}
     return msgspec.structs.replace(sample, metadata=kept)
 
 
-def with_metadata(sample: Sample, **more: Any) -> Sample:
+def add_metadata(sample: Sample, **more: Any) -> Sample:
     """The sample with more metadata."""
     return msgspec.structs.replace(sample, metadata={**sample.metadata, **more})
 
 
-def with_first_documents(sample: Sample, top: int | None) -> Sample:
+def keep_first_documents(sample: Sample, top: int | None) -> Sample:
     """The sample with its first `top` documents, None for all.
 
-    That there is an answer in the documents need not hold of fewer; that there is none does.
+    If documents were dropped, an answerable question may no longer be so, and its label is removed.
     """
     kept = sample.contexts and sample.contexts[:top]
-    fewer_may_lack_it = sample.answerable is True and kept != sample.contexts
-    return msgspec.structs.replace(sample, contexts=kept, answerable=None if fewer_may_lack_it else sample.answerable)
+    is_uncertain = sample.answerable is True and kept != sample.contexts
+    return msgspec.structs.replace(sample, contexts=kept, answerable=None if is_uncertain else sample.answerable)
 
 
-async def worked_out(asker: Dispatcher, sample: Sample, need: Need[EvidenceTable]) -> NeedOutcome:
-    """What a need of one sample comes to. Raises Stopped."""
-    waves = Rounds(sample, [need])
-    while questions := waves.questions:
-        waves.advance(await asker.answer(questions))
-    return waves.outcomes[need.name]
+async def resolve_need(dispatcher: Dispatcher, sample: Sample, need: Need[EvidenceTable]) -> NeedOutcome:
+    """The outcome of a need of one sample, after asking its questions. Raises Stopped."""
+    rounds = Rounds(sample, [need])
+    while questions := rounds.questions:
+        rounds.advance(await dispatcher.answer(questions))
+    return rounds.outcomes[need.name]
 
 
-async def worked(
+async def map_samples(
     samples: Iterable[Sample],
     work: Callable[[Sample], Awaitable[Sample]],
     width: int,
     progress: ProgressCallback | None,
 ) -> list[Sample]:
-    """What `work` makes of each sample, in order, many side by side. progress: called with the number done."""
+    """The results of `work` on each sample, in order, with up to `width` samples at once.
+
+    progress: called with the number of samples done.
+    """
     done: list[Sample] = []
     async with aclosing(ordered_map(samples, work, width)) as results:
         async for one in results:

@@ -105,7 +105,7 @@ def _read(path: Path, schema: type[_RecordingLine] | type[_LabelLine]) -> Iterat
 
 def _check(judgment: Judgment) -> None:
     """Raise ValueError unless the answer is one that the question can have."""
-    is_failure = isinstance(judgment.answer, Failure)
-    reason = "it is a failure" if is_failure else invalid_reason(judgment.question, judgment.answer)
+    answer = judgment.answer
+    reason = "it is a failure" if isinstance(answer, Failure) else invalid_reason(judgment.question, answer)
     if reason:
         raise ValueError(f"the answer does not fit the question: {reason}")
