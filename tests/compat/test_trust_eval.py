@@ -74,7 +74,7 @@ result = evaluator.evaluate()
 """
 
 
-@pytest.mark.filterwarnings("ignore:no corpus was named")
+@pytest.mark.filterwarnings("ignore:no corpus was given")
 def test_the_workflow_of_the_documentation(golden: Path, model: str, workplace: Path) -> None:
     """The documented steps run without arguments, read their settings from YAML and give the 28 documented keys."""
     pytest.importorskip("yaml", reason="PyYAML is not installed")
@@ -247,14 +247,12 @@ def test_settings_that_cannot_be_had() -> None:
 
 @pytest.mark.parametrize("text", ["- a list", "", "a: [1", None], ids=["list", "empty", "broken", "absent"])
 def test_files_that_hold_no_settings(text: str | None, tmp_path: Path) -> None:
-    """The file is named, with the way to mend it."""
+    """The file is named, with the way to fix it."""
     pytest.importorskip("yaml", reason="PyYAML is not installed")
     path = tmp_path / "settings.yaml"
     if text is not None:
         path.write_text(text, encoding="utf-8")
-    with pytest.raises(
-        rg.BadData, match=r"(?s)settings\.yaml: no settings by name.*mend it, or give them as arguments"
-    ):
+    with pytest.raises(rg.BadData, match=r"(?s)settings\.yaml: no settings by name.*fix it, or give them as arguments"):
         Config.from_yaml(path)
 
 
@@ -308,7 +306,7 @@ def test_steps_in_another_order(text: str | None, workplace: Path) -> None:
     if text is not None:
         Path("items.json").write_text(text, encoding="utf-8")
     evaluator = TrustScoreEvaluator({"model": len, "data_file": "items.json"}, {})
-    with pytest.raises(rg.BadData, match=r"items\.json: .*; call create_dataset\(\) or mend it"):
+    with pytest.raises(rg.BadData, match=r"items\.json: .*; call create_dataset\(\) or fix it"):
         evaluator.run()
     evaluator.data = [{"question": "q", "docs": DOCS, "answers": ["a"]}]
     with pytest.raises(rg.UsageError, match=r"no output yet; call run\(\) first"):
@@ -328,7 +326,7 @@ def test_functions_of_a_pair_in_any_form(entail: Any, words: Words) -> None:
 
 def test_the_packaged_corpus_is_announced() -> None:
     """Where no corpus is named the one that is searched is not the caller's, and a warning says so."""
-    with pytest.warns(UserWarning, match="no corpus was named"):
+    with pytest.warns(UserWarning, match="no corpus was given"):
         assert trust_eval.retrieve("When does the ferry leave?")[0]["id"].startswith("ferry")
 
 

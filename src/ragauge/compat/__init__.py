@@ -1,4 +1,4 @@
-"""Front doors for programs written for other systems: change one import, and get the same numbers."""
+"""Interfaces of other systems: change one import of a program written for them, and get the same numbers."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ import ragauge as rg
 
 
 class BadInput(rg.BadParameter, ValueError, TypeError):
-    """What cannot be measured; the systems raise a ValueError or a TypeError, and this is both."""
+    """The input cannot be measured. Other systems raise a ValueError or a TypeError here, and this is both."""
 
 
 class UndefinedScore(rg.UsageError, ZeroDivisionError):
-    """There is nothing to count; the systems divide by zero."""
+    """There is nothing to count, where other systems divide by zero."""
 
 
 @cache
 def derived(ours: type, module: str, name: str, extra: str) -> Any:
-    """A class of ours on top of another library's. Raises MissingExtra where that library is not installed."""
+    """A subclass of our class and another library's. Raises MissingExtra where that library is not installed."""
     try:
         theirs = getattr(import_module(module), name)
     except ImportError:

@@ -11,7 +11,7 @@ from typing import Any
 
 import ragauge as rg
 
-#: What is measured, as `ragauge run --metrics` takes it.
+#: The metrics, as for `ragauge run --metrics`.
 METRICS = "claim_f1(counting=common),bleu(tokenizer=whitespace,smoothing=method1),rouge(types=rouge1+rougeL,stemmer=1)"
 
 _TEXTS = ("SNo.", "Question", "Golden Context", "Golden Response", "Candidate Response", "Comments/Actions")
@@ -27,16 +27,19 @@ _CLAIMS = tuple(f"{side} Claims" for side in _SIDES)
 SCORES = (*_WORDING, *_BERT, *_COSINE, *LLM)
 COLUMNS = (*_TEXTS, *SCORES, *_COUNTS, *_CLAIMS, "Explanation")
 
-#: The scores of numbers of claims: golden ones, the candidate's, golden ones that the candidate holds.
+#: The scores from the numbers of golden claims, of candidate claims, and of golden claims that the candidate implies.
 scores_of_counts = rg.claim_scores
 
 
 @dataclass(frozen=True, repr=False)
 class Evaluation:
-    """What was measured.
+    """The results of an evaluation.
 
-    rows: by the names of COLUMNS; None where there is no value, claims as {"1": claim, ...}. run: the same with
-    intervals and all evidence. report: a remark -> the questions it is of. missing: why columns are empty.
+    Attributes:
+        rows: column of COLUMNS -> value, None where there is none; claims are {"1": claim, ...}.
+        run: the same, with intervals and all evidence.
+        report: a remark -> the questions that it applies to.
+        missing: why columns are empty.
     """
 
     rows: list[dict[str, Any]]
@@ -46,13 +49,13 @@ class Evaluation:
 
     @property
     def means(self) -> dict[str, tuple[float | None, int]]:
-        """Column -> its mean over the rows that have a value there, and how many they are."""
+        """Column -> its mean over the rows that have a value, and their number."""
         values = {column: [row[column] for row in self.rows if row[column] is not None] for column in SCORES}
         return {column: (fmean(found) if found else None, len(found)) for column, found in values.items()}
 
     @property
     def micro(self) -> rg.ClaimScores:
-        """The scores of the claims of all rows together, rows without golden claims left out."""
+        """The scores of the claims of all rows pooled, without rows that have no golden claims."""
         judged = [row for row in self.rows if row["LLM F1"] is not None]
         return scores_of_counts(*(sum(row[column] for row in judged) for column in _COUNTS))
 
@@ -68,13 +71,17 @@ class Evaluation:
 
 
 def evaluate(benchmark: Any, responses: Any, *, extras: bool = True, **options: Any) -> Evaluation:
-    """Hold responses against the golden responses of a benchmark, in its order.
+    """Compare responses with the golden responses of a benchmark, in its order.
 
-    benchmark: a file (.xlsx, .csv, ...) with Query, Golden Response and Golden Context, or what else `ragauge.read`
-    takes or gives. responses: a response file, or other data of questions and answers. extras: BERTScore and
-    similarity, where installed. options: of `ragauge.evaluate`: judge, store, ...
+    Args:
+        benchmark: a file (.xlsx, .csv, ...) with Query, Golden Response and Golden Context, or anything else that
+            `ragauge.read` takes or returns.
+        responses: a response file, or other data of questions and answers.
+        extras: whether to add BERTScore and similarity, where installed.
+        options: of `ragauge.evaluate`, such as judge and store.
 
-    Raises BadData where nothing matches, and as `ragauge.evaluate` does.
+    Raises:
+        BadData: no question of the benchmark has a response; and what `ragauge.evaluate` raises.
     """
     reading = rg.read(benchmark)
     samples, report = _joined(reading, responses)
@@ -86,13 +93,13 @@ def evaluate(benchmark: Any, responses: Any, *, extras: bool = True, **options: 
 
 
 def evaluate_question(question: str, golden_response: str, candidate_response: str, **options: Any) -> Evaluation:
-    """Hold one response against a golden response; options and errors as of `evaluate`."""
+    """Compare one response with a golden response; options and errors as of `evaluate`."""
     row = {"query": question, "reference": golden_response}
     return evaluate([row], [{"query": question, "response": candidate_response}], **options)
 
 
 def _joined(reading: Any, responses: Any) -> tuple[list[rg.Sample], dict[str, list[str]]]:
-    """The samples with a response and exactly one golden response, and what there is to say of the others."""
+    """The samples with a response and exactly one golden response, and a report on the others."""
     samples, report = rg.join(reading, responses)
     sound = [one for one in samples if len(one.references or ()) == 1]
     if len(sound) < len(samples):
@@ -112,45 +119,47 @@ def _row(sample: rg.Sample, scores: Mapping[str, rg.Score]) -> dict[str, Any]:
 
 
 def _claim_cells(score: rg.Score, response: str) -> dict[str, Any]:
-    """The cells that judged claims fill."""
+    """The cells of the judged claims."""
     if score.failed:
         return {"Explanation": f"failed: {score.failed}"}
     golden, implied = _claims(score.evidence, "references[0]", "response")
     candidate, _ = _claims(score.evidence, "response", "references[0]")
     common = [claim for claim in golden if claim.entailed]
     *values, responded, undefined = scores_of_counts(len(golden), len(candidate), len(common))
-    said = [f"undefined: {undefined}"] if undefined else []
-    said += [f"golden claim {n}: {one.label}{_why(one, response)}" for n, one in enumerate(golden, start=1)]
-    said += [f"left out, since the question implies it: {claim.text}" for claim in implied]
+    notes = [f"undefined: {undefined}"] if undefined else []
+    notes += [f"golden claim {n}: {one.label}{_why(one, response)}" for n, one in enumerate(golden, start=1)]
+    notes += [f"left out, since the question implies it: {claim.text}" for claim in implied]
     claims = [{str(n): one.text for n, one in enumerate(side, start=1)} for side in (golden, candidate, common)]
-    cells = (*values, len(golden), responded, len(common), *claims, "\n".join(said))
+    cells = (*values, len(golden), responded, len(common), *claims, "\n".join(notes))
     return dict(zip((*LLM, *_COUNTS, *_CLAIMS, "Explanation"), cells, strict=True))
 
 
 def _claims(evidence: Iterable[rg.Evidence], side: str, other: str) -> tuple[list[rg.Evidence], list[rg.Evidence]]:
-    """The claims of one side as they are held against the other, and those that the question implies."""
-    held, asked = ([one for one in evidence if (one.field, one.against) == (side, text)] for text in (other, "query"))
-    pairs = list(zip(held, (one.entailed for one in asked), strict=True))
+    """The claims of one side as judged against the other, and those that the question implies."""
+    against_other, against_query = (
+        [one for one in evidence if (one.field, one.against) == (side, text)] for text in (other, "query")
+    )
+    pairs = list(zip(against_other, (one.entailed for one in against_query), strict=True))
     return [one for one, implied in pairs if not implied], [one for one, implied in pairs if implied]
 
 
 def _why(claim: rg.Evidence, response: str) -> str:
-    """The judge's reason, or else the passage of the response that it goes by."""
+    """The judge's reason, or else the passages of the response that are its evidence."""
     why = claim.rationale or " ".join(f"“{response[slice(*one.span)]}”" for one in claim.chunks if one.span)
     return f", {why}" if why else ""
 
 
 def _add_extras(rows: list[dict[str, Any]]) -> list[str]:
-    """Fill in the columns of models where these are installed; says which stay empty, and why."""
+    """Fill in the columns of optional models, in place; returns which stay empty, and why."""
     missing = []
     rows = [row for row in rows if row["Candidate Response"].strip()]
-    said, golden = ([row[side] for row in rows] for side in ("Candidate Response", "Golden Response"))
+    candidates, golden = ([row[side] for row in rows] for side in ("Candidate Response", "Golden Response"))
     measures: dict[Any, Any] = {_BERT: rg.bertscore, _COSINE: lambda *texts: [rg.similarity(*texts)]}
     for columns, measured in measures.items() if rows else ():
         try:
-            for column, values in zip(columns, measured(said, golden), strict=True):
+            for column, values in zip(columns, measured(candidates, golden), strict=True):
                 for row, value in zip(rows, values, strict=True):
                     row[column] = value
-        except Exception as error:  # whatever a library that is not ours comes to; the rest is judged, and kept
+        except Exception as error:  # other libraries may raise anything; the other columns are kept
             missing.append(f"{', '.join(columns)}: empty; {' '.join(str(error).split())}")
     return missing

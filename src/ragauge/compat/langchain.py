@@ -13,26 +13,31 @@ Feedback = dict[str, list[dict[str, Any]]]
 
 
 def evaluator(metrics: Any, judge: Any = "embedded", **options: Any) -> Callable[..., Feedback]:
-    """A function of inputs, outputs and reference outputs, for langsmith's `evaluate`.
+    """An evaluator for langsmith's `evaluate`: a function of inputs, outputs and reference outputs.
 
-    It gives for each value of `metrics` its key, its score, and a comment that names the pieces which count against the
-    output. Where a score is undefined or failed it is None, and the comment says why.
+    It returns for each value of `metrics` its key, its score, and a comment that names the pieces which count against
+    the output. An undefined or failed score is None, and the comment has the reason.
 
-    metrics, judge, options: as for `rg.evaluate`, such as map={"query": "inputs.topic"} for a column within the inputs.
-    Raises UsageError for what is no metric or no judge; the function does for a missing field.
+    Args:
+        metrics: as for `rg.evaluate`.
+        judge: as for `rg.evaluate`.
+        options: as for `rg.evaluate`, such as map={"query": "inputs.topic"} for a column within the inputs.
+
+    Raises:
+        UsageError: for an unknown metric or judge; the function raises it for a missing field.
     """
     return rg.blocking(aevaluator(metrics, judge, **options), "ragauge", shared=True)
 
 
 def aevaluator(metrics: Any, judge: Any = "embedded", **options: Any) -> Callable[..., Coroutine[Any, Any, Feedback]]:
-    """The same to be awaited, for langsmith's `aevaluate`."""
-    bench = rg.load_judges(judge)
-    with suppress(rg.MissingField):  # of a row without fields; whatever else is wrong with the metrics is raised
-        rg.plan([rg.Sample(id="1")], metrics, bench)
+    """The asynchronous `evaluator`, for langsmith's `aevaluate`."""
+    router = rg.load_judges(judge)
+    with suppress(rg.MissingField):  # of a row without fields; any other error in the metrics is raised
+        rg.plan([rg.Sample(id="1")], metrics, router)
 
     async def ragauge(inputs: Any, outputs: Any, reference_outputs: Any = None) -> Feedback:
         row = {"inputs": inputs, "outputs": outputs, "reference_outputs": reference_outputs or None}
-        found = await rg.score_async(row, metrics, bench, **options)
+        found = await rg.score_async(row, metrics, router, **options)
         return {"results": [{"key": k, "score": one.value, "comment": found.explain(k)} for k, one in found.items()]}
 
     return ragauge
@@ -41,8 +46,8 @@ def aevaluator(metrics: Any, judge: Any = "embedded", **options: Any) -> Callabl
 class _StringEvaluator:
     """One value of a metric, such as "faithfulness" or "rouge.rougeL", as a string evaluator of LangChain.
 
-    `evaluate_strings` takes prediction, input, reference and contexts=[...], and gives score and reasoning, which are
-    those of `evaluator`. judge, options: as for `rg.evaluate`.
+    `evaluate_strings` takes prediction, input, reference and contexts=[...], and returns a score and its reasoning, as
+    `evaluator` does. judge, options: as for `rg.evaluate`.
     """
 
     evaluation_name, requires_input, requires_reference = "", True, False
@@ -54,7 +59,7 @@ class _StringEvaluator:
         self.requires_reference = any("references" in need.reads for need in found.needs)
 
     def _check_evaluation_args(self, *_: Any, **__: Any) -> None:
-        """Left to the metric."""
+        """The metric checks its own arguments."""
 
     async def _aevaluate_strings(self, *, prediction: Any, **given: Any) -> dict[str, Any]:
         known = {"input": "query", "reference": "references", "contexts": "contexts"}

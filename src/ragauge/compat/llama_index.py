@@ -13,11 +13,17 @@ from ragauge.compat.trust_eval import TrustScoreEvaluator as TrustScoreEvaluator
 class _MetricEvaluator:
     """A metric as an evaluator of LlamaIndex.
 
-    metric: one value of a metric, such as "faithfulness" or "rouge.rougeL". threshold: the score from which on a
-    response passes, or up to which, where less is better. judge, store: as for `rg.evaluate`.
+    The feedback names the pieces that count against the response. An undefined or failed score is None, and the result
+    invalid, with the reason.
 
-    The feedback names the pieces that count against the response. A score that is undefined or failed is None, and the
-    result invalid, with the reason. Raises UsageError for what is no metric or judge, and later for a missing field.
+    Args:
+        metric: one value of a metric, such as "faithfulness" or "rouge.rougeL".
+        judge: as for `rg.evaluate`.
+        threshold: the minimum score to pass, or the maximum for a metric where lower is better.
+        store: as for `rg.evaluate`.
+
+    Raises:
+        UsageError: for an unknown metric or judge, and in `aevaluate` for a missing field.
     """
 
     def __init__(
@@ -29,7 +35,7 @@ class _MetricEvaluator:
     async def aevaluate(
         self, query: str | None = None, response: str | None = None, contexts: Sequence[str] | None = None, **more: Any
     ) -> Any:
-        """The EvaluationResult of a response. more: what else its sample has, such as reference= for what is right."""
+        """The EvaluationResult of a response. more: other fields of the sample, such as reference=."""
         from llama_index.core.evaluation import EvaluationResult
 
         texts = {"query": query, "response": response, "contexts": contexts}
@@ -50,11 +56,11 @@ class _MetricEvaluator:
         return {}
 
     def _update_prompts(self, prompts: Any) -> None:
-        """It is the judge that has prompts."""
+        """Prompts belong to the judge."""
 
 
 def evaluators(*metrics: str, judge: Any = "embedded", threshold: float = 0.5, store: Any = None) -> dict[str, Any]:
-    """A `MetricEvaluator` for each metric, by its name, as BatchEvalRunner takes them; they share judgments."""
+    """Metric -> its `MetricEvaluator`, for BatchEvalRunner. They share judgments."""
     made, scorer = __getattr__("MetricEvaluator"), rg.Scorer(metrics, judge, store)
     return {metric: made(metric, threshold=threshold, scorer=scorer) for metric in metrics}
 

@@ -18,13 +18,13 @@ try:
 except ImportError:
     raise rg.MissingExtra("ragauge.compat.rag_evals", "instructor") from None
 
-base = sys.modules[__name__]  # where RAG Evals has ContextEvaluation and the models of graded chunks
+base = sys.modules[__name__]  # the module where RAG Evals has ContextEvaluation and the models of graded chunks
 
 Unit = Annotated[float, Field(ge=0, le=1)]
 
 
 def _positions(info: ValidationInfo, ids: Sequence[Any]) -> range:
-    """The positions in the context, where there are ids to check. Raises ValueError for an id that is none of them."""
+    """The positions in the context, where there are ids to check. Raises ValueError for any other id."""
     chunks: Any = info.context.get("context") if isinstance(info.context, dict) else None
     if ids and not isinstance(chunks, list):
         raise ValueError("ids of chunks need model_validate(data, context={'context': [...]}), the list of the chunks")
@@ -55,12 +55,12 @@ class ChunkGraded(BaseModel):
     @field_validator("graded_chunks")
     @classmethod
     def _in_order(cls, chunks: list[ChunkScore], info: ValidationInfo) -> list[ChunkScore]:
-        """The chunks in the order of the context; those that were left out are added with a score of 0."""
+        """The chunks in the order of the context; missing ones are added with a score of 0."""
         graded = [chunk.id_chunk for chunk in chunks]
-        left_out = [position for position in _positions(info, graded) if position not in graded]
-        if left_out:
-            logging.getLogger(__name__).warning("chunks %s were not graded; their score is 0", left_out)
-        return sorted(chunks + [type(chunks[0])(id_chunk=i, score=0) for i in left_out], key=lambda one: one.id_chunk)
+        missing = [position for position in _positions(info, graded) if position not in graded]
+        if missing:
+            logging.getLogger(__name__).warning("chunks %s were not graded; their score is 0", missing)
+        return sorted(chunks + [type(chunks[0])(id_chunk=i, score=0) for i in missing], key=lambda one: one.id_chunk)
 
     @property
     def score(self) -> float:
@@ -108,7 +108,7 @@ class FaithfulnessResult(BaseModel):
 
 
 class RelevanceScore(BaseModel):
-    """How well an answer fits its question, in three respects from 0 to 1, and why."""
+    """How well an answer fits its question, by three grades from 0 to 1, and why."""
 
     topical_match: Unit
     completeness: Unit
@@ -123,7 +123,7 @@ class RelevanceScore(BaseModel):
 
 
 class ChunkRecallEvaluation(BaseModel):
-    """Whether a chunk is relevant to the question, whether the answer uses it, and what the answer lacks if not."""
+    """Whether a chunk is relevant to the question, whether the answer uses it, and what the answer misses if not."""
 
     id_chunk: int
     is_relevant: bool
@@ -132,7 +132,7 @@ class ChunkRecallEvaluation(BaseModel):
 
 
 class ContextRecallResult(BaseModel):
-    """How far an answer covers what was retrieved."""
+    """How much of the retrieved information an answer covers."""
 
     evaluated_chunks: list[ChunkRecallEvaluation]
 
@@ -168,8 +168,8 @@ class ChunkUtilityResult(BaseModel):
         return fmean(chunk.utility_score for chunk in self.evaluated_chunks) if self.evaluated_chunks else 0.0
 
     def _first(self, best: Callable[..., dict[str, Any] | None]) -> dict[str, Any] | None:
-        told = [{"chunk_id": each.id_chunk, **each.model_dump(exclude={"id_chunk"})} for each in self.evaluated_chunks]
-        return best(told, key=lambda chunk: chunk["utility_score"], default=None)
+        rows = [{"chunk_id": each.id_chunk, **each.model_dump(exclude={"id_chunk"})} for each in self.evaluated_chunks]
+        return best(rows, key=lambda chunk: chunk["utility_score"], default=None)
 
     most_useful_chunk = property(lambda self: self._first(max), doc="The first of the most useful, None without any.")
     least_useful_chunk = property(lambda self: self._first(min), doc="The first of the least useful, None without any.")
@@ -195,34 +195,43 @@ Scores = Any  # of one sample, as `rg.score` gives them
 
 @dataclass(frozen=True)
 class Metric(Generic[Made]):
-    """A metric of RAG Evals. metrics: those of ragauge behind it. made: from their scores to the result."""
+    """A metric of RAG Evals. metrics: the metrics of ragauge behind it. made: makes the result of their scores."""
 
     metrics: tuple[str, ...]
     made: Callable[[Scores], Made]
 
     async def agrade(self, question: str, answer: str | None, context: Chunks, client: Any, store: Any = None) -> Made:
-        """The result for an answer; for ChunkPrecision and ChunkUtility, which read none, that may be None.
+        """Grade an answer. `grade` is the same without await.
 
-        client: of instructor, or a judge. store: as for `rg.evaluate`. Raises UsageError, RunFailed without an answer.
+        Args:
+            question: the question.
+            answer: the answer; may be None for ChunkPrecision and ChunkUtility, which do not read it.
+            context: the chunks, as texts or dicts with a text.
+            client: a client of instructor, or a judge.
+            store: as for `rg.evaluate`.
+
+        Raises:
+            UsageError: an argument is missing or wrong.
+            RunFailed: the judge has no answer.
         """
         row = {"question": question, "answer": answer, "contexts": context}
         try:
             return self.made(await rg.score_async(row, self.metrics, client, store, strict=True))
         except rg.MissingField as error:
-            raise rg.MissingField(f"{str(error).partition('; ')[0]}; an argument is None or without words") from None
+            raise rg.MissingField(f"{str(error).partition('; ')[0]}; an argument is None or blank") from None
 
     grade = rg.blocking(agrade, "grade", shared=True)
 
 
 def _statements(scores: Scores) -> FaithfulnessResult:
-    """Where chunks support a claim only together, all of them are named."""
+    """The statements and the chunks that support them; all chunks where only several together do."""
     statements = []
     for claim in scores["faithfulness"].evidence:
         labels = claim.chunk_labels(len(scores.sample.contexts))
         alone = [i for i, label in enumerate(labels) if label is rg.Label.ENTAILED]
         ids = [*range(len(labels))] if claim.entailed and not alone else alone
         statements.append({"statement": claim.text, "is_supported": claim.entailed, "supporting_chunk_ids": ids})
-    return FaithfulnessResult(statements=[StatementEvaluation.model_construct(**told) for told in statements])
+    return FaithfulnessResult(statements=[StatementEvaluation.model_construct(**each) for each in statements])
 
 
 def _relevant(scores: Scores) -> ChunkGradedBinary:
@@ -276,9 +285,9 @@ _TEMPLATE = """\
 
 
 class ContextEvaluation(BaseModel):
-    """An evaluation with a prompt of one's own, in one call of an instructor client, which retries as it is set to.
+    """An evaluation with the caller's own prompt, in one call of an instructor client, with the client's own retries.
 
-    prompt, chunk_template: the system and the user message, Jinja templates on `question`, `answer`, `examples` and
+    prompt, chunk_template: the system and the user message, Jinja templates of `question`, `answer`, `examples` and
     `context`, a list of `id` and `chunk`. Validators of response_model find the same in `info.context`.
     """
 
@@ -288,13 +297,15 @@ class ContextEvaluation(BaseModel):
     chunk_template: str = _TEMPLATE
 
     async def agrade(self, question: str, answer: str | None, context: Chunks, client: Any) -> Any:
-        """An instance of response_model. client: of instructor, sync or async. Raises BadParameter for another."""
+        """An instance of response_model. client: of instructor, sync or async; else BadParameter is raised."""
         if not hasattr(client, "create"):
             raise rg.BadParameter(f"a prompt of your own needs a client of instructor, not {client!r:.80}")
         chunks = [{"id": i, "chunk": chunk} for i, chunk in enumerate(context)]
-        told = {"question": question, "answer": answer, "examples": self.examples, "context": chunks}
-        said = [{"role": "system", "content": self.prompt}, {"role": "user", "content": self.chunk_template}]
-        reply = await asyncio.to_thread(client.create, messages=said, response_model=self.response_model, context=told)
+        variables = {"question": question, "answer": answer, "examples": self.examples, "context": chunks}
+        messages = [{"role": "system", "content": self.prompt}, {"role": "user", "content": self.chunk_template}]
+        reply = await asyncio.to_thread(
+            client.create, messages=messages, response_model=self.response_model, context=variables
+        )
         return await reply if asyncio.iscoroutine(reply) else reply
 
     grade = rg.blocking(agrade, "grade", shared=True)

@@ -35,14 +35,23 @@ def evaluate(
     at_most_citations: int = 3,
     store: Any = None,
 ) -> Result:
-    """Trust-Eval's numbers of answered items, under its keys, in per cent; None for a mean of nothing, its NaN.
+    """Trust-Eval's numbers for answered items, under its keys, in per cent.
 
-    data: a list of items, {"data": [...]}, or the path of a JSON file with either. eval_type: how gold claims are
-    looked for: "cm" by entailment, "em" as strings, "em5" as items of a list. entail: a function of premise and
-    hypothesis, sync or async, that is asked once about each pair that Trust-Eval asks its NLI model about; TRUE; or
-    any judge of `rg.evaluate`. prefix: how the keys about refusals begin. at_most_citations: how many citations of a
-    sentence count. store: where the judgments and the run, with its evidence, are kept.
-    Raises UsageError where data or an option is wrong, RunFailed where a question has no answer.
+    Args:
+        data: a list of items, {"data": [...]}, or the path of a JSON file with either.
+        eval_type: how gold claims are matched: "cm" by entailment, "em" as strings, "em5" as items of a list.
+        entail: a function of premise and hypothesis, sync or async, called once for each pair for which Trust-Eval
+            calls its NLI model; TRUE; or any judge of `rg.evaluate`.
+        prefix: how the keys about refusals begin.
+        at_most_citations: the number of citations of a sentence that count.
+        store: the store for judgments and for the run with its evidence.
+
+    Returns:
+        Key -> number; None for a mean of nothing, where Trust-Eval has NaN.
+
+    Raises:
+        UsageError: the data or an option is wrong.
+        RunFailed: the judge does not answer a question.
     """
     if prefix not in ("reject", "refuse", "refusal"):
         raise rg.BadParameter(f"prefix={prefix!r} must be 'reject', 'refuse' or 'refusal'")
@@ -52,7 +61,7 @@ def evaluate(
 
 
 def _judge(entail: Any, alone: Collection[str] = ()) -> Any:
-    """Whoever judges. alone: the only premises that a function is to see, not also several of them together."""
+    """The judge. alone: the only premises that a function is called with, without combinations of them."""
     if entail == TRUE:
         return f"hf/{TRUE}"
     if isinstance(entail, rg.Judge) or not callable(entail):
@@ -62,25 +71,34 @@ def _judge(entail: Any, alone: Collection[str] = ()) -> Any:
     if places < 2 and not {"premise", "hypothesis"} <= taken.keys():
         return entail
 
-    async def said(premise: str, hypothesis: str) -> Any:
+    async def answer(premise: str, hypothesis: str) -> Any:
         if alone and premise not in alone:
             return False
         reply = entail(premise, hypothesis) if places > 1 else entail(premise=premise, hypothesis=hypothesis)
         reply = await reply if inspect.isawaitable(reply) else reply
         return bool(reply) if reply in (0, 1) else reply
 
-    return rg.judge_from(entail=said)
+    return rg.judge_from(entail=answer)
 
 
 def retrieve(queries: str | Sequence[str], top_k: int = 5, corpus: Any = None, store: Any = None) -> list[Any]:
-    """The documents that fit best: a list for each query, or one list where `queries` is a single text.
+    """The most relevant documents: a list for each query, or one list where `queries` is a single text.
 
-    corpus: a folder or file that is searched by BM25, or a retriever as for `ragauge.datasets.build`; without one the
-    packaged toy about an island that does not exist is searched. store: where the index is kept.
+    Args:
+        queries: one query, or several.
+        top_k: documents per query.
+        corpus: a folder or file that is searched by BM25, or a retriever as for `ragauge.datasets.build`; None searches
+            the packaged toy corpus about a fictional island.
+        store: the store for the index.
+
+    Raises:
+        MissingExtra: a folder or file is searched, and bm25s is not installed.
     """
     if corpus is None:
         corpus = Path(str(resources.files("ragauge.datasets") / "mini" / "corpus"))
-        warnings.warn("no corpus was named: the toy searched cannot hold answers to real questions", stacklevel=2)
+        warnings.warn(
+            "no corpus was given: the toy corpus that is searched has no answers to real questions", stacklevel=2
+        )
     rows = {"query": [queries] if isinstance(queries, str) else list(queries)}
     searched = {"corpus" if isinstance(corpus, str | Path) else "retriever": corpus}
     samples = _samples(build(rows, top=top_k, store=store, **searched))
@@ -118,11 +136,11 @@ def _samples(made: Built | Generated) -> Sequence[rg.Sample]:
     return made.samples
 
 
-#: Settings of Trust-Eval's that can only be what they are by default.
+#: Settings of Trust-Eval that can only have their defaults.
 _FIXED = {"rejection_flag": FLAG, "rejection_threshold": 85, "num_samples": 1, "posthoc": False, "external_docs": None}
 _FIXED |= {"parametric": True, "calib": True}
 
-#: Settings of Trust-Eval's that there is no use for: of its prompts and examples, its model's sampling and loading.
+#: Settings of Trust-Eval without effect here: of its prompts and examples, and of its model's sampling and loading.
 _UNUSED = """compute_citations compute_correctness is_qampari lora_path max_retry posthoc_retriever temperature top_p
     azure azure_openai_api ndoc_in_demo no_demo openai_api posthoc_retriever_device retry seed sft_model shot yaml_path
     data_generation fewer_doc_in_demo max_length max_new_tokens no_doc_in_demo overwrite prompt_file vllm""".split()
@@ -132,11 +150,11 @@ _EVAL_TYPES: dict[str, EvalType] = {"asqa": "em", "qampari": "em5", "eli5": "cm"
 
 @dataclass(init=False)
 class Config:
-    """The settings of generation and of evaluation, which may stand in one file.
+    """The settings of generation and of evaluation, which may be in one file.
 
     data_type: "asqa", "qampari" or "eli5" stand for the eval_type "em", "em5" or "cm", whichever is given.
     model: what answers, as for `ragauge.datasets.generate`. ndoc: the documents an item keeps. rejection: whether the
-    model is told to decline where they hold no answer. corpus: as for `retrieve`.
+    model is asked to refuse where they hold no answer. corpus: as for `retrieve`.
     data_file: items to be answered; quick_test: how many of them. eval_file: answered items. result_path: the numbers.
     autoais_model: as `entail` of `evaluate`; prefix, at_most_citations: as there. store: keeps answers and judgments.
     Raises UnknownName for settings that neither system knows, BadParameter for values that cannot be had here.
@@ -165,7 +183,7 @@ class Config:
         if fixed := [name for name, value in _FIXED.items() if given.get(name, value) != value]:
             raise rg.BadParameter(f"{fixed[0]} can only be {_FIXED[fixed[0]]!r} here, not {given[fixed[0]]!r}")
         if unused := sorted(given.keys() & {*_UNUSED}):
-            warnings.warn(f"settings that are of no use here: {', '.join(unused)}", stacklevel=2)
+            warnings.warn(f"settings without effect here: {', '.join(unused)}", stacklevel=2)
         vars(self).update({name: value for name, value in given.items() if name in own})
         self.eval_type = _EVAL_TYPES.get(self.data_type, self.eval_type)
         file = f"{self.data_type or 'eli5'}_eval_top100_calibrated.json"
@@ -179,7 +197,7 @@ class Config:
             load = json.loads if Path(yaml_path).suffix == ".json" else import_module("yaml").safe_load
             found = dict(load(Path(yaml_path).read_text(encoding="utf-8")))
         except Exception as error:
-            fix = "pip install pyyaml, or write .json" if isinstance(error, ImportError) else "mend it"
+            fix = "pip install pyyaml, or write .json" if isinstance(error, ImportError) else "fix it"
             raise rg.BadData(f"{yaml_path}: no settings by name: {error}; {fix}, or give them as arguments") from error
         return cls(**found)
 
@@ -203,7 +221,7 @@ class ResponseGenerator:
                 found = json.loads(Path(config.data_file).read_text(encoding="utf-8"))
                 data = (found["data"] if isinstance(found, Mapping) else found)[: config.quick_test]
             except (OSError, ValueError, LookupError, TypeError) as error:
-                raise rg.BadData(f"{config.data_file}: {error!r:.80}; call create_dataset() or mend it") from error
+                raise rg.BadData(f"{config.data_file}: {error!r:.80}; call create_dataset() or fix it") from error
         shown = [{key: item[key] for key in ("question", "docs")} for item in data]
         form: Literal["list", "prose"] = "list" if config.data_type == "qampari" else "prose"
         refusal = f"{FLAG} in the documents." if config.rejection else ""

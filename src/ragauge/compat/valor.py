@@ -18,7 +18,7 @@ ROUGE_TYPES = ("rouge1", "rouge2", "rougeL", "rougeLsum")
 BLEU_WEIGHTS = (0.25, 0.25, 0.25, 0.25)
 
 
-class MetricType(str, Enum):  # noqa: UP042  # its text is Valor's, "MetricType.Bias"
+class MetricType(str, Enum):  # noqa: UP042  # str() of it is Valor's, "MetricType.Bias"
     """The metrics; all but BLEU and ROUGE ask a model."""
 
     AnswerCorrectness = "AnswerCorrectness"
@@ -35,7 +35,7 @@ class MetricType(str, Enum):  # noqa: UP042  # its text is Valor's, "MetricType.
     Toxicity = "Toxicity"
 
 
-#: Our names of those that ask a model, in the order of `compute_all`.
+#: Valor's metrics that ask a model, in the order of `compute_all` -> our names.
 _OURS = {kind: re.sub("(?<=[a-z])(?=[A-Z])", "_", kind).lower() for kind in MetricType if kind not in ("BLEU", "ROUGE")}
 #: Valor's values where ours are undefined.
 _EMPTY = {"AnswerCorrectness": 0.0, "AnswerRelevance": 0.0, "ContextPrecision": 0.0, "Faithfulness": 1.0}
@@ -43,7 +43,7 @@ _EMPTY = {"AnswerCorrectness": 0.0, "AnswerRelevance": 0.0, "ContextPrecision": 
 
 @dataclass
 class Metric:
-    """A value, or of type "Error" what went wrong. evidence: the judged pieces behind it, which `to_dict` lacks."""
+    """A value, or of type "Error" the reason for its absence. evidence: what is behind it, which `to_dict` omits."""
 
     type: str
     value: int | float | dict[str, Any]
@@ -70,7 +70,7 @@ class Context:
 
 @dataclass
 class QueryResponse:
-    """What was asked and what was answered, or a text and its summary."""
+    """A question and its answer, or a text and its summary."""
 
     query: str
     response: str
@@ -115,7 +115,7 @@ class Evaluator:
     for a judge, such as "embedded"; ROUGE and BLEU need none. retries: how often what got no usable reply is asked
     again before the metric is of type "Error". default_system_prompt: not sent. store: where judgments are kept.
 
-    Methods raise BadInput for a response that lacks what they read, UnanswerableNeed for a judge that cannot tell what
+    Methods raise BadInput for a response that lacks what they read, UnanswerableNeed for a judge that cannot judge what
     they ask, and RunFailed for one that cannot be reached.
     """
 
@@ -155,7 +155,7 @@ class Evaluator:
     compute_answer_relevance = _computes("AnswerRelevance", "Share of statements relevant to the query, or 0.")
     compute_bias = _computes("Bias", "Share of the response's opinions that are biased, or 0.")
     compute_context_precision = _computes("ContextPrecision", "Mean precision at the ranks of useful contexts.")
-    compute_context_recall = _computes("ContextRecall", "Share of a ground truth's statements that the contexts hold.")
+    compute_context_recall = _computes("ContextRecall", "Share of a ground truth's statements that the contexts imply.")
     compute_context_relevance = _computes("ContextRelevance", "Share of contexts relevant to the query, or 0.")
     compute_faithfulness = _computes("Faithfulness", "Share of the response's claims that the contexts imply.")
     compute_hallucination = _computes("Hallucination", "Share of the contexts that the response contradicts.")
@@ -206,19 +206,19 @@ class Evaluator:
         value = _EMPTY.get(kind) if score.undefined else score.value
         if value is None:
             fault = "InvalidLLMResponseError" if score.failed else UndefinedScore.__name__
-            said = {"type": fault, "message": f"{kind.value}: {score.failed or score.undefined}"}
-            return Metric("Error", said, parameters, score.evidence)
+            error = {"type": fault, "message": f"{kind.value}: {score.failed or score.undefined}"}
+            return Metric("Error", error, parameters, score.evidence)
         return Metric(kind, int(value) if kind == "SummaryCoherence" else value, parameters, score.evidence)
 
 
 def sample_of(response: QueryResponse, id: str = "1") -> rg.Sample:
-    """A response as `rg.evaluate` takes it, in a list. Raises BadInput for what is no text."""
-    query, said = _texts("[query, response]", [response.query, response.response])
+    """A response as a sample for `rg.evaluate`. Raises BadInput for a value that is not text."""
+    query, answer = _texts("[query, response]", [response.query, response.response])
     if (context := response.context) is None:
-        return rg.Sample(id, query, said, source=query)
+        return rg.Sample(id, query, answer, source=query)
     retrieved = enumerate(_texts("context.prediction", context.prediction), 1)
     chunks = tuple(rg.Chunk(text, str(number)) for number, text in retrieved)
-    return rg.Sample(id, query, said, chunks, _texts("context.groundtruth", context.groundtruth), query)
+    return rg.Sample(id, query, answer, chunks, _texts("context.groundtruth", context.groundtruth), query)
 
 
 def _settled(kind: MetricType, response: QueryResponse) -> float | None:
@@ -226,12 +226,12 @@ def _settled(kind: MetricType, response: QueryResponse) -> float | None:
     if kind in ("AnswerRelevance", "Bias", "SummaryCoherence", "Toxicity"):
         return None
     context = _context(kind, response)
-    golden, retrieved = bool(context.groundtruth), bool(context.prediction)
+    gold, retrieved = bool(context.groundtruth), bool(context.prediction)
     if kind in ("ContextPrecision", "ContextRecall"):
-        return None if golden and retrieved else float(golden == retrieved)
+        return None if gold and retrieved else float(gold == retrieved)
     if kind == "Hallucination" and not retrieved:
         raise BadInput("Hallucination is a share of the contexts, and context.prediction is empty")
-    return None if (golden if kind == "AnswerCorrectness" else retrieved) else 0.0
+    return None if (gold if kind == "AnswerCorrectness" else retrieved) else 0.0
 
 
 def _context(kind: MetricType, response: QueryResponse) -> Context:
@@ -247,11 +247,11 @@ def _texts(name: str, given: Any) -> tuple[str, ...]:
 
 
 def _overlap(kind: MetricType, measure: Callable[..., Any], response: QueryResponse, *options: Any) -> Any:
-    """ROUGE or BLEU. A lone text is a ground truth for ROUGE, as it is for Valor."""
-    (said,) = _texts("[response]", [response.response])
-    golden = _context(kind, response).groundtruth
-    lone = kind is MetricType.ROUGE and isinstance(golden, str)
+    """ROUGE or BLEU. A single text may be the ground truth for ROUGE, as in Valor."""
+    (answer,) = _texts("[response]", [response.response])
+    gold = _context(kind, response).groundtruth
+    is_single = kind is MetricType.ROUGE and isinstance(gold, str)
     try:
-        return measure(said, _texts("context.groundtruth", [golden] if lone else golden), *options)
+        return measure(answer, _texts("context.groundtruth", [gold] if is_single else gold), *options)
     except (TypeError, ValueError) as error:
         raise BadInput(str(error)) from error

@@ -14,25 +14,29 @@ from ragauge.compat import BadInput as BadInput
 from ragauge.compat.ragas import metrics as named
 from ragauge.compat.ragas.metrics import SingleTurnSample as SingleTurnSample
 
-#: Our field for each column of ragas, of today's and those of 0.1; and fields of ours that ragas has no column for.
+#: Columns of ragas, current ones and those of 0.1 -> our fields; and our fields without a column in ragas.
 _FIELDS = {"user_input": "query", "retrieved_contexts": "contexts", "reference": "references"}
 _FIELDS |= {"question": "query", "answer": "response", "ground_truth": "references", "ground_truths": "references"}
 _UNKNOWN = ("id", "source", "answers", "answerable", "system", "group")
 
-#: Arguments of ragas' `evaluate` that change nothing here.
+#: Arguments of ragas' `evaluate` without effect here.
 _IDLE = "callbacks run_config token_usage_parser show_progress batch_size allow_nest_asyncio in_ci".split()
 
 
 def __getattr__(name: str) -> Any:
-    """The metrics are here, too."""
+    """The metrics, which ragas has in this module too."""
     return getattr(named, name)
 
 
 class EvaluationDataset(list[SingleTurnSample]):
     """Samples to be evaluated.
 
-    samples: what `rg.read` reads: `SingleTurnSample`s (ragas' too), dicts, a `datasets.Dataset`, a frame and more, with
-    the columns of any version of ragas. column_map: name -> the column in its place. Raises what `rg.read` raises.
+    Args:
+        samples: anything that `rg.read` takes, such as `SingleTurnSample`s (also those of ragas), dicts, a
+            `datasets.Dataset` or a frame, with the columns of any version of ragas.
+        column_map: name -> the column in its place.
+
+    Raises what `rg.read` raises.
     """
 
     def __init__(self, samples: Any, column_map: Mapping[str, str] | None = None) -> None:
@@ -41,14 +45,14 @@ class EvaluationDataset(list[SingleTurnSample]):
 
     @classmethod
     def from_list(cls, data: Any) -> EvaluationDataset:
-        """The data set of samples in any of these forms."""
+        """The data set of samples in any form that the class takes."""
         return cls(data)
 
     from_dict = from_pandas = from_hf_dataset = from_jsonl = from_list
     samples = property(list, doc="The samples as a plain list.")
 
     def to_list(self) -> list[dict[str, Any]]:
-        """A dict for each sample, without what is None."""
+        """A dict for each sample, without values of None."""
         return [sample.to_dict() for sample in self]
 
     def to_pandas(self) -> Any:
@@ -61,7 +65,7 @@ class EvaluationDataset(list[SingleTurnSample]):
 
 
 def _sample(sample: rg.Sample) -> SingleTurnSample:
-    """Of several references the first counts, as in ragas 0.1."""
+    """The sample as ragas has it, with the first of several references, as in ragas 0.1."""
     both = {"retrieved_contexts": sample.contexts, "reference_contexts": sample.reference_contexts}
     texts = {name: [chunk.passage for chunk in chunks] for name, chunks in both.items() if chunks is not None}
     reference = next(iter(sample.references or ()), None)
@@ -81,12 +85,12 @@ class EvaluationResult:
 
     @property
     def run(self) -> rg.Run:
-        """The run of the first metric: the evidence behind its scores, and why there are none."""
+        """The run of the first metric, with the evidence behind its scores and the reasons for missing ones."""
         return next(iter(self.runs.values()))
 
     @property
     def means(self) -> dict[str, float]:
-        """The mean of each metric over the samples with a value; `run.estimates` says how many those are."""
+        """The mean of each metric over the samples with a value, whose number is in `run.estimates`."""
         values = {metric: [value for value in self[metric] if not isnan(value)] for metric in self.runs}
         return {metric: fmean(found) if found else nan for metric, found in values.items()}
 
@@ -110,28 +114,40 @@ async def aevaluate(
     store: Any = None,
     **idle: Any,
 ) -> EvaluationResult:
-    """Measure a data set. `evaluate` works in scripts, notebooks and under a running event loop; this is awaited.
+    """Evaluate a data set, with a warning for each metric that ragas defines differently.
 
-    dataset, column_map: see EvaluationDataset. metrics: by default ragas' four. llm: a chat model of LangChain, or any
-    judge of `rg.evaluate`, such as "openai/gpt-4o-mini"; by default the embedded judge, which asks no model.
-    raise_exceptions: raise RunFailed where a judge has no answer, which is else NaN and warned of. store: where
-    judgments and runs are kept. embeddings, and other arguments of ragas, are taken and change nothing.
+    `evaluate` is the same without await, in scripts, in notebooks and inside a running event loop.
 
-    Warns of a metric for which ragas has another number. Raises BadInput for what is no metric, a missing column and an
-    unknown argument, and what `rg.read` and `rg.evaluate` raise.
+    Args:
+        dataset: see EvaluationDataset.
+        metrics: ragas' default four unless given.
+        llm: a chat model of LangChain, or any judge of `rg.evaluate`, such as "openai/gpt-4o-mini"; by default the
+            embedded judge, which calls no model.
+        embeddings: accepted without effect, as are ragas' other arguments.
+        experiment_name: the name of the run.
+        raise_exceptions: raise RunFailed where a judge has no answer, instead of a score of NaN and a warning.
+        column_map: see EvaluationDataset.
+        store: the store for judgments and runs.
+
+    Raises:
+        BadInput: for an object that is not a metric, a missing column or an unknown argument.
+
+    It also raises what `rg.read` and `rg.evaluate` raise.
     """
     if unknown := idle.keys() - set(_IDLE):
         raise BadInput(f"evaluate() has no argument {min(unknown)!r}")
     samples = EvaluationDataset(dataset, column_map)
-    left = chosen = _checked(metrics, samples)
-    kept = rg.Store.temporary() if store is None else store
+    remaining = chosen = _checked(metrics, samples)
+    opened = rg.Store.temporary() if store is None else store
     found = [{metric.key: nan for metric in chosen} for _ in samples]
     runs: dict[str, rg.Run] = {}
-    while left:
-        judge = left[0].judge(llm)
-        group = [metric for metric in left if metric.judge(llm) == judge]
-        left = [metric for metric in left if metric not in group]
-        run = await rg.evaluate_async(samples, [one.measure for one in group], judge, kept, name=experiment_name or "")
+    while remaining:
+        judge = remaining[0].judge(llm)
+        group = [metric for metric in remaining if metric.judge(llm) == judge]
+        remaining = [metric for metric in remaining if metric not in group]
+        run = await rg.evaluate_async(
+            samples, [one.measure for one in group], judge, opened, name=experiment_name or ""
+        )
         for metric, reason in run.record.failures.items():
             if raise_exceptions:
                 raise rg.RunFailed(f"{metric}: {reason}")

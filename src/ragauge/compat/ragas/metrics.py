@@ -1,4 +1,4 @@
-"""ragas' metrics by their own names, as instances and as classes; docs/metrics.md says what ours ask and count."""
+"""ragas' metrics under its names, as instances and as classes; docs/metrics.md defines the metrics behind them."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from typing import Any
 import ragauge as rg
 from ragauge.compat import BadInput
 
-#: The column for each of our fields.
+#: Our fields -> the columns of ragas.
 _COLUMNS = {"query": "user_input", "contexts": "retrieved_contexts", "response": "response", "references": "reference"}
 
 
 @dataclass(kw_only=True)
 class SingleTurnSample:
-    """A question, what was retrieved and answered, and what is right. Raises BadInput for what is no text."""
+    """A question with its contexts, response and reference. Raises BadInput for a value that is not text."""
 
     user_input: str | None = None
     retrieved_contexts: list[str] | None = None
@@ -36,18 +36,23 @@ class SingleTurnSample:
 
 
 class Metric:
-    """A metric of ragas. llm: its judge, in the place of what `evaluate` is given. judge: who checks claims instead.
+    """A metric of ragas.
 
-    Each class says: ours, the value of our metrics that it is; nothing, what ragas gives where ours is undefined;
-    differs, whether ragas has another number, which the class then explains. name: what scores are called.
+    Each class has the attributes ours, the value of our metrics behind it; nothing, ragas' value where ours is
+    undefined; and differs, whether ragas computes another number, which the class then explains.
+
+    Args:
+        llm: its judge, in place of that of `evaluate`.
+        judge: another judge of entailment, which checks the claims.
+        name: the name of its scores.
     """
 
     name = ours = mode = ""
     nothing, differs = nan, False
     entail: Any = None
 
-    def __init_subclass__(cls, **said: Any) -> None:
-        for attribute, value in said.items():
+    def __init_subclass__(cls, **attributes: Any) -> None:
+        for attribute, value in attributes.items():
             setattr(cls, attribute, value)
 
     def __init__(self, *, llm: Any = None, judge: Any = None, name: str | None = None, **idle: Any) -> None:
@@ -59,7 +64,7 @@ class Metric:
         self.columns = [_COLUMNS[field] for need in self.measure.needs for field in need.reads]
 
     def judge(self, llm: Any) -> Any:
-        """Who is to judge, where `evaluate` was given `llm`."""
+        """The judge, where `evaluate` was called with `llm`."""
         judge = llm if self.llm is None else self.llm
         judge = getattr(judge, "langchain_llm", "embedded" if judge is None else judge)  # which ragas wraps
         if self.entail is None:
@@ -67,7 +72,7 @@ class Metric:
         return {**(judge if isinstance(judge, Mapping) else {"*": judge}), "entail": self.entail}
 
     def value(self, scores: Mapping[str, rg.Score], sample: SingleTurnSample) -> float:
-        """The value of a sample, NaN where there is none. scores: what a run of `measure` has for it."""
+        """The value of a sample, NaN where there is none. scores: its scores in a run of `measure`."""
         score = scores[self._score]
         if score.value is not None:
             return self.counted(score.value, score.counts)
@@ -75,7 +80,7 @@ class Metric:
         return self.nothing if complete and score.failed is None else nan
 
     def counted(self, value: float, counts: Sequence[float]) -> float:
-        """ragas' value, from ours and the counts that it is made of."""
+        """ragas' value, from ours and the counts behind it."""
         return value
 
     async def single_turn_ascore(self, sample: SingleTurnSample, callbacks: Any = None) -> float:
