@@ -240,7 +240,7 @@ def test_settings_that_cannot_be_had() -> None:
         Config(modell="openai/gpt-4o-mini", foo=1)
     with pytest.raises(rg.BadParameter, match="rejection_threshold can only be 85 here, not 90"):
         Config(refusal_threshold=90)
-    with pytest.warns(UserWarning, match="no use here: temperature, vllm"):
+    with pytest.warns(UserWarning, match="without effect here: temperature, vllm"):
         config = Config(vllm=True, temperature=0.5, refusal=False, rejection_threshold=85)
     assert not config.rejection
 
