@@ -156,6 +156,12 @@ class Evidence(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     rationale: str | None = None
     judgment: str = ""
 
+    def __repr__(self) -> str:
+        verdict = self.label.value if self.label else _shown(self.value)
+        probability = "" if self.probability is None else f" {self.probability:.2f}"
+        against = f" against {self.against}" if self.against else ""
+        return f"Evidence({verdict}{probability}{against}: {_excerpt(self.text)!r})"
+
     @property
     def entailed(self) -> bool:
         """Whether the chunks together entail it and none of them contradicts it."""
@@ -182,6 +188,10 @@ class Score(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     failed: str | None = None
     counts: tuple[float, ...] = ()
     evidence: tuple[Evidence, ...] = ()
+
+    def __repr__(self) -> str:
+        counts = f", counts=({', '.join(map(_shown, self.counts))})" if self.counts else ""
+        return f"Score({_state(self)}{counts}, {len(self.evidence)} pieces of evidence)"
 
 
 class Estimate(msgspec.Struct, frozen=True, gc=False):
@@ -211,6 +221,28 @@ class Estimate(msgspec.Struct, frozen=True, gc=False):
     better: Better = "higher"
     over: Literal["samples", "data"] = "samples"
     scale: Scale | None = None
+
+    def __repr__(self) -> str:
+        interval = "" if self.low is None else f" [{_shown(self.low)}, {_shown(self.high)}]"
+        return f"Estimate({_shown(self.value)}{interval}, n={self.n}, undefined={self.undefined}, failed={self.failed})"
+
+
+def _state(score: Score) -> str:
+    """The value of a score, or the reason it has none."""
+    if score.failed is not None:
+        return f"failed: {_excerpt(score.failed)!r}"
+    return _shown(score.value) if score.undefined is None else f"undefined: {_excerpt(score.undefined)!r}"
+
+
+def _shown(value: float | None) -> str:
+    """A number with up to three decimals, or "None"."""
+    return "None" if value is None else f"{round(value, 3):g}"
+
+
+def _excerpt(text: str, length: int = 60) -> str:
+    """The beginning of a text on one line."""
+    line = " ".join(text.split())
+    return line if len(line) <= length else line[: length - 1] + "…"
 
 
 #: The comparison that a gate requires, by the side on which it fails.

@@ -112,6 +112,9 @@ class Label(StrEnum):
     YES = "yes"
     NO = "no"
 
+    def __repr__(self) -> str:
+        return f"Label.{self.name}"
+
 
 class Decomposition(msgspec.Struct, frozen=True, gc=False, tag="decomposition"):
     """The statements of a text, in its order."""
