@@ -56,6 +56,7 @@ if TYPE_CHECKING:
     from ragauge.questions import Classify, Decompose, Entail, Judgment, Question, Rate, Relevant, Rubric
     from ragauge.readers import join, read
     from ragauge.report.explain import explain
+    from ragauge.report.sections import report_section
     from ragauge.run.evaluate import evaluate, evaluate_async
     from ragauge.run.plan import Plan, plan
     from ragauge.run.results import Run, trust_eval_block
@@ -156,6 +157,7 @@ _HOMES = {
     "parity": "analysis.parity",
     "plan": "run.plan",
     "read": "readers",
+    "report_section": "report.sections",
     "rescore": "run.score",
     "response_in_contexts": "needs.entailment",
     "response_statements": "needs.entailment",
@@ -245,6 +247,7 @@ __all__ = [
     "parity",
     "plan",
     "read",
+    "report_section",
     "rescore",
     "response_in_contexts",
     "response_statements",

@@ -6,6 +6,7 @@ import pytest
 from tests.browser.watching import Watched
 
 import ragauge as rg
+from ragauge.report import sections
 from ragauge.report.patterns import CUTS, PATTERNS, patterns_of, signs_of
 from ragauge.report.wording import interval, number
 
@@ -115,3 +116,24 @@ def test_missing_scores_lead_to_their_samples(name: str, watched: Watched, tmp_p
     row = page.locator(".estimates tbody tr")
     watched.follow(row.locator("td a").nth(["undefined", "failed"].index(name) - 2), "samples")
     assert watched.shown() == ["b" if name == "failed" else "none"]
+
+
+def test_a_registered_section_is_on_the_page(
+    watched: Watched, baseline: rg.Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A function registered with report_section has its title, description and table on the page, as text."""
+    title = "<b>Lengths</b>"
+    monkeypatch.setattr(sections, "SECTIONS", {})
+
+    @rg.report_section(title)
+    def lengths(run: rg.Run) -> list[dict[str, object]]:
+        """Characters of each response."""
+        return [{"2": one.sample.id, "1": len(one.sample.response or "")} for one in run.records()]
+
+    page = watched.open(baseline.save(tmp_path / "report.html"))
+    section = page.locator("section.added")
+    assert section.locator("h2").inner_text() == title
+    assert section.locator("p").inner_text() == "Characters of each response."
+    assert section.locator("thead th").all_inner_texts() == ["2", "1"]
+    assert section.locator("tbody tr").count() == 36
+    assert section.locator("tbody td.figure").count() == 36

@@ -13,6 +13,7 @@ import pytest
 from click.testing import CliRunner
 
 from ragauge.cli.main import main
+from ragauge.report import sections
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")), *sorted((ROOT / "docs/migrating").glob("*.md"))]
@@ -27,6 +28,7 @@ def blocks(page: Path, language: str) -> list[str]:
 def workplace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """An empty directory to work in, with a data file as the pages assume: the first half of the demo's candidate."""
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sections, "SECTIONS", {})
     rows = (ROOT / "src/ragauge/demo/candidate.jsonl").read_text(encoding="utf-8").splitlines(keepends=True)
     (tmp_path / "answers.jsonl").write_text("".join(rows[: len(rows) // 2]), encoding="utf-8")
     return tmp_path

@@ -189,7 +189,7 @@ def run_command(
 def show_run(run: Run, count: int) -> None:
     """Print the estimates and the `count` worst samples with their evidence."""
     console = screen()
-    for part in run_view(run.record, console.width):
+    for part in run_view(run.record, console.width, run.sections()):
         console.print(part)
     key = chooser(run.record)
     if count and key:

@@ -44,9 +44,10 @@ export function isShortcut(event) {
   return !(event.target.matches("input, select") || event.altKey || event.ctrlKey || event.metaKey);
 }
 
-/** A table that scrolls sideways where it is wide. heads: the class of each column by its title. */
+/** A table that scrolls sideways where it is wide. heads: the class of each column by its title, or such pairs. */
 export function table(label, heads, body, attributes = {}) {
-  const titles = Object.entries(heads).map(([title, kind]) => element("th", { scope: "col", class: kind }, title));
+  const pairs = Array.isArray(heads) ? heads : Object.entries(heads);
+  const titles = pairs.map(([title, kind]) => element("th", { scope: "col", class: kind }, title));
   const made = element("table", attributes, element("thead", {}, element("tr", {}, titles)), body);
   return element("div", { class: "wide", tabindex: 0, role: "region", "aria-label": label }, made);
 }

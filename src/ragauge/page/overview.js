@@ -42,6 +42,7 @@ export function overview(data, thresholds) {
       element("div", {}, worstSamples(data), failurePatterns(data, thresholds)),
       estimates(data),
     ),
+    ...(data.head.sections ?? []).map(addedSection),
     data.labels?.summary() ?? null,
     element("section", {}, element("h2", {}, "The run"), facts(data), notes(words.footnotes)),
   ];
@@ -175,6 +176,21 @@ function estimateRow(data, metric, estimate) {
     figure(String(estimate.n)),
     figure(missing("undefined")),
     figure(missing("failed")),
+  );
+}
+
+/** A section that a function of the user's added to the report. */
+function addedSection({ title, description, columns, rows, numeric }) {
+  const kind = (column) => (numeric[column] ? "figure" : null);
+  const heads = columns.map((name, i) => [name, kind(i)]);
+  const cells = (row) => row.map((cell, i) => quoted(cell, "td", { class: kind(i) }));
+  const body = rows.map((row) => element("tr", {}, cells(row)));
+  return element(
+    "section",
+    { class: "added" },
+    element("h2", {}, title),
+    description ? element("p", { class: "quiet" }, description) : null,
+    rows.length ? table(title, heads, element("tbody", {}, body)) : null,
   );
 }
 

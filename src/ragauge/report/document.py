@@ -7,13 +7,14 @@ Each part is JSON, gzip-compressed. `head`: the document without samples, and wh
 from __future__ import annotations
 
 import gzip
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import msgspec
 
 from ragauge.report.explain import chooser
 from ragauge.report.patterns import CUTS, PATTERNS, patterns_of, signs_of
+from ragauge.report.sections import Section, cell_text
 from ragauge.report.wording import caution, footnotes, headline, shortened, spent_words
 from ragauge.scores import RunRecord, SampleRecord, Score, ScoreRecord
 from ragauge.types import Label
@@ -21,17 +22,19 @@ from ragauge.types import Label
 SCHEMA = "ragauge.run/1"
 
 
-def run_document(run: RunRecord, samples: Iterable[SampleRecord]) -> dict[str, Any]:
+def run_document(run: RunRecord, samples: Iterable[SampleRecord], sections: Sequence[Section] = ()) -> dict[str, Any]:
     """The whole run: {"schema", "run", "estimates", "patterns", "cuts", "samples"}; see docs/output.md."""
-    return {**head_document(run), "samples": [sample_document(record) for record in samples]}
+    return {**head_document(run, sections), "samples": [sample_document(record) for record in samples]}
 
 
-def head_document(run: RunRecord) -> dict[str, Any]:
-    """The document without its samples; every field of the run is there, empty or not."""
+def head_document(run: RunRecord, sections: Sequence[Section] = ()) -> dict[str, Any]:
+    """The document without its samples. Every field of the run is included, even if empty; "sections" only if any."""
     about = msgspec.to_builtins(msgspec.structs.asdict(run))
     estimates = about.pop("estimates")
     patterns = msgspec.to_builtins(PATTERNS)
-    return {"schema": SCHEMA, "run": about, "estimates": estimates, "patterns": list(patterns), "cuts": dict(CUTS)}
+    added = {"sections": msgspec.json.decode(msgspec.json.encode(sections))} if sections else {}
+    document = {"schema": SCHEMA, "run": about, "estimates": estimates, "patterns": list(patterns), "cuts": dict(CUTS)}
+    return {**document, **added}
 
 
 def sample_document(record: SampleRecord) -> dict[str, Any]:
@@ -83,9 +86,11 @@ BITS = {label: 1 << i for i, label in enumerate(Label)}
 DIGITS = 6
 
 
-def parts(run: RunRecord, samples: Iterable[SampleRecord]) -> Iterator[tuple[str, bytes]]:
+def parts(
+    run: RunRecord, samples: Iterable[SampleRecord], sections: Sequence[Section] = ()
+) -> Iterator[tuple[str, bytes]]:
     """Every part with its name; the samples are read once and only a block of them is held."""
-    yield "head", packed(page_head(run))
+    yield "head", packed(page_head(run, sections))
     index = Index()
     block: list[dict[str, Any]] = []
     for record in samples:
@@ -105,11 +110,19 @@ def packed(part: Any) -> bytes:
     return gzip.compress(msgspec.json.encode(part), compresslevel=6, mtime=0)
 
 
-def page_head(run: RunRecord) -> dict[str, Any]:
+def page_head(run: RunRecord, sections: Sequence[Section] = ()) -> dict[str, Any]:
     """The document without samples, with what is said of the run, and how the parts are made."""
     spent = spent_words(run.spent) if run.spent.calls else ""
     words = {"headline": headline(run), "footnotes": footnotes(run), "caution": caution(run), "spent": spent}
-    return {**head_document(run), "words": words, "chooser": chooser(run), "block": BLOCK, "bits": BITS}
+    added = {"sections": [_page_section(section) for section in sections]} if sections else {}
+    return {**head_document(run), **added, "words": words, "chooser": chooser(run), "block": BLOCK, "bits": BITS}
+
+
+def _page_section(section: Section) -> dict[str, Any]:
+    """A section with its cells as text, and which columns hold numbers."""
+    numeric = [not any(isinstance(cell, str) for cell in column) for column in zip(*section.rows, strict=True)]
+    rows = [[cell_text(cell) for cell in row] for row in section.rows]
+    return {**msgspec.structs.asdict(section), "rows": rows, "numeric": numeric}
 
 
 class Index:

@@ -6,7 +6,7 @@ import csv
 import json
 import os
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
 from importlib.util import find_spec
@@ -20,6 +20,7 @@ from ragauge.host import make_file, make_folder
 from ragauge.report.ci import write_junit, write_sarif
 from ragauge.report.document import head_document, sample_document
 from ragauge.report.html import write_html
+from ragauge.report.sections import Section
 from ragauge.report.text import run_markdown
 from ragauge.report.wording import by_reason
 from ragauge.scores import Evidence, RunRecord, SampleRecord
@@ -175,18 +176,27 @@ def _schema() -> pyarrow.Schema:
 Samples = Iterable[SampleRecord]
 
 
-def save(run: RunRecord, samples: Samples, path: Path, raw_csv: bool = False) -> Path:
+def save(
+    run: RunRecord,
+    samples: Samples,
+    path: Path,
+    raw_csv: bool = False,
+    sections: Callable[[], Sequence[Section]] = tuple,
+) -> Path:
     """Write the run to `path`; an existing file is replaced once all is written.
 
     .json: the whole document. .jsonl: a line per sample. .csv, .parquet: a row per sample, a column per metric.
     .claims.csv, .claims.parquet: a row per judged piece. .md: a report to read. .html: a page to look at.
     .xml: JUnit, a test per value, which gates pass or fail. .sarif: a result per claim that does not hold.
-    raw_csv: leave texts in CSV as they are, though a spreadsheet would take some for formulas.
+    raw_csv: leave texts in CSV as they are, though a spreadsheet would take some for formulas. sections: gives those
+    that the forms for the whole run (.json, .md, .html) show.
     Raises UsageError for another ending, or where the file cannot be written.
     """
     write = writer_of(path)
     if raw_csv and path.suffix.lower() == ".csv":
         write = partial(write, raw_csv=True)
+    if write in (_json, _markdown, write_html):
+        write = partial(write, sections=sections())
     with replacing(path) as part:
         write(run, samples, part)
     return path
@@ -210,8 +220,8 @@ def writer_of(path: Path) -> Callable[..., None]:
     return WRITERS[ending]
 
 
-def _json(run: RunRecord, samples: Samples, path: Path) -> None:
-    head = json.dumps(head_document(run), ensure_ascii=False)[:-1]
+def _json(run: RunRecord, samples: Samples, path: Path, sections: Sequence[Section] = ()) -> None:
+    head = json.dumps(head_document(run, sections), ensure_ascii=False)[:-1]
     with path.open("w", encoding="utf-8") as file:
         file.write(head + ', "samples": [')
         for i, record in enumerate(samples):
@@ -236,8 +246,8 @@ def _parquet(run: RunRecord, samples: Samples, path: Path) -> None:
     pyarrow.parquet.write_table(pyarrow.Table.from_pylist(list(rows(run, samples))), path)
 
 
-def _markdown(run: RunRecord, samples: Samples, path: Path) -> None:
-    path.write_text(run_markdown(run, samples), encoding="utf-8")
+def _markdown(run: RunRecord, samples: Samples, path: Path, sections: Sequence[Section] = ()) -> None:
+    path.write_text(run_markdown(run, samples, sections), encoding="utf-8")
 
 
 WRITERS: dict[str, Callable[..., None]] = {

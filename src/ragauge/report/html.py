@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 from base64 import b64encode
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from hashlib import sha256
 from html import escape
 from importlib.resources import files
 from pathlib import Path
 
 from ragauge.report.document import parts
+from ragauge.report.sections import Section
 from ragauge.scores import RunRecord, SampleRecord
 
 #: What a module imports: the names, and the module.
@@ -19,12 +20,12 @@ _IMPORT = re.compile(r'^import \{([^}]*)\} from "\./(\w+)\.js";$', re.MULTILINE)
 _EXPORT = re.compile(r"^export ((?:async )?(?:function|class|const) )(\w+)", re.MULTILINE)
 
 
-def write_html(run: RunRecord, samples: Iterable[SampleRecord], path: Path) -> None:
+def write_html(run: RunRecord, samples: Iterable[SampleRecord], path: Path, sections: Sequence[Section] = ()) -> None:
     """The page with all data of the run in it; samples are written as they are read."""
     before, after = page(f"{run.name or run.data} – ragauge").split("<!-- data -->")
     with path.open("w", encoding="utf-8") as file:
         file.write(before)
-        for name, part in parts(run, samples):
+        for name, part in parts(run, samples, sections):
             encoded = b64encode(part).decode("ascii")
             file.write(f'<script type="application/gzip" id="data-{name}">{encoded}</script>\n')
         file.write(after)

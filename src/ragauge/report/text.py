@@ -8,6 +8,7 @@ from html import escape
 from typing import TYPE_CHECKING, Any
 
 from ragauge.report.explain import chooser, worst
+from ragauge.report.sections import Section
 from ragauge.report.wording import (
     BAD,
     GOOD,
@@ -38,9 +39,9 @@ if TYPE_CHECKING:
 BARS_FROM = 88
 
 
-def run_text(run: RunRecord, width: int = 100) -> str:
+def run_text(run: RunRecord, width: int = 100, sections: Sequence[Section] = ()) -> str:
     """The estimates as plain text."""
-    return plain_text(run_view(run, width), width)
+    return plain_text(run_view(run, width, sections), width)
 
 
 def plain_text(parts: Iterable[RenderableType], width: int) -> str:
@@ -80,10 +81,26 @@ def _harmless(text: Text) -> Text:
     return copy
 
 
-def run_view(run: RunRecord, width: int) -> list[RenderableType]:
-    """The headline, the table of estimates, with bars where there is room, the footnotes, and how far to trust it."""
+def run_view(run: RunRecord, width: int, sections: Sequence[Section] = ()) -> list[RenderableType]:
+    """The headline, the estimates (with bars if there is room), the sections, the footnotes and the caution."""
     table = estimates_table({"value": run}, bars=width >= BARS_FROM)
-    return [headline(run), table, *footnotes(run), *filter(None, [caution(run)])]
+    added = [part for section in sections for part in _section_view(section)]
+    return [headline(run), table, *added, *footnotes(run), *filter(None, [caution(run)])]
+
+
+def _section_view(section: Section) -> Iterator[RenderableType]:
+    from rich import box
+    from rich.table import Table
+
+    yield section.title
+    if section.description:
+        yield section.description
+    if section.rows:
+        table = Table(*section.columns, box=box.SIMPLE_HEAD, pad_edge=False)
+        for row in section.shown_rows():
+            table.add_row(*row)
+        yield table
+    yield section.note
 
 
 def estimates_table(runs: dict[str, RunRecord], bars: bool = False) -> Table:
@@ -152,15 +169,24 @@ def _style(piece: Evidence) -> str:
 _HEAD = "<tr><th>metric</th><th>value</th><th>95 % interval</th><th>n</th><th>undefined</th><th>failed</th></tr>"
 
 
-def run_html(run: RunRecord) -> str:
-    """A small table, without style of its own."""
+def run_html(run: RunRecord, sections: Sequence[Section] = ()) -> str:
+    """The estimates and sections as tables without styles, for notebooks."""
     rows = "".join(
         f"<tr><td>{escape(key)} {arrow(one.better)}</td><td>{number(one.value)}</td><td>{interval(one)}</td>"
         f"<td>{one.n}</td><td>{one.undefined}</td><td>{one.failed}</td></tr>"
         for key, one in run.estimates.items()
     )
     notes = "".join(f"<li>{escape(flat(note))}</li>" for note in footnotes(run))
-    return f"<p>{escape(flat(headline(run)))}</p><table>{_HEAD}{rows}</table><ul>{notes}</ul>"
+    added = "".join(map(_section_html, sections))
+    return f"<p>{escape(flat(headline(run)))}</p><table>{_HEAD}{rows}</table>{added}<ul>{notes}</ul>"
+
+
+def _section_html(section: Section) -> str:
+    tags = ("th", section.columns), *(("td", row) for row in section.shown_rows())
+    rows = ("".join(f"<{tag}>{escape(flat(cell))}</{tag}>" for cell in cells) for tag, cells in tags)
+    table = "".join(f"<tr>{row}</tr>" for row in rows) if section.rows else ""
+    about = " ".join(filter(None, (section.description, section.note)))
+    return f"<h4>{escape(flat(section.title))}</h4><p>{escape(flat(about))}</p><table>{table}</table>"
 
 
 #: How many samples the report shows.
@@ -173,12 +199,12 @@ LENGTH = 60_000
 RESPONSE, TEXT = 2000, 300
 
 
-def run_markdown(run: RunRecord, samples: Iterable[SampleRecord]) -> str:
+def run_markdown(run: RunRecord, samples: Iterable[SampleRecord], sections: Sequence[Section] = ()) -> str:
     """The report: what was measured, every estimate, and the worst samples with their evidence.
 
     It is fit for a comment on a pull request: it is not too long, and no text in it pings anybody or loads anything.
     """
-    report = "\n".join(_lines(run))[:LENGTH] + "\n"
+    report = "\n".join(_lines(run, sections))[:LENGTH] + "\n"
     key = _key(run)
     return report if key is None else report + _worst_part(run, samples, key, LENGTH - len(report))
 
@@ -190,7 +216,7 @@ def _key(run: RunRecord) -> str | None:
     return next(shown, None) or chooser(run)
 
 
-def _lines(run: RunRecord) -> Iterator[str]:
+def _lines(run: RunRecord, sections: Sequence[Section]) -> Iterator[str]:
     yield f"# {plain(run.name or 'Run ' + run.id)}"
     yield ""
     yield plain(f"{headline(run)}, ragauge {run.version}, started {run.started}.")
@@ -199,6 +225,19 @@ def _lines(run: RunRecord) -> Iterator[str]:
     yield from estimates_lines(run)
     yield ""
     yield from (f"- {plain(shortened(note, 2 * TEXT))}" for note in footnotes(run))
+    for section in sections:
+        yield from _section_lines(section)
+
+
+def _section_lines(section: Section) -> Iterator[str]:
+    yield from ("", f"## {plain(section.title)}")
+    if section.description:
+        yield from ("", plain(shortened(section.description, 2 * TEXT)))
+    if section.rows:
+        yield ""
+        yield from markdown_table(section.columns, section.shown_rows())
+    if section.note:
+        yield from ("", section.note)
 
 
 def _gate_lines(run: RunRecord) -> Iterator[str]:
@@ -225,19 +264,12 @@ def _worst_part(run: RunRecord, samples: Iterable[SampleRecord], key: str, room:
 
 def estimates_lines(run: RunRecord) -> Iterator[str]:
     """The table of estimates."""
-    yield "| metric | better | value | 95 % interval | n | undefined | failed |"
-    yield "|---|---|---|---|---|---|---|"
-    for key, estimate in run.estimates.items():
-        cells = (
-            plain(key),
-            arrow(estimate.better),
-            number(estimate.value),
-            interval(estimate),
-            estimate.n,
-            estimate.undefined,
-            estimate.failed,
-        )
-        yield f"| {' | '.join(map(str, cells))} |"
+    head = ("metric", "better", "value", "95 % interval", "n", "undefined", "failed")
+    rows = (
+        (key, arrow(one.better), number(one.value), interval(one), str(one.n), str(one.undefined), str(one.failed))
+        for key, one in run.estimates.items()
+    )
+    yield from markdown_table(head, rows)
 
 
 def sample_lines(record: SampleRecord, key: str) -> Iterator[str]:
@@ -268,6 +300,17 @@ _ACTIVE = re.compile(
     r"[\\`*~$]|^[#>]|(?<=#)#(?=\w*\[)|(?<![\w:]):(?=:\w)|(?<!\w)_|_(?!\w)|(?<=!)\[|\](?=[(\[])|@(?=\w)|<(?=[A-Za-z/!?])|&(?=#?\w+;)"
 )
 _HARMLESS = {"<": "&lt;", "&": "&amp;", "@": "@<!-- -->"}
+
+
+def markdown_table(columns: Sequence[str], rows: Iterable[Iterable[str]]) -> Iterator[str]:
+    """The lines of a table; its cells are shown literally."""
+    yield f"| {' | '.join(map(_markdown_cell, columns))} |"
+    yield "|" + "---|" * len(columns)
+    yield from (f"| {' | '.join(map(_markdown_cell, cells))} |" for cells in rows)
+
+
+def _markdown_cell(text: str) -> str:
+    return plain(text.replace("|", "\N{DIVIDES}"))
 
 
 def plain(line: str) -> str:

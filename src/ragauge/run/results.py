@@ -21,6 +21,7 @@ from ragauge.needs.gold import Correctness
 from ragauge.report.document import run_document
 from ragauge.report.explain import explain
 from ragauge.report.files import save
+from ragauge.report.sections import Section, sections_of
 from ragauge.report.text import run_html, run_markdown, run_text
 from ragauge.rounds import Rounds
 from ragauge.run.asking import JudgmentCache
@@ -262,9 +263,13 @@ class Run:
         """The values of one metric by position; None if undefined or failed."""
         return self._store.values(self.record.id, metric)
 
+    def sections(self) -> tuple[Section, ...]:
+        """The sections that functions registered with `ragauge.report_section` add to reports of this run."""
+        return sections_of(self)
+
     def to_dict(self) -> dict[str, Any]:
         """The whole run as one document of schema "ragauge.run/1"; see docs/output.md."""
-        return run_document(self.record, self.records())
+        return run_document(self.record, self.records(), self.sections())
 
     def to_pandas(self) -> pandas.DataFrame:
         """One row per sample: id, query, response, and a column per metric; NaN if there is no value.
@@ -286,7 +291,7 @@ class Run:
         Raises:
             UsageError: the ending is unknown, or the place cannot be written.
         """
-        return save(self.record, self.records(), Path(path), raw_csv)
+        return save(self.record, self.records(), Path(path), raw_csv, self.sections)
 
     def emit(self, provider: LoggerProvider | None = None) -> int:
         """Emit each score to OpenTelemetry as an event `gen_ai.evaluation.result`; see docs/ci.md.
@@ -322,13 +327,13 @@ class Run:
         return f"<Run {self.id}: {self.record.samples} samples, {len(self.estimates)} estimates, {self.record.status}>"
 
     def __str__(self) -> str:
-        return run_text(self.record)
+        return run_text(self.record, sections=self.sections())
 
     def _repr_html_(self) -> str:
-        return run_html(self.record)
+        return run_html(self.record, self.sections())
 
     def _repr_markdown_(self) -> str:
-        return run_markdown(self.record, self.records())
+        return run_markdown(self.record, self.records(), self.sections())
 
 
 def trust_eval_block(

@@ -66,7 +66,8 @@ def _made(run: Run) -> dict[str, bytes]:
     index = Index()
     for record in run.records():
         index.add(record)
-    return {"head": packed(page_head(run.record)), "index": packed(index.columns()), "texts": packed(index.texts)}
+    head = page_head(run.record, run.sections())
+    return {"head": packed(head), "index": packed(index.columns()), "texts": packed(index.texts)}
 
 
 class GivenLabel(msgspec.Struct, forbid_unknown_fields=True):
