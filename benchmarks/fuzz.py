@@ -26,7 +26,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 import ragauge as rg
-from ragauge.analysis.label_session import reply
+from ragauge.analysis.label_session import parse_answer
 from ragauge.analysis.parity_columns import read_sheet
 from ragauge.cli.options import judge_option
 from ragauge.errors import RagaugeError
@@ -303,7 +303,7 @@ def _decided(body: bytes) -> object:
 def _typed(text: str) -> None:
     for question in QUESTIONS:
         try:
-            reply(question, text)
+            parse_answer(question, text)
         except RagaugeError:
             continue
 

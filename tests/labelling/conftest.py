@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import ragauge as rg
-from ragauge.analysis.label_session import reply
+from ragauge.analysis.label_session import parse_answer
 from ragauge.analysis.labels import Labelling
 from ragauge.questions import Entail, Question
 from ragauge.store import Store
@@ -74,7 +74,7 @@ def answered() -> Callable[[Labelling, int], list[int]]:
             assert drawn is not None
             by_chance += [drawn.position] if drawn.at_random else []
             for piece in labelling.open(drawn, "faithfulness"):
-                labelling.keep(piece.question, reply(piece.question, truth(piece.question)), "ann", drawn)
+                labelling.keep(piece.question, parse_answer(piece.question, truth(piece.question)), "ann", drawn)
         return by_chance
 
     return label

@@ -56,7 +56,7 @@ def test_a_person_goes_back_and_skips(typing: Typing, store: Store) -> None:
 def test_mistyping_costs_nothing(typing: Typing, store: Store) -> None:
     """What is no answer is told, and the same piece is asked again."""
     output = typing("maybe", "q").output
-    assert "'maybe' is no answer; say one of s (supported)" in output
+    assert "'maybe' is not an answer; type one of s (supported)" in output
     assert store.labels() == []
     assert "0 labels given." in output
 
@@ -65,10 +65,10 @@ def test_a_session_ends_with_what_the_labels_come_to(typing: Typing) -> None:
     """When all is labelled the judge's score, the corrected one and the agreement are told."""
     output = typing(*(["s 1"] * 100)).output
     assert "Nothing is left to label for this metric." in output
-    assert "faithfulness: the judge gives 0.938 [" in output
+    assert "faithfulness: judge 0.938 [" in output
     assert "corrected by people: 1.000 [" in output
-    assert "agree on 0.938 [" in output
-    assert "of 48 questions (entail), kappa 0.000 [" in output
+    assert "raw agreement 0.938 [" in output
+    assert "on 48 questions (entail), kappa 0.000 [" in output
 
 
 def test_another_session_goes_on(typing: Typing, store: Store) -> None:

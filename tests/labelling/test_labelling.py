@@ -8,7 +8,7 @@ import pytest
 from tests.labelling.conftest import lenient, truth
 
 import ragauge as rg
-from ragauge.analysis.label_session import reply
+from ragauge.analysis.label_session import parse_answer
 from ragauge.analysis.labels import Labelling, SampleDraw
 from ragauge.errors import UnknownName, UsageError
 from ragauge.store import Store, label
@@ -34,7 +34,7 @@ def test_labels_move_the_scores_of_a_sample(measured: Measured) -> None:
     run = measured()
     labelling = Labelling(run)
     piece = labelling.pieces(1, "faithfulness")[0]
-    labelling.keep(piece.question, reply(piece.question, "c 2"), "ann")
+    labelling.keep(piece.question, parse_answer(piece.question, "c 2"), "ann")
     scores = labelling.scores(1)
     assert (scores["faithfulness"].value, scores["hallucination"].value) == (0.75, 0.5)
     assert labelling.pieces(1, "faithfulness")[0].label is not None
@@ -46,7 +46,7 @@ def test_a_label_without_chunks_decides_only_what_it_tells(measured: Measured) -
     """A verdict on two chunks together corrects faithfulness; what needs to know which chunk it was is failed."""
     labelling = Labelling(measured())
     piece = labelling.pieces(1, "faithfulness")[0]
-    labelling.keep(piece.question, reply(piece.question, "c"), "ann")
+    labelling.keep(piece.question, parse_answer(piece.question, "c"), "ann")
     scores = labelling.scores(1)
     assert scores["faithfulness"].value == 0.75
     assert scores["hallucination"].failed == "several chunks were judged only together, without a label for each"
@@ -57,7 +57,7 @@ def test_half_of_the_samples_are_drawn_by_chance(measured: Measured, answered: A
     labelling = Labelling(measured(20))
     by_chance = answered(labelling, 10)
     other = Labelling(measured(20, lenient(0.8)))
-    assert 4 <= labelling.standings()["faithfulness"].drawn <= 6
+    assert 4 <= labelling.summaries()["faithfulness"].drawn <= 6
     assert set(by_chance) <= set(other._order[:6])
     assert other._order == labelling._order != sorted(labelling._order)
 
@@ -75,15 +75,15 @@ def test_labels_of_random_draws_correct_the_score(measured: Measured, answered: 
     """The judge's score and the corrected one stand apart; once all is labelled the latter is people's mean."""
     run = measured(12)
     labelling = Labelling(run)
-    before = labelling.standings()["faithfulness"]
+    before = labelling.summaries()["faithfulness"]
     assert (before.corrected.value, before.drawn, before.agreement) == (None, 0, ())
     answered(labelling, 4)
-    during = labelling.standings()["faithfulness"]
+    during = labelling.summaries()["faithfulness"]
     assert (during.judge.value, during.drawn, during.counted, during.labelled) == (before.judge.value, 2, 2, 4)
     while (drawn := labelling.next("faithfulness")) is not None:
         for piece in labelling.open(drawn, "faithfulness"):
-            labelling.keep(piece.question, reply(piece.question, truth(piece.question)), "ann", drawn)
-    after = labelling.standings()["faithfulness"]
+            labelling.keep(piece.question, parse_answer(piece.question, truth(piece.question)), "ann", drawn)
+    after = labelling.summaries()["faithfulness"]
     people = sum(1 - (n % 3 == 0) / 4 - (n % 4 == 0) / 4 for n in range(12)) / 12
     assert after.corrected.value == pytest.approx(people)
     assert after.judge.value == before.judge.value == run.estimates["faithfulness"].value
@@ -94,7 +94,7 @@ def test_agreement_is_of_random_draws(measured: Measured, answered: Answered) ->
     """Raw agreement and kappa count the questions of random draws, and say which answers met."""
     labelling = Labelling(measured(12))
     by_chance = answered(labelling, 6)
-    (agreement,) = labelling.standings(["faithfulness"])["faithfulness"].agreement
+    (agreement,) = labelling.summaries(["faithfulness"])["faithfulness"].agreement
     unclear = sum(at % 3 == 0 for at in by_chance)
     assert (agreement.kind, agreement.n, agreement.samples) == ("entail", 12, 3)
     assert agreement.raw.value == pytest.approx(1 - unclear / 12)
@@ -107,8 +107,8 @@ def test_labels_given_otherwise_do_not_count(measured: Measured, answered: Answe
     labelling = Labelling(measured(12))
     for position in range(6):
         for piece in labelling.pieces(position, "faithfulness"):
-            labelling.keep(piece.question, reply(piece.question, "n"), "ann")
-    standing = labelling.standings()["faithfulness"]
+            labelling.keep(piece.question, parse_answer(piece.question, "n"), "ann")
+    standing = labelling.summaries()["faithfulness"]
     assert (standing.labelled, standing.drawn, standing.corrected.value, standing.agreement) == (6, 0, None, ())
     drawn = labelling.next("faithfulness")
     assert drawn is not None
@@ -121,8 +121,8 @@ def test_labels_count_for_every_judge_of_the_same_data(measured: Measured, answe
     answered(Labelling(measured(12)), 6)
     other = measured(12, lenient(0.8))
     assert other.record.labelled
-    assert Labelling(other).standings()["faithfulness"].drawn == 3
-    assert Labelling(measured(13)).standings()["faithfulness"].drawn == 0
+    assert Labelling(other).summaries()["faithfulness"].drawn == 3
+    assert Labelling(measured(13)).summaries()["faithfulness"].drawn == 0
 
 
 def test_the_judge_is_measured_alone(measured: Measured, answered: Answered) -> None:
@@ -132,7 +132,7 @@ def test_the_judge_is_measured_alone(measured: Measured, answered: Answered) -> 
     again = measured(12)
     assert again.record.labelled
     assert again.estimates != first.run.estimates
-    assert Labelling(again).standings() == first.standings()
+    assert Labelling(again).summaries() == first.summaries()
 
 
 def test_a_repeated_sample_counts_once_chance_has_come_to_it(store: Store) -> None:
@@ -143,13 +143,13 @@ def test_a_repeated_sample_counts_once_chance_has_come_to_it(store: Store) -> No
     labelling = Labelling(run)
     first, last = sorted((9, 10), key=labelling._order.index)
     (piece,) = labelling.pieces(first, "faithfulness")
-    labelling.keep(piece.question, reply(piece.question, "s"), "ann", SampleDraw(first, True))
-    assert labelling.standings()["faithfulness"].drawn == 1
+    labelling.keep(piece.question, parse_answer(piece.question, "s"), "ann", SampleDraw(first, True))
+    assert labelling.summaries()["faithfulness"].drawn == 1
     later = labelling._order[-1]
     if later != last:
         (piece,) = labelling.pieces(later, "faithfulness")
-        labelling.keep(piece.question, reply(piece.question, "s"), "ann", SampleDraw(later, True))
-        assert labelling.standings()["faithfulness"].drawn == 3
+        labelling.keep(piece.question, parse_answer(piece.question, "s"), "ann", SampleDraw(later, True))
+        assert labelling.summaries()["faithfulness"].drawn == 3
 
 
 def test_only_what_was_judged_can_be_labelled(measured: Measured, store: Store) -> None:
@@ -163,7 +163,7 @@ def test_only_what_was_judged_can_be_labelled(measured: Measured, store: Store) 
     with pytest.raises(UsageError, match="has not ended; label it when it has"):
         Labelling(rg.Run.open(store, running.id))
     unjudged = rg.evaluate([{"response": "a", "references": ["a"]}], "rouge", store=store)
-    with pytest.raises(UsageError, match="has no metric over samples that a judge had a part in"):
+    with pytest.raises(UsageError, match="has no metric over samples that counts judgments"):
         Labelling(unjudged).metric()
 
 
@@ -178,4 +178,4 @@ def test_labels_from_a_file_are_people(measured: Measured, store: Store, tmp_pat
     assert run.values("faithfulness")[1] == 0.75
     assert labelling.pieces(1, "faithfulness")[0].judge == piece.judge
     assert labelling.scores(1)["faithfulness"].value == 0.75
-    assert labelling.standings()["faithfulness"].judge.value == plain.estimates["faithfulness"].value
+    assert labelling.summaries()["faithfulness"].judge.value == plain.estimates["faithfulness"].value

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragauge.analysis.label_session import asked, choices, reply
+from ragauge.analysis.label_session import choices, parse_answer, question_text
 from ragauge.errors import UsageError
 from ragauge.questions import COHERENCE, Classify, Entail, Question, Rate, Relevant, invalid_reason
 from ragauge.types import Grade, Label, Verdict
@@ -16,7 +16,7 @@ GRADED = Rate(COHERENCE, (("source", "s"), ("response", "r")))
 
 
 def _chunks(typed: str, question: Entail = ENTAIL) -> list[str]:
-    answer = reply(question, typed)
+    answer = parse_answer(question, typed)
     assert isinstance(answer, Verdict)
     return [chunk.label.value for chunk in answer.chunks]
 
@@ -35,7 +35,7 @@ def _chunks(typed: str, question: Entail = ENTAIL) -> list[str]:
 )
 def test_a_letter_is_a_verdict(question: Question, typed: str, label: Label) -> None:
     """Each kind of verdict has its letters, in any case."""
-    answer = reply(question, typed)
+    answer = parse_answer(question, typed)
     assert isinstance(answer, Verdict)
     assert answer.label is label
 
@@ -51,20 +51,20 @@ def test_numbers_name_the_chunks_that_say_so() -> None:
 
 def test_a_grade_is_a_number() -> None:
     """A grade is typed as a number on the scale, with a comma or a point."""
-    assert reply(GRADED, "4") == Grade(4.0)
-    assert reply(GRADED, "4,0") == Grade(4.0)
+    assert parse_answer(GRADED, "4") == Grade(4.0)
+    assert parse_answer(GRADED, "4,0") == Grade(4.0)
 
 
 @pytest.mark.parametrize(
     ("question", "typed", "fault"),
     [
-        (ENTAIL, "", r"'' is no answer; say one of s \(supported\), n \(not supported\), c \(contradicted\)"),
-        (ENTAIL, "yes", "'yes' is no answer"),
-        (ENTAIL, "s 4", r"there are 3 texts, and one of \[4\] was named"),
+        (ENTAIL, "", r"'' is not an answer; type one of s \(supported\), n \(not supported\), c \(contradicted\)"),
+        (ENTAIL, "yes", "'yes' is not an answer"),
+        (ENTAIL, "s 4", r"there are 3 texts; \[4\] is out of range"),
         (ENTAIL, "s 0", "there are 3 texts"),
         (ENTAIL, "s two", "'two' is neither the number of a text nor one of s, n, c"),
-        (Relevant("q", "t"), "y 1", r"say one of y \(yes\), n \(no\)"),
-        (GRADED, "good", "'good' is no grade; say a number from 1 to 5"),
+        (Relevant("q", "t"), "y 1", r"type one of y \(yes\), n \(no\)"),
+        (GRADED, "good", "'good' is not a grade; type a number from 1 to 5"),
         (GRADED, "7", "7 lies outside 1 to 5"),
         (GRADED, "4.5", "not a whole number"),
         (GRADED, "nan", "nan lies outside"),
@@ -73,24 +73,24 @@ def test_a_grade_is_a_number() -> None:
 def test_what_is_no_answer_is_told(question: Question, typed: str, fault: str) -> None:
     """Whatever cannot be an answer is refused with what can be said."""
     with pytest.raises(UsageError, match=fault):
-        reply(question, typed)
+        parse_answer(question, typed)
 
 
 @given(st.text(alphabet="sncy 0123456789.,-", max_size=12), st.sampled_from([ENTAIL, GRADED, Relevant("q", "t")]))
 def test_an_answer_always_fits(typed: str, question: Question) -> None:
     """Whatever is typed is either refused or an answer that the question can have."""
     with suppress(UsageError):
-        answer = reply(question, typed)
+        answer = parse_answer(question, typed)
         assert invalid_reason(question, answer) is None
-    assert asked(question)
+    assert question_text(question)
 
 
 def test_every_question_is_asked_in_words() -> None:
     """Each kind is put in a sentence, with a choice for each label of a verdict."""
-    assert "support the claim" in asked(ENTAIL)
-    assert "answer the query" in asked(Relevant("q", "t"))
-    assert "reference" in asked(Relevant("q", "t", "r"))
-    assert asked(Classify("t", "toxic")) == "Is it toxic?"
-    assert "coherence, 1 to 5" in asked(GRADED)
+    assert "support the claim" in question_text(ENTAIL)
+    assert "answer the query" in question_text(Relevant("q", "t"))
+    assert "reference" in question_text(Relevant("q", "t", "r"))
+    assert question_text(Classify("t", "toxic")) == "Is it toxic?"
+    assert "coherence, 1 to 5" in question_text(GRADED)
     assert [choice.key for choice in choices(ENTAIL)] == ["s", "n", "c"]
     assert choices(GRADED) == ()

@@ -20,7 +20,9 @@ def _label(client: Client, given: Any, said: str, run: str = "first", blind: boo
     """Label all pieces of a drawn sample."""
     for piece in given["pieces"]:
         body = {"position": given["draw"]["position"], "metric": given["metric"], "judgment": piece["judgment"]}
-        reply = client.post(f"api/runs/{run}/labels", {**body, "said": said, "draw": given["draw"] if blind else None})
+        reply = client.post(
+            f"api/runs/{run}/labels", {**body, "answer": said, "draw": given["draw"] if blind else None}
+        )
         assert reply.status == 200, reply.body
     return reply.json()
 
@@ -84,18 +86,18 @@ def test_labels_move_the_corrected_score_and_survive(
     client: Client, store: Store, serve: Callable[[Store], Client]
 ) -> None:
     """What is labelled changes the corrected score, not the judge's, and is there for the next server."""
-    before = client.get("api/runs/first/labels?metric=faithfulness").json()["standings"]["faithfulness"]
+    before = client.get("api/runs/first/labels?metric=faithfulness").json()["summaries"]["faithfulness"]
     assert before["corrected"]["value"] is None
     for _ in range(4):
         _label(client, _next(client), "n")
-    after = client.get("api/runs/first/labels?metric=faithfulness").json()["standings"]["faithfulness"]
+    after = client.get("api/runs/first/labels?metric=faithfulness").json()["summaries"]["faithfulness"]
     assert after["judge"] == before["judge"]
     assert after["corrected"]["value"] < after["judge"]["value"]
     assert after["drawn"] >= 2
     assert after["agreement"][0]["n"] == 2 * after["drawn"]
     assert {dict(label.judge.settings)["by"] for label in store.labels()} == {"ann"}
     again = serve(store)
-    assert again.get("api/runs/first/labels?metric=faithfulness").json()["standings"]["faithfulness"] == after
+    assert again.get("api/runs/first/labels?metric=faithfulness").json()["summaries"]["faithfulness"] == after
 
 
 def test_the_next_sample_is_one_that_was_not_passed_over(client: Client) -> None:
@@ -116,7 +118,7 @@ def test_a_verdict_is_corrected_in_sight(client: Client) -> None:
     after = _label(client, given, "c 2", blind=False)
     assert (after["scores"]["faithfulness"]["value"], after["scores"]["hallucination"]["value"]) == (0.5, 0.5)
     assert after["pieces"][0]["label"]["by"] == "ann"
-    standing = client.get("api/runs/first/labels?metric=faithfulness").json()["standings"]["faithfulness"]
+    standing = client.get("api/runs/first/labels?metric=faithfulness").json()["summaries"]["faithfulness"]
     assert (standing["labelled"], standing["drawn"]) == (1, 0)
 
 
@@ -124,7 +126,7 @@ def test_a_verdict_is_corrected_in_sight(client: Client) -> None:
     ("change", "fault"),
     [
         ({"judgment": "none"}, "sample 1 has no judgment 'none' behind faithfulness"),
-        ({"said": "maybe"}, "'maybe' is no answer"),
+        ({"answer": "maybe"}, "'maybe' is not an answer"),
         ({"metric": "bleu"}, "unknown metric"),
         ({"position": "x"}, "this is no label"),
         ({"more": 1}, "this is no label"),
@@ -133,7 +135,7 @@ def test_a_verdict_is_corrected_in_sight(client: Client) -> None:
 def test_what_is_no_label_is_refused(client: Client, store: Store, change: dict[str, Any], fault: str) -> None:
     """A label that fits no piece is refused with what is wrong, and nothing is kept."""
     judgment = client.get("api/runs/first/samples/1?metric=faithfulness").json()["pieces"][0]["judgment"]
-    body = {"position": 1, "metric": "faithfulness", "judgment": judgment, "said": "s", **change}
+    body = {"position": 1, "metric": "faithfulness", "judgment": judgment, "answer": "s", **change}
     reply = client.post("api/runs/first/labels", body)
     assert reply.status in (400, 404)
     assert fault in reply.json()["error"]
@@ -143,7 +145,7 @@ def test_what_is_no_label_is_refused(client: Client, store: Store, change: dict[
 @pytest.mark.parametrize("position", [60, -1, 2**63 - 1, 2**63, 10**30, -(10**30)])
 def test_a_position_beyond_the_run_is_not_there(client: Client, position: int) -> None:
     """Positions that no sample has, integers of more than 64 bits among them, are told as such, however they come."""
-    body = {"position": position, "metric": "faithfulness", "judgment": "none", "said": "s"}
+    body = {"position": position, "metric": "faithfulness", "judgment": "none", "answer": "s"}
     reply = client.post("api/runs/first/labels", body)
     assert (reply.status, "has no sample at position" in reply.json()["error"]) == (404, True)
     for path in ("samples/{}?metric=faithfulness", "next?passed={}", "parts/samples-{}"):

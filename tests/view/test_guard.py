@@ -9,7 +9,7 @@ from ragauge.errors import UsageError
 from ragauge.store import Store
 from ragauge.view import Server
 
-LABEL = {"position": 0, "metric": "faithfulness", "judgment": "none", "said": "s"}
+LABEL = {"position": 0, "metric": "faithfulness", "judgment": "none", "answer": "s"}
 
 
 def test_whoever_has_the_address_is_served(client: Client) -> None:

@@ -1,4 +1,4 @@
-"""What people's labels come to for a metric, and how far judge and people agree."""
+"""The score of a metric corrected by human labels, and the agreement of judge and people."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _YES_NO = (Label.YES, Label.NO)
 
 
 class LabelPair(NamedTuple):
-    """What judge and people say of one question. sample: the position of the sample that asks it."""
+    """The answers of judge and people to one question. sample: the position of its sample."""
 
     question: Question
     judge: Answer
@@ -29,11 +29,12 @@ class LabelPair(NamedTuple):
 
 
 class Agreement(msgspec.Struct, frozen=True):
-    """How far judge and people agree on the questions of one kind that a metric asks.
+    """The agreement of judge and people on the questions of one kind that a metric asks.
 
-    n: questions; samples: in how many. raw: the share on which they say the same, with its interval. kappa: Cohen's,
-    with its interval; None values where it is undefined, and None for grades. apart: how far grades lie apart on
-    average, None for verdicts. table: how often the judge said the one and people the other, (judge, people, times).
+    n: number of questions; samples: number of samples they come from. raw: raw agreement, the share of questions with
+    the same answer, with its interval. kappa: Cohen's kappa with its interval; its value is None if undefined, and
+    kappa itself is None for grades. apart: mean absolute difference of grades, None for verdicts. table: the confusion
+    counts, as (judge's answer, people's answer, count).
     """
 
     kind: str
@@ -48,15 +49,15 @@ class Agreement(msgspec.Struct, frozen=True):
 def agreements(pairs: Sequence[LabelPair]) -> list[Agreement]:
     """The agreement on each kind of question.
 
-    Samples are the clusters of the intervals, since the questions of one sample are not independent. Where the judge
-    tells support from its absence and no more, people's labels are read in the same way.
+    Samples are the clusters of the intervals, since the questions of one sample are not independent. If the judge is
+    two-way (supported or not), people's labels are reduced to the same two.
     """
     kinds = dict.fromkeys(kind(pair.question) for pair in pairs)
     return [_agreement(name, [pair for pair in pairs if kind(pair.question) == name]) for name in kinds]
 
 
 def _agreement(name: str, pairs: Sequence[LabelPair]) -> Agreement:
-    said = _said(pairs)
+    names = _label_names(pairs)
     clusters = [str(pair.sample) for pair in pairs]
     grades = [
         abs(pair.judge.value - pair.people.value)
@@ -67,44 +68,44 @@ def _agreement(name: str, pairs: Sequence[LabelPair]) -> Agreement:
         kind=name,
         n=len(pairs),
         samples=len(set(clusters)),
-        raw=mean_interval([float(judge == people) for judge, people in said], clusters=clusters),
-        kappa=None if grades else kappa_interval(said, _sayable(pairs), clusters=clusters),
+        raw=mean_interval([float(judge == people) for judge, people in names], clusters=clusters),
+        kappa=None if grades else kappa_interval(names, _possible_labels(pairs), clusters=clusters),
         apart=sum(grades) / len(grades) if grades else None,
-        table=tuple((judge, people, times) for (judge, people), times in sorted(Counter(said).items())),
+        table=tuple((judge, people, times) for (judge, people), times in sorted(Counter(names).items())),
     )
 
 
-def _sayable(pairs: Sequence[LabelPair]) -> tuple[Label, ...]:
-    """All that the judge can say of questions of one kind."""
+def _possible_labels(pairs: Sequence[LabelPair]) -> tuple[Label, ...]:
+    """The labels that the judge can give to questions of one kind."""
     if not isinstance(pairs[0].question, Entail):
         return _YES_NO
     return _TWO_WAY if any(isinstance(pair.judge, Verdict) and pair.judge.two_way for pair in pairs) else _THREE_WAY
 
 
-def _said(pairs: Sequence[LabelPair]) -> list[tuple[str, str]]:
-    """The two answers to each question in a word."""
-    two_way = _sayable(pairs) == _TWO_WAY
-    return [(_word(pair.judge, two_way), _word(pair.people, two_way)) for pair in pairs]
+def _label_names(pairs: Sequence[LabelPair]) -> list[tuple[str, str]]:
+    """The answers of judge and people to each question, each as one word."""
+    two_way = _possible_labels(pairs) == _TWO_WAY
+    return [(_label_name(pair.judge, two_way), _label_name(pair.people, two_way)) for pair in pairs]
 
 
-def _word(answer: Answer, two_way: bool) -> str:
+def _label_name(answer: Answer, two_way: bool) -> str:
     if isinstance(answer, Grade):
         return f"{answer.value:g}"
     assert isinstance(answer, Verdict)
     if two_way and answer.label is not Label.ENTAILED:
         return Label.NOT_ENTAILED
-    # A person who knows no more than that support is missing has not said that something is contradicted.
+    # A person who only saw that support is missing has not called the claim contradicted.
     return Label.NEUTRAL if answer.label is Label.NOT_ENTAILED else answer.label
 
 
 class LabelSummary(msgspec.Struct, frozen=True):
-    """A metric as the judge scores it, and as people's labels correct it; the two are never mixed.
+    """The estimate of a metric by the judge alone, and corrected by human labels; the two are never mixed.
 
-    judge: the mean of the judge's scores over the samples that have one. corrected: what people would give all of them,
-    by the samples that were drawn at random and answered in full; its ends are None where there is none.
-    samples: how many the judge scored. labelled: in how many people labelled something, for whatever reason.
-    drawn: how many chance drew and people answered in full; counted: those of them with a score by both.
-    agreement: of judge and people on what was drawn at random, by kind of question.
+    judge: the mean of the judge's scores over the samples that have one. corrected: the estimated mean that people
+    would give all of them, from the samples drawn at random and labelled in full; None values if there are none.
+    samples: number of samples that the judge scored. labelled: number with any human label. drawn: number drawn at
+    random and labelled in full; counted: those of them with a score by both.
+    agreement: of judge and people on the samples drawn at random, by kind of question.
     """
 
     better: Better
@@ -126,11 +127,20 @@ def label_summary(
     labelled: int,
     drawn: int,
     agreement: Sequence[Agreement],
-    peopled: bool,
+    had_human_labels: bool,
 ) -> LabelSummary:
-    """by_judge: the judge's score of each sample, None for none. by_people: people's, of those drawn, by position.
+    """Summarize the labels of one metric.
 
-    estimate: of the run, which is the judge's unless the run was `peopled`: made with people's labels.
+    Args:
+        estimate: The run's estimate; the judge's own unless `had_human_labels`.
+        scale: Of the metric.
+        by_judge: The judge's score of each sample, None if it has none.
+        by_people: The score by human labels of the samples drawn at random, by position.
+        groups: The group of each sample.
+        labelled: Number of samples with any human label.
+        drawn: Number of samples drawn at random and labelled in full.
+        agreement: By kind of question.
+        had_human_labels: Whether the run was made with human labels.
     """
     scores = {at: value for at, value in enumerate(by_judge) if value is not None}
     rest = [at for at in scores if at not in by_people]
@@ -143,7 +153,7 @@ def label_summary(
         rest_clusters=_clusters(rest, groups),
     )
     judge = Interval(estimate.value, estimate.low, estimate.high, estimate.method)
-    if peopled:
+    if had_human_labels:
         judge = mean_interval(list(scores.values()), scale=scale, clusters=_clusters(scores, groups))
     return LabelSummary(
         estimate.better, judge, corrected, len(scores), labelled, drawn, len(by_people), tuple(agreement)

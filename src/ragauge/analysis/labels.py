@@ -1,4 +1,4 @@
-"""Labelling a run: the pieces that people are asked about, the labels they give, and what these come to."""
+"""Human labels on a run: which samples to label next, the questions to ask, and the scores that follow."""
 
 from __future__ import annotations
 
@@ -22,18 +22,18 @@ from ragauge.store import Store, label
 from ragauge.store.tables import PEOPLE
 from ragauge.types import Answer, Failure, Identity, Sample
 
-#: How unsure a verdict is taken to be that comes without a probability, and a grade: as one of 0.25 or 0.75.
-UNTOLD = 0.5
+#: The doubt of a verdict without a probability and of a grade: that of a probability of 0.25 or 0.75.
+DEFAULT_DOUBT = 0.5
 
 Keys = tuple[str, ...]
 
 
 @dataclass(frozen=True)
 class LabelItem:
-    """What can be labelled of one sample.
+    """The judgments of one sample that can be labelled.
 
-    keys: for each need the judgments behind its evidence, each once. doubts: for each need how unsure they are, 0 to 1.
-    needs: which needs each metric counts. group: of the sample.
+    keys: by need, the keys of the judgments behind its evidence, without repetition. doubts: by need, their mean doubt
+    in 0..1. needs: by metric, the needs that it counts. group: of the sample.
     """
 
     keys: dict[str, Keys]
@@ -42,23 +42,23 @@ class LabelItem:
     group: str | None
 
     def all_keys(self) -> Iterator[str]:
-        """Every judgment that stands behind a score."""
+        """The keys of all judgments behind the scores of the sample."""
         for keys in self.keys.values():
             yield from keys
 
     def keys_of(self, metric: str) -> Keys:
-        """The judgments that a metric counts."""
+        """The keys of the judgments that a metric counts."""
         return tuple(dict.fromkeys(key for need in self.needs.get(metric, ()) for key in self.keys[need]))
 
     def yield_of(self, metric: str) -> float:
-        """How much of the score one label is expected to settle: the mean doubt, over the number of judgments."""
+        """How informative one label is for a metric: the mean doubt of its judgments, divided by their number."""
         keys = self.keys_of(metric)
         doubt = sum(self.doubts[need] * len(self.keys[need]) for need in self.needs.get(metric, ()))
         return doubt / len(keys) ** 2 if keys else 0.0
 
 
 class LabelItems:
-    """The rows of a run, read in one pass."""
+    """What can be labelled in each sample of a run, read in one pass."""
 
     def __init__(self, records: Iterable[SampleRecord]) -> None:
         self.rows: Sequence[LabelItem] = [_row(record) for record in records]
@@ -70,7 +70,7 @@ class LabelItems:
         return list(named)
 
     def keys(self) -> Iterator[str]:
-        """Every judgment that stands behind a score."""
+        """The keys of all judgments behind the scores of the run."""
         for row in self.rows:
             yield from row.all_keys()
 
@@ -86,20 +86,20 @@ def _row(record: SampleRecord) -> LabelItem:
 
 
 def _doubt(piece: Evidence) -> float:
-    """How unsure a verdict is: 1 at a probability of one half, as where the votes of a panel are divided."""
-    return UNTOLD if piece.probability is None else 1 - abs(2 * piece.probability - 1)
+    """The doubt of a verdict: 1 at a probability of 0.5, such as a split vote of a panel, and 0 at 0 and 1."""
+    return DEFAULT_DOUBT if piece.probability is None else 1 - abs(2 * piece.probability - 1)
 
 
-class PeopleAnswers:
-    """The labels of a store as they concern one run.
+class HumanLabels:
+    """The human labels of a store for the questions of one run.
 
-    labels: the latest of each question. by_key: the same by the key of any judgment of the question, the judge's or a
-    person's. blind: by such keys the latest that was given without sight of the judge's verdict, on a sample of the
-    run's data. chance: the keys of those of which chance drew the sample.
+    labels: the latest label of each question. by_key: the same, by the key of each judgment of the question, the
+    judge's and people's. blind: by key, the latest label given without seeing the judge's verdict, on a sample of the
+    run's data. chance: the keys of the blind labels whose sample was drawn at random.
     """
 
     def __init__(self, store: Store, run: RunRecord) -> None:
-        self._judges = JudgeAnswersByPiece(run)
+        self._judges = RunJudges(run)
         given = store.labels()
         self.labels: Mapping[Question, Judgment] = {label.question: label for label in given}
         blind = {label.question: label for label in store.labels(blind=run.data_hash)}
@@ -113,84 +113,90 @@ class PeopleAnswers:
         return (label.key,) if judge is None else (label.key, judgment_key(label.question, judge))
 
 
-class JudgeAnswersByPiece:
-    """Who answered which questions of a run, and what they said."""
+class RunJudges:
+    """The judges of a run, and their answers in a store."""
 
     def __init__(self, run: RunRecord) -> None:
-        self._bench = JudgeRouter({kind: LookupJudge(identity) for kind, identity in run.judges.items()})
+        self._router = JudgeRouter({kind: LookupJudge(identity) for kind, identity in run.judges.items()})
 
     def of(self, question: Question) -> Identity | None:
-        """The judge of a question; None where the run named nobody for its kind."""
-        judge = self._bench.judge_of(question)
+        """The identity of the judge of a question; None if the run had no judge for its kind."""
+        judge = self._router.judge_of(question)
         return None if judge is None else judge.identity
 
     def answers(self, store: Store, questions: Iterable[Question]) -> dict[Question, Judgment]:
-        """What the judges said to those of `questions` that they were asked."""
+        """The judges' answers to those of `questions` that they were asked."""
         identities = {question: self.of(question) for question in questions}
         keys = {judgment_key(one, identity): one for one, identity in identities.items() if identity is not None}
         return {keys[key]: judgment for key, judgment in store.find(list(keys)).items()}
 
 
-def by_people(store: Store, keys: Collection[str]) -> set[str]:
-    """Those of the judgments in a run's evidence that people gave when it was made."""
+def human_judgments(store: Store, keys: Collection[str]) -> set[str]:
+    """The keys among `keys`, the judgments of a run's evidence, whose answers were human labels given with the run."""
     judged = store.find(list(keys))
     return {key for key in keys if key not in judged or judged[key].judge.name == PEOPLE}
 
 
 class SampleDraw(msgspec.Struct, frozen=True):
-    """A sample to be labelled: its position in the run, and whether chance alone chose it."""
+    """A sample to label: its position in the run, and whether it was drawn at random or as most informative."""
 
     position: int
     at_random: bool
 
 
-def order(data_hash: str, size: int) -> list[int]:
-    """The positions of a run in the order in which chance draws them: the same for all runs over the same data."""
+def random_order(data_hash: str, size: int) -> list[int]:
+    """The positions of `size` samples in random order, seeded by the data: the same in all runs over the same data."""
     positions = list(range(size))
     random.Random(data_hash).shuffle(positions)
     return positions
 
 
-def reached(survey: LabelItems, metric: str, said: PeopleAnswers, positions: Sequence[int]) -> list[int]:
-    """The samples that chance has come to so far, whether people answered all that the metric counts there or not.
+def drawn_by_chance(items: LabelItems, metric: str, human: HumanLabels, positions: Sequence[int]) -> list[int]:
+    """The samples up to the last one drawn at random, in random order, whether they are labelled in full or not.
 
-    positions: as `order` gives them. What has its labels for another reason, because it was thought to teach much or
-    asks the very same as another sample, is among them once chance has come to it, or all is labelled.
+    Samples labelled for another reason (drawn as most informative, or because they share a question with another
+    sample) are included once the random order has passed them, or when everything is labelled.
+
+    Args:
+        items: What can be labelled.
+        metric: The metric whose judgments are labelled.
+        human: The labels so far.
+        positions: All positions, as `random_order` gives them.
     """
     seen: set[str] = set()
     last = -1
-    judged = [at for at in positions if survey.rows[at].keys_of(metric)]
+    judged = [at for at in positions if items.rows[at].keys_of(metric)]
     for rank, position in enumerate(judged):
-        keys = survey.rows[position].keys_of(metric)
-        if any(key in said.chance and key not in seen for key in keys):
+        keys = items.rows[position].keys_of(metric)
+        if any(key in human.chance and key not in seen for key in keys):
             last = rank
         seen.update(keys)
-    return judged if all(key in said.blind for key in seen) else judged[: last + 1]
+    return judged if all(key in human.blind for key in seen) else judged[: last + 1]
 
 
-def answered(survey: LabelItems, metric: str, said: PeopleAnswers, positions: Sequence[int]) -> list[int]:
-    """Those of the samples of which people answered blind all that the metric counts."""
-    return [at for at in positions if all(key in said.blind for key in survey.rows[at].keys_of(metric))]
+def fully_labelled(items: LabelItems, metric: str, human: HumanLabels, positions: Sequence[int]) -> list[int]:
+    """The samples in which every judgment that the metric counts has a blind label."""
+    return [at for at in positions if all(key in human.blind for key in items.rows[at].keys_of(metric))]
 
 
 def draw_sample(
-    survey: LabelItems, metric: str, said: PeopleAnswers, positions: Sequence[int], passed: Collection[int] = ()
+    items: LabelItems, metric: str, human: HumanLabels, positions: Sequence[int], skipped: Collection[int] = ()
 ) -> SampleDraw | None:
-    """The next sample to label for a metric, None where all is labelled.
+    """The next sample to label for a metric, None if all are labelled.
 
-    Every other sample is the next that chance draws; the ones between are those where one label is expected to settle
-    most of the score. passed: samples that the person has passed over.
+    Samples drawn at random alternate with the most informative ones, those where one label is expected to settle most
+    of the score. skipped: positions that the person has skipped.
     """
-    keys = {at: found for at in positions if (found := survey.rows[at].keys_of(metric))}
-    left = [at for at in keys if at not in passed and not all(key in said.blind for key in keys[at])]
+    keys = {at: found for at in positions if (found := items.rows[at].keys_of(metric))}
+    left = [at for at in keys if at not in skipped and not all(key in human.blind for key in keys[at])]
     if not left:
         return None
-    telling = max(left[1:], key=lambda at: survey.rows[at].yield_of(metric), default=None)
-    by_chance = len(answered(survey, metric, said, reached(survey, metric, said, positions)))
-    labelled = len(answered(survey, metric, said, list(keys)))
-    if telling is None or by_chance <= labelled - by_chance:
+    informative = max(left[1:], key=lambda at: items.rows[at].yield_of(metric), default=None)
+    by_chance = len(fully_labelled(items, metric, human, drawn_by_chance(items, metric, human, positions)))
+    labelled = len(fully_labelled(items, metric, human, list(keys)))
+    if informative is None or by_chance <= labelled - by_chance:
         return SampleDraw(left[0], True)
-    return SampleDraw(telling, False)
+    return SampleDraw(informative, False)
 
 
 LabelMap = Mapping[Question, Judgment]
@@ -200,42 +206,42 @@ _UNKNOWN = Failure("not_stored", "the store holds no answer to a question that t
 
 
 class Replay:
-    """The samples of a run, scored again: by the judge alone, or with people's labels before the judge's answers.
+    """Scores the samples of a run again, with the judge's answers alone or with human labels in their place.
 
-    measures: the run's metrics as the catalogue knows them; others cannot be scored again.
+    measures: those of the run's metrics that the catalogue has; others cannot be scored again.
     """
 
-    def __init__(self, run: Run, judges: JudgeAnswersByPiece, survey: LabelItems) -> None:
+    def __init__(self, run: Run, judges: RunJudges, items: LabelItems) -> None:
         self.measures = recovered_record(run.record)
         self._run, self._judges = run, judges
-        self._peopled = by_people(run.store, set(survey.keys())) if run.record.labelled else set()
-        self._touched = [at for at, row in enumerate(survey.rows) if not self._peopled.isdisjoint(row.all_keys())]
+        self._human = human_judgments(run.store, set(items.keys())) if run.record.labelled else set()
+        self._affected = [at for at, row in enumerate(items.rows) if not self._human.isdisjoint(row.all_keys())]
         self._alone: dict[int, dict[str, Score]] = {}
 
     def measure(self, metric: str) -> Measure | None:
-        """The measure that `metric` is a value of."""
+        """The measure that has `metric` among its values."""
         return next((one for one in self.measures if metric in one.values), None)
 
     @property
-    def is_peopled(self) -> bool:
-        """Whether people's labels had a part in the run as it was made."""
-        return bool(self._peopled)
+    def has_human_labels(self) -> bool:
+        """Whether the run was made with human labels."""
+        return bool(self._human)
 
     def by_judge(self, metric: str) -> list[float | None]:
-        """What the judge alone gives each sample, also where people's labels were there before the run was made."""
+        """The judge's own score of each sample, also where the run was made with human labels."""
         values = self._run.values(metric)
-        for at in self._touched:
+        for at in self._affected:
             score = self._by_judge_alone(at).get(metric)
             values[at] = values[at] if score is None else score.value
         return values
 
     def by_people(self, position: int, labels: LabelMap) -> dict[str, Score]:
-        """The scores of a sample with these labels, and those of a file that the run was made with."""
+        """The scores of a sample with these labels and with those that the run was made with."""
         record = self._run.store.sample(self._run.id, position)
         return self._scores(record, {**self._given_with_the_run(record), **labels})
 
     def _by_judge_alone(self, position: int) -> dict[str, Score]:
-        """The same without any label; once known it does not change."""
+        """The scores of a sample without any label; cached, since they do not change."""
         if position not in self._alone:
             self._alone[position] = self._scores(self._run.store.sample(self._run.id, position), {})
         return self._alone[position]
@@ -248,23 +254,23 @@ class Replay:
         return replay(record.sample, self.measures, known)
 
     def _given_with_the_run(self, record: SampleRecord) -> LabelMap:
-        keys = {piece.judgment for pieces in record.evidence.values() for piece in pieces} & self._peopled
+        keys = {piece.judgment for pieces in record.evidence.values() for piece in pieces} & self._human
         return {judgment.question: judgment for judgment in self._run.store.find(list(keys)).values()}
 
 
 def replay(sample: Sample, metrics: Sequence[Measure], known: KnownAnswers) -> dict[str, Score]:
     """The scores of a sample, without evidence; failed where a judgment is not known.
 
-    known: gives those judgments of some questions that are known. Metrics over the data set are left out.
+    known: gives the known judgments of some questions. Metrics over the data set are left out.
     """
     measures = [metric for metric in metrics if not isinstance(metric, DatasetMetric)]
-    waves = Rounds(sample, [need for metric in measures for need in metric.needs])
-    while questions := waves.questions:
+    rounds = Rounds(sample, [need for metric in measures for need in metric.needs])
+    while questions := rounds.questions:
         found = known(questions)
-        waves.advance({question: found.get(question) or _unknown(question) for question in questions})
+        rounds.advance({question: found.get(question) or _unknown(question) for question in questions})
     scores: dict[str, Score] = {}
     for metric in measures:
-        scores |= metric.scores({need.name: waves.outcomes[need.name] for need in metric.needs})
+        scores |= metric.scores({need.name: rounds.outcomes[need.name] for need in metric.needs})
     return scores
 
 
@@ -273,10 +279,10 @@ def _unknown(question: Question) -> Judgment:
 
 
 class LabelPiece(msgspec.Struct, frozen=True):
-    """A judged piece as a person is asked about it.
+    """A piece of evidence to label.
 
-    evidence: the piece, its field and span. question: what was asked, with all texts. judge: what the judge said, None
-    where only people were asked. label: what a person said last, None where nobody did.
+    evidence: the piece, its field and span. question: the question about it, with all texts. judge: the judge's answer,
+    None if only people were asked. label: the latest human label, None if there is none.
     """
 
     evidence: Evidence
@@ -286,135 +292,145 @@ class LabelPiece(msgspec.Struct, frozen=True):
 
 
 class Labelling:
-    """People's labels on one run that has ended. Its records are read once, its labels whenever they are asked for."""
+    """Human labels on a finished run. Its records are read once, the labels of the store on every call.
+
+    Raises:
+        UsageError: The run has not ended, so samples cannot be drawn from all of its data.
+    """
 
     def __init__(self, run: Run) -> None:
-        """Raises UsageError where the run has not ended, since nothing can be drawn from data that still grows."""
         if not run.record.data_hash:
             raise UsageError(f"run {run.id} has not ended; label it when it has")
         self.run = run
         self._store = run.store
-        self._judges = JudgeAnswersByPiece(run.record)
+        self._judges = RunJudges(run.record)
 
     @cached_property
-    def survey(self) -> LabelItems:
-        """What can be labelled."""
+    def items(self) -> LabelItems:
+        """What can be labelled in each sample."""
         return LabelItems(self.run.records())
 
     @cached_property
     def metrics(self) -> list[str]:
-        """The metrics over samples that rest on judgments, that by which the worst are chosen first."""
+        """The metrics over samples that count judgments; first the one that chooses the worst samples."""
         first = chooser(self.run.record)
-        return sorted(self.survey.metrics, key=lambda metric: metric != first)
+        return sorted(self.items.metrics, key=lambda metric: metric != first)
 
     def metric(self, wanted: str | None = None) -> str:
-        """`wanted`, or the first. Raises UnknownName where it is no metric that rests on judgments."""
+        """`wanted`, or the first of `metrics`. Raises UnknownName if `wanted` counts no judgments."""
         if not self.metrics:
-            raise UsageError(f"run {self.run.id} has no metric over samples that a judge had a part in")
+            raise UsageError(f"run {self.run.id} has no metric over samples that counts judgments; nothing to label")
         if wanted is not None and wanted not in self.metrics:
             raise UnknownName("metric with judgments in this run", wanted, self.metrics)
         return wanted or self.metrics[0]
 
-    def said(self) -> PeopleAnswers:
-        """The labels as they are now."""
-        return PeopleAnswers(self._store, self.run.record)
+    def human_labels(self) -> HumanLabels:
+        """The labels that the store has now."""
+        return HumanLabels(self._store, self.run.record)
 
-    def next(self, metric: str, passed: Collection[int] = ()) -> SampleDraw | None:
-        """The next sample to label, None where nothing is left. passed: samples that the person has passed over."""
-        return draw_sample(self.survey, metric, self.said(), self._order, passed)
+    def next(self, metric: str, skipped: Collection[int] = ()) -> SampleDraw | None:
+        """The next sample to label, None if nothing is left. skipped: positions that the person has skipped."""
+        return draw_sample(self.items, metric, self.human_labels(), self._order, skipped)
 
     def pieces(self, position: int, metric: str) -> list[LabelPiece]:
-        """What of a sample is judged for a metric, each question once, in the order of its evidence."""
+        """The judged pieces behind one metric of a sample, each question once, in the order of the evidence."""
         record = self._store.sample(self.run.id, position)
-        wanted = set(self.survey.rows[position].keys_of(metric))
+        wanted = set(self.items.rows[position].keys_of(metric))
         shown = {piece.judgment: piece for piece in record.score(metric).evidence if piece.judgment in wanted}
-        said = self.said()
-        questions = self._questions(list(shown), said)
+        human = self.human_labels()
+        questions = self._questions(list(shown), human)
         judged = self._judges.answers(self._store, questions.values())
         return [
-            LabelPiece(piece, question, _answer(judged.get(question)), said.labels.get(question))
+            LabelPiece(piece, question, _answer(judged.get(question)), human.labels.get(question))
             for key, piece in shown.items()
             if (question := questions.get(key)) is not None
         ]
 
     def open(self, drawn: SampleDraw, metric: str) -> list[LabelPiece]:
-        """The pieces of a drawn sample that nobody has labelled yet without sight of the judge's verdict."""
-        blind = {label.question for label in self.said().blind.values()}
+        """The pieces of a drawn sample that have no blind label yet."""
+        blind = {label.question for label in self.human_labels().blind.values()}
         return [piece for piece in self.pieces(drawn.position, metric) if piece.question not in blind]
 
     def keep(self, question: Question, answer: Answer, by: str, drawn: SampleDraw | None = None) -> None:
-        """Keep what a person said.
+        """Store a label.
 
-        drawn: how its sample came to be asked about, where the person had not seen what the judge said of it.
+        Args:
+            question: The question that was answered.
+            answer: The person's answer.
+            by: The person's name.
+            drawn: How the sample was drawn; None if the person had seen the judge's verdict.
         """
         blind = self.run.record.data_hash if drawn else ""
         self._store.keep_labels([label(question, answer, by)], blind=blind, chance=bool(drawn and drawn.at_random))
 
     def scores(self, position: int) -> dict[str, Score]:
-        """The scores of a sample with people's labels in the place of the judge's answers, without evidence."""
-        return self._replay.by_people(position, self.said().labels)
+        """The scores of a sample with human labels in place of the judge's answers, without evidence."""
+        return self._replay.by_people(position, self.human_labels().labels)
 
     def labelled(self) -> list[str]:
-        """The metrics of which people labelled something."""
-        said = self.said().by_key
-        found = {metric for row in self.survey.rows for metric in row.needs if any(map(said.get, row.keys_of(metric)))}
+        """The metrics that count a judgment with a human label."""
+        human = self.human_labels().by_key
+        found = {metric for row in self.items.rows for metric in row.needs if any(map(human.get, row.keys_of(metric)))}
         return [metric for metric in self.metrics if metric in found]
 
-    def standings(self, metrics: Sequence[str] = ()) -> dict[str, LabelSummary]:
-        """What the labels come to for each metric, or each of `metrics`: the judge's score, people's, agreement."""
-        said = self.said()
-        labels = {**said.labels, **{label.question: label for label in said.blind.values()}}
-        by_people = cache(lambda position: self._replay.by_people(position, labels))
-        return {metric: self._standing(metric, said, by_people) for metric in metrics or self.metrics}
+    def summaries(self, metrics: Sequence[str] = ()) -> dict[str, LabelSummary]:
+        """By metric, the judge's score, the score corrected by human labels, and the agreement.
 
-    def _standing(
-        self, metric: str, said: PeopleAnswers, by_people: Callable[[int], Mapping[str, Score]]
+        metrics: those to summarize; all if empty.
+        """
+        human = self.human_labels()
+        labels = {**human.labels, **{label.question: label for label in human.blind.values()}}
+        by_people = cache(lambda position: self._replay.by_people(position, labels))
+        return {metric: self._summary(metric, human, by_people) for metric in metrics or self.metrics}
+
+    def _summary(
+        self, metric: str, human: HumanLabels, by_people: Callable[[int], Mapping[str, Score]]
     ) -> LabelSummary:
         measure = self._replay.measure(metric)
         by_judge = self._replay.by_judge(metric)
-        drawn = reached(self.survey, metric, said, self._order)
-        complete = answered(self.survey, metric, said, drawn)
+        drawn = drawn_by_chance(self.items, metric, human, self._order)
+        complete = fully_labelled(self.items, metric, human, drawn)
         people = {at: by_people(at)[metric].value for at in complete} if measure else {}
-        rows = self.survey.rows
+        rows = self.items.rows
         return label_summary(
             self.run.estimates[metric],
             (0.0, 1.0) if measure is None else measure.scale,
             by_judge,
             {at: value for at, value in people.items() if value is not None and by_judge[at] is not None},
             [row.group for row in rows],
-            labelled=sum(any(key in said.by_key for key in row.keys_of(metric)) for row in rows),
+            labelled=sum(any(key in human.by_key for key in row.keys_of(metric)) for row in rows),
             drawn=len(complete),
-            agreement=agreements(self._pairs(metric, said, drawn)),
-            peopled=self._replay.is_peopled and measure is not None,
+            agreement=agreements(self._pairs(metric, human, drawn)),
+            had_human_labels=self._replay.has_human_labels and measure is not None,
         )
 
     @cached_property
     def _order(self) -> list[int]:
-        return order(self.run.record.data_hash, len(self.survey.rows))
+        return random_order(self.run.record.data_hash, len(self.items.rows))
 
     @cached_property
     def _replay(self) -> Replay:
-        return Replay(self.run, self._judges, self.survey)
+        return Replay(self.run, self._judges, self.items)
 
-    def _questions(self, keys: Sequence[str], said: PeopleAnswers) -> dict[str, Question]:
+    def _questions(self, keys: Sequence[str], human: HumanLabels) -> dict[str, Question]:
         """The questions behind judgments of the run's evidence."""
         judged = self._store.find(keys)
         known = {key: judgment.question for key, judgment in judged.items()}
-        return {key: said.by_key[key].question for key in keys if key in said.by_key} | known
+        return {key: human.by_key[key].question for key in keys if key in human.by_key} | known
 
-    def _pairs(self, metric: str, said: PeopleAnswers, drawn: Sequence[int]) -> list[LabelPair]:
-        """What judge and people say of the questions of samples that chance drew, each question once."""
+    def _pairs(self, metric: str, human: HumanLabels, drawn: Sequence[int]) -> list[LabelPair]:
+        """The answers of judge and people to the questions of samples drawn at random, each question once."""
         places: dict[str, int] = {}
         for at in drawn:
-            for key in self.survey.rows[at].keys_of(metric):
-                if key in said.blind:
+            for key in self.items.rows[at].keys_of(metric):
+                if key in human.blind:
                     places.setdefault(key, at)
-        labels = {key: said.blind[key] for key in places}
+        labels = {key: human.blind[key] for key in places}
         judged = self._judges.answers(self._store, [label.question for label in labels.values()])
         return [
-            LabelPair(given.question, said_by_judge, given.answer, places[key])
+            LabelPair(given.question, judge, given.answer, places[key])
             for key, given in labels.items()
-            if (said_by_judge := _answer(judged.get(given.question))) is not None
+            if (judge := _answer(judged.get(given.question))) is not None
             if not isinstance(given.answer, Failure)
         ]
 

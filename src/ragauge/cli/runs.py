@@ -65,8 +65,8 @@ def report_command(run: str, store: Store, output: Sequence[Path], raw_csv: bool
 @click.argument("run", default="")
 @open_store_option("Where the runs are kept.")
 @click.option("--port", type=click.IntRange(0, 65535), default=0, help="Listen here. [default: any that is free]")
-@click.option("--by", metavar="NAME", help="Who labels. [default: the name you are logged in by]")
-@click.option("--no-open", is_flag=True, help="Open no browser; print the address alone.")
+@click.option("--by", metavar="NAME", help="Who labels. [default: your login name]")
+@click.option("--no-open", is_flag=True, help="Print the address without opening a browser.")
 def view_command(run: str, store: Store, port: int, by: str | None, no_open: bool) -> None:
     """Show the runs of a store in the browser: their list, progress, comparison, and labelling; or RUN at once.
 
@@ -228,58 +228,59 @@ def _columns(given: Sequence[str]) -> dict[str, str]:
 @click.command("label")
 @click.argument("run", default="latest")
 @open_store_option("Where the run is kept.", to_read=False)
-@click.option("-m", "--metric", help="Label what this metric rests on. [default: the one that chooses the worst]")
-@click.option("--by", metavar="NAME", help="Who labels. [default: the name you are logged in by]")
+@click.option("-m", "--metric", help="Label the judgments of this metric. [default: the one that chooses the worst]")
+@click.option("--by", metavar="NAME", help="Who labels. [default: your login name]")
 def label_command(run: str, store: Store, metric: str | None, by: str | None) -> None:
-    """Judge what a judge judged in RUN, piece by piece; by its id, the beginning of it, or its name, else the newest.
+    """Label what the judge judged in RUN (an id, the beginning of one, or a name), one question at a time.
 
-    Each label is kept at once and goes before any judge. Samples come partly at random, which measures the judge and
-    corrects its score, and partly where a label teaches most. The judge's verdict is shown when you ask for it.
+    Each human label is stored at once and takes precedence over any judge. Half of the samples are drawn at random, to
+    measure the judge's agreement with people and correct its score, and half as most informative. The judge's verdict
+    is hidden until you ask for it.
     """
     labelling = Labelling(Run.open(store, run))
     chosen = labelling.metric(metric)
     session = Session(labelling, chosen, by or getpass.getuser())
     _label(session)
     say("", f"{counted(session.given, 'label')} given.")
-    for line in summary_lines(labelling.standings([chosen])):
+    for line in summary_lines(labelling.summaries([chosen])):
         say(line)
 
 
 def _label(session: Session) -> None:
-    """Ask piece after piece, until nothing is left or the person quits."""
+    """Ask about one piece after the other until nothing is left or the person quits."""
     while session.piece is not None:
-        for line in _shown(session):
+        for line in _piece_lines(session):
             say(line)
-        typed = _typed()
+        typed = _read_line()
         if typed == "q":
             return
-        _heed(session, typed)
+        _handle(session, typed)
     say("Nothing is left to label for this metric.")
 
 
-def _shown(session: Session) -> Iterator[str]:
-    """The piece that is asked about, behind its sample's name where that is new."""
+def _piece_lines(session: Session) -> Iterator[str]:
+    """The question about the current piece, below a line for its sample if this is the sample's first piece."""
     piece = session.piece
     assert piece is not None
     if session.is_first:
-        why = "drawn at random" if session.draw.at_random else "where a label teaches most"
+        why = "drawn at random" if session.draw.at_random else "drawn as most informative"
         yield ""
         yield f"— sample {session.draw.position + 1}, {why} —"
     yield ""
     yield from question_lines(piece.question)
-    if session.said is not None:
-        yield f"You said: {answer_words(session.said)}."
+    if session.answer_given is not None:
+        yield f"Your label: {answer_words(session.answer_given)}."
     yield keys_line(piece)
 
 
-def _typed() -> str:
-    """The next line; its end is as good as q."""
+def _read_line() -> str:
+    """The next line that is typed; "q" at the end of the input."""
     click.echo("> ", nl=False)
     line = sys.stdin.readline()
     return line.strip() if line else "q"
 
 
-def _heed(session: Session, typed: str) -> None:
+def _handle(session: Session, typed: str) -> None:
     if not typed:
         session.forward()
     elif typed == "b":

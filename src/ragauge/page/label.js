@@ -212,7 +212,7 @@ class LabelSession {
 
   async #showSummary() {
     const request = (this.#requests += 1);
-    const { standings: summaries } = await this.data.labels.fetchSummaries(this.metric);
+    const { summaries } = await this.data.labels.fetchSummaries(this.metric);
     if (request !== this.#requests) return;
     const parts = [summaryTable(summaries), confusions(summaries[this.metric].agreement), summaryNote()];
     this.summary.replaceChildren(...parts.filter(Boolean));
@@ -327,7 +327,7 @@ function textBoxes(named) {
 /** A section that fills itself once the server answers; empty where there are no labels. */
 export function labelSummary(labels) {
   const section = element("section", { id: "labels" });
-  const fill = ({ standings: summaries }) => {
+  const fill = ({ summaries }) => {
     if (!Object.keys(summaries).length) return;
     section.append(element("h2", {}, "Human labels"), summaryTable(summaries), summaryNote());
   };

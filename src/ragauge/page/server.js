@@ -51,7 +51,7 @@ class Labels {
     return sampleLabels(this, row, metric);
   }
 
-  /** Label summaries: {metrics, standings, by}, for the metrics that have labels, or for one. */
+  /** Label summaries: {metrics, summaries, by}, for the metrics that have labels, or for one. */
   fetchSummaries(metric = null) {
     return fetchData(`${this.#base}/labels`, metric ? { metric } : {});
   }
@@ -68,6 +68,6 @@ class Labels {
 
   /** Save an answer; draw: how its sample was drawn, null where the verdict was shown. Gives what fetchSample gives. */
   save(position, metric, judgment, answer, draw) {
-    return sendData(`${this.#base}/labels`, { position, metric, judgment, said: answer, draw });
+    return sendData(`${this.#base}/labels`, { position, metric, judgment, answer, draw });
   }
 }

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from ragauge.analysis.compare import compare
-from ragauge.analysis.label_session import asked, choices, reply
+from ragauge.analysis.label_session import choices, parse_answer, question_text
 from ragauge.analysis.labels import Labelling, LabelPiece, SampleDraw
 from ragauge.errors import UnknownName, UsageError
 from ragauge.questions import Rate, kind
@@ -80,7 +80,7 @@ class GivenLabel(msgspec.Struct, forbid_unknown_fields=True):
     position: int
     metric: str
     judgment: str
-    said: str
+    answer: str
     draw: SampleDraw | None = None
 
 
@@ -92,18 +92,18 @@ class PageLabels:
         self._lock = threading.Lock()
         self._opened: dict[str, Labelling] = {}
 
-    def standings(self, run: Run, metric: str | None = None) -> dict[str, Any]:
+    def summaries(self, run: Run, metric: str | None = None) -> dict[str, Any]:
         """The metrics that can be labelled, and what the labels come to for those that have some, or for one."""
         labelling = self._labelling(run)
         wanted = [labelling.metric(metric)] if metric else labelling.labelled()
-        found = labelling.standings(wanted) if wanted else {}
-        return {"metrics": labelling.metrics, "standings": msgspec.to_builtins(found), "by": self._by}
+        found = labelling.summaries(wanted) if wanted else {}
+        return {"metrics": labelling.metrics, "summaries": msgspec.to_builtins(found), "by": self._by}
 
-    def next(self, run: Run, metric: str | None, passed: Collection[int]) -> dict[str, Any]:
+    def next(self, run: Run, metric: str | None, skipped: Collection[int]) -> dict[str, Any]:
         """The next sample to label with its open pieces; {"draw": None} where nothing is left."""
         labelling = self._labelling(run)
         chosen = labelling.metric(metric)
-        drawn = labelling.next(chosen, passed)
+        drawn = labelling.next(chosen, skipped)
         pieces = labelling.open(drawn, chosen) if drawn else []
         id = run.store.sample(run.id, drawn.position).sample.id if drawn else None
         shown = {"metric": chosen, "draw": msgspec.to_builtins(drawn), "id": id}
@@ -123,7 +123,7 @@ class PageLabels:
         piece = next((one for one in pieces if one.evidence.judgment == given.judgment), None)
         if piece is None:
             raise UsageError(f"sample {given.position} has no judgment {given.judgment!r} behind {given.metric}")
-        labelling.keep(piece.question, reply(piece.question, given.said), self._by, given.draw)
+        labelling.keep(piece.question, parse_answer(piece.question, given.answer), self._by, given.draw)
         return self.sample(run, given.position, given.metric)
 
     def _labelling(self, run: Run) -> Labelling:
@@ -143,7 +143,7 @@ def _piece(piece: LabelPiece) -> dict[str, Any]:
         "evidence": msgspec.to_builtins(piece.evidence),
         "question": msgspec.to_builtins(question),
         "kind": kind(question),
-        "asked": asked(question),
+        "asked": question_text(question),
         "choices": msgspec.to_builtins(choices(question)),
         "scale": [rubric.low, rubric.high] if rubric else None,
         "judge": msgspec.to_builtins(piece.judge),
@@ -188,7 +188,7 @@ class App:
             case ["api", "runs", run, "live"]:
                 return _json(self._listed(self._store.run(run)))
             case ["api", "runs", run, "labels"]:
-                return _json(self._labels.standings(self._run(run), query.get("metric")))
+                return _json(self._labels.summaries(self._run(run), query.get("metric")))
             case ["api", "runs", run, "next"]:
                 passed = {_whole(each) for each in query.get("passed", "").split(",") if each}
                 return _json(self._labels.next(self._run(run), query.get("metric"), passed))
