@@ -133,3 +133,9 @@ def test_gating_on_what_has_no_value(run: Make) -> None:
         found.worse(["bleu"])
     with pytest.raises(UsageError, match="unknown metric of this comparison 'y'"):
         found.worse(["x", "y"])
+
+
+def test_a_metric_with_an_at_sign_pings_nobody(run: Make) -> None:
+    """The key `claim_recall@contexts` in the table is no mention where the comparison is a comment on GitHub."""
+    a, b = (run({"claim_recall@contexts": values}, id=id) for values, id in ((LOW, "run-a"), (HIGH, "run-b")))
+    assert "| claim_recall@<!-- -->contexts ↑ |" in rg.compare(a, b, show=0)._repr_markdown_()

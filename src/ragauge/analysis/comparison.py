@@ -9,9 +9,19 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from ragauge.errors import UnknownName, UsageError
-from ragauge.report.files import check_ending, replacing
-from ragauge.report.text import LENGTH, plain, plain_text
-from ragauge.report.wording import arrow, by_reason, counted, difference_bar, number, printable, shortened
+from ragauge.report.files import save_text
+from ragauge.report.text import LENGTH, markdown_table, plain, plain_text
+from ragauge.report.wording import (
+    arrow,
+    by_reason,
+    counted,
+    difference_bar,
+    number,
+    p_value,
+    printable,
+    shortened,
+    signed,
+)
 from ragauge.scores import Better
 from ragauge.statistics.paired import holm
 
@@ -22,8 +32,14 @@ if TYPE_CHECKING:
 
 SCHEMA = "ragauge.compare/1"
 
-#: What counts as significant: the chance of any false alarm among all metrics that are compared.
+#: The significance level of adjusted p-values: the chance of any false positive among all that is compared.
 LEVEL = 0.05
+
+
+def is_significant(p: float | None, low: float | None, high: float | None) -> bool:
+    """Whether an adjusted p-value is below 0.05 and the interval of the difference excludes 0."""
+    return p is not None and p < LEVEL and low is not None and high is not None and not low <= 0 <= high
+
 
 #: The endings of files that a comparison is written to.
 COMPARISON_WRITERS = (".json", ".md")
@@ -77,10 +93,9 @@ class Difference(msgspec.Struct, frozen=True, kw_only=True):
 
         One is shown where p_adjusted is below 0.05 and the interval leaves 0 out.
         """
-        if self.p_adjusted is None or self.low is None or self.high is None:
+        if not is_significant(self.p_adjusted, self.low, self.high):
             return ""
-        if self.p_adjusted >= LEVEL or self.low <= 0 <= self.high:
-            return ""
+        assert self.low is not None
         return "better" if (self.low > 0) == (self.better == "higher") else "worse"
 
 
@@ -165,22 +180,14 @@ class Comparison(msgspec.Struct, frozen=True):
         return {"schema": SCHEMA, **plain}
 
     def save(self, path: str | Path) -> Path:
-        """Write it to a file, as its ending says: .json or .md. Raises UsageError for others."""
-
-        path = Path(path)
-        check_ending(path, COMPARISON_WRITERS)
-        as_json = path.suffix.lower() == ".json"
-        text = msgspec.json.encode(self.to_dict()).decode() + "\n" if as_json else comparison_markdown(self)
-        with replacing(path) as part:
-            part.write_text(text, encoding="utf-8")
-        return path
+        """Write the comparison to a .json or .md file. Raises UsageError for other endings."""
+        as_json = msgspec.json.encode(self.to_dict()).decode() + "\n"
+        return save_text(Path(path), {".json": lambda: as_json, ".md": lambda: comparison_markdown(self)})
 
     def __str__(self) -> str:
-
         return comparison_text(self)
 
     def _repr_markdown_(self) -> str:
-
         return comparison_markdown(self)
 
 
@@ -251,10 +258,7 @@ def _markdown(comparison: Comparison) -> Iterator[str]:
     yield from (f"{plain(line)}  " for line in _headlines(comparison))
     yield from ("", *(f"**{plain(note)}**" for note in comparison.notes)) if comparison.notes else ()
     yield ""
-    yield f"| {' | '.join(HEAD)} |"
-    yield "|" + "---|" * len(HEAD)
-    for key, one in comparison.differences.items():
-        yield f"| {' | '.join(_cells(key, one))} |"
+    yield from markdown_table(HEAD, (_cells(key, one) for key, one in comparison.differences.items()))
     yield ""
     yield from (f"{plain(line)}  " for line in _footnotes(comparison))
     if comparison.changes:
@@ -302,20 +306,12 @@ def _fitting(rows: Sequence[Mapping[str, str]], width: int) -> list[str]:
 
 
 def _cells(key: str, one: Difference) -> list[str]:
-    interval = "–" if one.low is None else f"[{_signed(one.low)}, {_signed(one.high)}]"
+    interval = "–" if one.low is None else f"[{signed(one.low)}, {signed(one.high)}]"
     won = f"n {one.n}" if one.wins is None else f"{one.wins}/{one.ties}/{one.losses}"
     return [
-        *(f"{key} {arrow(one.better)}", number(one.a), number(one.b), _signed(one.difference), interval),
-        *(_p(one.p_adjusted), won, one.verdict, number(one.detectable)),
+        *(f"{key} {arrow(one.better)}", number(one.a), number(one.b), signed(one.difference), interval),
+        *(p_value(one.p_adjusted), won, one.verdict, number(one.detectable)),
     ]
-
-
-def _signed(value: float | None) -> str:
-    return "–" if value is None else f"{value:+.3f}"
-
-
-def _p(value: float | None) -> str:
-    return "–" if value is None else "<0.001" if value < 0.001 else f"{value:.3f}"
 
 
 def _footnotes(comparison: Comparison) -> Iterator[str]:
@@ -339,7 +335,7 @@ def _footnotes(comparison: Comparison) -> Iterator[str]:
 
 
 def _if_significant(p: float | None) -> str:
-    return f" (p {_p(p)})" if p is not None and p < LEVEL else ""
+    return f" (p {p_value(p)})" if p is not None and p < LEVEL else ""
 
 
 def _change_words(change: Change) -> str:

@@ -10,7 +10,7 @@ from ragauge.analysis.label_summary import Agreement, LabelSummary
 from ragauge.analysis.labels import Labelling, LabelPiece, SampleDraw
 from ragauge.errors import UsageError
 from ragauge.questions import Classify, Decompose, Entail, Question, Rate, Relevant, invalid_reason
-from ragauge.report.wording import counted, number, printable
+from ragauge.report.wording import counted, number, printable, with_interval
 from ragauge.statistics.intervals import Interval
 from ragauge.types import Answer, ChunkVerdict, Grade, Label, Verdict
 
@@ -213,9 +213,9 @@ def agreement_words(one: Agreement) -> str:
 
 
 def _value(interval: Interval | None) -> str:
-    if interval is None or interval.value is None:
+    if interval is None:
         return "–"
-    return f"{number(interval.value)} [{number(interval.low)}, {number(interval.high)}]"
+    return with_interval(interval.value, interval.low, interval.high)
 
 
 class Session:

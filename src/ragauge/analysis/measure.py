@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
+from ragauge.analysis.comparison import is_significant
 from ragauge.analysis.labelled_sets import LabelledCase, LabelledRow, labelled_files, read, read_cases
 from ragauge.errors import BadData, RunFailed
 from ragauge.judges.base import DEFAULT_BATCH, Judge, JudgeAnswers, can_answer
@@ -233,10 +234,6 @@ def _probabilities(outcomes: list[CaseOutcome]) -> list[float]:
     return sorted(told) if len(told) == len(outcomes) else []
 
 
-#: What counts as significant: the chance of any false alarm among all sets.
-LEVEL = 0.05
-
-
 class BaselineDifference(msgspec.Struct, frozen=True, omit_defaults=True):
     """Two judges on the rows of a set that both answered.
 
@@ -254,16 +251,20 @@ class BaselineDifference(msgspec.Struct, frozen=True, omit_defaults=True):
     p_adjusted: float | None = None
 
     @property
+    def final_p(self) -> float:
+        """The adjusted p-value, or the plain one before it is adjusted."""
+        return self.p if self.p_adjusted is None else self.p_adjusted
+
+    @property
     def verdict(self) -> str:
         """What the measured judge is: "better", "worse" or "not told apart".
 
         It is told apart where p_adjusted, or p where there is none, is below 0.05 and the interval leaves 0 out.
         """
         low, high = self.difference.low, self.difference.high
-        p = self.p if self.p_adjusted is None else self.p_adjusted
-        if p >= LEVEL or low is None or high is None or low <= 0 <= high:
+        if not is_significant(self.final_p, low, high):
             return "not told apart"
-        return "better" if low > 0 else "worse"
+        return "better" if low is not None and low > 0 else "worse"
 
 
 class SetResult(msgspec.Struct, frozen=True, omit_defaults=True):

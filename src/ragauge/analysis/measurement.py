@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from ragauge.analysis.measure import LEVEL, BaselineDifference, SetResult
+from ragauge.analysis.comparison import LEVEL
+from ragauge.analysis.measure import BaselineDifference, SetResult
 from ragauge.errors import BadData
-from ragauge.report.files import check_ending, replacing
-from ragauge.report.text import plain
-from ragauge.report.wording import counted
+from ragauge.report.files import save_text
+from ragauge.report.text import markdown_table, plain
+from ragauge.report.wording import counted, p_value, signed, with_interval
 from ragauge.statistics.intervals import Interval
 from ragauge.types import Identity
 
@@ -111,13 +112,8 @@ class Measurement(msgspec.Struct, frozen=True, kw_only=True):
 
         Raises UsageError for another ending, or where the file cannot be written.
         """
-
-        check_ending(path, MEASUREMENT_WRITERS)
-        as_json = path.suffix.lower() == ".json"
-        text = msgspec.json.format(msgspec.json.encode(self).decode(), indent=1) + "\n" if as_json else ""
-        with replacing(path) as part:
-            part.write_text(text or measurement_markdown(self), encoding="utf-8")
-        return path
+        as_json = msgspec.json.format(msgspec.json.encode(self).decode(), indent=1) + "\n"
+        return save_text(path, {".json": lambda: as_json, ".md": lambda: measurement_markdown(self)})
 
 
 def read_measurement(path: Path) -> Measurement:
@@ -149,12 +145,8 @@ def measurement_markdown(found: Measurement) -> str:
     """The same as Markdown, but for the speed, which is that of one machine."""
     lines: list[str] = []
     for title, (columns, rows) in _sheets(found, speed=False):
-        lines += [plain(title), "", _row(columns), "|" + "---|" * len(columns), *map(_row, rows), ""]
+        lines += [plain(title), "", *markdown_table(columns, rows), ""]
     return "\n".join(lines + [f"{plain(line)}  " for line in _remarks(found)]).rstrip() + "\n"
-
-
-def _row(cells: Iterable[str]) -> str:
-    return f"| {' | '.join(map(plain, cells))} |"
 
 
 def _sheets(found: Measurement, speed: bool) -> Iterator[tuple[str, MeasurementTable]]:
@@ -192,7 +184,14 @@ def _speed(one: SetResult) -> str:
 def _comparison(found: Measurement, compared: Iterable[tuple[str, BaselineDifference]]) -> MeasurementTable:
     columns = ("set", str(found.judge), str(found.beside), "difference, 95 %", "p", f"{found.judge} is")
     return columns, [
-        [name, f"{one.one:.3f}", f"{one.other:.3f}", _signed(one.difference), _p(one), one.verdict]
+        [
+            name,
+            f"{one.one:.3f}",
+            f"{one.other:.3f}",
+            _signed(one.difference),
+            p_value(one.final_p),
+            one.verdict,
+        ]
         for name, one in compared
     ]
 
@@ -273,11 +272,4 @@ def _words(one: Interval | None) -> str:
 
 
 def _signed(one: Interval) -> str:
-    if one.value is None or one.low is None or one.high is None:
-        return "–"
-    return f"{one.value:+.3f} [{one.low:+.3f}, {one.high:+.3f}]"
-
-
-def _p(one: BaselineDifference) -> str:
-    p = one.p if one.p_adjusted is None else one.p_adjusted
-    return "<0.001" if p < 0.001 else f"{p:.3f}"
+    return with_interval(one.value, one.low, one.high, signed)

@@ -15,9 +15,9 @@ import msgspec
 from ragauge.analysis.parity_columns import Column, RowName, ScoreSheet
 from ragauge.errors import BadData
 from ragauge.report.explain import is_share
-from ragauge.report.files import check_ending, replacing
+from ragauge.report.files import save_text
 from ragauge.report.text import plain
-from ragauge.report.wording import counted, number, one_line, shortened
+from ragauge.report.wording import by_reason, counted, number, one_line, shortened, with_interval
 from ragauge.scores import ScoreRecord
 from ragauge.statistics.agreement import group_interval, spearman
 from ragauge.statistics.intervals import Clusters, Interval
@@ -213,18 +213,11 @@ class Parity(msgspec.Struct, frozen=True):
         return document
 
     def save(self, path: str | Path) -> Path:
-        """Write it to a file, as its ending says: .md to be read, or .json. Raises UsageError for others."""
-
-        path = Path(path)
-        check_ending(path, PARITY_WRITERS)
-        json = path.suffix.lower() == ".json"
-        text = msgspec.json.encode(self.to_dict()).decode() if json else parity_markdown(self)
-        with replacing(path) as part:
-            part.write_text(text, encoding="utf-8")
-        return path
+        """Write the comparison to a .json or .md file. Raises UsageError for other endings."""
+        as_json = msgspec.json.encode(self.to_dict()).decode()
+        return save_text(Path(path), {".json": lambda: as_json, ".md": lambda: parity_markdown(self)})
 
     def __str__(self) -> str:
-
         return parity_text(self)
 
 
@@ -382,8 +375,12 @@ def _table(head: str, rows: Iterable[Iterable[str]]) -> Iterator[str]:
 
 
 def _with_interval(value: float | None, low: float | None, high: float | None) -> str:
-    shown = [number(None if one is None else round(one, 3) + 0.0) for one in (value, low, high)]  # no "-0.000"
-    return shown[0] if low is None else f"{shown[0]} [{shown[1]}, {shown[2]}]"
+    return with_interval(value, low, high, _number)
+
+
+def _number(value: float | None) -> str:
+    """A number to three decimals; 0.000, never -0.000."""
+    return number(None if value is None else round(value, 3) + 0.0)
 
 
 def _figures(columns: Iterable[ParityColumn]) -> Iterator[str]:
@@ -424,11 +421,8 @@ def _within(one: ParityTotal) -> str:
 
 
 def _left(left: dict[str, str]) -> Iterator[str]:
-    by_reason: dict[str, list[str]] = {}
-    for name, reason in left.items():
-        by_reason.setdefault(reason, []).append(name)
-    for reason, names in by_reason.items():
-        yield from ("", f"Not compared: {', '.join(names)}: {reason}.")
+    for one in by_reason(left):
+        yield from ("", f"Not compared: {one}.")
 
 
 def _compared(one: ParityColumn) -> Iterator[str]:

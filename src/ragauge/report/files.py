@@ -72,6 +72,15 @@ def _as_text(cell: Any) -> Any:
     return f"'{cell}" if isinstance(cell, str) and _FORMULA.match(cell) else cell
 
 
+def save_text(path: Path, forms: Mapping[str, Callable[[], str]]) -> Path:
+    """Write a text to `path`, made by the function for its ending. Raises UsageError for an ending not in `forms`."""
+    check_ending(path, forms)
+    text = forms[path.suffix.lower()]()
+    with replacing(path) as part:
+        part.write_text(text, encoding="utf-8")
+    return path
+
+
 def check_place(path: Path, inputs: Iterable[str | Path] = ()) -> None:
     """Raise UsageError where `path` cannot be written, or is one of the `inputs`, which are still to be read."""
     if any(path.resolve() == Path(given).resolve() for given in inputs):

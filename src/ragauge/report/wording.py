@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from importlib.resources import files
 
 import msgspec
@@ -42,6 +42,23 @@ def difference_bar(value: float | None) -> str:
     if value < 0:
         return f"{'▐' * (halves % 2)}{'█' * (halves // 2)}│".rjust(5)
     return f"    │{'█' * (halves // 2)}{'▌' * (halves % 2)}"
+
+
+def signed(value: float | None) -> str:
+    """A difference for people: its sign and three decimals, a dash for None."""
+    return "–" if value is None else f"{value:+.3f}"
+
+
+def p_value(p: float | None) -> str:
+    """A p-value for people: three decimals, a dash for None."""
+    return "–" if p is None else "<0.001" if p < 0.001 else f"{p:.3f}"
+
+
+def with_interval(
+    value: float | None, low: float | None, high: float | None, shown: Callable[[float | None], str] = number
+) -> str:
+    """A value with its interval in brackets, a dash for None. shown: how each of the numbers is written."""
+    return shown(value) if low is None or high is None else f"{shown(value)} [{shown(low)}, {shown(high)}]"
 
 
 def interval(estimate: Estimate) -> str:
