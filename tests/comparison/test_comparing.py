@@ -140,7 +140,7 @@ def test_a_metric_of_ones_own_under_a_known_name(run: Make) -> None:
     """A metric of one's own is not compared with one of the catalogue under the same name."""
     a, b = run({"bleu": LOW, "x": LOW}, metrics=("mine", "x")), run({"bleu": LOW, "x": LOW}, metrics=("bleu", "x"))
     left = rg.compare(a, b).left_out
-    assert left == {"bleu": "it was measured as a metric of one's own in the first run and as bleu in the second"}
+    assert left == {"bleu": "it was measured as a custom metric in the first run and as bleu in the second"}
 
 
 def test_metrics_are_chosen_by_key_or_name(run: Make) -> None:
@@ -195,7 +195,7 @@ def test_a_metric_of_ones_own_over_the_data_set_is_left_out() -> None:
     run = rg.evaluate(rows, metrics=[metric, "faithfulness"])
     run.record.metrics = ("mine", "faithfulness")
     found = rg.compare(run, run)
-    assert found.left_out == {"mine": "a metric of one's own over the data set has no formula to compare by"}
+    assert found.left_out == {"mine": "the formula of a custom metric over the data set is not known"}
 
 
 def test_groups_of_the_runs_and_of_a_column(run: Make) -> None:
@@ -244,16 +244,16 @@ HOT = Identity("openai/gpt-4o-mini", (("temperature", "1"), ("prompts", "v1")))
             ["Different judges (entail): embedded and openai/gpt-4o-mini."],
         ),
         ({"judges": {"entail": Identity("embedded"), "decompose": Identity("embedded")}}, "faithfulness", []),
-        ({"judges": {"rate": Identity("embedded")}}, "context_relevance", ["Different judges: embedded and nobody."]),
+        ({"judges": {"rate": Identity("embedded")}}, "context_relevance", ["Different judges: embedded and no judge."]),
         ({"labelled": 2}, "bleu", ["People answered 0 questions of A and 2 of B, judges the others."]),
-        ({"version": "0.2"}, "bleu", ["A was made by ragauge 0.1 and B by 0.2, which may measure otherwise."]),
+        ({"version": "0.2"}, "bleu", ["A was made by ragauge 0.1 and B by 0.2, which may measure differently."]),
         ({"status": "interrupted"}, "bleu", ["B is interrupted: only its first 3 samples are compared."]),
     ],
 )
 def test_what_makes_runs_less_than_comparable(b: dict[str, Any], metric: str, expected: list[str]) -> None:
     """Other judges of what metrics ask, people's labels, another version, a run not finished: each is said."""
     said = list(cautions(_judged(), _judged(**b), [parse_metric(metric)]))
-    assert [one.partition(" What differs")[0] for one in said] == expected
+    assert [one.partition(" The difference")[0] for one in said] == expected
 
 
 def test_judges_of_one_name_are_told_apart_by_their_settings(run: Make) -> None:
@@ -261,7 +261,7 @@ def test_judges_of_one_name_are_told_apart_by_their_settings(run: Make) -> None:
     a, b = (run({"faithfulness": LOW}, judges={"*": judge}, name=str(at)) for at, judge in enumerate((GPT, HOT)))
     (note,) = rg.compare(a, b).notes
     assert note.startswith(
-        "Different judges: openai/gpt-4o-mini with temperature=0 and openai/gpt-4o-mini with temperature=1. What"
+        "Different judges: openai/gpt-4o-mini with temperature=0 and openai/gpt-4o-mini with temperature=1. The"
     )
     (own,) = cautions(a.record, b.record, [None])
     assert own == note

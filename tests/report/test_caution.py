@@ -61,7 +61,7 @@ def test_a_member_of_another_judge_is_the_judge_too() -> None:
 def test_another_version_has_no_figures() -> None:
     """What was measured of one version is not said of another."""
     said = caution(run(entail=Identity("embedded", (("rules", "8"), ("tables", "abc")))))
-    assert said.startswith("Nothing was measured of this version")
+    assert said.startswith("This version of the embedded judge has not been measured")
 
 
 def test_judges_that_are_not_in_the_package_have_no_caution() -> None:

@@ -15,7 +15,7 @@ from ragauge.errors import UnknownName, UsageError
 from ragauge.metrics.base import DatasetMetric, Measure
 from ragauge.metrics.registry import split_specs
 from ragauge.questions import KINDS
-from ragauge.report.explain import TOLD, decisive, piece_words
+from ragauge.report.explain import MAX_PIECES, decisive, piece_words
 from ragauge.report.wording import counted, shortened
 from ragauge.run.results import Run, recovered_record
 from ragauge.scores import Better, Estimate, RunRecord, SampleRecord, Scale, Score, ScoreRecord
@@ -23,12 +23,12 @@ from ragauge.statistics.intervals import Clusters
 from ragauge.statistics.paired import detectable, holm, paired_aggregate, paired_mean
 from ragauge.types import Identity, Sample
 
-#: What a sample has of a metric: its value, or its counts where the metric is over the data set; or why neither.
+#: A metric on a sample: its value, or its counts if the metric is over the data set, or why it has neither.
 Cell: TypeAlias = float | tuple[float, ...] | Literal["undefined", "failed", "absent"]
 
 
 class PairedRow(NamedTuple):
-    """A sample without its texts. asks: what it asks, for people; content: the same in every system, None for none."""
+    """A sample without its texts. asks: its question, to be shown; content: equal in every system, None if unknown."""
 
     id: str
     asks: str
@@ -40,7 +40,7 @@ class PairedRow(NamedTuple):
 class ComparedRun:
     """The samples of one run: their rows, and the cells of each metric in the same order.
 
-    others: the columns of the data that are kept beside the fields. grouped: whether the run was made with groups.
+    others: the columns of the data other than the fields. grouped: whether the run was made with groups.
     """
 
     rows: list[PairedRow] = field(default_factory=list)
@@ -50,7 +50,7 @@ class ComparedRun:
 
 
 class Pairing(NamedTuple):
-    """Positions of samples that are the same. by: "id" or "query"; only_a, only_b: how many have no counterpart."""
+    """Positions of matching samples. by: "id" or "query"; only_a, only_b: number of samples without a counterpart."""
 
     pairs: Sequence[tuple[int, int]]
     by: str
@@ -59,11 +59,11 @@ class Pairing(NamedTuple):
 
 
 def side(records: Iterable[SampleRecord], keys: Iterable[str], group: str | None = None) -> ComparedRun:
-    """The samples of a run, with the cells of `keys`. group: the column that groups them; None for the run's own."""
+    """The samples of a run, with the cells of `keys`. group: the column that groups them; None for the run's groups."""
     found = ComparedRun(cells={key: [] for key in keys})
     for record in records:
         sample = record.sample
-        found.rows.append(PairedRow(sample.id, judged_questions(sample), _content(sample), _group(sample, group)))
+        found.rows.append(PairedRow(sample.id, question_of(sample), _content(sample), _group(sample, group)))
         found.others |= sample.metadata.keys()
         found.grouped |= sample.group is not None
         for key, cells in found.cells.items():
@@ -79,13 +79,13 @@ def _cell(score: ScoreRecord | None) -> Cell:
     return score.counts if score.value is None else score.value
 
 
-def judged_questions(sample: Sample) -> str:
-    """What people know a sample by: its query, else the beginning of its source."""
+def question_of(sample: Sample) -> str:
+    """The query of a sample, else the beginning of its source."""
     return sample.query or shortened(sample.source or "")
 
 
 def _content(sample: Sample) -> int | None:
-    """What tells a sample from others in every system: its query and its source, else its references."""
+    """What identifies a sample in every system: its query and source, else its references."""
     given = (sample.query, sample.source) if sample.query or sample.source else sample.references
     return hash(given) if given else None
 
@@ -98,29 +98,29 @@ def _group(sample: Sample, column: str | None) -> str | None:
 
 
 def check_group(column: str, sides: Sequence[ComparedRun]) -> None:
-    """Raise UnknownName unless a run has kept the column, UsageError where its groups have been taken from one."""
+    """Raise UnknownName unless a run has the column, UsageError if the runs already have groups."""
     known = {name for one in sides for name in one.others}
     if column in known:
         return
     unknown = UnknownName("column", column, known) if known else UsageError(f"the runs have kept no column {column!r}")
     if any(one.grouped for one in sides):
-        raise UsageError(f"{unknown}; the groups that a run was made with count without being named")
+        raise UsageError(f"{unknown}; leave out group (--group) to use the groups that the runs were made with")
     raise unknown
 
 
 def paired(a: Sequence[PairedRow], b: Sequence[PairedRow]) -> Pairing:
-    """The samples of `a` beside those of `b`: by id where samples of one id ask the same, else by what they ask.
+    """Match the samples of `a` and `b`: by id if samples with the same id have the same content, else by content.
 
-    Raises UsageError where the two runs have no sample in common, or it cannot be told which belong together.
+    Raises UsageError if the two runs have no sample in common, or the matching is ambiguous.
     """
     same = _matched(a, b, lambda row: row.id)
     differ = [(a[one], b[other]) for one, other in same if a[one].content != b[other].content]
-    told = all(row.content is not None for row in (*a, *b))
-    asking = _matched(a, b, lambda row: row.content) if told else []
-    if same and not differ and len(same) >= len(asking):
+    has_content = all(row.content is not None for row in (*a, *b))
+    by_content = _matched(a, b, lambda row: row.content) if has_content else []
+    if same and not differ and len(same) >= len(by_content):
         return _pairing(same, "id", a, b)
-    if asking:
-        return _pairing(asking, "query", a, b)
+    if by_content:
+        return _pairing(by_content, "query", a, b)
     if not differ:
         raise UsageError(
             "the two runs have no sample in common: neither their ids agree, nor their queries, or these repeat"
@@ -135,7 +135,7 @@ def paired(a: Sequence[PairedRow], b: Sequence[PairedRow]) -> Pairing:
 def _matched(
     a: Sequence[PairedRow], b: Sequence[PairedRow], key: Callable[[PairedRow], Hashable]
 ) -> list[tuple[int, int]]:
-    """The positions of those of the same key, where it tells them from all others of their run; none where not."""
+    """The positions of samples with the same key; none if the keys of a run are not unique."""
     first, second = ({key(row): at for at, row in enumerate(rows)} for rows in (a, b))
     if len(first) < len(a) or len(second) < len(b):
         return []
@@ -148,15 +148,15 @@ def _pairing(pairs: Sequence[tuple[int, int]], by: str, a: Sequence[PairedRow], 
 
 T = TypeVar("T")
 
-#: Values that lie no further apart count as equal.
+#: Values that differ by no more than this count as ties.
 EQUAL = 1e-9
 
-#: What each sample has in the first run and in the second.
+#: The cells of each sample in the first run and in the second.
 Cells: TypeAlias = Sequence[tuple[Cell, Cell]]
 
 
 def difference(cells: Cells, groups: Clusters, measure: Measure | None, better: Better) -> Difference:
-    """The difference of one value, its p-values not yet adjusted. measure: None for a metric of one's own."""
+    """The difference of one metric, with unadjusted p-values. measure: None for a custom metric."""
     missing = _missing(cells, groups)
     if isinstance(measure, DatasetMetric):
         return _over_data(cells, groups, measure, missing)
@@ -207,7 +207,7 @@ def _over_data(cells: Cells, groups: Clusters, measure: DatasetMetric, missing: 
 
 
 def _both(cells: Cells, groups: Clusters, kind: type[T]) -> tuple[list[T], list[T], Clusters]:
-    """What both runs have where both have a number, or numbers; and the groups of those samples."""
+    """The cells of the samples with a number (or counts) in both runs, and the groups of those samples."""
     there = [
         (at, one, other) for at, (one, other) in enumerate(cells) if isinstance(one, kind) and isinstance(other, kind)
     ]
@@ -216,7 +216,7 @@ def _both(cells: Cells, groups: Clusters, kind: type[T]) -> tuple[list[T], list[
 
 
 def _missing(cells: Cells, groups: Clusters) -> Missing:
-    """The samples without a value in either run, and whether one is undefined more often."""
+    """The samples without a value in each run, and whether one run is undefined more often."""
     counts = {
         f"{why}_{name}": sum(pair[at] == why for pair in cells)
         for why in ("undefined", "failed")
@@ -227,7 +227,7 @@ def _missing(cells: Cells, groups: Clusters) -> Missing:
 
 
 def _span(values: Sequence[float]) -> Scale:
-    """The scale of a metric that only its author knows: from 0 to 1, or as far as its values go."""
+    """The scale of a custom metric: 0 to 1, or wider if its values are."""
     return min(0.0, *values), max(1.0, *values)
 
 
@@ -240,21 +240,21 @@ def _total(measure: DatasetMetric, counts: Sequence[Sequence[float]]) -> float |
 
 
 def cautions(a: RunRecord, b: RunRecord, measures: Sequence[Measure | None]) -> Iterator[str]:
-    """One sentence or two for each reason. measures: what is compared, None for a metric of one's own."""
+    """Warnings about the comparison. measures: the compared metrics, None for a custom metric."""
     if a.id == b.id:
         yield "A and B are the same run."
     yield from _judges(a, b, _topics(measures))
     if a.labelled or b.labelled:
         yield f"People answered {counted(a.labelled, 'question')} of A and {b.labelled} of B, judges the others."
     if a.version != b.version:
-        yield f"A was made by ragauge {a.version} and B by {b.version}, which may measure otherwise."
+        yield f"A was made by ragauge {a.version} and B by {b.version}, which may measure differently."
     for name, run in (("A", a), ("B", b)):
         if run.status != "finished":
             yield f"{name} is {run.status}: only its first {counted(run.samples, 'sample')} are compared."
 
 
 def _topics(measures: Sequence[Measure | None]) -> list[str]:
-    """What judges were asked for the metrics; anything for a metric of one's own."""
+    """The topics that the metrics ask judges about; all kinds of questions for a custom metric."""
     if None in measures:
         return list(KINDS)
     return sorted({topic for one in measures if one for need in one.needs for topic in need.asks})
@@ -269,20 +269,20 @@ def _judges(a: RunRecord, b: RunRecord, topics: Sequence[str]) -> Iterator[str]:
     for (one, other), asked in kinds.items():
         if one != other:
             of_kinds = f" ({', '.join(asked)})" if len(kinds) > 1 else ""
-            said = " and ".join(_told_apart(one, other))
-            yield f"Different judges{of_kinds}: {said}. What differs may be the judges, not the systems."
+            names = " and ".join(_distinct_names(one, other))
+            yield f"Different judges{of_kinds}: {names}. The difference may come from the judges, not the systems."
 
 
 def _judge(judges: Mapping[str, Identity], topic: str) -> Identity | None:
-    """Who answered a topic; see `Bench`."""
+    """The judge that answered a topic; see `JudgeRouter`."""
     keys = (topic, topic.partition(":")[0], "*")
     return next((judges[key] for key in keys if key in judges), None)
 
 
-def _told_apart(one: Identity | None, other: Identity | None) -> tuple[str, str]:
-    """The names of two judges, of one name with the settings that differ."""
+def _distinct_names(one: Identity | None, other: Identity | None) -> tuple[str, str]:
+    """The names of two judges, with the settings that differ if the names are the same."""
     if one is None or other is None or one.name != other.name:
-        return str(one or "nobody"), str(other or "nobody")
+        return str(one or "no judge"), str(other or "no judge")
     return _settings(one, other), _settings(other, one)
 
 
@@ -298,21 +298,21 @@ def changes(
     differences: Mapping[str, Difference],
     count: int,
 ) -> Iterator[Change]:
-    """For each metric of samples that differs at all, the `count` samples on which it does most."""
+    """For each metric over samples, the `count` samples on which it differs most."""
     for key, difference in differences.items():
         for first, second, places in _furthest(key, sides, pairs, count):
             scores = [("a", runs[0].scores[places[0]][key]), ("b", runs[1].scores[places[1]][key])]
             b_is_worse = (second < first) == (difference.better == "higher")
             worse, other = reversed(scores) if b_is_worse else scores
             row = sides[0].rows[places[0]]
-            pieces = tuple(_pieces(worse, other, difference.better))[:TOLD]
+            pieces = tuple(_pieces(worse, other, difference.better))[:MAX_PIECES]
             yield Change(key, row.id, row.asks, first, second, pieces)
 
 
 def _furthest(
     key: str, sides: tuple[ComparedRun, ComparedRun], pairs: Sequence[tuple[int, int]], count: int
 ) -> list[tuple[float, float, tuple[int, int]]]:
-    """The values and positions of the pairs whose values lie furthest apart, the furthest first."""
+    """The values and positions of the pairs whose values differ most, the largest difference first."""
     values = [(sides[0].cells[key][one], sides[1].cells[key][other]) for one, other in pairs]
     apart = [
         (first, second, places)
@@ -323,14 +323,14 @@ def _furthest(
 
 
 def _pieces(worse: tuple[str, Score], other: tuple[str, Score], better: Better) -> Iterator[ChangedPiece]:
-    """What tells against the worse of two scores alone; where nothing does, what tells for the other alone."""
+    """The pieces that count only against the worse of two scores; if there are none, those only for the better one."""
     for (name, score), against, raising in (
         (worse, other[1], better == "lower"),
         (other, worse[1], better == "higher"),
     ):
-        said = [piece_words(piece) for piece in decisive(against, raising, better)]
+        common = [piece_words(piece) for piece in decisive(against, raising, better)]
         alone = [piece_words(piece) for piece in decisive(score, raising, better)]
-        found = [ChangedPiece(name, words) for words in alone if words not in said]
+        found = [ChangedPiece(name, words) for words in alone if words not in common]
         if found:
             yield from found
             return
@@ -339,19 +339,26 @@ def _pieces(worse: tuple[str, Score], other: tuple[str, Score], better: Better) 
 def compare(
     a: Run, b: Run, metrics: str | Collection[str] = (), *, group: str | None = None, show: int = 3
 ) -> Comparison:
-    """Compare run `b` with run `a`, sample by sample; nothing is judged.
+    """Compare run `b` with run `a`, sample by sample; no judge is asked.
 
-    metrics: those to compare, by their keys among the estimates, in a list or one text: "faithfulness,rouge.rougeL",
-    with "rouge" for all values of rouge; empty for all that both runs measured. group: the column that says which
-    samples belong together, where the runs were not made with one. show: how many samples are told of each metric that
-    differs, with the claims that made the difference.
+    Samples are matched by id if their queries agree, else by query. A metric is compared over the samples in which it
+    has a value in both runs. How often it has none is compared as well, since a system that refuses to answer drops out
+    of metrics such as faithfulness. See docs/compare.md.
 
-    Samples are the same where their ids and queries are, else where their queries are. A metric is compared over the
-    samples where it has a value in both runs; how often it has none is compared too, since a system that refuses to
-    answer drops out of metrics such as faithfulness. See docs/compare.md.
+    Args:
+        a: The baseline run.
+        b: The run that is compared with it.
+        metrics: Keys of estimates, as a list or one text such as "faithfulness,rouge.rougeL"; "rouge" stands for all
+            values of rouge. Empty for all that both runs measured.
+        group: The column that groups samples that are not independent, if the runs were not made with groups.
+        show: The number of samples shown for each metric that differs, with the claims that made the difference.
 
-    Raises UsageError where the runs are not of the same samples or a metric was not measured alike, UnknownName for a
-    metric that no run measured and a column that none kept.
+    Returns:
+        The differences (b - a) with 95 % intervals and p-values adjusted by Holm.
+
+    Raises:
+        UsageError: The runs do not have the same samples, or a metric was measured in two ways.
+        UnknownName: A metric was measured in neither run, or a column is in neither.
     """
     kept, left_out = _chosen(a.record, b.record, split_specs(metrics) if isinstance(metrics, str) else metrics)
     sides = side(a.records(), kept, group), side(b.records(), kept, group)
@@ -386,12 +393,12 @@ def _compared(run: RunRecord) -> ComparedRunInfo:
 
 
 def _measures(run: RunRecord) -> dict[str, Measure]:
-    """What each value of a run is a value of, where the catalogue has it."""
+    """The metric of each value of a run, if the catalogue has it."""
     return {key: measure for measure in recovered_record(run) for key in measure.values}
 
 
 def _chosen(a: RunRecord, b: RunRecord, wanted: Collection[str]) -> tuple[list[str], dict[str, str]]:
-    """The keys of what both runs measured alike, and what is left out and why."""
+    """The keys that both runs measured in the same way, and the others with the reason why not."""
     left = {key: "only the first run has it" for key in a.estimates if key not in b.estimates}
     left |= {key: "only the second run has it" for key in b.estimates if key not in a.estimates}
     first, second = _measures(a), _measures(b)
@@ -406,7 +413,7 @@ def _chosen(a: RunRecord, b: RunRecord, wanted: Collection[str]) -> tuple[list[s
 
 
 def _named(name: str, a: RunRecord, left: Mapping[str, str]) -> list[str]:
-    """The keys that `name` stands for: its own, or those of all values of a metric."""
+    """The keys that `name` stands for: a key, or a metric with several values."""
     keys = [key for key in (*a.estimates, *left) if key == name or key.startswith(f"{name}.")]
     for key in keys:
         if key in left:
@@ -417,24 +424,24 @@ def _named(name: str, a: RunRecord, left: Mapping[str, str]) -> list[str]:
 
 
 def _unlike(first: Measure | None, second: Measure | None, estimate: Estimate) -> str | None:
-    """Why a value that both runs have cannot be compared."""
-    one, other = ("a metric of one's own" if measure is None else measure.spec for measure in (first, second))
+    """Why a value of both runs cannot be compared."""
+    one, other = ("a custom metric" if measure is None else measure.spec for measure in (first, second))
     if one != other:
         return f"it was measured as {one} in the first run and as {other} in the second"
     if first is None and estimate.over == "data":
-        return "a metric of one's own over the data set has no formula to compare by"
+        return "the formula of a custom metric over the data set is not known"
     return None
 
 
 def _groups(sides: tuple[ComparedRun, ComparedRun], pairing: Pairing) -> Clusters:
-    """The group of each pair, as either run has it; None where no sample has one."""
+    """The group of each pair, from either run; None if no sample has one."""
     a, b = sides
     groups = [a.rows[one].group or b.rows[other].group for one, other in pairing.pairs]
     return groups if any(groups) else None
 
 
 def _number(groups: Clusters) -> int | None:
-    """How many groups there are, a sample without one being a group of its own."""
+    """The number of groups, where a sample without one is its own group."""
     return None if groups is None else len({at if name is None else name for at, name in enumerate(groups)})
 
 
@@ -444,7 +451,7 @@ def _cells(key: str, sides: tuple[ComparedRun, ComparedRun], pairing: Pairing) -
 
 
 def _adjusted(found: Mapping[str, Difference]) -> dict[str, Difference]:
-    """The differences with their p-values adjusted, apart from those of missing values."""
+    """The differences with adjusted p-values; those of missing values are adjusted separately."""
     of_values = holm({key: one.p for key, one in found.items() if one.p is not None})
     of_missing = holm({key: one.missing.p for key, one in found.items() if one.missing.p is not None})
     return {

@@ -1,4 +1,4 @@
-"""What a comparison of two runs comes to, for programs and for people."""
+"""The result of comparing two runs: as data, as a file, as Markdown and in a terminal."""
 
 from __future__ import annotations
 
@@ -46,10 +46,11 @@ COMPARISON_WRITERS = (".json", ".md")
 
 
 class Missing(msgspec.Struct, frozen=True):
-    """Samples of a metric without a value, among those that both runs have.
+    """The samples of both runs in which a metric has no value.
 
-    undefined_a, undefined_b, failed_a, failed_b: how many in each run. p: two-sided, of the two runs being undefined
-    equally often; p_adjusted: by Holm over all metrics. None where the same samples are undefined in both.
+    undefined_a, undefined_b, failed_a, failed_b: their number in each run. p: two-sided, for the hypothesis that the
+    metric is undefined equally often in both runs; p_adjusted: by Holm over all metrics. Both are None if the same
+    samples are undefined in both runs.
     """
 
     undefined_a: int
@@ -61,14 +62,14 @@ class Missing(msgspec.Struct, frozen=True):
 
 
 class Difference(msgspec.Struct, frozen=True, kw_only=True):
-    """One value of one metric in two runs, over the n samples where it has a value in both.
+    """A metric in two runs, over the n samples in which it has a value in both.
 
-    a, b: the two values over those samples. difference: b - a; low, high: its 95 % interval, by `method`. p: two-sided,
-    of there being no difference; p_adjusted: by Holm over all values that are compared. All these are None where one of
-    the values is undefined. better: which way the metric is better.
-    wins, ties, losses: the samples on which b is better, equal, worse. detectable: the smallest true difference that so
-    many samples would show in 80 of 100 comparisons, None where that cannot be told. All these are None for a metric
-    over the data set. missing: the samples without a value.
+    a, b: its values over those samples. difference: b - a; low, high: its 95 % interval, by `method`. p: two-sided, for
+    the hypothesis of no difference; p_adjusted: by Holm over all compared metrics. All of these are None if a value is
+    undefined. better: which way the metric is better.
+    wins, ties, losses: the number of samples on which b is better, equal, worse. detectable: the smallest true
+    difference that n samples would show in 80 of 100 comparisons, None if unknown. These are None for a metric over the
+    data set. missing: the samples without a value.
     """
 
     a: float | None
@@ -89,9 +90,9 @@ class Difference(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def verdict(self) -> str:
-        """What is shown of b: "better", "worse", or "" where no difference is.
+        """b is "better" or "worse" if the difference is significant, else "".
 
-        One is shown where p_adjusted is below 0.05 and the interval leaves 0 out.
+        It is significant if p_adjusted is below 0.05 and the interval excludes 0.
         """
         if not is_significant(self.p_adjusted, self.low, self.high):
             return ""
@@ -100,7 +101,7 @@ class Difference(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ChangedPiece(msgspec.Struct, frozen=True):
-    """A judged piece that made the difference: of which run ("a" or "b"), and what was said of it, for people."""
+    """A judged piece that made the difference: its run ("a" or "b"), and its verdict in words."""
 
     run: str
     said: str
@@ -109,7 +110,7 @@ class ChangedPiece(msgspec.Struct, frozen=True):
 class Change(msgspec.Struct, frozen=True):
     """A sample on which a metric differs: its values in both runs, and the pieces that made the difference.
 
-    They tell against the worse response alone; where nothing does, they tell for the better one alone.
+    The pieces count only against the worse response; if there are none, they count only for the better one.
     """
 
     metric: str
@@ -132,12 +133,12 @@ class ComparedRunInfo(msgspec.Struct, frozen=True):
 
 
 class Comparison(msgspec.Struct, frozen=True):
-    """Two runs over the same samples; `b` is compared with `a`.
+    """Run `b` compared with run `a` over the same samples.
 
-    samples: how many both have, matched `by` "id" or "query"; only_a, only_b: how many only one has. groups: how many
-    groups of samples there are, None where each stands for itself. differences: by metric. changes: the samples that
-    changed most. left_out: metrics not compared, with the reason. notes: what a reader must know first, such as that
-    different judges judged.
+    samples: number of samples in both, matched `by` "id" or "query"; only_a, only_b: number of samples in one run only.
+    groups: number of groups of samples, None if samples are independent. differences: by metric. changes: the samples
+    that changed most. left_out: metrics that were not compared, with the reason. notes: warnings, such as that the
+    judges differ.
     """
 
     a: ComparedRunInfo
@@ -153,9 +154,14 @@ class Comparison(msgspec.Struct, frozen=True):
     notes: tuple[str, ...]
 
     def worse(self, metrics: Sequence[str]) -> list[str]:
-        """Those of `metrics` in which b is worse than a, the p-values adjusted over `metrics` alone.
+        """The metrics in which b is significantly worse than a.
 
-        Raises UnknownName for one that was not compared, UsageError for one that has no value in both runs.
+        Args:
+            metrics: Keys of compared metrics; p-values are adjusted over these alone.
+
+        Raises:
+            UnknownName: A metric was not compared.
+            UsageError: A metric has no value in both runs.
         """
         among = {metric: self._valued(metric) for metric in metrics}
         adjusted = holm({metric: one.p for metric, one in among.items() if one.p is not None})
@@ -191,24 +197,24 @@ class Comparison(msgspec.Struct, frozen=True):
         return comparison_markdown(self)
 
 
-#: The table. p: adjusted. +/=/−: the samples on which B is better, equal, worse, which are n together. detects: the
-#: smallest true difference that so many samples would show in 80 of 100 comparisons.
+#: The columns. p: adjusted. +/=/−: the number of samples on which B is better, equal, worse; their sum is n. detects:
+#: the smallest true difference that n samples would show in 80 of 100 comparisons.
 HEAD = ("metric", "A", "B", "B − A", "95 % interval", "p", "+/=/−", "B is", "detects")
 
 #: The column of the terminal that shows the differences as bars.
 BAR = "−  0  +"
 
-#: What a narrow terminal does without, the first first.
+#: The columns that a narrow terminal drops, in this order.
 SPARED = (BAR, "detects", "+/=/−", "A")
 
-#: How many metrics the terminal shows the changes of: those of which a difference is most certain.
-TOLD = 3
+#: The number of metrics whose changes the terminal shows: those with the smallest p-values.
+TOP_METRICS = 3
 
 _STYLES = {"better": "green", "worse": "red", "": None}
 
 
 def comparison_view(comparison: Comparison, width: int) -> list[RenderableType]:
-    """What is compared, what must be known first, the table, and what it leaves out."""
+    """The two runs, the warnings, the table of differences, and the footnotes."""
     from rich.text import Text
 
     warnings = [Text(note, style="yellow") for note in comparison.notes]
@@ -221,10 +227,10 @@ def comparison_text(comparison: Comparison, width: int = 140) -> str:
 
 
 def changes_view(comparison: Comparison) -> Iterator[RenderableType]:
-    """The samples that changed most, of the metrics of which a difference is most certain."""
+    """The samples that changed most, for the metrics with the smallest p-values."""
     from rich.text import Text
 
-    changed = _changes(comparison, TOLD)
+    changed = _changes(comparison, TOP_METRICS)
     if changed:
         yield from ("", "What changed most:", "")
     for change in changed:
@@ -233,22 +239,22 @@ def changes_view(comparison: Comparison) -> Iterator[RenderableType]:
 
 
 def _changes(comparison: Comparison, metrics: int) -> list[Change]:
-    """What changed most in so many metrics, those first of which a difference is most certain."""
+    """The changes of the `metrics` metrics with the smallest p-values, in that order."""
     known = {key: one.p for key, one in comparison.differences.items() if one.p is not None}
-    told = sorted(known, key=lambda key: known[key])[:metrics]
-    return [change for key in told for change in comparison.changes if change.metric == key]
+    surest = sorted(known, key=lambda key: known[key])[:metrics]
+    return [change for key in surest for change in comparison.changes if change.metric == key]
 
 
 def comparison_markdown(comparison: Comparison) -> str:
-    """The whole comparison, fit for a comment on a pull request, with as much of what changed as there is room for."""
+    """The comparison, short enough for a comment on a pull request, with as many changes as there is room for."""
     lines = list(_markdown(comparison))
     room = LENGTH - sum(len(line) + 1 for line in lines)
     for change in _changes(comparison, len(comparison.differences)):
-        told = list(_change_lines(change))
-        room -= sum(len(line) + 1 for line in told)
+        added = list(_change_lines(change))
+        room -= sum(len(line) + 1 for line in added)
         if room < 0:
             break
-        lines += told
+        lines += added
     return "\n".join(lines) + "\n"
 
 
@@ -298,7 +304,7 @@ def _table(comparison: Comparison, width: int) -> Table:
 
 
 def _fitting(rows: Sequence[Mapping[str, str]], width: int) -> list[str]:
-    """The columns that `width` has room for, each with the three spaces between it and the next."""
+    """The columns that fit into `width`, with three spaces between them."""
     heads, spared = [*HEAD[:4], BAR, *HEAD[4:]], list(SPARED)
     while spared and sum(3 + max(len(row[name]) for row in rows) for name in heads) > width:
         heads.remove(spared.pop(0))
@@ -315,7 +321,7 @@ def _cells(key: str, one: Difference) -> list[str]:
 
 
 def _footnotes(comparison: Comparison) -> Iterator[str]:
-    """What the p-values are, where the runs lack values, and what was not compared."""
+    """How p-values are adjusted, where the runs lack values, and what was not compared."""
     tested = sum(one.p is not None for one in comparison.differences.values())
     yield f"p: two-sided, adjusted for {counted(tested, 'test')} (Holm); intervals are of each metric by itself."
     missing = {key: one.missing for key, one in comparison.differences.items()}

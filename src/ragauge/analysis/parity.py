@@ -25,7 +25,7 @@ from ragauge.errors import UnknownName, UsageError
 from ragauge.metrics.base import Measure
 from ragauge.metrics.registry import FAMILIES, select_metrics
 from ragauge.readers.columns import ALIASES, folded, rank
-from ragauge.report.explain import TOLD, decisive, piece_words
+from ragauge.report.explain import decisive, pieces_words
 from ragauge.report.wording import shortened
 from ragauge.run.results import Run
 from ragauge.scores import Better, RunRecord, ScoreRecord
@@ -87,8 +87,7 @@ class DifferenceFinder(NamedTuple):
             return []
         score = self.run.scores[pair.position][self.key]
         pieces = decisive(score, raising=pair.ours.value > pair.theirs, better=self.better)
-        more = [f"and {len(pieces) - TOLD} more"] if len(pieces) > TOLD else []
-        return [*map(piece_words, pieces[:TOLD]), *more]
+        return pieces_words(pieces)
 
     def _quoted(self, pair: ParityPair) -> list[str]:
         cells = ((name, pair.cells.get(name)) for name in self.quoted)

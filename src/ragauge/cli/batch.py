@@ -12,7 +12,7 @@ from ragauge.cli.options import data_options, store_option
 from ragauge.cli.run import progress_bar
 from ragauge.cli.screen import say
 from ragauge.errors import BadParameter
-from ragauge.report.wording import counted, dollars, spent_words
+from ragauge.report.wording import counted, dollars, usage_words
 from ragauge.run.batch.collect import Imported, Sent, fetch, import_results, lost, status, submit
 from ragauge.run.batch.export import ExportedBatch, export
 from ragauge.run.batch.folder import UNANSWERED, BatchSettings, Folder, LedgerFile
@@ -172,7 +172,7 @@ def _show_imported(imported: Imported) -> None:
     if imported.unreadable:
         say(f"not results: {counted(len(imported.unreadable), 'line')}, the first {imported.unreadable[0]}")
     if imported.spent.calls:
-        say(spent_words(imported.spent))
+        say(usage_words(imported.spent))
 
 
 def _show_sent(sent: Sent) -> None:

@@ -18,7 +18,7 @@ from ragauge.errors import BadData, BadParameter, RunFailed
 from ragauge.judges.base import Judge
 from ragauge.questions import Judgment
 from ragauge.report.files import check_ending, check_place
-from ragauge.report.wording import spent_words
+from ragauge.report.wording import usage_words
 from ragauge.run.asking import Budget, Dispatcher, JudgmentCache, check_priced
 from ragauge.run.prepare import opened_store
 from ragauge.run.specs import DESCRIPTIONS, load_judge, load_judges
@@ -188,7 +188,7 @@ class _Clerk:
         """Say what was spent; leave with 4 where the limit was reached."""
         budget = self.asker.budget
         if budget.spent.calls:
-            say(f"calls to models: {spent_words(budget.spent)}")
+            say(f"calls to models: {usage_words(budget.spent)}")
         if budget.exceeded:
             stop(budget.reason, self._store)
 

@@ -27,7 +27,7 @@ from ragauge.errors import RunFailed
 from ragauge.report.explain import chooser, worst
 from ragauge.report.files import check_output
 from ragauge.report.text import estimates_table, run_view, sample_view
-from ragauge.report.wording import counted, spent_words
+from ragauge.report.wording import counted, usage_words
 from ragauge.run.evaluate import evaluate
 from ragauge.run.plan import plan
 from ragauge.run.results import Run
@@ -118,7 +118,7 @@ def closing_lines(made: SampleSet) -> Iterator[str]:
     if made.bad_rows:
         yield f"rows skipped: {len(made.bad_rows)}, the first because: {made.bad_rows[0]}"
     if made.spent.calls:
-        yield spent_words(made.spent)
+        yield usage_words(made.spent)
 
 
 def end_of_work(made: SampleSet, whole: int, store: Path | None) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 from ragauge.errors import UsageError
 from ragauge.metrics.registry import select_metrics
-from ragauge.report.explain import failing, standing
+from ragauge.report.explain import estimate_numbers, failing
 from ragauge.run.evaluate import evaluate
 from ragauge.run.results import Run
 from ragauge.scores import gates_of
@@ -38,7 +38,7 @@ class Scoring:
         run = self._run(data, bounds, options)
         gates = gates_of(bounds, run.estimates)
         for gate in gates:
-            for name, number in standing(run.estimates[gate.metric]).items():
+            for name, number in estimate_numbers(run.estimates[gate.metric]).items():
                 self._record(f"{gate.metric}.{name}", number)
         failed = failing(run.record, gates, run.records())
         if failed:

@@ -1,1 +1,1 @@
-"""Floor 3: the report. From the record of a run and its samples to a document, a table, a file. It asks nobody."""
+"""Floor 3: the report. It turns the record of a run and its samples into documents, tables and files."""

@@ -14,7 +14,13 @@ from typing import Any, NamedTuple
 from urllib.parse import quote
 from xml.etree.ElementTree import Element, ElementTree, SubElement, indent
 
-from ragauge.report.explain import UnsupportedClaim, failing, standing, unsupported_claim_words, unsupported_claims
+from ragauge.report.explain import (
+    UnsupportedClaim,
+    estimate_numbers,
+    failing,
+    unsupported_claim_words,
+    unsupported_claims,
+)
 from ragauge.report.wording import flat, footnotes, headline, one_line
 from ragauge.scores import RunRecord, SampleRecord
 from ragauge.types import Sample, Span
@@ -69,7 +75,7 @@ def _measured(run: RunRecord, case: Element, metric: str, fault: str | None) -> 
     """The test of one value."""
     estimate = run.estimates.get(metric)
     gates = ", ".join(str(gate) for gate in run.gates if gate.metric == metric)
-    _junit_properties(case, {**(standing(estimate) if estimate else {}), **({"gates": gates} if gates else {})})
+    _junit_properties(case, {**(estimate_numbers(estimate) if estimate else {}), **({"gates": gates} if gates else {})})
     if fault:
         _outcome(case, "failure", fault)
     elif estimate is None:

@@ -15,7 +15,7 @@ import msgspec
 from ragauge.report.explain import chooser
 from ragauge.report.patterns import CUTS, PATTERNS, patterns_of, signs_of
 from ragauge.report.sections import Section, cell_text
-from ragauge.report.wording import caution, footnotes, headline, shortened, spent_words
+from ragauge.report.wording import caution, footnotes, headline, shortened, usage_words
 from ragauge.scores import RunRecord, SampleRecord, Score, ScoreRecord
 from ragauge.types import Label
 
@@ -112,7 +112,7 @@ def packed(part: Any) -> bytes:
 
 def page_head(run: RunRecord, sections: Sequence[Section] = ()) -> dict[str, Any]:
     """The document without samples, with what is said of the run, and how the parts are made."""
-    spent = spent_words(run.spent) if run.spent.calls else ""
+    spent = usage_words(run.spent) if run.spent.calls else ""
     words = {"headline": headline(run), "footnotes": footnotes(run), "caution": caution(run), "spent": spent}
     added = {"sections": [_page_section(section) for section in sections]} if sections else {}
     return {**head_document(run), **added, "words": words, "chooser": chooser(run), "block": BLOCK, "bits": BITS}

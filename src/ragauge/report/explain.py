@@ -10,8 +10,8 @@ from ragauge.report.wording import GOOD, chunk_words, counted, flat, interval, n
 from ragauge.scores import Better, Estimate, Evidence, Gate, RunRecord, SampleRecord, Score, ScoreRecord
 from ragauge.types import Label
 
-#: How many pieces are told.
-TOLD = 5
+#: The most pieces that an explanation lists.
+MAX_PIECES = 5
 
 _WORDS = {
     Label.ENTAILED: "supported by",
@@ -22,50 +22,59 @@ _WORDS = {
     Label.NO: "no for",
 }
 
-#: Labels that a chunk has of itself, so that it can be named.
-_TELLING = (Label.ENTAILED, Label.CONTRADICTED)
+#: Labels that a single chunk can cause, so that the chunk is named.
+_DECIDING = (Label.ENTAILED, Label.CONTRADICTED)
 
 
 def explain(score: Score, better: Better = "higher") -> str:
-    """A score in words: its value with the counts behind it, and the pieces that count against the text that it judges.
+    """Explain a score in words: its value and counts, and the pieces that count against the text.
 
         rg.explain(run.scores[0]["faithfulness"])
         '0.500 (1 of 2); not supported by contexts: “Bob sang.”'
 
-    better: which way the metric is better, as its Estimate says; where lower is, the pieces that are counted are told.
-    Up to five pieces are told, grades with their reasons. A score without a value is told by its reason, and what a
-    sample adds to a metric over the data set by its counts.
+    Args:
+        score: The score, with its evidence.
+        better: Which way the metric is better, as its Estimate has it. If lower is, the counted pieces are listed.
+
+    Returns:
+        One line. It lists at most five pieces, grades with their rationale. A score without a value gives the reason,
+        and the contribution of a sample to a metric over the data set gives its counts.
     """
     if score.undefined or score.failed:
         return flat(f"undefined: {score.undefined}" if score.undefined else f"failed: {score.failed}")
-    told = decisive(score, raising=better == "lower", better=better)
-    more = [f"and {len(told) - TOLD} more"] if len(told) > TOLD else []
-    return "; ".join([_value(score), *map(piece_words, told[:TOLD]), *more])
+    pieces = decisive(score, raising=better == "lower", better=better)
+    return "; ".join([_value(score), *pieces_words(pieces)])
+
+
+def pieces_words(pieces: Sequence[Evidence]) -> list[str]:
+    """The first pieces in words, and how many more there are."""
+    more = [f"and {len(pieces) - MAX_PIECES} more"] if len(pieces) > MAX_PIECES else []
+    return [*map(piece_words, pieces[:MAX_PIECES]), *more]
 
 
 def decisive(score: Score, raising: bool, better: Better = "higher") -> list[Evidence]:
     """The pieces that raise a score, or else those that lower it, contradicted ones first; grades do both.
 
-    What a claim owes to the query alone is left out: it says whether the claim counts, not how.
+    Entailments by the query are left out: they decide whether a claim counts, not how.
     """
     pieces = [piece for piece in score.evidence if not _is_presupposition(piece)]
     counted = _counted(pieces) if better == "lower" else [piece for piece in pieces if piece.label in GOOD]
-    told = counted if raising else [piece for piece in pieces if piece not in counted]
+    chosen = counted if raising else [piece for piece in pieces if piece not in counted]
     graded = [piece for piece in pieces if piece.value is not None]
-    labelled = [piece for piece in told if piece.label is not None]
+    labelled = [piece for piece in chosen if piece.label is not None]
     return graded or sorted(labelled, key=lambda piece: piece.label is not Label.CONTRADICTED)
 
 
 def piece_words(piece: Evidence) -> str:
-    """One piece and what was said of it: “not supported by contexts: ...”, “no for query: ...”, or a grade and why."""
+    """One piece with its verdict: “not supported by contexts: ...”, “no for query: ...”, or a grade and why."""
     if piece.label is None:
         reason = f": {shortened(piece.rationale)}" if piece.rationale else ""
         return f"{piece.against} {piece.value:g}{reason}"
-    said = [chunk.chunk for chunk in piece.chunks if chunk.label is piece.label and piece.against == "contexts"]
-    named = f"context {flat(' and '.join(said))}" if said and piece.label in _TELLING else piece.against
+    chunks = [chunk.chunk for chunk in piece.chunks if chunk.label is piece.label and piece.against == "contexts"]
+    named = f"context {flat(' and '.join(chunks))}" if chunks and piece.label in _DECIDING else piece.against
     reason = f" ({shortened(piece.rationale)})" if piece.rationale else ""
-    said_of = f"{_WORDS[piece.label]} {named}" if named else piece.label.value
-    return f"{said_of}: “{shortened(piece.text)}”{reason}"
+    verdict = f"{_WORDS[piece.label]} {named}" if named else piece.label.value
+    return f"{verdict}: “{shortened(piece.text)}”{reason}"
 
 
 def _value(score: Score) -> str:
@@ -76,7 +85,7 @@ def _value(score: Score) -> str:
 
 
 def is_share(score: Score | ScoreRecord) -> bool:
-    """Whether a score is so many pieces out of so many."""
+    """Whether a score is a share of counted pieces."""
     return len(score.counts) == 2 and score.counts[1] > 0 and score.value == score.counts[0] / score.counts[1]
 
 
@@ -85,23 +94,23 @@ def _is_presupposition(piece: Evidence) -> bool:
 
 
 def _counted(pieces: Sequence[Evidence]) -> list[Evidence]:
-    """What a metric counts of which less is better: what is contradicted or has the trait, else what lacks support."""
+    """The pieces that a lower-is-better metric counts: contradicted or with the trait, else unsupported."""
     found = [piece for piece in pieces if piece.label in (Label.CONTRADICTED, Label.YES)]
     return found or [piece for piece in pieces if piece.label in (Label.NEUTRAL, Label.NOT_ENTAILED)]
 
 
-#: The metrics that choose the worst samples, the first that was measured; any other where none of them was.
+#: The metrics that choose the worst samples: the first of these that was measured, else any other.
 CHOOSERS = ("faithfulness", "answer_correctness", "claim_f1", "context_recall", "answer_relevance", "rouge.rougeL")
 
 
 def chooser(run: RunRecord) -> str | None:
-    """The metric by which the worst samples of a run are chosen, None where no metric gives samples a value."""
+    """The metric by which the worst samples of a run are chosen; None if no metric gives samples a value."""
     measured = [key for key, estimate in run.estimates.items() if estimate.over == "samples" and estimate.n]
     return next((key for key in (*CHOOSERS, *measured) if key in measured), None)
 
 
 def worst(samples: Iterable[SampleRecord], key: str, better: Better, count: int) -> list[SampleRecord]:
-    """The `count` samples that are worst by one metric, worst first; samples without a value are left out."""
+    """The `count` worst samples by one metric, worst first; samples without a value are left out."""
     sign = 1 if better == "higher" else -1
     valued = ((record.scores[key].value, i, record) for i, record in enumerate(samples) if key in record.scores)
     ranked = ((sign * value, i, record) for value, i, record in valued if value is not None)
@@ -115,31 +124,31 @@ _ENTAILMENT = (Label.ENTAILED, Label.NEUTRAL, Label.NOT_ENTAILED, Label.CONTRADI
 
 
 class UnsupportedClaim(NamedTuple):
-    """A claim that does not hold. piece: its verdict."""
+    """A claim that is contradicted or not supported. piece: its evidence."""
 
     kind: ClaimProblem
     piece: Evidence
 
 
 def unsupported_claims(record: SampleRecord) -> list[UnsupportedClaim]:
-    """The claims of the response that the contexts, or what they cite, do not support or contradict; each once.
+    """The claims of the response that the contexts or the cited chunks contradict or do not support; each once.
 
-    A claim that one chunk supports and another contradicts is contradicted, as it is for faithfulness. References are
-    alternatives: a claim that one contradicts is a fault unless another supports it. One that they do not mention is
-    none.
+    A claim that one chunk supports and another contradicts is contradicted, as for faithfulness. References are
+    alternatives: a claim that one reference contradicts counts unless another supports it, and one that they do not
+    mention does not count.
     """
     pieces = [piece for evidence in record.evidence.values() for piece in evidence if _is_claim(piece)]
     right = {_claim(piece) for piece in pieces if _on_reference(piece) and piece.label is Label.ENTAILED}
     found: dict[object, UnsupportedClaim] = {}
-    for fault in _of_pieces(pieces, right):
-        known = found.setdefault(_claim(fault.piece), fault)
-        if (known.kind, fault.kind) == ("unsupported", "contradicted"):
-            found[_claim(fault.piece)] = fault
+    for problem in _of_pieces(pieces, right):
+        known = found.setdefault(_claim(problem.piece), problem)
+        if (known.kind, problem.kind) == ("unsupported", "contradicted"):
+            found[_claim(problem.piece)] = problem
     return list(found.values())
 
 
 def _of_pieces(pieces: Iterable[Evidence], right: Collection[object]) -> Iterator[UnsupportedClaim]:
-    """right: the claims that a reference supports."""
+    """The problem of each piece, if it has one. right: the claims that a reference supports."""
     for piece in pieces:
         contradicted = _is_contradicted(piece)
         if piece.against in ("contexts", "citations") and (contradicted or piece.label is not Label.ENTAILED):
@@ -148,12 +157,12 @@ def _of_pieces(pieces: Iterable[Evidence], right: Collection[object]) -> Iterato
             yield UnsupportedClaim("contradicted", piece)
 
 
-def unsupported_claim_words(fault: UnsupportedClaim, record: SampleRecord) -> str:
-    """What is wrong in one sentence: the claim, what says otherwise, and the judge's reason."""
-    said = [line for line in chunk_words(fault.piece, record) if line.startswith(Label.CONTRADICTED.value)]
-    against = f"{fault.kind if fault.kind == 'contradicted' else 'not supported'} by {fault.piece.against}"
-    reason = f" ({shortened(fault.piece.rationale)})" if fault.piece.rationale else ""
-    return f"“{shortened(fault.piece.text)}” is {' and '.join(said) or against}{reason}."
+def unsupported_claim_words(problem: UnsupportedClaim, record: SampleRecord) -> str:
+    """The problem in one sentence: the claim, what contradicts it, and the judge's rationale."""
+    by = [line for line in chunk_words(problem.piece, record) if line.startswith(Label.CONTRADICTED.value)]
+    against = f"{problem.kind if problem.kind == 'contradicted' else 'not supported'} by {problem.piece.against}"
+    reason = f" ({shortened(problem.piece.rationale)})" if problem.piece.rationale else ""
+    return f"“{shortened(problem.piece.text)}” is {' and '.join(by) or against}{reason}."
 
 
 def _is_claim(piece: Evidence) -> bool:
@@ -161,7 +170,7 @@ def _is_claim(piece: Evidence) -> bool:
 
 
 def _is_contradicted(piece: Evidence) -> bool:
-    return Label.CONTRADICTED in (piece.label, *(said.label for said in piece.chunks))
+    return Label.CONTRADICTED in (piece.label, *(chunk.label for chunk in piece.chunks))
 
 
 def _on_reference(piece: Evidence) -> bool:
@@ -172,13 +181,10 @@ def _claim(piece: Evidence) -> object:
     return piece.span, piece.text
 
 
-#: How many samples are told for a gate that failed.
-
-
 def failing(run: RunRecord, gates: Sequence[Gate], samples: Iterable[SampleRecord]) -> list[tuple[Gate, str]]:
-    """The gates that the run fails, and for each some lines: what is wrong, and its worst samples with their evidence.
+    """The gates that the run fails, each with lines on what is wrong and its worst samples with their evidence.
 
-    The samples are gone through once, and not at all where every gate holds.
+    The samples are read once, and not at all if every gate is met.
     """
     failed = [(gate, failure) for gate in gates if (failure := gate.failure(run.estimates))]
     found = _worst_of_each({gate.metric: _better(run, gate) for gate, _ in failed}, samples) if failed else {}
@@ -195,7 +201,7 @@ def _worst_of_each(metrics: Mapping[str, Better], samples: Iterable[SampleRecord
     found: dict[str, list[SampleRecord]] = {metric: [] for metric in metrics}
     for record in samples:
         for metric, better in metrics.items():
-            found[metric] = worst([*found[metric], record], metric, better, TOLD)
+            found[metric] = worst([*found[metric], record], metric, better, MAX_PIECES)
     return found
 
 
@@ -207,7 +213,7 @@ def _lines(gate: Gate, failure: str, run: RunRecord, records: Sequence[SampleRec
 
 
 def _because(run: RunRecord, metric: str) -> str:
-    """What stands behind an estimate, and why it does not stand on more."""
+    """The interval and n of an estimate, and why samples are missing from it."""
     estimate = run.estimates.get(metric)
     if estimate is None:
         return f": {run.left_out[metric]}" if metric in run.left_out else ": it was not measured"
@@ -218,7 +224,7 @@ def _because(run: RunRecord, metric: str) -> str:
     return "; ".join([f"{within}; {counted(estimate.n, 'sample')}", *missing])
 
 
-def standing(estimate: Estimate) -> dict[str, float]:
-    """An estimate as named numbers: value and interval where it has one, and how many samples stand behind it."""
+def estimate_numbers(estimate: Estimate) -> dict[str, float]:
+    """An estimate as named numbers: value and interval if it has them, n, undefined and failed."""
     numbers = {name: getattr(estimate, name) for name in ("value", "low", "high", "n", "undefined", "failed")}
     return {name: number for name, number in numbers.items() if number is not None}

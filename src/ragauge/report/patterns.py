@@ -1,6 +1,6 @@
-"""Patterns of failure: what a sample's scores together say about the cause.
+"""Failure patterns: the likely cause of a failure, from the scores of a sample taken together.
 
-The table is plain data and part of the document, so that whoever shows a run can apply it with cuts of their own.
+The table is plain data and part of the document, so that other programs can apply it with their own cuts.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from ragauge.types import Sample
 
 Level = Literal["below", "at_least", "above"]
 
-#: Where a signal turns from low to high, unless the reader says otherwise: conventions, fitted to nothing.
+#: The default cuts between low and high values of each signal: conventions, not fitted to data.
 CUTS: Mapping[str, float] = {
     "faithfulness": 0.75,
     "citation_precision": 0.75,
@@ -36,16 +36,16 @@ CUTS: Mapping[str, float] = {
 
 
 class Condition(msgspec.Struct, frozen=True):
-    """What a signal must be: below its cut, at least its cut, or above it.
+    """A condition on a signal: below its cut, at least its cut, or above it.
 
-    signals: keys of metrics or signs; the first that a sample has is the one that counts.
+    signals: keys of metrics or signs; the first one that a sample has counts.
     """
 
     level: Level
     signals: tuple[str, ...]
 
     def holds(self, signals: Mapping[str, float], cuts: Mapping[str, float]) -> bool:
-        """Whether the sample's signal is so; False where the sample has none of them."""
+        """Whether the condition holds; False if the sample has none of the signals."""
         signal = next((signal for signal in self.signals if signal in signals), None)
         if signal is None:
             return False
@@ -54,9 +54,9 @@ class Condition(msgspec.Struct, frozen=True):
 
 
 class Pattern(msgspec.Struct, frozen=True):
-    """A cause of failure: it shows where all of `when` holds and none of `unless`.
+    """A likely cause of failure, matched if all conditions of `when` hold and none of `unless`.
 
-    title: in a few words. advice: what it means, and where to look.
+    title: in a few words. advice: what it means, and what to look at.
     """
 
     name: str
@@ -66,7 +66,7 @@ class Pattern(msgspec.Struct, frozen=True):
     unless: tuple[Condition, ...] = ()
 
     def shows(self, signals: Mapping[str, float], cuts: Mapping[str, float] = CUTS) -> bool:
-        """Whether a sample with these signals shows the pattern."""
+        """Whether a sample with these signals matches the pattern."""
         held = all(condition.holds(signals, cuts) for condition in self.when)
         return held and not any(condition.holds(signals, cuts) for condition in self.unless)
 
@@ -77,7 +77,7 @@ _UNFAITHFUL = Condition("below", ("faithfulness",))
 _IRRELEVANT_CONTEXTS = Condition("below", ("context_relevance",))
 
 #: Named, where it names them, after the patterns that the documentation of RAG Evals reads from chunk precision (here
-#: context_relevance) and faithfulness, and after the modules that RAGChecker (Ru et al., 2024) tells apart.
+#: context_relevance) and faithfulness, and after the modules that RAGChecker (Ru et al., 2024) distinguishes.
 PATTERNS: tuple[Pattern, ...] = (
     Pattern(
         "contradicted",
@@ -88,8 +88,8 @@ PATTERNS: tuple[Pattern, ...] = (
     Pattern(
         "missed",
         "Retrieval missed it",
-        "The contexts lack what the reference says. Look at the index, at how the query is put to it, and at how many "
-        "chunks are taken.",
+        "The contexts lack what the reference says. Look at the index, the retrieval query and the number of chunks "
+        "retrieved.",
         (Condition("below", _RETRIEVED),),
     ),
     Pattern(
@@ -115,14 +115,14 @@ PATTERNS: tuple[Pattern, ...] = (
         "ungrounded",
         "Unsupported, from irrelevant contexts",
         "Most contexts are irrelevant and the response is not supported by them (low chunk precision, low "
-        "faithfulness). Mend the retrieval first.",
+        "faithfulness). Fix the retrieval first.",
         (_UNFAITHFUL, _IRRELEVANT_CONTEXTS),
         (_REFUSED,),
     ),
     Pattern(
         "irrelevant",
         "Irrelevant to the query",
-        "The response says something else than was asked.",
+        "The response does not address what was asked.",
         (Condition("below", ("answer_relevance", "relevance_rubric.topical_match")),),
         (_REFUSED,),
     ),
@@ -158,17 +158,17 @@ PATTERNS: tuple[Pattern, ...] = (
 
 
 def patterns_of(record: SampleRecord, signs: Mapping[str, float]) -> list[str]:
-    """The names of the patterns that a sample shows at the usual cuts; `signs` are those of `signs_of`."""
+    """The names of the patterns that a sample matches at the default cuts; `signs` are those of `signs_of`."""
     values = {key: score.value for key, score in record.scores.items() if score.value is not None}
     signals = {**values, **signs}
     return [pattern.name for pattern in PATTERNS if pattern.shows(signals)]
 
 
 def signs_of(record: SampleRecord) -> dict[str, float]:
-    """What patterns go by besides metrics, 1 for yes and 0 for no; what is not known is left out.
+    """The signals of a sample other than metrics, 1 for yes and 0 for no; unknown ones are left out.
 
-    refused: the response declines to answer, by the metric `refusal` where it was measured, else by its rules.
-    answerable: the contexts hold an answer, as the data says (`answerable`, or `answers_found` of each context).
+    refused: the response declines to answer, by the metric `refusal` if it was measured, else by its rules.
+    answerable: the contexts hold an answer, according to the data (`answerable`, or `answers_found` of each context).
     """
     signs = {"refused": _refused(record), "answerable": _answerable(record.sample)}
     return {name: float(sign) for name, sign in signs.items() if sign is not None}

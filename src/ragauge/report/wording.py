@@ -1,4 +1,4 @@
-"""How numbers, labels and cautions are put into words, the same everywhere a run is shown."""
+"""Numbers, labels, notes and cautions as text, the same in every form of a report."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ import msgspec
 from ragauge.scores import Better, Estimate, Evidence, RunRecord, SampleRecord, Score
 from ragauge.types import Identity, Label, TotalUsage
 
-#: Labels that speak for the response, and those that speak against it.
+#: Labels in favour of a response, and labels against it.
 GOOD = frozenset({Label.ENTAILED, Label.YES})
 BAD = frozenset({Label.CONTRADICTED})
 
 
 def arrow(better: Better) -> str:
-    """Which way is better."""
+    """An arrow for the direction in which a metric is better."""
     return "↓" if better == "lower" else "↑"
 
 
@@ -27,7 +27,7 @@ def number(value: float | None) -> str:
 
 
 def bar(value: float | None) -> str:
-    """A value between 0 and 1 as a bar of up to eight cells; empty where it is none such."""
+    """A value between 0 and 1 as a bar of up to eight cells; empty for other values."""
     if value is None or not 0 <= value <= 1:
         return ""
     halves = round(16 * value)
@@ -62,92 +62,92 @@ def with_interval(
 
 
 def interval(estimate: Estimate) -> str:
-    """The interval in brackets, empty where there is none."""
+    """The interval in brackets; empty if there is none."""
     return "" if estimate.low is None else f"[{number(estimate.low)}, {number(estimate.high)}]"
 
 
 def score_words(score: Score) -> str:
-    """A score for people: its value, or the reason there is none."""
+    """A score for people: its value, or the reason why it has none."""
     if score.value is not None:
         return number(score.value)
     return f"undefined ({score.undefined})" if score.undefined else f"failed ({score.failed})"
 
 
 def verdict_words(piece: Evidence) -> str:
-    """The label or grade of a piece of evidence with its probability, which is that of support, or of yes: where the
-    label is another, this is said."""
-    said = piece.label.value.replace("_", " ") if piece.label else f"{piece.value:g}" if piece.value is not None else ""
+    """The label or grade of a piece with its probability, that of support (or yes) if the label is another."""
+    grade = "" if piece.value is None else f"{piece.value:g}"
+    words = piece.label.value.replace("_", " ") if piece.label else grade
     if piece.probability is None:
-        return said
+        return words
     if piece.label is None or piece.label in GOOD:
-        return f"{said} {piece.probability:.2f}"
-    return f"{said} ({'yes' if piece.label == Label.NO else 'support'} {piece.probability:.2f})"
+        return f"{words} {piece.probability:.2f}"
+    return f"{words} ({'yes' if piece.label == Label.NO else 'support'} {piece.probability:.2f})"
 
 
 def chunk_words(piece: Evidence, record: SampleRecord) -> list[str]:
-    """What the chunks that decide say: each entailing or contradicting chunk with the passage it goes by."""
+    """Each entailing or contradicting chunk with the passage that decides."""
     passages = {"query": record.sample.query or "", "response": record.sample.response or ""}
     contexts = record.sample.contexts or ()
     lines = []
-    for i, said in enumerate(piece.chunks):
-        if said.label not in GOOD | BAD:
+    for i, chunk in enumerate(piece.chunks):
+        if chunk.label not in GOOD | BAD:
             continue
-        passage = contexts[i].passage if piece.against == "contexts" else passages.get(said.chunk, "")
-        quoted = f" “{shortened(passage[slice(*said.span)])}”" if said.span and passage else ""
-        lines.append(f"{said.label.value} by {flat(said.chunk)}{quoted}")
+        passage = contexts[i].passage if piece.against == "contexts" else passages.get(chunk.chunk, "")
+        quoted = f" “{shortened(passage[slice(*chunk.span)])}”" if chunk.span and passage else ""
+        lines.append(f"{chunk.label.value} by {flat(chunk.chunk)}{quoted}")
     return lines
 
 
-#: Characters that would steer a terminal or turn the reading direction rather than be read.
+#: Control characters, and characters that change the reading direction.
 _STEERING = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
 
-#: Characters that end a line, or leave a gap in it.
+#: Characters that end a line or are wide white space.
 _GAPS = re.compile("[\t-\r\x1c-\x1e\x85\u2028\u2029]")
 
-#: What a CI runner takes for a command to itself: "::error::" at the start of a line, "##[error]" anywhere in one.
+#: What a CI runner takes for a command: "::error::" at the start of a line, "##[error]" anywhere in one.
 _COMMAND = re.compile(r"(?<=:):(?=[A-Za-z])|(?<=#)#(?=\w*\[)")
 _LOOKALIKES = {":": "\N{RATIO}", "#": "\N{MUSIC SHARP SIGN}"}
 
 
 def printable(text: str) -> str:
-    """Text with what is not meant to be read made visible as �."""
+    """Text with control characters replaced by �."""
     return _STEERING.sub("\N{REPLACEMENT CHARACTER}", text)
 
 
 def flat(text: str) -> str:
-    """Printable text on one line, of as many characters."""
+    """Printable text on one line, of the same length."""
     return printable(_GAPS.sub(" ", text))
 
 
 def one_line(text: str) -> str:
-    """Text as one line of as many characters that neither a terminal nor a CI runner obeys."""
+    """Text as one line of the same length, without commands to a terminal or CI runner."""
     return _COMMAND.sub(lambda found: _LOOKALIKES[found[0]], flat(text))
 
 
 def shortened(text: str, length: int = 160) -> str:
-    """Text on one line, fit to be printed, cut with an ellipsis."""
+    """Printable text on one line, cut with an ellipsis at `length`."""
     line = printable(" ".join(text.split()))
     return line if len(line) <= length else line[: length - 1] + "…"
 
 
 def counted(number: int, noun: str) -> str:
-    """A number with its noun, in the plural where that is due."""
+    """A number with its noun, in the plural unless it is 1."""
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
 def dollars(amount: float | None) -> str:
-    """A price: cents for what costs a dollar or more, otherwise enough digits to tell it from nothing."""
+    """A price: two decimals from one dollar on, otherwise four."""
     if amount is None:
         return "unknown"
     return f"${amount:.2f}" if amount >= 1 or not amount else f"${amount:.4f}"
 
 
-def spent_words(spent: TotalUsage) -> str:
-    """What calls took: how many, their tokens, their price."""
+def usage_words(spent: TotalUsage) -> str:
+    """The usage of model calls: their number, tokens and price."""
     cached = f" ({spent.cached_tokens:,} of them cached)" if spent.cached_tokens else ""
     price = dollars(spent.cost) if not spent.unpriced else dollars(None)
     if 0 < spent.unpriced < spent.calls:
-        price = f"{dollars(spent.cost)} and that of {counted(spent.unpriced, 'call')} that is not known"
+        price = f"{dollars(spent.cost)} without {counted(spent.unpriced, 'call')} of unknown price"
     return (
         f"{counted(spent.calls, 'call')}, {spent.prompt_tokens:,} prompt{cached} and {spent.completion_tokens:,} "
         f"completion tokens, price {price}"
@@ -155,14 +155,14 @@ def spent_words(spent: TotalUsage) -> str:
 
 
 def footnotes(run: RunRecord) -> list[str]:
-    """What a reader must know besides the table: how the run ended, what was left out or skipped."""
+    """Notes on the estimates: how the run ended, its usage, and what was skipped, failed or not measured."""
     notes = []
     if run.status != "finished":
         why = f" because {run.stopped}" if run.stopped else ""
         ended = "has not ended (it was killed, or is under way)" if run.status == "running" else f"is {run.status}{why}"
         notes.append(f"The run {ended}: these are the first {counted(run.samples, 'sample')}.")
     if run.spent.calls:
-        notes.append(f"Calls to models: {spent_words(run.spent)}.")
+        notes.append(f"Calls to models: {usage_words(run.spent)}.")
     notes += run.notes
     if run.bad_rows:
         notes.append(f"Rows skipped: {len(run.bad_rows)}, the first because: {run.bad_rows[0]}")
@@ -176,7 +176,7 @@ def footnotes(run: RunRecord) -> list[str]:
 
 
 def by_reason(reasons: Mapping[str, str]) -> list[str]:
-    """Each reason once, behind the metrics that it holds for: "bleu, chrf: the sample has no references"."""
+    """Each reason once, after the metrics that it holds for: "bleu, chrf: the sample has no references"."""
     grouped: dict[str, list[str]] = {}
     for metric, reason in reasons.items():
         grouped.setdefault(reason, []).append(metric)
@@ -184,7 +184,7 @@ def by_reason(reasons: Mapping[str, str]) -> list[str]:
 
 
 def headline(run: RunRecord) -> str:
-    """One line that says what was measured, by whom, and what it took."""
+    """One line: the data, the judges, and the number of judgments."""
     judges = ", ".join(sorted({str(judge) for judge in run.judges.values()}))
     measured = f"{run.name or run.data}: {counted(run.samples, 'sample')}, judge {judges}"
     if run.status == "running":
@@ -193,7 +193,7 @@ def headline(run: RunRecord) -> str:
     return f"{measured}, {run.asked} judgments asked, {run.reused} known{people}, {run.seconds:.1f} s"
 
 
-#: What `ragauge judges measure embedded -o FILE.json` wrote of the packaged judge.
+#: The measurement of the packaged judge, written by `ragauge judges measure embedded -o FILE.json`.
 CARD = files("ragauge") / "judges" / "embedded" / "data" / "measured.json"
 
 _LEXICAL = (
@@ -201,11 +201,11 @@ _LEXICAL = (
     "own words pass too easily; docs/embedded-judge.md has the figures."
 )
 _UNMEASURED = (
-    "Nothing was measured of this version of the embedded judge; `ragauge judges measure embedded` measures the one "
-    "that is installed, and docs/embedded-judge.md says where it fails."
+    "This version of the embedded judge has not been measured; `ragauge judges measure embedded` measures the one that "
+    "is installed, and docs/embedded-judge.md describes where it fails."
 )
 
-#: What a judge has to tell apart, by the prefixes of the sets that show it.
+#: What a judge has to distinguish, and the prefixes of the labelled sets that measure it.
 _RANKED = {
     "supported from unsupported claims": ("ent", "cit", "rag"),
     "right from wrong answers": ("ans",),
@@ -229,7 +229,7 @@ class _MeasurementCard(msgspec.Struct, frozen=True):
 
 
 def caution(run: RunRecord) -> str:
-    """How far the judges in the package can be trusted; empty where they had no part in the run."""
+    """How far the judges of the package can be trusted; empty if the run did not use them."""
     return " ".join(_cautions(list(run.judges.values())))
 
 
@@ -243,24 +243,25 @@ def _cautions(judges: list[Identity]) -> Iterator[str]:
 
 
 def _is_of(card: _MeasurementCard, judge: Identity) -> bool:
-    """Whether a judge is, or has for a member, the one that was measured; how sentences are split may differ."""
+    """Whether a judge is the measured one, or has it as a member; the sentence splitter may differ."""
     own = {(name.rpartition(".")[2], value) for name, value in judge.settings}
     return {setting for setting in card.judge.settings if setting[0] != "splitter"} <= own
 
 
 def _measured(card: _MeasurementCard) -> str:
-    told = [f"{what} with an AUC of {reached}" for what, kinds in _RANKED.items() if (reached := _reached(card, kinds))]
-    if not told:
+    reached = {what: _reached(card, kinds) for what, kinds in _RANKED.items()}
+    listed = [f"{what} with an AUC of {found}" for what, found in reached.items() if found]
+    if not listed:
         return _UNMEASURED
-    listed = " and ".join(filter(None, (", ".join(told[:-1]), told[-1])))
+    tasks = " and ".join(filter(None, (", ".join(listed[:-1]), listed[-1])))
     return (
-        f"On public sets the embedded judge tells {listed} (0.5 is chance) by people's labels; have a model or people "
-        "judge where a single verdict matters, and see docs/embedded-judge.md for where it fails."
+        f"On public sets with people's labels the embedded judge distinguishes {tasks} (0.5 is chance); use a language "
+        "model or people where a single verdict matters, and see docs/embedded-judge.md for where it fails."
     )
 
 
 def _reached(card: _MeasurementCard, kinds: tuple[str, ...]) -> str:
-    """From which to which AUC the sets of some kinds reach; empty where none was measured."""
+    """The range of the AUC over the sets of some kinds; empty if none was measured."""
     found = [one.auc.value for one in card.sets if one.auc and one.name.partition("_")[0] in kinds]
     ends = dict.fromkeys(f"{value:.2f}" for value in (min(found), max(found))) if found else {}
     return " to ".join(ends)
