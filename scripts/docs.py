@@ -153,7 +153,7 @@ Made from the code by `python scripts/docs.py`.
 |---|---|
 | 0 | fine |
 | 1 | the run failed: no score has a value, or the store cannot be written |
-| 2 | the call or the data is wrong; the message says what, where and how to mend it |
+| 2 | the call or the data is wrong; the message says what, where and how to fix it |
 | 3 | a gate failed (`--fail-under`, `--fail-over`, `--fail-if-worse`) |
 | 4 | stopped early: `--max-cost`, or server or key gave out; what is done is kept, the same command goes on |
 | 130 | interrupted by Ctrl-C; what was judged is kept, and the same command goes on from there |

@@ -1,7 +1,7 @@
 """Contract tests for judges and stores of your own.
 
-A test of a judge is one line: `check_judge(lambda: MyJudge(model="..."))`. How far an LLM judge that puts many
-questions into a call agrees with itself asking one at a time, `pack_agreement` reports.
+A test of a judge is one line: `check_judge(lambda: MyJudge(model="..."))`. `pack_agreement` measures how far an LLM
+judge that packs many questions into a call agrees with itself asking one at a time.
 """
 
 from __future__ import annotations
@@ -54,15 +54,19 @@ _ODD = ("", " \n\t", "e\u0301 \u202eabc\u202c 😀 漢字 مرحبا \x00", "[1]
 
 
 def check_judge(make: Callable[[], Judge], questions: Sequence[Question] = PLAIN) -> None:
-    """Put a judge to the test of its contract.
+    """Check that a judge keeps its contract.
 
-    make: gives a new judge of the same settings at each call. questions: what it is asked besides odd texts; those of
-    kinds that it does not claim in `answers` are left out.
+    Two judges of the same settings have equal identities, which can be pickled. The judge answers at least one
+    question. Each answer fits its question and is the same alone and in a batch (unless the judge works `by_sample`;
+    see `pack_agreement`). No questions give no answers. Unusual texts (empty, many scripts, very long) and kinds that
+    it does not claim give an answer or a Failure, never an exception.
 
-    Raises AssertionError, which says what is wrong. What is demanded: two judges of the same settings have equal
-    identities, which can be pickled; it answers at least one question; each answer fits its question and is the same
-    alone and in a batch (unless the judge works `by_sample`; see `pack_agreement`); no questions, no answers; odd texts
-    (empty, many scripts, very long) and kinds that it does not claim give an answer or a Failure, never an exception.
+    Args:
+        make: Returns a new judge of the same settings at each call.
+        questions: Questions to ask besides the unusual texts; kinds that are not in `answers` are skipped.
+
+    Raises:
+        AssertionError: The contract is broken; the message says how.
     """
     blocking(_check_judge, "check_judge")(make, questions)
 
@@ -90,7 +94,7 @@ async def _check_alone(judge: Judge, questions: Sequence[Question], answers: Seq
 
 
 def _check_identity(one: Identity, other: Identity) -> None:
-    _demand(isinstance(one, Identity), f"identity is {one!r}, not a ragauge.questions.Identity")
+    _demand(isinstance(one, Identity), f"identity is {one!r}, not a ragauge.types.Identity")
     _demand(one == other, f"two judges of the same settings have different identities: {one!r} and {other!r}")
     _demand(pickle.loads(pickle.dumps(one)) == one, f"the identity {one!r} does not survive pickling")
 
@@ -102,14 +106,14 @@ def _check_topics(answers: frozenset[str]) -> None:
 
 
 async def _answers(judge: Judge, questions: Sequence[Question]) -> Sequence[Answer | Failure]:
-    """What the judge answers, once it is seen to be one fitting answer to each question."""
+    """The judge's answers, after checking that there is one fitting answer to each question."""
     try:
         answers = await judge.answer(questions)
     except Exception as error:
         raise AssertionError(f"answer() raised {error!r}; what cannot be answered is a Failure") from error
     _demand(len(answers) == len(questions), f"{len(answers)} answers to {len(questions)} questions")
     for question, answer in zip(questions, answers, strict=True):
-        _demand(isinstance(answer, Answer | Failure), f"{answer!r} is no answer, verdict, grade or Failure")
+        _demand(isinstance(answer, Answer | Failure), f"{answer!r} is not an answer, verdict, grade or Failure")
         _demand(checked(question, answer) is answer, f"{question!s:.500}: {checked(question, answer)}")
     return answers
 
@@ -124,10 +128,16 @@ def _odd_questions() -> list[Question]:
 
 
 def pack_agreement(together: Judge, alone: Judge, questions: Sequence[Question] = PLAIN) -> dict[str, Share]:
-    """How far a judge agrees with itself asking one question a call: `rg.llm(...)` and `rg.llm(..., pack="alone")`.
+    """Measure how far a judge agrees with itself asking one question per call.
 
-    For each kind of question that is answered by a label or a grade: how many of the answers of both are the same.
-    What either fails to answer is left out.
+    Args:
+        together: The judge as it is used, such as `rg.llm(...)`.
+        alone: The judge asking one question per call, such as `rg.llm(..., pack="alone")`.
+        questions: What both are asked.
+
+    Returns:
+        For each kind of question with a label or a grade, the share of equal answers. Questions that either judge fails
+        to answer are skipped.
     """
     return blocking(_pack_agreement, "pack_agreement")(together, alone, questions)
 
@@ -136,13 +146,13 @@ async def _pack_agreement(together: Judge, alone: Judge, questions: Sequence[Que
     same: dict[str, list[bool]] = {}
     answers = zip(questions, await together.answer(questions), await alone.answer(questions), strict=True)
     for question, *both in answers:
-        one, other = map(_said, both)
+        one, other = map(_value, both)
         if one is not None and other is not None:
             same.setdefault(kind(question), []).append(one == other)
     return {name: Share(sum(each), len(each)) for name, each in same.items()}
 
 
-def _said(answer: Answer | Failure) -> Label | float | None:
+def _value(answer: Answer | Failure) -> Label | float | None:
     """The label or grade of an answer that has one."""
     if isinstance(answer, Verdict):
         return answer.label
@@ -150,11 +160,15 @@ def _said(answer: Answer | Failure) -> Label | float | None:
 
 
 def check_store(make: Callable[[Path], Store]) -> None:
-    """Put a store to the test of its contract: `check_store(Store.open)`.
+    """Check that a store keeps its contract: `check_store(Store.open)`.
 
-    make: opens the store at a path, where there is none at first. Raises AssertionError, which says what is wrong. What
-    is demanded: judgments that were kept are found, also after reopening; the first answer under a key stays; a key
-    that was never kept finds nothing.
+    Stored judgments are found, also after reopening. The first answer for a key stays. An unknown key finds nothing.
+
+    Args:
+        make: Opens the store at a path where there is none at first.
+
+    Raises:
+        AssertionError: The contract is broken; the message says how.
     """
     first, second, never = (_judgment(_QUERY, Label.YES), _judgment(_QUERY, Label.NO), _judgment("?", Label.NO))
     with TemporaryDirectory(prefix="ragauge-") as folder:

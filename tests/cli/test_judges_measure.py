@@ -193,10 +193,10 @@ def test_the_embedded_judge_stands_beside_the_lexical_one(call: Call, sets: Path
     result = call("judges", "measure", "embedded", "--data", sets, "-o", "out/found.json", "-o", "found.md")
     assert result.exit_code == 0, result.output
     assert "embedded against lexical on the same rows:" in result.stdout
-    assert "not told apart" in result.stdout
+    assert "not distinguishable" in result.stdout
     assert "adjusted for 2 tests" in result.stdout
     found = read_measurement(Path("out/found.json"))
-    assert (str(found.judge), str(found.beside), found.limit) == ("embedded", "lexical", None)
+    assert (str(found.judge), str(found.baseline), found.limit) == ("embedded", "lexical", None)
     assert [one.name for one in found.sets] == ["ent_bridges", "rel_mills"]
     assert "| ent_bridges | 40 |" in Path("found.md").read_text(encoding="utf-8")
 

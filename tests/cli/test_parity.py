@@ -31,14 +31,14 @@ def test_the_scores_alone(scored: Path, call: Call) -> None:
     done = call("parity", "--against", "ragas", "scores.csv", "-o", "out.md", "-o", "out.json")
     assert done.exit_code == 0
     assert "6 of 6 rows matched with 6 samples by position." in done.output
-    assert "Not compared: mine: no metric of ours is known for it." in done.output
+    assert "Not compared: mine: no known counterpart among ours." in done.output
     assert "### a number here, none there (NaN, empty or an error): 1 row" in done.output
     assert "### other verdicts or other claims: 2 rows" in done.output
     assert "supported by context 1: “Ada Bell wrote book 3 in 1930.”" in done.output
-    assert "another definition: theirs is the mean cosine" in done.output
+    assert "different definition: theirs is the mean cosine" in done.output
     document = json.loads((scored / "out.json").read_text(encoding="utf-8"))
     assert [column["ours"] for column in document["columns"]] == ["faithfulness", "answer_relevance"]
-    assert (scored / "out.md").read_text(encoding="utf-8").startswith("# ragauge beside ragas\n")
+    assert (scored / "out.md").read_text(encoding="utf-8").startswith("# ragauge compared with ragas\n")
 
 
 def test_beside_a_run(scored: Path, call: Call) -> None:
@@ -68,7 +68,7 @@ def test_numbers_of_the_whole(scored: Path, call: Call) -> None:
     assert alone.exit_code == 2
     assert "totals.json holds no samples; name them with --data FILE, or a run of them with --run RUN" in alone.stderr
     done = call("parity", "totals.json", "--against", "ragas", "--data", "data.jsonl")
-    assert "Theirs are numbers of the whole data set." in done.output
+    assert "Their scores are for the whole data set." in done.output
 
 
 @pytest.mark.parametrize(

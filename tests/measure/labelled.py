@@ -92,11 +92,11 @@ def write(folder: Path, name: str, rows: list[dict[str, Any]]) -> Path:
     return file
 
 
-def measured(judge: Any, folder: Path, limit: int | None = None, beside: Any = None) -> list[SetResult]:
+def measured(judge: Any, folder: Path, limit: int | None = None, baseline: Any = None) -> list[SetResult]:
     """All results of a folder."""
 
     async def collect() -> list[SetResult]:
-        return [one async for one in measure(judge, folder, limit, beside=beside)]
+        return [one async for one in measure(judge, folder, limit, baseline=baseline)]
 
     return asyncio.run(collect())
 

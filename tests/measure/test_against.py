@@ -36,7 +36,7 @@ def test_two_judges_are_compared_on_the_same_rows(tmp_path: Path) -> None:
     """A judge that is right beside one that guesses is better, the other way round worse; rows are those of both."""
     extra = {"premise": "p", "claim": "good but broken", "label": 1}
     write(tmp_path, "ent_a", [*claims(40), extra])
-    (better,), (worse,) = measured(Stub(), tmp_path, beside=Guesser()), measured(Guesser(), tmp_path, beside=Stub())
+    (better,), (worse,) = measured(Stub(), tmp_path, baseline=Guesser()), measured(Guesser(), tmp_path, baseline=Stub())
     assert better.against is not None
     assert worse.against is not None
     assert (better.rows, better.against.rows, worse.rows) == (41, 40, 40)
@@ -48,17 +48,17 @@ def test_two_judges_are_compared_on_the_same_rows(tmp_path: Path) -> None:
 def test_a_judge_is_not_told_apart_from_itself(tmp_path: Path) -> None:
     """The difference is 0, its interval too, and p is 1."""
     write(tmp_path, "ent_a", claims(40))
-    (one,) = measured(Stub(), tmp_path, beside=Stub())
+    (one,) = measured(Stub(), tmp_path, baseline=Stub())
     assert one.against is not None
     assert (one.against.difference.low, one.against.difference.high, one.against.p) == (0.0, 0.0, 1.0)
-    assert one.against.verdict == "not told apart"
+    assert one.against.verdict == "not distinguishable"
 
 
 def test_judges_are_compared_by_what_both_tell(tmp_path: Path) -> None:
     """Where one tells no probabilities it is by balanced accuracy; where one answers no such question, not at all."""
     write(tmp_path, "ent_a", claims(20))
     write(tmp_path, "rag_a", [SETS["rag_a"] | {"response": text} for text in ("good.", "bad.")])
-    entailed, taken_apart = measured(Stub(), tmp_path, beside=Sampler())
+    entailed, taken_apart = measured(Stub(), tmp_path, baseline=Sampler())
     assert entailed.against is not None
     assert entailed.against.by == "balanced_accuracy"
     assert taken_apart.rows == 2
@@ -68,10 +68,10 @@ def test_judges_are_compared_by_what_both_tell(tmp_path: Path) -> None:
 def test_many_sets_raise_no_false_alarm(tmp_path: Path) -> None:
     """What is told apart on one set alone is not among twenty, whose p-values are adjusted together."""
     write(tmp_path, "ent_a", claims(12))
-    (one,) = measured(Stub(), tmp_path, beside=Guesser())
+    (one,) = measured(Stub(), tmp_path, baseline=Guesser())
     assert one.against is not None
     near = msgspec.structs.replace(one, against=msgspec.structs.replace(one.against, p=0.01))
     many = adjusted([msgspec.structs.replace(near, name=str(at)) for at in range(20)] + [SetResult("none", note="why")])
     assert near.against is not None
     assert near.against.verdict == "better"
-    assert [found.against.verdict for found in many if found.against] == ["not told apart"] * 20
+    assert [found.against.verdict for found in many if found.against] == ["not distinguishable"] * 20

@@ -146,7 +146,7 @@ def test_claims_are_matched_with_those_of_people(tmp_path: Path) -> None:
     ]
     rows[1]["text"] += " "
     write(tmp_path, "claims_a", rows)
-    (one,) = measured(Stub(), tmp_path, beside=Stub())
+    (one,) = measured(Stub(), tmp_path, baseline=Stub())
     assert one.f1 is not None
     assert (one.rows, one.failed, one.f1.value) == (2, 0, 0.75)
     assert one.f1.low is not None
@@ -159,7 +159,7 @@ def test_claims_are_matched_with_those_of_people(tmp_path: Path) -> None:
 def test_a_judge_that_takes_nothing_apart_has_no_claims(tmp_path: Path) -> None:
     """The set is named with its note, and another judge that cannot do it is not compared."""
     write(tmp_path, "claims_a", [taken_apart("Ann left.", "Ann left")])
-    (unable,), (alone,) = measured(Sampler(), tmp_path), measured(Stub(), tmp_path, beside=Sampler())
+    (unable,), (alone,) = measured(Sampler(), tmp_path), measured(Stub(), tmp_path, baseline=Sampler())
     assert unable.note == "not answered: decompose"
     assert alone.rows == 1
     assert alone.against is None

@@ -43,7 +43,7 @@ SETS = (
     SetResult("rag_ares_databricks_human", 95, 0, figure(0.71, 0.2), figure(0.62), figure(0.79), against=against()),
     SetResult("tox_hatecheck", note="not answered: classify:toxic"),
 )
-FOUND = Measurement(judge=Identity("embedded"), beside=Identity("lexical"), limit=None, sets=SETS)
+FOUND = Measurement(judge=Identity("embedded"), baseline=Identity("lexical"), limit=None, sets=SETS)
 
 
 @pytest.fixture(scope="module")
@@ -71,7 +71,7 @@ def test_a_comparison_has_its_verdict(shown: list[str]) -> None:
     assert "embedded against lexical on the same rows:" in shown
     lines = [" ".join(line.split()) for line in shown]
     assert "ans_a 0.800 0.700 +0.100 [+0.050, +0.150] <0.001 better" in lines
-    assert "rag_ragtruth_qa_test 0.800 0.700 +0.100 [+0.050, +0.150] 0.200 not told apart" in lines
+    assert "rag_ragtruth_qa_test 0.800 0.700 +0.100 [+0.050, +0.150] 0.200 not distinguishable" in lines
     assert any(line.startswith("p: two-sided, adjusted for 5 tests (Holm)") for line in lines)
 
 
@@ -81,7 +81,7 @@ def test_figures_of_another_kind_and_sets_without_any_are_told(shown: list[str])
         "claims_a: F1 of the claims 0.70 0.65–0.75, of whole sentences 0.50 0.45–0.55, the mean of 43 texts",
         "claims_a: compared by the F1 of the claims",
         "coh_summeval: rank correlation (Spearman) with people's grades 0.41 0.36–0.46",
-        "ent_summedits: compared by balanced accuracy, as a judge tells no probabilities",
+        "ent_summedits: compared by balanced accuracy, as one judge gives no probabilities",
         "ent_summedits: 3 rows without an answer, the first because: x",
         "tox_hatecheck: not answered: classify:toxic",
     ):

@@ -5,12 +5,12 @@ from __future__ import annotations
 import pytest
 
 from ragauge.analysis.parity import choose, measuring, metric_of, others
-from ragauge.analysis.parity_columns import PEERS, Column, read_sheet
+from ragauge.analysis.parity_columns import SYSTEMS, Column, read_sheet
 from ragauge.errors import UnknownName, UsageError
 from ragauge.metrics.registry import select_metrics
 from ragauge.readers.columns import folded
 
-COLUMNS = [(name, theirs, column) for name, peer in PEERS.items() for theirs, column in peer.columns.items()]
+COLUMNS = [(name, theirs, column) for name, peer in SYSTEMS.items() for theirs, column in peer.columns.items()]
 
 
 @pytest.mark.parametrize(("peer", "theirs", "column"), COLUMNS, ids=[f"{peer}-{theirs}" for peer, theirs, _ in COLUMNS])
@@ -55,15 +55,15 @@ def test_what_is_left() -> None:
     kept = choose(sheet, "ragas", only=["faithfulness"])
     assert [one.theirs for one in kept] == ["faithfulness"]
     assert others(sheet, "ragas", kept) == {
-        "Context Recall": "not asked for",
-        "mine": "no metric of ours is known for it",
+        "Context Recall": "not requested",
+        "mine": "no known counterpart among ours",
     }
 
 
 def test_what_cannot_be_compared() -> None:
-    """An unknown peer or column, and a file without any known column, are told with what there is."""
+    """An unknown system or column, and a file without any known column, are told with what there is."""
     sheet = read_sheet([{"score": 1}], {})
-    with pytest.raises(UnknownName, match="unknown peer 'raga'; did you mean 'ragas'"):
+    with pytest.raises(UnknownName, match="unknown system 'raga'; did you mean 'ragas'"):
         choose(sheet, "raga")
     with pytest.raises(UnknownName, match="unknown column 'scor'"):
         choose(sheet, "ragas", {"scor/100": "bleu"})

@@ -46,7 +46,7 @@ def test_numbers_from_nought_are_no_numbers_from_one() -> None:
     """Without texts, ids must be the very same on both sides; else only the order is left, and as many rows."""
     numbered = [RowName(str(n), None, None) for n in range(1, 5)]
     assert beside([{"id": n} for n in range(4)], numbered) == ("position", [(n, n) for n in range(4)])
-    with pytest.raises(BadData, match="3 rows beside 4 samples, with neither ids nor texts that match"):
+    with pytest.raises(BadData, match="3 rows and 4 samples, without matching ids or texts"):
         beside([{"id": n} for n in range(3)], numbered)
 
 

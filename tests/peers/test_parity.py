@@ -76,7 +76,7 @@ def test_another_definition(run: rg.Run, rows: list[dict[str, Any]]) -> None:
     scores = [{**row, "answer_relevancy": -0.01 if n else 0.6} for n, row in enumerate(rows)]
     (column,) = rg.parity(run, scores, "ragas").columns
     assert [one.cause for one in column.differences] == ["undefined_here", "definition"]
-    assert column.notes[0].startswith("another definition: theirs is the mean cosine")
+    assert column.notes[0].startswith("different definition: theirs is the mean cosine")
     assert column.figures.difference is not None
 
 
@@ -84,9 +84,9 @@ def test_per_cent_and_the_other_way_round(run: rg.Run, rows: list[dict[str, Any]
     """Columns in per cent or turned round are warned of, and right once they are declared."""
     per_cent = compared(run, rows, [*(100 * value for value in OURS), None], "mine")
     assert per_cent.figures.difference is None
-    assert per_cent.notes[0].startswith("another scale: theirs run from 0 to 100, our scale is 0 to 1")
+    assert per_cent.notes[0].startswith("different scale: theirs range from 0 to 100, our scale is 0 to 1")
     turned = compared(run, rows, [*(1 - value for value in OURS), None], "mine")
-    assert turned.notes == ("the other way round: theirs fall where ours rise; try --column 1-mine=...",)
+    assert turned.notes == ("opposite direction: theirs fall where ours rise; try --column 1-mine=...",)
     rows = [{**row, "p": 100 * value, "q": 1 - value} for row, value in zip(rows, OURS, strict=False)]
     declared = rg.parity(run, rows, "ragas", columns={"p/100": "faithfulness", "1-q": "faithfulness"})
     assert [one.figures.close for one in declared.columns] == [11, 11]
@@ -97,7 +97,7 @@ def test_numbers_without_verdicts(run: rg.Run, rows: list[dict[str, Any]]) -> No
     (column,) = rg.parity(run, [{**row, "rouge_score(mode=fmeasure)": 0.9} for row in rows], "ragas").columns
     assert {one.cause for one in column.differences} == {"numbers"}
     assert column.notes == (
-        "measured here as rouge(types=rougeL); rouge(types=rougeL,stemmer=true) is nearer to theirs",
+        "measured here as rouge(types=rougeL); rouge(types=rougeL,stemmer=true) is closer to theirs",
     )
 
 

@@ -43,8 +43,8 @@ class JudgeSession:
         self._answer = answer
         self._by_sample: int = getattr(judge, "by_sample", 0)
 
-    async def answers(self, waves: Iterable[Sequence[Question]]) -> dict[Question, Answer | Failure]:
-        """An answer to each question of many waves, each of which is of one sample; a question is asked once."""
+    async def answers(self, rounds: Iterable[Sequence[Question]]) -> dict[Question, Answer | Failure]:
+        """An answer to each question of all rounds, each of them of one sample; a question is asked once."""
         room = asyncio.Semaphore(self._by_sample or 1)
         answers: dict[Question, Answer | Failure] = {}
 
@@ -52,34 +52,34 @@ class JudgeSession:
             async with room:
                 answers.update(zip(questions, await self._answer(self.judge, questions), strict=True))
 
-        await asyncio.gather(*(ask(questions) for questions in self._portions(waves)))
+        await asyncio.gather(*(ask(questions) for questions in self._portions(rounds)))
         return answers
 
-    def _portions(self, waves: Iterable[Sequence[Question]]) -> list[list[Question]]:
-        """What the judge is given at once: of each wave what none before it asks, or batches of all."""
+    def _portions(self, rounds: Iterable[Sequence[Question]]) -> list[list[Question]]:
+        """The questions of each call: those of one round that no earlier round asks, or batches of all rounds."""
         place: dict[Question, int] = {}
-        for at, wave in enumerate(waves):
-            for question in wave:
+        for at, round_ in enumerate(rounds):
+            for question in round_:
                 place.setdefault(question, at)
         if self._by_sample:
-            return [[question for question, _ in wave] for _, wave in groupby(place.items(), key=itemgetter(1))]
+            return [[question for question, _ in round_] for _, round_ in groupby(place.items(), key=itemgetter(1))]
         flat, size = list(place), getattr(self.judge, "batch", DEFAULT_BATCH)
         return [flat[start : start + size] for start in range(0, len(flat), size)]
 
 
 @asynccontextmanager
 async def judge_session(judge: Judge, answer: AnswerFunction | None) -> AsyncIterator[JudgeSession]:
-    """Asks by `answer`; without it the judge itself, which is open as long as this lasts.
+    """A session that asks by `answer`, or asks the judge itself, which is open during the session.
 
-    Raises UsageError where it misses something, such as a key.
+    Raises UsageError if the judge lacks something, such as a key.
     """
     async with AsyncExitStack() as stack:
         if answer is None and isinstance(judge, AbstractAsyncContextManager):
             await stack.enter_async_context(judge)
-        yield JudgeSession(judge, answer or _itself)
+        yield JudgeSession(judge, answer or _ask_directly)
 
 
-async def _itself(judge: Judge, questions: Sequence[Question]) -> JudgeAnswers:
+async def _ask_directly(judge: Judge, questions: Sequence[Question]) -> JudgeAnswers:
     return await judge.answer(questions)
 
 
@@ -88,9 +88,9 @@ _ALIKE = 0.7
 
 
 class MatchedClaims(NamedTuple):
-    """How many statements of two decompositions say the same: `pairs` of them, among those `found` and `expected`.
+    """The counts of matched statements of two decompositions: `pairs` matches among `found` and `expected` statements.
 
-    The counts of several texts may be added up before their shares are taken.
+    Counts of several texts may be added before computing shares.
     """
 
     pairs: int
@@ -120,7 +120,7 @@ def match_claims(found: Sequence[str], expected: Sequence[str]) -> MatchedClaims
     Two statements are alike where their words (runs of letters and digits in lower case, each as often as it occurs)
     overlap by Dice's measure, 2 * common / (words of one + words of the other), to 0.7 or more. Each statement is
     matched with at most one that is alike, so that as many as possible are matched (a maximum matching); neither
-    their order nor the degree of likeness counts beyond that. A statement without words matches none.
+    order nor degree of similarity counts beyond that. A statement without words matches none.
     """
     theirs = [_words(statement) for statement in expected]
     alike = [[place for place, other in enumerate(theirs) if _alike(_words(one), other)] for one in found]
@@ -152,18 +152,18 @@ def _most_pairs(alike: Sequence[Sequence[int]]) -> int:
     return sum(place(left, set()) for left in range(len(alike)))
 
 
-_LEAST = 0.001  # no claim counts as less likely than this, so that responses with two such claims differ from one
+_LEAST = 0.001  # so that responses with two unsupported claims rank below those with one
 
 
 class CaseOutcome(msgspec.Struct, frozen=True):
-    """What a judge says of a case. probability: of a 1, or a grade; None where it tells none. said: whether a 1."""
+    """A judge's prediction for a case. probability: of label 1, or a grade; None if unknown. positive: is it 1?"""
 
     probability: float | None
-    said: bool
+    positive: bool
 
 
 def unanswerable_cases(judge: Judge, cases: Iterable[LabelledCase]) -> str | None:
-    """The first topic that the cases ask about and the judge does not answer; None where it answers all."""
+    """The first topic of the cases that the judge does not answer; None if it answers all."""
     return next((topic(q) for case in cases for q in _needed(case) if not can_answer(judge, q)), None)
 
 
@@ -174,16 +174,16 @@ def _needed(case: LabelledCase) -> list[Question]:
 async def outcomes(
     asked: JudgeSession, cases: Sequence[LabelledCase]
 ) -> tuple[list[CaseOutcome | None], Failure | None]:
-    """What the judge says of each case, None where an answer is missing; and the first failure."""
+    """The judge's prediction for each case, None if an answer is missing; and the first failure."""
     parts = await asked.answers([case.first] for case in cases if case.first)
-    waves = [_about_claims(case, parts[case.first]) if case.first else list(case.questions) for case in cases]
-    answers = await asked.answers(waves)
-    found = [_of_case(case, [answers[q] for q in wave]) for case, wave in zip(cases, waves, strict=True)]
+    rounds = [_about_claims(case, parts[case.first]) if case.first else list(case.questions) for case in cases]
+    answers = await asked.answers(rounds)
+    found = [_of_case(case, [answers[q] for q in round_]) for case, round_ in zip(cases, rounds, strict=True)]
     return found, first_failure([*parts.values(), *answers.values()])
 
 
 def first_failure(answers: Iterable[Answer | Failure]) -> Failure | None:
-    """The first of the answers that is none."""
+    """The first failure among the answers."""
     return next((answer for answer in answers if isinstance(answer, Failure)), None)
 
 
@@ -217,29 +217,29 @@ def _outcome(answer: Answer | Failure, least: float) -> CaseOutcome | None:
 
 
 def _strongest(outcomes: list[CaseOutcome]) -> CaseOutcome:
-    chances = _probabilities(outcomes)
-    return CaseOutcome(chances[-1] if chances else None, any(one.said for one in outcomes))
+    probabilities = _probabilities(outcomes)
+    return CaseOutcome(probabilities[-1] if probabilities else None, any(one.positive for one in outcomes))
 
 
 def _all(outcomes: list[CaseOutcome]) -> CaseOutcome:
-    """Of a response: that each of its claims is supported, which are taken as independent of each other."""
-    chances = _probabilities(outcomes)
-    together = math.prod(max(chance, _LEAST) for chance in chances)
-    return CaseOutcome(together if chances else None, all(one.said for one in outcomes))
+    """For a response: that all of its claims are supported, assuming that they are independent."""
+    probabilities = _probabilities(outcomes)
+    together = math.prod(max(probability, _LEAST) for probability in probabilities)
+    return CaseOutcome(together if probabilities else None, all(one.positive for one in outcomes))
 
 
 def _probabilities(outcomes: list[CaseOutcome]) -> list[float]:
     """The probabilities, lowest first; empty unless each outcome has one."""
-    told = [one.probability for one in outcomes if one.probability is not None]
-    return sorted(told) if len(told) == len(outcomes) else []
+    known = [one.probability for one in outcomes if one.probability is not None]
+    return sorted(known) if len(known) == len(outcomes) else []
 
 
 class BaselineDifference(msgspec.Struct, frozen=True, omit_defaults=True):
     """Two judges on the rows of a set that both answered.
 
-    rows: how many. by: "auc", or "balanced_accuracy" where one of them tells no probabilities, or "f1" for claims. one,
-    other: that figure of the measured judge and of the other. difference: one less the other, with its 95 % interval.
-    p: two-sided, of there being none; p_adjusted: by Holm over all sets, None until `adjusted`.
+    rows: their number. by: "auc", or "balanced_accuracy" if one judge gives no probabilities, or "f1" for claims. one,
+    other: that figure for the measured judge and the other. difference: one - other, with its 95 % interval. p:
+    two-sided, for the hypothesis of no difference; p_adjusted: by Holm over all sets, None until `adjusted`.
     """
 
     rows: int
@@ -257,13 +257,13 @@ class BaselineDifference(msgspec.Struct, frozen=True, omit_defaults=True):
 
     @property
     def verdict(self) -> str:
-        """What the measured judge is: "better", "worse" or "not told apart".
+        """What the measured judge is: "better", "worse" or "not distinguishable".
 
-        It is told apart where p_adjusted, or p where there is none, is below 0.05 and the interval leaves 0 out.
+        It is better or worse if p_adjusted (or p, before adjustment) is below 0.05 and the interval excludes 0.
         """
         low, high = self.difference.low, self.difference.high
         if not is_significant(self.final_p, low, high):
-            return "not told apart"
+            return "not distinguishable"
         return "better" if low is not None and low > 0 else "worse"
 
 
@@ -296,17 +296,18 @@ class SetResult(msgspec.Struct, frozen=True, omit_defaults=True):
 def set_result(name: str, cases: Sequence[LabelledCase], outcomes: Sequence[CaseOutcome | None]) -> SetResult:
     """The figures of one set. outcomes: what the judge says of each case, None where an answer is missing."""
     pairs = [(case, outcome) for case, outcome in zip(cases, outcomes, strict=True) if outcome is not None]
-    kept, told = [case for case, _ in pairs], [outcome for _, outcome in pairs]
+    kept, known = [case for case, _ in pairs], [outcome for _, outcome in pairs]
     labels, groups = [case.label for case in kept], [case.group for case in kept]
-    chances, words, grades = _chances(told), _known([case.words for case in kept]), _known([c.grade for c in kept])
+    probabilities, words = _all_probabilities(known), _known([case.words for case in kept])
+    grades = _known([case.grade for case in kept])
     return SetResult(
         name,
         rows=len(pairs),
         failed=len(cases) - len(pairs),
-        auc=figure(labels, chances, groups, auc),
-        balanced_accuracy=figure(labels, _said(told), groups, balanced_accuracy),
+        auc=figure(labels, probabilities, groups, auc),
+        balanced_accuracy=figure(labels, _predictions(known), groups, balanced_accuracy),
         words=figure(labels, words, groups, auc),
-        correlation=figure(grades, chances, groups, spearman) if grades else None,
+        correlation=figure(grades, probabilities, groups, spearman) if grades else None,
     )
 
 
@@ -330,10 +331,10 @@ def baseline_differences(
     both = [(case, a, b) for case, a, b in zip(cases, one, other, strict=True) if a is not None and b is not None]
     labels, groups = [case.label for case, _, _ in both], [case.group for case, _, _ in both]
     ours, theirs = [a for _, a, _ in both], [b for _, _, b in both]
-    a, b = _chances(ours), _chances(theirs)
+    a, b = _all_probabilities(ours), _all_probabilities(theirs)
     if a is not None and b is not None:
         return _compared("auc", auc, labels, a, b, groups)
-    return _compared("balanced_accuracy", balanced_accuracy, labels, _said(ours), _said(theirs), groups)
+    return _compared("balanced_accuracy", balanced_accuracy, labels, _predictions(ours), _predictions(theirs), groups)
 
 
 def _compared(
@@ -367,12 +368,12 @@ def _with(one: SetResult, p: Mapping[str, float]) -> SetResult:
     return msgspec.structs.replace(one, against=msgspec.structs.replace(one.against, p_adjusted=p[one.name]))
 
 
-def _chances(outcomes: Sequence[CaseOutcome]) -> list[float] | None:
+def _all_probabilities(outcomes: Sequence[CaseOutcome]) -> list[float] | None:
     return _known([outcome.probability for outcome in outcomes])
 
 
-def _said(outcomes: Sequence[CaseOutcome]) -> list[float]:
-    return [float(outcome.said) for outcome in outcomes]
+def _predictions(outcomes: Sequence[CaseOutcome]) -> list[float]:
+    return [float(outcome.positive) for outcome in outcomes]
 
 
 def _known(values: Sequence[float | None]) -> list[float] | None:
@@ -467,25 +468,32 @@ async def measure(
     limit: int | None = None,
     seed: int = 0,
     answer: AnswerFunction | None = None,
-    beside: Judge | None = None,
+    baseline: Judge | None = None,
 ) -> AsyncIterator[SetResult]:
     """`judge` on every labelled set in `folder` (*.jsonl, *.jsonl.gz), in the order of their names.
 
-    limit: at most so many rows of a set, drawn with `seed`. answer: answers in the name of a judge, from a store for
-    example; without it the judge is asked, and is open until the last set. beside: another judge, which is asked about
-    the same rows and compared. Each row is asked as a sample of its own, many side by side where the judge works by
-    samples. A file that cannot be read, or a row of it, has no figures, and its note says why.
+    Each row is asked as a sample of its own, concurrently if the judge works by sample. A set that cannot be read has
+    no figures and a note with the reason. The p-values of comparisons are for each set by itself; see `adjusted`.
 
-    The p-values of comparisons are of each set by itself; `adjusted` takes all together.
+    Args:
+        judge: The judge to measure.
+        folder: The folder of the sets.
+        limit: The most rows of a set, drawn with `seed`.
+        seed: For drawing rows.
+        answer: Answers in the name of a judge, from a store for example. If None, the judge is asked, and stays open
+            until the last set.
+        baseline: Another judge that is asked about the same rows and compared.
 
-    Raises BadData where the folder holds no set, UsageError where a judge misses something, such as a key, and, after
-    the last set, RunFailed with the first reason where no row of a set had an answer.
+    Raises:
+        BadData: The folder holds no set.
+        UsageError: A judge lacks something, such as a key.
+        RunFailed: No row of a set was answered; raised after the last set, with the first reason.
     """
     files = labelled_files(folder)
     unanswered: list[SetResult] = []
     async with AsyncExitStack() as stack:
         asked = await stack.enter_async_context(judge_session(judge, answer))
-        other = None if beside is None else await stack.enter_async_context(judge_session(beside, answer))
+        other = None if baseline is None else await stack.enter_async_context(judge_session(baseline, answer))
         for file in files:
             try:
                 one = await _measure_set(asked, other, file, limit, seed)
@@ -515,16 +523,16 @@ async def _measure_set(
     seconds = time.perf_counter() - begun
     if failure and not any(found):
         return SetResult(name, failed=len(cases), failure=str(failure))
-    beside = await _beside(other, cases, found)
+    difference = await _baseline_difference(other, cases, found)
     one = set_result(name, cases, found)
-    return msgspec.structs.replace(one, against=beside, seconds=seconds, failure=str(failure or ""))
+    return msgspec.structs.replace(one, against=difference, seconds=seconds, failure=str(failure or ""))
 
 
 def _name(file: Path) -> str:
     return file.name.partition(".jsonl")[0]
 
 
-async def _beside(
+async def _baseline_difference(
     other: JudgeSession | None, cases: list[LabelledCase], found: list[CaseOutcome | None]
 ) -> BaselineDifference | None:
     """The other judge on the same cases; None where there is none, or it does not answer such questions."""

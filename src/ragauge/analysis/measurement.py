@@ -1,4 +1,4 @@
-"""A measurement: a judge on all sets of a folder, as a file and for people."""
+"""The measurement of a judge on all sets of a folder: as a file, as Markdown and in a terminal."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ if TYPE_CHECKING:
 class Published(msgspec.Struct, frozen=True):
     """A published figure.
 
-    benchmark: of what. sets: the labelled sets that come from it; a figure is held beside that of a set where there is
-    but one. system: what was measured, with its size where that is known. figure: which one. value: between 0 and 1.
-    source: where it stands. differs: how it differs from what is measured here.
+    benchmark: its name. sets: the labelled sets that come from it; if there is only one, its figure is shown next to
+    the published one. system: what was measured, with its size if known. figure: its name. value: in 0..1.
+    source: where it was published. differs: how it differs from what is measured here.
     """
 
     benchmark: str
@@ -85,7 +85,7 @@ PUBLISHED = (
 
 
 def published(names: Collection[str]) -> list[Published]:
-    """The figures that can be held beside one of the sets called `names`."""
+    """The published figures for benchmarks that one of the sets `names` comes from."""
     return [one for one in PUBLISHED if any(name in names for name in one.sets)]
 
 
@@ -96,21 +96,21 @@ MEASUREMENT_WRITERS = (".json", ".md")
 
 
 class Measurement(msgspec.Struct, frozen=True, kw_only=True):
-    """A judge on several sets. beside: the judge that it is compared with. limit: rows drawn of each set, None for all.
+    """A judge on several sets. baseline: the judge that it is compared with. limit: rows per set, None for all.
 
-    schema: changes where the form does.
+    schema: changes with the format.
     """
 
     schema: str = SCHEMA
     judge: Identity
-    beside: Identity | None
+    baseline: Identity | None = msgspec.field(name="beside")
     limit: int | None
     sets: tuple[SetResult, ...]
 
     def save(self, path: Path) -> Path:
-        """Write it: .json for programs, or .md for people.
+        """Write the measurement to a .json or .md file.
 
-        Raises UsageError for another ending, or where the file cannot be written.
+        Raises UsageError for other endings, or if the file cannot be written.
         """
         as_json = msgspec.json.format(msgspec.json.encode(self).decode(), indent=1) + "\n"
         return save_text(path, {".json": lambda: as_json, ".md": lambda: measurement_markdown(self)})
@@ -134,7 +134,7 @@ _TEXTS = ("set", "of", "system", "figure", "")  # columns of words, which are se
 
 
 def measurement_view(found: Measurement) -> Iterator[RenderableType]:
-    """The figures, the comparison with the other judge, published figures, and what they leave out."""
+    """The figures, the comparison with the other judge, published figures, and remarks."""
     for title, sheet in _sheets(found, speed=True):
         yield title
         yield _table(sheet)
@@ -153,13 +153,13 @@ def _sheets(found: Measurement, speed: bool) -> Iterator[tuple[str, MeasurementT
     rows = [one for one in found.sets if one.rows]
     agreed = [one for one in rows if one.balanced_accuracy is not None or one.auc is not None]
     if agreed:
-        yield f"{found.judge} beside people's labels, with 95 % intervals:", _agreement(agreed, speed)
+        yield f"{found.judge} compared with people's labels, with 95 % intervals:", _agreement(agreed, speed)
     compared = [(one.name, one.against) for one in rows if one.against is not None]
-    if compared and found.beside is not None:
-        yield f"{found.judge} against {found.beside} on the same rows:", _comparison(found, compared)
+    if compared and found.baseline is not None:
+        yield f"{found.judge} against {found.baseline} on the same rows:", _comparison(found, compared)
     known = published([one.name for one in rows])
     if known:
-        yield "Published of larger models; how each figure differs is told below:", _published(known, rows)
+        yield "Published figures of larger models; how each differs is noted below:", _published(known, rows)
 
 
 def _agreement(rows: Iterable[SetResult], speed: bool) -> MeasurementTable:
@@ -174,7 +174,7 @@ def _agreement(rows: Iterable[SetResult], speed: bool) -> MeasurementTable:
 
 
 def _speed(one: SetResult) -> str:
-    """Rows a second, to two digits; empty where the answers were not asked for just now."""
+    """Rows a second, to two digits; empty if the answers came from the store."""
     if not one.seconds:
         return ""
     speed = one.rows / one.seconds
@@ -182,7 +182,7 @@ def _speed(one: SetResult) -> str:
 
 
 def _comparison(found: Measurement, compared: Iterable[tuple[str, BaselineDifference]]) -> MeasurementTable:
-    columns = ("set", str(found.judge), str(found.beside), "difference, 95 %", "p", f"{found.judge} is")
+    columns = ("set", str(found.judge), str(found.baseline), "difference, 95 %", "p", f"{found.judge} is")
     return columns, [
         [
             name,
@@ -209,7 +209,7 @@ def _published(known: Sequence[Published], rows: Sequence[SetResult]) -> Measure
 
 
 def _like(one: Published, own: Mapping[str, SetResult]) -> Interval | None:
-    """The figure of the same kind that was measured here; None where there is none, or it is of several sets."""
+    """The same figure as measured here; None if there is none, or the benchmark has several sets."""
     if len(one.sets) > 1:
         return None
     found = own[one.sets[0]]
@@ -221,12 +221,12 @@ def _sources(known: Iterable[Published]) -> list[tuple[str, str]]:
 
 
 def _remarks(found: Measurement) -> Iterator[str]:
-    """The sources, what p is, figures of another kind, and sets without figures."""
+    """The sources, how p is adjusted, further figures, and sets without figures."""
     known = published([one.name for one in found.sets if one.rows])
     yield from (f"[{at}] {source}: {differs}." for at, (source, differs) in enumerate(_sources(known), start=1))
     tested = [one.against for one in found.sets if one.against is not None]
     if tested:
-        yield f"p: two-sided, adjusted for {counted(len(tested), 'test')} (Holm); told apart where it is below {LEVEL}."
+        yield f"p: two-sided, adjusted for {counted(len(tested), 'test')} (Holm); significant below {LEVEL}."
     for one in found.sets:
         yield from _set_remarks(one)
 
@@ -240,7 +240,7 @@ def _set_remarks(one: SetResult) -> Iterator[str]:
             f"{counted(one.rows, 'text')}"
         )
     if one.against is not None and one.against.by == "balanced_accuracy":
-        yield f"{one.name}: compared by balanced accuracy, as a judge tells no probabilities"
+        yield f"{one.name}: compared by balanced accuracy, as one judge gives no probabilities"
     if one.against is not None and one.against.by == "f1":
         yield f"{one.name}: compared by the F1 of the claims"
     if one.note:

@@ -1,4 +1,4 @@
-"""`parity`: a peer's scores and a run of ours on the same rows, and why they differ."""
+"""`parity`: another system's scores and a run of ours on the same rows, and why they differ."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import Any, NamedTuple
 
-from ragauge.analysis.parity_columns import PEERS, Column, RowName, ScoreSheet, number_in, read_sheet
+from ragauge.analysis.parity_columns import SYSTEMS, Column, RowName, ScoreSheet, number_in, read_sheet
 from ragauge.analysis.parity_results import (
     CAUSES,
     FigureScale,
@@ -33,9 +33,9 @@ from ragauge.statistics.intervals import Clusters
 
 
 class ParityPair(NamedTuple):
-    """A row of theirs beside a sample of ours.
+    """A row of theirs and the matching sample of ours.
 
-    position: of the sample in the run. theirs: their number on our scale; cells: their row as it stands.
+    position: of the sample in the run. theirs: their score on our scale; cells: their row.
     """
 
     position: int
@@ -47,10 +47,10 @@ class ParityPair(NamedTuple):
 
 
 class DifferenceFinder(NamedTuple):
-    """How rows are told.
+    """Groups the rows that differ by cause and describes the worst.
 
     run, key, better: where the evidence of a sample is, and which way it counts. theirs: the name of their column.
-    quoted: columns of theirs that say what a number was made of. show: how many rows are told for each cause.
+    quoted: their columns with explanations of a score. show: the number of rows shown for each cause.
     """
 
     run: Run
@@ -61,7 +61,7 @@ class DifferenceFinder(NamedTuple):
     show: int
 
     def differences(self, pairs: Iterable[tuple[str | None, ParityPair]]) -> tuple[ParityDifference, ...]:
-        """The pairs that have a cause to differ, by cause, the worst first."""
+        """The pairs that differ, by cause, the largest difference first."""
         by_cause: dict[str, list[ParityPair]] = {cause: [] for cause in CAUSES}
         for cause, pair in pairs:
             if cause:
@@ -82,7 +82,7 @@ class DifferenceFinder(NamedTuple):
         return ParityRow(pair.id, shortened(pair.query, 120), pair.theirs, pair.ours.value, why, evidence)
 
     def _decisive(self, pair: ParityPair) -> list[str]:
-        """What makes our number lower than theirs, or higher."""
+        """The pieces that make our score lower than theirs, or higher."""
         if pair.theirs is None or pair.ours.value is None:
             return []
         score = self.run.scores[pair.position][self.key]
@@ -98,7 +98,7 @@ def _gap(pair: ParityPair) -> float:
     return abs((pair.theirs or 0.0) - (pair.ours.value or 0.0))
 
 
-#: How the caller writes that a column is in per cent, or that it says the reverse: "LLM F1/100", "1-error".
+#: How the caller marks a column in per cent, or with the opposite meaning: "LLM F1/100", "1-error".
 _WRITTEN = re.compile(r"(?P<flipped>1-)?(?P<name>.+?)(/(?P<per>\d+(\.\d+)?))?")
 
 
@@ -114,16 +114,16 @@ def choose(
 ) -> list[Chosen]:
     """The columns of `sheet` that have a counterpart here.
 
-    against: whose they are, a key of PEERS. named: their column -> our value, before the known names; "NAME/100"
+    against: whose they are, a key of SYSTEMS. named: their column -> our value, before the known names; "NAME/100"
     divides theirs, "1-NAME" takes it from 1. only: our metrics or values to which it is kept; empty: all.
 
-    Raises UnknownName for a peer or column there is not, UsageError where nothing can be compared.
+    Raises UnknownName for a system or column that does not exist, UsageError where nothing can be compared.
     """
-    if against not in PEERS:
-        raise UnknownName("peer", against, PEERS)
+    if against not in SYSTEMS:
+        raise UnknownName("system", against, SYSTEMS)
     found = {one.theirs: one for theirs, ours in (named or {}).items() for one in [_asked(sheet, theirs, ours)]}
     for name in sheet.columns:
-        known = PEERS[against].columns.get(folded(name))
+        known = SYSTEMS[against].columns.get(folded(name))
         if known and name not in found and sheet.is_scored(name):
             found[name] = Chosen(name, known)
     wanted = {name for spec in only for name in (spec, metric_of(spec))}
@@ -138,7 +138,7 @@ def choose(
 
 
 def _asked(sheet: ScoreSheet, theirs: str, ours: str) -> Chosen:
-    """A column as the caller relates it to ours."""
+    """A column as the caller maps it to ours."""
     if theirs in sheet.columns:
         return Chosen(theirs, Column(ours))
     match = _WRITTEN.fullmatch(theirs)
@@ -148,11 +148,11 @@ def _asked(sheet: ScoreSheet, theirs: str, ours: str) -> Chosen:
 
 
 def others(sheet: ScoreSheet, against: str, kept: Sequence[Chosen]) -> dict[str, str]:
-    """The other columns of numbers, with the reason why they are not compared."""
-    known = PEERS[against].columns
+    """The other numeric columns, with the reason why they are not compared."""
+    known = SYSTEMS[against].columns
     names = {one.theirs for one in kept}
     rest = [name for name in sheet.columns if name not in names and _holds_numbers(sheet, name)]
-    return {name: "not asked for" if folded(name) in known else "no metric of ours is known for it" for name in rest}
+    return {name: "not requested" if folded(name) in known else "no known counterpart among ours" for name in rest}
 
 
 def _holds_numbers(sheet: ScoreSheet, name: str) -> bool:
@@ -164,7 +164,7 @@ def _holds_numbers(sheet: ScoreSheet, name: str) -> bool:
 
 
 def measuring(kept: Sequence[Chosen]) -> list[str]:
-    """What to measure so that each of the columns has its counterpart, in the form that is nearest to theirs."""
+    """The metrics to measure so that each column has its counterpart, in the form closest to theirs."""
     specs = list(dict.fromkeys(one.column.metric or metric_of(one.column.ours) for one in kept))
     families = [spec for spec in specs if spec.partition("(")[0] in FAMILIES]
     come_along = {value for metric in (select_metrics(families) if families else ()) for value in metric.values}
@@ -184,8 +184,8 @@ def key_in(run: RunRecord, column: Column) -> str | None:
 
 
 def notes(run: RunRecord, column: Column) -> list[str]:
-    """What is known of a column beforehand: another definition, other edges, another form of the metric in this run."""
-    known = [f"another definition: {column.differs}"] if column.differs else []
+    """Known differences of a column: the definition, the edge cases, the form of the metric in this run."""
+    known = [f"different definition: {column.differs}"] if column.differs else []
     return [*known, *([f"theirs is {column.nothing}"] if column.nothing else []), *_form_note(run, column)]
 
 
@@ -194,7 +194,7 @@ def _form_note(run: RunRecord, column: Column) -> list[str]:
     if column.metric.partition("(")[0] != name or column.metric in run.metrics:
         return []
     measured = next((spec for spec in run.metrics if spec.partition("(")[0] == name), name)
-    return [f"measured here as {measured}; {column.metric} is nearer to theirs"]
+    return [f"measured here as {measured}; {column.metric} is closer to theirs"]
 
 
 class _OurScores(NamedTuple):
@@ -207,9 +207,9 @@ class _OurScores(NamedTuple):
 
 
 class AlignedScores:
-    """A sheet of scores beside a run, row by row. matching: which rows belong to which samples.
+    """A sheet of scores and a run, matched row by row. matching: how rows were matched.
 
-    quoted: columns of theirs that say what a number was made of. show: how many rows are told for each cause.
+    quoted: their columns with explanations of a score. show: the number of rows shown for each cause.
     """
 
     def __init__(self, run: Run, sheet: ScoreSheet, quoted: Sequence[str], show: int) -> None:
@@ -225,7 +225,7 @@ class AlignedScores:
         self.matching, self._places = match_rows(sheet, [sample.named for sample in self._samples])
 
     def compared(self, one: Chosen, key: str) -> ParityColumn:
-        """One column beside one value."""
+        """One column of theirs compared with one value of ours."""
         pairs = list(self._pairs(one, key))
         both = [pair for pair in pairs if pair.theirs is not None and pair.ours.value is not None]
         theirs, ours = [pair.theirs or 0.0 for pair in both], [pair.ours.value or 0.0 for pair in both]
@@ -234,11 +234,9 @@ class AlignedScores:
         found = figures(theirs, ours, self._clusters(both), scale, of_theirs)
         neither = sum(pair.theirs is None and pair.ours.value is None for pair in pairs)
         known = (*notes(self._run.record, one.column), *_warnings(one.theirs, theirs, found, scale))
-        telling = DifferenceFinder(
-            self._run, key, self._run.estimates[key].better, one.theirs, self._quoted, self._show
-        )
+        finder = DifferenceFinder(self._run, key, self._run.estimates[key].better, one.theirs, self._quoted, self._show)
         causes = ((cause_of(pair.theirs, pair.ours, one.column, scale, of_theirs), pair) for pair in pairs)
-        return ParityColumn(one.theirs, key, found, neither, known, telling.differences(causes))
+        return ParityColumn(one.theirs, key, found, neither, known, finder.differences(causes))
 
     def _pairs(self, one: Chosen, key: str) -> Iterator[ParityPair]:
         for row, position in self._places:
@@ -267,13 +265,13 @@ def _spanned(values: Sequence[float]) -> FigureScale:
 
 
 def _warnings(name: str, theirs: Sequence[float], found: ParityFigures, scale: FigureScale) -> list[str]:
-    """What the numbers themselves say of the column: another scale, or the other way round."""
+    """Warnings from the scores themselves: another scale, or the opposite direction."""
     warnings = []
     if theirs and found.difference is None:
         spread = f"from {min(theirs):g} to {max(theirs):g}, our scale is {scale[0]:g} to {scale[1]:g}"
-        warnings.append(f"another scale: theirs run {spread}; write --column {name}/100=... if they are in per cent")
+        warnings.append(f"different scale: theirs range {spread}; write --column {name}/100=... for per cent")
     if found.rank_interval and found.rank_interval[1] < 0:
-        warnings.append(f"the other way round: theirs fall where ours rise; try --column 1-{name}=...")
+        warnings.append(f"opposite direction: theirs fall where ours rise; try --column 1-{name}=...")
     return warnings
 
 
@@ -287,19 +285,27 @@ def parity(
     map: Mapping[str, str] | None = None,
     show: int = 3,
 ) -> Parity:
-    """Another system's scores beside those of a run, and why they differ; see docs/migrating/parity.md.
+    """Compare another system's scores with those of a run, and find out why they differ.
 
-    scores: its file of scores, or rows in memory: whatever `ragauge.read` reads, a row per sample, or one row of
-    numbers for the whole data set.
-    against: whose they are, which tells what its columns mean: "ragas", "valor", "deepeval", "rag_evals", "trust_eval"
-    or "dataworkz".
-    columns: its column -> our value, such as {"my score": "faithfulness"}, before the names that are known; "NAME/100"
-    for one in per cent, "1-NAME" for one that says the reverse. metrics: ours to which it is kept.
-    map: field -> column of `scores`, for id, query and response. show: how many rows of each cause come with evidence.
+    No judge is asked. Rows are matched by id or position if the texts agree, else by query and response. See
+    docs/migrating/parity.md.
 
-    Nothing is judged. Rows are matched by id or position where the texts agree, else by query and response.
-    Raises UnknownName for a peer or column there is not, BadData where scores cannot be read or match no sample,
-    UsageError where the run holds nothing to compare them with.
+    Args:
+        run: A run over the same samples.
+        scores: The system's file of scores, or rows in memory: anything that `ragauge.read` reads, with one row per
+            sample, or a single row of scores for the whole data set.
+        against: The system, which determines what its columns mean: "ragas", "valor", "deepeval", "rag_evals",
+            "trust_eval" or "dataworkz".
+        columns: Their column -> our value, such as {"my score": "faithfulness"}; takes precedence over the known names.
+            "NAME/100" is for a column in per cent, "1-NAME" for one with the opposite meaning.
+        metrics: Compare only these of ours; all if empty.
+        map: Field -> column of `scores`, for id, query and response.
+        show: The number of rows of each cause that are shown with evidence.
+
+    Raises:
+        UnknownName: There is no such system or column.
+        BadData: The scores cannot be read, or match no sample.
+        UsageError: The run has no counterpart of the scores.
     """
     sheet = read_sheet(scores, map or {})
     kept = choose(sheet, against, columns, metrics)
@@ -314,9 +320,9 @@ def parity(
         totals = tuple(_total(run.record, sheet, *one) for one in keys)
         return Parity(*about, None, (), totals, left | others(sheet, against, kept))
     left |= {one.theirs: f"{key} has no value of each sample" for one, key in keys if not _by_row(run.record, key)}
-    beside = AlignedScores(run, sheet, PEERS[against].evidence, show)
-    compared = tuple(beside.compared(*one) for one in keys if _by_row(run.record, one[1]))
-    return Parity(*about, beside.matching, compared, (), left | others(sheet, against, kept))
+    aligned = AlignedScores(run, sheet, SYSTEMS[against].evidence, show)
+    compared = tuple(aligned.compared(*one) for one in keys if _by_row(run.record, one[1]))
+    return Parity(*about, aligned.matching, compared, (), left | others(sheet, against, kept))
 
 
 def _by_row(run: RunRecord, key: str) -> bool:

@@ -1,4 +1,4 @@
-"""A peer's scores as they stand in its files: which columns there are, and which metric of ours measures the same."""
+"""The columns in other systems' files of scores, and which metric of ours measures the same."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ragauge.readers.values import Malformed, describe, native, text_or_none
 
 
 class Column(msgspec.Struct, frozen=True):
-    """How a column of a peer's scores relates to a value of ours.
+    """How a column of another system's scores relates to a value of ours.
 
     ours: the key of our value. metric: how our metric is written to be as near to theirs as it can be; where it is
     empty, as the key says.
@@ -38,7 +38,7 @@ class Column(msgspec.Struct, frozen=True):
         return 1 - value if self.flipped else value / self.per
 
 
-class Peer(msgspec.Struct, frozen=True):
+class ScoringSystem(msgspec.Struct, frozen=True):
     """Another system: its columns by folded name (see `ragauge.readers.columns.folded`).
 
     evidence: columns that say what its numbers were made of, to be quoted.
@@ -217,13 +217,13 @@ _TRUST_EVAL = {
     "trustscore": Column("trust_score", per=100),
 }
 
-PEERS: Mapping[str, Peer] = {
-    "ragas": Peer(_RAGAS),
-    "valor": Peer(_VALOR),
-    "deepeval": Peer(_DEEPEVAL),
-    "rag_evals": Peer(_RAG_EVALS),
-    "trust_eval": Peer(_TRUST_EVAL),
-    "dataworkz": Peer(_DATAWORKZ, ("Golden Response Claims", "Candidate Response Claims", "Common Claims")),
+SYSTEMS: Mapping[str, ScoringSystem] = {
+    "ragas": ScoringSystem(_RAGAS),
+    "valor": ScoringSystem(_VALOR),
+    "deepeval": ScoringSystem(_DEEPEVAL),
+    "rag_evals": ScoringSystem(_RAG_EVALS),
+    "trust_eval": ScoringSystem(_TRUST_EVAL),
+    "dataworkz": ScoringSystem(_DATAWORKZ, ("Golden Response Claims", "Candidate Response Claims", "Common Claims")),
 }
 
 
@@ -246,7 +246,7 @@ class ScoreRow(RowName, frozen=True):
 
 
 class ScoreSheet(msgspec.Struct, frozen=True):
-    """The rows of a peer's scores. name: of the file, for people. numbered: they have no ids but their numbers."""
+    """The rows of another system's scores. name: of the file. numbered: rows have no ids but their numbers."""
 
     name: str
     lines: tuple[ScoreRow, ...]

@@ -23,17 +23,17 @@ from ragauge.statistics.agreement import group_interval, spearman
 from ragauge.statistics.intervals import Clusters, Interval
 from ragauge.statistics.paired import paired_mean
 
-#: How many rows without a sample are named.
+#: The number of rows without a sample that are named.
 SHOWN = 5
 
 Key = Callable[[RowName], Hashable]
 
 
 class RowMatching(msgspec.Struct, frozen=True):
-    """Rows of scores beside samples.
+    """How rows of scores were matched with samples.
 
-    by: how they were found: "position", "id", or "query and response" (or one of the two).
-    pairs: how many there are. rows, samples: how many on either side. alone: ids of the first rows without a sample.
+    by: "position", "id", or "query and response" (or one of the two). pairs: number of matches. rows, samples: number
+    on either side. alone: ids of the first rows without a sample.
     """
 
     by: str
@@ -44,14 +44,13 @@ class RowMatching(msgspec.Struct, frozen=True):
 
 
 def match_rows(sheet: ScoreSheet, samples: Sequence[RowName]) -> tuple[RowMatching, list[tuple[int, int]]]:
-    """The rows of `sheet` beside `samples`, as pairs of positions: by id if that can be, else by texts, else in order.
+    """Match the rows of `sheet` with `samples`, as pairs of positions: by id if possible, else by texts, else in order.
 
-    Ids (without a column of ids: the numbers of the rows) count where those of one side are all among those of the
-    other, and the texts of matched rows are the same; without texts to tell, both sides must have the very same ids.
-    Texts that occur several times are taken in their order. Positions count only where there are no texts to tell, and
-    as many rows as samples.
+    Ids (row numbers if there is no column of ids) are used if all ids of one side occur on the other and the texts of
+    matched rows agree; without texts to check, both sides must have the same ids. Texts that occur several times are
+    matched in order. Positions are used only without texts to check, and if there are as many rows as samples.
 
-    Raises BadData where nothing matches.
+    Raises BadData if nothing matches.
     """
     lines = sheet.lines
     fields = [field for field in ("query", "response") if _has(field, lines) and _has(field, samples)]
@@ -95,9 +94,9 @@ def _counted(rows: Sequence[RowName], key: Key) -> list[tuple[Hashable, int]]:
     return places
 
 
-def _whole(pairs: Sequence[object], lines: Sequence[RowName], samples: Sequence[RowName], told: bool) -> bool:
-    """Whether the ids of one side are all found on the other; of both, where no texts tell whether that is right."""
-    return bool(pairs) and len(pairs) == (min if told else max)(len(lines), len(samples))
+def _whole(pairs: Sequence[object], lines: Sequence[RowName], samples: Sequence[RowName], has_texts: bool) -> bool:
+    """Whether all ids of one side are found on the other; without texts to check, all ids of both sides."""
+    return bool(pairs) and len(pairs) == (min if has_texts else max)(len(lines), len(samples))
 
 
 def _agree(line: RowName, sample: RowName, fields: Sequence[str]) -> bool:
@@ -113,7 +112,7 @@ def _unmatched(sheet: ScoreSheet, samples: Sequence[RowName], fields: Sequence[s
     shown = shortened(sheet.lines[0].query or sheet.lines[0].response or "", 80)
     why = f"no row has the {' and '.join(fields)} of a sample (the first row: {shown!r})"
     if not fields:
-        why = f"{len(sheet.lines)} rows beside {len(samples)} samples, with neither ids nor texts that match"
+        why = f"{len(sheet.lines)} rows and {len(samples)} samples, without matching ids or texts"
     return f"{sheet.name}: {why}; give the rows that were measured, with their ids or their query and response"
 
 
@@ -127,7 +126,7 @@ class ParityRow(msgspec.Struct, frozen=True, omit_defaults=True):
     """One row on which the two differ.
 
     theirs, ours: the numbers, on our scale, None where there is none; why: the reason there is none.
-    evidence: what counts here for or against, and what their file says of it; a line each.
+    evidence: the deciding pieces of ours, and what their file has on them; a line each.
     """
 
     id: str
@@ -164,7 +163,7 @@ class ParityFigures(msgspec.Struct, frozen=True):
 
 
 class ParityColumn(msgspec.Struct, frozen=True):
-    """A column of theirs beside a value of ours.
+    """A column of theirs compared with a value of ours.
 
     neither: rows without a number on either side. notes: what to know of it: another definition, another scale.
     """
@@ -178,7 +177,7 @@ class ParityColumn(msgspec.Struct, frozen=True):
 
 
 class ParityTotal(msgspec.Struct, frozen=True):
-    """A number of theirs for the whole data set, on our scale, beside an estimate of ours with its 95 % interval."""
+    """Their score of the whole data set, on our scale, and our estimate with its 95 % interval."""
 
     theirs: str
     ours: str
@@ -191,14 +190,15 @@ class ParityTotal(msgspec.Struct, frozen=True):
 
 
 class Parity(msgspec.Struct, frozen=True):
-    """A peer's scores beside ours.
+    """Another system's scores compared with those of a run.
 
-    peer, scores, run, judge: whose, from which file, beside which run of which judge.
-    matching: which rows belong together; None where theirs are numbers of the whole data set.
-    columns, totals: what was compared row by row, or as a whole. left: their other columns of numbers, and why.
+    system: whose scores. scores: the file. run, judge: the run and its judges.
+    matching: how rows were matched with samples; None if the scores are for the whole data set.
+    columns, totals: the comparisons by row, or of whole data sets. left: columns that were not compared, with the
+    reason.
     """
 
-    peer: str
+    system: str = msgspec.field(name="peer")
     scores: str
     run: str
     judge: str
@@ -229,7 +229,7 @@ CLOSE = 0.05
 #: From how many pairs on, and up to how many, a rank correlation has an interval: beyond, it is narrower than 0.05.
 FEWEST, MOST = 10, 10_000
 
-#: How far rounding may carry a peer's number beyond its scale.
+#: How far rounding may carry another system's number beyond its scale.
 ROUNDING = 1e-6
 
 
@@ -290,7 +290,7 @@ CAUSES = {
     "numbers": "other numbers, with no verdicts behind ours",
 }
 
-#: How exact a peer's numbers are at least, and up to how many pieces that tells one number of pieces from another.
+#: The rounding of another system's numbers, and the number of pieces up to which it distinguishes shares.
 _EXACT, _FEW = 0.005, 50
 
 
@@ -332,12 +332,12 @@ _MARK = re.compile(r"(?:#+ | *- |\|)?")
 
 
 def parity_text(parity: Parity) -> str:
-    """The whole comparison, to be read as it stands."""
+    """The comparison as plain text."""
     return "".join(f"{one_line(line)}\n" for line in _lines(parity))
 
 
 def parity_markdown(parity: Parity) -> str:
-    """The same as Markdown; what it quotes is shown as it stands."""
+    """The comparison as Markdown; quoted texts are shown literally."""
     return "".join(f"{_marked(line)}\n" for line in _lines(parity))
 
 
@@ -348,7 +348,7 @@ def _marked(line: str) -> str:
 
 
 def _lines(parity: Parity) -> Iterator[str]:
-    yield f"# ragauge beside {parity.peer}"
+    yield f"# ragauge compared with {parity.system}"
     yield ""
     yield f"Theirs: {parity.scores}. Ours: run {parity.run}, judge {parity.judge}."
     if parity.matching:
@@ -400,7 +400,7 @@ def _figure_cells(one: ParityColumn) -> list[str]:
 
 
 def _totals(totals: Iterable[ParityTotal]) -> Iterator[str]:
-    yield "Theirs are numbers of the whole data set."
+    yield "Their scores are for the whole data set."
     yield ""
     head = "theirs | ours | n | value theirs | value ours, 95 % | theirs in our interval"
     yield from _table(head, map(_total_cells, totals))
@@ -426,7 +426,7 @@ def _left(left: dict[str, str]) -> Iterator[str]:
 
 
 def _compared(one: ParityColumn) -> Iterator[str]:
-    yield from ("", f"## {one.theirs} beside {one.ours}", "")
+    yield from ("", f"## {one.theirs} and {one.ours}", "")
     yield from (f"- {note}" for note in one.notes)
     if one.notes:
         yield ""

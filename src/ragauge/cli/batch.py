@@ -22,12 +22,12 @@ _folder = click.argument("folder", type=click.Path(path_type=Path))
 
 @click.group("batch")
 def command() -> None:
-    """Ask a model at half price: questions out as files for a provider's batch, results back into the store.
+    """Ask a model at half price: export questions as files for a provider's batch API, import the results.
 
     \b
-    export, submit, fetch      again and again until all is answered: OpenAI, Anthropic and servers like theirs
-    export, import             for files that you bring to a provider yourself
-    status                     how far it is
+    export, submit, fetch      repeat until everything is answered: OpenAI, Anthropic and compatible servers
+    export, import             for files that you send to a provider yourself
+    status                     progress of each file
     """
 
 
@@ -41,15 +41,15 @@ def command() -> None:
     type=click.Path(path_type=Path),
     required=True,
     metavar="FOLDER",
-    help="Where the files are written, and what is done is kept.",
+    help="Folder for the files and the state of the batch.",
 )
 def export_command(data: str, asked: dict[str, Any], store: Path, folder: Path) -> None:
-    """Write the questions about DATA that nobody has answered yet as files of requests; no key, nothing is sent.
+    """Write the unanswered questions about DATA as files of requests. Nothing is sent, and no key is needed.
 
-    Called again with the same options it goes on where it was.
+    The same command again continues where it stopped.
     """
     if data == "-":
-        raise BadParameter("a batch reads its data again in every wave; give a file, not standard input")
+        raise BadParameter("a batch reads its data again in every round; give a file, not standard input")
     labels = asked.pop("labels")
     settings = BatchSettings(
         data=str(Path(data).resolve()),
@@ -58,7 +58,7 @@ def export_command(data: str, asked: dict[str, Any], store: Path, folder: Path) 
         **asked,
     )
     with Folder.make(folder, settings) as opened:
-        _next_wave(opened)
+        _export_round(opened)
 
 
 @command.command("import")
@@ -68,10 +68,10 @@ def export_command(data: str, asked: dict[str, Any], store: Path, folder: Path) 
     "--lost",
     "is_lost",
     is_flag=True,
-    help="No more results will come of what was not sent by `submit`: ask that again.",
+    help="No more results will come for requests not sent by `submit`: ask them again.",
 )
 def import_command(folder: Path, results: Sequence[Path], is_lost: bool) -> None:
-    """Keep the answers in RESULTS, files of any part of a batch in any order, and write the next wave."""
+    """Store the answers in RESULTS, files of any part of a batch in any order, and write the next round."""
     with Folder.open(folder) as opened:
         if results:
             with progress_bar("importing") as progress:
@@ -79,13 +79,13 @@ def import_command(folder: Path, results: Sequence[Path], is_lost: bool) -> None
             _show_imported(imported)
         if is_lost:
             say(f"given up as lost: {counted(lost(opened, opened.ledger.files()), 'request')}")
-        _next_wave(opened)
+        _export_round(opened)
 
 
 @command.command("submit")
 @_folder
 def submit_command(folder: Path) -> None:
-    """Send what is exported and was not sent yet. This is what is paid for; it needs the provider's key."""
+    """Send the exported files that were not sent yet. This costs money and needs the provider's key."""
     with Folder.open(folder) as opened:
         if not submit(opened, _show_sent):
             say("nothing to send")
@@ -97,14 +97,14 @@ def submit_command(folder: Path) -> None:
 @command.command("status")
 @_folder
 def status_command(folder: Path) -> None:
-    """Say how far each file is; the provider is asked for those that were sent."""
+    """Show the progress of each file; the provider is asked about those that were sent."""
     with Folder.open(folder) as opened:
         for file, progress in status(opened):
-            said = _state(file)
+            state = _state(file)
             if progress:
-                said += f": {progress.status}, {progress.done} of {progress.total} done, {progress.failed} failed"
-                said += f" ({progress.fault})" if progress.fault else ""
-            say(f"{file.name}  {counted(file.requests, 'request')} to {file.spec}, {said}")
+                state += f": {progress.status}, {progress.done} of {progress.total} done, {progress.failed} failed"
+                state += f" ({progress.fault})" if progress.fault else ""
+            say(f"{file.name}  {counted(file.requests, 'request')} to {file.spec}, {state}")
         if not opened.ledger.files():
             say(_finished(opened))
 
@@ -112,7 +112,7 @@ def status_command(folder: Path) -> None:
 @command.command("fetch")
 @_folder
 def fetch_command(folder: Path) -> None:
-    """Import the results of the batches that ended, and write the next wave."""
+    """Import the results of finished batches, and write the next round."""
     with Folder.open(folder) as opened:
         with progress_bar("importing") as progress:
             fetched = fetch(opened, progress)
@@ -124,11 +124,11 @@ def fetch_command(folder: Path) -> None:
         for file in opened.ledger.files():
             if file.batch and not file.ended:
                 say(f"{file.name}: not ended yet")
-        _next_wave(opened)
+        _export_round(opened)
 
 
-def _next_wave(folder: Folder) -> None:
-    """Export what can be asked now, and say what to do with it."""
+def _export_round(folder: Folder) -> None:
+    """Export the questions that can be asked now, and print what to do next."""
     with progress_bar("exporting", folder.settings.limit) as progress:
         exported = export(folder, progress)
     _show_exported(folder, exported)
@@ -137,7 +137,7 @@ def _next_wave(folder: Folder) -> None:
 def _show_exported(folder: Folder, exported: ExportedBatch) -> None:
     if exported.requests:
         usage, asked = exported.tokens, counted(exported.questions, "question")
-        say(f"wave {exported.wave}: {asked} in {counted(exported.requests, 'request')}")
+        say(f"round {exported.wave}: {asked} in {counted(exported.requests, 'request')}")
         tokens = f"{usage.prompt:,} prompt and {usage.completion:,} completion tokens"
         say(f"expected: about {tokens}, price {dollars(exported.dollars)} in a batch")
         for path in exported.files:

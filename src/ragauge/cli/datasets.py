@@ -46,14 +46,16 @@ def dataset_command() -> None:
 )
 @samples_option
 @click.option("--top", type=click.IntRange(min=1), default=TOP, show_default=True, help="Documents of each sample.")
-@click.option("--claims", metavar="JUDGE", help="Takes gold answers apart. [default: the whole answer is one claim]")
+@click.option(
+    "--claims", metavar="JUDGE", help="Decomposes gold answers into claims. [default: the whole answer is one claim]"
+)
 @click.option(
     "-j",
     "--judge",
     "judges",
     multiple=True,
     metavar="JUDGE",
-    help="Says which document holds which claim; as for `ragauge run`. [default: embedded]",
+    help="Decides which document holds which claim; as for `ragauge run`. [default: embedded]",
 )
 @work_options
 def build_command(
@@ -69,7 +71,7 @@ def build_command(
     """Make samples of QUESTIONS, a file of questions with gold answers: five documents each from your corpus, the gold
     claims, and for each document which of them it holds.
 
-    The corpus is text, Markdown, JSON Lines or Parquet, cut into passages of about 100 words; its index is kept beside
+    The corpus is text, Markdown, JSON Lines or Parquet, cut into passages of about 100 words; its index is stored with
     the judgments.
     """
     check_samples_output(output, [questions, *([corpus] if corpus else [])])
@@ -88,7 +90,7 @@ def build_command(
 
 
 def _dataset_lines(built: Built) -> Iterator[str]:
-    """What there is to say of a data set."""
+    """The summary of a data set."""
     if built.corpus:
         skipped = ", ".join(f"{number} {kind}" for kind, number in built.corpus.skipped.items())
         made = "indexed" if built.indexed else "index known"
@@ -133,7 +135,7 @@ def mini_command(folder: Path) -> None:
 @click.option(
     "--refusal",
     metavar="SENTENCE",
-    help=f"What to say where there is no answer. [default: {REFUSAL_SENTENCE}]",
+    help=f"The sentence for declining to answer. [default: {REFUSAL_SENTENCE}]",
 )
 @click.option("--no-refusal", is_flag=True, help="Have every question answered.")
 @click.option("--shots", metavar="FILE", help="Answered samples to show as examples.")
@@ -142,7 +144,7 @@ def mini_command(folder: Path) -> None:
 )
 @click.option("--seed", type=int, default=42, show_default=True, help="Which of them, and in which order.")
 @click.option("--top", type=click.IntRange(min=1), metavar="N", help="Only the first N documents. [default: all]")
-@click.option("--cite", metavar="JUDGE", help="Finds citations for answers that have none.")
+@click.option("--cite", metavar="JUDGE", help="Adds citations to answers that have none.")
 @work_options
 def generate_command(
     samples: str,
@@ -188,7 +190,7 @@ def generate_command(
 
 
 def _generate_lines(generated: Generated) -> Iterator[str]:
-    """What there is to say of the answers."""
+    """The summary of the answers."""
     yield (
         f"{generated.system}: {counted(generated.answered, 'answer')} to {counted(len(generated.samples), 'sample')}, "
         f"{generated.refused} of them refusals; {generated.asked} asked for, {generated.reused} known"

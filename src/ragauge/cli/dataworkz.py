@@ -56,9 +56,9 @@ def evaluate_command(
     fail_under: Sequence[str],
     work: dict[str, Any],
 ) -> None:
-    """Hold each response against the golden response to the same question, and write a row for each.
+    """Compare each response with the golden response to the same question, and write a row for each.
 
-    Judgments are kept as they arrive: the same command goes on where it was stopped.
+    Judgments are stored as they arrive: the same command continues where it stopped.
     """
     conditions = gates(fail_under, (), METRICS)
     _check_output(Path(evaluation_file), (benchmark, responses))
@@ -75,7 +75,7 @@ def evaluate_command(
             **work,
         )
     done.save(evaluation_file)
-    for line in _told(done):
+    for line in _summary_lines(done):
         say(line)
     say(f"wrote {evaluation_file}")
     if work["store"]:
@@ -100,7 +100,7 @@ def question_command(
     store: Path | None,
     max_cost: float | None,
 ) -> None:
-    """Hold one response against one golden response."""
+    """Compare one response with one golden response."""
     with stoppable(store):
         judge = judge_option(judges)
         texts = (question, golden_response, candidate_response)
@@ -115,15 +115,15 @@ def question_command(
 
 
 def _check_output(path: Path, inputs: Sequence[str]) -> None:
-    """Raise UsageError where `path` cannot be written or is one of the inputs, before anything is asked."""
+    """Raise UsageError if `path` cannot be written or is one of the inputs, before anything is asked."""
     if any(Path(given).resolve() == path.resolve() for given in inputs):
         raise UsageError(f"{path} is read by this evaluation; choose another file to write")
     if path.is_dir() or not os.access(path.parent, os.W_OK):
         raise UsageError(f"cannot write {path}; choose another place")
 
 
-def _told(done: Evaluation) -> Iterator[str]:
-    """The mean of each column, and what else there is to say of the rows."""
+def _summary_lines(done: Evaluation) -> Iterator[str]:
+    """The mean of each column, and remarks on the rows."""
     pooled = dict(zip(LLM, done.micro[:3], strict=True))
     yield f"{'':<16}{'mean':>8}{'rows':>7}{'all claims':>13}"
     for column, (mean, n) in done.means.items():
@@ -139,7 +139,7 @@ def _digits(value: float | None) -> str:
 
 
 def _end(done: Evaluation, conditions: Sequence[Gate], store: Path | None) -> None:
-    """Print what else there is to know; leave with 1 where no claims were judged, else as `ragauge run` does."""
+    """Print the footnotes; exit with 1 if no claims were judged, else as `ragauge run` does."""
     record = done.run.record
     for note in footnotes(record):
         say(note)

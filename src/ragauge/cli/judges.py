@@ -77,23 +77,23 @@ def measure_command(
 ) -> None:
     """Measure JUDGE against people's labels, set by set: AUC and balanced accuracy, with 95 % intervals.
 
-    "AUC of words" is that of merely counting the share of words that occur in the text, on the same rows. Where another
-    judge is compared, p is of a paired bootstrap. Intervals and p resample whole questions or texts. A file that cannot
-    be read is named, and the others are measured.
+    "AUC of words" is that of the share of words that occur in the text, on the same rows. If another judge is compared,
+    p is from a paired bootstrap. Intervals and p resample whole questions or texts. A file that cannot be read is
+    reported, and the others are measured.
     """
     for path in output:
         check_ending(path, MEASUREMENT_WRITERS)
         check_place(path)
-    beside = against or _BASELINES.get(judge)
-    clerk = _Clerk(load_judge(judge), store, max_cost, beside=load_judge(beside) if beside else None)
+    baseline = against or _BASELINES.get(judge)
+    cached = _CachedJudge(load_judge(judge), store, max_cost, baseline=load_judge(baseline) if baseline else None)
     with stoppable(store, "answer"):
-        results, failed = blocking(_measured, "measured")(clerk, data, limit)
-    found = clerk.measurement(results, limit)
+        results, failed = blocking(_measured, "measured")(cached, data, limit)
+    found = cached.measurement(results, limit)
     for part in measurement_view(found):
         screen().print(part)
     for path in output:
         say(f"wrote {found.save(path)}")
-    clerk.end()
+    cached.end()
     if failed:
         raise failed
     if not any(one.rows for one in results):
@@ -132,16 +132,20 @@ def fit_command(
     if not (labels or data):
         raise BadParameter("give people's labels: --labels FILE, or --data FOLDER of labelled sets")
     labelled = [*(read_labels(labels) if labels else ()), *(labelled_sets(data, limit) if data else ())]
-    clerk = _Clerk(load_judge(judge), store, max_cost)
+    cached = _CachedJudge(load_judge(judge), store, max_cost)
     with stoppable(store, "answer"):
-        found, failed = blocking(_fitted, "fitted")(clerk, labelled, accuracy)
-    clerk.end()
+        found, failed = blocking(_fitted, "fitted")(cached, labelled, accuracy)
+    cached.end()
     if failed:
         raise failed
     for kind, fitted in found.items():
         say(f"{kind}: {_fit_words(fitted, accuracy)}")
     thresholds = ",".join(f"{kind}={fitted.threshold:g}" for kind, fitted in found.items() if fitted.threshold)
-    say(f"use: cascade({judge},JUDGE,{thresholds})" if thresholds else "a cascade would leave nothing to it")
+    say(
+        f"use: cascade({judge},JUDGE,{thresholds})"
+        if thresholds
+        else "no threshold qualifies, so a cascade would never use its answer"
+    )
 
 
 @command.command("export")
@@ -165,27 +169,27 @@ def _fit_words(fitted: FittedThreshold, accuracy: float) -> str:
     return reached if fitted.threshold else f"no threshold reaches {accuracy:.0%}; {reached}, the nearest to it"
 
 
-class _Clerk:
-    """Answers in a judge's name: from the store, or by asking, and then keeps what is answered. judge: whose name.
+class _CachedJudge:
+    """Answers in a judge's name from the store, else asks the judge and stores its answers.
 
-    beside: the judge that is compared with it. People's labels that the store holds are left aside: it is the judges
-    that are measured.
+    judge: the judge. baseline: the judge that is compared with it. Human labels in the store are ignored, since the
+    judges are measured.
     """
 
-    def __init__(self, judge: Judge, store: Path | None, max_cost: float | None, beside: Judge | None = None) -> None:
-        check_priced([judge, *([beside] if beside else [])], max_cost)
-        bench = load_judges(judge)
+    def __init__(self, judge: Judge, store: Path | None, max_cost: float | None, baseline: Judge | None = None) -> None:
+        check_priced([judge, *([baseline] if baseline else [])], max_cost)
+        router = load_judges(judge)
         self._store = store
-        self.judge, self.beside = judge, beside
-        self.asker = Dispatcher(bench, JudgmentCache(bench, opened_store(store), {}), Budget(max_cost))
+        self.judge, self.baseline = judge, baseline
+        self.asker = Dispatcher(router, JudgmentCache(router, opened_store(store), {}), Budget(max_cost))
 
     def measurement(self, results: Sequence[SetResult], limit: int | None) -> Measurement:
         """The results as a whole."""
-        beside = self.beside.identity if self.beside else None
-        return Measurement(judge=self.judge.identity, beside=beside, limit=limit, sets=tuple(adjusted(results)))
+        baseline = self.baseline.identity if self.baseline else None
+        return Measurement(judge=self.judge.identity, baseline=baseline, limit=limit, sets=tuple(adjusted(results)))
 
     def end(self) -> None:
-        """Say what was spent; leave with 4 where the limit was reached."""
+        """Print the usage; exit with 4 if the limit was reached."""
         budget = self.asker.budget
         if budget.spent.calls:
             say(f"calls to models: {usage_words(budget.spent)}")
@@ -193,16 +197,18 @@ class _Clerk:
             stop(budget.reason, self._store)
 
 
-async def _measured(clerk: _Clerk, data: Path, limit: int | None) -> tuple[list[SetResult], RunFailed | None]:
-    """The sets that were measured, and why no more were."""
+async def _measured(cached: _CachedJudge, data: Path, limit: int | None) -> tuple[list[SetResult], RunFailed | None]:
+    """The results, and the failure that ended the measurement early, if any."""
     results: list[SetResult] = []
     try:
-        async with clerk.asker.opened():
+        async with cached.asker.opened():
             with progress_bar("measuring") as progress:
                 reused = 0
-                async for one in measure(clerk.judge, data, limit, answer=clerk.asker.ask_member, beside=clerk.beside):
-                    timed = clerk.asker.reused == reused  # the store's speed is not the judge's
-                    reused = clerk.asker.reused
+                async for one in measure(
+                    cached.judge, data, limit, answer=cached.asker.ask_member, baseline=cached.baseline
+                ):
+                    timed = cached.asker.reused == reused  # the store's speed is not the judge's
+                    reused = cached.asker.reused
                     results.append(one if timed else msgspec.structs.replace(one, seconds=0.0))
                     progress(len(results))
     except RunFailed as failed:
@@ -211,11 +217,11 @@ async def _measured(clerk: _Clerk, data: Path, limit: int | None) -> tuple[list[
 
 
 async def _fitted(
-    clerk: _Clerk, labelled: Sequence[Judgment], accuracy: float
+    cached: _CachedJudge, labelled: Sequence[Judgment], accuracy: float
 ) -> tuple[dict[str, FittedThreshold], RunFailed | None]:
-    """The thresholds, or why there are none."""
+    """The thresholds, or the failure."""
     try:
-        async with clerk.asker.opened():
-            return await fit_threshold(clerk.judge, labelled, accuracy, clerk.asker.ask_member), None
+        async with cached.asker.opened():
+            return await fit_threshold(cached.judge, labelled, accuracy, cached.asker.ask_member), None
     except RunFailed as failed:
         return {}, failed

@@ -27,7 +27,7 @@ so that long responses weigh more.""",
 @click.command("metrics")
 @click.argument("name", required=False)
 def command(name: str | None) -> None:
-    """List the metrics, or tell all about one of them."""
+    """List the metrics, or describe one of them in full."""
     if name:
         say(*(COMBINED.get(name) or _about(metric_named(name))).splitlines())
         return

@@ -1,4 +1,4 @@
-"""Commands on runs that are kept: `report`, `view`, `compare`, `parity`, `label`."""
+"""Commands on stored runs: `report`, `view`, `compare`, `parity`, `label`."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from ragauge.analysis.comparison import COMPARISON_WRITERS, changes_view, compar
 from ragauge.analysis.label_session import Session, answer_words, keys_line, question_lines, summary_lines
 from ragauge.analysis.labels import Labelling
 from ragauge.analysis.parity import choose, measuring, parity
-from ragauge.analysis.parity_columns import NAMING, PEERS, read_sheet
+from ragauge.analysis.parity_columns import NAMING, SYSTEMS, read_sheet
 from ragauge.analysis.parity_results import PARITY_WRITERS
 from ragauge.cli.main import TERMINATED, ending
 from ragauge.cli.options import (
@@ -49,7 +49,7 @@ from ragauge.view import Server
 @show_option(3)
 @click.option("--list", "listed", is_flag=True, help="List the runs of the store instead.")
 def report_command(run: str, store: Store, output: Sequence[Path], raw_csv: bool, show: int, listed: bool) -> None:
-    """Show RUN, by its id, the beginning of it, or its name; without one, the newest. Nothing is judged again."""
+    """Show RUN (an id, the beginning of one, or a name); by default the newest. Nothing is judged again."""
     if listed:
         for record in store.runs():
             say(f"{record.id}  {record.status:<11} {record.samples:>7} samples  {record.name or record.data}")
@@ -68,9 +68,9 @@ def report_command(run: str, store: Store, output: Sequence[Path], raw_csv: bool
 @click.option("--by", metavar="NAME", help="Who labels. [default: your login name]")
 @click.option("--no-open", is_flag=True, help="Print the address without opening a browser.")
 def view_command(run: str, store: Store, port: int, by: str | None, no_open: bool) -> None:
-    """Show the runs of a store in the browser: their list, progress, comparison, and labelling; or RUN at once.
+    """Show the runs of a store in the browser, with progress, comparison and labelling; or open RUN directly.
 
-    The page is served on this machine alone, to whoever has the printed address, until Ctrl-C.
+    The page is served on this machine only, for anyone who has the printed address, until Ctrl-C.
     """
     start = f"#run={store.run(run).id}" if run else ""
     server = Server(store, by or getpass.getuser(), port)
@@ -89,9 +89,9 @@ def view_command(run: str, store: Store, port: int, by: str | None, no_open: boo
 
 @contextmanager
 def opened_in_browser(address: str) -> Iterator[None]:
-    """Open an address in the browser by a file that leads there and that only this user may read.
+    """Open an address in the browser through a redirecting file that only this user may read.
 
-    What a browser is started with can be seen by all users of a machine, and so would be the token.
+    The command line of a browser is visible to all users of a machine, and would show them the token.
     """
     with tempfile.TemporaryDirectory(prefix="ragauge-") as folder:
         page = Path(folder) / "view.html"
@@ -131,10 +131,9 @@ def compare_command(
     output: Sequence[Path],
     fail_if_worse: Sequence[str],
 ) -> None:
-    """Say whether run B is really better than run A: paired differences, with intervals and p-values.
+    """Test whether run B is better than run A: paired differences, with intervals and p-values.
 
-    Runs are given by id, by --name (the newest of that name), by the beginning of an id, or as "latest". Nothing is
-    judged again.
+    A run is an id, the beginning of one, a --name (its newest run), or "latest". Nothing is judged again.
     """
     for path in output:
         check_ending(path, COMPARISON_WRITERS)
@@ -155,16 +154,18 @@ def compare_command(
 
 @click.command("parity")
 @click.argument("scores")
-@click.option("--against", type=click.Choice(list(PEERS)), required=True, help="The system that SCORES are of.")
+@click.option("--against", type=click.Choice(list(SYSTEMS)), required=True, help="The system that SCORES are of.")
 @click.option("--data", help="The samples, where they are not in SCORES.")
-@click.option("--run", "beside", metavar="RUN", help="A run in the store, or latest, instead: nothing is judged.")
+@click.option(
+    "--run", "run_name", metavar="RUN", help="Compare with this run in the store, or latest; nothing is judged."
+)
 @click.option("-m", "--metrics", metavar="LIST", help="Only these of ours. [default: all that SCORES has columns for]")
 @click.option(
     "--column",
     "columns",
     multiple=True,
     metavar="THEIRS=OURS",
-    help="Compare this column, repeatable; NAME/100=... if it is in per cent, 1-NAME=... if it says the reverse.",
+    help="Compare this column, repeatable; NAME/100=... if it is in per cent, 1-NAME=... if it means the opposite.",
 )
 @click.option(
     "-j", "--judge", "judges", multiple=True, metavar="JUDGE", help="As for `ragauge run`. [default: embedded]"
@@ -178,7 +179,7 @@ def parity_command(
     scores: str,
     against: str,
     data: str | None,
-    beside: str | None,
+    run_name: str | None,
     metrics: str | None,
     columns: Sequence[str],
     judges: Sequence[str],
@@ -186,26 +187,26 @@ def parity_command(
     show: int,
     output: Sequence[Path],
 ) -> None:
-    """Put another system's SCORES beside ours on the same rows, and say why they differ.
+    """Compare another system's SCORES with ours on the same rows, and find out why they differ.
 
-    SCORES is its file of scores, in any form that `ragauge run` reads: a row per sample under the system's own column
-    names, or one row of numbers for the whole data set. The samples are read from it too, and measured now, unless
-    --data or --run names them.
+    SCORES is its file of scores, in any format that `ragauge run` reads: a row per sample under the system's own column
+    names, or one row for the whole data set. The samples are read from it as well, and measured, unless --data or --run
+    names them.
     """
     for path in output:
         check_ending(path, PARITY_WRITERS)
         check_place(path, filter(None, (scores, data)))
-    if data and beside:
+    if data and run_name:
         raise BadParameter("give --data or --run, not both: a run has its samples")
     store, map = work.pop("store"), work["map"]
-    if beside and store is None:
+    if run_name and store is None:
         raise BadParameter("--run names a run in the store; leave out --no-store")
     sheet = read_sheet(scores, {} if data else {field: map[field] for field in NAMING if field in map})
-    if not (data or beside or any(line.query or line.response for line in sheet.lines)):
+    if not (data or run_name or any(line.query or line.response for line in sheet.lines)):
         raise BadParameter(f"{scores} holds no samples; name them with --data FILE, or a run of them with --run RUN")
     kept = choose(sheet, against, _columns(columns), split_specs(metrics or ""))
-    if beside:
-        run = Run.open(store, beside)
+    if run_name:
+        run = Run.open(store, run_name)
     else:
         judge = judge_option(judges)
         run = measure(data or scores, "judging", store, metrics=measuring(kept), judge=judge, **work)
@@ -217,7 +218,7 @@ def parity_command(
 
 
 def _columns(given: Sequence[str]) -> dict[str, str]:
-    """--column: theirs to ours; both may hold an "=" in brackets."""
+    """The --column options, theirs to ours; both names may contain "=" in brackets."""
     matches = [(one, re.fullmatch(r"(.+)=([^=()]+(?:\(.*\))?[.\w]*)", one)) for one in given]
     for one, match in matches:
         if match is None:

@@ -1,4 +1,4 @@
-"""What a test measures with: a run that fails the test, with the evidence, where it scores too low."""
+"""The pytest fixture: measures a system, and fails the test with the evidence if it scores too low."""
 
 from __future__ import annotations
 
@@ -14,25 +14,33 @@ from ragauge.scores import gates_of
 
 
 class Scoring:
-    """The fixture `ragauge`. record: takes the name and value of what a test report is to hold."""
+    """The fixture `ragauge`. record: takes the name and value of each property for the test report."""
 
     def __init__(self, record: Callable[[str, object], None]) -> None:
         self._record = record
 
     def evaluate(self, data: Any, *given: Any, **options: Any) -> Run:
-        """`ragauge.evaluate`, of which all arguments are taken; data may be a single row, as a dict."""
+        """`ragauge.evaluate` with all of its arguments; data may be a single row, as a dict."""
         return evaluate(data, *given, **options)
 
     def assert_scores(self, data: Any, bounds: Mapping[str, float], **options: Any) -> Run:
-        """Fail the test where an estimate lies beyond its bound, and say which samples bring it there and why.
+        """Fail the test if an estimate is beyond its bound, with the worst samples and their evidence.
 
-        data: a Run, or data to measure; a single row may be a dict. bounds: metric key -> the least that will do, or
-        the most where lower is better. options: of `ragauge.evaluate`; without `metrics` those of the bounds are
-        measured. Each estimate goes into the test report as properties: `faithfulness.value`, `.low`, `.high`, `.n`.
+        Each estimate is added to the test report as properties: `faithfulness.value`, `.low`, `.high`, `.n`.
 
-        Raises AssertionError, UnknownName for a metric that was not measured, BadParameter for a bound that is no
-        number or off the metric's scale, UsageError for options beside a Run, and what `ragauge.evaluate` raises. Gives
-        the run.
+        Args:
+            data: A Run, or data to measure; a single row may be a dict.
+            bounds: Metric key -> the lowest acceptable value, or the highest if lower is better.
+            **options: Of `ragauge.evaluate`; without `metrics`, those of the bounds are measured.
+
+        Returns:
+            The run.
+
+        Raises:
+            AssertionError: An estimate is beyond its bound.
+            UnknownName: A metric was not measured.
+            BadParameter: A bound is not a number or off the metric's scale.
+            UsageError: Options were given together with a Run.
         """
         __tracebackhide__ = True
         run = self._run(data, bounds, options)

@@ -23,14 +23,14 @@ from ragauge.scores import RunRecord
 from ragauge.store import Store
 from ragauge.text.decoding import decoded
 
-#: How many runs are held, without their samples.
+#: The number of runs whose parts are cached.
 HELD = 8
 
 _BLOCK = re.compile(r"samples-(\d{1,9})")
 
 
 class Parts:
-    """Parts by run and name, gzip-compressed JSON; what needs all samples is made once for a run that has ended."""
+    """Parts by run and name, as gzip-compressed JSON. Parts made of all samples are cached for runs that have ended."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
@@ -52,7 +52,7 @@ class Parts:
         return packed([shared_document(record) for record in records])
 
     def _whole(self, run: Run) -> dict[str, bytes]:
-        """The parts that are made of all samples; one thread makes them, others wait."""
+        """The parts made of all samples; one thread makes them while others wait."""
         with self._lock:
             parts = self._held.pop(run.id, None) or _made(run)
             if run.record.status != "running":
@@ -73,8 +73,8 @@ def _made(run: Run) -> dict[str, bytes]:
 class GivenLabel(msgspec.Struct, forbid_unknown_fields=True):
     """A label that the page gives.
 
-    judgment: of the piece, at `position` of the run and behind `metric`. said: as `reply` reads it. draw: how the
-    sample came to be asked about; None where the judge's verdict was in sight.
+    judgment: of the piece, in the sample at `position` of the run, behind `metric`. answer: as `parse_answer` reads it.
+    draw: how the sample was drawn; None if the judge's verdict was shown.
     """
 
     position: int
@@ -85,7 +85,7 @@ class GivenLabel(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class PageLabels:
-    """The labelling of each run that was asked for; what is read of a run is read once. by: who labels."""
+    """The labelling of runs; each run is read once. by: who labels."""
 
     def __init__(self, by: str) -> None:
         self._by = by
@@ -93,14 +93,14 @@ class PageLabels:
         self._opened: dict[str, Labelling] = {}
 
     def summaries(self, run: Run, metric: str | None = None) -> dict[str, Any]:
-        """The metrics that can be labelled, and what the labels come to for those that have some, or for one."""
+        """The metrics that can be labelled, and the label summaries of those with labels, or of one."""
         labelling = self._labelling(run)
         wanted = [labelling.metric(metric)] if metric else labelling.labelled()
         found = labelling.summaries(wanted) if wanted else {}
         return {"metrics": labelling.metrics, "summaries": msgspec.to_builtins(found), "by": self._by}
 
     def next(self, run: Run, metric: str | None, skipped: Collection[int]) -> dict[str, Any]:
-        """The next sample to label with its open pieces; {"draw": None} where nothing is left."""
+        """The next sample to label with its unlabelled pieces; {"draw": None} if nothing is left."""
         labelling = self._labelling(run)
         chosen = labelling.metric(metric)
         drawn = labelling.next(chosen, skipped)
@@ -110,14 +110,14 @@ class PageLabels:
         return {**shown, "pieces": [_piece(piece) for piece in pieces]}
 
     def sample(self, run: Run, position: int, metric: str) -> dict[str, Any]:
-        """The pieces of a sample behind one metric with their labels, and its scores as people correct them."""
+        """The pieces of a sample behind one metric with their labels, and its scores with these."""
         labelling = self._labelling(run)
         pieces = labelling.pieces(position, metric) if metric in labelling.metrics else []
         scores = {key: score_document(score) for key, score in labelling.scores(position).items()}
         return {"pieces": [_piece(piece) for piece in pieces], "scores": scores}
 
     def keep(self, run: Run, given: GivenLabel) -> dict[str, Any]:
-        """Keep a label, and show the sample as it then is. Raises UsageError where it fits no piece."""
+        """Store a label, and give the sample with it. Raises UsageError if it fits no piece."""
         labelling = self._labelling(run)
         pieces = labelling.pieces(given.position, labelling.metric(given.metric))
         piece = next((one for one in pieces if one.evidence.judgment == given.judgment), None)
@@ -134,7 +134,7 @@ class PageLabels:
 
 
 def _piece(piece: LabelPiece) -> dict[str, Any]:
-    """A piece as plain data, with what is asked and what can be said."""
+    """A piece as plain data, with its question and the possible answers."""
     question = piece.question
     rubric = question.rubric if isinstance(question, Rate) else None
     label = piece.label
@@ -160,7 +160,7 @@ SERVED = '<script type="application/json" id="served">{}</script>'
 
 
 class PageResponse(NamedTuple):
-    """What is sent back: the body, its type and further headers."""
+    """A response: the body, its type and further headers."""
 
     body: bytes
     type: str = "application/json"
@@ -168,7 +168,7 @@ class PageResponse(NamedTuple):
 
 
 class App:
-    """Everything that the page asks for, from one store. by: whose labels they are that the page gives."""
+    """Serves everything that the page asks for, from one store. by: who labels."""
 
     def __init__(self, store: Store, by: str) -> None:
         self._store = store
@@ -177,7 +177,7 @@ class App:
         self._page = page("ragauge", "'self'", "view").replace("<!-- data -->", SERVED).encode()
 
     def get(self, path: Sequence[str], query: UrlQuery) -> PageResponse:
-        """What stands at a path, by its steps. Raises UnknownName where nothing does."""
+        """The resource at a path, given by its steps. Raises UnknownName if there is none."""
         match path:
             case [""]:
                 return PageResponse(self._page, "text/html; charset=utf-8", {"Content-Security-Policy": _PAGE_POLICY})
@@ -199,13 +199,13 @@ class App:
         raise UnknownName("address", "/".join(path), ["api/runs"])
 
     def post(self, path: Sequence[str], body: bytes) -> PageResponse:
-        """Take a label. Raises UsageError where it is none, UnknownName where nothing is taken."""
+        """Store a label. Raises UsageError if the body is not a label, UnknownName for another path."""
         match path:
             case ["api", "runs", run, "labels"]:
                 try:
                     given = decoded(body, _GIVEN)
                 except ValueError as error:
-                    raise UsageError(f"this is no label: {error}") from error
+                    raise UsageError(f"not a label: {error}") from error
                 return _json(self._labels.keep(self._run(run), given))
         raise UnknownName("address to post to", "/".join(path), ["api/runs/RUN/labels"])
 
@@ -213,7 +213,7 @@ class App:
         return Run.open(self._store, wanted)
 
     def _listed(self, record: RunRecord) -> dict[str, Any]:
-        """A run in the list, with the metric that says most and how far it is."""
+        """A run in the list, with the estimate of its main metric and its progress."""
         metric = chooser(record)
         estimate = record.estimates[metric] if metric else None
         running = record.status == "running"
@@ -230,7 +230,7 @@ class App:
         }
 
 
-#: The page says by itself what may run in it; this is what only a header can say.
+#: The page has a policy of its own; this directive works only in a header.
 _PAGE_POLICY = "frame-ancestors 'none'"
 
 _GIVEN = msgspec.json.Decoder(GivenLabel)
@@ -242,5 +242,5 @@ def _json(content: Any) -> PageResponse:
 
 def _whole(given: str) -> int:
     if not given.isdecimal() or len(given) > 9:
-        raise UsageError(f"{given!r} is no position of a sample; give a whole number from 0")
+        raise UsageError(f"{given!r} is not the position of a sample; give a whole number from 0")
     return int(given)

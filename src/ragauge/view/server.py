@@ -3,7 +3,7 @@
 The page shows what may be confidential and takes labels, so no other page that the same browser shows may reach it. The
 token, which is in every path, is a secret that only the printed address has: a page elsewhere cannot name a path that
 exists. No cookie carries it, since cookies go to every port of a machine. The Host header is checked, so that a name
-that somebody points at 127.0.0.1 (DNS rebinding) leads nowhere. Nothing allows other origins to read (CORS), and what
+that an attacker points at 127.0.0.1 (DNS rebinding) is refused. Nothing allows other origins to read (CORS), and what
 changes something must come from the page itself.
 """
 
@@ -29,7 +29,7 @@ from ragauge.view.app import App, PageResponse
 #: The names of this machine that a browser may ask for.
 NAMES = ("127.0.0.1", "localhost")
 
-#: Sent with everything: who may show, embed and read it (nobody else), and that it is not kept or named elsewhere.
+#: Headers of every response: no other page may embed or read it, and it is not cached or sent as a referrer.
 HEADERS: Mapping[str, str] = {
     "Cache-Control": "no-store",
     "Content-Security-Policy": "default-src 'none'; frame-ancestors 'none'; sandbox",
@@ -42,7 +42,7 @@ HEADERS: Mapping[str, str] = {
 
 
 class Guard:
-    """Knows the token and the port."""
+    """Decides which requests are served, by the token, the host and the origin."""
 
     def __init__(self, token: str, port: int) -> None:
         self._token = token
@@ -56,7 +56,7 @@ class Guard:
         return known and headers.get("host", "") in self._hosts and self._is_own(method, headers)
 
     def _is_own(self, method: str, headers: Mapping[str, str]) -> bool:
-        """Whether the page itself asks, or somebody opens its address; what reads only may come without an origin."""
+        """Whether the request comes from the page, or from opening its address; a GET may lack an origin."""
         origin = headers.get("origin")
         foreign = headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none")
         if method == "GET":
@@ -66,11 +66,11 @@ class Guard:
 
 
 def _is_opened(headers: Mapping[str, str]) -> bool:
-    """Whether a link is followed in a window of its own: whoever gave the link cannot read what it leads to."""
+    """Whether a link is opened as a page of its own, which the linking page cannot read."""
     return headers.get("sec-fetch-mode") == "navigate" and headers.get("sec-fetch-dest") == "document"
 
 
-#: The most bytes that a label has.
+#: The largest body of a request, in bytes.
 MOST = 65_536
 
 #: Seconds that a connection may keep a thread waiting.
@@ -78,7 +78,7 @@ PATIENCE = 30
 
 
 class Server(ThreadingHTTPServer):
-    """Serves the runs of a store on this machine, to whoever knows `address`. by: who labels. port: 0 for any."""
+    """Serves the runs of a store on this machine at `address`. by: who labels. port: 0 for any free one."""
 
     daemon_threads = True
 
@@ -98,7 +98,7 @@ class Server(ThreadingHTTPServer):
         return f"http://{NAMES[0]}:{self.server_port}/{self.token}/"
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """A browser that goes away in the middle of an answer is no news; anything else is a fault and told."""
+        """Ignore a browser that disconnects during a response; print any other error."""
         if not isinstance(sys.exc_info()[1], ConnectionError | TimeoutError):
             super().handle_error(request, client_address)
 
@@ -122,19 +122,19 @@ class Handler(BaseHTTPRequestHandler):
     timeout = PATIENCE
 
     def do_GET(self) -> None:
-        """Answer what asks."""
+        """Serve a GET request."""
         if self._admitted():
             url = urlsplit(self.path)
             self._answer(lambda: self.server.app.get(_steps(url.path), dict(parse_qsl(url.query))))
 
     def do_POST(self) -> None:
-        """Answer what changes something."""
+        """Serve a POST request."""
         if self._admitted():
             body = self._body()
             self._answer(lambda: self.server.app.post(_steps(urlsplit(self.path).path), body))
 
     def _admitted(self) -> bool:
-        """Whether the request may be served; nothing of it is read before, and a refused one ends the connection."""
+        """Whether the request may be served. Its body is not read before, and a refusal closes the connection."""
         if self.server.guard.admits(self.command, self.path, _by_name(self.headers)):
             return True
         self.close_connection = True
@@ -142,7 +142,7 @@ class Handler(BaseHTTPRequestHandler):
         return False
 
     def _body(self) -> bytes:
-        """What was sent; nothing where it is too long or does not say how long it is, and then the connection ends."""
+        """The body of the request. If it is too long or of unknown length, it is empty and the connection is closed."""
         size = self.headers.get("Content-Length", "")
         if size.isdecimal() and len(size) <= len(str(MOST)) and int(size) <= MOST:
             return self.rfile.read(int(size))
@@ -150,7 +150,7 @@ class Handler(BaseHTTPRequestHandler):
         return b""
 
     def _answer(self, respond: Callable[[], PageResponse]) -> None:
-        """Send what `respond` gives, or what is wrong."""
+        """Send the result of `respond`, or its error."""
         try:
             self._send(200, respond())
         except (UnknownName, IndexError) as error:
@@ -167,11 +167,11 @@ class Handler(BaseHTTPRequestHandler):
         self.wfile.write(response.body)
 
     def log_message(self, *_: object) -> None:
-        """Nothing: the terminal shows the address alone, and no log keeps the token."""
+        """Log nothing, so that no log holds the token."""
 
 
 def _by_name(headers: Message) -> dict[str, str]:
-    """The headers by name in lower case; one that is there twice has both values, and so none that is allowed."""
+    """The headers by name in lower case. A repeated header has both values, so that no check accepts it."""
     found: dict[str, str] = {}
     for name, value in headers.items():
         key = name.lower()
