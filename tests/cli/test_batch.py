@@ -25,7 +25,7 @@ EXPORT = ("batch", "export", "data.jsonl", "-j", "openai/gpt-4o-mini", "-m", "fa
 def test_a_batch_by_hand(call: Call, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Export, import, import: the output says at each step what was done, what it took, and what comes next."""
     shown = call(*EXPORT).stdout
-    assert "wave 1: 6 questions in 6 requests" in shown
+    assert "round 1: 6 questions in 6 requests" in shown
     assert "prompt and " in shown
     assert "price $0.00" in shown
     assert "wrote out/wave-01-1.jsonl" in shown
@@ -34,7 +34,7 @@ def test_a_batch_by_hand(call: Call, folder: Path, monkeypatch: pytest.MonkeyPat
     shown = call("batch", "import", "out", _answers(folder, "wave-01-1")).stdout
     assert "6 lines of results: 6 answers\n" in shown
     assert "6 calls, 6,000 prompt and 600 completion tokens, price $0.0006" in shown
-    assert "wave 2: 6 questions in 6 requests" in shown
+    assert "round 2: 6 questions in 6 requests" in shown
 
     shown = call("batch", "import", "out", _answers(folder, "wave-02-1")).stdout
     command = "ragauge run data.jsonl -m faithfulness -j openai/gpt-4o-mini --store .ragauge"
@@ -60,7 +60,7 @@ def test_a_batch_through_the_provider(call: Call, folder: Path, stub_server: Stu
     assert "sent as batch_1: in_progress, 0 of 6 done, 0 failed" in shown
     assert "not ended yet\nwaiting for the results of 6 requests" in call("batch", "fetch", "out").stdout
     time.sleep(0.35)
-    assert "wave 2: 6 questions" in call("batch", "fetch", "out").stdout
+    assert "round 2: 6 questions" in call("batch", "fetch", "out").stdout
     call("batch", "submit", "out")
     time.sleep(0.35)
     assert "all is answered; the scores: ragauge run data.jsonl" in call("batch", "fetch", "out").stdout
@@ -162,7 +162,7 @@ def test_a_killed_export_is_done_again(call: Call, start: Start, folder: Path) -
     child.kill()
     child.communicate()
     assert not (folder / "out" / "wave-01-1.jsonl").exists()
-    assert "wave 1: 3000 questions in 3000 requests" in call(*EXPORT).stdout
+    assert "round 1: 3000 questions in 3000 requests" in call(*EXPORT).stdout
     assert len({line["custom_id"] for line in lines(folder / "out" / "wave-01-1.jsonl")}) == 3000
 
 

@@ -108,7 +108,7 @@ def test_too_few_labels_fit_nothing(call: Call, folder: Path) -> None:
     result = call("judges", "fit", "embedded", "--labels", "labels.jsonl")
     assert result.exit_code == 0
     assert "no threshold reaches 95%" in result.stdout
-    assert result.stdout.endswith("a cascade would leave nothing to it\n")
+    assert result.stdout.endswith("no threshold qualifies, so a cascade would never use its answer\n")
 
 
 def test_a_threshold_is_fitted_on_labelled_sets(call: Call, folder: Path) -> None:

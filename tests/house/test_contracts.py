@@ -122,7 +122,7 @@ def _answering(reply: Callable[[Any, Any], Any]) -> Callable[[], rg.Judge]:
         (_answering(lambda asked, answers: answers or [Failure("ask")]), "1 answers to 0 questions"),
         (_answering(_picky), r"answer\(\) raised KeyError\('entail'\); what cannot be answered is a Failure"),
         (_answering(lambda asked, answers: [Grade(1.0)] * len(asked)), "a grade does not answer"),
-        (_answering(lambda asked, answers: ["yes"] * len(asked)), "'yes' is no answer"),
+        (_answering(lambda asked, answers: ["yes"] * len(asked)), "'yes' is not an answer"),
         (_answering(_crowded), r"alone and .* in a batch"),
         (Learning, "the identity changed"),
     ],

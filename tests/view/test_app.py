@@ -128,8 +128,8 @@ def test_a_verdict_is_corrected_in_sight(client: Client) -> None:
         ({"judgment": "none"}, "sample 1 has no judgment 'none' behind faithfulness"),
         ({"answer": "maybe"}, "'maybe' is not an answer"),
         ({"metric": "bleu"}, "unknown metric"),
-        ({"position": "x"}, "this is no label"),
-        ({"more": 1}, "this is no label"),
+        ({"position": "x"}, "not a label"),
+        ({"more": 1}, "not a label"),
     ],
 )
 def test_what_is_no_label_is_refused(client: Client, store: Store, change: dict[str, Any], fault: str) -> None:
