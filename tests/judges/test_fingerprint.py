@@ -105,6 +105,8 @@ class Own:
         """A method that may use the state of its object."""
         return True
 
+    other = reply = method
+
 
 OBJECT = Own()
 MODULE = ModuleType("own_module")

@@ -29,8 +29,8 @@ def run() -> rg.Run:
 
 def lengths(run: rg.Run) -> list[dict[str, Any]]:
     """Characters of each response."""
-    rows = ({"sample": one.sample.id, "characters": len(one.sample.response or "")} for one in run.records())
-    return [{**row, "share": row["characters"] / 40} for row in rows]
+    counts = ((one.sample.id, len(one.sample.response or "")) for one in run.records())
+    return [{"sample": sample, "characters": count, "share": count / 40} for sample, count in counts]
 
 
 def texts(run: rg.Run, folder: Path) -> dict[str, str]:
@@ -77,7 +77,7 @@ def test_a_section_that_fails_shows_why_and_loses_nothing(run: rg.Run, tmp_path:
 
 def test_cells_without_a_number_are_empty(run: rg.Run, tmp_path: Path) -> None:
     """NaN, infinities and missing cells are None, never a number; other objects become text on one line."""
-    rows = [{"a": float("nan"), "b": float("inf")}, {"b": True, "c": Path("x\ny")}]
+    rows: list[dict[str, Any]] = [{"a": float("nan"), "b": float("inf")}, {"b": True, "c": Path("x\ny")}]
     rg.report_section("Odd")(lambda run: rows)
     (section,) = run.to_dict()["sections"]
     assert section["rows"] == [[None, None, None], [None, "True", "x\ny"]]

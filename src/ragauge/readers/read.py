@@ -146,19 +146,18 @@ class _SampleRow:
             problem = f"no column of a known name among {', '.join(map(repr, self.cells)) or 'none'}"
             raise BadRow(self.where, self.number, None, problem, "name the right one, such as --map query=COLUMN")
 
-    def value(self, field: str, convert: Callable[[Any], CellValue | None]) -> CellValue | None:
-        """The converted cell of a field, or None where the row has no column for it."""
-        column = self.columns.get(field)
+    def value(
+        self, field: str, convert: Callable[[Any], CellValue | None], column: str | None = None
+    ) -> CellValue | None:
+        """The converted cell of a field, or of a column without one; None where the row has no column for the field."""
+        column = column or self.columns.get(field)
         if column is None:
             return None
-        omit_hint = f"; or leave the column out with map={{{field!r}: ''}} (--map {field}=)"
-        return self._converted(column, convert, omit_hint)
-
-    def _converted(self, column: str, convert: Callable[[Any], CellValue], omit_hint: str = "") -> CellValue:
         try:
             return convert(self.cells[column])
         except Malformed as error:
-            raise BadRow(self.where, self.number, column, error.problem, error.fix + omit_hint) from None
+            hint = f"; or leave the column out with map={{{field!r}: ''}} (--map {field}=)" if field else ""
+            raise BadRow(self.where, self.number, column, error.problem, error.fix + hint) from None
 
     def chunks(self, field: str, ids: str) -> tuple[Chunk, ...] | None:
         """The chunks of a field, with the ids of a separate column if there is one."""
@@ -174,7 +173,7 @@ class _SampleRow:
         """The metadata column and all columns that hold no field."""
         used = set(self.columns.values())
         rest = [column for column, value in self.cells.items() if column not in used and native(value) is not None]
-        other = {column: self._converted(column, jsonable) for column in rest}
+        other = {column: self.value("", jsonable, column) for column in rest}
         return self.value("metadata", lambda given: merge_metadata(given, other)) or other
 
 
@@ -261,7 +260,9 @@ class SampleReader:
         ids = _UniqueIds(self.name)
         for number, row in enumerate(self._rows(), start=1):
             try:
-                found = self._sample(row, number)
+                found = self._checked(row, number)
+                if not isinstance(found, Sample):
+                    found = sample(found, self._columns, self.name, number)
                 if isinstance(row, Sample) or "id" in self.columns:
                     ids.check(found.id, number, self.columns.get("id"))
                 else:
@@ -278,7 +279,8 @@ class SampleReader:
             raise BadData(f"{self.name}: can be read only once; put its rows in a list to read them again")
         return rows or islice(self._source.rows(), self._limit)
 
-    def _sample(self, row: Any, number: int) -> Sample:
+    def _checked(self, row: Any, number: int) -> Sample | Mapping[str, Any]:
+        """The row, if it is a sample or has cells. Raises BadRow."""
         if isinstance(row, Sample):
             return _encodable_sample(row, self.name, number)
         if isinstance(row, Malformed):
@@ -286,7 +288,7 @@ class SampleReader:
         fields = as_mapping(row)
         if fields is None:
             raise BadRow(self.name, number, None, f"{describe(row)}, not an object", "give each row as a dict")
-        return sample(fields, self._columns, self.name, number)
+        return fields
 
 
 def _encodable_sample(row: Sample, where: str, number: int) -> Sample:

@@ -42,7 +42,12 @@ def _is_missing(value: Any) -> bool:
 def text(value: Any) -> str:
     """The text of a cell that is not missing; whole numbers lose their decimal point (411.0 is "411")."""
     if isinstance(value, str):
-        return _encodable(value)
+        try:
+            value.encode()
+        except UnicodeEncodeError as error:
+            problem = f"character {error.start + 1} is half of a surrogate pair, which is not text"
+            raise Malformed(problem, "write the whole character, or leave it out") from None
+        return str(value)
     if isinstance(value, bool):
         raise Malformed("a boolean, not text", 'write it as text, such as "yes" or "no"')
     if isinstance(value, float) and value.is_integer():
@@ -50,15 +55,6 @@ def text(value: Any) -> str:
     if isinstance(value, int | Decimal | date | time | UUID) or (isinstance(value, float) and math.isfinite(value)):
         return str(value)
     raise Malformed(f"{describe(value)}, not text", "give it as one string")
-
-
-def _encodable(value: str) -> str:
-    try:
-        value.encode()
-    except UnicodeEncodeError as error:
-        problem = f"character {error.start + 1} is half of a surrogate pair, which is not text"
-        raise Malformed(problem, "write the whole character, or leave it out") from None
-    return str(value)
 
 
 def text_or_none(value: Any) -> str | None:

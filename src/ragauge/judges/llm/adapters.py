@@ -106,7 +106,7 @@ class FunctionTransport:
         self, function: Callable[..., Any], *, name: str | None = None, concurrency: int = CONCURRENCY, retries: int = 2
     ) -> None:
         name = name or getattr(function, "model_name", None)
-        self.name: str = name or getattr(function, "__name__", type(function).__name__)
+        self.name = str(name or getattr(function, "__name__", type(function).__name__))
         found = Fingerprint((), ()) if name else fingerprint({"function": function})
         self.settings, self._notes = found.settings, found.notes
         self._caller = Caller(function, concurrency, retries)
