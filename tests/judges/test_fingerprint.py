@@ -210,7 +210,7 @@ def test_an_importable_function_is_known_by_its_name_and_code(monkeypatch: pytes
     first = fingerprint({"entail": own})
     assert first == fingerprint({"entail": own})
     assert (first.settings[0][1].startswith("process-"), first.notes) == (False, ())
-    monkeypatch.setattr(own, "__code__", (lambda premise, hypothesis: OBJECT.other(premise)).__code__)
+    monkeypatch.setattr(own, "__code__", (lambda premise, hypothesis: OBJECT.method(hypothesis, premise)).__code__)
     assert hashed(own) != first.settings[0][1]
     monkeypatch.setattr(sys.modules[__name__], "own", None)
     assert hashed(own).startswith("process-")
@@ -221,7 +221,7 @@ def test_what_needs_a_name_says_so() -> None:
     (note,) = rg.judge_from(entail=lambda premise, hypothesis: OBJECT).notes()
     assert "entail: the function uses an object of Own" in note
     assert "name='my-judge-1'" in note
-    (note,) = rg.llm(lambda messages: OBJECT.reply(messages)).notes()
+    (note,) = rg.llm(lambda messages: OBJECT.method(messages, messages)).notes()
     assert "an object of Own" in note
     assert rg.judge_from(entail=lambda premise, hypothesis: OBJECT, name="mine").notes() == ()
 
