@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from ragauge.cli.options import data_options, store_option
+from ragauge.cli.options import data_options, evaluation_arguments, store_option
 from ragauge.cli.run import progress_bar
 from ragauge.cli.screen import say
 from ragauge.errors import BadParameter
@@ -43,13 +43,14 @@ def command() -> None:
     metavar="FOLDER",
     help="Folder for the files and the state of the batch.",
 )
-def export_command(data: str, asked: dict[str, Any], store: Path, folder: Path) -> None:
+def export_command(data: str, store: Path, folder: Path, **given: Any) -> None:
     """Write the unanswered questions about DATA as files of requests. Nothing is sent, and no key is needed.
 
     The same command again continues where it stopped.
     """
     if data == "-":
         raise BadParameter("a batch reads its data again in every round; give a file, not standard input")
+    asked = evaluation_arguments(**given)
     labels = asked.pop("labels")
     settings = BatchSettings(
         data=str(Path(data).resolve()),

@@ -156,17 +156,29 @@ def _with(options: Sequence[Callable[[Command], Command]]) -> Callable[[Command]
 
 
 def data_options(command: Command) -> Command:
-    """DATA, and how it is read and judged.
+    """DATA, and how it is read and judged; see `evaluation_arguments` for all but DATA."""
+    return _with(_DATA)(command)
 
-    The command is given all but DATA as `asked`, arguments of `ragauge.evaluate`.
-    """
 
-    @wraps(command)
-    def called(judges: Sequence[str], mapping: Sequence[str], **given: Any) -> Any:
-        asked = {name: given.pop(name) for name in ("metrics", "group", "limit", "skip_bad_rows", "labels")}
-        return command(asked={**asked, "judge": judge_option(judges), "map": pairs(mapping, "--map")}, **given)
-
-    return cast(Command, _with(_DATA)(called))
+def evaluation_arguments(
+    judges: Sequence[str],
+    mapping: Sequence[str],
+    metrics: str | None,
+    group: str | None,
+    limit: int | None,
+    skip_bad_rows: bool,
+    labels: Path | None,
+) -> dict[str, Any]:
+    """The options of `data_options` as arguments of `ragauge.evaluate`."""
+    return {
+        "metrics": metrics,
+        "group": group,
+        "limit": limit,
+        "skip_bad_rows": skip_bad_rows,
+        "labels": labels,
+        "judge": judge_option(judges),
+        "map": pairs(mapping, "--map"),
+    }
 
 
 def reading_options(command: Command) -> Command:

@@ -14,6 +14,7 @@ import click
 from ragauge.cli.main import ending
 from ragauge.cli.options import (
     data_options,
+    evaluation_arguments,
     failures,
     gates,
     max_cost_option,
@@ -104,11 +105,12 @@ def stoppable(store: Path | None, what: str = "judgment", more: str = "") -> Ite
         raise SystemExit(code) from None
 
 
-def measure(data: Any, label: str, store: Path | None, **options: Any) -> Run:
-    """`evaluate` with a progress bar."""
+@contextmanager
+def judging(store: Path | None, limit: int | None = None, label: str = "judging") -> Iterator[Callable[[int], None]]:
+    """A progress bar for a run that may be interrupted."""
     shown = ", and `ragauge report` shows what is done"
-    with stoppable(store, more=shown), progress_bar(label, options.get("limit")) as progress:
-        return evaluate(data, store=store, progress=progress, **options)
+    with stoppable(store, more=shown), progress_bar(label, limit) as progress:
+        yield progress
 
 
 def closing_lines(made: SampleSet) -> Iterator[str]:
@@ -158,7 +160,6 @@ def stop(why: str, store: Path | None) -> NoReturn:
 )
 def run_command(
     data: str,
-    asked: dict[str, Any],
     store: Path | None,
     output: Sequence[Path],
     raw_csv: bool,
@@ -167,15 +168,18 @@ def run_command(
     show: int,
     fail_under: Sequence[str],
     fail_over: Sequence[str],
+    **given: Any,
 ) -> None:
     """Measure DATA: a .jsonl .json .csv .tsv or .parquet file with queries, responses, contexts, references.
 
     Columns are recognised by the names that ragas, DeepEval, RAGChecker, Trust-Eval and others use.
     """
+    asked = evaluation_arguments(**given)
     for path in output:
         check_output(path, filter(None, (data, asked["labels"])))
     conditions = gates(fail_under, fail_over, asked["metrics"])
-    run = measure(data, "judging", store, max_cost=max_cost, name=name, **asked)
+    with judging(store, asked["limit"]) as progress:
+        run = evaluate(data, store=store, max_cost=max_cost, name=name, progress=progress, **asked)
     run.hold_to(conditions)
     written = [run.save(path, raw_csv=raw_csv) for path in output]
     show_run(run, show)
@@ -228,8 +232,9 @@ def end(run: Run, conditions: Sequence[Gate], store: Path | None) -> None:
 @click.command("plan")
 @data_options
 @store_options
-def plan_command(data: str, asked: dict[str, Any], store: Path | None) -> None:
+def plan_command(data: str, store: Path | None, **given: Any) -> None:
     """Say what `run` would ask and cost, without asking: questions, calls, tokens, price and time, by metric too."""
+    asked = evaluation_arguments(**given)
     with progress_bar("planning", asked["limit"]) as progress:
         planned = plan(data, store=store, progress=progress, **asked)
     say(*str(planned).splitlines())
@@ -274,8 +279,9 @@ def measured(store: Path | None) -> dict[str, Run]:
     """The runs of the two systems by name."""
     runs = {}
     for system in SYSTEMS:
-        with as_file(files("ragauge.demo") / f"{system}.jsonl") as path:
-            runs[system] = measure(path, f"judging {system}", store, metrics=METRICS, name=f"demo {system}")
+        data = as_file(files("ragauge.demo") / f"{system}.jsonl")
+        with data as path, judging(store, label=f"judging {system}") as progress:
+            runs[system] = evaluate(path, METRICS, store=store, name=f"demo {system}", progress=progress)
     return runs
 
 

@@ -30,12 +30,13 @@ from ragauge.cli.options import (
     show_option,
     work_options,
 )
-from ragauge.cli.run import end, measure, show_run
+from ragauge.cli.run import end, judging, show_run
 from ragauge.cli.screen import say, screen
 from ragauge.errors import BadParameter, UsageError
 from ragauge.metrics.registry import split_specs
 from ragauge.report.files import check_ending, check_place
 from ragauge.report.wording import counted
+from ragauge.run.evaluate import evaluate
 from ragauge.run.results import Run
 from ragauge.store import Store
 from ragauge.view import Server
@@ -209,7 +210,8 @@ def parity_command(
         run = Run.open(store, run_name)
     else:
         judge = judge_option(judges)
-        run = measure(data or scores, "judging", store, metrics=measuring(kept), judge=judge, **work)
+        with judging(store, work["limit"]) as progress:
+            run = evaluate(data or scores, store=store, metrics=measuring(kept), judge=judge, progress=progress, **work)
     found = parity(run, sheet, against, columns=_columns(columns), metrics=split_specs(metrics or ""), show=show)
     say(*str(found).splitlines())
     for path in output:

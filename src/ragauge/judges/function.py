@@ -153,8 +153,12 @@ def _used_by(function: FunctionType) -> list[object]:
 
 def _names(code: CodeType) -> list[str]:
     """The names that code uses, and then those of the code in it."""
-    inner = (constant for constant in code.co_consts if isinstance(constant, CodeType))
-    return [*code.co_names, *chain.from_iterable(map(_names, inner))]
+    names, pending = list[str](), [code]
+    while pending:
+        one = pending.pop()
+        names += one.co_names
+        pending += [constant for constant in reversed(one.co_consts) if isinstance(constant, CodeType)]
+    return names
 
 
 def _is_standard(module: str | None) -> bool:
