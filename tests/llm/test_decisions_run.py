@@ -206,7 +206,10 @@ def test_a_text_to_be_graded_that_is_too_long_fails_with_a_way_out() -> None:
 
 async def run(url: str, store: Path, **options: Any) -> RunRecord:
     """The record of a run over ten samples."""
-    judge = {"decompose": "embedded", "*": decisions_judge("vllm/m", base_url=url, price=(10, 10, 0))}
+    judge: dict[str, Any] = {
+        "decompose": "embedded",
+        "*": decisions_judge("vllm/m", base_url=url, price=(10, 10, 0)),
+    }
     return (await rg.evaluate_async(samples(10), METRICS, judge, store, **options)).record
 
 

@@ -144,7 +144,7 @@ def test_what_no_scorer_can_be_made_of() -> None:
     with pytest.raises(rg.UnknownName, match=r"known: rouge\.rouge1"):
         rg.Scorer(["rouge"])
     with pytest.raises(rg.BadParameter, match="not a judge"):
-        rg.Scorer(["faithfulness"], 7)
+        rg.Scorer(["faithfulness"], 7)  # type: ignore[arg-type]
 
 
 def test_one_thread_does_the_work() -> None:

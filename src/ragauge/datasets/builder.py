@@ -20,7 +20,7 @@ from ragauge.datasets.samples import (
     without_notes,
 )
 from ragauge.errors import BadParameter, MissingField, UnanswerableNeed
-from ragauge.judges.base import JudgeRouter
+from ragauge.judges.base import JudgeLike, JudgeRouter
 from ragauge.needs.base import Failed, Need, NothingToCount, QuestionFlow
 from ragauge.needs.gold import GOLD_LABELS_KEY, GoldAnswers, GoldRow, gold_in_contexts, gold_labels
 from ragauge.questions import Decompose
@@ -29,7 +29,7 @@ from ragauge.readers.columns import rank
 from ragauge.rounds import unanswerable
 from ragauge.run.asking import Budget, Dispatcher, JudgmentCache, Stopped, check_priced
 from ragauge.run.prepare import StoreLike, opened_store
-from ragauge.run.specs import JudgeLike, load_judges, python_object
+from ragauge.run.specs import load_judges, python_object
 from ragauge.run.sync import blocking
 from ragauge.scores import Evidence
 from ragauge.types import Chunk, Decomposition, Sample

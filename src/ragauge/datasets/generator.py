@@ -23,6 +23,7 @@ from ragauge.datasets.samples import (
     without_notes,
 )
 from ragauge.errors import BadData, BadParameter, UnanswerableNeed
+from ragauge.judges.base import JudgeLike
 from ragauge.judges.llm.build import model_client
 from ragauge.judges.llm.client import ModelClient
 from ragauge.needs.base import Failed, Need, NothingToCount, QuestionFlow
@@ -33,7 +34,7 @@ from ragauge.readers import SampleReader, read
 from ragauge.rounds import unanswerable
 from ragauge.run.asking import Budget, Dispatcher, JudgmentCache, Stopped, check_priced
 from ragauge.run.prepare import StoreLike, opened_store
-from ragauge.run.specs import JudgeLike, load_judges
+from ragauge.run.specs import load_judges
 from ragauge.run.sync import blocking
 from ragauge.scores import Evidence
 from ragauge.store import Store
@@ -231,9 +232,8 @@ async def generate_async(
     opened = opened_store(store)
     responder = Responder(client, opened, budget)
     reader = read(data, map=map, skip_bad_rows=skip_bad_rows, limit=limit)
-    generator = _Generator(
-        responder, brief, top, cite and _citation_dispatcher(cite, opened, budget), add_citations(form)
-    )
+    dispatcher = _citation_dispatcher(cite, opened, budget) if cite else None
+    generator = _Generator(responder, brief, top, dispatcher, add_citations(form))
     await generator.run(reader, progress)
     return generator.generated
 

@@ -13,7 +13,7 @@ from typing import Any
 import msgspec
 
 from ragauge.errors import RunFailed, UsageError
-from ragauge.judges.base import notes_of
+from ragauge.judges.base import JudgeLike, notes_of
 from ragauge.metrics.base import DatasetMetric
 from ragauge.report.wording import dollars
 from ragauge.rounds import Rounds
@@ -22,7 +22,6 @@ from ragauge.run.plan import PlanCounter
 from ragauge.run.prepare import LabelsLike, MetricsLike, Prepared, StoreLike, prepared
 from ragauge.run.results import Accumulators, Run
 from ragauge.run.scheduler import ordered_map
-from ragauge.run.specs import JudgeLike
 from ragauge.run.sync import blocking
 from ragauge.scores import Evidence, RunRecord, SampleRecord, ScoreRecord
 from ragauge.types import Sample

@@ -8,14 +8,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from ragauge.judges.base import ExpectedCall, ForecastingJudge
+from ragauge.judges.base import ExpectedCall, ForecastingJudge, JudgeLike
 from ragauge.judges.embedded import decompose
 from ragauge.questions import KINDS, Decompose, Entail, Judgment, Question, Rate, judgment_key, kind
 from ragauge.report.wording import dollars, one_line
 from ragauge.rounds import Rounds
 from ragauge.run.asking import Dispatcher
 from ragauge.run.prepare import LabelsLike, MetricsLike, RunSettings, StoreLike, prepared
-from ragauge.run.specs import JudgeLike
 from ragauge.store import Store
 from ragauge.types import Answer, ChunkVerdict, Decomposition, Grade, Identity, Label, Sample, Verdict
 

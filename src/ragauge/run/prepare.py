@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ragauge.errors import BadData, MissingField, UnanswerableNeed, UsageError
-from ragauge.judges.base import JudgeRouter
+from ragauge.judges.base import JudgeLike, JudgeRouter
 from ragauge.metrics.base import Measure
 from ragauge.metrics.registry import default_metrics, select_metrics
 from ragauge.questions import Judgment, Question
@@ -17,7 +17,7 @@ from ragauge.readers.columns import rank
 from ragauge.report.wording import by_reason
 from ragauge.rounds import missing_fields, unanswerable
 from ragauge.run.asking import Budget, Dispatcher, JudgmentCache, check_priced
-from ragauge.run.specs import JudgeLike, load_judges
+from ragauge.run.specs import load_judges
 from ragauge.store import Store, read_labels
 from ragauge.store.memory import MemoryStore
 from ragauge.types import Sample

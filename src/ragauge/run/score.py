@@ -7,14 +7,14 @@ from collections.abc import Iterable
 from typing import Any
 
 from ragauge.errors import BadParameter, RunFailed
-from ragauge.judges.base import JudgeRouter, LookupJudge
+from ragauge.judges.base import JudgeLike, JudgeRouter, LookupJudge
 from ragauge.metrics.registry import value_of
 from ragauge.readers import read
 from ragauge.rounds import missing_fields
 from ragauge.run.evaluate import evaluate, evaluate_async
 from ragauge.run.prepare import MetricsLike, StoreLike, opened_store
 from ragauge.run.results import Run, SampleScores
-from ragauge.run.specs import JudgeLike, load_judges
+from ragauge.run.specs import load_judges
 from ragauge.run.sync import blocking
 
 

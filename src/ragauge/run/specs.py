@@ -10,11 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from ragauge.errors import BadData, BadParameter, UnknownName
-from ragauge.judges.base import Judge, JudgeRouter
+from ragauge.judges.base import Judge, JudgeLike, JudgeRouter, OneJudge
 from ragauge.judges.composite import VERDICTS, Cascade, Panel
 from ragauge.metrics.registry import split_specs
-
-JudgeLike = Any  # a spec, a Judge, a client or model of another library, a function, or a mapping from kind to these
 
 
 def _embedded(argument: str) -> Judge:
@@ -119,7 +117,7 @@ DESCRIPTIONS = {
 }
 
 
-def load_judge(spec: JudgeLike) -> Judge:
+def load_judge(spec: OneJudge) -> Judge:
     """One judge from its spec, such as "embedded" or "openai/gpt-4o-mini", or the judge itself.
 
     A client of the `instructor` library, a chat model of LangChain or LlamaIndex, and a function from messages to text
@@ -179,7 +177,7 @@ def load_judges(judge: JudgeLike) -> JudgeRouter:
 Threshold = float | Mapping[str, float]
 
 
-def panel(*judges: JudgeLike) -> Panel:
+def panel(*judges: OneJudge) -> Panel:
     """A judge whose members vote; see `ragauge.judges.composite.Panel` and docs/judges.md.
 
         rg.panel("embedded", "openai/gpt-4o-mini", "anthropic/claude-haiku-4-5")
@@ -190,7 +188,7 @@ def panel(*judges: JudgeLike) -> Panel:
     return Panel([load_judge(judge) for judge in judges])
 
 
-def cascade(*judges: JudgeLike, threshold: Threshold | None = None) -> Cascade:
+def cascade(*judges: OneJudge, threshold: Threshold | None = None) -> Cascade:
     """A judge that asks the first of several, and the next where that is not sure enough.
 
         rg.cascade("embedded", "openai/gpt-4o-mini", threshold=0.95)
