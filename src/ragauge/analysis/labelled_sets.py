@@ -148,7 +148,7 @@ def _coherence(row: LabelledRow) -> Iterator[LabelledCase]:
 
 
 def _toxicity(row: LabelledRow) -> Iterator[LabelledCase]:
-    """A text is toxic by its label, or, where people told categories apart, by those that are hostile to somebody.
+    """A text is toxic by its label, or, where people labelled categories, by those that are hostile to people.
 
     Left out is what they labelled for another category alone, such as self-harm, and what they labelled for none of
     these.

@@ -227,12 +227,12 @@ SYSTEMS: Mapping[str, ScoringSystem] = {
 }
 
 
-#: What tells which sample a row is of.
+#: The fields that identify the sample of a row.
 NAMING = ("id", "query", "response")
 
 
 class RowName(msgspec.Struct, frozen=True):
-    """What tells a row or sample from the others. id: its own, or its number counted from 1."""
+    """Identifies a row or sample. id: its own, or its number counted from 1."""
 
     id: str
     query: str | None

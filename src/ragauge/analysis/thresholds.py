@@ -42,7 +42,7 @@ class FittedThreshold(msgspec.Struct, frozen=True):
 
 
 class _Point(NamedTuple):
-    """One answer beside what people say. about: what it shares with others that are not independent of it."""
+    """One answer compared with people's label. about: the group of answers that are not independent."""
 
     confidence: float
     right: bool
@@ -59,7 +59,7 @@ async def fit_threshold(
     accuracy: how often it must be right where it is that sure or surer, above 0 and below 1. That has to be shown: what
     counts is the end of a one-sided 95 % interval (Clopper-Pearson; by clusters where questions share a premise, query
     or text, see docs/statistics.md). Right is a verdict of entailment that says "entailed" just where people do: as
-    `confidence`, this does not tell neutral from contradicted. answer: answers in the judge's name, as for `measure`.
+    `confidence`, neutral and contradicted count alike. answer: answers in the judge's name, as for `measure`.
 
     It holds for texts like the labelled ones, of which as many are supported: check it on labels left aside. Choosing
     the lowest threshold does not spoil the 95 %: for judges that know how sure they are, at most one fit in twenty came
@@ -85,7 +85,7 @@ async def fit_threshold(
 def labelled_sets(folder: Path, limit: int | None = None, seed: int = 0) -> list[Judgment]:
     """The labelled sets of a folder, as `measure` reads them, as people's labels; the sets' names stand for people.
 
-    Rows that take more than one question are left out. limit: at most so many rows of each set, drawn with `seed`.
+    Rows that take more than one question are skipped. limit: at most this many rows of each set, drawn with `seed`.
     Raises BadData where the folder holds no set, or a set cannot be read.
     """
     files = labelled_files(folder)

@@ -69,7 +69,7 @@ def failures(estimates: Mapping[str, Estimate], conditions: Sequence[Gate]) -> l
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
-#: Where judgments and runs are kept unless the caller says otherwise: beside the work.
+#: Where judgments and runs are kept by default: in the working folder.
 DEFAULT_STORE = ".ragauge"
 
 #: Under this name a command's context remembers that nothing is to be kept.
@@ -255,7 +255,7 @@ _KIND = re.compile(r"(\w+|(classify|rate):[^=/?(]+)=")
 
 
 def judge_option(given: Sequence[str]) -> str | dict[str, str]:
-    """--judge: one spec, or KIND=SPEC several times; a bare spec beside those, or *=SPEC, is for all other kinds.
+    """--judge: one spec, or KIND=SPEC several times; a bare spec in addition, or *=SPEC, is for all other kinds.
 
     An "=" within a spec, as in openai/gpt-4o-mini?temperature=0 or cascade(a,b,threshold=0.9), names no kind.
     """

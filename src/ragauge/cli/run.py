@@ -269,7 +269,7 @@ def demo_command(store: Path | None, output: Sequence[Path], raw_csv: bool, show
 
 
 def _seen(baseline: Run, keep: bool) -> str:
-    """Where the baseline can be looked at: a report beside the store, where something is kept."""
+    """A line on the baseline's report, which is written next to the store if there is one."""
     if not keep:
         return "To look at it in a browser: ragauge demo -o demo.html"
     return f"The baseline's report, to open in a browser: {baseline.save(baseline.store.path.with_name('demo.html'))}"

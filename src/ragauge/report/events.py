@@ -27,7 +27,7 @@ AT_ONCE = 500
 def emit_events(run: RunRecord, samples: Iterable[SampleRecord], provider: LoggerProvider | None = None) -> int:
     """Hand the scores over to the provider, or else the one that is set for the process; gives how many there were.
 
-    A sample whose metadata have a `traceparent` (W3C) puts its events into that span, and its `response_id` is told.
+    A sample whose metadata have a `traceparent` (W3C) puts its events into that span, and its `response_id` is added.
     Raises MissingExtra where OpenTelemetry is not installed, UsageError where no provider is set.
     """
     chosen = provider or _provider_of_process()

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 @contextmanager
 def replacing(path: Path) -> Iterator[Path]:
-    """Gives a place beside `path` to write a file to, which then replaces `path`; where writing fails nothing does.
+    """Yields a temporary path next to `path`; the file written there replaces `path`, unless writing fails.
 
     Folders that are missing are made; they, and a new file, are for their owner alone. A file that is there keeps its
     mode. Raises UsageError where the file cannot be written.

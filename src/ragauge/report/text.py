@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from rich.text import Text
 
 
-#: How wide a terminal must be for bars beside the estimates.
+#: How wide a terminal must be for bars next to the estimates.
 BARS_FROM = 88
 
 

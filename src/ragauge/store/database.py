@@ -17,7 +17,7 @@ import msgspec
 from ragauge.errors import StoreError
 from ragauge.host import make_file, make_folder
 
-#: SQLite's application id, "raga" in ASCII, which tells a store from another program's database.
+#: SQLite's application id, "raga" in ASCII, which distinguishes a store from another program's database.
 APPLICATION = 0x72616761
 
 

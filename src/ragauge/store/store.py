@@ -204,7 +204,7 @@ class Store:
             tables.keep_labels(db, given, blind, chance)
 
     def find_labels(self, questions: Sequence[Question]) -> dict[Question, Judgment]:
-        """The latest label of each question that has one, whoever gave it."""
+        """The latest label of each question that has one, by any person."""
         with self._database.reading("find labels") as db:
             return tables.find_labels(db, questions)
 

@@ -177,7 +177,7 @@ def keep_labels(db: sqlite3.Connection, labels: Sequence[Judgment], blind: str, 
 
 
 def find_labels(db: sqlite3.Connection, questions: Sequence[Question]) -> dict[Question, Judgment]:
-    """The latest label of each question that has one, whoever gave it."""
+    """The latest label of each question that has one, by any person."""
     if not db.execute("SELECT 1 FROM labels LIMIT 1").fetchone():
         return {}
     asked = {digest(_encode(question)): question for question in questions}

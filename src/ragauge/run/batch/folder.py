@@ -335,7 +335,7 @@ UNANSWERED = "unanswered.jsonl"
 
 
 class Manifest(msgspec.Struct, frozen=True):
-    """What a folder is for. token: tells its calls from those of other folders. identities: of the judges, by kind."""
+    """The purpose of a folder. token: marks its calls. identities: of the judges, by kind."""
 
     settings: BatchSettings
     identities: dict[str, Identity]
