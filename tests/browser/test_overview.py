@@ -54,7 +54,7 @@ def test_what_is_known_of_the_run_is_told(watched: Watched, report: Path, baseli
     ):
         assert fact in facts
     assert "Not measured: bias: embedded does not answer classify:biased" in page.locator("main").inner_text()
-    assert "by people's labels" in page.locator(".caution").inner_text()
+    assert "with people's labels" in page.locator(".caution").inner_text()
 
 
 def test_patterns_are_those_of_the_document(watched: Watched, report: Path, baseline: rg.Run) -> None:
