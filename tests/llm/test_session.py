@@ -112,7 +112,7 @@ def test_an_endless_reply_is_not_read() -> None:
     assert (reply.text, transport.retries) == ("fine", {"reply_too_large": 1})
     failed, _ = _complete(_endless(), max_reply_bytes=200_000)
     assert failed.failure.reason == "reply_too_large"
-    assert "the reply is larger than 200000 bytes (tried 2 times)" in failed.failure.detail
+    assert "the reply is larger than 200000 bytes (tried 7 times)" in failed.failure.detail
 
 
 def test_a_reply_that_says_it_is_too_large_is_not_read() -> None:

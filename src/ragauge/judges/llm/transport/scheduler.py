@@ -19,7 +19,7 @@ from statistics import median
 from typing import NamedTuple, TypeVar
 
 from ragauge.judges.llm.messages import CallFailed
-from ragauge.judges.llm.transport.faults import TOO_LARGE, Fault, ReplyError
+from ragauge.judges.llm.transport.faults import Fault, ReplyError
 from ragauge.types import Failure
 
 _NUMBER = r"\d{1,15}(?:\.\d*)?"
@@ -381,9 +381,8 @@ T = TypeVar("T")
 #: Reports long waits: its warnings are shown by progress bars, else on standard error.
 LOG = logging.getLogger("ragauge")
 
-#: How often a call is tried again: after rate limits, after a reply that was too large, and after anything else.
+#: How often a call is tried again: after rate limits, and after anything else.
 RATE_RETRIES = 12
-LARGE_RETRIES = 1
 RETRIES = 6
 
 #: How many calls in a row may be given up without any reply before all further calls fail.
@@ -523,7 +522,7 @@ class RetryScheduler:
     def _backoff(self, error: ReplyError, counts: Counter[str]) -> float:
         """The seconds before a call is tried again. Raises CallFailed where it is not."""
         rate = counts["rate_limited"]
-        if rate > RATE_RETRIES or counts[TOO_LARGE] > LARGE_RETRIES or counts.total() - rate > RETRIES:
+        if rate > RATE_RETRIES or counts.total() - rate > RETRIES:
             raise self._given_up(error, counts)
         base = max(MIN_BACKOFF, self.stalls.median)
         backoff = self._random() * min(MAX_BACKOFF, base * 2.0 ** (counts[error.reason] - 1))
