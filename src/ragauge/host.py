@@ -1,9 +1,17 @@
-"""The host: files private to their owner, and the telemetry switches of libraries."""
+"""The host: files private to their owner, telemetry switches of libraries, and what installed packages offer."""
 
 from __future__ import annotations
 
 import os
+import sys
+from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ragauge.errors import BadParameter, UsageError
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
 
 
 def make_folder(path: Path) -> None:
@@ -32,3 +40,41 @@ def disable_telemetry() -> None:
     """
     for switch in _SWITCHES:
         os.environ.setdefault(switch, "1")
+
+
+def installed(group: str) -> list[EntryPoint]:
+    """The entry points of installed packages in one group, by name.
+
+    importlib.metadata takes long to import, so it is imported only if the metadata of a package contain the group.
+    """
+    if not any(_may_offer(group.encode(), folder) for folder in sys.path):
+        return []
+    from importlib.metadata import entry_points
+
+    return sorted(entry_points(group=group), key=lambda point: (point.name, point.value))
+
+
+def _may_offer(group: bytes, folder: str) -> bool:
+    if os.path.isfile(folder):  # noqa: PTH113  # a zip archive, which only importlib.metadata can read
+        return True
+    return any(group in file.read_bytes() for file in Path(folder).glob("*-[iI][nN][fF][oO]/entry_points.txt"))
+
+
+def load_only(points: Sequence[EntryPoint], what: str, error: type[UsageError] = BadParameter) -> Any:
+    """Load the only one of `points`; several with the same target count as one.
+
+    what: what they offer, such as "metric 'echo'", for messages. Raises `error` if they differ, or if the import fails.
+    """
+    sources = " and ".join(dict.fromkeys(map(source_of, points)))
+    if len({point.value for point in points}) > 1:
+        raise error(f"{what} is offered by {sources}; uninstall all but one, or rename one")
+    try:
+        return points[0].load()
+    except Exception as problem:  # importing another package's module may raise anything
+        reason = f"{type(problem).__name__}: {problem}"
+        raise error(f"{what} cannot be loaded from {sources}: {reason}; fix or uninstall it") from problem
+
+
+def source_of(point: EntryPoint) -> str:
+    """The target of an entry point and its package, for messages."""
+    return f"{point.value!r} of the package {point.dist.name!r}" if point.dist else repr(point.value)

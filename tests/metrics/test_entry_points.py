@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
 import ragauge as rg
+from ragauge.cli import main
 from ragauge.errors import BadParameter, UnknownName
 from ragauge.metrics.registry import parse_metric
 
@@ -153,10 +156,19 @@ def test_installed_names_are_suggested(install: Install) -> None:
         parse_metric("echo_metrik")
 
 
-def test_entry_points_are_read_for_unknown_names_only() -> None:
-    """Naming our own metrics does not search the installed packages."""
+def test_the_command_lists_metrics_of_installed_packages(install: Install) -> None:
+    """`ragauge metrics` lists them after ours, and names those that cannot be loaded."""
+    install("echo = echo_metrics:echo\nodd = echo_metrics:gone")
+    shown = CliRunner().invoke(main, ["metrics"]).stdout
+    assert re.search(r"echo +↓ +query, response +Whether the response only repeats the query", shown)
+    assert "metric 'odd' cannot be loaded" in shown
+
+
+def test_importlib_metadata_is_imported_for_installed_packages_only() -> None:
+    """Neither naming our own metrics nor a look-up in a group that no package offers imports the slow module."""
     script = (
         "import sys; from ragauge.metrics.registry import select_metrics; select_metrics('faithfulness, trust');"
+        "from ragauge.host import installed; assert installed('ragauge.no_such_group') == [];"
         "assert 'importlib.metadata' not in sys.modules"
     )
     subprocess.run([sys.executable, "-c", script], check=True)

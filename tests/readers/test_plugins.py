@@ -82,7 +82,7 @@ def test_an_unknown_extension_is_still_refused(install: Install) -> None:
     [
         (
             "import no_such_module",
-            r"its reader broken:rows cannot be imported \(ModuleNotFoundError: .*; repair",
+            r"reader of .bars cannot be loaded from 'broken:rows' .*: ModuleNotFoundError: .*; fix",
         ),
         (
             "def rows(path):\n    raise OSError('disk')",
@@ -118,5 +118,5 @@ def test_two_readers_of_one_extension_are_refused(install: Install) -> None:
     install("first_reader", BARS)
     path = install("second_reader", BARS) / "rows.bars"
     path.write_text("q|r\n", encoding="utf-8")
-    with pytest.raises(BadData, match=r"several packages read .bars: first_reader:rows, second_reader:rows; uninstall"):
+    with pytest.raises(BadData, match=r"offered by .*first_reader:rows.* and .*second_reader:rows.*; uninstall"):
         read(path)

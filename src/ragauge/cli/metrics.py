@@ -7,8 +7,9 @@ import inspect
 import click
 
 from ragauge.cli.screen import say, screen
+from ragauge.errors import BadParameter
 from ragauge.metrics.base import Metric, spec_of
-from ragauge.metrics.registry import ALIASES, CATALOGUE, metric_named
+from ragauge.metrics.registry import ALIASES, CATALOGUE, installed_names, metric_named
 from ragauge.report.wording import arrow
 
 #: The metrics that are made of others.
@@ -27,7 +28,7 @@ so that long responses weigh more.""",
 @click.command("metrics")
 @click.argument("name", required=False)
 def command(name: str | None) -> None:
-    """List the metrics, or describe one of them in full."""
+    """List the metrics, those of installed packages too, or describe one of them in full."""
     if name:
         say(*(COMBINED.get(name) or _about(metric_named(name))).splitlines())
         return
@@ -35,10 +36,17 @@ def command(name: str | None) -> None:
     from rich.table import Table
 
     table = Table("metric", "", "reads", "what it is", box=box.SIMPLE_HEAD, pad_edge=False)
-    for metric in CATALOGUE:
-        table.add_row(metric.name, arrow(metric.better), ", ".join(_reads(metric)), metric.summary)
+    faults = []
+    for name in [*(metric.name for metric in CATALOGUE), *installed_names()]:
+        try:
+            metric = metric_named(name)
+        except BadParameter as error:
+            faults.append(str(error))
+        else:
+            table.add_row(name, arrow(metric.better), ", ".join(_reads(metric)), metric.summary)
     screen().print(table)
     say(
+        *faults,
         "Also: trust, all that Trust-Eval measures; composite(METRIC=WEIGHT,...); pooled(METRIC). "
         "One in full: ragauge metrics NAME",
         f"Other names: {', '.join(f'{alias} = {name}' for alias, name in ALIASES.items())}",

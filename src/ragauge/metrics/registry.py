@@ -15,6 +15,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from ragauge.errors import BadParameter, UnknownName
+from ragauge.host import installed, load_only, source_of
 from ragauge.metrics import citations, claims, overlap, refusals, retrieval, trust
 from ragauge.metrics.base import Composite, Measure, Metric, composite, over_data, pooled, value_named
 from ragauge.text.citations import citation_marks
@@ -151,24 +152,22 @@ def metric_named(name: str) -> Metric:
     return _BY_NAME[name] if name in _BY_NAME else _installed_metric(name)
 
 
+def installed_names() -> list[str]:
+    """The names of the metrics that installed packages offer, without those that are taken by ragauge's own."""
+    own = {*_BY_NAME, *ALIASES, *FAMILIES, "composite", "pooled"}
+    return list(dict.fromkeys(point.name for point in installed(ENTRY_POINTS) if point.name not in own))
+
+
 def _installed_metric(name: str) -> Metric:
     """The metric that an installed package offers under the entry point `name`."""
-    from importlib.metadata import entry_points
-
-    offered = entry_points(group=ENTRY_POINTS)
-    matching = sorted(offered.select(name=name), key=lambda point: point.value)
-    if not matching:
-        raise UnknownName("metric", name, [*_BY_NAME, *ALIASES, *FAMILIES, "composite", "pooled", *offered.names])
-    sources = " and ".join(f"{point.value!r} of the package {point.dist.name!r}" for point in matching if point.dist)
-    if len(matching) > 1:
-        raise BadParameter(f"metric {name!r} is offered by {sources}; uninstall all but one, or rename one")
-    try:
-        metric = matching[0].load()
-    except Exception as error:
-        reason = f"{type(error).__name__}: {error}"
-        raise BadParameter(f"metric {name!r} cannot be loaded from {sources}: {reason}; fix or uninstall it") from error
+    points = [point for point in installed(ENTRY_POINTS) if point.name == name]
+    if not points:
+        known = [*_BY_NAME, *ALIASES, *FAMILIES, "composite", "pooled", *installed_names()]
+        raise UnknownName("metric", name, known)
+    metric = load_only(points, f"metric {name!r}")
     if not isinstance(metric, Metric):
-        raise BadParameter(f"metric {name!r}, {sources}, is not a metric; decorate its function with @ragauge.metric")
+        where = source_of(points[0])
+        raise BadParameter(f"metric {name!r}, {where}, is not a metric; decorate its function with @ragauge.metric")
     return replace(metric, name=name)
 
 

@@ -23,6 +23,7 @@ from xml.parsers.expat import ExpatError, ParserCreate
 from zipfile import ZipFile
 
 from ragauge.errors import BadData, MissingExtra, RagaugeError
+from ragauge.host import installed, load_only
 from ragauge.readers.values import Malformed, describe, native
 
 if TYPE_CHECKING:
@@ -434,7 +435,8 @@ def file_source(path: Path) -> Source:
         raise BadData(f"{path}: {found}; known: {known}, and .gz after those of text")
     _check_is_there(path)
     if plugins:
-        return Source(str(path), partial(_plugin_rows, _load_plugin(plugins, path), path))
+        reader = load_only(plugins, f"{path}: reader of {suffix}", BadData)
+        return Source(str(path), partial(_plugin_rows, reader, path))
     if suffix in _BINARY:
         return Source(str(path), partial(_BINARY[suffix], path))
     return Source(str(path), partial(_text_rows, path, str(path), _TEXT[suffix]))
@@ -447,21 +449,7 @@ def is_readable(suffix: str) -> bool:
 
 def _plugins(suffix: str) -> list[EntryPoint]:
     """The readers that installed packages register for an extension."""
-    from importlib.metadata import entry_points
-
-    return [point for point in entry_points(group=ENTRY_POINTS) if f".{point.name.lower()}" == suffix]
-
-
-def _load_plugin(plugins: Sequence[EntryPoint], path: Path) -> Callable[[Path], Iterable[Any]]:
-    """The function of the only reader. Raises BadData where there are several, or it cannot be imported."""
-    if len(values := sorted({plugin.value for plugin in plugins})) > 1:
-        raise BadData(f"{path}: several packages read {extension(path)}: {', '.join(values)}; uninstall all but one")
-    try:
-        rows: Callable[[Path], Iterable[Any]] = plugins[0].load()
-    except Exception as error:  # importing another package's module may raise anything
-        problem = f"its reader {values[0]} cannot be imported ({type(error).__name__}: {error})"
-        raise BadData(f"{path}: {problem}; repair or uninstall its package") from error
-    return rows
+    return [point for point in installed(ENTRY_POINTS) if f".{point.name.lower()}" == suffix]
 
 
 def _plugin_rows(rows_of: Callable[[Path], Iterable[Any]], path: Path) -> Iterator[Any]:

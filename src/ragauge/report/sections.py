@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from functools import cache
-from importlib.metadata import entry_points
 from math import isfinite
 from numbers import Integral, Real
 from typing import Any, TypeVar
@@ -12,6 +11,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from ragauge.errors import UsageError
+from ragauge.host import installed
 from ragauge.report.wording import number
 
 #: What a cell holds; None where there is no value.
@@ -128,7 +128,7 @@ def cell_text(cell: Cell) -> str:
 def _load_entry_points() -> tuple[Section, ...]:
     """Import the modules that installed packages name; a section with the error for each that cannot be imported."""
     faults = []
-    for entry_point in entry_points(group=ENTRY_POINTS):
+    for entry_point in installed(ENTRY_POINTS):
         try:
             entry_point.load()
         except Exception as error:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from ragauge.errors import BadData, BadParameter, UnknownName
+from ragauge.host import installed, load_only
 from ragauge.judges.base import Judge, JudgeLike, JudgeRouter, OneJudge
 from ragauge.judges.composite import VERDICTS, Cascade, Panel
 from ragauge.metrics.registry import split_specs
@@ -156,12 +157,11 @@ def _factory(spec: str) -> tuple[Callable[[str], Any], str]:
         return composed, spec
     if "/" in spec.partition("?")[0]:
         return LOCAL.get(spec.partition("/")[0], _model), spec
-    from importlib.metadata import entry_points  # not before it is needed: it takes a tenth of a second
-
-    for point in entry_points(group=ENTRY_POINTS, name=name):
-        return point.load(), argument
+    points = installed(ENTRY_POINTS)
+    if matching := [point for point in points if point.name == name]:
+        return load_only(matching, f"judge {name!r}"), argument
     looks_like_a_model = any(character.isdigit() or character == "-" for character in spec)
-    others = entry_points(group=ENTRY_POINTS).names
+    others = [point.name for point in points]
     raise UnknownName("judge", spec, [*DESCRIPTIONS, *others, *([f"openai/{spec}"] if looks_like_a_model else [])])
 
 
