@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import heapq
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import Any, NamedTuple
 
@@ -28,75 +29,7 @@ from ragauge.readers.columns import ALIASES, folded, rank
 from ragauge.report.explain import decisive, pieces_words
 from ragauge.report.wording import shortened
 from ragauge.run.results import Run
-from ragauge.scores import Better, RunRecord, ScoreRecord
-from ragauge.statistics.intervals import Clusters
-
-
-class ParityPair(NamedTuple):
-    """A row of theirs and the matching sample of ours.
-
-    position: of the sample in the run. theirs: their score on our scale; cells: their row.
-    """
-
-    position: int
-    id: str
-    query: str
-    theirs: float | None
-    ours: ScoreRecord
-    cells: Mapping[str, Any]
-
-
-class DifferenceFinder(NamedTuple):
-    """Groups the rows that differ by cause and describes the worst.
-
-    run, key, better: where the evidence of a sample is, and which way it counts. theirs: the name of their column.
-    quoted: their columns with explanations of a score. show: the number of rows shown for each cause.
-    """
-
-    run: Run
-    key: str
-    better: Better
-    theirs: str
-    quoted: Sequence[str]
-    show: int
-
-    def differences(self, pairs: Iterable[tuple[str | None, ParityPair]]) -> tuple[ParityDifference, ...]:
-        """The pairs that differ, by cause, the largest difference first."""
-        by_cause: dict[str, list[ParityPair]] = {cause: [] for cause in CAUSES}
-        for cause, pair in pairs:
-            if cause:
-                by_cause[cause].append(pair)
-        return tuple(
-            ParityDifference(
-                cause, len(found), tuple(map(self._row, sorted(found, key=_gap, reverse=True)[: self.show]))
-            )
-            for cause, found in by_cause.items()
-            if found
-        )
-
-    def _row(self, pair: ParityPair) -> ParityRow:
-        why = pair.ours.undefined or pair.ours.failed or ""
-        if pair.theirs is None:
-            why = f"theirs is {pair.cells[self.theirs]!r:.80}" if self.theirs in pair.cells else "theirs is left out"
-        evidence = (*self._decisive(pair), *self._quoted(pair))
-        return ParityRow(pair.id, shortened(pair.query, 120), pair.theirs, pair.ours.value, why, evidence)
-
-    def _decisive(self, pair: ParityPair) -> list[str]:
-        """The pieces that make our score lower than theirs, or higher."""
-        if pair.theirs is None or pair.ours.value is None:
-            return []
-        score = self.run.scores[pair.position][self.key]
-        pieces = decisive(score, raising=pair.ours.value > pair.theirs, better=self.better)
-        return pieces_words(pieces)
-
-    def _quoted(self, pair: ParityPair) -> list[str]:
-        cells = ((name, pair.cells.get(name)) for name in self.quoted)
-        return [f"theirs, {name}: {shortened(str(cell), 300)}" for name, cell in cells if cell]
-
-
-def _gap(pair: ParityPair) -> float:
-    return abs((pair.theirs or 0.0) - (pair.ours.value or 0.0))
-
+from ragauge.scores import RunRecord, ScoreRecord
 
 #: How the caller marks a column in per cent, or with the opposite meaning: "LLM F1/100", "1-error".
 _WRITTEN = re.compile(r"(?P<flipped>1-)?(?P<name>.+?)(/(?P<per>\d+(\.\d+)?))?")
@@ -121,7 +54,7 @@ def choose(
     """
     if against not in SYSTEMS:
         raise UnknownName("system", against, SYSTEMS)
-    found = {one.theirs: one for theirs, ours in (named or {}).items() for one in [_asked(sheet, theirs, ours)]}
+    found = {one.theirs: one for one in (_named(sheet, theirs, ours) for theirs, ours in (named or {}).items())}
     for name in sheet.columns:
         known = SYSTEMS[against].columns.get(folded(name))
         if known and name not in found and sheet.is_scored(name):
@@ -137,7 +70,7 @@ def choose(
     return kept
 
 
-def _asked(sheet: ScoreSheet, theirs: str, ours: str) -> Chosen:
+def _named(sheet: ScoreSheet, theirs: str, ours: str) -> Chosen:
     """A column as the caller maps it to ours."""
     if theirs in sheet.columns:
         return Chosen(theirs, Column(ours))
@@ -186,24 +119,39 @@ def key_in(run: RunRecord, column: Column) -> str | None:
 def notes(run: RunRecord, column: Column) -> list[str]:
     """Known differences of a column: the definition, the edge cases, the form of the metric in this run."""
     known = [f"different definition: {column.differs}"] if column.differs else []
-    return [*known, *([f"theirs is {column.nothing}"] if column.nothing else []), *_form_note(run, column)]
-
-
-def _form_note(run: RunRecord, column: Column) -> list[str]:
+    known += [f"theirs is {column.nothing}"] if column.nothing else []
     name = metric_of(column.ours)
-    if column.metric.partition("(")[0] != name or column.metric in run.metrics:
-        return []
-    measured = next((spec for spec in run.metrics if spec.partition("(")[0] == name), name)
-    return [f"measured here as {measured}; {column.metric} is closer to theirs"]
+    if column.metric.partition("(")[0] == name and column.metric not in run.metrics:
+        measured = next((spec for spec in run.metrics if spec.partition("(")[0] == name), name)
+        known.append(f"measured here as {measured}; {column.metric} is closer to theirs")
+    return known
 
 
-class _OurScores(NamedTuple):
+class _ScoredSample(NamedTuple):
     """A sample of the run without its evidence. shown: what it is about, for people."""
 
-    named: RowName
+    name: RowName
     shown: str
     group: str | None
     scores: Mapping[str, ScoreRecord]
+
+
+class ParityPair(NamedTuple):
+    """A row of theirs and the matching sample of ours.
+
+    position: of the sample in the run. theirs: their score on our scale; cells: their row.
+    """
+
+    position: int
+    sample: _ScoredSample
+    theirs: float | None
+    ours: ScoreRecord
+    cells: Mapping[str, Any]
+
+    @property
+    def gap(self) -> float:
+        """The difference of the two scores, with 0 for one that is missing."""
+        return abs((self.theirs or 0.0) - (self.ours.value or 0.0))
 
 
 class AlignedScores:
@@ -216,38 +164,55 @@ class AlignedScores:
         self._run, self._sheet, self._quoted, self._show = run, sheet, quoted, show
         self._scales = _scales(run.record)
         self._samples = [
-            _OurScores(
-                RowName(s.id, s.query, s.response), s.query or s.source or s.response or "", s.group, record.scores
-            )
-            for record in run.records()
-            for s in [record.sample]
+            _ScoredSample(RowName(s.id, s.query, s.response), s.query or s.source or s.response or "", s.group, scores)
+            for s, scores in ((record.sample, record.scores) for record in run.records())
         ]
-        self.matching, self._places = match_rows(sheet, [sample.named for sample in self._samples])
+        self.matching, self._places = match_rows(sheet, [sample.name for sample in self._samples])
 
     def compared(self, one: Chosen, key: str) -> ParityColumn:
         """One column of theirs compared with one value of ours."""
         pairs = list(self._pairs(one, key))
         both = [pair for pair in pairs if pair.theirs is not None and pair.ours.value is not None]
         theirs, ours = [pair.theirs or 0.0 for pair in both], [pair.ours.value or 0.0 for pair in both]
-        scale = self._scales.get(key) or _spanned([*theirs, *ours])
+        groups = [pair.sample.group for pair in both]
+        scale = self._scales.get(key) or (min([0.0, *theirs, *ours]), max([1.0, *theirs, *ours]))
         of_theirs = one.column.scale or scale
-        found = figures(theirs, ours, self._clusters(both), scale, of_theirs)
+        found = figures(theirs, ours, groups if any(groups) else None, scale, of_theirs)
         neither = sum(pair.theirs is None and pair.ours.value is None for pair in pairs)
         known = (*notes(self._run.record, one.column), *_warnings(one.theirs, theirs, found, scale))
-        finder = DifferenceFinder(self._run, key, self._run.estimates[key].better, one.theirs, self._quoted, self._show)
-        causes = ((cause_of(pair.theirs, pair.ours, one.column, scale, of_theirs), pair) for pair in pairs)
-        return ParityColumn(one.theirs, key, found, neither, known, finder.differences(causes))
+        by_cause: dict[str, list[ParityPair]] = {cause: [] for cause in CAUSES}
+        for pair in pairs:
+            if cause := cause_of(pair.theirs, pair.ours, one.column, scale, of_theirs):
+                by_cause[cause].append(pair)
+        differences = tuple(
+            ParityDifference(cause, len(differing), tuple(self._rows(differing, one.theirs, key)))
+            for cause, differing in by_cause.items()
+            if differing
+        )
+        return ParityColumn(one.theirs, key, found, neither, known, differences)
 
     def _pairs(self, one: Chosen, key: str) -> Iterator[ParityPair]:
         for row, position in self._places:
             cells, sample = self._sheet.lines[row].cells, self._samples[position]
             theirs = number_in(cells.get(one.theirs))
             value = None if theirs is None else one.column.converted(theirs)
-            yield ParityPair(position, sample.named.id, sample.shown, value, sample.scores[key], cells)
+            yield ParityPair(position, sample, value, sample.scores[key], cells)
 
-    def _clusters(self, pairs: Sequence[ParityPair]) -> Clusters:
-        groups = [self._samples[pair.position].group for pair in pairs]
-        return groups if any(groups) else None
+    def _rows(self, differing: Sequence[ParityPair], theirs: str, key: str) -> Iterator[ParityRow]:
+        """The pairs that differ most, with the pieces that make our score lower or higher than theirs."""
+        for pair in heapq.nlargest(self._show, differing, key=lambda pair: pair.gap):
+            why, evidence = pair.ours.undefined or pair.ours.failed or "", []
+            if pair.theirs is None:
+                why = f"theirs is {pair.cells[theirs]!r:.80}" if theirs in pair.cells else "theirs is left out"
+            elif pair.ours.value is not None:
+                score = self._run.scores[pair.position][key]
+                raising, better = pair.ours.value > pair.theirs, self._run.estimates[key].better
+                evidence = pieces_words(decisive(score, raising, better))
+            quoted = ((name, pair.cells.get(name)) for name in self._quoted)
+            evidence += [f"theirs, {name}: {shortened(str(cell), 300)}" for name, cell in quoted if cell]
+            sample = pair.sample
+            query = shortened(sample.shown, 120)
+            yield ParityRow(sample.name.id, query, pair.theirs, pair.ours.value, why, tuple(evidence))
 
 
 def _scales(run: RunRecord) -> dict[str, FigureScale]:
@@ -257,11 +222,6 @@ def _scales(run: RunRecord) -> dict[str, FigureScale]:
         with suppress(UsageError):  # a metric of the user's own has no spec that can be read
             known += select_metrics(spec)
     return {key: metric.scale for metric in (select_metrics(known) if known else ()) for key in metric.values}
-
-
-def _spanned(values: Sequence[float]) -> FigureScale:
-    """A scale for a metric of the user's own."""
-    return min([0.0, *values]), max([1.0, *values])
 
 
 def _warnings(name: str, theirs: Sequence[float], found: ParityFigures, scale: FigureScale) -> list[str]:
@@ -308,25 +268,23 @@ def parity(
         UsageError: The run has no counterpart of the scores.
     """
     sheet = read_sheet(scores, map or {})
+    record = run.record
     kept = choose(sheet, against, columns, metrics)
-    keys = [(one, key) for one in kept if (key := key_in(run.record, one.column))]
+    keys = [(one, key) for one in kept if (key := key_in(record, one.column))]
     if not keys:
         wanted = ", ".join(sorted({one.column.metric or one.column.ours for one in kept}))
         raise UsageError(f"run {run.id} has no counterpart of what {sheet.name} holds; measure {wanted}")
-    left = {one.theirs: f"{one.column.ours} was not measured" for one in kept if one not in {one for one, _ in keys}}
-    judge = ", ".join(sorted({str(identity) for identity in run.record.judges.values()}))
-    about = (against, sheet.name, run.id, judge)
-    if len(sheet.lines) == 1 and run.record.samples != 1:
-        totals = tuple(_total(run.record, sheet, *one) for one in keys)
+    measured = {one for one, _ in keys}
+    left = {one.theirs: f"{one.column.ours} was not measured" for one in kept if one not in measured}
+    about = (against, sheet.name, run.id, ", ".join(sorted({str(identity) for identity in record.judges.values()})))
+    if len(sheet.lines) == 1 and record.samples != 1:
+        totals = tuple(_total(record, sheet, *one) for one in keys)
         return Parity(*about, None, (), totals, left | others(sheet, against, kept))
-    left |= {one.theirs: f"{key} has no value of each sample" for one, key in keys if not _by_row(run.record, key)}
+    by_row = [(one, key) for one, key in keys if record.estimates[key].over == "samples"]
+    left |= {one.theirs: f"{key} has no value of each sample" for one, key in keys if (one, key) not in by_row}
     aligned = AlignedScores(run, sheet, SYSTEMS[against].evidence, show)
-    compared = tuple(aligned.compared(*one) for one in keys if _by_row(run.record, one[1]))
+    compared = tuple(aligned.compared(*one) for one in by_row)
     return Parity(*about, aligned.matching, compared, (), left | others(sheet, against, kept))
-
-
-def _by_row(run: RunRecord, key: str) -> bool:
-    return run.estimates[key].over == "samples"
 
 
 def _total(run: RunRecord, sheet: ScoreSheet, one: Chosen, key: str) -> ParityTotal:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
+from collections import deque
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from itertools import islice
 from math import floor, fsum
@@ -53,66 +53,45 @@ def match_rows(sheet: ScoreSheet, samples: Sequence[RowName]) -> tuple[RowMatchi
     Raises BadData if nothing matches.
     """
     lines = sheet.lines
+    sizes = len(lines), len(samples)
     fields = [field for field in ("query", "response") if _has(field, lines) and _has(field, samples)]
-    by_id = _pairs(lines, samples, lambda one: one.id)
-    if _whole(by_id, lines, samples, bool(fields)) and all(_agree(lines[i], samples[j], fields) for i, j in by_id):
-        return _matching("position" if sheet.numbered else "id", by_id, lines, samples), by_id
-    by_text = _pairs(lines, samples, lambda one: tuple(_folded(getattr(one, field)) for field in fields))
-    if fields and by_text:
-        return _matching(" and ".join(fields), by_text, lines, samples), by_text
-    if fields or len(lines) != len(samples):
-        raise BadData(_unmatched(sheet, samples, fields))
-    in_order = [(i, i) for i in range(len(lines))]
-    return _matching("position", in_order, lines, samples), in_order
-
-
-def _matching(
-    by: str, pairs: Sequence[tuple[int, int]], lines: Sequence[RowName], samples: Sequence[RowName]
-) -> RowMatching:
+    pairs = _pairs(lines, samples, lambda one: one.id)
+    enough = len(pairs) == (min(sizes) if fields else max(sizes))
+    by = "position" if sheet.numbered else "id"
+    if not (pairs and enough and all(_texts(lines[i], fields) == _texts(samples[j], fields) for i, j in pairs)):
+        pairs = _pairs(lines, samples, lambda one: _texts(one, fields)) if fields else []
+        by = " and ".join(fields)
+    if not pairs:
+        if fields or sizes[0] != sizes[1]:
+            raise BadData(_unmatched(sheet, sizes, fields))
+        pairs, by = [(i, i) for i in range(len(lines))], "position"
     found = {i for i, _ in pairs}
     alone = (line.id for i, line in enumerate(lines) if i not in found)
-    return RowMatching(by, len(pairs), len(lines), len(samples), tuple(islice(alone, SHOWN)))
+    return RowMatching(by, len(pairs), *sizes, tuple(islice(alone, SHOWN))), pairs
 
 
 def _has(field: str, rows: Sequence[RowName]) -> bool:
     return any(getattr(row, field) is not None for row in rows)
 
 
+def _texts(row: RowName, fields: Sequence[str]) -> tuple[str, ...]:
+    """The texts of a row, without regard to white space and case."""
+    return tuple(" ".join((getattr(row, field) or "").split()).casefold() for field in fields)
+
+
 def _pairs(lines: Sequence[RowName], samples: Sequence[RowName], key: Key) -> list[tuple[int, int]]:
     """Positions of rows and samples with equal keys; the second row of a key goes with its second sample."""
-    places = {place: j for j, place in enumerate(_counted(samples, key))}
-    return [(i, places[place]) for i, place in enumerate(_counted(lines, key)) if place in places]
+    places: dict[Hashable, deque[int]] = {}
+    for j, sample in enumerate(samples):
+        places.setdefault(key(sample), deque()).append(j)
+    return [(i, places[key(line)].popleft()) for i, line in enumerate(lines) if places.get(key(line))]
 
 
-def _counted(rows: Sequence[RowName], key: Key) -> list[tuple[Hashable, int]]:
-    """Each row's key, with how often it occurred before."""
-    seen: Counter[Hashable] = Counter()
-    places = []
-    for row in rows:
-        places.append((key(row), seen[key(row)]))
-        seen[key(row)] += 1
-    return places
-
-
-def _whole(pairs: Sequence[object], lines: Sequence[RowName], samples: Sequence[RowName], has_texts: bool) -> bool:
-    """Whether all ids of one side are found on the other; without texts to check, all ids of both sides."""
-    return bool(pairs) and len(pairs) == (min if has_texts else max)(len(lines), len(samples))
-
-
-def _agree(line: RowName, sample: RowName, fields: Sequence[str]) -> bool:
-    texts = ((getattr(line, field), getattr(sample, field)) for field in fields)
-    return all(_folded(theirs) == _folded(ours) for theirs, ours in texts)
-
-
-def _folded(text: str | None) -> str:
-    return " ".join((text or "").split()).casefold()
-
-
-def _unmatched(sheet: ScoreSheet, samples: Sequence[RowName], fields: Sequence[str]) -> str:
+def _unmatched(sheet: ScoreSheet, sizes: tuple[int, int], fields: Sequence[str]) -> str:
     shown = shortened(sheet.lines[0].query or sheet.lines[0].response or "", 80)
     why = f"no row has the {' and '.join(fields)} of a sample (the first row: {shown!r})"
     if not fields:
-        why = f"{len(sheet.lines)} rows and {len(samples)} samples, without matching ids or texts"
+        why = f"{sizes[0]} rows and {sizes[1]} samples, without matching ids or texts"
     return f"{sheet.name}: {why}; give the rows that were measured, with their ids or their query and response"
 
 
@@ -237,45 +216,35 @@ def figures(
     theirs: Sequence[float], ours: Sequence[float], clusters: Clusters, scale: FigureScale, of_theirs: FigureScale
 ) -> ParityFigures:
     """The figures of pairs of numbers. scale: of ours; of_theirs: of theirs. clusters: as for `paired_mean`."""
+    pairs, n = list(zip(theirs, ours, strict=True)), len(ours)
+    difference = rank_interval = None
+    if n and all(on_scale_of(value, of_theirs) for value in theirs):
+        widest = (scale[0] - of_theirs[1] - ROUNDING, scale[1] - of_theirs[0] + ROUNDING)
+        difference = paired_mean([b - a for a, b in pairs], scale=widest, clusters=clusters).interval
     rank = spearman(theirs, ours)
-    pairs = zip(theirs, ours, strict=True)
+    if rank is not None and FEWEST <= n <= MOST:
+        groups = [at if name is None else name for at, name in enumerate(clusters or [None] * n)]
+        resamples = max(200, min(1000, 1_000_000 // n))
+        rank_interval = group_interval(theirs, ours, groups, spearman, resamples=resamples)
     return ParityFigures(
-        n=len(ours),
-        mean_theirs=fsum(theirs) / len(theirs) if theirs else None,
-        mean_ours=fsum(ours) / len(ours) if ours else None,
-        difference=_figures_difference(theirs, ours, clusters, scale, of_theirs),
+        n=n,
+        mean_theirs=fsum(theirs) / n if n else None,
+        mean_ours=fsum(ours) / n if n else None,
+        difference=difference,
         rank=rank,
-        rank_interval=_rank_interval(theirs, ours, clusters) if rank is not None else None,
+        rank_interval=rank_interval,
         close=sum(on_scale_of(a, of_theirs) and abs(a - b) <= closeness(scale) for a, b in pairs),
     )
 
 
 def closeness(scale: FigureScale) -> float:
-    """Up to where two numbers on a scale are taken as equal."""
+    """The largest difference of two numbers on a scale that are taken as equal."""
     return CLOSE * (scale[1] - scale[0])
 
 
 def on_scale_of(value: float, scale: FigureScale) -> bool:
-    """Is a number on a scale, rounding aside?"""
+    """Whether a number is on a scale, up to rounding."""
     return scale[0] - ROUNDING <= value <= scale[1] + ROUNDING
-
-
-def _figures_difference(
-    theirs: Sequence[float], ours: Sequence[float], clusters: Clusters, scale: FigureScale, of_theirs: FigureScale
-) -> Interval | None:
-    """The mean of ours - theirs with its interval; None where there are no pairs, or theirs are off their scale."""
-    if not ours or not all(on_scale_of(value, of_theirs) for value in theirs):
-        return None
-    widest = (scale[0] - of_theirs[1] - ROUNDING, scale[1] - of_theirs[0] + ROUNDING)
-    apart = [b - a for a, b in zip(theirs, ours, strict=True)]
-    return paired_mean(apart, scale=widest, clusters=clusters).interval
-
-
-def _rank_interval(theirs: Sequence[float], ours: Sequence[float], clusters: Clusters) -> tuple[float, float] | None:
-    if not FEWEST <= len(ours) <= MOST:
-        return None
-    groups = [at if name is None else name for at, name in enumerate(clusters or [None] * len(ours))]
-    return group_interval(theirs, ours, groups, spearman, resamples=max(200, min(1000, 1_000_000 // len(ours))))
 
 
 #: cause -> what it means, in the order in which reports have them.
@@ -298,8 +267,10 @@ def cause_of(
     theirs: float | None, ours: ScoreRecord, column: Column, scale: FigureScale, of_theirs: FigureScale
 ) -> str | None:
     """The cause of a difference, None where there is none. scale: of ours; of_theirs: of theirs, as converted."""
-    if theirs is None or ours.value is None:
-        return _one_sided(theirs, ours)
+    if ours.value is None:
+        return None if theirs is None else "failed_here" if ours.failed else "undefined_here"
+    if theirs is None:
+        return "missing_there"
     if not on_scale_of(theirs, of_theirs):
         return "scale"
     if abs(theirs - ours.value) <= closeness(scale):
@@ -311,16 +282,8 @@ def cause_of(
     return "verdicts" if _could_be_of_as_many(theirs, ours) else "pieces"
 
 
-def _one_sided(theirs: float | None, ours: ScoreRecord) -> str | None:
-    if ours.value is not None:
-        return "missing_there"
-    if theirs is None:
-        return None
-    return "failed_here" if ours.failed else "undefined_here"
-
-
 def _could_be_of_as_many(value: float, ours: ScoreRecord) -> bool:
-    """Whether a number can be a share of as many pieces as ours is a share of, as exactly as numbers are written."""
+    """Whether a number can be a share of as many pieces as ours, given how exactly numbers are written."""
     if not is_share(ours) or ours.counts[1] > _FEW:
         return True
     nearest = floor(value * ours.counts[1] + 0.5) / ours.counts[1]
@@ -338,13 +301,8 @@ def parity_text(parity: Parity) -> str:
 
 def parity_markdown(parity: Parity) -> str:
     """The comparison as Markdown; quoted texts are shown literally."""
-    return "".join(f"{_marked(line)}\n" for line in _lines(parity))
-
-
-def _marked(line: str) -> str:
-    mark = _MARK.match(line)
-    assert mark is not None
-    return mark[0] + plain(line[mark.end() :])
+    split = ((line, match.end()) for line in _lines(parity) if (match := _MARK.match(line)))
+    return "".join(f"{line[:end]}{plain(line[end:])}\n" for line, end in split)
 
 
 def _lines(parity: Parity) -> Iterator[str]:
@@ -354,18 +312,19 @@ def _lines(parity: Parity) -> Iterator[str]:
     if parity.matching:
         yield _matching_words(parity.matching)
     yield ""
-    yield from _totals(parity.totals) if parity.totals else _figures(parity.columns)
-    yield from _left(parity.left)
+    yield from _totals(parity.totals) if parity.totals else _table(_FIGURES, map(_figure_cells, parity.columns))
+    for reason in by_reason(parity.left):
+        yield from ("", f"Not compared: {reason}.")
     for compared in parity.columns:
         yield from _compared(compared)
 
 
 def _matching_words(matching: RowMatching) -> str:
     rows, samples = counted(matching.rows, "row"), counted(matching.samples, "sample")
-    said = f"{matching.pairs} of {rows} matched with {samples} by {matching.by}."
+    matched = f"{matching.pairs} of {rows} matched with {samples} by {matching.by}."
     more = matching.rows - matching.pairs - len(matching.alone)
     alone = ", ".join(matching.alone) + (f" and {more} more" if more else "")
-    return f"{said} Without a sample: {alone}." if alone else said
+    return f"{matched} Without a sample: {alone}." if alone else matched
 
 
 def _table(head: str, rows: Iterable[Iterable[str]]) -> Iterator[str]:
@@ -375,26 +334,19 @@ def _table(head: str, rows: Iterable[Iterable[str]]) -> Iterator[str]:
 
 
 def _with_interval(value: float | None, low: float | None, high: float | None) -> str:
-    return with_interval(value, low, high, _number)
+    # 0.000, never -0.000
+    return with_interval(value, low, high, lambda one: number(None if one is None else round(one, 3) + 0.0))
 
 
-def _number(value: float | None) -> str:
-    """A number to three decimals; 0.000, never -0.000."""
-    return number(None if value is None else round(value, 3) + 0.0)
-
-
-def _figures(columns: Iterable[ParityColumn]) -> Iterator[str]:
-    head = "theirs | ours | n | mean theirs | mean ours | ours − theirs, 95 % | rank correlation, 95 % | within 0.05"
-    yield from _table(head, map(_figure_cells, columns))
+_FIGURES = "theirs | ours | n | mean theirs | mean ours | ours − theirs, 95 % | rank correlation, 95 % | within 0.05"
 
 
 def _figure_cells(one: ParityColumn) -> list[str]:
     f = one.figures
-    low, high = f.rank_interval or (None, None)
     return [
         *(one.theirs, one.ours, str(f.n), number(f.mean_theirs), number(f.mean_ours)),
         _with_interval(f.difference.value, f.difference.low, f.difference.high) if f.difference else "–",
-        _with_interval(f.rank, low, high),
+        _with_interval(f.rank, *(f.rank_interval or (None, None))),
         f"{f.close / f.n:.0%}" if f.n else "–",
     ]
 
@@ -410,19 +362,9 @@ def _totals(totals: Iterable[ParityTotal]) -> Iterator[str]:
 
 
 def _total_cells(one: ParityTotal) -> list[str]:
+    within = "–" if one.low is None or one.high is None else "yes" if one.low <= one.value <= one.high else "no"
     ours = _with_interval(one.estimate, one.low, one.high)
-    return [one.theirs, one.ours, str(one.n), number(one.value), ours, _within(one)]
-
-
-def _within(one: ParityTotal) -> str:
-    if one.low is None or one.high is None:
-        return "–"
-    return "yes" if one.low <= one.value <= one.high else "no"
-
-
-def _left(left: dict[str, str]) -> Iterator[str]:
-    for one in by_reason(left):
-        yield from ("", f"Not compared: {one}.")
+    return [one.theirs, one.ours, str(one.n), number(one.value), ours, within]
 
 
 def _compared(one: ParityColumn) -> Iterator[str]:
@@ -434,18 +376,11 @@ def _compared(one: ParityColumn) -> Iterator[str]:
     neither = f"; {counted(one.neither, 'row')} without a number on either side" if one.neither else ""
     yield f"{counted(one.figures.close, 'row')} within 0.05, {differ} differ{neither}."
     for difference in one.differences:
-        yield from _report_difference(difference)
-
-
-def _report_difference(difference: ParityDifference) -> Iterator[str]:
-    more = f", the worst {len(difference.rows)}" if len(difference.rows) < difference.count else ""
-    head = f"### {CAUSES[difference.cause]}: {counted(difference.count, 'row')}{more if difference.rows else ''}"
-    yield from ("", head, "")
-    for row in difference.rows:
-        yield f"- {_row_words(row)}"
-        yield from (f"  - {line}" for line in row.evidence)
-
-
-def _row_words(row: ParityRow) -> str:
-    why = f" ({row.why})" if row.why else ""
-    return f"{row.id}: theirs {number(row.theirs)}, ours {number(row.ours)}{why}. {row.query}".rstrip()
+        shown = len(difference.rows)
+        more = f", the worst {shown}" if 0 < shown < difference.count else ""
+        yield from ("", f"### {CAUSES[difference.cause]}: {counted(difference.count, 'row')}{more}", "")
+        for row in difference.rows:
+            why = f" ({row.why})" if row.why else ""
+            words = f"{row.id}: theirs {number(row.theirs)}, ours {number(row.ours)}{why}. {row.query}"
+            yield f"- {words.rstrip()}"
+            yield from (f"  - {line}" for line in row.evidence)
