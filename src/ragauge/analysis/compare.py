@@ -6,7 +6,7 @@ import heapq
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import fsum
-from typing import Literal, NamedTuple, TypeAlias, TypeVar
+from typing import Any, Literal, NamedTuple, TypeAlias, TypeVar
 
 import msgspec
 
@@ -18,7 +18,7 @@ from ragauge.questions import KINDS
 from ragauge.report.explain import MAX_PIECES, decisive, piece_words
 from ragauge.report.wording import counted, shortened
 from ragauge.run.results import Run, recovered_record
-from ragauge.scores import Better, Estimate, RunRecord, SampleRecord, Scale, Score, ScoreRecord
+from ragauge.scores import Better, Estimate, RunRecord, SampleRecord, Score, ScoreRecord
 from ragauge.statistics.intervals import Clusters
 from ragauge.statistics.paired import detectable, holm, paired_aggregate, paired_mean
 from ragauge.types import Identity, Sample
@@ -113,14 +113,14 @@ def paired(a: Sequence[PairedRow], b: Sequence[PairedRow]) -> Pairing:
 
     Raises UsageError if the two runs have no sample in common, or the matching is ambiguous.
     """
-    same = _matched(a, b, lambda row: row.id)
-    differ = [(a[one], b[other]) for one, other in same if a[one].content != b[other].content]
+    by_id = _matched(a, b, lambda row: row.id)
+    differ = [(a[one], b[other]) for one, other in by_id if a[one].content != b[other].content]
     has_content = all(row.content is not None for row in (*a, *b))
     by_content = _matched(a, b, lambda row: row.content) if has_content else []
-    if same and not differ and len(same) >= len(by_content):
-        return _pairing(same, "id", a, b)
-    if by_content:
-        return _pairing(by_content, "query", a, b)
+    usable = by_id and not differ and len(by_id) >= len(by_content)
+    pairs, by = (by_id, "id") if usable else (by_content, "query")
+    if pairs:
+        return Pairing(pairs, by, len(a) - len(pairs), len(b) - len(pairs))
     if not differ:
         raise UsageError(
             "the two runs have no sample in common: neither their ids agree, nor their queries, or these repeat"
@@ -142,10 +142,6 @@ def _matched(
     return [(at, second[name]) for name, at in first.items() if name in second]
 
 
-def _pairing(pairs: Sequence[tuple[int, int]], by: str, a: Sequence[PairedRow], b: Sequence[PairedRow]) -> Pairing:
-    return Pairing(pairs, by, len(a) - len(pairs), len(b) - len(pairs))
-
-
 T = TypeVar("T")
 
 #: Values that differ by no more than this count as ties.
@@ -157,52 +153,39 @@ Cells: TypeAlias = Sequence[tuple[Cell, Cell]]
 
 def difference(cells: Cells, groups: Clusters, measure: Measure | None, better: Better) -> Difference:
     """The difference of one metric, with unadjusted p-values. measure: None for a custom metric."""
-    missing = _missing(cells, groups)
+    counts: dict[str, Any] = {}
+    a: float | None
+    b: float | None
     if isinstance(measure, DatasetMetric):
-        return _over_data(cells, groups, measure, missing)
-    return _over_samples(cells, groups, measure, better, missing)
-
-
-def _over_samples(
-    cells: Cells, groups: Clusters, measure: Measure | None, better: Better, missing: Missing
-) -> Difference:
-    firsts, seconds, clusters = _both(cells, groups, float)
-    apart = [other - one for one, other in zip(firsts, seconds, strict=True)]
-    low, high = measure.scale if measure else _span(firsts + seconds)
-    found = paired_mean(apart, scale=(low - high, high - low), clusters=clusters)
-    wins, losses = (sum(sign * one > EQUAL for one in apart) for sign in ((1, -1) if better == "higher" else (-1, 1)))
+        sums, others, clusters = _both(cells, groups, tuple)
+        n, better = len(sums), measure.better
+        found = paired_aggregate(sums, others, measure.total, scale=measure.scale, clusters=clusters)
+        a, b = (
+            measure.total([fsum(column) for column in zip(*one, strict=True)]) if n else None for one in (sums, others)
+        )
+    else:
+        firsts, seconds, clusters = _both(cells, groups, float)
+        n, apart = len(firsts), [other - one for one, other in zip(firsts, seconds, strict=True)]
+        # the scale of a custom metric is 0 to 1, or wider if its values are
+        low, high = measure.scale if measure else (min([0.0, *firsts, *seconds]), max([1.0, *firsts, *seconds]))
+        found = paired_mean(apart, scale=(low - high, high - low), clusters=clusters)
+        a, b = (fsum(values) / n if n else None for values in (firsts, seconds))
+        rises, falls = sum(one > EQUAL for one in apart), sum(-one > EQUAL for one in apart)
+        wins, losses = (rises, falls) if better == "higher" else (falls, rises)
+        counts = {"wins": wins, "ties": n - wins - losses, "losses": losses}
+        counts["detectable"] = detectable(apart, clusters=clusters)
     return Difference(
-        a=_mean(firsts),
-        b=_mean(seconds),
+        a=a,
+        b=b,
         difference=found.interval.value,
         low=found.interval.low,
         high=found.interval.high,
         method=found.interval.method,
         p=found.p,
         better=better,
-        n=len(apart),
-        wins=wins,
-        ties=len(apart) - wins - losses,
-        losses=losses,
-        detectable=detectable(apart, clusters=clusters),
-        missing=missing,
-    )
-
-
-def _over_data(cells: Cells, groups: Clusters, measure: DatasetMetric, missing: Missing) -> Difference:
-    firsts, seconds, clusters = _both(cells, groups, tuple)
-    found = paired_aggregate(firsts, seconds, measure.total, scale=measure.scale, clusters=clusters)
-    return Difference(
-        a=_total(measure, firsts),
-        b=_total(measure, seconds),
-        difference=found.interval.value,
-        low=found.interval.low,
-        high=found.interval.high,
-        method=found.interval.method,
-        p=found.p,
-        better=measure.better,
-        n=len(firsts),
-        missing=missing,
+        n=n,
+        missing=_missing(cells, groups),
+        **counts,
     )
 
 
@@ -226,24 +209,11 @@ def _missing(cells: Cells, groups: Clusters) -> Missing:
     return Missing(**counts, p=paired_mean(apart, clusters=groups).p if any(apart) else None)
 
 
-def _span(values: Sequence[float]) -> Scale:
-    """The scale of a custom metric: 0 to 1, or wider if its values are."""
-    return min(0.0, *values), max(1.0, *values)
-
-
-def _mean(values: Sequence[float]) -> float | None:
-    return fsum(values) / len(values) if values else None
-
-
-def _total(measure: DatasetMetric, counts: Sequence[Sequence[float]]) -> float | None:
-    return measure.total([fsum(column) for column in zip(*counts, strict=True)]) if counts else None
-
-
 def cautions(a: RunRecord, b: RunRecord, measures: Sequence[Measure | None]) -> Iterator[str]:
     """Warnings about the comparison. measures: the compared metrics, None for a custom metric."""
     if a.id == b.id:
         yield "A and B are the same run."
-    yield from _judges(a, b, _topics(measures))
+    yield from _judges(a, b, measures)
     if a.labelled or b.labelled:
         yield f"People answered {counted(a.labelled, 'question')} of A and {b.labelled} of B, judges the others."
     if a.version != b.version:
@@ -253,30 +223,21 @@ def cautions(a: RunRecord, b: RunRecord, measures: Sequence[Measure | None]) -> 
             yield f"{name} is {run.status}: only its first {counted(run.samples, 'sample')} are compared."
 
 
-def _topics(measures: Sequence[Measure | None]) -> list[str]:
-    """The topics that the metrics ask judges about; all kinds of questions for a custom metric."""
-    if None in measures:
-        return list(KINDS)
-    return sorted({topic for one in measures if one for need in one.needs for topic in need.asks})
-
-
-def _judges(a: RunRecord, b: RunRecord, topics: Sequence[str]) -> Iterator[str]:
-    """A sentence for each pair of judges that answered the same topics."""
+def _judges(a: RunRecord, b: RunRecord, measures: Sequence[Measure | None]) -> Iterator[str]:
+    """A sentence for each pair of judges that answered the same topics; a custom metric may ask about all kinds."""
+    topics = sorted({topic for one in measures if one for need in one.needs for topic in need.asks})
     kinds: dict[tuple[Identity | None, Identity | None], dict[str, None]] = {}
-    for topic in topics:
-        pair = _judge(a.judges, topic), _judge(b.judges, topic)
-        kinds.setdefault(pair, {})[topic.partition(":")[0]] = None
+    for topic in KINDS if None in measures else topics:
+        kind = topic.partition(":")[0]
+        one, other = (
+            next((run.judges[key] for key in (topic, kind, "*") if key in run.judges), None) for run in (a, b)
+        )
+        kinds.setdefault((one, other), {})[kind] = None
     for (one, other), asked in kinds.items():
         if one != other:
             of_kinds = f" ({', '.join(asked)})" if len(kinds) > 1 else ""
             names = " and ".join(_distinct_names(one, other))
             yield f"Different judges{of_kinds}: {names}. The difference may come from the judges, not the systems."
-
-
-def _judge(judges: Mapping[str, Identity], topic: str) -> Identity | None:
-    """The judge that answered a topic; see `JudgeRouter`."""
-    keys = (topic, topic.partition(":")[0], "*")
-    return next((judges[key] for key in keys if key in judges), None)
 
 
 def _distinct_names(one: Identity | None, other: Identity | None) -> tuple[str, str]:
@@ -298,28 +259,21 @@ def changes(
     differences: Mapping[str, Difference],
     count: int,
 ) -> Iterator[Change]:
-    """For each metric over samples, the `count` samples on which it differs most."""
+    """For each metric over samples, the `count` samples on which it differs most, the largest difference first."""
     for key, difference in differences.items():
-        for first, second, places in _furthest(key, sides, pairs, count):
-            scores = [("a", runs[0].scores[places[0]][key]), ("b", runs[1].scores[places[1]][key])]
+        values = ((sides[0].cells[key][one], sides[1].cells[key][other], (one, other)) for one, other in pairs)
+        apart = [
+            (first, second, places)
+            for first, second, places in values
+            if isinstance(first, float) and isinstance(second, float) and first != second
+        ]
+        for first, second, (one, other) in heapq.nsmallest(count, apart, key=lambda c: (-abs(c[1] - c[0]), c[2])):
+            scores = [("a", runs[0].scores[one][key]), ("b", runs[1].scores[other][key])]
             b_is_worse = (second < first) == (difference.better == "higher")
-            worse, other = reversed(scores) if b_is_worse else scores
-            row = sides[0].rows[places[0]]
-            pieces = tuple(_pieces(worse, other, difference.better))[:MAX_PIECES]
+            worse, better = reversed(scores) if b_is_worse else scores
+            row = sides[0].rows[one]
+            pieces = tuple(_pieces(worse, better, difference.better))[:MAX_PIECES]
             yield Change(key, row.id, row.asks, first, second, pieces)
-
-
-def _furthest(
-    key: str, sides: tuple[ComparedRun, ComparedRun], pairs: Sequence[tuple[int, int]], count: int
-) -> list[tuple[float, float, tuple[int, int]]]:
-    """The values and positions of the pairs whose values differ most, the largest difference first."""
-    values = [(sides[0].cells[key][one], sides[1].cells[key][other]) for one, other in pairs]
-    apart = [
-        (first, second, places)
-        for (first, second), places in zip(values, pairs, strict=True)
-        if isinstance(first, float) and isinstance(second, float) and first != second
-    ]
-    return heapq.nsmallest(count, apart, key=lambda change: (-abs(change[1] - change[0]), change[2]))
 
 
 def _pieces(worse: tuple[str, Score], other: tuple[str, Score], better: Better) -> Iterator[ChangedPiece]:
@@ -365,31 +319,28 @@ def compare(
     if group is not None:
         check_group(group, sides)
     pairing = paired(sides[0].rows, sides[1].rows)
-    groups = _groups(sides, pairing)
+    names = [sides[0].rows[one].group or sides[1].rows[other].group for one, other in pairing.pairs]
+    groups: Clusters = names if any(names) else None
     known = _measures(b.record)
-    measures = {key: known.get(key) for key in kept}
-    found = {
-        key: difference(_cells(key, sides, pairing), groups, measure, b.estimates[key].better)
-        for key, measure in measures.items()
-    }
+    found = {}
+    for key in kept:
+        cells = [(sides[0].cells[key][one], sides[1].cells[key][other]) for one, other in pairing.pairs]
+        found[key] = difference(cells, groups, known.get(key), b.estimates[key].better)
     differences = _adjusted(found)
     return Comparison(
-        _compared(a.record),
-        _compared(b.record),
+        ComparedRunInfo(a.id, a.record.name, a.record.data),
+        ComparedRunInfo(b.id, b.record.name, b.record.data),
         len(pairing.pairs),
         pairing.by,
         pairing.only_a,
         pairing.only_b,
-        _number(groups),
+        # a sample without a group is its own
+        None if groups is None else len({at if name is None else name for at, name in enumerate(groups)}),
         differences,
         tuple(changes((a, b), sides, pairing.pairs, differences, show)),
         left_out,
-        tuple(cautions(a.record, b.record, list(measures.values()))),
+        tuple(cautions(a.record, b.record, [known.get(key) for key in kept])),
     )
-
-
-def _compared(run: RunRecord) -> ComparedRunInfo:
-    return ComparedRunInfo(run.id, run.name, run.data)
 
 
 def _measures(run: RunRecord) -> dict[str, Measure]:
@@ -431,23 +382,6 @@ def _unlike(first: Measure | None, second: Measure | None, estimate: Estimate) -
     if first is None and estimate.over == "data":
         return "the formula of a custom metric over the data set is not known"
     return None
-
-
-def _groups(sides: tuple[ComparedRun, ComparedRun], pairing: Pairing) -> Clusters:
-    """The group of each pair, from either run; None if no sample has one."""
-    a, b = sides
-    groups = [a.rows[one].group or b.rows[other].group for one, other in pairing.pairs]
-    return groups if any(groups) else None
-
-
-def _number(groups: Clusters) -> int | None:
-    """The number of groups, where a sample without one is its own group."""
-    return None if groups is None else len({at if name is None else name for at, name in enumerate(groups)})
-
-
-def _cells(key: str, sides: tuple[ComparedRun, ComparedRun], pairing: Pairing) -> Cells:
-    first, second = (one.cells[key] for one in sides)
-    return [(first[one], second[other]) for one, other in pairing.pairs]
 
 
 def _adjusted(found: Mapping[str, Difference]) -> dict[str, Difference]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -10,7 +10,7 @@ import msgspec
 
 from ragauge.errors import UnknownName, UsageError
 from ragauge.report.files import save_text
-from ragauge.report.text import LENGTH, markdown_table, plain, plain_text
+from ragauge.report.text import LENGTH, markdown_table, plain, plain_text, rich_table
 from ragauge.report.wording import (
     arrow,
     by_reason,
@@ -163,20 +163,20 @@ class Comparison(msgspec.Struct, frozen=True):
             UnknownName: A metric was not compared.
             UsageError: A metric has no value in both runs.
         """
-        among = {metric: self._valued(metric) for metric in metrics}
-        adjusted = holm({metric: one.p for metric, one in among.items() if one.p is not None})
-        changed = {metric: msgspec.structs.replace(among[metric], p_adjusted=p) for metric, p in adjusted.items()}
-        return [metric for metric, one in changed.items() if one.verdict == "worse"]
-
-    def _valued(self, metric: str) -> Difference:
-        if metric in self.left_out:
-            raise UsageError(f"{metric} cannot be compared: {self.left_out[metric]}")
-        if metric not in self.differences:
-            raise UnknownName("metric of this comparison", metric, self.differences)
-        found = self.differences[metric]
-        if found.p is None:
-            raise UsageError(f"{metric} cannot be compared: it has no value over the samples of both runs")
-        return found
+        p_values: dict[str, float] = {}
+        for metric in metrics:
+            if metric in self.left_out:
+                raise UsageError(f"{metric} cannot be compared: {self.left_out[metric]}")
+            if metric not in self.differences:
+                raise UnknownName("metric of this comparison", metric, self.differences)
+            if (p := self.differences[metric].p) is None:
+                raise UsageError(f"{metric} cannot be compared: it has no value over the samples of both runs")
+            p_values[metric] = p
+        adjusted = {
+            metric: msgspec.structs.replace(self.differences[metric], p_adjusted=p)
+            for metric, p in holm(p_values).items()
+        }
+        return [metric for metric, one in adjusted.items() if one.verdict == "worse"]
 
     def to_dict(self) -> dict[str, Any]:
         """The comparison as one document of schema "ragauge.compare/1"; see docs/compare.md."""
@@ -247,33 +247,22 @@ def _changes(comparison: Comparison, metrics: int) -> list[Change]:
 
 def comparison_markdown(comparison: Comparison) -> str:
     """The comparison, short enough for a comment on a pull request, with as many changes as there is room for."""
-    lines = list(_markdown(comparison))
+    lines = ["# Comparison", "", *(f"{plain(line)}  " for line in _headlines(comparison))]
+    if comparison.notes:
+        lines += ["", *(f"**{plain(note)}**" for note in comparison.notes)]
+    lines += ["", *markdown_table(HEAD, (_cells(key, one) for key, one in comparison.differences.items())), ""]
+    lines += [f"{plain(line)}  " for line in _footnotes(comparison)]
+    if comparison.changes:
+        lines += ["", "## What changed most", ""]
     room = LENGTH - sum(len(line) + 1 for line in lines)
     for change in _changes(comparison, len(comparison.differences)):
-        added = list(_change_lines(change))
+        added = [f"- {plain(_change_words(change))} {plain(shortened(change.query, 100))}"]
+        added += [f"  - {piece.run.upper()}: {plain(piece.said)}" for piece in change.pieces]
         room -= sum(len(line) + 1 for line in added)
         if room < 0:
             break
         lines += added
     return "\n".join(lines) + "\n"
-
-
-def _markdown(comparison: Comparison) -> Iterator[str]:
-    yield "# Comparison"
-    yield ""
-    yield from (f"{plain(line)}  " for line in _headlines(comparison))
-    yield from ("", *(f"**{plain(note)}**" for note in comparison.notes)) if comparison.notes else ()
-    yield ""
-    yield from markdown_table(HEAD, (_cells(key, one) for key, one in comparison.differences.items()))
-    yield ""
-    yield from (f"{plain(line)}  " for line in _footnotes(comparison))
-    if comparison.changes:
-        yield from ("", "## What changed most", "")
-
-
-def _change_lines(change: Change) -> Iterator[str]:
-    yield f"- {plain(_change_words(change))} {plain(shortened(change.query, 100))}"
-    yield from (f"  - {piece.run.upper()}: {plain(piece.said)}" for piece in change.pieces)
 
 
 def _headlines(comparison: Comparison) -> Iterator[str]:
@@ -287,28 +276,17 @@ def _headlines(comparison: Comparison) -> Iterator[str]:
 
 
 def _table(comparison: Comparison, width: int) -> Table:
-    from rich import box
-    from rich.table import Table
-
+    """The differences, without the columns in SPARED that do not fit, at three spaces between columns."""
     rows = {
         key: {**dict(zip(HEAD, _cells(key, one), strict=True)), BAR: difference_bar(one.difference).ljust(9)}
         for key, one in comparison.differences.items()
     }
-    heads = _fitting([{name: name for name in (*HEAD, BAR)}, *rows.values()], width)
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    for name in heads:
-        table.add_column(name, justify="left" if name in ("metric", "B is", BAR) else "right", overflow="fold")
-    for key, row in rows.items():
-        table.add_row(*(row[name] for name in heads), style=_STYLES[comparison.differences[key].verdict])
-    return table
-
-
-def _fitting(rows: Sequence[Mapping[str, str]], width: int) -> list[str]:
-    """The columns that fit into `width`, with three spaces between them."""
     heads, spared = [*HEAD[:4], BAR, *HEAD[4:]], list(SPARED)
-    while spared and sum(3 + max(len(row[name]) for row in rows) for name in heads) > width:
+    while spared and sum(3 + max(map(len, (name, *(row[name] for row in rows.values())))) for name in heads) > width:
         heads.remove(spared.pop(0))
-    return heads
+    styles = [_STYLES[one.verdict] for one in comparison.differences.values()]
+    cells = ([row[name] for name in heads] for row in rows.values())
+    return rich_table(heads, cells, left=("metric", "B is", BAR), styles=styles)
 
 
 def _cells(key: str, one: Difference) -> list[str]:
@@ -324,24 +302,20 @@ def _footnotes(comparison: Comparison) -> Iterator[str]:
     """How p-values are adjusted, where the runs lack values, and what was not compared."""
     tested = sum(one.p is not None for one in comparison.differences.values())
     yield f"p: two-sided, adjusted for {counted(tested, 'test')} (Holm); intervals are of each metric by itself."
-    missing = {key: one.missing for key, one in comparison.differences.items()}
-    undefined = [
-        f"{key} {one.undefined_a} and {one.undefined_b}{_if_significant(one.p_adjusted)}"
-        for key, one in missing.items()
-        if one.undefined_a or one.undefined_b
-    ]
-    failed = [
-        f"{key} {one.failed_a} and {one.failed_b}" for key, one in missing.items() if one.failed_a or one.failed_b
-    ]
+    undefined, failed = [], []
+    for key, one in comparison.differences.items():
+        missing = one.missing
+        if missing.undefined_a or missing.undefined_b:
+            significant = missing.p_adjusted is not None and missing.p_adjusted < LEVEL
+            p = f" (p {p_value(missing.p_adjusted)})" if significant else ""
+            undefined.append(f"{key} {missing.undefined_a} and {missing.undefined_b}{p}")
+        if missing.failed_a or missing.failed_b:
+            failed.append(f"{key} {missing.failed_a} and {missing.failed_b}")
     if undefined:
         yield f"Undefined in A and in B, and so not compared: {', '.join(undefined)}."
     if failed:
         yield f"Failed in A and in B: {', '.join(failed)}."
     yield from (f"Not compared: {one}." for one in by_reason(comparison.left_out))
-
-
-def _if_significant(p: float | None) -> str:
-    return f" (p {p_value(p)})" if p is not None and p < LEVEL else ""
 
 
 def _change_words(change: Change) -> str:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import msgspec
 
 from ragauge.questions import Entail, Question, kind
-from ragauge.scores import Better, Estimate
-from ragauge.statistics.agreement import corrected_mean, kappa_interval
+from ragauge.scores import Better
+from ragauge.statistics.agreement import kappa_interval
 from ragauge.statistics.intervals import Interval, mean_interval
 from ragauge.types import Answer, Grade, Label, Verdict
 
@@ -57,7 +57,9 @@ def agreements(pairs: Sequence[LabelPair]) -> list[Agreement]:
 
 
 def _agreement(name: str, pairs: Sequence[LabelPair]) -> Agreement:
-    names = _label_names(pairs)
+    possible = _possible_labels(pairs)
+    two_way = possible == _TWO_WAY
+    names = [(_label_name(pair.judge, two_way), _label_name(pair.people, two_way)) for pair in pairs]
     clusters = [str(pair.sample) for pair in pairs]
     grades = [
         abs(pair.judge.value - pair.people.value)
@@ -69,7 +71,7 @@ def _agreement(name: str, pairs: Sequence[LabelPair]) -> Agreement:
         n=len(pairs),
         samples=len(set(clusters)),
         raw=mean_interval([float(judge == people) for judge, people in names], clusters=clusters),
-        kappa=None if grades else kappa_interval(names, _possible_labels(pairs), clusters=clusters),
+        kappa=None if grades else kappa_interval(names, possible, clusters=clusters),
         apart=sum(grades) / len(grades) if grades else None,
         table=tuple((judge, people, times) for (judge, people), times in sorted(Counter(names).items())),
     )
@@ -80,12 +82,6 @@ def _possible_labels(pairs: Sequence[LabelPair]) -> tuple[Label, ...]:
     if not isinstance(pairs[0].question, Entail):
         return _YES_NO
     return _TWO_WAY if any(isinstance(pair.judge, Verdict) and pair.judge.two_way for pair in pairs) else _THREE_WAY
-
-
-def _label_names(pairs: Sequence[LabelPair]) -> list[tuple[str, str]]:
-    """The answers of judge and people to each question, each as one word."""
-    two_way = _possible_labels(pairs) == _TWO_WAY
-    return [(_label_name(pair.judge, two_way), _label_name(pair.people, two_way)) for pair in pairs]
 
 
 def _label_name(answer: Answer, two_way: bool) -> str:
@@ -116,50 +112,3 @@ class LabelSummary(msgspec.Struct, frozen=True):
     drawn: int
     counted: int
     agreement: tuple[Agreement, ...]
-
-
-def label_summary(
-    estimate: Estimate,
-    scale: tuple[float, float],
-    by_judge: Sequence[float | None],
-    by_people: Mapping[int, float],
-    groups: Sequence[str | None],
-    labelled: int,
-    drawn: int,
-    agreement: Sequence[Agreement],
-    had_human_labels: bool,
-) -> LabelSummary:
-    """Summarize the labels of one metric.
-
-    Args:
-        estimate: The run's estimate; the judge's own unless `had_human_labels`.
-        scale: Of the metric.
-        by_judge: The judge's score of each sample, None if it has none.
-        by_people: The score by human labels of the samples drawn at random, by position.
-        groups: The group of each sample.
-        labelled: Number of samples with any human label.
-        drawn: Number of samples drawn at random and labelled in full.
-        agreement: By kind of question.
-        had_human_labels: Whether the run was made with human labels.
-    """
-    scores = {at: value for at, value in enumerate(by_judge) if value is not None}
-    rest = [at for at in scores if at not in by_people]
-    corrected = corrected_mean(
-        list(by_people.values()),
-        [scores[at] for at in by_people],
-        [scores[at] for at in rest],
-        scale=scale,
-        clusters=_clusters(by_people, groups),
-        rest_clusters=_clusters(rest, groups),
-    )
-    judge = Interval(estimate.value, estimate.low, estimate.high, estimate.method)
-    if had_human_labels:
-        judge = mean_interval(list(scores.values()), scale=scale, clusters=_clusters(scores, groups))
-    return LabelSummary(
-        estimate.better, judge, corrected, len(scores), labelled, drawn, len(by_people), tuple(agreement)
-    )
-
-
-def _clusters(positions: Mapping[int, float] | Sequence[int], groups: Sequence[str | None]) -> list[str | None] | None:
-    found = [groups[at] for at in positions]
-    return found if any(group is not None for group in found) else None

@@ -9,7 +9,7 @@ from functools import cache, cached_property
 
 import msgspec
 
-from ragauge.analysis.label_summary import LabelPair, LabelSummary, agreements, label_summary
+from ragauge.analysis.label_summary import LabelPair, LabelSummary, agreements
 from ragauge.errors import UnknownName, UsageError
 from ragauge.judges.base import JudgeRouter, LookupJudge
 from ragauge.metrics.base import DatasetMetric, Measure
@@ -18,6 +18,8 @@ from ragauge.report.explain import chooser
 from ragauge.rounds import Rounds
 from ragauge.run.results import Run, recovered_record
 from ragauge.scores import Evidence, RunRecord, SampleRecord, Score
+from ragauge.statistics.agreement import corrected_mean
+from ragauge.statistics.intervals import Interval, mean_interval
 from ragauge.store import Store, label
 from ragauge.store.tables import PEOPLE
 from ragauge.types import Answer, Failure, Identity, Sample
@@ -144,13 +146,6 @@ class SampleDraw(msgspec.Struct, frozen=True):
     at_random: bool
 
 
-def random_order(data_hash: str, size: int) -> list[int]:
-    """The positions of `size` samples in random order, seeded by the data: the same in all runs over the same data."""
-    positions = list(range(size))
-    random.Random(data_hash).shuffle(positions)
-    return positions
-
-
 def drawn_by_chance(items: LabelItems, metric: str, human: HumanLabels, positions: Sequence[int]) -> list[int]:
     """The samples up to the last one drawn at random, in random order, whether they are labelled in full or not.
 
@@ -161,7 +156,7 @@ def drawn_by_chance(items: LabelItems, metric: str, human: HumanLabels, position
         items: What can be labelled.
         metric: The metric whose judgments are labelled.
         human: The labels so far.
-        positions: All positions, as `random_order` gives them.
+        positions: All positions, in random order.
     """
     seen: set[str] = set()
     last = -1
@@ -203,6 +198,7 @@ LabelMap = Mapping[Question, Judgment]
 KnownAnswers = Callable[[Sequence[Question]], Mapping[Question, Judgment]]
 
 _UNKNOWN = Failure("not_stored", "the store holds no answer to a question that the labels raise")
+_NOBODY = Identity("nobody")
 
 
 class Replay:
@@ -231,20 +227,18 @@ class Replay:
         """The judge's own score of each sample, also where the run was made with human labels."""
         values = self._run.values(metric)
         for at in self._affected:
-            score = self._by_judge_alone(at).get(metric)
-            values[at] = values[at] if score is None else score.value
+            if at not in self._alone:
+                self._alone[at] = self._scores(self._run.store.sample(self._run.id, at), {})
+            if score := self._alone[at].get(metric):
+                values[at] = score.value
         return values
 
     def by_people(self, position: int, labels: LabelMap) -> dict[str, Score]:
         """The scores of a sample with these labels and with those that the run was made with."""
         record = self._run.store.sample(self._run.id, position)
-        return self._scores(record, {**self._given_with_the_run(record), **labels})
-
-    def _by_judge_alone(self, position: int) -> dict[str, Score]:
-        """The scores of a sample without any label; cached, since they do not change."""
-        if position not in self._alone:
-            self._alone[position] = self._scores(self._run.store.sample(self._run.id, position), {})
-        return self._alone[position]
+        keys = {piece.judgment for pieces in record.evidence.values() for piece in pieces} & self._human
+        given = {judgment.question: judgment for judgment in self._run.store.find(list(keys)).values()}
+        return self._scores(record, {**given, **labels})
 
     def _scores(self, record: SampleRecord, labels: LabelMap) -> dict[str, Score]:
         def known(questions: Sequence[Question]) -> dict[Question, Judgment]:
@@ -252,10 +246,6 @@ class Replay:
             return answers | {question: labels[question] for question in questions if question in labels}
 
         return replay(record.sample, self.measures, known)
-
-    def _given_with_the_run(self, record: SampleRecord) -> LabelMap:
-        keys = {piece.judgment for pieces in record.evidence.values() for piece in pieces} & self._human
-        return {judgment.question: judgment for judgment in self._run.store.find(list(keys)).values()}
 
 
 def replay(sample: Sample, metrics: Sequence[Measure], known: KnownAnswers) -> dict[str, Score]:
@@ -267,15 +257,11 @@ def replay(sample: Sample, metrics: Sequence[Measure], known: KnownAnswers) -> d
     rounds = Rounds(sample, [need for metric in measures for need in metric.needs])
     while questions := rounds.questions:
         found = known(questions)
-        rounds.advance({question: found.get(question) or _unknown(question) for question in questions})
+        rounds.advance({one: found.get(one) or Judgment(one, _UNKNOWN, _NOBODY, "") for one in questions})
     scores: dict[str, Score] = {}
     for metric in measures:
         scores |= metric.scores({need.name: rounds.outcomes[need.name] for need in metric.needs})
     return scores
-
-
-def _unknown(question: Question) -> Judgment:
-    return Judgment(question, _UNKNOWN, Identity("nobody"), "")
 
 
 class LabelPiece(msgspec.Struct, frozen=True):
@@ -386,27 +372,47 @@ class Labelling:
     def _summary(
         self, metric: str, human: HumanLabels, by_people: Callable[[int], Mapping[str, Score]]
     ) -> LabelSummary:
-        measure = self._replay.measure(metric)
-        by_judge = self._replay.by_judge(metric)
+        measure, rows = self._replay.measure(metric), self.items.rows
+        scale = (0.0, 1.0) if measure is None else measure.scale
+        by_judge = {at: value for at, value in enumerate(self._replay.by_judge(metric)) if value is not None}
         drawn = drawn_by_chance(self.items, metric, human, self._order)
         complete = fully_labelled(self.items, metric, human, drawn)
-        people = {at: by_people(at)[metric].value for at in complete} if measure else {}
-        rows = self.items.rows
-        return label_summary(
-            self.run.estimates[metric],
-            (0.0, 1.0) if measure is None else measure.scale,
-            by_judge,
-            {at: value for at, value in people.items() if value is not None and by_judge[at] is not None},
-            [row.group for row in rows],
+        values = {at: by_people(at)[metric].value for at in complete if at in by_judge} if measure else {}
+        people = {at: value for at, value in values.items() if value is not None}
+        rest = [at for at in by_judge if at not in people]
+        corrected = corrected_mean(
+            list(people.values()),
+            [by_judge[at] for at in people],
+            [by_judge[at] for at in rest],
+            scale=scale,
+            clusters=self._groups(people),
+            rest_clusters=self._groups(rest),
+        )
+        estimate = self.run.estimates[metric]
+        judge = Interval(estimate.value, estimate.low, estimate.high, estimate.method)
+        if self._replay.has_human_labels and measure is not None:
+            judge = mean_interval(list(by_judge.values()), scale=scale, clusters=self._groups(by_judge))
+        return LabelSummary(
+            estimate.better,
+            judge,
+            corrected,
+            samples=len(by_judge),
             labelled=sum(any(key in human.by_key for key in row.keys_of(metric)) for row in rows),
             drawn=len(complete),
-            agreement=agreements(self._pairs(metric, human, drawn)),
-            had_human_labels=self._replay.has_human_labels and measure is not None,
+            counted=len(people),
+            agreement=tuple(agreements(self._pairs(metric, human, drawn))),
         )
+
+    def _groups(self, positions: Iterable[int]) -> list[str | None] | None:
+        found = [self.items.rows[at].group for at in positions]
+        return found if any(group is not None for group in found) else None
 
     @cached_property
     def _order(self) -> list[int]:
-        return random_order(self.run.record.data_hash, len(self.items.rows))
+        """All positions in random order, seeded by the data: the same in all runs over the same data."""
+        positions = list(range(len(self.items.rows)))
+        random.Random(self.run.record.data_hash).shuffle(positions)
+        return positions
 
     @cached_property
     def _replay(self) -> Replay:

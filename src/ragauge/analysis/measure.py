@@ -7,7 +7,7 @@ import math
 import re
 import time
 from collections import Counter
-from collections.abc import AsyncIterator, Awaitable, Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Hashable, Iterable, Iterator, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from itertools import groupby
 from operator import itemgetter
@@ -36,35 +36,36 @@ AnswerFunction = Callable[[Judge, Sequence[Question]], Awaitable[JudgeAnswers]]
 
 
 class JudgeSession:
-    """Asks one judge."""
+    """Asks one judge, through `answer`."""
 
     def __init__(self, judge: Judge, answer: AnswerFunction) -> None:
         self.judge = judge
         self._answer = answer
-        self._by_sample: int = getattr(judge, "by_sample", 0)
 
     async def answers(self, rounds: Iterable[Sequence[Question]]) -> dict[Question, Answer | Failure]:
-        """An answer to each question of all rounds, each of them of one sample; a question is asked once."""
-        room = asyncio.Semaphore(self._by_sample or 1)
-        answers: dict[Question, Answer | Failure] = {}
+        """An answer to each question of all rounds, each of them of one sample; a question is asked once.
 
-        async def ask(questions: Sequence[Question]) -> None:
-            async with room:
-                answers.update(zip(questions, await self._answer(self.judge, questions), strict=True))
-
-        await asyncio.gather(*(ask(questions) for questions in self._portions(rounds)))
-        return answers
-
-    def _portions(self, rounds: Iterable[Sequence[Question]]) -> list[list[Question]]:
-        """The questions of each call: those of one round that no earlier round asks, or batches of all rounds."""
+        A judge that works by sample is asked round by round, concurrently; others are asked in batches of all rounds.
+        """
         place: dict[Question, int] = {}
         for at, round_ in enumerate(rounds):
             for question in round_:
                 place.setdefault(question, at)
-        if self._by_sample:
-            return [[question for question, _ in round_] for _, round_ in groupby(place.items(), key=itemgetter(1))]
-        flat, size = list(place), getattr(self.judge, "batch", DEFAULT_BATCH)
-        return [flat[start : start + size] for start in range(0, len(flat), size)]
+        by_sample: int = getattr(self.judge, "by_sample", 0)
+        if by_sample:
+            portions = [[question for question, _ in items] for _, items in groupby(place.items(), key=itemgetter(1))]
+        else:
+            flat, size = list(place), getattr(self.judge, "batch", DEFAULT_BATCH)
+            portions = [flat[start : start + size] for start in range(0, len(flat), size)]
+        limit = asyncio.Semaphore(by_sample or 1)
+        answers: dict[Question, Answer | Failure] = {}
+
+        async def ask(questions: Sequence[Question]) -> None:
+            async with limit:
+                answers.update(zip(questions, await self._answer(self.judge, questions), strict=True))
+
+        await asyncio.gather(*map(ask, portions))
+        return answers
 
 
 @asynccontextmanager
@@ -73,39 +74,29 @@ async def judge_session(judge: Judge, answer: AnswerFunction | None) -> AsyncIte
 
     Raises UsageError if the judge lacks something, such as a key.
     """
+
+    async def directly(judge: Judge, questions: Sequence[Question]) -> JudgeAnswers:
+        return await judge.answer(questions)
+
     async with AsyncExitStack() as stack:
         if answer is None and isinstance(judge, AbstractAsyncContextManager):
             await stack.enter_async_context(judge)
-        yield JudgeSession(judge, answer or _ask_directly)
-
-
-async def _ask_directly(judge: Judge, questions: Sequence[Question]) -> JudgeAnswers:
-    return await judge.answer(questions)
+        yield JudgeSession(judge, answer or directly)
 
 
 _WORD = re.compile(r"\w+(?:['’]\w+)*")
-_ALIKE = 0.7
+_SIMILAR = 0.7
 
 
 class MatchedClaims(NamedTuple):
     """The counts of matched statements of two decompositions: `pairs` matches among `found` and `expected` statements.
 
-    Counts of several texts may be added before computing shares.
+    Counts of several texts may be added before computing F1.
     """
 
     pairs: int
     found: int
     expected: int
-
-    @property
-    def precision(self) -> float | None:
-        """Share of the statements found that match one expected, in 0..1; None where none was found."""
-        return self.pairs / self.found if self.found else None
-
-    @property
-    def recall(self) -> float | None:
-        """Share of the statements expected that match one found, in 0..1; None where none was expected."""
-        return self.pairs / self.expected if self.expected else None
 
     @property
     def f1(self) -> float | None:
@@ -114,34 +105,26 @@ class MatchedClaims(NamedTuple):
         return 2 * self.pairs / total if total else None
 
 
-def match_claims(found: Sequence[str], expected: Sequence[str]) -> MatchedClaims:
-    """The statements of a decomposition matched with those of a person.
-
-    Two statements are alike where their words (runs of letters and digits in lower case, each as often as it occurs)
-    overlap by Dice's measure, 2 * common / (words of one + words of the other), to 0.7 or more. Each statement is
-    matched with at most one that is alike, so that as many as possible are matched (a maximum matching); neither
-    order nor degree of similarity counts beyond that. A statement without words matches none.
-    """
-    theirs = [_words(statement) for statement in expected]
-    alike = [[place for place, other in enumerate(theirs) if _alike(_words(one), other)] for one in found]
-    return MatchedClaims(_most_pairs(alike), len(found), len(expected))
-
-
-def _words(statement: str) -> Counter[str]:
-    return Counter(_WORD.findall(statement.lower()))
-
-
-def _alike(one: Counter[str], other: Counter[str]) -> bool:
+def _dice(one: Counter[str], other: Counter[str]) -> float:
     total = one.total() + other.total()
-    return total > 0 and 2 * (one & other).total() / total >= _ALIKE
+    return 2 * (one & other).total() / total if total else 0.0
 
 
-def _most_pairs(alike: Sequence[Sequence[int]]) -> int:
-    """The size of a maximum matching, by augmenting paths; `alike` lists for each on the left those on the right."""
+def match_claims(found: Sequence[str], expected: Sequence[str]) -> MatchedClaims:
+    """Match the statements of a decomposition with those of a person.
+
+    Two statements are similar if the Dice coefficient of their words (runs of letters and digits in lower case, each as
+    often as it occurs), 2 * common / (words of one + words of the other), is 0.7 or more. Each statement is matched
+    with at most one similar one, so that as many as possible are matched (a maximum matching); neither order nor degree
+    of similarity matters beyond that. A statement without words matches none.
+    """
+    ours, theirs = ([Counter(_WORD.findall(text.lower())) for text in texts] for texts in (found, expected))
+    similar = [[at for at, other in enumerate(theirs) if _dice(one, other) >= _SIMILAR] for one in ours]
     partner: dict[int, int] = {}
 
     def place(left: int, tried: set[int]) -> bool:
-        for right in alike[left]:
+        """Match one statement, along an augmenting path if necessary."""
+        for right in similar[left]:
             if right not in tried:
                 tried.add(right)
                 if right not in partner or place(partner[right], tried):
@@ -149,7 +132,7 @@ def _most_pairs(alike: Sequence[Sequence[int]]) -> int:
                     return True
         return False
 
-    return sum(place(left, set()) for left in range(len(alike)))
+    return MatchedClaims(sum(place(left, set()) for left in range(len(ours))), len(found), len(expected))
 
 
 _LEAST = 0.001  # so that responses with two unsupported claims rank below those with one
@@ -162,13 +145,16 @@ class CaseOutcome(msgspec.Struct, frozen=True):
     positive: bool
 
 
-def unanswerable_cases(judge: Judge, cases: Iterable[LabelledCase]) -> str | None:
-    """The first topic of the cases that the judge does not answer; None if it answers all."""
-    return next((topic(q) for case in cases for q in _needed(case) if not can_answer(judge, q)), None)
+def unanswerable_topic(judge: Judge, questions: Iterable[Question]) -> str | None:
+    """The topic of the first of the questions that the judge does not answer; None if it answers all."""
+    return next((topic(question) for question in questions if not can_answer(judge, question)), None)
 
 
-def _needed(case: LabelledCase) -> list[Question]:
-    return [*case.questions, *([case.first] if case.first else [])]
+def _needed(cases: Iterable[LabelledCase]) -> Iterator[Question]:
+    for case in cases:
+        yield from case.questions
+        if case.first:
+            yield case.first
 
 
 async def outcomes(
@@ -200,10 +186,15 @@ def _about_claims(case: LabelledCase, parts: Answer | Failure) -> list[Question]
 
 
 def _of_case(case: LabelledCase, answers: Sequence[Answer | Failure]) -> CaseOutcome | None:
+    """The most positive of alternative answers; for a response, that all of its claims are supported, independently."""
     read = [outcome for answer in answers if (outcome := _outcome(answer, case.least))]
     if not read or len(read) < len(answers):
         return None
-    return _all(read) if case.first else _strongest(read)
+    known = _all_known([one.probability for one in read])
+    if case.first:
+        together = math.prod(max(probability, _LEAST) for probability in sorted(known)) if known else None
+        return CaseOutcome(together, all(one.positive for one in read))
+    return CaseOutcome(max(known) if known else None, any(one.positive for one in read))
 
 
 def _outcome(answer: Answer | Failure, least: float) -> CaseOutcome | None:
@@ -214,24 +205,6 @@ def _outcome(answer: Answer | Failure, least: float) -> CaseOutcome | None:
             return CaseOutcome(value, value >= least)
         case _:
             return None
-
-
-def _strongest(outcomes: list[CaseOutcome]) -> CaseOutcome:
-    probabilities = _probabilities(outcomes)
-    return CaseOutcome(probabilities[-1] if probabilities else None, any(one.positive for one in outcomes))
-
-
-def _all(outcomes: list[CaseOutcome]) -> CaseOutcome:
-    """For a response: that all of its claims are supported, assuming that they are independent."""
-    probabilities = _probabilities(outcomes)
-    together = math.prod(max(probability, _LEAST) for probability in probabilities)
-    return CaseOutcome(together if probabilities else None, all(one.positive for one in outcomes))
-
-
-def _probabilities(outcomes: list[CaseOutcome]) -> list[float]:
-    """The probabilities, lowest first; empty unless each outcome has one."""
-    known = [one.probability for one in outcomes if one.probability is not None]
-    return sorted(known) if len(known) == len(outcomes) else []
 
 
 class BaselineDifference(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -294,19 +267,19 @@ class SetResult(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 def set_result(name: str, cases: Sequence[LabelledCase], outcomes: Sequence[CaseOutcome | None]) -> SetResult:
-    """The figures of one set. outcomes: what the judge says of each case, None where an answer is missing."""
+    """The figures of one set. outcomes: the judge's prediction for each case, None where an answer is missing."""
     pairs = [(case, outcome) for case, outcome in zip(cases, outcomes, strict=True) if outcome is not None]
-    kept, known = [case for case, _ in pairs], [outcome for _, outcome in pairs]
+    kept = [case for case, _ in pairs]
     labels, groups = [case.label for case in kept], [case.group for case in kept]
-    probabilities, words = _all_probabilities(known), _known([case.words for case in kept])
-    grades = _known([case.grade for case in kept])
+    probabilities = _all_known([outcome.probability for _, outcome in pairs])
+    grades = _all_known([case.grade for case in kept])
     return SetResult(
         name,
         rows=len(pairs),
         failed=len(cases) - len(pairs),
         auc=figure(labels, probabilities, groups, auc),
-        balanced_accuracy=figure(labels, _predictions(known), groups, balanced_accuracy),
-        words=figure(labels, words, groups, auc),
+        balanced_accuracy=figure(labels, [float(one.positive) for _, one in pairs], groups, balanced_accuracy),
+        words=figure(labels, _all_known([case.words for case in kept]), groups, auc),
         correlation=figure(grades, probabilities, groups, spearman) if grades else None,
     )
 
@@ -315,68 +288,49 @@ def figure(
     labels: Sequence[float], scores: Sequence[float] | None, groups: Sequence[Hashable], statistic: Statistic
 ) -> Interval | None:
     """A figure with its 95 % interval by resampling groups; None without scores, and where it is undefined."""
-    import numpy as np
-
-    value = None if scores is None else statistic(np.asarray(labels, dtype=float), np.asarray(scores, dtype=float))
+    value = None if scores is None else _value(statistic, labels, scores)
     if value is None or scores is None:
         return None
     low, high = group_interval(labels, scores, groups, statistic) or (None, None)
     return Interval(value, low, high, METHOD)
 
 
+def _value(statistic: Statistic, labels: Sequence[float], scores: Sequence[float]) -> float | None:
+    import numpy as np
+
+    return statistic(np.asarray(labels, dtype=float), np.asarray(scores, dtype=float))
+
+
 def baseline_differences(
     cases: Sequence[LabelledCase], one: Sequence[CaseOutcome | None], other: Sequence[CaseOutcome | None]
 ) -> BaselineDifference | None:
-    """What two judges say of the same cases, compared; None where a figure is undefined."""
+    """Two judges' predictions for the same cases, compared; None where a figure is undefined."""
     both = [(case, a, b) for case, a, b in zip(cases, one, other, strict=True) if a is not None and b is not None]
     labels, groups = [case.label for case, _, _ in both], [case.group for case, _, _ in both]
-    ours, theirs = [a for _, a, _ in both], [b for _, _, b in both]
-    a, b = _all_probabilities(ours), _all_probabilities(theirs)
-    if a is not None and b is not None:
-        return _compared("auc", auc, labels, a, b, groups)
-    return _compared("balanced_accuracy", balanced_accuracy, labels, _predictions(ours), _predictions(theirs), groups)
-
-
-def _compared(
-    by: str,
-    statistic: Statistic,
-    labels: Sequence[float],
-    one: Sequence[float],
-    other: Sequence[float],
-    groups: Sequence[Hashable],
-) -> BaselineDifference | None:
-    import numpy as np
-
-    truth = np.asarray(labels, dtype=float)
-    a, b = (statistic(truth, np.asarray(scores, dtype=float)) for scores in (one, other))
-    found = group_difference(labels, one, other, groups, statistic)
-    if a is None or b is None or found.p is None:
+    ours, theirs = _all_known([a.probability for _, a, _ in both]), _all_known([b.probability for _, _, b in both])
+    by = "auc"
+    statistic: Statistic = auc
+    if ours is None or theirs is None:
+        ours, theirs = [float(a.positive) for _, a, _ in both], [float(b.positive) for _, _, b in both]
+        by, statistic = "balanced_accuracy", balanced_accuracy
+    first, second = _value(statistic, labels, ours), _value(statistic, labels, theirs)
+    found = group_difference(labels, ours, theirs, groups, statistic)
+    if first is None or second is None or found.p is None:
         return None
-    return BaselineDifference(len(labels), by, a, b, found.interval, found.p)
+    return BaselineDifference(len(labels), by, first, second, found.interval, found.p)
 
 
 def adjusted(results: Sequence[SetResult]) -> list[SetResult]:
     """The results with the p-values of all comparisons adjusted (Holm), so that verdicts are of all sets together."""
-    tested = {one.name: one.against for one in results if one.against is not None}
-    p = holm({name: found.p for name, found in tested.items()})
-    return [_with(one, p) for one in results]
+    p = holm({one.name: one.against.p for one in results if one.against is not None})
+    replace = msgspec.structs.replace
+    return [
+        one if one.against is None else replace(one, against=replace(one.against, p_adjusted=p[one.name]))
+        for one in results
+    ]
 
 
-def _with(one: SetResult, p: Mapping[str, float]) -> SetResult:
-    if one.against is None:
-        return one
-    return msgspec.structs.replace(one, against=msgspec.structs.replace(one.against, p_adjusted=p[one.name]))
-
-
-def _all_probabilities(outcomes: Sequence[CaseOutcome]) -> list[float] | None:
-    return _known([outcome.probability for outcome in outcomes])
-
-
-def _predictions(outcomes: Sequence[CaseOutcome]) -> list[float]:
-    return [float(outcome.positive) for outcome in outcomes]
-
-
-def _known(values: Sequence[float | None]) -> list[float] | None:
+def _all_known(values: Sequence[float | None]) -> list[float] | None:
     """The values, None where one is missing or there are none."""
     known = [value for value in values if value is not None]
     return known if known and len(known) == len(values) else None
@@ -392,33 +346,38 @@ class ClaimText(msgspec.Struct, frozen=True):
 async def measure_claims(
     asked: JudgeSession, other: JudgeSession | None, file: Path, limit: int | None = None, seed: int = 0
 ) -> SetResult:
-    """The F1 of a judge's claims, each matched with one of people's that says the same: the mean over texts.
+    """The F1 of a judge's claims, each matched with a similar one of people's: the mean over texts.
 
     Its interval is that of `mean_interval`, and the difference to another judge's that of `paired_mean`.
     """
-    name = file.name.partition(".jsonl")[0]
+    name = _name(file)
     texts = read(file, _texts, limit, seed)
-    if not all(can_answer(asked.judge, text.question) for text in texts):
-        return SetResult(name, note=f"not answered: {topic(texts[0].question)}")
+    questions = [text.question for text in texts]
+    if beyond := unanswerable_topic(asked.judge, questions):
+        return SetResult(name, note=f"not answered: {beyond}")
     begun = time.perf_counter()
     found, failure = await _scores(asked, texts)
     seconds = time.perf_counter() - begun
+    against = None
+    if other is not None and unanswerable_topic(other.judge, questions) is None:
+        theirs, _ = await _scores(other, texts)
+        against = _difference([(a, b) for a, b in zip(found, theirs, strict=True) if a is not None and b is not None])
     known = [score for score in found if score is not None]
-    whole = [_whole(text) for text, score in zip(texts, found, strict=True) if score is not None]
+    whole = [_sentences_f1(text) for text, score in zip(texts, found, strict=True) if score is not None]
     return SetResult(
         name,
         rows=len(known),
         failed=len(texts) - len(known),
         f1=mean_interval(known) if known else None,
         sentences=mean_interval(whole) if known else None,
-        against=await _against(other, texts, found),
+        against=against,
         seconds=seconds,
         failure=str(failure or ""),
     )
 
 
 def _texts(row: LabelledRow) -> Iterator[ClaimText]:
-    """One text with the claims of all its sentences, but for those that people say state no fact, such as opinions."""
+    """One text with the claims of all its sentences, without those that people call no fact, such as opinions."""
     claims = tuple(
         claim
         for sentence in row["sentences"]
@@ -441,25 +400,19 @@ def _f1(answer: Answer | Failure, claims: Sequence[str]) -> float | None:
     return match_claims([statement.text for statement in answer.statements if statement.claim], claims).f1
 
 
-def _whole(text: ClaimText) -> float:
+def _sentences_f1(text: ClaimText) -> float:
     """The F1 of the sentences of a text as they stand."""
     spans = sentences(text.question.text)
     return match_claims([text.question.text[start:end] for start, end in spans], text.claims).f1 or 0.0
 
 
-async def _against(
-    other: JudgeSession | None, texts: Sequence[ClaimText], found: Sequence[float | None]
-) -> BaselineDifference | None:
-    """The other judge on the same texts; None where there is none, or it takes no texts apart."""
-    if other is None or not all(can_answer(other.judge, text.question) for text in texts):
-        return None
-    theirs, _ = await _scores(other, texts)
-    both = [(a, b) for a, b in zip(found, theirs, strict=True) if a is not None and b is not None]
+def _difference(both: Sequence[tuple[float, float]]) -> BaselineDifference | None:
+    """The F1 of two judges on the same texts; None where there are too few."""
     tested = paired_mean([a - b for a, b in both])
     if tested.p is None:
         return None
-    one, another = (sum(scores) / len(both) for scores in zip(*both, strict=True))
-    return BaselineDifference(len(both), "f1", one, another, tested.interval, tested.p)
+    one, other = (sum(scores) / len(both) for scores in zip(*both, strict=True))
+    return BaselineDifference(len(both), "f1", one, other, tested.interval, tested.p)
 
 
 async def measure(
@@ -515,28 +468,20 @@ async def _measure_set(
     cases = read_cases(file, limit, seed)
     if cases is None:
         return SetResult(name, note="no question fits this kind of set")
-    beyond = unanswerable_cases(asked.judge, cases)
-    if beyond is not None:
+    if beyond := unanswerable_topic(asked.judge, _needed(cases)):
         return SetResult(name, note=f"not answered: {beyond}")
     begun = time.perf_counter()
     found, failure = await outcomes(asked, cases)
     seconds = time.perf_counter() - begun
     if failure and not any(found):
         return SetResult(name, failed=len(cases), failure=str(failure))
-    difference = await _baseline_difference(other, cases, found)
+    against = None
+    if other is not None and unanswerable_topic(other.judge, _needed(cases)) is None:
+        theirs, _ = await outcomes(other, cases)
+        against = baseline_differences(cases, found, theirs)
     one = set_result(name, cases, found)
-    return msgspec.structs.replace(one, against=difference, seconds=seconds, failure=str(failure or ""))
+    return msgspec.structs.replace(one, against=against, seconds=seconds, failure=str(failure or ""))
 
 
 def _name(file: Path) -> str:
     return file.name.partition(".jsonl")[0]
-
-
-async def _baseline_difference(
-    other: JudgeSession | None, cases: list[LabelledCase], found: list[CaseOutcome | None]
-) -> BaselineDifference | None:
-    """The other judge on the same cases; None where there is none, or it does not answer such questions."""
-    if other is None or unanswerable_cases(other.judge, cases) is not None:
-        return None
-    theirs, _ = await outcomes(other, cases)
-    return baseline_differences(cases, found, theirs)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,14 +12,13 @@ from ragauge.analysis.comparison import LEVEL
 from ragauge.analysis.measure import BaselineDifference, SetResult
 from ragauge.errors import BadData
 from ragauge.report.files import save_text
-from ragauge.report.text import markdown_table, plain
+from ragauge.report.text import markdown_table, plain, rich_table
 from ragauge.report.wording import counted, p_value, signed, with_interval
 from ragauge.statistics.intervals import Interval
 from ragauge.types import Identity
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
-    from rich.table import Table
 
 
 class Published(msgspec.Struct, frozen=True):
@@ -135,9 +134,10 @@ _TEXTS = ("set", "of", "system", "figure", "")  # columns of words, which are se
 
 def measurement_view(found: Measurement) -> Iterator[RenderableType]:
     """The figures, the comparison with the other judge, published figures, and remarks."""
-    for title, sheet in _sheets(found, speed=True):
+    for title, (columns, rows) in _sheets(found, speed=True):
         yield title
-        yield _table(sheet)
+        left = [column for column in columns if column in _TEXTS or column.endswith(" is")]
+        yield rich_table(columns, rows, left=left, whole=["set"], padding=(0, 1, 0, 0))
     yield from _remarks(found)
 
 
@@ -185,35 +185,25 @@ def _comparison(found: Measurement, compared: Iterable[tuple[str, BaselineDiffer
     columns = ("set", str(found.judge), str(found.baseline), "difference, 95 %", "p", f"{found.judge} is")
     return columns, [
         [
-            name,
-            f"{one.one:.3f}",
-            f"{one.other:.3f}",
-            _signed(one.difference),
-            p_value(one.final_p),
-            one.verdict,
+            *(name, f"{one.one:.3f}", f"{one.other:.3f}"),
+            with_interval(one.difference.value, one.difference.low, one.difference.high, signed),
+            *(p_value(one.final_p), one.verdict),
         ]
         for name, one in compared
     ]
 
 
 def _published(known: Sequence[Published], rows: Sequence[SetResult]) -> MeasurementTable:
+    """Published figures, and the same as measured here if the benchmark has one set."""
     own = {one.name: one for one in rows}
     sources = _sources(known)
-    return ("of", "system", "figure", "published", "here", ""), [
-        [
-            *(one.benchmark, one.system, one.figure, f"{one.value:g}", _words(_like(one, own))),
-            f"[{sources.index((one.source, one.differs)) + 1}]",
-        ]
-        for one in known
-    ]
-
-
-def _like(one: Published, own: Mapping[str, SetResult]) -> Interval | None:
-    """The same figure as measured here; None if there is none, or the benchmark has several sets."""
-    if len(one.sets) > 1:
-        return None
-    found = own[one.sets[0]]
-    return {"balanced accuracy": found.balanced_accuracy, "rank correlation": found.correlation}.get(one.figure)
+    made = []
+    for one in known:
+        here = own[one.sets[0]] if len(one.sets) == 1 else SetResult("")
+        same = {"balanced accuracy": here.balanced_accuracy, "rank correlation": here.correlation}.get(one.figure)
+        source = f"[{sources.index((one.source, one.differs)) + 1}]"
+        made.append([one.benchmark, one.system, one.figure, f"{one.value:g}", _words(same), source])
+    return ("of", "system", "figure", "published", "here", ""), made
 
 
 def _sources(known: Iterable[Published]) -> list[tuple[str, str]]:
@@ -249,27 +239,8 @@ def _set_remarks(one: SetResult) -> Iterator[str]:
         yield f"{one.name}: {counted(one.failed, 'row')} without an answer, the first because: {one.failure}"
 
 
-def _table(sheet: MeasurementTable) -> Table:
-    from rich import box
-    from rich.table import Table
-
-    columns, rows = sheet
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
-    for column in columns:
-        words = column in _TEXTS or column.endswith(" is")
-        table.add_column(column, justify="left" if words else "right", no_wrap=column == "set")
-    for row in rows:
-        table.add_row(*row)
-    return table
-
-
 def _words(one: Interval | None) -> str:
     if one is None or one.value is None:
         return "–"
-    return (
-        f"{one.value:.2f}" if one.low is None or one.high is None else f"{one.value:.2f} {one.low:.2f}–{one.high:.2f}"
-    )
-
-
-def _signed(one: Interval) -> str:
-    return with_interval(one.value, one.low, one.high, signed)
+    within = "" if one.low is None or one.high is None else f" {one.low:.2f}–{one.high:.2f}"
+    return f"{one.value:.2f}{within}"

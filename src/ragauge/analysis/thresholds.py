@@ -1,8 +1,9 @@
-"""How sure a judge has to be of itself to be right as often as is wanted: fitted on what people answered."""
+"""The confidence from which a judge is right as often as required, fitted on human labels."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from functools import partial
 from math import floor
 from pathlib import Path
 from typing import NamedTuple
@@ -25,12 +26,12 @@ _SURE = 0.95  # of each bound
 
 
 class FittedThreshold(msgspec.Struct, frozen=True):
-    """How right a judge is beyond a threshold, on questions of one kind that people answered.
+    """The accuracy of a judge's answers from a confidence on, for questions of one kind with human labels.
 
-    labelled: questions. threshold: the lowest that will do, None where none does. The other figures are of that
-    threshold, or else of the one that comes nearest, `at` (None where no answer comes with a probability).
-    share: of the questions, those answered with that confidence or more. accuracy: how often that is what people say.
-    bound: what the accuracy is at least, with 95 % confidence.
+    labelled: number of questions. threshold: the lowest confidence that qualifies, None if none does. The other figures
+    are those of the threshold, or of the confidence `at` that comes nearest (None if no answer has a probability).
+    share: of the questions, those answered with at least that confidence. accuracy: share of these answers that agree
+    with people. bound: the lower end of its one-sided 95 % interval.
     """
 
     labelled: int
@@ -42,7 +43,7 @@ class FittedThreshold(msgspec.Struct, frozen=True):
 
 
 class _Point(NamedTuple):
-    """One answer compared with people's label. about: the group of answers that are not independent."""
+    """One answer compared with the human label. about: the group of answers that are not independent."""
 
     confidence: float
     right: bool
@@ -52,41 +53,53 @@ class _Point(NamedTuple):
 async def fit_threshold(
     judge: Judge, labelled: Iterable[Judgment], accuracy: float = 0.95, answer: AnswerFunction | None = None
 ) -> dict[str, FittedThreshold]:
-    """For each kind of verdict the lowest threshold beyond which the judge is right often enough, by people's labels.
+    """Find, for each kind of verdict, the lowest confidence from which a judge is right often enough.
 
-    labelled: as `ragauge.store.read_labels` and `labelled_sets` give them; of several for one question the last counts.
-    What the judge is not able to answer is left out, and so are decompositions and grades, which have no confidence.
-    accuracy: how often it must be right where it is that sure or surer, above 0 and below 1. That has to be shown: what
-    counts is the end of a one-sided 95 % interval (Clopper-Pearson; by clusters where questions share a premise, query
-    or text, see docs/statistics.md). Right is a verdict of entailment that says "entailed" just where people do: as
-    `confidence`, neutral and contradicted count alike. answer: answers in the judge's name, as for `measure`.
+    An answer is right if it agrees with people; neutral and contradicted count alike. What has to reach `accuracy` is
+    the lower end of a one-sided 95 % interval (Clopper-Pearson; by clusters if questions share a premise, query or
+    text, see docs/statistics.md). The result holds for texts like the labelled ones, with as many supported claims:
+    check it on other labels. Taking the lowest of several thresholds does not spoil the 95 %: in simulations with 300
+    to 3,000 labels, for calibrated judges, at most one fit in twenty came out too low.
 
-    It holds for texts like the labelled ones, of which as many are supported: check it on labels left aside. Choosing
-    the lowest threshold does not spoil the 95 %: for judges that know how sure they are, at most one fit in twenty came
-    out too low in simulations with 300 to 3,000 labels.
+    Args:
+        judge: The judge. Questions that it cannot answer are left out, and so are decompositions and grades, which have
+            no confidence.
+        labelled: Labels as `ragauge.store.read_labels` and `labelled_sets` give them; the last one of a question
+            counts.
+        accuracy: How often the judge has to be right, above 0 and below 1.
+        answer: Answers in the judge's name, as for `measure`.
 
-    Raises BadParameter for an accuracy out of range, BadData where no label is a verdict that the judge can give,
-    UsageError where the judge misses something, such as a key, and RunFailed with the first reason where it answers
-    nothing.
+    Raises:
+        BadParameter: The accuracy is out of range.
+        BadData: No label is a verdict that the judge can give.
+        UsageError: The judge lacks something, such as a key.
+        RunFailed: The judge answered nothing; the message has the first reason.
     """
     if not 0 < accuracy < 1:
         raise BadParameter(f"accuracy={accuracy!r} must be above 0 and below 1, as in accuracy=0.95")
-    said = {one.question: one.answer for one in labelled if kind(one.question) in VERDICTS}
-    questions = [question for question in said if can_answer(judge, question)]
-    if not questions:
+    labels = {one.question: one.answer for one in labelled if kind(one.question) in VERDICTS}
+    rounds: dict[str, list[Question]] = {}
+    for question in filter(partial(can_answer, judge), labels):
+        rounds.setdefault(_about(question), []).append(question)
+    if not rounds:
         raise BadData(f"no label is for a verdict that {judge.identity} can give; docs/judges.md shows label files")
+    async with judge_session(judge, answer) as asked:
+        answers = await asked.answers(rounds.values())
+    failures = [one for one in answers.values() if isinstance(one, Failure)]
+    if len(failures) == len(answers):
+        raise RunFailed(f"{judge.identity} answered no question, the first because: {failures[0]}")
     points: dict[str, list[_Point]] = {}
-    for question, found in (await _answers(judge, questions, answer)).items():
-        right = _says_yes(found) == _says_yes(said[question])
+    for question, found in answers.items():
+        right = _says_yes(found) == _says_yes(labels[question])
         points.setdefault(kind(question), []).append(_Point(confidence(found), right, _about(question)))
     return {name: _fitted(points[name], accuracy) for name in VERDICTS if name in points}
 
 
 def labelled_sets(folder: Path, limit: int | None = None, seed: int = 0) -> list[Judgment]:
-    """The labelled sets of a folder, as `measure` reads them, as people's labels; the sets' names stand for people.
+    """The labelled sets of a folder, which `measure` reads too, as human labels under the names of the sets.
 
     Rows that take more than one question are skipped. limit: at most this many rows of each set, drawn with `seed`.
-    Raises BadData where the folder holds no set, or a set cannot be read.
+    Raises BadData if the folder holds no set, or a set cannot be read.
     """
     files = labelled_files(folder)
     cases = [(file.name.partition(".")[0], case) for file in files for case in read_cases(file, limit, seed) or ()]
@@ -98,21 +111,6 @@ def _label(case: LabelledCase, name: str) -> Judgment | None:
         return None
     yes, no = (Label.ENTAILED, Label.NOT_ENTAILED) if isinstance(case.questions[0], Entail) else (Label.YES, Label.NO)
     return label(case.questions[0], Verdict(yes if case.label else no), name)
-
-
-async def _answers(
-    judge: Judge, questions: Sequence[Question], answer: AnswerFunction | None
-) -> dict[Question, Answer | Failure]:
-    """An answer to each question; those about the same text are asked together, as a sample's are."""
-    waves: dict[str, list[Question]] = {}
-    for question in questions:
-        waves.setdefault(_about(question), []).append(question)
-    async with judge_session(judge, answer) as asked:
-        answers = await asked.answers(waves.values())
-    failures = [one for one in answers.values() if isinstance(one, Failure)]
-    if len(failures) == len(answers):
-        raise RunFailed(f"{judge.identity} answered no question, the first because: {failures[0]}")
-    return answers
 
 
 def _says_yes(answer: Answer | Failure) -> bool:
@@ -131,7 +129,7 @@ def _about(question: Question) -> str:
 
 
 def _fitted(points: Sequence[_Point], accuracy: float) -> FittedThreshold:
-    """The lowest threshold that will do, or the one that comes nearest."""
+    """The lowest threshold that qualifies, or the one that comes nearest."""
     nearest = FittedThreshold(len(points))
     tried = {floor(point.confidence * _STEPS) / _STEPS for point in points if point.confidence >= _COIN}
     for at in sorted(tried):

@@ -10,6 +10,7 @@ from ragauge.cli.screen import say, screen
 from ragauge.errors import BadParameter
 from ragauge.metrics.base import Metric, spec_of
 from ragauge.metrics.registry import ALIASES, CATALOGUE, installed_names, metric_named
+from ragauge.report.text import rich_table
 from ragauge.report.wording import arrow
 
 #: The metrics that are made of others.
@@ -32,19 +33,16 @@ def command(name: str | None) -> None:
     if name:
         say(*(COMBINED.get(name) or _about(metric_named(name))).splitlines())
         return
-    from rich import box
-    from rich.table import Table
-
-    table = Table("metric", "", "reads", "what it is", box=box.SIMPLE_HEAD, pad_edge=False)
-    faults = []
-    for name in [*(metric.name for metric in CATALOGUE), *installed_names()]:
+    rows, faults = [], []
+    for known in [*(metric.name for metric in CATALOGUE), *installed_names()]:
         try:
-            metric = metric_named(name)
+            metric = metric_named(known)
         except BadParameter as error:
             faults.append(str(error))
         else:
-            table.add_row(name, arrow(metric.better), ", ".join(_reads(metric)), metric.summary)
-    screen().print(table)
+            rows.append((known, arrow(metric.better), ", ".join(_reads(metric)), metric.summary))
+    columns = ("metric", "", "reads", "what it is")
+    screen().print(rich_table(columns, rows, left=columns))
     say(
         *faults,
         "Also: trust, all that Trust-Eval measures; composite(METRIC=WEIGHT,...); pooled(METRIC). "

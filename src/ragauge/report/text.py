@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from html import escape
-from typing import TYPE_CHECKING, Any
+from itertools import repeat
+from typing import TYPE_CHECKING, Any, Literal
 
 from ragauge.report.explain import chooser, worst
 from ragauge.report.sections import Section
@@ -89,18 +90,38 @@ def run_view(run: RunRecord, width: int, sections: Sequence[Section] = ()) -> li
 
 
 def _section_view(section: Section) -> Iterator[RenderableType]:
-    from rich import box
-    from rich.table import Table
-
     yield section.title
     if section.description:
         yield section.description
     if section.rows:
-        table = Table(*section.columns, box=box.SIMPLE_HEAD, pad_edge=False)
-        for row in section.shown_rows():
-            table.add_row(*row)
-        yield table
+        yield rich_table(section.columns, section.shown_rows(), left=section.columns)
     yield section.note
+
+
+def rich_table(
+    columns: Iterable[str],
+    rows: Iterable[Iterable[str]],
+    left: Collection[str] = (),
+    whole: Collection[str] = (),
+    styles: Iterable[str | None] = repeat(None),
+    **options: Any,
+) -> Table:
+    """A table for the terminal.
+
+    left: the columns that are aligned left. whole: those that are not wrapped. styles: of the rows. options: of
+    `rich.table.Table`.
+    """
+    from rich import box
+    from rich.table import Table
+
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, **options)
+    for name in columns:
+        justify: Literal["left", "right"] = "left" if name in left else "right"
+        is_whole = name in whole
+        table.add_column(name, justify=justify, no_wrap=is_whole, overflow="ellipsis" if is_whole else "fold")
+    for cells, style in zip(rows, styles, strict=False):
+        table.add_row(*cells, style=style)
+    return table
 
 
 def estimates_table(runs: dict[str, RunRecord], bars: bool = False) -> Table:
