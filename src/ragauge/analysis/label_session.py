@@ -14,10 +14,6 @@ from ragauge.report.wording import counted, number, printable, with_interval
 from ragauge.statistics.intervals import Interval
 from ragauge.types import Answer, ChunkVerdict, Grade, Label, Verdict
 
-#: The key of each label of entailment, and of the other verdicts.
-ENTAILMENT: Mapping[str, Label] = {"s": Label.ENTAILED, "n": Label.NEUTRAL, "c": Label.CONTRADICTED}
-YES_NO: Mapping[str, Label] = {"y": Label.YES, "n": Label.NO}
-
 _DECIDING = (Label.ENTAILED, Label.CONTRADICTED)
 
 
@@ -29,15 +25,19 @@ class LabelChoice(msgspec.Struct, frozen=True):
     words: str
 
 
+_ENTAILMENT = (
+    LabelChoice("s", Label.ENTAILED, "supported"),
+    LabelChoice("n", Label.NEUTRAL, "not supported"),
+    LabelChoice("c", Label.CONTRADICTED, "contradicted"),
+)
+_YES_NO = (LabelChoice("y", Label.YES, "yes"), LabelChoice("n", Label.NO, "no"))
+
+
 def choices(question: Question) -> tuple[LabelChoice, ...]:
     """The possible labels; empty for a grade, which is a number on the rubric's scale."""
-    match question:
-        case Entail():
-            words = {"s": "supported", "n": "not supported", "c": "contradicted"}
-            return tuple(LabelChoice(key, label, words[key]) for key, label in ENTAILMENT.items())
-        case Relevant() | Classify():
-            return tuple(LabelChoice(key, label, label.value) for key, label in YES_NO.items())
-    return ()
+    if isinstance(question, Entail):
+        return _ENTAILMENT
+    return _YES_NO if isinstance(question, Relevant | Classify) else ()
 
 
 def question_text(question: Question) -> str:
@@ -72,65 +72,47 @@ def parse_answer(question: Question, typed: str) -> Answer:
     Raises:
         UsageError: The text is not an answer to the question; the message lists the possible ones.
     """
+    answer: Answer
     if isinstance(question, Rate):
-        return _fitting(question, _grade(question, typed))
-    letters = {choice.key: choice.label for choice in choices(question)}
-    words = typed.lower().split()
-    if not words or words[0] not in letters or (len(words) > 1 and not isinstance(question, Entail)):
-        possible = ", ".join(f"{choice.key} ({choice.words})" for choice in choices(question))
-        raise UsageError(f"{typed!r} is not an answer; type one of {possible}")
-    if isinstance(question, Entail):
-        return Verdict(letters[words[0]], chunks=_chunks(question, words))
-    return Verdict(letters[words[0]])
-
-
-def verdict(question: Question, label: Label, chunks: Mapping[int, Label]) -> Answer:
-    """A verdict with the labels of single chunks, by position; chunks that are not named are neutral.
-
-    If there are several chunks and none is named, the verdict holds for all of them together and has no chunk labels.
-    Raises UsageError if the label does not fit the question, or there is no such chunk.
-    """
-    if not isinstance(question, Entail):
-        return _fitting(question, Verdict(label))
-    size = len(question.premise)
-    if any(not 0 <= at < size for at in chunks):
-        raise UsageError(f"there are {size} texts; {sorted(at + 1 for at in chunks)} is out of range")
-    if not chunks and label in _DECIDING and size > 1:
-        return Verdict(label)
-    labels = dict(chunks) if chunks else dict.fromkeys(range(size), label)
-    each = tuple(ChunkVerdict(labels.get(at, Label.NEUTRAL)) for at in range(size))
-    return _fitting(question, Verdict(label, chunks=each))
-
-
-def _chunks(question: Entail, words: list[str]) -> tuple[ChunkVerdict, ...]:
-    """The verdict of each chunk, from the numbers after the keys."""
-    named: dict[int, Label] = {}
-    letter = words[0]
-    for word in words[1:]:
-        if word in ENTAILMENT:
-            letter = word
-        elif word.isdecimal():
-            named[int(word) - 1] = ENTAILMENT[letter]
-        else:
-            raise UsageError(f"{word!r} is neither the number of a text nor one of {', '.join(ENTAILMENT)}")
-    answer = verdict(question, ENTAILMENT[words[0]], named)
-    assert isinstance(answer, Verdict)
-    return answer.chunks
-
-
-def _grade(question: Rate, typed: str) -> Grade:
-    try:
-        return Grade(float(typed.replace(",", ".")))
-    except ValueError:
-        rubric = question.rubric
-        raise UsageError(f"{typed!r} is not a grade; type a number from {rubric.low:g} to {rubric.high:g}") from None
-
-
-def _fitting(question: Question, answer: Answer) -> Answer:
-    fault = invalid_reason(question, answer)
-    if fault:
+        try:
+            answer = Grade(float(typed.replace(",", ".")))
+        except ValueError:
+            scale = f"{question.rubric.low:g} to {question.rubric.high:g}"
+            raise UsageError(f"{typed!r} is not a grade; type a number from {scale}") from None
+    else:
+        letters = {choice.key: choice.label for choice in choices(question)}
+        words = typed.lower().split()
+        if not words or words[0] not in letters or (len(words) > 1 and not isinstance(question, Entail)):
+            possible = ", ".join(f"{choice.key} ({choice.words})" for choice in choices(question))
+            raise UsageError(f"{typed!r} is not an answer; type one of {possible}")
+        chunks = _chunks(len(question.premise), words, letters) if isinstance(question, Entail) else ()
+        answer = Verdict(letters[words[0]], chunks=chunks)
+    if fault := invalid_reason(question, answer):
         raise UsageError(f"the answer does not fit the question: {fault}")
     return answer
+
+
+def _chunks(size: int, words: list[str], letters: Mapping[str, Label]) -> tuple[ChunkVerdict, ...]:
+    """The verdict of each of `size` chunks, from the numbers after the keys; chunks that are not named are neutral.
+
+    If there are several chunks and none is named, a verdict that a chunk decides holds for all of them together and has
+    no chunk labels.
+    """
+    letter, label = words[0], letters[words[0]]
+    named: dict[int, Label] = {}
+    for word in words[1:]:
+        if word in letters:
+            letter = word
+        elif word.isdecimal():
+            named[int(word) - 1] = letters[letter]
+        else:
+            raise UsageError(f"{word!r} is neither the number of a text nor one of {', '.join(letters)}")
+    if any(not 0 <= at < size for at in named):
+        raise UsageError(f"there are {size} texts; {sorted(at + 1 for at in named)} is out of range")
+    if not named and label in _DECIDING and size > 1:
+        return ()
+    labels = named or dict.fromkeys(range(size), label)
+    return tuple(ChunkVerdict(labels.get(at, Label.NEUTRAL)) for at in range(size))
 
 
 #: With fewer samples drawn at random than this, the summary warns that intervals are wide.
@@ -151,18 +133,18 @@ def question_lines(question: Question) -> Iterator[str]:
 def _texts(question: Question) -> list[tuple[str, str]]:
     match question:
         case Entail(premise, hypothesis, query):
-            texts = [(f"[{at}]", text) for at, text in enumerate(premise, 1)]
-            return [*_optional("query", query), *texts, ("claim", hypothesis)]
+            texts = [
+                ("query", query),
+                *((f"[{at}]", text) for at, text in enumerate(premise, 1)),
+                ("claim", hypothesis),
+            ]
         case Relevant(query, text, reference):
-            return [("query", query), *_optional("reference", reference), ("text", text)]
+            texts = [("query", query), ("reference", reference), ("text", text)]
         case Classify(text) | Decompose(text):
-            return [("text", text)]
-        case Rate(_, texts):
-            return list(texts)
-
-
-def _optional(name: str, text: str | None) -> list[tuple[str, str]]:
-    return [] if text is None else [(name, text)]
+            texts = [("text", text)]
+        case Rate(_, graded):
+            texts = list(graded)
+    return [(name, text) for name, text in texts if text is not None]
 
 
 def answer_words(answer: Answer | None) -> str:
@@ -191,16 +173,13 @@ def summary_lines(summaries: Mapping[str, LabelSummary]) -> Iterator[str]:
         if not one.labelled:
             continue
         yield f"{metric}: judge {_value(one.judge)} over {counted(one.samples, 'sample')}"
-        yield f"  corrected by people: {_corrected(one)}"
+        corrected = "not yet; it needs samples drawn at random and labelled in full"
+        if one.corrected.value is not None:
+            corrected = f"{_value(one.corrected)}, from {counted(one.counted, 'sample')} drawn at random"
+        yield f"  corrected by people: {corrected}"
         yield from (f"  {agreement_words(agreement)}" for agreement in one.agreement)
         if 0 < one.drawn < FEW:
             yield f"  Fewer than {FEW} samples were drawn at random, so the intervals are wide."
-
-
-def _corrected(one: LabelSummary) -> str:
-    if one.corrected.value is None:
-        return "not yet; it needs samples drawn at random and labelled in full"
-    return f"{_value(one.corrected)}, from {counted(one.counted, 'sample')} drawn at random"
 
 
 def agreement_words(one: Agreement) -> str:
@@ -208,13 +187,12 @@ def agreement_words(one: Agreement) -> str:
     raw = f"raw agreement {_value(one.raw)} on {counted(one.n, 'question')} ({one.kind})"
     if one.apart is not None:
         return f"{raw}, grades differ by {number(one.apart)} on average"
-    undefined = one.kappa is None or one.kappa.value is None
-    return f"{raw}, kappa {'undefined: both always gave the same label' if undefined else _value(one.kappa)}"
+    if one.kappa is None or one.kappa.value is None:
+        return f"{raw}, kappa undefined: both always gave the same label"
+    return f"{raw}, kappa {_value(one.kappa)}"
 
 
-def _value(interval: Interval | None) -> str:
-    if interval is None:
-        return "–"
+def _value(interval: Interval) -> str:
     return with_interval(interval.value, interval.low, interval.high)
 
 

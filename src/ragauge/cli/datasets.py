@@ -10,7 +10,7 @@ from typing import Any, get_args
 
 import click
 
-from ragauge.cli.options import judge_option, samples_option, work_options
+from ragauge.cli.options import judge_option, judges_option, samples_option, work_options
 from ragauge.cli.run import closing_lines, end_of_work, progress_bar, stoppable
 from ragauge.cli.screen import say
 from ragauge.datasets import Built, Generated, build, generate
@@ -49,24 +49,10 @@ def dataset_command() -> None:
 @click.option(
     "--claims", metavar="JUDGE", help="Decomposes gold answers into claims. [default: the whole answer is one claim]"
 )
-@click.option(
-    "-j",
-    "--judge",
-    "judges",
-    multiple=True,
-    metavar="JUDGE",
-    help="Decides which document holds which claim; as for `ragauge run`. [default: embedded]",
-)
+@judges_option("Decides which document holds which claim; as for `ragauge run`. [default: embedded]")
 @work_options
 def build_command(
-    questions: str,
-    corpus: Path | None,
-    retriever: str | None,
-    output: Path,
-    top: int,
-    claims: str | None,
-    judges: Sequence[str],
-    work: dict[str, Any],
+    questions: str, corpus: Path | None, output: Path, judges: Sequence[str], work: dict[str, Any], **options: Any
 ) -> None:
     """Make samples of QUESTIONS, a file of questions with gold answers: five documents each from your corpus, the gold
     claims, and for each document which of them it holds.
@@ -76,13 +62,9 @@ def build_command(
     """
     check_samples_output(output, [questions, *([corpus] if corpus else [])])
     with stoppable(work["store"]), progress_bar("building", work["limit"]) as progress:
-        judge = judge_option(judges)
-        built = build(
-            questions, corpus, retriever=retriever, judge=judge, claims=claims, top=top, progress=progress, **work
-        )
+        built = build(questions, corpus, judge=judge_option(judges), progress=progress, **options, **work)
     built.save(output)
-    for line in _dataset_lines(built):
-        say(line)
+    say(*_dataset_lines(built))
     whole = len(built.samples) - max(built.failures.values(), default=0)
     follows = f"; next: ragauge generate {output} -j PROVIDER/MODEL -o answers.jsonl"
     say(f"wrote {output}{follows if whole else ''}")
@@ -150,15 +132,11 @@ def generate_command(
     samples: str,
     model: str,
     output: Path,
-    form: AnswerForm,
     refusal: str | None,
     no_refusal: bool,
     shots: str | None,
-    shot_count: int,
-    seed: int,
-    top: int | None,
-    cite: str | None,
     work: dict[str, Any],
+    **options: Any,
 ) -> None:
     """Have a model answer SAMPLES from their documents, with citations such as [1][2], or decline.
 
@@ -168,22 +146,10 @@ def generate_command(
         raise BadParameter("give --refusal SENTENCE, or --no-refusal alone")
     check_samples_output(output, [samples, *([shots] if shots else [])])
     with stoppable(work["store"], "answer"), progress_bar("answering", work["limit"]) as progress:
-        generated = generate(
-            samples,
-            model,
-            form=form,
-            refusal="" if no_refusal else refusal or REFUSAL_SENTENCE,
-            shots=shots,
-            shot_count=shot_count,
-            seed=seed,
-            top=top,
-            cite=cite,
-            progress=progress,
-            **work,
-        )
+        sentence = "" if no_refusal else refusal or REFUSAL_SENTENCE
+        generated = generate(samples, model, refusal=sentence, shots=shots, progress=progress, **options, **work)
     generated.save(output)
-    for line in _generate_lines(generated):
-        say(line)
+    say(*_generate_lines(generated))
     follows = f"; measure it with: ragauge run {output} -m trust"
     say(f"wrote {output}{follows if generated.answered else ''}")
     end_of_work(generated, generated.answered, work["store"])

@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from ragauge.cli.options import gates, judge_option, max_cost_option, store_options, work_options
+from ragauge.cli.options import gates, judge_option, judges_option, max_cost_option, store_options, work_options
 from ragauge.cli.run import end, progress_bar, stoppable
 from ragauge.cli.screen import say
 from ragauge.compat.dataworkz import COLUMNS, LLM, METRICS, Evaluation, evaluate, evaluate_question
@@ -18,9 +18,6 @@ from ragauge.readers import read
 from ragauge.report.wording import footnotes
 from ragauge.scores import Gate
 
-_judge = click.option(
-    "-j", "--judge", "judges", multiple=True, metavar="JUDGE", help="As for `ragauge run`. [default: embedded]"
-)
 _extras = click.option("--no-extras", is_flag=True, help="No BERTScore and no similarity, even where installed.")
 
 
@@ -38,7 +35,7 @@ def command() -> None:
     "--dataworkz_response_file", "responses", required=True, metavar="FILE", help="Answers to them (.txt, or a table)."
 )
 @click.option("--evaluation_file", required=True, metavar="FILE", help="Where the rows go, as CSV.")
-@_judge
+@judges_option()
 @_extras
 @click.option(
     "--fail-under",
@@ -65,18 +62,10 @@ def evaluate_command(
     with stoppable(work["store"]), progress_bar("judging", work["limit"]) as progress:
         judge = judge_option(judges)
         reading = read(benchmark, map=work.pop("map"), skip_bad_rows=work.pop("skip_bad_rows"))
-        done = evaluate(
-            reading,
-            responses,
-            judge=judge,
-            extras=not no_extras,
-            name=benchmark,
-            progress=progress,
-            **work,
-        )
+        named = {**work, "extras": not no_extras, "name": benchmark}
+        done = evaluate(reading, responses, judge=judge, progress=progress, **named)
     done.save(evaluation_file)
-    for line in _summary_lines(done):
-        say(line)
+    say(*_summary_lines(done))
     say(f"wrote {evaluation_file}")
     if work["store"]:
         say(f"run {done.run.id}; its evidence: ragauge report {done.run.id}")
@@ -87,7 +76,7 @@ def evaluate_command(
 @click.option("--question", required=True)
 @click.option("--golden_response", required=True)
 @click.option("--candidate_response", required=True)
-@_judge
+@judges_option()
 @_extras
 @store_options
 @max_cost_option
@@ -109,8 +98,7 @@ def question_command(
     for column in COLUMNS[COLUMNS.index("Bleu Score") :]:
         if row[column] is not None:
             say(f"{column}: {row[column]}")
-    for line in done.missing:
-        say(line)
+    say(*done.missing)
     _end(done, (), store)
 
 
@@ -141,8 +129,7 @@ def _digits(value: float | None) -> str:
 def _end(done: Evaluation, conditions: Sequence[Gate], store: Path | None) -> None:
     """Print the footnotes; exit with 1 if no claims were judged, else as `ragauge run` does."""
     record = done.run.record
-    for note in footnotes(record):
-        say(note)
+    say(*footnotes(record))
     if "claim_f1" in record.failures and not done.run.estimates["claim_f1"].n:
         raise RunFailed(f"no claims were judged, the first because: {record.failures['claim_f1']}")
     end(done.run, conditions, store)

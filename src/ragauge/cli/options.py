@@ -7,18 +7,15 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import reduce, wraps
 from math import isfinite, nan
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast
+from typing import Any, Literal, TypeVar, cast
 
 import click
 
 from ragauge.errors import BadParameter, UnknownName, UsageError
 from ragauge.metrics.registry import CATALOGUE, select_metrics
 from ragauge.report.files import WRITERS
-from ragauge.scores import Estimate, Gate, check_gate
+from ragauge.scores import Gate, check_gate
 from ragauge.store import Store
-
-if TYPE_CHECKING:
-    pass
 
 #: The option for each side of a bound on which a gate fails.
 _OPTIONS: Mapping[Literal["below", "above"], str] = {"below": "--fail-under", "above": "--fail-over"}
@@ -62,11 +59,6 @@ def _number(text: str, where: str) -> float:
     return number
 
 
-def failures(estimates: Mapping[str, Estimate], conditions: Sequence[Gate]) -> list[str]:
-    """What is wrong, a line for each gate that failed."""
-    return [line for gate in conditions if (line := gate.failure(estimates))]
-
-
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 #: Where judgments and runs are kept by default: in the working folder.
@@ -82,9 +74,9 @@ _LIMIT = click.option("--limit", type=click.IntRange(min=1), metavar="N", help="
 _SKIP = click.option("--skip-bad-rows", is_flag=True, help="Leave out rows that cannot be read, and count them.")
 
 
-def _unless_all(_context: click.Context, _option: click.Parameter, given: str | None) -> str | None:
-    """No list, where "all" stands in its place."""
-    return None if given == "all" else given
+def judges_option(help: str = "As for `ragauge run`. [default: embedded]") -> Callable[[Command], Command]:
+    """-j, repeatable; see `judge_option`."""
+    return click.option("-j", "--judge", "judges", multiple=True, metavar="JUDGE", help=help)
 
 
 _DATA = (
@@ -93,16 +85,11 @@ _DATA = (
         "-m",
         "--metrics",
         metavar="LIST",
-        callback=_unless_all,
+        callback=lambda _context, _option, given: None if given == "all" else given,
         help="Metrics, such as faithfulness,rouge(stemmer=true). [default: all that DATA has the fields for]",
     ),
-    click.option(
-        "-j",
-        "--judge",
-        "judges",
-        multiple=True,
-        metavar="JUDGE",
-        help="embedded, recording:PATH, python:MODULE:NAME, or KIND=JUDGE, repeatable. [default: embedded]",
+    judges_option(
+        "embedded, recording:PATH, python:MODULE:NAME, or KIND=JUDGE, repeatable. [default: embedded]",
     ),
     _MAP,
     click.option("--group", metavar="COLUMN", help="Samples with the same value here are not independent."),
@@ -160,30 +147,9 @@ def data_options(command: Command) -> Command:
     return _with(_DATA)(command)
 
 
-def evaluation_arguments(
-    judges: Sequence[str],
-    mapping: Sequence[str],
-    metrics: str | None,
-    group: str | None,
-    limit: int | None,
-    skip_bad_rows: bool,
-    labels: Path | None,
-) -> dict[str, Any]:
+def evaluation_arguments(judges: Sequence[str], mapping: Sequence[str], **others: Any) -> dict[str, Any]:
     """The options of `data_options` as arguments of `ragauge.evaluate`."""
-    return {
-        "metrics": metrics,
-        "group": group,
-        "limit": limit,
-        "skip_bad_rows": skip_bad_rows,
-        "labels": labels,
-        "judge": judge_option(judges),
-        "map": pairs(mapping, "--map"),
-    }
-
-
-def reading_options(command: Command) -> Command:
-    """How data is read where nothing is measured: --map, --limit and --skip-bad-rows."""
-    return _with((_MAP, _LIMIT, _SKIP))(command)
+    return {**others, "judge": judge_option(judges), "map": pairs(mapping, "--map")}
 
 
 def samples_option(command: Command) -> Command:
@@ -238,7 +204,7 @@ def work_options(command: Command) -> Command:
         work = {name: given.pop(name) for name in ("limit", "skip_bad_rows", "max_cost", "store")}
         return command(work={**work, "map": pairs(mapping, "--map")}, **given)
 
-    return cast(Command, reading_options(store_options(max_cost_option(called))))
+    return cast(Command, _with((_MAP, _LIMIT, _SKIP))(store_options(max_cost_option(called))))
 
 
 def pairs(given: Sequence[str], option: str) -> dict[str, str]:

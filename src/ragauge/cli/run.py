@@ -15,7 +15,6 @@ from ragauge.cli.main import ending
 from ragauge.cli.options import (
     data_options,
     evaluation_arguments,
-    failures,
     gates,
     max_cost_option,
     output_option,
@@ -42,9 +41,9 @@ if TYPE_CHECKING:
 
 @contextmanager
 def progress_bar(label: str, total: int | None = None) -> Iterator[Callable[[int], None]]:
-    """A bar on a terminal's standard error, nothing where that is piped. Gives a function of the samples done.
+    """A bar on standard error if that is a terminal. Yields a function that takes the number of samples done.
 
-    What a judge waits for stands in the line of the bar until the next sample is done, and above it from then on.
+    Messages, such as what a judge waits for, are printed above the bar, and stay in it until the next sample is done.
     """
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
@@ -62,23 +61,15 @@ def progress_bar(label: str, total: int | None = None) -> Iterator[Callable[[int
             yield lambda done: bar.update(task, completed=done, description=label)
 
 
-class _Shown(logging.Handler):
-    """A handler that gives messages to a function."""
-
-    def __init__(self, show: Callable[[str], None]) -> None:
-        super().__init__()
-        self._show = show
-
-    def emit(self, record: logging.LogRecord) -> None:
-        """Show it."""
-        self._show(record.getMessage())
-
-
 @contextmanager
 def _announced(show: Callable[[str], None]) -> Iterator[None]:
-    """Shows what ragauge logs, such as what a run waits for, in place of Python's line on standard error."""
-    handler = _Shown(show)
-    logger = logging.getLogger("ragauge")
+    """Show what ragauge logs, such as what a run waits for, in place of Python's line on standard error."""
+
+    class Handler(logging.Handler):
+        def emit(self, record: logging.LogRecord) -> None:
+            show(record.getMessage())
+
+    handler, logger = Handler(), logging.getLogger("ragauge")
     logger.addHandler(handler)
     try:
         yield
@@ -88,9 +79,9 @@ def _announced(show: Callable[[str], None]) -> Iterator[None]:
 
 @contextmanager
 def stoppable(store: Path | None, what: str = "judgment", more: str = "") -> Iterator[None]:
-    """When the work is interrupted the process ends with code 130, or 143 by SIGTERM, and says how to go on.
+    """Exit with 130 if the work is interrupted, or with 143 on SIGTERM, and print how to go on.
 
-    what: is kept. more: there is to say, for the end of the sentence.
+    what: what is kept. more: the end of the sentence.
     """
     try:
         yield
@@ -114,7 +105,7 @@ def judging(store: Path | None, limit: int | None = None, label: str = "judging"
 
 
 def closing_lines(made: SampleSet) -> Iterator[str]:
-    """What samples lack for want of an answer, which rows were left out, and what was spent."""
+    """What samples lack because an answer is missing, which rows were skipped, and the usage."""
     for part, number in made.failures.items():
         yield f"without {part}: {counted(number, 'sample')}, the first because {made.failures.first[part]}"
     if made.bad_rows:
@@ -124,7 +115,7 @@ def closing_lines(made: SampleSet) -> Iterator[str]:
 
 
 def end_of_work(made: SampleSet, whole: int, store: Path | None) -> None:
-    """Leave with 1 where not one of the samples is whole, with 4 where the work was stopped."""
+    """Exit with 1 if no sample is complete, with 4 if the work was stopped."""
     if made.samples and not whole:
         raise RunFailed(f"no sample is whole, the first because {next(iter(made.failures.first.values()))}")
     if made.stopped:
@@ -132,7 +123,7 @@ def end_of_work(made: SampleSet, whole: int, store: Path | None) -> None:
 
 
 def stop(why: str, store: Path | None) -> NoReturn:
-    """Leave with 4, and say why the work was stopped and how to go on. store: where what is done is kept."""
+    """Exit with 4, and print why the work was stopped and how to go on. store: where finished work is kept."""
     after = "the same command goes on from there" if store else "what is not shown or written is lost (--no-store)"
     say(f"stopped: {why}; {after}", err=True)
     raise SystemExit(4)
@@ -211,9 +202,9 @@ def show_worst(console: Console, run: Run, key: str, count: int) -> None:
 
 
 def end(run: Run, conditions: Sequence[Gate], store: Path | None) -> None:
-    """Leave with 1 where no score has a value, 4 where the run stopped, 3 where a gate failed.
+    """Exit with 1 if no score has a value, with 4 if the run was stopped, with 3 if a gate failed.
 
-    store: where the run is kept, None where it is not.
+    store: where the run is kept, or None.
     """
     if not any(one.n for one in run.estimates.values()) and (run.record.failures or not run.record.stopped):
         reasons = [*run.record.failures.values(), *run.record.undefined.values()]
@@ -222,9 +213,8 @@ def end(run: Run, conditions: Sequence[Gate], store: Path | None) -> None:
         raise RunFailed(f"no score has a value{because}{stopped}")
     if run.record.stopped:
         stop(run.record.stopped, store)
-    failed = failures(run.estimates, conditions)
-    for line in failed:
-        say(f"gate failed: {line}", err=True)
+    failed = [line for gate in conditions if (line := gate.failure(run.estimates))]
+    say(*(f"gate failed: {line}" for line in failed), err=True)
     if failed:
         raise SystemExit(3)
 
@@ -242,7 +232,7 @@ def plan_command(data: str, store: Path | None, **given: Any) -> None:
 
 SYSTEMS = ("baseline", "candidate")
 
-#: What the demo measures: enough to see the forms, little enough to read.
+#: What the demo measures: few enough to read.
 METRICS = (
     "faithfulness,hallucination,answer_correctness,answer_relevance,context_precision,context_recall,"
     "context_relevance,claim_f1,context_utilization,rouge(types=rougeL),bleu,token_f1"
@@ -264,15 +254,13 @@ def demo_command(store: Path | None, output: Sequence[Path], raw_csv: bool, show
     show_runs(console, runs, show)
     for path in written:
         console.print(f"wrote {path}")
-    console.print(_seen(runs["baseline"], keep=store is not None))
+    seen = "To look at it in a browser: ragauge demo -o demo.html"
+    if store is not None:
+        baseline = runs["baseline"]
+        page = baseline.save(baseline.store.path.with_name("demo.html"))
+        seen = f"The baseline's report, to open in a browser: {page}"
+    console.print(seen)
     console.print("Now your own data: ragauge run FILE        what can be measured: ragauge metrics")
-
-
-def _seen(baseline: Run, keep: bool) -> str:
-    """A line on the baseline's report, which is written next to the store if there is one."""
-    if not keep:
-        return "To look at it in a browser: ragauge demo -o demo.html"
-    return f"The baseline's report, to open in a browser: {baseline.save(baseline.store.path.with_name('demo.html'))}"
 
 
 def measured(store: Path | None) -> dict[str, Run]:

@@ -24,6 +24,7 @@ from ragauge.analysis.parity_results import PARITY_WRITERS
 from ragauge.cli.main import TERMINATED, ending
 from ragauge.cli.options import (
     judge_option,
+    judges_option,
     open_store_option,
     output_option,
     raw_csv_option,
@@ -168,9 +169,7 @@ def compare_command(
     metavar="THEIRS=OURS",
     help="Compare this column, repeatable; NAME/100=... if it is in per cent, 1-NAME=... if it means the opposite.",
 )
-@click.option(
-    "-j", "--judge", "judges", multiple=True, metavar="JUDGE", help="As for `ragauge run`. [default: embedded]"
-)
+@judges_option()
 @work_options
 @click.option(
     "--show", type=click.IntRange(min=0), default=3, show_default=True, metavar="N", help="Rows shown for each cause."
@@ -243,21 +242,31 @@ def label_command(run: str, store: Store, metric: str | None, by: str | None) ->
     labelling = Labelling(Run.open(store, run))
     chosen = labelling.metric(metric)
     session = Session(labelling, chosen, by or getpass.getuser())
-    _label(session)
+    _ask(session)
     say("", f"{counted(session.given, 'label')} given.")
-    for line in summary_lines(labelling.summaries([chosen])):
-        say(line)
+    say(*summary_lines(labelling.summaries([chosen])))
 
 
-def _label(session: Session) -> None:
+def _ask(session: Session) -> None:
     """Ask about one piece after the other until nothing is left or the person quits."""
     while session.piece is not None:
-        for line in _piece_lines(session):
-            say(line)
-        typed = _read_line()
+        say(*_piece_lines(session))
+        click.echo("> ", nl=False)
+        line = sys.stdin.readline()
+        typed = line.strip() if line else "q"  # the end of the input quits
         if typed == "q":
             return
-        _handle(session, typed)
+        if not typed:
+            session.forward()
+        elif typed == "b":
+            session.back()
+        elif typed == "?":
+            say(f"The judge says: {answer_words(session.reveal())}. Your label will not count for the agreement.")
+        else:
+            try:
+                session.answer(typed)
+            except UsageError as error:
+                say(str(error), err=True)
     say("Nothing is left to label for this metric.")
 
 
@@ -274,24 +283,3 @@ def _piece_lines(session: Session) -> Iterator[str]:
     if session.answer_given is not None:
         yield f"Your label: {answer_words(session.answer_given)}."
     yield keys_line(piece)
-
-
-def _read_line() -> str:
-    """The next line that is typed; "q" at the end of the input."""
-    click.echo("> ", nl=False)
-    line = sys.stdin.readline()
-    return line.strip() if line else "q"
-
-
-def _handle(session: Session, typed: str) -> None:
-    if not typed:
-        session.forward()
-    elif typed == "b":
-        session.back()
-    elif typed == "?":
-        say(f"The judge says: {answer_words(session.reveal())}. Your label will not count for the agreement.")
-    else:
-        try:
-            session.answer(typed)
-        except UsageError as error:
-            say(str(error), err=True)

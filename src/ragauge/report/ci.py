@@ -1,4 +1,4 @@
-"""A run for CI: JUnit XML, and SARIF 2.1.0 with the place of each claim that does not hold."""
+"""A run for CI: JUnit XML, and SARIF 2.1.0 with the location of each unsupported claim."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
-from itertools import chain, repeat
+from itertools import repeat
 from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import quote
@@ -30,49 +30,39 @@ _NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 def write_junit(run: RunRecord, samples: Iterable[SampleRecord], path: Path) -> None:
-    """A suite with a test for the run itself, and one for each value that was measured or left out.
+    """Write a suite with a test for the run itself, and one for each value that was measured or left out.
 
-    A test fails where a gate on its metric does, with the worst samples and their evidence; it is an error where every
-    sample failed, and skipped where there is nothing to count. Samples are no tests: without a gate none is right or
-    wrong, and a mean that is good enough leaves some below it.
+    A test fails if a gate on its metric does, with the worst samples and their evidence; it is an error if every sample
+    failed, and skipped if there is nothing to count. Samples are no tests: without a gate none is right or wrong, and a
+    mean that is good enough leaves some below it.
     """
-    suite = _suite(run)
+    name, seconds = _clean(flat(run.name or run.data)), f"{run.seconds:.3f}"
+    suite = Element("testsuite", {"name": name, "time": seconds})
+    if run.started:
+        suite.set("timestamp", datetime.fromisoformat(run.started).replace(tzinfo=None).isoformat(timespec="seconds"))
+    judges = ", ".join(sorted({str(judge) for judge in run.judges.values()}))
+    about = {"run": run.id, "data": run.data, "data_hash": run.data_hash, "judge": judges, "ragauge": run.version}
+    _junit_properties(suite, about)
+    named = {"classname": f"ragauge.{name.replace('.', '_')}"}  # dashboards take dots for packages
+    whole = SubElement(suite, "testcase", {**named, "name": "run", "time": seconds})
+    if run.status != "finished":
+        _outcome(whole, "error", flat(footnotes(run)[0]))
+    SubElement(whole, "system-out").text = _clean("\n".join(map(flat, [headline(run), *footnotes(run)])))
     faults = {gate.metric: text for gate, text in reversed(failing(run, run.gates, samples))}
-    _ended(run, suite)
     for metric in dict.fromkeys([*run.estimates, *run.left_out, *faults]):
-        _measured(run, SubElement(suite, "testcase", _names(run, metric)), metric, faults.get(metric))
-    _count(suite)
+        case = SubElement(suite, "testcase", {**named, "name": _clean(metric)})
+        _measured(run, case, metric, faults.get(metric))
+    suite.set("tests", str(len(suite.findall("testcase"))))
+    for plural, kind in (("failures", "failure"), ("errors", "error"), ("skipped", "skipped")):
+        suite.set(plural, str(len(suite.findall(f"testcase/{kind}"))))
     root = Element("testsuites", {key: suite.get(key, "") for key in ("name", "tests", "failures", "errors", "time")})
     root.append(suite)
     indent(root)
     ElementTree(root).write(path, encoding="utf-8", xml_declaration=True)
 
 
-def _suite(run: RunRecord) -> Element:
-    suite = Element("testsuite", {"name": _clean(flat(run.name or run.data)), "time": f"{run.seconds:.3f}"})
-    if run.started:
-        suite.set("timestamp", datetime.fromisoformat(run.started).replace(tzinfo=None).isoformat(timespec="seconds"))
-    judges = ", ".join(sorted({str(judge) for judge in run.judges.values()}))
-    about = {"run": run.id, "data": run.data, "data_hash": run.data_hash, "judge": judges, "ragauge": run.version}
-    _junit_properties(suite, about)
-    return suite
-
-
-def _names(run: RunRecord, test: str) -> dict[str, str]:
-    """The names of a test; dashboards take dots in the class for packages."""
-    return {"classname": f"ragauge.{_clean(flat(run.name or run.data)).replace('.', '_')}", "name": _clean(test)}
-
-
-def _ended(run: RunRecord, suite: Element) -> None:
-    """The test that the run went to its end."""
-    case = SubElement(suite, "testcase", {**_names(run, "run"), "time": f"{run.seconds:.3f}"})
-    if run.status != "finished":
-        _outcome(case, "error", flat(footnotes(run)[0]))
-    SubElement(case, "system-out").text = _clean("\n".join(map(flat, [headline(run), *footnotes(run)])))
-
-
 def _measured(run: RunRecord, case: Element, metric: str, fault: str | None) -> None:
-    """The test of one value."""
+    """The outcome of the test of one value."""
     estimate = run.estimates.get(metric)
     gates = ", ".join(str(gate) for gate in run.gates if gate.metric == metric)
     _junit_properties(case, {**(estimate_numbers(estimate) if estimate else {}), **({"gates": gates} if gates else {})})
@@ -93,24 +83,18 @@ def _junit_properties(element: Element, properties: Mapping[str, object]) -> Non
 
 
 def _outcome(case: Element, kind: str, text: str) -> None:
-    """What became of a test: its first line as the message, all of it as the text."""
+    """Add the outcome of a test: its first line as the message, all of it as the text."""
     first, _, rest = _clean(text).partition("\n")
     SubElement(case, kind, {"message": first, "type": kind}).text = f"{first}\n{rest}" if rest else first
 
 
-def _count(suite: Element) -> None:
-    suite.set("tests", str(len(suite.findall("testcase"))))
-    for plural, kind in (("failures", "failure"), ("errors", "error"), ("skipped", "skipped")):
-        suite.set(plural, str(len(suite.findall(f"testcase/{kind}"))))
-
-
 def _clean(text: str) -> str:
-    """Lines of text that XML can hold and that steer nothing where a dashboard or a log prints them."""
+    """Text that XML can hold, without commands to a dashboard or CI runner that prints it."""
     return "\n".join(_NOT_XML.sub("\N{REPLACEMENT CHARACTER}", one_line(line)) for line in text.split("\n"))
 
 
 _STRING = re.compile(r'"(?:[^"\\]|\\.)*"')
-#: What stands for one character within a JSON string.
+#: One character within a JSON string.
 _CHARACTER = re.compile(r"\\u[dD][89abAB]\w\w\\u[dD][c-fC-F]\w\w|\\u\w{4}|\\.|.")
 
 
@@ -121,50 +105,17 @@ class SourceLine(NamedTuple):
     text: str
 
     def columns(self, response: str, span: Span | None) -> tuple[int, int] | None:
-        """Where the span of the response begins and ends here, counted from 1, the end exclusive.
+        """Where the span of the response begins and ends in the line, counted from 1, the end exclusive.
 
-        Without a span that of the whole response; None where the line does not hold it.
+        Without a span, of the whole response; None if the line does not contain it.
         """
-        starts = self._starts(response)
-        if starts is None:
-            return None
-        begin, end = span or (0, len(response))
-        return starts[begin] + 1, starts[end] + 1
-
-    def _starts(self, response: str) -> list[int] | None:
-        """Where each character of the response begins here, and where the last one ends."""
         for string in _STRING.finditer(self.text):
             begin, end = string.start() + 1, string.end() - 1
             starts = [found.start() for found in _CHARACTER.finditer(self.text, begin, end)]
             if len(starts) == len(response) and _decoded(string[0]) == response:
-                return [*starts, end]
+                first, last = span or (0, len(response))
+                return [*starts, end][first] + 1, [*starts, end][last] + 1
         return None
-
-
-def lines(run: RunRecord) -> Iterator[SourceLine | None]:
-    """The line of each sample in the order of the run, endlessly; None where it is not known.
-
-    It is known for JSON Lines that are still where they were read, unless rows were skipped.
-    """
-    path = Path(run.data)
-    if path.suffix.lower() not in (".jsonl", ".ndjson") or run.bad_rows or not is_file(path):
-        return repeat(None)
-    return chain(_of_file(path), repeat(None))
-
-
-def is_file(path: Path) -> bool:
-    """Whether there is such a file; a text too long or too odd for a path names none."""
-    try:
-        return path.is_file()
-    except (OSError, ValueError):
-        return False
-
-
-def _of_file(path: Path) -> Iterator[SourceLine]:
-    with path.open(encoding="utf-8-sig", errors="replace", newline="\n") as file:
-        for number, text in enumerate(file, start=1):
-            if not text.isspace():
-                yield SourceLine(number, text)
 
 
 def _decoded(string: str) -> str | None:
@@ -172,6 +123,28 @@ def _decoded(string: str) -> str | None:
         return str(json.loads(string))
     except ValueError:
         return None
+
+
+def lines(run: RunRecord) -> Iterator[SourceLine | None]:
+    """The line of each sample in the order of the run, endlessly; None if it is not known.
+
+    It is known for JSON Lines that are still in the file that was read, unless rows were skipped.
+    """
+    path = Path(run.data)
+    if path.suffix.lower() in (".jsonl", ".ndjson") and not run.bad_rows and is_file(path):
+        with path.open(encoding="utf-8-sig", errors="replace", newline="\n") as file:
+            for number, text in enumerate(file, start=1):
+                if not text.isspace():
+                    yield SourceLine(number, text)
+    yield from repeat(None)
+
+
+def is_file(path: Path) -> bool:
+    """Whether there is such a file; False for a text that is too long or not valid as a path."""
+    try:
+        return path.is_file()
+    except (OSError, ValueError):
+        return False
 
 
 _SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
@@ -195,10 +168,10 @@ _POSITIONS = {rule["id"]: i for i, rule in enumerate(_RULES)}
 
 
 def write_sarif(run: RunRecord, samples: Iterable[SampleRecord], path: Path) -> None:
-    """A log of one run. Columns and offsets count Unicode code points, as spans do.
+    """Write a log of one run. Columns and offsets count Unicode code points, as spans do.
 
-    A claim is shown in the file that was read, on its line, where that is known; otherwise in the text of the response,
-    which the log then holds.
+    A claim is located on its line of the file that was read, if that is known; otherwise in the text of the response,
+    which the log then contains.
     """
     with path.open("w", encoding="utf-8") as file:
         json.dump(_log(run, samples), file, ensure_ascii=False, indent=1)
@@ -245,8 +218,8 @@ def _results(record: SampleRecord, artifacts: _Artifacts, line: SourceLine | Non
 def _fingerprint(sample: str, fault: UnsupportedClaim) -> str:
     """The same in every run for the same claim of the same sample.
 
-    It goes under the name by which code scanning knows alerts again, which it would else make of the line alone, so
-    that of several claims on a line one would be shown.
+    Code scanning identifies alerts by it; its own fingerprint is of the line alone, so that only one of several claims
+    on a line would be shown.
     """
     parts = (sample, fault.kind, fault.piece.text)
     return hashlib.sha256("\0".join(parts).encode("utf-8", "surrogatepass")).hexdigest()[:16]
@@ -259,7 +232,7 @@ def _sarif_properties(sample: Sample, fault: UnsupportedClaim) -> dict[str, Any]
 
 
 class _Artifacts:
-    """The texts that results point at: the file that was read, and responses that have no place in it."""
+    """The texts that results refer to: the file that was read, and responses that are not found in it."""
 
     def __init__(self, run: RunRecord) -> None:
         self.listed: list[dict[str, Any]] = []
@@ -268,15 +241,20 @@ class _Artifacts:
         self._data = _uri(path) if is_file(path) else None
 
     def location(self, sample: Sample, fault: UnsupportedClaim, line: SourceLine | None) -> dict[str, Any]:
-        """Where the claim of a fault stands."""
+        """The location of an unsupported claim."""
         response, span = sample.response or "", fault.piece.span
         columns = line.columns(response, span) if line else None
+        region: dict[str, Any] = {}
         if self._data and line and columns:
-            region = _region(line.number, columns, line.number)
             uri = self._add(self._data)
+            places = [(line.number, column) for column in columns]
         else:
             uri = self._add(f"samples/{quote(sample.id, safe='')}/response.txt", response)
-            region = _region_in(response, span or (0, len(response)))
+            start, end = span or (0, len(response))
+            region = {"charOffset": start, "charLength": end - start}
+            places = [(response.count("\n", 0, at) + 1, at - response.rfind("\n", 0, at)) for at in (start, end)]
+        for side, (row, column) in zip(("start", "end"), places, strict=True):
+            region |= {f"{side}Line": row, f"{side}Column": column}
         region["snippet"] = {"text": response[slice(*span)] if span else response}
         name = flat(sample.id)
         return {
@@ -292,17 +270,6 @@ class _Artifacts:
 
 
 def _uri(path: Path) -> str:
-    """Relative to the folder of the call where the file lies in it, as code scanning wants it."""
+    """The URI of a file, relative to the working directory if it is in it, as code scanning requires."""
     whole, here = path.resolve(), Path.cwd()
     return quote(whole.relative_to(here).as_posix()) if whole.is_relative_to(here) else whole.as_uri()
-
-
-def _region(first: int, columns: tuple[int, int], last: int) -> dict[str, Any]:
-    return {"startLine": first, "startColumn": columns[0], "endLine": last, "endColumn": columns[1]}
-
-
-def _region_in(text: str, span: Span) -> dict[str, Any]:
-    """The region of a span in the lines of a text."""
-    first, last = (text.count("\n", 0, at) + 1 for at in span)
-    begin, end = (at - text.rfind("\n", 0, at) for at in span)
-    return {"charOffset": span[0], "charLength": span[1] - span[0], **_region(first, (begin, end), last)}

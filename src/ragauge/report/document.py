@@ -1,13 +1,15 @@
-"""The document of a run: plain data, versioned, whole or in the parts that the page reads.
+"""The document of a run: versioned plain data, whole or in the parts that the page reads.
 
-Each part is JSON, gzip-compressed. `head`: the document without samples, and what is said of the run in words.
-`index`: columns over all samples, to draw, filter and sort by. `texts`: what is searched. `samples-N`: the N-th block.
+Each part is JSON, gzip-compressed. `head`: the document without samples, and a description in words. `index`: columns
+over all samples, for charts, filters and sorting. `texts`: the texts to search. `samples-N`: the N-th block of samples.
 """
 
 from __future__ import annotations
 
 import gzip
 from collections.abc import Iterable, Iterator, Sequence
+from functools import reduce
+from operator import or_
 from typing import Any
 
 import msgspec
@@ -38,19 +40,19 @@ def head_document(run: RunRecord, sections: Sequence[Section] = ()) -> dict[str,
 
 
 def sample_document(record: SampleRecord) -> dict[str, Any]:
-    """One sample: its fields, its scores with their evidence, what fails in it, and why questions have no answer."""
-    return {**_about(record), "scores": _scores(record, record.scores), "counted": _scores(record, record.counted)}
+    """One sample: its fields, scores with evidence, failure patterns, and why questions have no answer."""
+    scores, counted = (
+        {key: score_document(record.score(key)) for key in keys} for keys in (record.scores, record.counted)
+    )
+    return {**_about(record), "scores": scores, "counted": counted}
 
 
 def shared_document(record: SampleRecord) -> dict[str, Any]:
-    """The same with each piece of evidence once, in a table of its own that scores name entries of."""
-    scores = {key: score_document(score) for key, score in record.scores.items()}
-    counted = {key: score_document(score) for key, score in record.counted.items()}
+    """The same with each piece of evidence once, in a table that scores refer to."""
+    scores, counted = (
+        {key: score_document(score) for key, score in scores.items()} for scores in (record.scores, record.counted)
+    )
     return {**_about(record), "scores": scores, "counted": counted, "evidence": msgspec.to_builtins(record.evidence)}
-
-
-def _scores(record: SampleRecord, keys: Iterable[str]) -> dict[str, Any]:
-    return {key: score_document(record.score(key)) for key in keys}
 
 
 def _about(record: SampleRecord) -> dict[str, Any]:
@@ -66,9 +68,9 @@ def _about(record: SampleRecord) -> dict[str, Any]:
 
 
 def score_document(score: Score | ScoreRecord) -> dict[str, Any]:
-    """{"value"} or {"undefined"} or {"failed"}, with "evidence", and "counts" where the value is made of counts.
+    """{"value"} or {"undefined"} or {"failed"}, with "evidence", and "counts" if the value is computed from counts.
 
-    What a sample adds to a metric over the data set has "counts" and no "value".
+    The contribution of a sample to a metric over the data set has "counts" and no "value".
     """
     states = {state: getattr(score, state) for state in ("value", "undefined", "failed")}
     known = {state: found for state, found in states.items() if found is not None}
@@ -76,20 +78,20 @@ def score_document(score: Score | ScoreRecord) -> dict[str, Any]:
     return {**document, "counts": list(score.counts)} if score.counts else document
 
 
-#: How many samples are in a block.
+#: The number of samples in a block.
 BLOCK = 50
 
-#: The bit that stands for a label in the columns of the index.
+#: The bit of each label in the columns of the index.
 BITS = {label: 1 << i for i, label in enumerate(Label)}
 
-#: Digits behind the point of values in the index; the blocks have them all.
+#: Decimals of values in the index; the blocks have all of them.
 DIGITS = 6
 
 
 def parts(
     run: RunRecord, samples: Iterable[SampleRecord], sections: Sequence[Section] = ()
 ) -> Iterator[tuple[str, bytes]]:
-    """Every part with its name; the samples are read once and only a block of them is held."""
+    """Every part with its name; samples are read once, a block at a time."""
     yield "head", packed(page_head(run, sections))
     index = Index()
     block: list[dict[str, Any]] = []
@@ -106,12 +108,12 @@ def parts(
 
 
 def packed(part: Any) -> bytes:
-    """A part as its bytes, the same for the same content."""
+    """A part as bytes, which depend on its content alone."""
     return gzip.compress(msgspec.json.encode(part), compresslevel=6, mtime=0)
 
 
 def page_head(run: RunRecord, sections: Sequence[Section] = ()) -> dict[str, Any]:
-    """The document without samples, with what is said of the run, and how the parts are made."""
+    """The document without samples, with the run in words, and the constants of the other parts."""
     spent = usage_words(run.spent) if run.spent.calls else ""
     words = {"headline": headline(run), "footnotes": footnotes(run), "caution": caution(run), "spent": spent}
     added = {"sections": [_page_section(section) for section in sections]} if sections else {}
@@ -119,7 +121,7 @@ def page_head(run: RunRecord, sections: Sequence[Section] = ()) -> dict[str, Any
 
 
 def _page_section(section: Section) -> dict[str, Any]:
-    """A section with its cells as text, and which columns hold numbers."""
+    """A section with its cells as text, and whether each column is numeric."""
     numeric = [not any(isinstance(cell, str) for cell in column) for column in zip(*section.rows, strict=True)]
     rows = [[cell_text(cell) for cell in row] for row in section.rows]
     return {**msgspec.structs.asdict(section), "rows": rows, "numeric": numeric}
@@ -128,8 +130,8 @@ def _page_section(section: Section) -> dict[str, Any]:
 class Index:
     """Columns over samples: ids, titles, groups, values and labels by metric, signs, and where a score failed.
 
-    values: a number, or None where there is none; those rows are in `failed` where the metric failed, else undefined.
-    labels: the sum of the BITS of the labels in a score's evidence.
+    values: a number, or None; a row without a value is in `failed` if the metric failed, and otherwise undefined.
+    labels: the BITS of the labels in a score's evidence, combined.
     """
 
     def __init__(self) -> None:
@@ -144,11 +146,11 @@ class Index:
 
     @property
     def last_block(self) -> int:
-        """The number of the block that the last sample is in."""
+        """The number of the block of the last sample."""
         return (len(self.ids) - 1) // BLOCK
 
     def add(self, record: SampleRecord) -> None:
-        """One sample more."""
+        """Add a sample."""
         sample, signs = record.sample, signs_of(record)
         self.ids.append(sample.id)
         self.titles.append(shortened(sample.query or sample.response or sample.source or ""))
@@ -156,33 +158,22 @@ class Index:
         self.texts.append("\n".join(filter(None, (sample.id, sample.query, sample.response))))
         for sign, column in self.signs.items():
             column.append(signs.get(sign))
-        self._add_scores(record)
-
-    def _add_scores(self, record: SampleRecord) -> None:
-        masks = {need: _mask(piece.label for piece in pieces) for need, pieces in record.evidence.items()}
+        masks = {
+            need: reduce(or_, (BITS[piece.label] for piece in pieces if piece.label is not None), 0)
+            for need, pieces in record.evidence.items()
+        }
         before = len(self.ids) - 1
         for key, score in record.scores.items():
             values = self.values.setdefault(key, [None] * before)
             labels = self.labels.setdefault(key, [0] * before)
             values.append(None if score.value is None else round(score.value, DIGITS))
-            labels.append(_union(masks.get(need, 0) for need in score.evidence))
+            labels.append(reduce(or_, (masks.get(need, 0) for need in score.evidence), 0))
             if score.failed is not None:
                 self.failed.setdefault(key, []).append(before)
 
     def columns(self) -> dict[str, Any]:
-        """All of it but the texts; signs and groups that no sample has are left out."""
+        """Everything but the texts; signs and groups that no sample has are left out."""
         signs = {sign: column for sign, column in self.signs.items() if any(one is not None for one in column)}
         groups = {"groups": self.groups} if any(self.groups) else {}
         shared = {"values": self.values, "failed": self.failed, "labels": self.labels}
         return {"ids": self.ids, "titles": self.titles, **groups, "signs": signs, **shared}
-
-
-def _mask(labels: Iterable[Label | None]) -> int:
-    return _union(BITS[label] for label in labels if label is not None)
-
-
-def _union(masks: Iterable[int]) -> int:
-    union = 0
-    for mask in masks:
-        union |= mask
-    return union

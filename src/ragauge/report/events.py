@@ -1,12 +1,12 @@
 """A run as OpenTelemetry events: one `gen_ai.evaluation.result` for each score of each sample.
 
-After the semantic conventions for generative AI, whose status is "development": the event's attributes are
-gen_ai.evaluation.name, .score.value, .score.label, .explanation, gen_ai.response.id and error.type.
+The event and its attributes (gen_ai.evaluation.name, .score.value, .score.label, .explanation, gen_ai.response.id and
+error.type) follow OpenTelemetry's semantic conventions for generative AI, whose status is "development".
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
@@ -16,57 +16,60 @@ from ragauge.scores import RunRecord, SampleRecord
 
 if TYPE_CHECKING:
     from opentelemetry._logs import LoggerProvider
-    from opentelemetry.context import Context
 
 NAME = "gen_ai.evaluation.result"
 
-#: How many events are handed over before they are sent: a batch processor drops what is beyond its queue of 2048.
+#: The events between two flushes: a batch processor drops those that exceed its queue of 2048.
 AT_ONCE = 500
 
 
 def emit_events(run: RunRecord, samples: Iterable[SampleRecord], provider: LoggerProvider | None = None) -> int:
-    """Hand the scores over to the provider, or else the one that is set for the process; gives how many there were.
+    """Emit the scores through a provider, or else the one that is set for the process.
 
-    A sample whose metadata have a `traceparent` (W3C) puts its events into that span, and its `response_id` is added.
-    Raises MissingExtra where OpenTelemetry is not installed, UsageError where no provider is set.
+    Events of a sample whose metadata have a `traceparent` (W3C) belong to that span, and have its `response_id`.
+
+    Returns:
+        The number of events.
+
+    Raises:
+        MissingExtra: OpenTelemetry is not installed.
+        UsageError: No provider is set.
     """
-    chosen = provider or _provider_of_process()
+    try:
+        from opentelemetry._logs import get_logger_provider
+        from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
+    except ImportError:
+        raise MissingExtra("emitting events", "otel") from None
+    chosen = provider or get_logger_provider()
+    if provider is None and not hasattr(chosen, "force_flush"):  # the default provider drops everything
+        raise UsageError("no OpenTelemetry LoggerProvider is set; set one with set_logger_provider(), or give it")
     flush = getattr(chosen, "force_flush", lambda: None)
     logger = chosen.get_logger("ragauge", run.version)
+    nanoseconds = int(datetime.fromisoformat(run.finished or run.started).timestamp() * 1e9)
     number = 0
-    for number, (context, attributes) in enumerate(_events(run, samples), start=1):
-        logger.emit(timestamp=_time(run), context=context, event_name=NAME, attributes=attributes)
-        if number % AT_ONCE == 0:
-            flush()
+    for record in samples:
+        parent = record.sample.metadata.get("traceparent")
+        context = TraceContextTextMapPropagator().extract({"traceparent": parent}) if isinstance(parent, str) else None
+        for key in record.scores:
+            attributes = _attributes(run, record, key)
+            logger.emit(timestamp=nanoseconds, context=context, event_name=NAME, attributes=attributes)
+            number += 1
+            if number % AT_ONCE == 0:
+                flush()
     flush()
     return number
 
 
-def _provider_of_process() -> LoggerProvider:
-    try:
-        from opentelemetry._logs import get_logger_provider
-    except ImportError:
-        raise MissingExtra("emitting events", "otel") from None
-    provider = get_logger_provider()
-    if not hasattr(provider, "force_flush"):  # neither the one for want of any nor one that drops all can send
-        raise UsageError("no OpenTelemetry LoggerProvider is set; set one with set_logger_provider(), or give it")
-    return provider
-
-
-def _events(run: RunRecord, samples: Iterable[SampleRecord]) -> Iterator[tuple[Context | None, dict[str, Any]]]:
-    for record in samples:
-        context = _context(record.sample.metadata.get("traceparent"))
-        for key in record.scores:
-            yield context, _attributes(run, record, key)
-
-
 def _attributes(run: RunRecord, record: SampleRecord, key: str) -> dict[str, Any]:
     score, better = record.score(key), run.estimates[key].better
+    response_id = record.sample.metadata.get("response_id")
+    # the code of the failure; `_OTHER` is the one of the conventions where there is none
+    error = next((one.reason for one in record.failures if one.reason in (score.failed or "")), "_OTHER")
     known = {
         "gen_ai.evaluation.score.value": score.value,
         "gen_ai.evaluation.score.label": "undefined" if score.undefined else None,
-        "error.type": _error(record, score.failed) if score.failed else None,
-        "gen_ai.response.id": _text(record.sample.metadata.get("response_id")),
+        "error.type": error if score.failed else None,
+        "gen_ai.response.id": None if response_id is None else str(response_id),
     }
     return {
         "gen_ai.evaluation.name": key,
@@ -75,26 +78,3 @@ def _attributes(run: RunRecord, record: SampleRecord, key: str) -> dict[str, Any
         "ragauge.run.id": run.id,
         "ragauge.sample.id": record.sample.id,
     }
-
-
-def _context(traceparent: Any) -> Context | None:
-    """The span that a sample's response came from; None where it names none."""
-    from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
-
-    if not isinstance(traceparent, str):
-        return None
-    return TraceContextTextMapPropagator().extract({"traceparent": traceparent})
-
-
-def _error(record: SampleRecord, failed: str) -> str:
-    """The short code of what a score failed for; `_OTHER`, as the conventions have it, where there is none."""
-    return next((one.reason for one in record.failures if one.reason in failed), "_OTHER")
-
-
-def _text(value: Any) -> str | None:
-    return None if value is None else str(value)
-
-
-def _time(run: RunRecord) -> int:
-    """When the run ended, in nanoseconds since 1970."""
-    return int(datetime.fromisoformat(run.finished or run.started).timestamp() * 1e9)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import heapq
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Literal, NamedTuple
 
 from ragauge.report.wording import GOOD, chunk_words, counted, flat, interval, number, one_line, shortened
@@ -21,6 +21,9 @@ _WORDS = {
     Label.YES: "yes for",
     Label.NO: "no for",
 }
+
+_FAULTS = frozenset({Label.CONTRADICTED, Label.YES})
+_UNSUPPORTED = frozenset({Label.NEUTRAL, Label.NOT_ENTAILED})
 
 #: Labels that a single chunk can cause, so that the chunk is named.
 _DECIDING = (Label.ENTAILED, Label.CONTRADICTED)
@@ -42,8 +45,11 @@ def explain(score: Score, better: Better = "higher") -> str:
     """
     if score.undefined or score.failed:
         return flat(f"undefined: {score.undefined}" if score.undefined else f"failed: {score.failed}")
-    pieces = decisive(score, raising=better == "lower", better=better)
-    return "; ".join([_value(score), *pieces_words(pieces)])
+    if score.value is None:
+        value = f"counts {', '.join(f'{count:g}' for count in score.counts)}"
+    else:
+        value = number(score.value) + (f" ({score.counts[0]:g} of {score.counts[1]:g})" if is_share(score) else "")
+    return "; ".join([value, *pieces_words(decisive(score, raising=better == "lower", better=better))])
 
 
 def pieces_words(pieces: Sequence[Evidence]) -> list[str]:
@@ -55,14 +61,20 @@ def pieces_words(pieces: Sequence[Evidence]) -> list[str]:
 def decisive(score: Score, raising: bool, better: Better = "higher") -> list[Evidence]:
     """The pieces that raise a score, or else those that lower it, contradicted ones first; grades do both.
 
+    A metric of which lower is better counts pieces that are contradicted or have the trait, or else unsupported ones.
     Entailments by the query are left out: they decide whether a claim counts, not how.
     """
-    pieces = [piece for piece in score.evidence if not _is_presupposition(piece)]
-    counted = _counted(pieces) if better == "lower" else [piece for piece in pieces if piece.label in GOOD]
-    chosen = counted if raising else [piece for piece in pieces if piece not in counted]
+    verdicts = (Label.YES, Label.NO, None)
+    pieces = [piece for piece in score.evidence if piece.against != "query" or piece.label in verdicts]
     graded = [piece for piece in pieces if piece.value is not None]
-    labelled = [piece for piece in chosen if piece.label is not None]
-    return graded or sorted(labelled, key=lambda piece: piece.label is not Label.CONTRADICTED)
+    if graded:
+        return graded
+    counted: frozenset[Label | None] = GOOD
+    if better == "lower":
+        faults = (_FAULTS, _UNSUPPORTED)
+        counted = next((labels for labels in faults if any(piece.label in labels for piece in pieces)), _UNSUPPORTED)
+    labelled = [piece for piece in pieces if piece.label is not None and (piece.label in counted) == raising]
+    return sorted(labelled, key=lambda piece: piece.label is not Label.CONTRADICTED)
 
 
 def piece_words(piece: Evidence) -> str:
@@ -77,26 +89,9 @@ def piece_words(piece: Evidence) -> str:
     return f"{verdict}: “{shortened(piece.text)}”{reason}"
 
 
-def _value(score: Score) -> str:
-    if score.value is None:
-        return f"counts {', '.join(f'{count:g}' for count in score.counts)}"
-    share = f" ({score.counts[0]:g} of {score.counts[1]:g})" if is_share(score) else ""
-    return number(score.value) + share
-
-
 def is_share(score: Score | ScoreRecord) -> bool:
     """Whether a score is a share of counted pieces."""
     return len(score.counts) == 2 and score.counts[1] > 0 and score.value == score.counts[0] / score.counts[1]
-
-
-def _is_presupposition(piece: Evidence) -> bool:
-    return piece.against == "query" and piece.label not in (Label.YES, Label.NO, None)
-
-
-def _counted(pieces: Sequence[Evidence]) -> list[Evidence]:
-    """The pieces that a lower-is-better metric counts: contradicted or with the trait, else unsupported."""
-    found = [piece for piece in pieces if piece.label in (Label.CONTRADICTED, Label.YES)]
-    return found or [piece for piece in pieces if piece.label in (Label.NEUTRAL, Label.NOT_ENTAILED)]
 
 
 #: The metrics that choose the worst samples: the first of these that was measured, else any other.
@@ -137,24 +132,19 @@ def unsupported_claims(record: SampleRecord) -> list[UnsupportedClaim]:
     alternatives: a claim that one reference contradicts counts unless another supports it, and one that they do not
     mention does not count.
     """
-    pieces = [piece for evidence in record.evidence.values() for piece in evidence if _is_claim(piece)]
-    right = {_claim(piece) for piece in pieces if _on_reference(piece) and piece.label is Label.ENTAILED}
+    evidence = (piece for pieces in record.evidence.values() for piece in pieces)
+    claims = [piece for piece in evidence if piece.field == "response" and piece.label in _ENTAILMENT]
+    right = {_claim(piece) for piece in claims if _on_reference(piece) and piece.label is Label.ENTAILED}
     found: dict[object, UnsupportedClaim] = {}
-    for problem in _of_pieces(pieces, right):
-        known = found.setdefault(_claim(problem.piece), problem)
-        if (known.kind, problem.kind) == ("unsupported", "contradicted"):
-            found[_claim(problem.piece)] = problem
+    for piece in claims:
+        contradicted = Label.CONTRADICTED in (piece.label, *(chunk.label for chunk in piece.chunks))
+        given = piece.against in ("contexts", "citations")
+        if contradicted and (given or (_on_reference(piece) and _claim(piece) not in right)):
+            if (known := found.get(_claim(piece))) is None or known.kind == "unsupported":
+                found[_claim(piece)] = UnsupportedClaim("contradicted", piece)
+        elif given and piece.label is not Label.ENTAILED:
+            found.setdefault(_claim(piece), UnsupportedClaim("unsupported", piece))
     return list(found.values())
-
-
-def _of_pieces(pieces: Iterable[Evidence], right: Collection[object]) -> Iterator[UnsupportedClaim]:
-    """The problem of each piece, if it has one. right: the claims that a reference supports."""
-    for piece in pieces:
-        contradicted = _is_contradicted(piece)
-        if piece.against in ("contexts", "citations") and (contradicted or piece.label is not Label.ENTAILED):
-            yield UnsupportedClaim("contradicted" if contradicted else "unsupported", piece)
-        elif _on_reference(piece) and contradicted and _claim(piece) not in right:
-            yield UnsupportedClaim("contradicted", piece)
 
 
 def unsupported_claim_words(problem: UnsupportedClaim, record: SampleRecord) -> str:
@@ -163,14 +153,6 @@ def unsupported_claim_words(problem: UnsupportedClaim, record: SampleRecord) -> 
     against = f"{problem.kind if problem.kind == 'contradicted' else 'not supported'} by {problem.piece.against}"
     reason = f" ({shortened(problem.piece.rationale)})" if problem.piece.rationale else ""
     return f"“{shortened(problem.piece.text)}” is {' and '.join(by) or against}{reason}."
-
-
-def _is_claim(piece: Evidence) -> bool:
-    return piece.field == "response" and piece.label in _ENTAILMENT
-
-
-def _is_contradicted(piece: Evidence) -> bool:
-    return Label.CONTRADICTED in (piece.label, *(chunk.label for chunk in piece.chunks))
 
 
 def _on_reference(piece: Evidence) -> bool:
@@ -187,29 +169,23 @@ def failing(run: RunRecord, gates: Sequence[Gate], samples: Iterable[SampleRecor
     The samples are read once, and not at all if every gate is met.
     """
     failed = [(gate, failure) for gate in gates if (failure := gate.failure(run.estimates))]
-    found = _worst_of_each({gate.metric: _better(run, gate) for gate, _ in failed}, samples) if failed else {}
-    return [
-        (gate, "\n".join(map(one_line, _lines(gate, failure, run, found[gate.metric])))) for gate, failure in failed
-    ]
+    better = {gate.metric: _better(run, gate.metric) for gate, _ in failed}
+    worst_of: dict[str, list[SampleRecord]] = {metric: [] for metric in better}
+    for record in samples if failed else ():
+        for metric, records in worst_of.items():
+            worst_of[metric] = worst([*records, record], metric, better[metric], MAX_PIECES)
+    texts = []
+    for gate, failure in failed:
+        lines = [failure + _because(run, gate.metric)]
+        for record in worst_of[gate.metric]:
+            query = f" “{shortened(record.sample.query, 80)}”" if record.sample.query else ""
+            lines.append(f"  {record.sample.id}{query}: {explain(record.score(gate.metric), better[gate.metric])}")
+        texts.append((gate, "\n".join(map(one_line, lines))))
+    return texts
 
 
-def _better(run: RunRecord, gate: Gate) -> Better:
-    return run.estimates[gate.metric].better if gate.metric in run.estimates else "higher"
-
-
-def _worst_of_each(metrics: Mapping[str, Better], samples: Iterable[SampleRecord]) -> dict[str, list[SampleRecord]]:
-    found: dict[str, list[SampleRecord]] = {metric: [] for metric in metrics}
-    for record in samples:
-        for metric, better in metrics.items():
-            found[metric] = worst([*found[metric], record], metric, better, MAX_PIECES)
-    return found
-
-
-def _lines(gate: Gate, failure: str, run: RunRecord, records: Sequence[SampleRecord]) -> Iterator[str]:
-    yield failure + _because(run, gate.metric)
-    for record in records:
-        query = f" “{shortened(record.sample.query, 80)}”" if record.sample.query else ""
-        yield f"  {record.sample.id}{query}: {explain(record.score(gate.metric), _better(run, gate))}"
+def _better(run: RunRecord, metric: str) -> Better:
+    return run.estimates[metric].better if metric in run.estimates else "higher"
 
 
 def _because(run: RunRecord, metric: str) -> str:

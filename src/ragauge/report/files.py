@@ -1,4 +1,4 @@
-"""Writing a run to a file, in the form its ending asks for."""
+"""Writing a run to a file, in the format of its ending."""
 
 from __future__ import annotations
 
@@ -28,15 +28,14 @@ from ragauge.types import Label
 
 if TYPE_CHECKING:
     import pandas
-    import pyarrow
 
 
 @contextmanager
 def replacing(path: Path) -> Iterator[Path]:
-    """Yields a temporary path next to `path`; the file written there replaces `path`, unless writing fails.
+    """Yield a temporary path next to `path`; the file written there replaces `path`, unless writing fails.
 
-    Folders that are missing are made; they, and a new file, are for their owner alone. A file that is there keeps its
-    mode. Raises UsageError where the file cannot be written.
+    Missing folders are created; they, and a new file, are accessible to their owner alone. An existing file keeps its
+    mode. Raises UsageError if the file cannot be written.
     """
     part = path.with_name(f"{path.name}.{os.getpid()}.part")
     try:
@@ -53,15 +52,14 @@ def replacing(path: Path) -> Iterator[Path]:
         raise UsageError(f"cannot write {path}: {error.strerror}; choose another place with -o") from error
 
 
-#: How a cell begins that a spreadsheet would take for a formula.
+Samples = Iterable[SampleRecord]
+
+#: The beginning of a cell that a spreadsheet takes for a formula.
 _FORMULA = re.compile("[=+@\t\r\n-]")
 
 
 def write_csv(path: Path, columns: Iterable[str], rows: Iterable[Mapping[str, Any]], raw: bool = False) -> None:
-    """Write rows as CSV under a line of column names; numbers stay numbers.
-
-    A text that a spreadsheet would take for a formula gets an apostrophe before it, unless `raw`.
-    """
+    """Write rows as CSV with a header. Unless `raw`, texts that a spreadsheet takes for formulas get an apostrophe."""
     with path.open("w", encoding="utf-8", newline="") as file:
         table = csv.DictWriter(file, list(columns))
         table.writeheader()
@@ -82,7 +80,7 @@ def save_text(path: Path, forms: Mapping[str, Callable[[], str]]) -> Path:
 
 
 def check_place(path: Path, inputs: Iterable[str | Path] = ()) -> None:
-    """Raise UsageError where `path` cannot be written, or is one of the `inputs`, which are still to be read."""
+    """Raise UsageError if `path` cannot be written, or is one of the `inputs`, which are still to be read."""
     if any(path.resolve() == Path(given).resolve() for given in inputs):
         raise UsageError(f"{path} is read by this command; choose another file with -o")
     folder = next(parent for parent in path.resolve().parents if parent.exists())
@@ -96,7 +94,7 @@ def check_ending(path: Path, endings: Iterable[str]) -> None:
         raise UsageError(f"cannot write {path.name!r}: unknown ending; use one of {' '.join(endings)}")
 
 
-#: The columns; for each the type that it has in Parquet. A span is `start` and `end`, both empty where it is not known.
+#: The columns of judged pieces, with their types in Parquet. `start` and `end` are the span; empty if unknown.
 COLUMNS = {
     "id": "string",
     "metrics": "list<string>",
@@ -114,30 +112,35 @@ COLUMNS = {
     "judgment": "string",
 }
 
-#: How many rows are written to Parquet at a time.
+#: The rows written to Parquet at a time.
 AT_ONCE = 10_000
 
 
-def write_claims_csv(_: RunRecord, samples: Iterable[SampleRecord], path: Path, raw_csv: bool = False) -> None:
-    """The table as CSV; lists are JSON."""
-    rows = ({column: _flat(value) for column, value in row.items()} for row in claims(samples))
-    write_csv(path, COLUMNS, rows, raw_csv)
+def write_claims_csv(_: RunRecord, samples: Samples, path: Path, raw_csv: bool = False) -> None:
+    """The judged pieces as CSV; lists are JSON."""
+    for_csv = ({column: _as_json(cell) for column, cell in row.items()} for row in claims(samples))
+    write_csv(path, COLUMNS, for_csv, raw_csv)
 
 
-def write_claims_parquet(_: RunRecord, samples: Iterable[SampleRecord], path: Path) -> None:
-    """The table as Parquet, of the same types whatever the data."""
+def _as_json(cell: Any) -> Any:
+    return json.dumps(cell, ensure_ascii=False) if isinstance(cell, list) else cell
+
+
+def write_claims_parquet(_: RunRecord, samples: Samples, path: Path) -> None:
+    """The judged pieces as Parquet, with the same types whatever the data."""
     import pyarrow
     import pyarrow.parquet
 
-    schema = _schema()
-    rows = claims(samples)
+    types = {"list<string>": pyarrow.list_(pyarrow.string())}
+    schema = pyarrow.schema([(column, types.get(kind, kind)) for column, kind in COLUMNS.items()])
+    found = claims(samples)
     with pyarrow.parquet.ParquetWriter(path, schema) as file:
-        while block := list(islice(rows, AT_ONCE)):
+        while block := list(islice(found, AT_ONCE)):
             file.write_table(pyarrow.Table.from_pylist(block, schema))
 
 
-def claims(samples: Iterable[SampleRecord]) -> Iterator[dict[str, Any]]:
-    """One row for each judged piece of each sample, in the order of the evidence, with the metrics that go by it."""
+def claims(samples: Samples) -> Iterator[dict[str, Any]]:
+    """One row for each judged piece of each sample, in the order of the evidence, with the metrics that count it."""
     for record in samples:
         for piece, metrics in _judged(record).items():
             yield {
@@ -151,8 +154,8 @@ def claims(samples: Iterable[SampleRecord]) -> Iterator[dict[str, Any]]:
                 "label": piece.label.value if piece.label else None,
                 "value": piece.value,
                 "probability": piece.probability,
-                "supported_by": _chunks(piece, Label.ENTAILED),
-                "contradicted_by": _chunks(piece, Label.CONTRADICTED),
+                "supported_by": [one.chunk for one in piece.chunks if one.label is Label.ENTAILED],
+                "contradicted_by": [one.chunk for one in piece.chunks if one.label is Label.CONTRADICTED],
                 "rationale": piece.rationale,
                 "judgment": piece.judgment or None,
             }
@@ -167,24 +170,6 @@ def _judged(record: SampleRecord) -> dict[Evidence, list[str]]:
     return found
 
 
-def _chunks(piece: Evidence, label: Label) -> list[str]:
-    return [said.chunk for said in piece.chunks if said.label is label]
-
-
-def _flat(value: Any) -> Any:
-    return json.dumps(value, ensure_ascii=False) if isinstance(value, list) else value
-
-
-def _schema() -> pyarrow.Schema:
-    import pyarrow
-
-    types = {"list<string>": pyarrow.list_(pyarrow.string())}
-    return pyarrow.schema([(column, types.get(kind, kind)) for column, kind in COLUMNS.items()])
-
-
-Samples = Iterable[SampleRecord]
-
-
 def save(
     run: RunRecord,
     samples: Samples,
@@ -192,14 +177,21 @@ def save(
     raw_csv: bool = False,
     sections: Callable[[], Sequence[Section]] = tuple,
 ) -> Path:
-    """Write the run to `path`; an existing file is replaced once all is written.
+    """Write a run to a file; an existing file is replaced once everything is written.
 
     .json: the whole document. .jsonl: a line per sample. .csv, .parquet: a row per sample, a column per metric.
-    .claims.csv, .claims.parquet: a row per judged piece. .md: a report to read. .html: a page to look at.
-    .xml: JUnit, a test per value, which gates pass or fail. .sarif: a result per claim that does not hold.
-    raw_csv: leave texts in CSV as they are, though a spreadsheet would take some for formulas. sections: gives those
-    that the forms for the whole run (.json, .md, .html) show.
-    Raises UsageError for another ending, or where the file cannot be written.
+    .claims.csv, .claims.parquet: a row per judged piece. .md: a report. .html: a page. .xml: JUnit, a test per value,
+    with gates. .sarif: a result per unsupported claim.
+
+    Args:
+        run: The run.
+        samples: Its samples.
+        path: The file.
+        raw_csv: Leave texts in CSV unchanged, even those that a spreadsheet takes for a formula.
+        sections: Gives the sections of the formats for a whole run (.json, .md, .html).
+
+    Raises:
+        UsageError: The ending is unknown, or the file cannot be written.
     """
     write = writer_of(path)
     if raw_csv and path.suffix.lower() == ".csv":
@@ -212,15 +204,15 @@ def save(
 
 
 def check_output(path: Path, inputs: Iterable[str | Path] = ()) -> None:
-    """Raise UsageError where `path` cannot be written, has an unknown ending, or is one of the `inputs`."""
+    """Raise UsageError if `path` cannot be written, has an unknown ending, or is one of the `inputs`."""
     writer_of(path)
     check_place(path, inputs)
 
 
 def writer_of(path: Path) -> Callable[..., None]:
-    """What writes files with the ending of `path`, the longest that it has; a file called claims.csv is one of claims.
+    """The writer for the longest known ending of `path`; a file named claims.csv is one of claims.
 
-    Raises UsageError where there is no such form.
+    Raises UsageError if there is none.
     """
     check_ending(path, WRITERS)
     ending = max((ending for ending in WRITERS if f".{path.name.lower()}".endswith(ending)), key=len)
@@ -274,36 +266,31 @@ WRITERS: dict[str, Callable[..., None]] = {
 
 
 def columns(run: RunRecord) -> list[str]:
-    """The columns of the flat table; `remarks` says why a value is missing."""
+    """The columns of the flat table; `remarks` gives the reason of a missing value."""
     return ["id", "query", "response", *_metrics(run), "remarks"]
 
 
 def rows(run: RunRecord, samples: Samples) -> Iterator[dict[str, Any]]:
-    """One flat row per sample: its values by metric, None where undefined or failed."""
+    """One flat row per sample: its values by metric, None if undefined or failed."""
     for record in samples:
-        scores = {key: record.scores[key] for key in _metrics(run) if key in record.scores}
+        scores = {**record.scores, **record.counted}
+        reasons = {key: scores[key].undefined or scores[key].failed for key in run.estimates if key in scores}
+        missing = {key: reason for key, reason in reasons.items() if reason}
         yield {
             "id": record.sample.id,
             "query": record.sample.query,
             "response": record.sample.response,
-            **{key: scores[key].value if key in scores else None for key in _metrics(run)},
-            "remarks": "; ".join(by_reason(_missing(run, record))),
+            **{key: record.scores[key].value if key in record.scores else None for key in _metrics(run)},
+            "remarks": "; ".join(by_reason(missing)),
         }
-
-
-def _missing(run: RunRecord, record: SampleRecord) -> dict[str, str]:
-    """Why the sample has no value of a metric, or adds nothing to one over the data set."""
-    scores = {**record.scores, **record.counted}
-    reasons = {key: scores[key].undefined or scores[key].failed for key in run.estimates if key in scores}
-    return {key: reason for key, reason in reasons.items() if reason}
 
 
 def _metrics(run: RunRecord) -> list[str]:
     return [key for key, estimate in run.estimates.items() if estimate.over == "samples"]
 
 
-def run_frame(run: RunRecord, samples: Iterable[SampleRecord]) -> pandas.DataFrame:
-    """One row per sample; see `ragauge.report.files.rows`. Raises MissingExtra where pandas is not installed."""
+def run_frame(run: RunRecord, samples: Samples) -> pandas.DataFrame:
+    """One row per sample, as `rows` gives them. Raises MissingExtra if pandas is not installed."""
     try:
         import pandas
     except ImportError:

@@ -1,4 +1,4 @@
-"""A run as one HTML file: the page, its style, its script and its data; it opens from disk and asks no network."""
+"""A run as one HTML file with its style, script and data; it needs no network."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from ragauge.report.document import parts
 from ragauge.report.sections import Section
 from ragauge.scores import RunRecord, SampleRecord
 
-#: What a module imports: the names, and the module.
+#: The names that a module imports, and the other module.
 _IMPORT = re.compile(r'^import \{([^}]*)\} from "\./(\w+)\.js";$', re.MULTILINE)
-#: What a module exports: the words before its name, and the name.
+#: A name that a module exports, and the keywords before it.
 _EXPORT = re.compile(r"^export ((?:async )?(?:function|class|const) )(\w+)", re.MULTILINE)
 
 
 def write_html(run: RunRecord, samples: Iterable[SampleRecord], path: Path, sections: Sequence[Section] = ()) -> None:
-    """The page with all data of the run in it; samples are written as they are read."""
+    """Write the page with all data of the run; samples are written as they are read."""
     before, after = page(f"{run.name or run.data} – ragauge").split("<!-- data -->")
     with path.open("w", encoding="utf-8") as file:
         file.write(before)
@@ -32,12 +32,12 @@ def write_html(run: RunRecord, samples: Iterable[SampleRecord], path: Path, sect
 
 
 def page(title: str, connect: str = "'none'", entry: str = "main") -> str:
-    """The page without data, which belongs in place of `<!-- data -->`.
+    """The page without data, which replaces `<!-- data -->`.
 
-    Nothing but this style and this script has effect in it, so that no text of a sample can become code.
-    connect: what the script may fetch from, as a source of the Content-Security-Policy. entry: the module that starts.
+    Its Content-Security-Policy allows this style and this script only, so that no text of a sample can become code.
+    connect: the policy's source that the script may fetch from. entry: the first module.
     """
-    style, script = _read("style.css"), _script(entry)
+    style, script = _read("style.css"), "\n".join(["const modules = {};", *_scopes(entry, set())])
     policy = (
         f"default-src 'none'; script-src '{_digest(script)}'; style-src '{_digest(style)}'; img-src data:; "
         f"connect-src {connect}; base-uri 'none'; form-action 'none'"
@@ -46,13 +46,8 @@ def page(title: str, connect: str = "'none'", entry: str = "main") -> str:
     return re.sub(r"<!-- (title|policy|style|script) -->", lambda mark: filled[mark[1]], _read("index.html"))
 
 
-def _script(entry: str) -> str:
-    """A module, and all that it stands on, as one script."""
-    return "\n".join(["const modules = {};", *_scopes(entry, set())])
-
-
 def _scopes(name: str, made: set[str]) -> Iterator[str]:
-    """A module behind those that it imports, each in a scope of its own that gives what the module exports."""
+    """A module after those that it imports, each as a function that returns what the module exports."""
     if name in made:
         return
     made.add(name)

@@ -27,7 +27,7 @@ from ragauge.report.wording import (
     shortened,
     verdict_words,
 )
-from ragauge.scores import Evidence, RunRecord, SampleRecord
+from ragauge.scores import RunRecord, SampleRecord
 
 if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions, RenderableType
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from rich.text import Text
 
 
-#: How wide a terminal must be for bars next to the estimates.
+#: The width of a terminal from which on estimates have bars.
 BARS_FROM = 88
 
 
@@ -46,7 +46,7 @@ def run_text(run: RunRecord, width: int = 100, sections: Sequence[Section] = ())
 
 
 def plain_text(parts: Iterable[RenderableType], width: int) -> str:
-    """What a terminal of this width would show of these parts, without colours."""
+    """These parts as a terminal of this width shows them, without colours."""
     console = printing_console(width=width, color_system=None)
     with console.capture() as captured:
         for part in parts:
@@ -55,7 +55,7 @@ def plain_text(parts: Iterable[RenderableType], width: int) -> str:
 
 
 def printing_console(**options: Any) -> Console:
-    """A console of rich that prints each string and each Text, alone or in a cell, as one line that nothing obeys.
+    """A console of rich that prints each string and Text, alone or in a cell, as one line without control characters.
 
     options: of `rich.console.Console`.
     """
@@ -67,19 +67,15 @@ def printing_console(**options: Any) -> Console:
             return super().render_str(one_line(text), **options)
 
         def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
-            return super().render(_harmless(renderable) if isinstance(renderable, Text) else renderable, options)
+            if isinstance(renderable, Text):
+                renderable = renderable.copy()
+                renderable.plain = one_line(renderable.plain)
+            return super().render(renderable, options)
 
         def on_broken_pipe(self) -> None:
             raise BrokenPipeError
 
     return Printing(highlight=False, markup=False, emoji=False, **options)
-
-
-def _harmless(text: Text) -> Text:
-    """The same text with its styles, as one line."""
-    copy = text.copy()
-    copy.plain = one_line(text.plain)
-    return copy
 
 
 def run_view(run: RunRecord, width: int, sections: Sequence[Section] = ()) -> list[RenderableType]:
@@ -127,7 +123,7 @@ def rich_table(
 def estimates_table(runs: dict[str, RunRecord], bars: bool = False) -> Table:
     """The estimates of one run, or of several side by side under their names; n is counted for each.
 
-    bars: whether the values of a run that stands alone are drawn too.
+    bars: whether the values of a single run are drawn as bars too.
     """
     from rich import box
     from rich.table import Table
@@ -145,28 +141,19 @@ def estimates_table(runs: dict[str, RunRecord], bars: bool = False) -> Table:
         table.add_column("undefined", justify="right", style="dim", no_wrap=True)
         table.add_column("failed", justify="right", style="red", no_wrap=True)
     for key in dict.fromkeys(key for run in runs.values() for key in run.estimates):
-        better = next(run.estimates[key].better for run in runs.values() if key in run.estimates)
-        table.add_row(f"{key} {arrow(better)}", *_cells(key, runs), *(_alone(key, runs, bars) if single else ()))
+        found = [run.estimates.get(key) for run in runs.values()]
+        one = next(filter(None, found))
+        cells = [f"{key} {arrow(one.better)}"]
+        for estimate in found:
+            cells += [number(estimate.value), interval(estimate), str(estimate.n)] if estimate else ["", "", ""]
+        if single:
+            cells += [*([bar(one.value)] if bars else []), str(one.undefined or ""), str(one.failed or "")]
+        table.add_row(*cells)
     return table
 
 
-def _cells(key: str, runs: dict[str, RunRecord]) -> list[str]:
-    cells: list[str] = []
-    for run in runs.values():
-        estimate = run.estimates.get(key)
-        cells += [number(estimate.value), interval(estimate), str(estimate.n)] if estimate else ["", "", ""]
-    return cells
-
-
-def _alone(key: str, runs: dict[str, RunRecord], bars: bool) -> list[str]:
-    """What there is room for where a run stands alone: its value as a bar, and the samples without one."""
-    (run,) = runs.values()
-    estimate = run.estimates[key]
-    return [*([bar(estimate.value)] if bars else []), str(estimate.undefined or ""), str(estimate.failed or "")]
-
-
 def sample_view(record: SampleRecord, key: str) -> list[RenderableType]:
-    """One sample: what was asked and answered, its score by `key`, and each judged piece with the chunks behind it."""
+    """One sample: query, response, its score by `key`, and each judged piece with the chunks behind it."""
     from rich.text import Text
 
     score = record.score(key)
@@ -176,15 +163,10 @@ def sample_view(record: SampleRecord, key: str) -> list[RenderableType]:
         Text.assemble((f"{key} ", "dim"), (score_words(score), "bold")),
     ]
     for piece in score.evidence:
-        lines.append(Text.assemble("  ", (f"{verdict_words(piece)}  ", _style(piece)), shortened(piece.text, 200)))
+        style = "green" if piece.label in GOOD else "red" if piece.label in BAD else "yellow"
+        lines.append(Text.assemble("  ", (f"{verdict_words(piece)}  ", style), shortened(piece.text, 200)))
         lines.extend(Text(f"      {line}", style="dim") for line in chunk_words(piece, record))
     return [*lines, ""]
-
-
-def _style(piece: Evidence) -> str:
-    if piece.label in GOOD:
-        return "green"
-    return "red" if piece.label in BAD else "yellow"
 
 
 _HEAD = "<tr><th>metric</th><th>value</th><th>95 % interval</th><th>n</th><th>undefined</th><th>failed</th></tr>"
@@ -210,31 +192,36 @@ def _section_html(section: Section) -> str:
     return f"<h4>{escape(flat(section.title))}</h4><p>{escape(flat(about))}</p><table>{table}</table>"
 
 
-#: How many samples the report shows.
+#: The number of samples that the report shows.
 SHOWN = 10
 
-#: Characters that the report has at most. GitHub takes comments of 65,536; the rest is room for words around it.
+#: The maximum length of the report. GitHub accepts comments of 65,536 characters; the rest is for other text.
 LENGTH = 60_000
 
-#: Characters that are shown of a response, and of any other text.
+#: The characters shown of a response, and of any other text.
 RESPONSE, TEXT = 2000, 300
 
 
 def run_markdown(run: RunRecord, samples: Iterable[SampleRecord], sections: Sequence[Section] = ()) -> str:
     """The report: what was measured, every estimate, and the worst samples with their evidence.
 
-    It is fit for a comment on a pull request: it is not too long, and no text in it pings anybody or loads anything.
+    It is safe as a comment on a pull request: short enough, and no text in it mentions anyone or loads anything. The
+    worst samples are those by the metric of a gate that failed, or else by the usual one.
     """
     report = "\n".join(_lines(run, sections))[:LENGTH] + "\n"
-    key = _key(run)
-    return report if key is None else report + _worst_part(run, samples, key, LENGTH - len(report))
-
-
-def _key(run: RunRecord) -> str | None:
-    """The metric whose worst samples are shown: that of a gate that failed, or else the usual one."""
     failed = [gate.metric for gate in run.gates if gate.failure(run.estimates)]
     shown = (key for key in failed if key in run.estimates and run.estimates[key].over == "samples")
-    return next(shown, None) or chooser(run)
+    key = next(shown, None) or chooser(run)
+    if key is None:
+        return report
+    report += f"\n<details><summary>Worst by {plain(key)}</summary>\n"
+    end = "\n</details>\n"
+    for record in worst(samples, key, run.estimates[key].better, SHOWN):
+        part = "\n".join(sample_lines(record, key)) + "\n"
+        if len(report) + len(part) + len(end) > LENGTH:
+            break
+        report += part
+    return report + end
 
 
 def _lines(run: RunRecord, sections: Sequence[Section]) -> Iterator[str]:
@@ -242,59 +229,32 @@ def _lines(run: RunRecord, sections: Sequence[Section]) -> Iterator[str]:
     yield ""
     yield plain(f"{headline(run)}, ragauge {run.version}, started {run.started}.")
     yield ""
-    yield from _gate_lines(run)
-    yield from estimates_lines(run)
-    yield ""
-    yield from (f"- {plain(shortened(note, 2 * TEXT))}" for note in footnotes(run))
-    for section in sections:
-        yield from _section_lines(section)
-
-
-def _section_lines(section: Section) -> Iterator[str]:
-    yield from ("", f"## {plain(section.title)}")
-    if section.description:
-        yield from ("", plain(shortened(section.description, 2 * TEXT)))
-    if section.rows:
-        yield ""
-        yield from markdown_table(section.columns, section.shown_rows())
-    if section.note:
-        yield from ("", section.note)
-
-
-def _gate_lines(run: RunRecord) -> Iterator[str]:
     for gate in run.gates:
         failure = gate.failure(run.estimates)
         yield f"- ❌ **{plain(failure)}**" if failure else f"- ✅ {plain(str(gate))}"
     if run.gates:
         yield ""
-
-
-def _worst_part(run: RunRecord, samples: Iterable[SampleRecord], key: str, room: int) -> str:
-    """The worst samples, folded; as many as there is room for."""
-    begin, end = f"\n<details><summary>Worst by {plain(key)}</summary>\n", "\n</details>\n"
-    room -= len(begin) + len(end)
-    parts = []
-    for record in worst(samples, key, run.estimates[key].better, SHOWN):
-        part = "\n".join(sample_lines(record, key)) + "\n"
-        room -= len(part)
-        if room < 0:
-            break
-        parts.append(part)
-    return "".join([begin, *parts, end])
-
-
-def estimates_lines(run: RunRecord) -> Iterator[str]:
-    """The table of estimates."""
     head = ("metric", "better", "value", "95 % interval", "n", "undefined", "failed")
     rows = (
         (key, arrow(one.better), number(one.value), interval(one), str(one.n), str(one.undefined), str(one.failed))
         for key, one in run.estimates.items()
     )
     yield from markdown_table(head, rows)
+    yield ""
+    yield from (f"- {plain(shortened(note, 2 * TEXT))}" for note in footnotes(run))
+    for section in sections:
+        yield from ("", f"## {plain(section.title)}")
+        if section.description:
+            yield from ("", plain(shortened(section.description, 2 * TEXT)))
+        if section.rows:
+            yield ""
+            yield from markdown_table(section.columns, section.shown_rows())
+        if section.note:
+            yield from ("", section.note)
 
 
 def sample_lines(record: SampleRecord, key: str) -> Iterator[str]:
-    """One sample: what was asked and answered, its score, and each piece that was judged."""
+    """One sample: query, response, its score, and each judged piece."""
     score = record.score(key)
     yield ""
     asked = shortened(record.sample.query or record.sample.source or "", 100)
@@ -302,21 +262,17 @@ def sample_lines(record: SampleRecord, key: str) -> Iterator[str]:
     yield ""
     yield f"**{plain(f'{key} {score_words(score)}')}**"
     yield ""
-    yield _quoted(record.sample.response or "")
+    response = record.sample.response or ""
+    cut = response if len(response) <= RESPONSE else response[: RESPONSE - 1] + "…"
+    yield from (f"> {plain(line.strip())}".rstrip() for line in cut.splitlines() or ["(empty)"])
     yield ""
     for piece in score.evidence:
         yield f"- {verdict_words(piece)}: {plain(shortened(piece.text, TEXT))}"
         yield from (f"  - {plain(line)}" for line in chunk_words(piece, record))
 
 
-def _quoted(text: str) -> str:
-    cut = text if len(text) <= RESPONSE else text[: RESPONSE - 1] + "…"
-    lines: Sequence[str] = cut.splitlines() or ["(empty)"]
-    return "\n".join(f"> {plain(line.strip())}".rstrip() for line in lines)
-
-
-#: What Markdown, or GitHub in it, would take for more than text: a mention would ping people, an image be loaded, and
-#: "::error::" or "##[error]" be obeyed where a job prints its summary.
+#: What is more than text in Markdown or on GitHub: mentions, images, and the commands "::error::" and "##[error]" of CI
+#: runners.
 _ACTIVE = re.compile(
     r"[\\`*~$]|^[#>]|(?<=#)#(?=\w*\[)|(?<![\w:]):(?=:\w)|(?<!\w)_|_(?!\w)|(?<=!)\[|\](?=[(\[])|@(?=\w)|<(?=[A-Za-z/!?])|&(?=#?\w+;)"
 )
@@ -335,5 +291,5 @@ def _markdown_cell(text: str) -> str:
 
 
 def plain(line: str) -> str:
-    """A line that Markdown shows as it stands."""
+    """A line that Markdown shows literally."""
     return _ACTIVE.sub(lambda found: _HARMLESS.get(found[0], "\\" + found[0]), flat(line))

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from importlib.resources import files
+from typing import Any
 
 import msgspec
 
 from ragauge.scores import Better, Estimate, Evidence, RunRecord, SampleRecord, Score
-from ragauge.types import Identity, Label, TotalUsage
+from ragauge.types import Label, TotalUsage
 
 #: Labels in favour of a response, and labels against it.
 GOOD = frozenset({Label.ENTAILED, Label.YES})
@@ -214,43 +215,30 @@ _RANKED = {
 }
 
 
-class _Figure(msgspec.Struct, frozen=True):
-    value: float
-
-
-class _Set(msgspec.Struct, frozen=True):
-    name: str
-    auc: _Figure | None = None
-
-
-class _MeasurementCard(msgspec.Struct, frozen=True):
-    judge: Identity
-    sets: tuple[_Set, ...]
-
-
 def caution(run: RunRecord) -> str:
     """How far the judges of the package can be trusted; empty if the run did not use them."""
-    return " ".join(_cautions(list(run.judges.values())))
-
-
-def _cautions(judges: list[Identity]) -> Iterator[str]:
+    judges = list(run.judges.values())
+    found = []
     embedded = [judge for judge in judges if re.search(r"\bembedded\b", judge.name)]
     if embedded:
-        card = msgspec.json.decode(CARD.read_bytes(), type=_MeasurementCard)
-        yield _measured(card) if all(_is_of(card, judge) for judge in embedded) else _UNMEASURED
+        card = msgspec.json.decode(CARD.read_bytes())
+        # a member of another judge has its settings under its position; the sentence splitter may differ
+        measured = {tuple(setting) for setting in card["judge"]["settings"] if setting[0] != "splitter"}
+        given = ({(name.rpartition(".")[2], value) for name, value in judge.settings} for judge in embedded)
+        found.append(_measured(card["sets"]) if all(measured <= own for own in given) else _UNMEASURED)
     if any(re.search(r"\blexical\b", judge.name) for judge in judges):
-        yield _LEXICAL
+        found.append(_LEXICAL)
+    return " ".join(found)
 
 
-def _is_of(card: _MeasurementCard, judge: Identity) -> bool:
-    """Whether a judge is the measured one, or has it as a member; the sentence splitter may differ."""
-    own = {(name.rpartition(".")[2], value) for name, value in judge.settings}
-    return {setting for setting in card.judge.settings if setting[0] != "splitter"} <= own
-
-
-def _measured(card: _MeasurementCard) -> str:
-    reached = {what: _reached(card, kinds) for what, kinds in _RANKED.items()}
-    listed = [f"{what} with an AUC of {found}" for what, found in reached.items() if found]
+def _measured(sets: Sequence[Mapping[str, Any]]) -> str:
+    """The range of the AUC over the sets of each kind."""
+    listed = []
+    for what, kinds in _RANKED.items():
+        known = [one["auc"]["value"] for one in sets if one.get("auc") and one["name"].partition("_")[0] in kinds]
+        if known:
+            ends = dict.fromkeys(f"{value:.2f}" for value in (min(known), max(known)))
+            listed.append(f"{what} with an AUC of {' to '.join(ends)}")
     if not listed:
         return _UNMEASURED
     tasks = " and ".join(filter(None, (", ".join(listed[:-1]), listed[-1])))
@@ -258,10 +246,3 @@ def _measured(card: _MeasurementCard) -> str:
         f"On public sets with people's labels the embedded judge distinguishes {tasks} (0.5 is chance); use a language "
         "model or people where a single verdict matters, and see docs/embedded-judge.md for where it fails."
     )
-
-
-def _reached(card: _MeasurementCard, kinds: tuple[str, ...]) -> str:
-    """The range of the AUC over the sets of some kinds; empty if none was measured."""
-    found = [one.auc.value for one in card.sets if one.auc and one.name.partition("_")[0] in kinds]
-    ends = dict.fromkeys(f"{value:.2f}" for value in (min(found), max(found))) if found else {}
-    return " to ".join(ends)
