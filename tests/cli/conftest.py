@@ -1,4 +1,4 @@
-"""What the tests of the command line share."""
+"""Fixtures of the tests of the command line."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def rows() -> list[dict[str, Any]]:
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The folder in which commands run, with the rows as data.jsonl; colours and widths are those of a pipe."""
+    """The working directory of commands, with the rows as data.jsonl; colours and widths as in a pipe."""
     monkeypatch.chdir(tmp_path)
     for name in ("NO_COLOR", "FORCE_COLOR", "COLUMNS", "TTY_COMPATIBLE", "TTY_INTERACTIVE"):
         monkeypatch.delenv(name, raising=False)
@@ -66,7 +66,7 @@ def call(folder: Path) -> Callable[..., Result]:
 
 @pytest.fixture
 def start(folder: Path) -> Callable[..., subprocess.Popen[str]]:
-    """Starts a command in a process of its own, in `folder`, its output piped."""
+    """Starts a command in its own process, in `folder`, with its output piped."""
 
     def run(
         *arguments: object,

@@ -1,4 +1,4 @@
-"""`ragauge batch`, as people call it."""
+"""`ragauge batch` on the command line."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ EXPORT = ("batch", "export", "data.jsonl", "-j", "openai/gpt-4o-mini", "-m", "fa
 
 
 def test_a_batch_by_hand(call: Call, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Export, import, import: the output says at each step what was done, what it took, and what comes next."""
+    """Export, import, import: each step prints what was done, the usage, and what comes next."""
     shown = call(*EXPORT).stdout
     assert "round 1: 6 questions in 6 requests" in shown
     assert "prompt and " in shown
@@ -49,7 +49,7 @@ def test_a_batch_by_hand(call: Call, folder: Path, monkeypatch: pytest.MonkeyPat
 
 
 def test_a_batch_through_the_provider(call: Call, folder: Path, stub_server: StubFactory) -> None:
-    """Export, submit, status, fetch, until all is answered."""
+    """Export, submit, status, fetch, until everything is answered."""
     server = stub_server(batch_seconds=0.3)
     spec = f"openai/gpt-4o-mini?base_url={server.url}"
     call("batch", "export", "data.jsonl", "-j", spec, "-m", "faithfulness", "-o", "out")
@@ -68,7 +68,7 @@ def test_a_batch_through_the_provider(call: Call, folder: Path, stub_server: Stu
 
 
 def test_an_import_states_the_outcome_of_every_line(call: Call, folder: Path) -> None:
-    """Errors, repetitions, foreign lines and scrap are named; what is lost and what was given up is said too."""
+    """Errors, repeated, foreign and unreadable lines are counted, and so is what was lost or given up."""
     call(*EXPORT)
     found = lines(folder / "out" / "wave-01-1.jsonl")
     made = [
@@ -93,8 +93,8 @@ def test_an_import_states_the_outcome_of_every_line(call: Call, folder: Path) ->
     assert "is not sent, since results" not in call("batch", "status", "out").stdout
 
 
-def test_a_file_that_is_half_imported_is_not_submitted(call: Call, folder: Path, stub_server: StubFactory) -> None:
-    """Submit leaves alone what somebody brought to the provider already, and says so."""
+def test_a_partly_imported_file_is_not_submitted(call: Call, folder: Path, stub_server: StubFactory) -> None:
+    """A file that was sent to the provider by hand is not submitted, with a message."""
     spec = f"openai/gpt-4o-mini?base_url={stub_server().url}"
     call("batch", "export", "data.jsonl", "-j", spec, "-m", "faithfulness", "-o", "out")
     path = results(folder, map(answered, lines(folder / "out" / "wave-01-1.jsonl")[:2]))
@@ -104,8 +104,8 @@ def test_a_file_that_is_half_imported_is_not_submitted(call: Call, folder: Path,
     assert shown[1].startswith("wave-01-1.jsonl is not sent, since results of it were imported")
 
 
-def test_export_goes_on_where_it_was(call: Call, folder: Path) -> None:
-    """The same command again writes nothing twice; with other options it is refused."""
+def test_export_continues(call: Call, folder: Path) -> None:
+    """The same command writes nothing twice; with other options it is refused."""
     call(*EXPORT)
     assert call(*EXPORT).stdout == "waiting for the results of 6 requests\n"
     other = call(*EXPORT, "--limit", "2")
@@ -130,15 +130,15 @@ def test_export_goes_on_where_it_was(call: Call, folder: Path) -> None:
         (["fetch", "nowhere"], "nowhere holds no batch"),
     ],
 )
-def test_calls_that_cannot_be_done(call: Call, arguments: list[str], message: str) -> None:
-    """What is wrong with a call is said in one line with the fix, and the exit code is 2."""
+def test_wrong_calls_end_with_2(call: Call, arguments: list[str], message: str) -> None:
+    """An error is one line with the fix, and the exit code is 2."""
     result = call("batch", *arguments)
     assert result.exit_code == 2
     assert message in result.stderr
 
 
 def test_nothing_leaves_the_machine_before_submit(call: Call, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Export, status and import open no connection and look up no name."""
+    """Export, status and import open no connection and resolve no name."""
     for name in ("connect", "connect_ex", "sendto"):
         monkeypatch.setattr(socket.socket, name, _refused)
     monkeypatch.setattr(socket, "getaddrinfo", _refused)
@@ -149,7 +149,7 @@ def test_nothing_leaves_the_machine_before_submit(call: Call, folder: Path, monk
 
 @pytest.mark.skipif(sys.platform == "win32", reason="there is no SIGKILL")
 def test_a_killed_export_is_done_again(call: Call, start: Start, folder: Path) -> None:
-    """Killed by SIGKILL while it writes, an export is called again and writes every question once."""
+    """After SIGKILL while it writes, an export is repeated and writes every question once."""
     row = json.loads((folder / "data.jsonl").read_text(encoding="utf-8").splitlines()[0])
     with (folder / "data.jsonl").open("w", encoding="utf-8") as file:
         for n in range(3000):

@@ -30,14 +30,14 @@ def test_every_command_explains_itself(call: Call, command: list[str]) -> None:
 
 
 def test_the_help_names_every_command_and_exit_code(call: Call) -> None:
-    """The first page lists the commands and what the exit codes mean."""
+    """The main help lists the commands and the exit codes."""
     text = " ".join(call("--help").stdout.split())
     assert all(f" {name} " in text for name in COMMANDS)
     assert "0 fine, 1 the run failed, 2 the call or the data is wrong, 3 a gate failed, 4 stopped early" in text
 
 
 def test_version_and_unknown_commands(call: Call) -> None:
-    """--version is that of the package; an unknown command ends with 2."""
+    """--version prints the version of the package; an unknown command ends with 2."""
     assert call("--version").stdout == f"ragauge, version {rg.__version__}\n"
     unknown = call("rum")
     assert unknown.exit_code == 2
@@ -79,7 +79,7 @@ def test_the_demo_without_evidence_and_store(call: Call, folder: Path) -> None:
 
 
 def test_a_plan_counts_and_keeps_nothing(call: Call, folder: Path) -> None:
-    """`ragauge plan` counts what a run would ask, makes no file, and after the run knows all of it."""
+    """`ragauge plan` counts the questions of a run, writes no file, and after the run knows all answers."""
     planned = call("plan", "data.jsonl", "-m", "faithfulness,bleu")
     assert planned.exit_code == 0
     assert planned.stdout.startswith("6 samples, about 12 questions to ask, 0 known")
@@ -92,14 +92,14 @@ def test_a_plan_counts_and_keeps_nothing(call: Call, folder: Path) -> None:
 
 
 def test_a_plan_refuses_what_a_run_refuses(call: Call) -> None:
-    """A wrong call of `plan` ends with 2 and the same words."""
+    """A wrong call of `plan` ends with 2 and the message of `run`."""
     result = call("plan", "data.jsonl", "-m", "bias")
     assert result.exit_code == 2
     assert "embedded does not answer classify" in result.stderr
 
 
 def test_ctrl_c_anywhere_ends_with_130(call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Commands that have nothing to go on with end with 130 as well when they are interrupted, without a traceback."""
+    """Commands with nothing to continue also end with 130 on Ctrl-C, without a traceback."""
 
     def interrupted(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
@@ -110,8 +110,8 @@ def test_ctrl_c_anywhere_ends_with_130(call: Call, monkeypatch: pytest.MonkeyPat
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="modes are of other kinds elsewhere")
-def test_what_is_kept_is_read_where_nothing_can_be_written(call: Call, start: Start, folder: Path) -> None:
-    """`report` and `compare` show what a read-only folder holds; `label`, which would keep something, ends with 1."""
+def test_a_read_only_store_is_read(call: Call, start: Start, folder: Path) -> None:
+    """`report` and `compare` show a store in a read-only folder; `label`, which has to write, ends with 1."""
     for name in ("one", "two"):
         call("run", "data.jsonl", "-m", "bleu", "--name", name)
     (folder / ".ragauge" / "store.db").chmod(0o400)
@@ -129,8 +129,8 @@ def test_what_is_kept_is_read_where_nothing_can_be_written(call: Call, start: St
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="there are no modes")
-def test_reports_are_for_their_owner_alone(call: Call, folder: Path) -> None:
-    """Files and folders that a command makes are closed to others; a file that is replaced keeps its mode."""
+def test_reports_are_private(call: Call, folder: Path) -> None:
+    """Files and folders that a command creates are private to their owner; an existing file keeps its mode."""
     (folder / "shared.md").write_text("old")
     (folder / "shared.md").chmod(0o644)
     names = ("shared.md", "new/out.html", "new/out.csv", "out.parquet", "out.json")
@@ -153,7 +153,7 @@ def test_a_report_of_the_latest_run(call: Call, folder: Path) -> None:
 
 
 def test_a_report_by_the_beginning_of_an_id(call: Call, folder: Path) -> None:
-    """A run is found by its id and by any beginning that no other has; one that several share is refused."""
+    """A run is found by its id and by any unique beginning of it; an ambiguous one is refused."""
     for name in ("first", "second"):
         call("run", "data.jsonl", "-m", "bleu", "--name", name, "--store", "kept")
     newest, oldest = (run.id for run in rg.Store.open(folder / "kept").runs())
@@ -185,7 +185,7 @@ def test_the_runs_of_a_store(call: Call) -> None:
     ],
 )
 def test_reports_that_cannot_be_made(call: Call, arguments: list[str], message: str) -> None:
-    """An unknown run, a store that is not there, and an unknown ending end with 2."""
+    """An unknown run, a missing store, and an unknown ending end with 2."""
     call("run", "data.jsonl", "-m", "bleu")
     result = call("report", *arguments)
     assert result.exit_code == 2
@@ -214,7 +214,7 @@ def test_every_metric_in_full(call: Call, name: str) -> None:
 
 @pytest.mark.parametrize("name", [metric.name for metric in CATALOGUE])
 def test_parameters_are_shown_as_they_are_written(call: Call, name: str) -> None:
-    """The defaults that `ragauge metrics` shows can be typed into --metrics as they stand, and change nothing."""
+    """The defaults that `ragauge metrics` shows can be typed into --metrics, and change nothing."""
     shown = call("metrics", name).stdout.splitlines()[-2].removeprefix("parameters: ")
     spec = name if shown == "none" else f"{name}({shown.replace(', ', ',')})"
     assert parse_metric(spec).spec == name
@@ -222,21 +222,21 @@ def test_parameters_are_shown_as_they_are_written(call: Call, name: str) -> None
 
 @pytest.mark.parametrize("name", ["composite", "pooled"])
 def test_metrics_made_of_others_in_full(call: Call, name: str) -> None:
-    """The two forms that make metrics of metrics are explained."""
+    """The two forms that combine metrics are explained."""
     result = call("metrics", name)
     assert result.exit_code == 0
     assert result.stdout.startswith(f"{name}(")
 
 
-def test_an_unknown_metric_is_suggested(call: Call) -> None:
-    """`ragauge metrics` with a misspelled name ends with 2 and the name that was meant."""
+def test_a_misspelled_metric(call: Call) -> None:
+    """`ragauge metrics` with a misspelled name ends with 2 and a suggestion."""
     result = call("metrics", "faithfullness")
     assert result.exit_code == 2
     assert "did you mean 'faithfulness'?" in result.stderr
 
 
 def test_a_judge_is_measured_against_labels(call: Call, folder: Path) -> None:
-    """`ragauge judges measure` shows how well a judge agrees with people, and beside the judge by words alone."""
+    """`ragauge judges measure` shows how well a judge agrees with people, compared with words alone."""
     rows = [
         {
             "premise": f"The bridge of {n} is red.",

@@ -18,7 +18,7 @@ COUNT = 16
 
 
 def _rows(right: Sequence[int], **fields: Any) -> list[dict[str, Any]]:
-    """Rows of which those in `right` are answered as the reference says."""
+    """Rows of which those in `right` are answered as in the reference."""
     return [
         {
             "query": f"Who wrote book {n}?",
@@ -63,7 +63,7 @@ def test_compare_prints_the_difference(call: Call, runs: Path) -> None:
 
 
 def test_runs_are_named_in_any_way(call: Call, runs: Path) -> None:
-    """An id, the beginning of one, a name and "latest" name a run."""
+    """A run is named by id, the beginning of one, name or "latest"."""
     bad, good = (rg.Run.open(runs / ".ragauge", name).id for name in ("bad", "good"))
     outputs = {call("compare", a, b).stdout for a, b in ((bad, good), ("bad", good), (bad[:-1], "good"))}
     assert len(outputs) == 1
@@ -91,7 +91,7 @@ def test_nothing_is_judged(call: Call, runs: Path) -> None:
     ],
 )
 def test_the_gate(call: Call, runs: Path, a: str, b: str, gates: list[str], code: int) -> None:
-    """--fail-if-worse ends with 3 where B is significantly worse, not where it is better, equal or a little worse."""
+    """--fail-if-worse ends with 3 if B is significantly worse, not if it is better, equal or a little worse."""
     options = [option for gate in gates for option in ("--fail-if-worse", gate)]
     result = call("compare", a, b, *options)
     assert result.exit_code == code
@@ -101,7 +101,7 @@ def test_the_gate(call: Call, runs: Path, a: str, b: str, gates: list[str], code
 
 
 def test_outputs_are_written_although_the_gate_fails(call: Call, runs: Path) -> None:
-    """-o writes JSON and Markdown, which are there too where the gate fails."""
+    """-o writes JSON and Markdown even if the gate fails."""
     result = call("compare", "good", "bad", "--fail-if-worse", "exact_match", "-o", "out/x.json", "-o", "x.md")
     assert result.exit_code == 3
     assert "wrote out/x.json" in result.stdout
@@ -112,7 +112,7 @@ def test_outputs_are_written_although_the_gate_fails(call: Call, runs: Path) -> 
 
 
 def test_only_some_metrics(call: Call, runs: Path) -> None:
-    """-m takes keys and names, also those with commas in brackets, and p is adjusted for these alone."""
+    """-m takes keys and names, also with commas in brackets, and p is adjusted for these alone."""
     result = call("compare", "bad", "good", "-m", "rouge,exact_match", "-o", "x.json")
     assert result.exit_code == 0
     document = json.loads((runs / "x.json").read_text(encoding="utf-8"))
@@ -132,8 +132,8 @@ def test_variants_of_a_metric(call: Call, runs: Path) -> None:
 
 
 @pytest.mark.parametrize("ending", ["jsonl", "csv", "json"])
-def test_a_column_that_no_field_takes_groups_samples(call: Call, folder: Path, ending: str) -> None:
-    """--group takes any column that was kept beside the fields, from every form of data."""
+def test_any_column_groups_samples(call: Call, folder: Path, ending: str) -> None:
+    """--group takes any column besides the fields, from every format of data."""
     for name, right in (("a", range(3)), ("b", range(12))):
         rows = [{**row, "contexts": json.dumps(row["contexts"])} for row in _rows(right)]
         with (folder / f"{name}.{ending}").open("w", encoding="utf-8", newline="") as file:
@@ -152,7 +152,7 @@ def test_a_column_that_no_field_takes_groups_samples(call: Call, folder: Path, e
 
 
 def test_runs_that_were_made_with_groups(call: Call, folder: Path) -> None:
-    """Groups that runs were made with count without --group; naming their column again says so."""
+    """Groups of the runs count without --group; naming their column is an error that says so."""
     for name, right in (("a", range(3)), ("b", range(12))):
         _measure(call, folder, name, _rows(right), "--group", "house")
     assert "16 samples in 4 groups in both" in call("compare", "a", "b").stdout
@@ -162,14 +162,14 @@ def test_runs_that_were_made_with_groups(call: Call, folder: Path) -> None:
 
 
 def test_rows_in_another_order(call: Call, runs: Path) -> None:
-    """Shuffled rows without ids go by their queries, and the comparison stays as it is."""
+    """Shuffled rows without ids match by their queries, and the comparison is the same."""
     _measure(call, runs, "turned", _rows(range(12))[::-1])
     result, straight = call("compare", "bad", "turned"), call("compare", "bad", "good")
     assert result.stdout.splitlines()[2] == "16 samples in both, matched by query."
     assert result.stdout.splitlines()[3:12] == straight.stdout.splitlines()[3:12]
 
 
-def test_different_judges_are_said_first(call: Call, folder: Path) -> None:
+def test_different_judges_have_a_warning(call: Call, folder: Path) -> None:
     """Runs of different judges are compared, with a warning above the table."""
     call("run", "data.jsonl", "-m", "context_relevance", "--name", "a")
     call("run", "data.jsonl", "-m", "context_relevance", "--name", "b", "-j", "recording:.ragauge")
@@ -177,8 +177,8 @@ def test_different_judges_are_said_first(call: Call, folder: Path) -> None:
     assert lines[3].startswith("Different judges: embedded and recording. The difference may come from")
 
 
-def test_show_tells_so_many_samples(call: Call, runs: Path) -> None:
-    """--show N tells N samples of each metric told, none for 0."""
+def test_show_limits_the_samples(call: Call, runs: Path) -> None:
+    """--show N shows N samples of each metric shown, none for 0."""
     for count in (0, 1, 3):
         shown = call("compare", "bad", "good", "-m", "exact_match", "--show", count).stdout
         assert shown.count("exact_match 0.000 → 1.000, sample") == count
@@ -204,7 +204,7 @@ def test_show_tells_so_many_samples(call: Call, runs: Path) -> None:
     ],
 )
 def test_a_wrong_call_ends_with_2(call: Call, runs: Path, arguments: list[str], message: str) -> None:
-    """Whatever is wrong with the call is said in a line with the fix; nothing is printed or written."""
+    """An error is one line with the fix; nothing is printed or written."""
     _measure(call, runs, "other", _rows(range(3), query="Elsewhere?"))
     before = sorted(runs.iterdir())
     result = call("compare", *arguments)
@@ -215,7 +215,7 @@ def test_a_wrong_call_ends_with_2(call: Call, runs: Path, arguments: list[str], 
 
 
 def test_a_store_without_runs(call: Call, folder: Path) -> None:
-    """A store that holds no runs ends the command with 1 and says how to make one."""
+    """A store without runs ends the command with 1 and says how to make one."""
     Store.open(folder / "empty").close()
     result = call("compare", "a", "b", "--store", "empty")
     assert result.exit_code == 1

@@ -27,7 +27,7 @@ def workplace(folder: Path) -> Path:
 
 
 def test_build_writes_samples_and_says_what_they_lack(call: Call, workplace: Path) -> None:
-    """Every question is in the file; what could not be found or labelled is counted, and so is what was left out."""
+    """Every question is in the file; samples without documents or labels, and skipped rows, are counted."""
     result = call("dataset", "build", "questions.jsonl", "--corpus", "corpus", "-o", "samples.jsonl")
     assert result.exit_code == 0
     assert result.output.splitlines() == [
@@ -44,8 +44,8 @@ def test_build_writes_samples_and_says_what_they_lack(call: Call, workplace: Pat
     assert "answers" not in rows[1]
 
 
-def test_what_is_bad_in_the_corpus_is_skipped_on_request(call: Call, workplace: Path) -> None:
-    """One bad file ends the command with 2, or is left out and told with --skip-bad-rows."""
+def test_bad_files_of_a_corpus(call: Call, workplace: Path) -> None:
+    """One bad file ends the command with 2, or is skipped and counted with --skip-bad-rows."""
     (workplace / "corpus" / "menu.txt").write_bytes(b"caf\xe9")
     command = ["dataset", "build", "questions.jsonl", "--corpus", "corpus", "-o", "samples.jsonl"]
     refused = call(*command)
@@ -55,8 +55,8 @@ def test_what_is_bad_in_the_corpus_is_skipped_on_request(call: Call, workplace: 
     assert "skipped in corpus: 1, the first because: corpus/menu.txt: not UTF-8" in result.output
 
 
-def test_a_retriever_of_ones_own(call: Call, workplace: Path) -> None:
-    """--retriever names a function in a module of this folder, which finds the documents in the corpus's place."""
+def test_a_custom_retriever(call: Call, workplace: Path) -> None:
+    """--retriever names a function in a module of this folder, which finds the documents instead of the corpus."""
     (workplace / "harbour_finder.py").write_text("def find(query):\n    return ['The harbour opens at six.', query]\n")
     command = [
         "dataset",
@@ -76,8 +76,8 @@ def test_a_retriever_of_ones_own(call: Call, workplace: Path) -> None:
     assert (both.exit_code, "a corpus or a retriever, not both" in both.stderr) == (2, True)
 
 
-def test_several_gold_answers_are_not_all_taken_apart(call: Call, workplace: Path) -> None:
-    """--claims says of how many samples it left further gold answers aside."""
+def test_claims_are_of_the_first_gold_answer(call: Call, workplace: Path) -> None:
+    """With --claims the number of samples with more gold answers is printed."""
     row = {"question": "The harbour?", "references": ["It opens at six. It is of basalt.", "At six; of basalt."]}
     (workplace / "several.jsonl").write_text(json.dumps(row), encoding="utf-8")
     command = ["dataset", "build", "several.jsonl", "--corpus", "corpus", "-o", "samples.jsonl"]
@@ -86,8 +86,8 @@ def test_several_gold_answers_are_not_all_taken_apart(call: Call, workplace: Pat
     assert "only the first" not in call(*command).output
 
 
-def test_the_index_and_judgments_are_kept_beside_each_other(call: Call, workplace: Path) -> None:
-    """A second call finds both in the store; with --no-store nothing is left behind."""
+def test_index_and_judgments_are_in_the_store(call: Call, workplace: Path) -> None:
+    """A second call finds both in the store; with --no-store no file is left."""
     command = ["dataset", "build", "questions.jsonl", "--corpus", "corpus", "-o", "samples.jsonl"]
     call(*command, "--no-store")
     assert not (workplace / ".ragauge").exists()
@@ -97,7 +97,7 @@ def test_the_index_and_judgments_are_kept_beside_each_other(call: Call, workplac
 
 
 def test_options_of_build(call: Call, workplace: Path) -> None:
-    """Documents a sample, the judge of claims, columns and rows are the caller's choice."""
+    """The number of documents, the judge of claims, columns and rows can be chosen."""
     (workplace / "odd.jsonl").write_text('{"asked": "The harbour?", "right": "It opens. It is of basalt."}\n{broken\n')
     result = call(
         *(
@@ -132,8 +132,8 @@ def test_options_of_build(call: Call, workplace: Path) -> None:
         (["questions.jsonl", "--corpus", "corpus", "-o", "s.jsonl", "-j", "decompose=embedded", "--top", 0], "--top"),
     ],
 )
-def test_mistakes_end_with_two(arguments: list[str], message: str, call: Call, workplace: Path) -> None:
-    """What is wrong with the call or the data is said in one line, and nothing is written."""
+def test_wrong_calls_end_with_2(arguments: list[str], message: str, call: Call, workplace: Path) -> None:
+    """An error in the call or the data is one line, and nothing is written."""
     result = call("dataset", "build", *arguments)
     assert result.exit_code == 2
     assert message in result.stderr
@@ -141,7 +141,7 @@ def test_mistakes_end_with_two(arguments: list[str], message: str, call: Call, w
 
 
 def test_all_judgments_failed(call: Call, workplace: Path) -> None:
-    """A judge that fails on every sample ends with 1; the samples are written with the reason all the same."""
+    """If the judge fails on every sample the exit code is 1; the samples are written, with the reason."""
     (workplace / "mine.py").write_text(
         "import ragauge as rg\n\ndef entail(premise, hypothesis):\n    raise OSError('no memory')\n\n"
         "judge = rg.judge_from(entail=entail)\n"
@@ -157,7 +157,7 @@ def test_all_judgments_failed(call: Call, workplace: Path) -> None:
 
 
 def test_mini_copies_the_packaged_corpus(call: Call, folder: Path) -> None:
-    """A dozen documents and fifteen questions with gold answers lie in the folder; one that is there is left alone."""
+    """The folder has a dozen documents and fifteen questions with gold answers; an existing one is left alone."""
     assert call("dataset", "mini", "small").exit_code == 0
     assert len(list((folder / "small" / "corpus").glob("*.md"))) == 12
     assert len((folder / "small" / "questions.jsonl").read_text(encoding="utf-8").splitlines()) == 15

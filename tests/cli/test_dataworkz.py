@@ -40,7 +40,7 @@ def _written(workplace: Path) -> list[dict[str, str]]:
 
 
 def test_evaluate_writes_a_row_for_each_question(call: Call, workplace: Path) -> None:
-    """The file has every column; the means, what did not match and where to find the evidence are printed."""
+    """The file has every column; means, unmatched rows and where to find the evidence are printed."""
     result = call(*COMMAND, *FILES)
     assert result.exit_code == 0
     rows = _written(workplace)
@@ -57,7 +57,7 @@ def test_evaluate_writes_a_row_for_each_question(call: Call, workplace: Path) ->
 
 
 def test_names_may_be_written_with_either_dash(call: Call, workplace: Path) -> None:
-    """Commands and options are the same with - and with _."""
+    """Commands and options can be written with - and with _."""
     spelt = [name.replace("_", "-") if name.startswith("--") else name for name in FILES]
     assert call(*COMMAND, *spelt, "--no_store").exit_code == 0
     assert not (workplace / ".ragauge").exists()
@@ -71,8 +71,8 @@ def test_names_may_be_written_with_either_dash(call: Call, workplace: Path) -> N
     assert "Common Claims: {'1': 'Ada came.'}\n" in outputs[0]
 
 
-def test_what_the_extras_lack_is_said(call: Call, workplace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where a library is not installed, one line says which columns are empty for it, here as for files."""
+def test_missing_libraries_are_named(call: Call, workplace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """If a library is missing, one line names the empty columns."""
     monkeypatch.setitem(sys.modules, "bert_score", None)
     monkeypatch.setitem(sys.modules, "sentence_transformers", None)
     texts = ("--question", "q", "--golden_response", "Ada came.", "--candidate_response", "Ada.")
@@ -96,8 +96,8 @@ def test_what_the_extras_lack_is_said(call: Call, workplace: Path, monkeypatch: 
         ((*FILES, "--fail-under", "LLM F1=1"), "unknown metric of this run 'LLM F1'"),
     ],
 )
-def test_mistakes_end_with_two(arguments: tuple[str, ...], message: str, call: Call, workplace: Path) -> None:
-    """What is wrong with the call or the files is said in one line; nothing is written."""
+def test_wrong_calls_end_with_2(arguments: tuple[str, ...], message: str, call: Call, workplace: Path) -> None:
+    """An error in the call or the data is one line, and nothing is written."""
     result = call(*COMMAND, *arguments)
     assert result.exit_code == 2
     assert message in " ".join(result.stderr.split())
@@ -105,7 +105,7 @@ def test_mistakes_end_with_two(arguments: tuple[str, ...], message: str, call: C
 
 
 def test_excel_files_need_a_library(call: Call, workplace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Without it the message says what to install, and the call ends with 2."""
+    """Without it the message says what to install, and the exit code is 2."""
     monkeypatch.setitem(sys.modules, "openpyxl", None)
     (workplace / "benchmark.xlsx").write_bytes(b"x")
     result = call(*COMMAND, *FILES, "--benchmark", "benchmark.xlsx")
@@ -113,16 +113,16 @@ def test_excel_files_need_a_library(call: Call, workplace: Path, monkeypatch: py
     assert "pip install 'ragauge[xlsx]'" in result.stderr
 
 
-def test_a_gate_ends_with_three(call: Call, workplace: Path) -> None:
-    """Below --fail-under the file is written all the same."""
+def test_a_gate_ends_with_3(call: Call, workplace: Path) -> None:
+    """Below --fail-under the file is written nevertheless."""
     result = call(*COMMAND, *FILES, "--fail-under", "bleu=0.99")
     assert result.exit_code == 3
     assert "gate failed: bleu is" in result.stderr
     assert len(_written(workplace)) == 6
 
 
-def test_without_any_judgment_it_ends_with_one(call: Call, workplace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Shared wording is written, and the reason stands in every row and in the message."""
+def test_no_judgment_ends_with_1(call: Call, workplace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Shared wording is written, and the reason is in every row and in the message."""
     (workplace / "broken_judges.py").write_text(
         "import ragauge as rg\n"
         "def fail(*texts): raise RuntimeError('out of order')\n"
@@ -135,10 +135,8 @@ def test_without_any_judgment_it_ends_with_one(call: Call, workplace: Path, monk
     assert all("out of order" in row["Explanation"] and row["Bleu Score"] for row in _written(workplace))
 
 
-def test_a_limit_ends_with_four_and_the_next_call_goes_on(
-    call: Call, workplace: Path, stub_server: Callable[..., Any]
-) -> None:
-    """Rows that were done at --max-cost are written; without it the same command pays for the others alone."""
+def test_a_limit_ends_with_4(call: Call, workplace: Path, stub_server: Callable[..., Any]) -> None:
+    """Finished rows are written at --max-cost; without it the same command pays for the others alone."""
     server = stub_server()
     judge = f"openai/m?base_url={server.url}&price=100:100&concurrency=1"
     whole = evaluate("benchmark.csv", "responses.txt", judge=judge, extras=False).run.record.spent
@@ -153,7 +151,7 @@ def test_a_limit_ends_with_four_and_the_next_call_goes_on(
 
 
 def test_an_interrupt_ends_with_130(call: Call, workplace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The message says that what was judged is kept."""
+    """The message says that finished judgments are kept."""
 
     def interrupted(*arguments: object, **options: object) -> None:
         raise KeyboardInterrupt

@@ -15,7 +15,7 @@ Call = Callable[..., Result]
 
 
 def _message(result: Result) -> str:
-    """What was said on standard error, on one line."""
+    """Standard error on one line."""
     return " ".join(result.stderr.split())
 
 
@@ -59,7 +59,7 @@ def _message(result: Result) -> str:
 def test_a_wrong_call_ends_with_2_before_anything_is_asked(
     call: Call, folder: Path, arguments: list[str], message: str
 ) -> None:
-    """Whatever is wrong with the call is said in a line with the fix; exit code 2, no judgment, no traceback."""
+    """An error is one line with the fix; exit code 2, no judgment, no traceback."""
     result = call("run", *arguments)
     assert result.exit_code == 2
     assert message in _message(result)
@@ -69,8 +69,8 @@ def test_a_wrong_call_ends_with_2_before_anything_is_asked(
         assert list(Store.open(folder / ".ragauge").judgments()) == []
 
 
-def test_a_field_that_is_missing_is_said_once_with_its_cure(call: Call, folder: Path) -> None:
-    """Metrics that lack the same share one message; where its column serves another field, that is said."""
+def test_a_missing_field_is_one_message(call: Call, folder: Path) -> None:
+    """Metrics that lack the same field share one message; if its column serves another field, it says so."""
     answers = call("run", "data.jsonl", "-m", "trust")
     assert "citation" not in _message(answers)
     assert "parametric, trust_score: no sample has 'answers'; name the column with --map answers=COLUMN" in _message(
@@ -113,7 +113,7 @@ def test_data_that_cannot_be_read(call: Call, folder: Path, content: str, messag
 
 
 def test_a_broken_row_can_be_skipped(call: Call, folder: Path, rows: list[dict[str, Any]]) -> None:
-    """--skip-bad-rows leaves a broken row out, counts it and says why; without it the command ends with 2."""
+    """--skip-bad-rows skips a broken row, with count and reason; without it the command ends with 2."""
     lines = [*map(json.dumps, rows[:3]), '{"query": "q", "respo', *map(json.dumps, rows[3:])]
     (folder / "odd.jsonl").write_text("\n".join(lines))
     assert call("run", "odd.jsonl", "-m", "bleu").exit_code == 2
@@ -123,8 +123,8 @@ def test_a_broken_row_can_be_skipped(call: Call, folder: Path, rows: list[dict[s
     assert "Rows skipped: 1, the first because: odd.jsonl, row 4: line 4 is not JSON" in " ".join(result.stdout.split())
 
 
-def test_nothing_but_failures_ends_with_1(call: Call, folder: Path) -> None:
-    """Where every score failed the command ends with 1 and the reason, and the run is there to be looked at."""
+def test_only_failures_end_with_1(call: Call, folder: Path) -> None:
+    """If every score failed the exit code is 1 with the reason, and the run is kept."""
     call("run", "data.jsonl", "-m", "faithfulness", "--limit", "1", "--store", "first")
     (folder / "other.jsonl").write_text(json.dumps({"query": "q", "response": "Else.", "contexts": ["Something."]}))
     result = call("run", "other.jsonl", "-m", "faithfulness", "-j", "recording:first", "-o", "out.json")
@@ -133,16 +133,16 @@ def test_nothing_but_failures_ends_with_1(call: Call, folder: Path) -> None:
     assert json.loads((folder / "out.json").read_text())["estimates"]["faithfulness"]["failed"] == 1
 
 
-def test_nothing_to_count_anywhere_ends_with_1(call: Call, folder: Path) -> None:
-    """Where every score is undefined the command ends with 1 as well, and says why there is nothing to count."""
+def test_only_undefined_scores_end_with_1(call: Call, folder: Path) -> None:
+    """If every score is undefined the exit code is 1 as well, with the reason."""
     (folder / "empty.jsonl").write_text(json.dumps({"query": "Who?", "response": "", "contexts": ["Ada."]}))
     result = call("run", "empty.jsonl", "-m", "faithfulness")
     assert result.exit_code == 1
     assert "no score has a value, the first because: the response makes no claim" in _message(result)
 
 
-def test_a_store_that_cannot_be_used_ends_with_1(call: Call, folder: Path) -> None:
-    """A store that is no store ends the command with 1 and says what to do."""
+def test_a_broken_store_ends_with_1(call: Call, folder: Path) -> None:
+    """A file that is no store ends the command with 1 and says what to do."""
     (folder / "store.db").write_text("something else, and long enough to be taken for a database" * 20)
     result = call("run", "data.jsonl", "--store", "store.db")
     assert result.exit_code == 1
@@ -161,7 +161,7 @@ def test_a_store_that_cannot_be_used_ends_with_1(call: Call, folder: Path) -> No
     ],
 )
 def test_gates(call: Call, gates: list[str], code: int, complaint: str) -> None:
-    """--fail-under and --fail-over end the command with 3 where an estimate lies beyond them, and say which."""
+    """--fail-under and --fail-over end the command with 3 if an estimate is beyond them, and name it."""
     metrics = "token_f1,exact_match,hallucination,rouge(types=rouge1),rouge(stemmer=true),pooled(faithfulness)"
     result = call("run", "data.jsonl", "-m", metrics, *gates)
     assert result.exit_code == code
@@ -170,7 +170,7 @@ def test_gates(call: Call, gates: list[str], code: int, complaint: str) -> None:
 
 
 def test_a_value_above_its_gate_fails(call: Call, folder: Path) -> None:
-    """--fail-over ends the command with 3 where a metric of which less is better comes out higher."""
+    """--fail-over ends the command with 3 if a metric of which less is better is higher."""
     row = {"query": "When?", "response": "The bridge opened in 1950.", "contexts": ["The bridge opened in 1910."]}
     (folder / "wrong.jsonl").write_text(json.dumps(row))
     result = call("run", "wrong.jsonl", "-m", "hallucination", "--fail-over", "hallucination=0.1")
@@ -188,8 +188,8 @@ def test_a_value_above_its_gate_fails(call: Call, folder: Path) -> None:
         ("--fail-over pooled(hallucination)=-1", "off the scale of pooled(hallucination)"),
     ],
 )
-def test_a_gate_that_cannot_be_meant_is_refused(call: Call, folder: Path, gate: str, complaint: str) -> None:
-    """A gate on the better side, or off the metric's scale, ends with 2 before anything is judged, and says the fix."""
+def test_an_invalid_gate_is_refused(call: Call, folder: Path, gate: str, complaint: str) -> None:
+    """A gate on the better side, or off the metric's scale, ends with 2 and the fix, before anything is judged."""
     metrics = "faithfulness,hallucination,summary_coherence,pooled(hallucination)"
     result = call("run", "data.jsonl", "-m", metrics, *gate.split())
     assert (result.exit_code, complaint in _message(result)) == (2, True), result.stderr
@@ -197,7 +197,7 @@ def test_a_gate_that_cannot_be_meant_is_refused(call: Call, folder: Path, gate: 
 
 
 def test_a_gate_on_a_metric_without_a_value_fails(call: Call, folder: Path) -> None:
-    """What could not be measured has not passed: a metric without a value, or left out, ends with 3."""
+    """A metric without a value, or left out, has not passed: exit code 3."""
     (folder / "few.jsonl").write_text(json.dumps({"query": "Who?", "response": "", "contexts": ["Who? Ada."]}))
     undefined = call("run", "few.jsonl", "-m", "faithfulness,context_relevance", "--fail-under", "faithfulness=0")
     left_out = call("run", "few.jsonl", "--fail-over", "bias=1")
@@ -207,7 +207,7 @@ def test_a_gate_on_a_metric_without_a_value_fails(call: Call, folder: Path) -> N
 
 
 def test_outputs_are_written_although_a_gate_fails(call: Call, folder: Path) -> None:
-    """A failing gate does not cost the files that were asked for."""
+    """A failing gate does not prevent the files from being written."""
     result = call("run", "data.jsonl", "-m", "token_f1", "--fail-under", "token_f1=1", "-o", "out.json")
     assert result.exit_code == 3
     assert json.loads((folder / "out.json").read_text())["run"]["id"] == rg.Run.open(folder / ".ragauge").id

@@ -27,7 +27,7 @@ def workplace(folder: Path) -> Path:
 
 @pytest.fixture
 def model(stub_server: Callable[..., Any]) -> str:
-    """A model that is spoken to over HTTP."""
+    """A model served over HTTP."""
     return f"openai/gpt-4o-mini?base_url={stub_server().url}"
 
 
@@ -36,14 +36,14 @@ def _answers(folder: Path) -> list[dict[str, Any]]:
 
 
 def test_answers_are_written_and_counted(call: Call, workplace: Path, model: str) -> None:
-    """One is answered with a citation, one declined, one cannot be asked; all three are in the file."""
+    """One sample is answered with a citation, one declined, one cannot be asked; all three are in the file."""
     result = call(*COMMAND, "-j", model)
     assert result.exit_code == 0
-    said = result.output.splitlines()
-    assert said[0] == "openai/gpt-4o-mini: 2 answers to 3 samples, 1 of them refusals; 2 asked for, 0 known"
-    assert said[1].startswith("without response: 1 sample, the first because no_documents: the sample has no contexts")
-    assert said[2].startswith("2 calls, ")
-    assert said[3] == "wrote answers.jsonl; measure it with: ragauge run answers.jsonl -m trust"
+    lines = result.output.splitlines()
+    assert lines[0] == "openai/gpt-4o-mini: 2 answers to 3 samples, 1 of them refusals; 2 asked for, 0 known"
+    assert lines[1].startswith("without response: 1 sample, the first because no_documents: the sample has no contexts")
+    assert lines[2].startswith("2 calls, ")
+    assert lines[3] == "wrote answers.jsonl; measure it with: ragauge run answers.jsonl -m trust"
     answers = _answers(workplace)
     assert [row.get("response") for row in answers] == [
         "The kettle is warm [1].",
@@ -62,8 +62,8 @@ def test_the_same_command_asks_only_for_what_is_missing(call: Call, workplace: P
     assert "2 asked for, 0 known" in call(*COMMAND, "-j", model, "--no-store").output
 
 
-def test_a_refusal_of_ones_own_is_measured_as_one(call: Call, workplace: Path, model: str) -> None:
-    """What --refusal has a model say counts as a refusal at once, and in the run that reads the file."""
+def test_a_custom_refusal_is_measured_as_one(call: Call, workplace: Path, model: str) -> None:
+    """The sentence of --refusal counts as a refusal at once, and in the run that reads the file."""
     result = call(*COMMAND, "-j", model, "--refusal", "Nothing on file.", "--limit", 2)
     assert "2 answers to 2 samples, 1 of them refusals" in result.output
     assert _answers(workplace)[1]["response"] == "Nothing on file."
@@ -73,7 +73,7 @@ def test_a_refusal_of_ones_own_is_measured_as_one(call: Call, workplace: Path, m
 
 
 def test_options_of_generate(call: Call, workplace: Path, model: str) -> None:
-    """Form, shots, number of documents and the judge of citations are the caller's choice."""
+    """Form, examples, number of documents and the judge of citations can be chosen."""
     shot = {"query": "q", "contexts": ["c"], "response": "Yes [1]."}
     (workplace / "shots.jsonl").write_text(json.dumps(shot), encoding="utf-8")
     options = ["--form", "list", "--shots", "shots.jsonl", "--shot-count", 1, "--seed", 3, "--top", 1, "--no-refusal"]
@@ -94,16 +94,16 @@ def test_options_of_generate(call: Call, workplace: Path, model: str) -> None:
         (["-j", "ollama/m", "--cite", "nobody"], "unknown judge 'nobody'"),
     ],
 )
-def test_mistakes_end_with_two(arguments: list[str], message: str, call: Call, workplace: Path) -> None:
-    """What is wrong with the call is said in one line; nothing is asked or written."""
+def test_wrong_calls_end_with_2(arguments: list[str], message: str, call: Call, workplace: Path) -> None:
+    """An error in the call or the data is one line, and nothing is written."""
     result = call(*COMMAND, *arguments)
     assert result.exit_code == 2
     assert message in result.stderr
     assert not (workplace / "answers.jsonl").exists()
 
 
-def test_a_limit_ends_with_four(call: Call, workplace: Path, stub_server: Callable[..., Any]) -> None:
-    """Stopped at --max-cost, what is done is written and the command says how to go on."""
+def test_a_limit_ends_with_4(call: Call, workplace: Path, stub_server: Callable[..., Any]) -> None:
+    """At --max-cost finished answers are written and the command says how to continue."""
     rows = [{**SAMPLES[0], "id": str(n), "query": f"Is kettle {n} warm?"} for n in range(20)]
     (workplace / "samples.jsonl").write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
     model = f"openai/m?base_url={stub_server().url}&price=100:100&concurrency=1"
@@ -115,8 +115,8 @@ def test_a_limit_ends_with_four(call: Call, workplace: Path, stub_server: Callab
     assert f"; {answered} asked for, 0 known" in result.output
 
 
-def test_no_answer_at_all_ends_with_one(call: Call, workplace: Path, stub_server: Callable[..., Any]) -> None:
-    """Where not one sample is answered the command fails, and the file says why for each."""
+def test_no_answer_ends_with_1(call: Call, workplace: Path, stub_server: Callable[..., Any]) -> None:
+    """If no sample is answered the command fails, and the file has the reason for each."""
     result = call(*COMMAND, "-j", f"openai/m?base_url={stub_server(key='right').url}")
     assert result.exit_code == 1
     assert "no sample is whole, the first because" in result.stderr

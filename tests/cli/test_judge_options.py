@@ -1,4 +1,4 @@
-"""How judges are named on the command line, and fitting a threshold there."""
+"""Judges on the command line, and fitting a threshold."""
 
 from __future__ import annotations
 
@@ -39,14 +39,14 @@ mine = rg.judge_from(entail=lambda premise, hypothesis: (hypothesis in premise, 
     ],
 )
 def test_an_equals_sign_within_a_spec_names_no_kind(spec: str) -> None:
-    """A spec is one judge for everything, whatever it has of options; a kind or a topic may stand before it."""
+    """A spec with options is one judge for everything; a kind or a topic may precede it."""
     assert judge_option([spec]) == judge_option([f"*={spec}"]) == spec
     for key in ("entail", "classify:toxic", "rate:topical_match"):
         assert judge_option([f"{key}={spec}"])[key] == spec  # type: ignore[index]
 
 
 def test_one_bare_judge_is_for_the_rest() -> None:
-    """A bare spec beside those by kind is for all other kinds; two bare ones are refused."""
+    """A spec without a kind is for all other kinds; two of them are refused."""
     assert judge_option([]) == "embedded"
     assert judge_option([f"entail={CASCADE}", "openai/x?seed=1"]) == {"entail": CASCADE, "*": "openai/x?seed=1"}
     with pytest.raises(BadParameter, match="name a kind for each"):
@@ -54,7 +54,7 @@ def test_one_bare_judge_is_for_the_rest() -> None:
 
 
 def test_a_panel_judges_from_the_command_line(call: Call, folder: Path) -> None:
-    """`-j "panel(...)"` runs, and the report says how far the members agreed."""
+    """`-j "panel(...)"` runs, and the report states how far the members agreed."""
     (folder / "panel_judges.py").write_text(MODULE)
     result = call("run", "data.jsonl", "-m", "faithfulness", "-j", "panel(embedded,python:panel_judges:mine)")
     assert result.exit_code == 0, result.output
@@ -63,7 +63,7 @@ def test_a_panel_judges_from_the_command_line(call: Call, folder: Path) -> None:
 
 
 def test_a_cascade_judges_from_the_command_line(call: Call, folder: Path) -> None:
-    """`-j KIND=cascade(...)` runs with options in brackets, and the report says what went up."""
+    """`-j KIND=cascade(...)` runs with options in brackets, and the report states what was passed on."""
     (folder / "cascade_judges.py").write_text(MODULE)
     spec = "entail=cascade(python:cascade_judges:mine,embedded,threshold=0.9)"
     result = call("run", "data.jsonl", "-m", "faithfulness", "-j", spec)
@@ -79,7 +79,7 @@ def test_a_cascade_without_a_threshold_says_how_to_find_one(call: Call) -> None:
 
 
 def _labels(folder: Path, count: int) -> None:
-    """Labels for claims that stand in their texts, or do not."""
+    """Labels for claims that are in their texts, or not."""
     lines = []
     for n in range(count):
         question = {"kind": "entail", "premise": [f"Bridge {n} is red. Bridge {n} is long."]}
@@ -90,12 +90,12 @@ def _labels(folder: Path, count: int) -> None:
 
 
 def test_a_threshold_is_fitted_on_labels(call: Call, folder: Path) -> None:
-    """`judges fit` says the threshold, the share beyond it, and the spec to use, which can be used."""
+    """`judges fit` prints the threshold, the share beyond it, and a spec that can be used."""
     _labels(folder, 100)
     result = call("judges", "fit", "embedded", "--labels", "labels.jsonl")
     assert result.exit_code == 0, result.output
-    said, use = result.stdout.splitlines()
-    found = re.fullmatch(r"entail: beyond (0\.8\d?) lie 100% of 100 answers, right in 100\.0%, at least 97\.\d%", said)
+    words, use = result.stdout.splitlines()
+    found = re.fullmatch(r"entail: beyond (0\.8\d?) lie 100% of 100 answers, right in 100\.0%, at least 97\.\d%", words)
     assert found
     assert use == f"use: cascade(embedded,JUDGE,entail={found.group(1)})"
     spec = use.removeprefix("use: ").replace("JUDGE", "openai/gpt-4o-mini")
@@ -103,7 +103,7 @@ def test_a_threshold_is_fitted_on_labels(call: Call, folder: Path) -> None:
 
 
 def test_too_few_labels_fit_nothing(call: Call, folder: Path) -> None:
-    """Where the labels do not show the accuracy asked for, that is said, with what comes nearest."""
+    """If the labels do not show the required accuracy, the nearest threshold is printed."""
     _labels(folder, 20)
     result = call("judges", "fit", "embedded", "--labels", "labels.jsonl")
     assert result.exit_code == 0
@@ -133,8 +133,8 @@ def test_fitting_needs_labels(call: Call) -> None:
     assert "--labels FILE, or --data FOLDER" in result.stderr
 
 
-def test_the_lexical_judge_is_the_lightest(call: Call, folder: Path) -> None:
-    """`-j lexical` judges by words alone, under a name of its own; it is on the list, and takes no argument."""
+def test_the_lexical_judge(call: Call, folder: Path) -> None:
+    """`-j lexical` judges by words alone, under its own name; it is on the list, and takes no argument."""
     assert "lexical " in call("judges").stdout
     result = call("run", "data.jsonl", "-m", "faithfulness", "-j", "lexical")
     assert result.exit_code == 0, result.output

@@ -1,4 +1,4 @@
-"""Measuring judges that cost money from the command line: errors are said, answers kept, limits held."""
+"""Measuring judges that cost money: errors, stored answers, limits."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Call = Callable[..., Result]
 
 @pytest.fixture(autouse=True)
 def key(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A key, which the stub takes as it takes any."""
+    """A key; the stub accepts any."""
     monkeypatch.setenv("OPENAI_API_KEY", "a-key")
 
 
@@ -54,7 +54,7 @@ def rows_of(result: Result) -> dict[str, list[str]]:
 
 
 def test_a_judge_without_probabilities_is_measured(call: Call, sets: Path, stub_server: StubFactory) -> None:
-    """An LLM has no AUC, which a dash says, but a balanced accuracy with its interval; each row is a call."""
+    """An LLM has no AUC, but a balanced accuracy with its interval; each row is a call."""
     server = stub_server(latency=0.05)
     result = call("judges", "measure", f"openai/gpt-4o-mini?base_url={server.url}&concurrency=32", "--data", sets)
     assert result.exit_code == 0, result.output
@@ -67,8 +67,8 @@ def test_a_judge_without_probabilities_is_measured(call: Call, sets: Path, stub_
     assert "calls to models: 60 calls" in result.stdout
 
 
-def test_an_interrupted_measuring_goes_on(call: Call, sets: Path, stub_server: StubFactory) -> None:
-    """Answers are kept beside the work, so that nothing is asked twice; --no-store keeps nothing."""
+def test_an_interrupted_measurement_continues(call: Call, sets: Path, stub_server: StubFactory) -> None:
+    """Answers are stored, so that nothing is asked twice; --no-store stores nothing."""
     server = stub_server()
     judge = f"openai/gpt-4o-mini?base_url={server.url}"
     call("judges", "measure", judge, "--data", sets, "--limit", 10)
@@ -83,8 +83,8 @@ def test_an_interrupted_measuring_goes_on(call: Call, sets: Path, stub_server: S
     assert server.stats()["calls"] == 62
 
 
-def test_labels_of_people_are_not_the_judge(call: Call, sets: Path, folder: Path, stub_server: StubFactory) -> None:
-    """What people said of the same questions stands in the store, and is not taken for the judge's answer."""
+def test_human_labels_are_not_the_judge(call: Call, sets: Path, folder: Path, stub_server: StubFactory) -> None:
+    """Human labels of the same questions in the store are not taken for the judge's answers."""
     server = stub_server()
     question = {
         "kind": "entail",
@@ -99,8 +99,8 @@ def test_labels_of_people_are_not_the_judge(call: Call, sets: Path, folder: Path
     assert rows_of(result)["ent_bridges"][2] == "1.00"
 
 
-def test_a_limit_ends_measuring_and_is_not_overrun(call: Call, sets: Path, stub_server: StubFactory) -> None:
-    """At the limit the command ends with 4 and says how to go on; afterwards only the rest is asked."""
+def test_a_limit_ends_the_measurement(call: Call, sets: Path, stub_server: StubFactory) -> None:
+    """At the limit the exit code is 4 with how to continue; afterwards only the rest is asked."""
     server = stub_server()
     judge = f"openai/gpt-4o-mini?base_url={server.url}&price=10:10"
     result = call("judges", "measure", judge, "--data", sets, "--max-cost", 0.25)
@@ -120,7 +120,7 @@ def test_a_limit_needs_a_price(call: Call, sets: Path) -> None:
     assert "price=0.15:0.60" in result.stderr
 
 
-def test_a_missing_key_is_said(call: Call, sets: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_key_is_named(call: Call, sets: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Without a key the command ends with 2 and names the variable."""
     monkeypatch.delenv("OPENAI_API_KEY")
     for command in ("measure", "fit"):
@@ -131,7 +131,7 @@ def test_a_missing_key_is_said(call: Call, sets: Path, monkeypatch: pytest.Monke
 
 @pytest.mark.parametrize("command", ["measure", "fit"])
 def test_a_refused_key_is_the_reason(call: Call, sets: Path, stub_server: StubFactory, command: str) -> None:
-    """A server that takes no key of ours ends the command with 1 and its reason, after as few calls as there can be."""
+    """A server that refuses the key ends the command with 1 and its reason, after as few calls as possible."""
     server = stub_server(key="another")
     judge = f"openai/gpt-4o-mini?base_url={server.url}&concurrency=2"
     result = call("judges", command, judge, "--data", sets)
@@ -141,8 +141,8 @@ def test_a_refused_key_is_the_reason(call: Call, sets: Path, stub_server: StubFa
     assert server.stats()["calls"] <= 2
 
 
-def test_a_set_that_fails_does_not_keep_others_from_being_measured(call: Call, sets: Path, folder: Path) -> None:
-    """The sets behind it are measured and shown; the error names the set, and its first reason."""
+def test_a_failing_set_does_not_stop_others(call: Call, sets: Path, folder: Path) -> None:
+    """The other sets are measured and shown; the error names the set, and its first reason."""
     (folder / "half.py").write_text(
         "import ragauge as rg\n"
         "def broken(premise, hypothesis):\n    raise OSError('no route')\n"
@@ -156,8 +156,8 @@ def test_a_set_that_fails_does_not_keep_others_from_being_measured(call: Call, s
     assert "no route" in result.stderr
 
 
-def test_a_file_that_cannot_be_read_does_not_keep_others_from_being_measured(call: Call, sets: Path) -> None:
-    """Each such file is named with the line and what is wrong, and the others are measured; the command ends with 0."""
+def test_an_unreadable_file_does_not_stop_others(call: Call, sets: Path) -> None:
+    """Such a file is named with the line and the error, the others are measured; the exit code is 0."""
     write(sets / "ent_a.jsonl", [{"premise": "p", "claim": "c", "label": 1}, {"premise": "p", "label": 1}])
     write(sets / "ent_b.jsonl", [{"premise": None, "claim": "c", "label": 1}])
     write(sets / "ent_c.jsonl", [{"premise": "p", "claim": "c", "label": "yes"}])
@@ -167,7 +167,7 @@ def test_a_file_that_cannot_be_read_does_not_keep_others_from_being_measured(cal
     (sets / "rel_g.jsonl.gz").write_bytes(gzip.compress(b'{"question": "q", "passage": "p", "label": 1}\n' * 9)[:-9])
     result = call("judges", "measure", "lexical", "--data", sets)
     assert result.exit_code == 0, result.output
-    said = " ".join(result.stdout.split())
+    words = " ".join(result.stdout.split())
     for fault in (
         "ent_a.jsonl, line 2: it has no field 'claim'",
         "ent_b.jsonl, line 1: a field is of the wrong form",
@@ -177,19 +177,19 @@ def test_a_file_that_cannot_be_read_does_not_keep_others_from_being_measured(cal
         "is not UTF-8",
         "rel_g.jsonl.gz cannot be read",
     ):
-        assert fault in said
+        assert fault in words
     assert rows_of(result)["ent_bridges"][0] == "40"
 
 
-def test_a_folder_of_files_that_cannot_be_read_ends_with_2(call: Call, folder: Path) -> None:
-    """Where no file could be measured the command ends with 2, and has said why."""
+def test_only_unreadable_files_end_with_2(call: Call, folder: Path) -> None:
+    """If no file could be measured the exit code is 2, with the reasons."""
     write(folder / "broken" / "ent_a.jsonl", [{"premise": "p"}])
     result = call("judges", "measure", "lexical", "--data", folder / "broken")
     assert (result.exit_code, "it has no field 'claim'" in " ".join(result.stdout.split())) == (2, True)
 
 
-def test_the_embedded_judge_stands_beside_the_lexical_one(call: Call, sets: Path) -> None:
-    """Without a word it is compared with the baseline, and what was found is written where one asks for it."""
+def test_the_embedded_judge_is_compared_with_the_lexical_one(call: Call, sets: Path) -> None:
+    """That is its default baseline; the result is written on request."""
     result = call("judges", "measure", "embedded", "--data", sets, "-o", "out/found.json", "-o", "found.md")
     assert result.exit_code == 0, result.output
     assert "embedded against lexical on the same rows:" in result.stdout
@@ -202,7 +202,7 @@ def test_the_embedded_judge_stands_beside_the_lexical_one(call: Call, sets: Path
 
 
 def test_any_two_judges_are_compared(call: Call, sets: Path, folder: Path, stub_server: StubFactory) -> None:
-    """--against names the other one, whose answers are kept too; a judge that is not the embedded one has none else."""
+    """--against names the other judge, whose answers are stored too; only the embedded judge has a default."""
     server = stub_server()
     judge = f"openai/gpt-4o-mini?base_url={server.url}"
     alone = call("judges", "measure", "lexical", "--data", sets)
@@ -215,15 +215,15 @@ def test_any_two_judges_are_compared(call: Call, sets: Path, folder: Path, stub_
     assert server.stats()["calls"] == 60
 
 
-def test_a_file_of_another_form_is_refused_at_once(call: Call, sets: Path) -> None:
-    """Nothing is asked where the figures could not be written."""
+def test_an_unknown_ending_is_refused_at_once(call: Call, sets: Path) -> None:
+    """Nothing is asked if the figures could not be written."""
     result = call("judges", "measure", "--data", sets, "-o", "found.csv")
     assert result.exit_code == 2
     assert "unknown ending; use one of .json .md" in result.stderr
 
 
-def test_fitting_keeps_answers_too(call: Call, sets: Path, stub_server: StubFactory) -> None:
-    """`judges fit` asks what shares a text in one call, and asks nothing twice."""
+def test_fitting_stores_answers(call: Call, sets: Path, stub_server: StubFactory) -> None:
+    """`judges fit` asks questions that share a text in one call, and nothing twice."""
     server = stub_server()
     judge = f"openai/gpt-4o-mini?base_url={server.url}"
     result = call("judges", "fit", judge, "--data", sets)

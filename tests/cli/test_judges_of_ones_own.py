@@ -29,8 +29,8 @@ def test_a_judge_in_a_module_is_named_on_the_command_line(call: Call, folder: Pa
     }
 
 
-def test_what_failed_is_said_with_its_reason(call: Call, folder: Path) -> None:
-    """Below the table stands why scores failed, and every score failing ends with 1."""
+def test_failures_have_a_reason(call: Call, folder: Path) -> None:
+    """The reason is below the table, and the exit code is 1 if every score failed."""
     (folder / "my_judges.py").write_text(MODULE)
     result = call("run", "data.jsonl", "-m", "faithfulness", "-j", "entail=python:my_judges:down")
     assert result.exit_code == 1
@@ -38,7 +38,7 @@ def test_what_failed_is_said_with_its_reason(call: Call, folder: Path) -> None:
 
 
 def test_labels_that_match_nothing_are_mentioned(call: Call, folder: Path) -> None:
-    """A label for other texts is not used, and the report says that none was."""
+    """A label for other texts is not used, and the report says so."""
     question = {"kind": "entail", "premise": ["another text"], "hypothesis": "A claim."}
     line = json.dumps({"question": question, "answer": "entailed", "by": "ann"})
     (folder / "labels.jsonl").write_text(line + "\n")

@@ -16,7 +16,7 @@ Call = Callable[..., Result]
 
 @pytest.fixture
 def scored(folder: Path, rows: list[dict[str, Any]]) -> Path:
-    """The folder of the tests, with the rows and ragas' scores of them as scores.csv, in ragas' form."""
+    """The working directory, with the rows and ragas' scores of them as scores.csv, in ragas' format."""
     with (folder / "scores.csv").open("w", encoding="utf-8", newline="") as file:
         table = csv.writer(file)
         table.writerow(["user_input", "response", "retrieved_contexts", "faithfulness", "answer_relevancy", "mine"])
@@ -27,7 +27,7 @@ def scored(folder: Path, rows: list[dict[str, Any]]) -> Path:
 
 
 def test_the_scores_alone(scored: Path, call: Call) -> None:
-    """`ragauge parity --against ragas scores.csv` measures the samples in the file and tells why numbers differ."""
+    """`ragauge parity --against ragas scores.csv` measures the samples in the file and explains differences."""
     done = call("parity", "--against", "ragas", "scores.csv", "-o", "out.md", "-o", "out.json")
     assert done.exit_code == 0
     assert "6 of 6 rows matched with 6 samples by position." in done.output
@@ -41,8 +41,8 @@ def test_the_scores_alone(scored: Path, call: Call) -> None:
     assert (scored / "out.md").read_text(encoding="utf-8").startswith("# ragauge compared with ragas\n")
 
 
-def test_beside_a_run(scored: Path, call: Call) -> None:
-    """Beside a run of the store nothing is judged, and rows are found by their texts."""
+def test_with_a_run(scored: Path, call: Call) -> None:
+    """With a run of the store nothing is judged, and rows are matched by their texts."""
     call("run", "data.jsonl", "-m", "faithfulness")
     done = call("parity", "scores.csv", "--against", "ragas", "--run", "latest", "--show", "0")
     assert done.exit_code == 0
@@ -52,7 +52,7 @@ def test_beside_a_run(scored: Path, call: Call) -> None:
 
 
 def test_samples_from_elsewhere(scored: Path, call: Call) -> None:
-    """With --data the samples come from another file; columns can be named, in per cent, with brackets and all."""
+    """With --data the samples come from another file; columns can be named, in per cent, with brackets."""
     (scored / "bare.csv").write_text("score(of=it)\n" + "100\n" * 6, encoding="utf-8")
     column = "score(of=it)/100=faithfulness"
     done = call("parity", "bare.csv", "--against", "valor", "--data", "data.jsonl", "--column", column, "--no-store")
@@ -61,8 +61,8 @@ def test_samples_from_elsewhere(scored: Path, call: Call) -> None:
     assert "| score(of=it) | faithfulness | 6 | 1.000 | 1.000 |" in done.output
 
 
-def test_numbers_of_the_whole(scored: Path, call: Call) -> None:
-    """One row of numbers stands beside the estimates, and wants to be told of which samples it is."""
+def test_numbers_of_the_whole_data_set(scored: Path, call: Call) -> None:
+    """One row of numbers is compared with the estimates; the samples have to be given."""
     (scored / "totals.json").write_text('{"faithfulness": 0.9}', encoding="utf-8")
     alone = call("parity", "totals.json", "--against", "ragas")
     assert alone.exit_code == 2
@@ -72,7 +72,7 @@ def test_numbers_of_the_whole(scored: Path, call: Call) -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "told"),
+    ("arguments", "message"),
     [
         (["--run", "latest", "--data", "data.jsonl"], "give --data or --run, not both"),
         (["-o", "out.html"], "unknown ending; use one of .md .json"),
@@ -85,8 +85,8 @@ def test_numbers_of_the_whole(scored: Path, call: Call) -> None:
         (["--map", "query=nix"], "unknown column 'nix'"),
     ],
 )
-def test_wrong_calls(scored: Path, call: Call, arguments: list[str], told: str) -> None:
-    """What is wrong with a call is told before anything is judged, with exit code 2."""
+def test_wrong_calls(scored: Path, call: Call, arguments: list[str], message: str) -> None:
+    """An error in the call is found before anything is judged, with exit code 2."""
     done = call("parity", "scores.csv", "--against", "ragas", *arguments)
     assert done.exit_code == 2
-    assert told in done.stderr
+    assert message in done.stderr

@@ -1,4 +1,4 @@
-"""What data says stays data: nothing that is printed or written for a log steers a terminal or a CI runner."""
+"""Text of the data is never a command to a terminal or a CI runner that prints it."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ STEERING = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u20
 
 
 def harmless(printed: str) -> bool:
-    """Whether a log may hold these lines."""
+    """Whether these lines contain no command."""
     commands = [line for line in printed.splitlines() if line.lstrip().startswith(("::error", "::warning"))]
     return not (STEERING.search(printed) or commands or re.search(r"##\w*\[", printed))
 
@@ -70,15 +70,15 @@ COMMANDS = {
 
 
 @pytest.mark.parametrize("name", COMMANDS)
-def test_no_command_prints_what_steers(call: Call, store: Path, name: str) -> None:
-    """Ids, queries, chunk ids, run names and what errors quote are printed on their lines and obeyed by nobody."""
+def test_no_command_prints_commands(call: Call, store: Path, name: str) -> None:
+    """Ids, queries, chunk ids, run names and quotes in errors stay on their lines without effect."""
     result = call(*COMMANDS[name], input="?\n\n\n\n")
     assert result.stdout + result.stderr
     assert harmless(result.stdout + result.stderr)
 
 
-def test_what_a_broken_file_says_is_quoted_harmlessly(call: Call, folder: Path) -> None:
-    """Error messages that quote a column, a cell or an id of a file are one line that steers nothing."""
+def test_errors_quote_files_safely(call: Call, folder: Path) -> None:
+    """Error messages that quote a column, a cell or an id of a file are one harmless line."""
     (folder / "columns.csv").write_text(f'"{EVIL}"\n1\n', encoding="utf-8", newline="")
     (folder / "ids.jsonl").write_text(f"{json.dumps({'id': EVIL, 'response': 'a'})}\n" * 2, encoding="utf-8")
     (folder / "scores.jsonl").write_text(json.dumps({"response": "a", "contexts": {EVIL: 1}}), encoding="utf-8")
@@ -89,18 +89,18 @@ def test_what_a_broken_file_says_is_quoted_harmlessly(call: Call, folder: Path) 
         assert len(result.stderr.splitlines()) == 1
 
 
-def test_no_python_text_of_a_run_steers(call: Call, store: Path) -> None:
-    """`print` of a run, a comparison, a plan, a parity, and scores in words, hold nothing that steers either."""
+def test_texts_in_python_are_harmless(call: Call, store: Path) -> None:
+    """So are `print` of a run, a comparison, a plan, a parity, and scores in words."""
     one, two = (rg.Run.open(store, f"{name}{EVIL}") for name in ("one", "two"))
     compared = rg.compare(one, two, show=3)
-    told = [str(one), str(compared), str(rg.plan("evil.jsonl", judge="lexical"))]
-    told += [str(rg.parity(one, "evil.jsonl", "ragas"))]
-    told += [scores.explain("faithfulness") for scores in one.scores]
-    assert [text for text in told if not harmless(text.replace("::error::Bob", ""))] == []
+    texts = [str(one), str(compared), str(rg.plan("evil.jsonl", judge="lexical"))]
+    texts += [str(rg.parity(one, "evil.jsonl", "ragas"))]
+    texts += [scores.explain("faithfulness") for scores in one.scores]
+    assert [text for text in texts if not harmless(text.replace("::error::Bob", ""))] == []
 
 
 @pytest.mark.parametrize("ending", [".md", ".xml", ".compare.md", ".parity.md"])
-def test_no_file_for_a_job_summary_holds_what_steers(call: Call, store: Path, folder: Path, ending: str) -> None:
+def test_files_for_a_job_summary_are_harmless(call: Call, store: Path, folder: Path, ending: str) -> None:
     """Markdown and JUnit of a run, and Markdown of comparisons, can be printed in a CI job."""
     path = folder / f"out{ending}"
     one, two = (rg.Run.open(store, f"{name}{EVIL}") for name in ("one", "two"))
@@ -117,7 +117,7 @@ def test_no_file_for_a_job_summary_holds_what_steers(call: Call, store: Path, fo
 
 
 def test_a_run_name_is_no_markdown(tmp_path: Path) -> None:
-    """A name in the heading and the first line loads no image, makes no link, and pings nobody."""
+    """A name in the heading and the first line loads no image, makes no link, and mentions nobody."""
     name = "![a](https://x/y.png) @team <img src=x> [b](https://z)"
     run = rg.evaluate([{"response": "a", "reference": "a"}], "token_f1", name=name)
     heading = run.save(tmp_path / "out.md").read_text(encoding="utf-8")
@@ -125,8 +125,8 @@ def test_a_run_name_is_no_markdown(tmp_path: Path) -> None:
     assert not re.search(r"!\[|\w\]\(|@team|<img", heading)
 
 
-def test_names_and_messages_of_sarif_steer_nothing(call: Call, store: Path, folder: Path) -> None:
-    """What a viewer of SARIF shows: the run, the message, and the name of the sample."""
+def test_names_and_messages_of_sarif_are_harmless(call: Call, store: Path, folder: Path) -> None:
+    """A viewer of SARIF shows the run, the message, and the name of the sample."""
     log = json.loads(rg.Run.open(store, f"one{EVIL}").save(folder / "out.sarif").read_text(encoding="utf-8"))["runs"][0]
     shown = [log["automationDetails"]["id"], log["automationDetails"]["description"]["text"]]
     for result in log["results"]:
@@ -136,7 +136,7 @@ def test_names_and_messages_of_sarif_steer_nothing(call: Call, store: Path, fold
     assert not [text for text in shown if STEERING.search(text) or "\n" in text]
 
 
-def test_junit_is_whole(call: Call, store: Path, folder: Path) -> None:
+def test_junit_is_valid(call: Call, store: Path, folder: Path) -> None:
     """However hostile the data, the file is XML, and the name of the suite is one line."""
     root = ElementTree.parse(rg.Run.open(store, f"one{EVIL}").save(folder / "out.xml")).getroot()
     assert "\n" not in root.get("name", "\n")
@@ -147,7 +147,7 @@ FORMULAS = ["=1+1", "+1", "-1", "@SUM(A1)", "\t=1", "\r=1", '=HYPERLINK("http://
 
 @pytest.mark.parametrize("name", ["out.csv", "out.claims.csv"])
 def test_no_text_in_csv_is_a_formula(call: Call, folder: Path, name: str) -> None:
-    """A text that a spreadsheet would run gets an apostrophe, numbers none; --raw-csv leaves all alone."""
+    """A text that a spreadsheet would evaluate gets an apostrophe, numbers do not; --raw-csv changes nothing."""
     rows = [{"id": text, "query": text, "response": f"{text} is b.", "contexts": ["no"]} for text in FORMULAS]
     (folder / "f.jsonl").write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
 
@@ -169,7 +169,7 @@ def test_no_text_in_csv_is_a_formula(call: Call, folder: Path, name: str) -> Non
         assert [cell for cell in other if is_number(cell) and cell not in one and cell not in FORMULAS] == []
 
 
-def test_a_run_saves_raw_csv_where_that_is_asked_for(tmp_path: Path) -> None:
+def test_a_run_saves_raw_csv(tmp_path: Path) -> None:
     """`run.save(path, raw_csv=True)` is --raw-csv."""
     run = rg.evaluate([{"response": "- a list", "reference": "- a list"}], "token_f1")
     assert ",'- a list,1.0," in run.save(tmp_path / "out.csv").read_text(encoding="utf-8")

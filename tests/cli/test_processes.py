@@ -114,8 +114,8 @@ def test_on_a_terminal_there_are_progress_and_colours(folder: Path) -> None:
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="there are no such terminals")
-def test_a_wait_is_said_in_the_line_of_the_bar(folder: Path) -> None:
-    """What a judge waits for stands in the line of the progress bar, and stays above it on the terminal."""
+def test_a_wait_is_shown_next_to_the_bar(folder: Path) -> None:
+    """What a judge waits for is in the line of the progress bar, and stays above it on the terminal."""
     (folder / "waiting.py").write_text(WAITING, encoding="utf-8")
     printed = _on_a_terminal(["run", "data.jsonl", "-m", "faithfulness", "-j", "python:waiting:judge"], folder)
     assert "judging, waiting 90 s for a server" in printed
@@ -124,20 +124,20 @@ def test_a_wait_is_said_in_the_line_of_the_bar(folder: Path) -> None:
 
 @pytest.mark.skipif(sys.platform == "win32", reason="there are no such terminals")
 def test_no_color_is_honoured(folder: Path) -> None:
-    """With NO_COLOR set no colour is printed, on a terminal either."""
+    """With NO_COLOR set no colour is printed, even on a terminal."""
     printed = _on_a_terminal(["run", "data.jsonl", "--show", "2"], folder, NO_COLOR="1")
     assert "faithfulness" in printed
     assert not COLOUR.search(printed)
 
 
-def test_the_installed_command_and_the_module_are_one(start: Start) -> None:
+def test_the_module_is_the_command(start: Start) -> None:
     """`python -m ragauge` is the `ragauge` command."""
     output, _ = start("--version").communicate(timeout=60)
     assert output.startswith("ragauge, version ")
 
 
 def test_output_in_an_encoding_without_arrows(start: Start) -> None:
-    """Where standard output cannot encode an arrow the run is shown all the same."""
+    """If standard output cannot encode an arrow the run is shown nevertheless."""
     child = start("run", "data.jsonl", "-m", "bleu", PYTHONIOENCODING="ascii", PYTHONUTF8="0")
     output, complaint = child.communicate(timeout=60)
     assert child.returncode == 0, complaint

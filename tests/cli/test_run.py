@@ -31,16 +31,16 @@ def test_run_prints_the_estimates(call: Call, folder: Path) -> None:
     assert f"run {run.id}; read it again with: ragauge report {run.id}" in result.stdout
 
 
-def test_all_metrics_may_be_asked_for_in_a_word(call: Call, folder: Path) -> None:
-    """`-m all` measures what is measured without -m, and asks the same."""
+def test_all_metrics_in_a_word(call: Call, folder: Path) -> None:
+    """`-m all` is the same as leaving out -m."""
     assert call("run", "data.jsonl", "--store", "without").exit_code == 0
     assert call("run", "data.jsonl", "--store", "with", "-m", "all").exit_code == 0
     without, given = (rg.Run.open(folder / store) for store in ("without", "with"))
     assert list(given.estimates) == list(without.estimates) != []
 
 
-def test_the_default_store_is_beside_the_work(call: Call, folder: Path) -> None:
-    """Judgments and the run are kept in `.ragauge` of the current folder, and a second run asks nothing."""
+def test_the_default_store_is_in_the_working_directory(call: Call, folder: Path) -> None:
+    """Judgments and the run are kept in `.ragauge`, and a second run asks nothing."""
     call("run", "data.jsonl")
     again = call("run", "data.jsonl")
     assert sorted(path.name for path in folder.iterdir()) == [".ragauge", "data.jsonl"]
@@ -49,7 +49,7 @@ def test_the_default_store_is_beside_the_work(call: Call, folder: Path) -> None:
 
 
 def test_another_store(call: Call, folder: Path) -> None:
-    """--store names another place, a folder or a file."""
+    """--store names another folder or file."""
     call("run", "data.jsonl", "--store", "deep/er", "-m", "bleu")
     call("run", "data.jsonl", "--store", "team.db", "-m", "bleu")
     assert (folder / "deep/er/store.db").is_file()
@@ -58,14 +58,14 @@ def test_another_store(call: Call, folder: Path) -> None:
 
 
 def test_no_store_leaves_nothing(call: Call, folder: Path) -> None:
-    """With --no-store no file is left behind, and no run is promised."""
+    """With --no-store no file is left, and the message names no run."""
     result = call("run", "data.jsonl", "--no-store")
     assert result.exit_code == 0
     assert [path.name for path in folder.iterdir()] == ["data.jsonl"]
     assert "read it again" not in result.stdout
 
 
-def test_every_form_of_data(call: Call, start: Start, folder: Path, rows: Rows) -> None:
+def test_every_format_of_data(call: Call, start: Start, folder: Path, rows: Rows) -> None:
     """The same rows as JSON Lines, JSON, CSV, TSV and Parquet, and from standard input, give the same estimates."""
     frame = pandas.DataFrame([{**row, "contexts": json.dumps(row["contexts"])} for row in rows])
     (folder / "data.json").write_text(json.dumps(rows))
@@ -83,8 +83,8 @@ def test_every_form_of_data(call: Call, start: Start, folder: Path, rows: Rows) 
 
 
 @pytest.mark.parametrize("ending", [".json", ".jsonl", ".csv", ".parquet", ".md"])
-def test_every_form_of_output(call: Call, folder: Path, ending: str) -> None:
-    """-o writes the run in the form of its ending, with the values of the run, and says so."""
+def test_every_format_of_output(call: Call, folder: Path, ending: str) -> None:
+    """-o writes the run in the format of its ending, with the values of the run, and prints so."""
     path = folder / f"out{ending}"
     result = call("run", "data.jsonl", "-m", "token_f1", "-o", path.name)
     assert result.exit_code == 0
@@ -104,13 +104,13 @@ def test_every_form_of_output(call: Call, folder: Path, ending: str) -> None:
 
 
 def test_several_outputs_at_once(call: Call, folder: Path) -> None:
-    """-o can be given again and again, into folders that are not there yet."""
+    """-o is repeatable, and creates missing folders."""
     assert call("run", "data.jsonl", "-m", "bleu", "-o", "new/a.json", "-o", "new/b.md").exit_code == 0
     assert sorted(path.name for path in (folder / "new").iterdir()) == ["a.json", "b.md"]
 
 
 def test_an_unknown_ending_is_refused_before_judging(call: Call, folder: Path) -> None:
-    """An ending that cannot be written ends the command before any judge is asked or any file is made."""
+    """An ending that cannot be written ends the command before anything is asked or written."""
     for arguments in (["run", "data.jsonl"], ["demo"]):
         result = call(*arguments, "-o", "out.xlsx")
         assert result.exit_code == 2
@@ -119,7 +119,7 @@ def test_an_unknown_ending_is_refused_before_judging(call: Call, folder: Path) -
 
 
 def test_limit_and_map_and_group(call: Call, folder: Path, rows: Rows) -> None:
-    """--limit, --map (also to keep a field empty) and --group do what they do in Python."""
+    """--limit, --map (also to keep a field empty) and --group work as in Python."""
     for row in rows:
         row["reply"] = row.pop("response")
         row["id"] = "same"
@@ -143,8 +143,8 @@ def test_show_prints_the_worst_samples(call: Call, folder: Path, rows: Rows) -> 
     assert "Who wrote book 1?" not in result.stdout
 
 
-def test_labels_go_before_the_judge(call: Call, folder: Path) -> None:
-    """--labels takes people's answers from a file; what they say changes the estimate."""
+def test_labels_take_precedence(call: Call, folder: Path) -> None:
+    """--labels takes human labels from a file, which change the estimate."""
     run = call("run", "data.jsonl", "-m", "context_relevance", "-o", "before.json")
     assert run.exit_code == 0
     judgments = rg.Store.open(folder / ".ragauge").judgments()
@@ -155,7 +155,7 @@ def test_labels_go_before_the_judge(call: Call, folder: Path) -> None:
 
 
 def test_a_recording_replays(call: Call, folder: Path) -> None:
-    """-j recording:STORE answers from the store of another run; by kind it can stand beside the embedded judge."""
+    """-j recording:STORE answers from the store of another run; by kind it can be combined with another judge."""
     call("run", "data.jsonl", "-m", "faithfulness", "--store", "first")
     replayed = call("run", "data.jsonl", "-m", "faithfulness", "--store", "second", "-j", "recording:first")
     mixed = call("run", "data.jsonl", "-m", "faithfulness", "--store", "third", "-j", "entail=recording:first")
@@ -165,8 +165,8 @@ def test_a_recording_replays(call: Call, folder: Path) -> None:
     assert estimates[0] == estimates[1] == estimates[2]
 
 
-def test_unicode_goes_through(call: Call, folder: Path) -> None:
-    """Texts in any script are judged and written as they are; a report shows marks that turn the text as such."""
+def test_unicode(call: Call, folder: Path) -> None:
+    """Texts in any script are judged and written unchanged; a report makes marks of direction visible."""
     text = "Ödön 漢字 مرحبا 😀 \u202eabc\u202c e\u0301."
     row = {"query": text, "response": text, "contexts": [text], "references": [text]}
     (folder / "unicode.json").write_text(json.dumps([row], ensure_ascii=False), encoding="utf-8")
@@ -181,7 +181,7 @@ def test_unicode_goes_through(call: Call, folder: Path) -> None:
 
 
 def test_a_context_of_100_000_words(call: Call, folder: Path) -> None:
-    """A context of 100,000 words is read to its end: what only its last sentence says is found."""
+    """A context of 100,000 words is read completely: a claim supported by its last sentence is found."""
     filler = " ".join(f"The lamp of room {n % 977} is lit at dusk." for n in range(11_200))
     context = f"{filler} Ada Bell wrote the book in 1910."
     assert len(context.split()) > 100_000
@@ -191,8 +191,8 @@ def test_a_context_of_100_000_words(call: Call, folder: Path) -> None:
     assert rg.Run.open(folder / ".ragauge").estimates["faithfulness"].value == 1.0
 
 
-def test_what_is_left_out_is_said(call: Call, folder: Path) -> None:
-    """The default set leaves out what the data lacks and says so, with the option that mends it."""
+def test_metrics_left_out_are_named(call: Call, folder: Path) -> None:
+    """The default set leaves out metrics that the data lacks fields for, with the option that fixes it."""
     (folder / "few.jsonl").write_text(json.dumps({"query": "Who?", "response": "Ada Bell."}))
     result = call("run", "few.jsonl")
     assert result.exit_code == 0

@@ -1,4 +1,4 @@
-"""What the tests of comparisons share."""
+"""Fixtures of the tests of comparisons."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Value = float | str | None
 
 @pytest.fixture
 def run() -> Callable[..., Run]:
-    """Makes a run of the given values by metric, in a store of its own; no judge is asked."""
+    """Makes a run with the given values by metric, in its own store; no judge is asked."""
     return run_of
 
 

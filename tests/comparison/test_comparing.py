@@ -26,7 +26,7 @@ HIGH = [0.5, 1.0, 0.75, 1.0, 0.75, 0.5, 1.0, 0.25, 1.0, 1.0]
 
 
 def test_a_better_run(run: Make) -> None:
-    """The difference is the mean over samples of B less A, with interval, p, and the samples won, tied and lost."""
+    """The difference is the mean over samples of B minus A, with interval, p, and the samples won, tied and lost."""
     found = rg.compare(run({"faithfulness": LOW}), run({"faithfulness": HIGH}))
     one = found.differences["faithfulness"]
     expected = paired_mean([high - low for low, high in zip(LOW, HIGH, strict=True)])
@@ -52,7 +52,7 @@ def test_the_other_way_round(pairs: list[tuple[float | None, float | None]]) -> 
 
 
 def test_where_lower_is_better(run: Make) -> None:
-    """A metric of which less is better is won where B is lower."""
+    """A metric of which less is better is won if B is lower."""
     a, b = run({"hallucination": HIGH}, better="lower"), run({"hallucination": LOW}, better="lower")
     one = rg.compare(a, b).differences["hallucination"]
     assert one.difference is not None
@@ -60,8 +60,8 @@ def test_where_lower_is_better(run: Make) -> None:
     assert (one.wins, one.losses, one.verdict) == (9, 0, "better")
 
 
-def test_only_samples_that_have_a_value_in_both(run: Make) -> None:
-    """Undefined and failed scores of either run leave their sample out of both means, and are counted."""
+def test_only_samples_with_a_value_in_both_count(run: Make) -> None:
+    """Samples with an undefined or failed score in either run are left out of both means, and counted."""
     a = run({"faithfulness": [None, 0.5, "down", 0.25, 1.0]})
     b = run({"faithfulness": [1.0, None, 1.0, 0.75, 1.0]})
     one = rg.compare(a, b).differences["faithfulness"]
@@ -70,7 +70,7 @@ def test_only_samples_that_have_a_value_in_both(run: Make) -> None:
 
 
 def test_a_system_that_refuses_more_often(run: Make) -> None:
-    """Refusals drop out of faithfulness: the means are equal, and the difference in undefined scores is shown."""
+    """Refusals drop out of faithfulness: the means are equal, and undefined scores are compared."""
     a = run({"faithfulness": [0.5] * 12, "token_f1": [0.5] * 12})
     b = run({"faithfulness": [0.5] * 4 + [None] * 8, "token_f1": [0.5] * 12})
     found = rg.compare(a, b)
@@ -83,14 +83,14 @@ def test_a_system_that_refuses_more_often(run: Make) -> None:
 
 
 def test_no_sample_with_a_value_in_both(run: Make) -> None:
-    """Where no sample has a value in both runs there is no number, and nothing is shown."""
+    """If no sample has a value in both runs there is no number and no verdict."""
     one = rg.compare(run({"bleu": [None, 0.5]}), run({"bleu": [0.5, None]})).differences["bleu"]
     assert (one.a, one.b, one.difference, one.low, one.high, one.p, one.p_adjusted) == (None,) * 7
     assert (one.n, one.wins, one.verdict, one.detectable) == (0, 0, "", None)
 
 
 def test_p_values_are_adjusted_over_metrics(run: Make) -> None:
-    """What one metric alone would show is not shown among twenty that differ by nothing, but can be gated on."""
+    """A difference in one metric is not significant among twenty equal ones, but can be gated on."""
     noise = {f"own {at}": [0.0, 0.5] * 5 for at in range(19)}
     a, b = (
         run({"bleu": [0.2] * 10, **noise}),
@@ -107,8 +107,8 @@ def test_p_values_are_adjusted_over_metrics(run: Make) -> None:
     assert found.worse([]) == []
 
 
-def test_equal_differences_show_nothing_that_the_interval_does_not(run: Make) -> None:
-    """Where all samples differ by the same, signs alone are not enough: the interval must leave 0 out as well."""
+def test_significance_requires_the_interval(run: Make) -> None:
+    """If all samples differ by the same amount, p alone is not enough: the interval must exclude 0 as well."""
     one = rg.compare(run({"bleu": [0.2] * 8}), run({"bleu": [0.25] * 8})).differences["bleu"]
     assert one.p_adjusted is not None
     assert one.low is not None
@@ -117,8 +117,8 @@ def test_equal_differences_show_nothing_that_the_interval_does_not(run: Make) ->
     assert one.verdict == ""
 
 
-def test_metrics_that_were_not_measured_alike(run: Make) -> None:
-    """Metrics of other parameters, or of one run only, are left out with the reason; asking for one is an error."""
+def test_metrics_measured_differently_are_left_out(run: Make) -> None:
+    """Metrics with other parameters, or of one run only, are left out with the reason; requesting one is an error."""
     a = run({"rouge.rougeL": LOW, "bleu": LOW, "own": LOW}, metrics=("rouge", "bleu", "own"))
     b = run({"rouge.rougeL": LOW, "chrf": LOW, "own": LOW}, metrics=("rouge(stemmer=true)", "chrf", "own"))
     found = rg.compare(a, b)
@@ -136,15 +136,15 @@ def test_metrics_that_were_not_measured_alike(run: Make) -> None:
     assert rg.compare(a, b, ["own"]).left_out == {}
 
 
-def test_a_metric_of_ones_own_under_a_known_name(run: Make) -> None:
-    """A metric of one's own is not compared with one of the catalogue under the same name."""
+def test_a_custom_metric_with_a_known_name(run: Make) -> None:
+    """A custom metric is not compared with the one of the catalogue of the same name."""
     a, b = run({"bleu": LOW, "x": LOW}, metrics=("mine", "x")), run({"bleu": LOW, "x": LOW}, metrics=("bleu", "x"))
     left = rg.compare(a, b).left_out
     assert left == {"bleu": "it was measured as a custom metric in the first run and as bleu in the second"}
 
 
 def test_metrics_are_chosen_by_key_or_name(run: Make) -> None:
-    """A key chooses one value, a metric's name all of its values; what nobody measured is an error."""
+    """A key chooses one value, a metric's name all of its values; a metric of neither run is an error."""
     values = {"rouge.rouge1": LOW, "rouge.rougeL": LOW, "bleu": LOW}
     a, b = (run(values, metrics=("rouge(types=rouge1+rougeL)", "bleu")) for _ in "ab")
     assert list(rg.compare(a, b, ["rouge"]).differences) == ["rouge.rouge1", "rouge.rougeL"]
@@ -156,8 +156,8 @@ def test_metrics_are_chosen_by_key_or_name(run: Make) -> None:
         rg.compare(a, run({"chrf": LOW}))
 
 
-def test_a_metric_of_ones_own_on_a_scale_of_its_own(run: Make) -> None:
-    """Values beyond 0 to 1, whose scale only their author knows, are compared on the scale that they span."""
+def test_a_custom_metric_with_its_own_scale(run: Make) -> None:
+    """Values beyond 0 to 1 are compared on the scale that they span."""
     a, b = run({"pages": [3.0, 5.0, -2.0, 4.0]}), run({"pages": [3.0, 5.0, 40.0, 4.0]})
     one = rg.compare(a, b).differences["pages"]
     assert one.difference == 10.5
@@ -166,7 +166,7 @@ def test_a_metric_of_ones_own_on_a_scale_of_its_own(run: Make) -> None:
 
 
 def test_over_the_data_set() -> None:
-    """Pooled values and the trust score, of eight counts a sample, are compared over the counts of both runs."""
+    """Pooled values and the trust score, with eight counts a sample, are compared by the counts of both runs."""
     rows = [
         {
             "query": f"What is {n}?",
@@ -188,8 +188,8 @@ def test_over_the_data_set() -> None:
     assert "n 8" in str(found)
 
 
-def test_a_metric_of_ones_own_over_the_data_set_is_left_out() -> None:
-    """Its formula is not in the store, so it is not compared, and the comparison says why."""
+def test_a_custom_metric_over_the_data_set_is_left_out() -> None:
+    """Its formula is not in the store, so it is not compared, with that reason."""
     metric = parse_metric("pooled(faithfulness)").renamed("mine")
     rows = [{"query": "q", "response": "Ada.", "contexts": ["Ada."]}]
     run = rg.evaluate(rows, metrics=[metric, "faithfulness"])
@@ -199,7 +199,7 @@ def test_a_metric_of_ones_own_over_the_data_set_is_left_out() -> None:
 
 
 def test_groups_of_the_runs_and_of_a_column(run: Make) -> None:
-    """Samples of one group are swapped together, whether the runs have groups or a column is named."""
+    """Samples of one group are swapped together, whether the runs have groups or a column is given."""
     values = {"bleu": [0.1] * 24}, {"bleu": [0.2] * 12 + [0.3] * 12}
     houses = [str(at // 4) for at in range(24)]
     grouped = [Sample(str(at), query=f"q {at}", group=house) for at, house in enumerate(houses)]
@@ -215,8 +215,8 @@ def test_groups_of_the_runs_and_of_a_column(run: Make) -> None:
     assert "24 samples in 6 groups in both, matched by id." in str(by_column)
 
 
-def test_groups_that_one_run_alone_has(run: Make) -> None:
-    """A sample's group counts though only one of the runs was made with groups; samples without one stand alone."""
+def test_groups_of_one_run_count(run: Make) -> None:
+    """A sample's group counts if only one run was made with groups; a sample without one is its own group."""
     plain = [Sample(str(at), query=f"q {at}") for at in range(8)]
     grouped = [msgspec.structs.replace(one, group="a" if at < 3 else None) for at, one in enumerate(plain)]
     for samples in ((plain, grouped), (grouped, plain)):
@@ -250,14 +250,14 @@ HOT = Identity("openai/gpt-4o-mini", (("temperature", "1"), ("prompts", "v1")))
         ({"status": "interrupted"}, "bleu", ["B is interrupted: only its first 3 samples are compared."]),
     ],
 )
-def test_what_makes_runs_less_than_comparable(b: dict[str, Any], metric: str, expected: list[str]) -> None:
-    """Other judges of what metrics ask, people's labels, another version, a run not finished: each is said."""
-    said = list(cautions(_judged(), _judged(**b), [parse_metric(metric)]))
-    assert [one.partition(" The difference")[0] for one in said] == expected
+def test_cautions(b: dict[str, Any], metric: str, expected: list[str]) -> None:
+    """Different judges of what metrics ask, human labels, another version, and an unfinished run are noted."""
+    words = list(cautions(_judged(), _judged(**b), [parse_metric(metric)]))
+    assert [one.partition(" The difference")[0] for one in words] == expected
 
 
-def test_judges_of_one_name_are_told_apart_by_their_settings(run: Make) -> None:
-    """Two judges that differ in a setting are different judges, and the setting is named."""
+def test_judges_of_one_name_differ_by_settings(run: Make) -> None:
+    """Two judges with different settings are different judges, and the settings are named."""
     a, b = (run({"faithfulness": LOW}, judges={"*": judge}, name=str(at)) for at, judge in enumerate((GPT, HOT)))
     (note,) = rg.compare(a, b).notes
     assert note.startswith(
@@ -268,7 +268,7 @@ def test_judges_of_one_name_are_told_apart_by_their_settings(run: Make) -> None:
 
 
 def test_a_run_compared_with_itself(run: Make) -> None:
-    """Comparing a run with itself is said to be that."""
+    """A run compared with itself is noted."""
     one = run({"bleu": LOW})
     found = rg.compare(one, one)
     assert found.notes == ("A and B are the same run.",)
@@ -277,7 +277,7 @@ def test_a_run_compared_with_itself(run: Make) -> None:
 
 
 def test_an_interrupted_run(run: Make) -> None:
-    """Of a run that was cut off its first samples are compared, and the rest of the other is counted as left out."""
+    """The samples that an interrupted run has are compared, and the others of the other run counted as left out."""
     found = rg.compare(run({"bleu": LOW}, name="a"), run({"bleu": HIGH[:4]}, status="interrupted", name="b"))
     assert (found.samples, found.only_a, found.only_b) == (4, 6, 0)
     assert found.notes == ("B is interrupted: only its first 4 samples are compared.",)
@@ -300,7 +300,7 @@ def _evaluated(response: Sequence[str], metric: str, context: str = "Ada wrote i
 
 
 def test_the_claims_that_made_the_difference() -> None:
-    """The samples that changed most are told first, with the pieces that tell against the one response alone."""
+    """The samples that changed most come first, with the pieces that count against one response only."""
     a = _evaluated(["Ada wrote it", "Bob sang. Ada wrote it. Eve ran", "Ada wrote it"], "faithfulness")
     b = _evaluated(["Eve ran", "Ada wrote it. Eve ran", "Ada wrote it"], "faithfulness")
     first, second = rg.compare(a, b).changes
@@ -312,16 +312,16 @@ def test_the_claims_that_made_the_difference() -> None:
     assert rg.compare(a, b, show=0).changes == ()
 
 
-def test_where_nothing_tells_against_the_worse_response() -> None:
-    """Where the worse response only lacks what the better one has, the pieces that support the better one are told."""
+def test_pieces_for_the_better_response() -> None:
+    """If the worse response only lacks something, the pieces that support the better one are shown."""
     a = _evaluated(["Ada wrote. Ada wrote it. Eve ran"], "faithfulness")
     b = _evaluated(["Ada wrote it. Eve ran"], "faithfulness")
     (change,) = rg.compare(a, b).changes
     assert [(piece.run, piece.said) for piece in change.pieces] == [("a", "supported by context 1: “Ada wrote”")]
 
 
-def test_of_a_metric_of_which_less_is_better_what_it_counts_is_told() -> None:
-    """Where lower is better, the pieces that raise the value are those that made the difference."""
+def test_pieces_of_a_metric_of_which_less_is_better() -> None:
+    """The pieces that raise the value are those that made the difference."""
     a = _evaluated(["Ada wrote it. Bob sang"], "hallucination", "not Bob sang")
     b = _evaluated(["Ada wrote it"], "hallucination", "not Bob sang")
     (change,) = rg.compare(a, b).changes
@@ -331,7 +331,7 @@ def test_of_a_metric_of_which_less_is_better_what_it_counts_is_told() -> None:
 
 @pytest.mark.slow
 def test_runs_of_the_demo() -> None:
-    """The demo's two systems, measured by the embedded judge: the candidate is the more faithful one."""
+    """The demo's two systems, measured by the embedded judge: the candidate is more faithful."""
     from importlib.resources import as_file, files
 
     runs = []

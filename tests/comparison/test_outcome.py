@@ -34,7 +34,7 @@ def _keys(value: Any) -> list[str]:
 
 
 def test_the_document(comparison: Comparison) -> None:
-    """The document holds what docs/compare.md lists, under those names and in that order."""
+    """The document has the keys that docs/compare.md lists, in that order."""
     document = comparison.to_dict()
     assert (document["schema"], document["samples"], document["by"]) == ("ragauge.compare/1", 9, "id")
     assert _keys(document) == ("schema a b samples by only_a only_b groups differences changes left_out notes".split())
@@ -52,7 +52,7 @@ def test_the_document(comparison: Comparison) -> None:
 
 
 def test_the_document_as_json(comparison: Comparison, tmp_path: Path) -> None:
-    """The JSON that is written is the document, with null and never NaN where there is no number."""
+    """The JSON file is the document, with null and never NaN for a missing number."""
     path = comparison.save(tmp_path / "new" / "out.json")
     read = json.loads(path.read_text(encoding="utf-8"), parse_constant=lambda _: pytest.fail("not JSON"))
     assert read == json.loads(json.dumps(comparison.to_dict(), allow_nan=False))
@@ -60,7 +60,7 @@ def test_the_document_as_json(comparison: Comparison, tmp_path: Path) -> None:
 
 
 def test_markdown(comparison: Comparison, tmp_path: Path) -> None:
-    """Markdown has what must be known first, the table with all columns, and the samples that changed most."""
+    """Markdown has the runs and warnings, the table with all columns, and the samples that changed most."""
     text = comparison.save(tmp_path / "out.MD").read_text(encoding="utf-8")
     assert text == comparison._repr_markdown_()
     lines = text.splitlines()
@@ -74,8 +74,8 @@ def test_markdown(comparison: Comparison, tmp_path: Path) -> None:
     assert "- faithfulness 0.250 → 1.000, sample 1: query 1" in lines
 
 
-def test_markdown_is_fit_for_a_comment(run: Make) -> None:
-    """No text pings, links or loads anything, and much of it is cut to what a comment of GitHub may have."""
+def test_markdown_is_safe_in_a_comment(run: Make) -> None:
+    """No text mentions, links or loads anything, and the length is limited to that of a comment on GitHub."""
     samples = [Sample(f"@ann-{n}", query="![x](http://x) <img> @bob " + "y" * 90) for n in range(60)]
     names = [f"own_{at}" for at in range(28)]
     a, b = (run({name: [value] * 60 for name in names}, samples=samples, name="@me") for value in (0.0, 1.0))
@@ -87,7 +87,7 @@ def test_markdown_is_fit_for_a_comment(run: Make) -> None:
 
 @pytest.mark.parametrize("width", [70, 80, 100, 140, 200])
 def test_the_terminal_at_any_width(comparison: Comparison, width: int) -> None:
-    """No line is wider than the terminal, metric, difference and interval are whole, and all fits in 100 columns."""
+    """No line exceeds the width; metric, difference and interval are never cut, and 100 columns show everything."""
     text = comparison_text(comparison, width)
     assert max(map(len, text.splitlines())) <= width
     for shown in ("faithfulness ↑", "+0.594", "better"):
@@ -95,19 +95,19 @@ def test_the_terminal_at_any_width(comparison: Comparison, width: int) -> None:
     assert ("detects" in text) is (width >= 100)
 
 
-def test_what_changed_is_told_of_three_metrics(run: Make) -> None:
-    """The terminal tells what changed in the three metrics that differ most clearly, and nothing where nothing did."""
+def test_changes_of_three_metrics_are_shown(run: Make) -> None:
+    """The terminal shows the changes in the three metrics with the smallest p-values, if there are any."""
     names = ["most", "much", "some", "less"]
     a = run({name: [0.0] * 8 for name in names})
     b = run({name: [1.0] * (8 - at) + [0.5] * at for at, name in enumerate(names)})
-    told = [str(part) for part in changes_view(rg.compare(a, b, show=1))]
-    assert told[:3] == ["", "What changed most:", ""]
-    assert [one.split()[0] for one in told[3:]] == names[:3]
+    lines = [str(part) for part in changes_view(rg.compare(a, b, show=1))]
+    assert lines[:3] == ["", "What changed most:", ""]
+    assert [one.split()[0] for one in lines[3:]] == names[:3]
     assert list(changes_view(rg.compare(a, a))) == []
 
 
-def test_text_that_would_steer_a_terminal(run: Make) -> None:
-    """Names, ids and queries with control characters are shown with these made visible."""
+def test_control_characters_are_made_visible(run: Make) -> None:
+    """Names, ids and queries with control characters are shown with these replaced."""
     samples = [Sample("\x1b[2J", query="who\x1b[31m?")]
     a, b = (run({"bleu": [value]}, samples=samples, name="n\x1b[1m") for value in (0.0, 1.0))
     found = rg.compare(a, b)
@@ -116,8 +116,8 @@ def test_text_that_would_steer_a_terminal(run: Make) -> None:
     assert "who�[31m?" in shown
 
 
-def test_an_ending_that_cannot_be_written(comparison: Comparison, tmp_path: Path) -> None:
-    """Another ending, and a place that cannot be written, are errors that say how to mend them."""
+def test_files_that_cannot_be_written(comparison: Comparison, tmp_path: Path) -> None:
+    """Another ending, and a path that cannot be written, are errors that name the fix."""
     with pytest.raises(UsageError, match=r"cannot write 'out.csv': unknown ending; use one of .json .md"):
         comparison.save(tmp_path / "out.csv")
     (tmp_path / "file").write_text("")
@@ -126,7 +126,7 @@ def test_an_ending_that_cannot_be_written(comparison: Comparison, tmp_path: Path
     assert [path.name for path in tmp_path.iterdir()] == ["file"]
 
 
-def test_gating_on_what_has_no_value(run: Make) -> None:
+def test_gating_on_a_metric_without_a_value(run: Make) -> None:
     """A metric without a value in both runs cannot be gated on: that is an error, not a pass."""
     found = rg.compare(run({"bleu": [None], "x": [0.5]}), run({"bleu": [0.5], "x": [0.5]}))
     with pytest.raises(UsageError, match="bleu cannot be compared: it has no value over the samples of both runs"):
@@ -135,7 +135,7 @@ def test_gating_on_what_has_no_value(run: Make) -> None:
         found.worse(["x", "y"])
 
 
-def test_a_metric_with_an_at_sign_pings_nobody(run: Make) -> None:
-    """The key `claim_recall@contexts` in the table is no mention where the comparison is a comment on GitHub."""
+def test_a_metric_with_an_at_sign_mentions_nobody(run: Make) -> None:
+    """The key `claim_recall@contexts` in the table is no mention in a comment on GitHub."""
     a, b = (run({"claim_recall@contexts": values}, id=id) for values, id in ((LOW, "run-a"), (HIGH, "run-b")))
     assert "| claim_recall@<!-- -->contexts ↑ |" in rg.compare(a, b, show=0)._repr_markdown_()

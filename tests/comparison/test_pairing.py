@@ -1,4 +1,4 @@
-"""Which samples of two runs are the same."""
+"""Matching the samples of two runs."""
 
 from __future__ import annotations
 
@@ -21,20 +21,20 @@ def together(a: Iterable[Sample], b: Iterable[Sample]) -> Pairing:
 
 
 def asking(*queries: str, ids: Iterable[str] | None = None) -> list[Sample]:
-    """Samples that ask these queries, under their row numbers where no ids are given."""
+    """Samples with these queries, with row numbers as ids unless given."""
     names = ids or map(str, range(1, len(queries) + 1))
     return [Sample(id, query=query) for id, query in zip(names, queries, strict=True)]
 
 
 def test_by_id() -> None:
-    """Samples of one id that ask the same belong together, whatever their order and their responses."""
+    """Samples with the same id and query match, whatever their order and their responses."""
     a = [Sample(id, query=f"what is {id}", response="yes") for id in "xyz"]
     b = [Sample(id, query=f"what is {id}", contexts=(Chunk("no"),)) for id in "zxy"]
     assert together(a, b) == Pairing([(0, 1), (1, 2), (2, 0)], "id", 0, 0)
 
 
-def test_row_numbers_of_another_order() -> None:
-    """Where ids are row numbers and the rows stand in another order, samples go by their queries."""
+def test_shuffled_rows_match_by_query() -> None:
+    """If ids are row numbers and the order differs, samples match by their queries."""
     assert together(asking("who", "when", "why"), asking("why", "who", "when")) == Pairing(
         [(0, 1), (1, 2), (2, 0)], "query", 0, 0
     )
@@ -42,7 +42,7 @@ def test_row_numbers_of_another_order() -> None:
 
 @given(st.permutations(range(8)), st.integers(0, 8), st.booleans())
 def test_the_same_pairs_in_any_order(order: list[int], kept: int, numbered: bool) -> None:
-    """However rows are shuffled, each sample is beside the one that asks the same; those without one are counted."""
+    """However rows are shuffled, each sample matches the one with the same query; the others are counted."""
     first = [Sample(str(n), query=f"query {n}") for n in range(8)]
     second = [Sample(str(at if numbered else n), query=f"query {n}") for at, n in enumerate(order[: max(1, kept)])]
     found = together(first, second)
@@ -52,23 +52,23 @@ def test_the_same_pairs_in_any_order(order: list[int], kept: int, numbered: bool
     assert (found.only_a, found.only_b) == (8 - max(1, kept), 0)
 
 
-def test_queries_that_repeat_need_ids() -> None:
-    """Repeated queries go by id where ids tell them apart, and end in an error where these are of another order."""
+def test_repeated_queries_need_ids() -> None:
+    """Repeated queries match by id if ids agree, and are an error if their order differs."""
     assert together(asking("who", "who", "why"), asking("who", "who", "why")).by == "id"
     with pytest.raises(UsageError, match=r"sample '2' asks “who” in the first and “why” in the second; give each sam"):
         together(asking("who", "who", "why"), asking("who", "why", "who"))
 
 
-def test_one_query_of_many_texts() -> None:
-    """Summaries under one and the same query are told apart by what was summarised."""
+def test_one_query_with_many_sources() -> None:
+    """Summaries with the same query are distinguished by their source."""
     a = [Sample(str(n), query="Sum it up.", source=f"text {n}") for n in range(3)]
     b = [Sample(str(n), query="Sum it up.", source=f"text {2 - n}") for n in range(3)]
     assert together(a, a).by == "id"
     assert together(a, b) == Pairing([(0, 2), (1, 1), (2, 0)], "query", 0, 0)
 
 
-def test_samples_that_ask_nothing() -> None:
-    """Without query and source references tell samples apart; without these only ids do."""
+def test_samples_without_a_query() -> None:
+    """Without query and source, references distinguish samples; without these only ids do."""
     a = [Sample(str(n), references=(f"right {n}",)) for n in range(3)]
     b = [Sample(str(n), references=(f"right {2 - n}",)) for n in range(3)]
     assert together(a, b).pairs == [(0, 2), (1, 1), (2, 0)]
@@ -77,20 +77,20 @@ def test_samples_that_ask_nothing() -> None:
 
 
 def test_a_reference_may_be_corrected() -> None:
-    """Samples of one id and query belong together though people have changed the reference between the runs."""
+    """Samples with the same id and query match even if the reference was changed between the runs."""
     a, b = ([Sample("x", query="who", references=(name,))] for name in ("Ada", "Ada Bell"))
     assert together(a, b).by == "id"
 
 
 def test_ids_that_agree_by_accident() -> None:
-    """Where few ids agree and all queries do, samples go by their queries."""
+    """If few ids agree and all queries do, samples match by their queries."""
     a = asking("who", "when", "why")
     b = asking("when", "why", "who", ids=("q7", "3", "q9"))
     assert together(a, b) == Pairing([(0, 2), (1, 0), (2, 1)], "query", 0, 0)
 
 
-def test_a_query_that_was_changed_leaves_its_sample_out() -> None:
-    """A sample whose query differs between the runs is in neither pair, and is counted on both sides."""
+def test_a_changed_query_leaves_its_sample_out() -> None:
+    """A sample whose query differs between the runs matches none, and is counted on both sides."""
     assert together(asking("who", "when"), asking("who", "where")) == Pairing([(0, 0)], "query", 1, 1)
 
 
@@ -104,13 +104,13 @@ def test_a_query_that_was_changed_leaves_its_sample_out() -> None:
     ],
 )
 def test_runs_of_different_samples(b: list[Sample], message: str) -> None:
-    """Runs that share no sample are an error that shows where they part, fit to be printed."""
+    """Runs without a common sample are an error that shows the first difference, safe to print."""
     with pytest.raises(UsageError, match=message):
         together(asking("who", "when"), b)
 
 
-def test_what_a_side_keeps() -> None:
-    """Of each metric a side keeps the value, the counts over the data set, or why there is neither."""
+def test_cells_of_a_run() -> None:
+    """A cell is the value, the counts over the data set, or why there is neither."""
     record = SampleRecord(
         Sample("1"),
         {"x": ScoreRecord(0.5, counts=(1, 2)), "y": ScoreRecord(undefined="no claims"), "z": ScoreRecord(failed="no")},
@@ -122,13 +122,13 @@ def test_what_a_side_keeps() -> None:
 
 @pytest.mark.parametrize(("house", "group"), [("a", "a"), (7, "7"), (None, None), (False, "False")])
 def test_a_column_groups_samples(house: Any, group: str | None) -> None:
-    """The group is what the column says, as text; a sample without it stands for itself."""
+    """The group is the text of the column; a sample without it is its own group."""
     found = side([SampleRecord(Sample("1", group="own", metadata={"house": house}), {})], [], "house")
     assert found.rows[0].group == group
     assert side([SampleRecord(Sample("1", group="own"), {})], []).rows[0].group == "own"
 
 
-def test_a_column_that_no_run_kept() -> None:
+def test_an_unknown_column() -> None:
     """A misspelled column is an error that suggests the right one; runs made with groups need no column."""
     plain = side([SampleRecord(Sample("1", metadata={"house": "a"}), {})], [], "hous")
     grouped = side([SampleRecord(Sample("1", group="a"), {})], [], "house")

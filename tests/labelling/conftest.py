@@ -1,4 +1,4 @@
-"""What the tests of labelling share: a run of claims that a lenient judge passes, and what is true of them."""
+"""Fixtures of the tests of labelling: a run of claims, a lenient judge, and the right answers."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ TRUE, UNCLEAR, FALSE = "true", "unclear", "false"
 
 def sample(number: int, *claims: str) -> dict[str, object]:
     """A sample with a claim of each kind that is named."""
-    said = [f"Claim {number}.{at} is {kind}." for at, kind in enumerate(claims)]
-    return {"id": f"s{number}", "query": f"What of {number}?", "response": " ".join(said), "contexts": ["A.", "B."]}
+    texts = [f"Claim {number}.{at} is {kind}." for at, kind in enumerate(claims)]
+    return {"id": f"s{number}", "query": f"What of {number}?", "response": " ".join(texts), "contexts": ["A.", "B."]}
 
 
 def lenient(sure: float = 0.9) -> rg.Judge:
-    """A judge that takes unclear claims for true, and says that it is not sure of them."""
+    """A judge that takes unclear claims for true, with low confidence."""
 
     def entail(premise: str, hypothesis: str) -> tuple[str, float]:
         if UNCLEAR in hypothesis:
@@ -39,7 +39,7 @@ def lenient(sure: float = 0.9) -> rg.Judge:
 
 
 def truth(question: Question) -> str:
-    """What a person who knows says."""
+    """The right answer to a question."""
     assert isinstance(question, Entail)
     return "s 1" if TRUE in question.hypothesis else "n"
 
@@ -65,7 +65,7 @@ def measured(store: Store) -> Callable[..., rg.Run]:
 
 @pytest.fixture
 def answered() -> Callable[[Labelling, int], list[int]]:
-    """Labels so many samples truthfully, in the order in which they come; returns those that chance drew."""
+    """Labels a number of samples correctly, in the order in which they come; returns those drawn at random."""
 
     def label(labelling: Labelling, count: int) -> list[int]:
         by_chance = []

@@ -18,8 +18,8 @@ Measured = Callable[..., rg.Run]
 Answered = Callable[[Labelling, int], list[int]]
 
 
-def test_a_piece_has_the_question_behind_it(measured: Measured) -> None:
-    """Evidence leads to the question that was judged, all its texts, what the judge said, and no label at first."""
+def test_a_piece_has_its_question(measured: Measured) -> None:
+    """A piece of evidence has the question that was judged with all texts, the judge's answer, and no label."""
     pieces = Labelling(measured()).pieces(0, "faithfulness")
     kinds = ("unclear", "false", "true", "true")
     assert [piece.evidence.text for piece in pieces] == [f"Claim 0.{at} is {kind}." for at, kind in enumerate(kinds)]
@@ -29,8 +29,8 @@ def test_a_piece_has_the_question_behind_it(measured: Measured) -> None:
     assert (first.judge.label, first.judge.probability, first.label) == (Label.ENTAILED, 0.55, None)
 
 
-def test_labels_move_the_scores_of_a_sample(measured: Measured) -> None:
-    """A label takes the place of the judge's answer in every metric that counts it; the run itself stays as it is."""
+def test_labels_change_the_scores_of_a_sample(measured: Measured) -> None:
+    """A label replaces the judge's answer in every metric that counts it; the run itself stays unchanged."""
     run = measured()
     labelling = Labelling(run)
     piece = labelling.pieces(1, "faithfulness")[0]
@@ -42,8 +42,8 @@ def test_labels_move_the_scores_of_a_sample(measured: Measured) -> None:
     assert Labelling(rg.Run.open(run.store, run.id)).scores(1) == scores
 
 
-def test_a_label_without_chunks_decides_only_what_it_tells(measured: Measured) -> None:
-    """A verdict on two chunks together corrects faithfulness; what needs to know which chunk it was is failed."""
+def test_a_label_without_chunk_verdicts(measured: Measured) -> None:
+    """A verdict on two chunks together corrects faithfulness; metrics that need the verdict of each chunk fail."""
     labelling = Labelling(measured())
     piece = labelling.pieces(1, "faithfulness")[0]
     labelling.keep(piece.question, parse_answer(piece.question, "c"), "ann")
@@ -52,8 +52,8 @@ def test_a_label_without_chunks_decides_only_what_it_tells(measured: Measured) -
     assert scores["hallucination"].failed == "several chunks were judged only together, without a label for each"
 
 
-def test_half_of_the_samples_are_drawn_by_chance(measured: Measured, answered: Answered) -> None:
-    """Half of what is labelled is the beginning of a random order that the data alone decides, for any judge."""
+def test_half_of_the_samples_are_drawn_at_random(measured: Measured, answered: Answered) -> None:
+    """They are the beginning of a random order that depends on the data alone, not on the judge."""
     labelling = Labelling(measured(20))
     by_chance = answered(labelling, 10)
     other = Labelling(measured(20, lenient(0.8)))
@@ -62,17 +62,17 @@ def test_half_of_the_samples_are_drawn_by_chance(measured: Measured, answered: A
     assert other._order == labelling._order != sorted(labelling._order)
 
 
-def test_the_others_are_those_that_teach_most(measured: Measured, answered: Answered) -> None:
+def test_the_others_are_the_most_informative(measured: Measured, answered: Answered) -> None:
     """Between random draws come the samples that the judge is least sure of."""
     labelling = Labelling(measured(20))
     answered(labelling, 1)
-    told = labelling.next("faithfulness")
-    assert told is not None
-    assert (told.at_random, told.position % 3) == (False, 0)
+    drawn = labelling.next("faithfulness")
+    assert drawn is not None
+    assert (drawn.at_random, drawn.position % 3) == (False, 0)
 
 
 def test_labels_of_random_draws_correct_the_score(measured: Measured, answered: Answered) -> None:
-    """The judge's score and the corrected one stand apart; once all is labelled the latter is people's mean."""
+    """Judge's and corrected score are separate; once everything is labelled the latter is the human mean."""
     run = measured(12)
     labelling = Labelling(run)
     before = labelling.summaries()["faithfulness"]
@@ -91,7 +91,7 @@ def test_labels_of_random_draws_correct_the_score(measured: Measured, answered: 
 
 
 def test_agreement_is_of_random_draws(measured: Measured, answered: Answered) -> None:
-    """Raw agreement and kappa count the questions of random draws, and say which answers met."""
+    """Raw agreement and kappa count the questions of random draws, with a confusion table."""
     labelling = Labelling(measured(12))
     by_chance = answered(labelling, 6)
     (agreement,) = labelling.summaries(["faithfulness"])["faithfulness"].agreement
@@ -102,8 +102,8 @@ def test_agreement_is_of_random_draws(measured: Measured, answered: Answered) ->
     assert agreement.kappa is not None
 
 
-def test_labels_given_otherwise_do_not_count(measured: Measured, answered: Answered) -> None:
-    """Labels given in passing move the sample they are on, not the corrected score or the agreement."""
+def test_other_labels_do_not_count(measured: Measured, answered: Answered) -> None:
+    """Labels given outside a draw change their sample, not the corrected score or the agreement."""
     labelling = Labelling(measured(12))
     for position in range(6):
         for piece in labelling.pieces(position, "faithfulness"):
@@ -117,7 +117,7 @@ def test_labels_given_otherwise_do_not_count(measured: Measured, answered: Answe
 
 
 def test_labels_count_for_every_judge_of_the_same_data(measured: Measured, answered: Answered) -> None:
-    """What was drawn for one run holds for a run of another judge over the same data, and not for other data."""
+    """Draws for one run hold for a run of another judge over the same data, and not for other data."""
     answered(Labelling(measured(12)), 6)
     other = measured(12, lenient(0.8))
     assert other.record.labelled
@@ -126,7 +126,7 @@ def test_labels_count_for_every_judge_of_the_same_data(measured: Measured, answe
 
 
 def test_the_judge_is_measured_alone(measured: Measured, answered: Answered) -> None:
-    """A run made with labels in place is corrected by what its judge said without them."""
+    """A run made with labels is corrected by the judge's own answers."""
     first = Labelling(measured(12))
     answered(first, 8)
     again = measured(12)
@@ -135,8 +135,8 @@ def test_the_judge_is_measured_alone(measured: Measured, answered: Answered) -> 
     assert Labelling(again).summaries() == first.summaries()
 
 
-def test_a_repeated_sample_counts_once_chance_has_come_to_it(store: Store) -> None:
-    """A sample that repeats another has its labels too, but counts only behind it in the random order."""
+def test_a_repeated_sample_counts_in_its_turn(store: Store) -> None:
+    """A sample that repeats another has its labels too, but counts only from its place in the random order."""
     row = {"query": "q", "response": "It is true.", "contexts": ["A."]}
     rows = [{**row, "id": f"n{n}", "response": f"It is {n} and true."} for n in range(9)]
     run = rg.evaluate([*rows, {**row, "id": "a"}, {**row, "id": "b"}], "faithfulness", lenient(), store)
@@ -152,8 +152,8 @@ def test_a_repeated_sample_counts_once_chance_has_come_to_it(store: Store) -> No
         assert labelling.summaries()["faithfulness"].drawn == 3
 
 
-def test_only_what_was_judged_can_be_labelled(measured: Measured, store: Store) -> None:
-    """A metric without judgments is refused by name, and a run that has not ended altogether."""
+def test_only_judgments_can_be_labelled(measured: Measured, store: Store) -> None:
+    """A metric without judgments is refused, and so is a run that has not ended."""
     run = measured(3)
     with pytest.raises(UnknownName, match="unknown metric with judgments in this run 'bleu'"):
         Labelling(run).metric("bleu")
@@ -167,8 +167,8 @@ def test_only_what_was_judged_can_be_labelled(measured: Measured, store: Store) 
         Labelling(unjudged).metric()
 
 
-def test_labels_from_a_file_are_people(measured: Measured, store: Store, tmp_path: Path) -> None:
-    """A run made with a file of labels shows them as people's, and its judge alone where that was asked before."""
+def test_labels_from_a_file_are_human_labels(measured: Measured, store: Store, tmp_path: Path) -> None:
+    """A run made with a file of labels shows them as human, and its judge alone if that was asked before."""
     plain = measured(4)
     piece = Labelling(plain).pieces(1, "faithfulness")[0]
     samples = [record.sample for record in plain.records()]

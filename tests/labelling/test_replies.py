@@ -33,15 +33,15 @@ def _chunks(typed: str, question: Entail = ENTAIL) -> list[str]:
         (Classify("t", "toxic"), "y", Label.YES),
     ],
 )
-def test_a_letter_is_a_verdict(question: Question, typed: str, label: Label) -> None:
-    """Each kind of verdict has its letters, in any case."""
+def test_a_key_is_a_verdict(question: Question, typed: str, label: Label) -> None:
+    """Each kind of verdict has its keys, in upper or lower case."""
     answer = parse_answer(question, typed)
     assert isinstance(answer, Verdict)
     assert answer.label is label
 
 
-def test_numbers_name_the_chunks_that_say_so() -> None:
-    """Chunks that are named say what was said, others neither; others may say the opposite behind a letter."""
+def test_numbers_name_chunks() -> None:
+    """Named chunks have the verdict, others are neutral; others may have the opposite after another key."""
     assert _chunks("s 2") == ["neutral", "entailed", "neutral"]
     assert _chunks("s 1 c 3") == ["entailed", "neutral", "contradicted"]
     assert _chunks("n") == ["neutral"] * 3
@@ -50,7 +50,7 @@ def test_numbers_name_the_chunks_that_say_so() -> None:
 
 
 def test_a_grade_is_a_number() -> None:
-    """A grade is typed as a number on the scale, with a comma or a point."""
+    """A grade is a number on the scale, with a comma or a point."""
     assert parse_answer(GRADED, "4") == Grade(4.0)
     assert parse_answer(GRADED, "4,0") == Grade(4.0)
 
@@ -70,23 +70,23 @@ def test_a_grade_is_a_number() -> None:
         (GRADED, "nan", "nan lies outside"),
     ],
 )
-def test_what_is_no_answer_is_told(question: Question, typed: str, fault: str) -> None:
-    """Whatever cannot be an answer is refused with what can be said."""
+def test_invalid_answers_are_refused(question: Question, typed: str, fault: str) -> None:
+    """Text that is not an answer is refused with the possible ones."""
     with pytest.raises(UsageError, match=fault):
         parse_answer(question, typed)
 
 
 @given(st.text(alphabet="sncy 0123456789.,-", max_size=12), st.sampled_from([ENTAIL, GRADED, Relevant("q", "t")]))
 def test_an_answer_always_fits(typed: str, question: Question) -> None:
-    """Whatever is typed is either refused or an answer that the question can have."""
+    """Any text is either refused or a valid answer to the question."""
     with suppress(UsageError):
         answer = parse_answer(question, typed)
         assert invalid_reason(question, answer) is None
     assert question_text(question)
 
 
-def test_every_question_is_asked_in_words() -> None:
-    """Each kind is put in a sentence, with a choice for each label of a verdict."""
+def test_every_question_has_words() -> None:
+    """Each kind has a sentence, with a choice for each label of a verdict."""
     assert "support the claim" in question_text(ENTAIL)
     assert "answer the query" in question_text(Relevant("q", "t"))
     assert "reference" in question_text(Relevant("q", "t", "r"))

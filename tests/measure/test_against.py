@@ -1,4 +1,4 @@
-"""Two judges on the same rows: which is better, and how sure that is."""
+"""Comparing two judges on the same rows."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ragauge.types import Answer, Failure, Identity, Label, Verdict
 
 
 class Guesser(Stub):
-    """Says one and the same of everything."""
+    """Gives the same answer to everything."""
 
     identity = Identity("guesser")
 
@@ -25,7 +25,7 @@ class Guesser(Stub):
 
 
 def claims(count: int) -> list[dict[str, Any]]:
-    """Claims of which "good" ones are supported, each about a text of its own."""
+    """Claims of which "good" ones are supported, each about its own text."""
     words = ("good", "bad")
     return [
         {"premise": f"{words[n % 2]} {n}", "claim": f"{words[n % 2]} {n}", "label": 1 - n % 2} for n in range(count)
@@ -33,7 +33,7 @@ def claims(count: int) -> list[dict[str, Any]]:
 
 
 def test_two_judges_are_compared_on_the_same_rows(tmp_path: Path) -> None:
-    """A judge that is right beside one that guesses is better, the other way round worse; rows are those of both."""
+    """A perfect judge is better than one that guesses, and conversely worse; rows are those that both answered."""
     extra = {"premise": "p", "claim": "good but broken", "label": 1}
     write(tmp_path, "ent_a", [*claims(40), extra])
     (better,), (worse,) = measured(Stub(), tmp_path, baseline=Guesser()), measured(Guesser(), tmp_path, baseline=Stub())
@@ -45,8 +45,8 @@ def test_two_judges_are_compared_on_the_same_rows(tmp_path: Path) -> None:
     assert (better.against.verdict, worse.against.verdict) == ("better", "worse")
 
 
-def test_a_judge_is_not_told_apart_from_itself(tmp_path: Path) -> None:
-    """The difference is 0, its interval too, and p is 1."""
+def test_a_judge_equals_itself(tmp_path: Path) -> None:
+    """The difference and its interval are 0, and p is 1."""
     write(tmp_path, "ent_a", claims(40))
     (one,) = measured(Stub(), tmp_path, baseline=Stub())
     assert one.against is not None
@@ -54,8 +54,8 @@ def test_a_judge_is_not_told_apart_from_itself(tmp_path: Path) -> None:
     assert one.against.verdict == "not distinguishable"
 
 
-def test_judges_are_compared_by_what_both_tell(tmp_path: Path) -> None:
-    """Where one tells no probabilities it is by balanced accuracy; where one answers no such question, not at all."""
+def test_judges_are_compared_by_a_common_figure(tmp_path: Path) -> None:
+    """If one has no probabilities, balanced accuracy is compared; if one cannot answer the questions, nothing is."""
     write(tmp_path, "ent_a", claims(20))
     write(tmp_path, "rag_a", [SETS["rag_a"] | {"response": text} for text in ("good.", "bad.")])
     entailed, taken_apart = measured(Stub(), tmp_path, baseline=Sampler())
@@ -65,8 +65,8 @@ def test_judges_are_compared_by_what_both_tell(tmp_path: Path) -> None:
     assert taken_apart.against is None
 
 
-def test_many_sets_raise_no_false_alarm(tmp_path: Path) -> None:
-    """What is told apart on one set alone is not among twenty, whose p-values are adjusted together."""
+def test_p_values_are_adjusted_over_sets(tmp_path: Path) -> None:
+    """A difference on one set alone is not significant among twenty sets."""
     write(tmp_path, "ent_a", claims(12))
     (one,) = measured(Stub(), tmp_path, baseline=Guesser())
     assert one.against is not None

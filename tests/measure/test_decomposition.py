@@ -1,4 +1,4 @@
-"""Scoring a decomposition against a person's: what is alike, and each statement matched once."""
+"""Scoring a decomposition against a person's."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ STATEMENTS = st.lists(st.lists(st.sampled_from("ann bob won lost it".split()), m
         (["!", ""], ["!", ""], 0),
     ],
 )
-def test_each_statement_is_matched_once_with_one_alike(found: list[str], expected: list[str], pairs: int) -> None:
-    """Pairs overlap by at least 0.7 of their words, and as many are matched as can be."""
+def test_each_statement_is_matched_once(found: list[str], expected: list[str], pairs: int) -> None:
+    """Matched statements share at least 0.7 of their words, and as many as possible are matched."""
     assert match_claims(found, expected) == MatchedClaims(pairs, len(found), len(expected))
 
 
@@ -38,8 +38,8 @@ def test_f1_of_the_matches() -> None:
 
 
 @given(found=STATEMENTS, expected=STATEMENTS)
-def test_the_sides_may_be_exchanged(found: list[str], expected: list[str]) -> None:
-    """Matching is the same from both sides, whatever the order, and a decomposition matches itself."""
+def test_matching_is_symmetric(found: list[str], expected: list[str]) -> None:
+    """Matching is the same from both sides, in any order, and a decomposition matches itself."""
     assert match_claims(found, expected).pairs == match_claims(expected[::-1], found[::-1]).pairs
     worded = [statement for statement in found if statement]
     assert match_claims(worded, worded).pairs == len(worded)

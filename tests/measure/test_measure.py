@@ -1,4 +1,4 @@
-"""Measuring a judge on labelled sets: the right question for each, and figures that mean what they say."""
+"""Measuring a judge on labelled sets."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from ragauge.errors import BadData, RunFailed
 from ragauge.judges.embedded.judge import EmbeddedJudge
 
 
-def test_a_set_nobody_can_ask_about_is_named(tmp_path: Path) -> None:
-    """An unknown prefix is reported with a note, and so is a set whose question the judge does not answer."""
+def test_a_set_that_cannot_be_measured_has_a_note(tmp_path: Path) -> None:
+    """An unknown prefix has a note, and so has a set with questions that the judge does not answer."""
     write(tmp_path, "other_a", [{"text": "t"}])
     write(tmp_path, "tox_a", [SETS["tox_a"]])
     other, tox = measured(Stub(), tmp_path)
@@ -24,7 +24,7 @@ def test_a_set_nobody_can_ask_about_is_named(tmp_path: Path) -> None:
 
 
 def test_figures_of_a_judge_that_is_always_right(tmp_path: Path) -> None:
-    """Right probabilities and labels give 1; a question without an answer is counted as failed, not as wrong."""
+    """Right probabilities and labels give 1; a question without an answer is failed, not wrong."""
     claims = [("good one", 1), ("good two", 1), ("bad one", 0), ("bad two", 0), ("broken", 1)]
     write(tmp_path, "ent_a", [{"premise": text, "claim": text, "label": label} for text, label in claims])
     (one,) = measured(Stub(), tmp_path)
@@ -32,8 +32,8 @@ def test_figures_of_a_judge_that_is_always_right(tmp_path: Path) -> None:
     assert value(one.words) == 0.5
 
 
-def test_a_judge_that_works_by_samples_gets_rows_side_by_side(tmp_path: Path) -> None:
-    """Each row is a wave of its own, as many at once as the judge takes; it is entered once, and asked once."""
+def test_a_judge_by_sample_is_asked_concurrently(tmp_path: Path) -> None:
+    """Each row is its own call, as many concurrent as the judge allows; it is opened once, and asked once."""
     rows = [SETS["ans_a"] | {"answer": str(n // 2), "label": n % 2} for n in range(10)]
     write(tmp_path, "ans_a", rows)
     write(tmp_path, "ent_a", [SETS["ent_a"] | {"claim": f"good {n}", "label": n % 2} for n in range(4)])
@@ -43,8 +43,8 @@ def test_a_judge_that_works_by_samples_gets_rows_side_by_side(tmp_path: Path) ->
     assert [len(wave) for wave in judge.waves] == [2] * 5 + [1] * 4
 
 
-def test_a_judge_without_probabilities_has_a_balanced_accuracy_alone(tmp_path: Path) -> None:
-    """Labels are no probabilities: there is no AUC, and the balanced accuracy has its own interval."""
+def test_a_judge_without_probabilities_has_no_auc(tmp_path: Path) -> None:
+    """Labels are no probabilities: only balanced accuracy is given, with its interval."""
     claims = [("good one", 1), ("bad one", 0), ("good two", 0), ("bad two", 0)] * 10
     rows = [
         {"premise": f"{text} {n}", "claim": f"{text} {n}", "label": label} for n, (text, label) in enumerate(claims)
@@ -60,20 +60,20 @@ def test_a_judge_without_probabilities_has_a_balanced_accuracy_alone(tmp_path: P
     assert found.low < 5 / 6 < found.high < 1
 
 
-def test_a_grade_says_yes_from_where_people_do(tmp_path: Path) -> None:
-    """From 4 on people's grades count as coherent, and so do the judge's; their order is compared too."""
+def test_grades_have_a_threshold(tmp_path: Path) -> None:
+    """Grades of 4 and more count as coherent, people's and the judge's; their ranks are compared too."""
     rows = [SETS["coh_a"] | {"summary": "s" * grade, "human_scores": {"coherence": grade}} for grade in (2, 3, 4, 5)]
     write(tmp_path, "coh_a", rows)
     (one,) = measured(Sampler(), tmp_path)
     assert (value(one.auc), value(one.balanced_accuracy), value(one.correlation)) == (1.0, 1.0, 1.0)
 
 
-def test_documents_are_resampled_for_the_correlation_of_grades(tmp_path: Path) -> None:
-    """Summaries of one source are drawn together: with two sources the interval ends where one of them would."""
+def test_the_correlation_resamples_documents(tmp_path: Path) -> None:
+    """Summaries of one source are drawn together: with two sources the interval ends at the value of one of them."""
     grades = [("a", 2, 2), ("a", 3, 3), ("a", 5, 4), ("b", 2, 5), ("b", 3, 2), ("b", 4, 4)]
     rows = [
-        {"source": source, "summary": "s" * said, "human_scores": {"coherence": grade}}
-        for source, said, grade in grades
+        {"source": source, "summary": "s" * given, "human_scores": {"coherence": grade}}
+        for source, given, grade in grades
     ]
     write(tmp_path, "coh_a", rows)
     (one,) = measured(Sampler(), tmp_path)
@@ -83,7 +83,7 @@ def test_documents_are_resampled_for_the_correlation_of_grades(tmp_path: Path) -
 
 
 def test_a_judge_that_answers_nothing_is_an_error(tmp_path: Path) -> None:
-    """Where no row of a set has an answer the first failure is raised, with set and judge, after the last set."""
+    """If no row of a set has an answer, the first failure is raised with set and judge, after the last set."""
     write(tmp_path, "ent_a", [SETS["ent_a"] | {"claim": "broken"}] * 2)
     write(tmp_path, "ent_b", [SETS["ent_a"] | {"claim": "good"}])
     results: list[SetResult] = []
@@ -100,8 +100,8 @@ def test_a_judge_that_answers_nothing_is_an_error(tmp_path: Path) -> None:
     ]
 
 
-def test_a_failure_is_told_beside_the_figures(tmp_path: Path) -> None:
-    """Rows without an answer are counted with the first reason; what takes texts apart needs a judge that does."""
+def test_failures_are_counted(tmp_path: Path) -> None:
+    """Rows without an answer are counted with the first reason; decomposition needs a judge that can do it."""
     write(tmp_path, "ent_a", [SETS["ent_a"] | {"claim": claim} for claim in ("good", "broken")])
     write(tmp_path, "rag_a", [SETS["rag_a"]])
     (one, _), (_, whole) = measured(Stub(), tmp_path), measured(Sampler(), tmp_path)
@@ -109,7 +109,7 @@ def test_a_failure_is_told_beside_the_figures(tmp_path: Path) -> None:
     assert whole.note == "not answered: decompose"
 
 
-def test_a_response_is_as_good_as_all_its_claims(tmp_path: Path) -> None:
+def test_a_response_depends_on_all_its_claims(tmp_path: Path) -> None:
     """One bad claim among good ones lowers a whole response, and two lower it further."""
     for name, better, worse in (
         ("rag_a", "good. good. good.", "good. bad. good."),
@@ -122,8 +122,8 @@ def test_a_response_is_as_good_as_all_its_claims(tmp_path: Path) -> None:
     assert value(two.auc) == 1.0
 
 
-def test_bad_folders_and_rows_are_said_to_be_bad(tmp_path: Path) -> None:
-    """An empty folder ends in BadData; a set with a row without its fields has a note that names the place."""
+def test_bad_folders_and_rows(tmp_path: Path) -> None:
+    """An empty folder is BadData; a set with an incomplete row has a note that names the line."""
     with pytest.raises(BadData, match="no labelled sets"):
         measured(Stub(), tmp_path)
     write(tmp_path, "ent_a", [{"premise": "p"}])
@@ -156,8 +156,8 @@ def test_claims_are_matched_with_those_of_people(tmp_path: Path) -> None:
     assert (one.against.by, one.against.one, one.against.other, one.against.p) == ("f1", 0.75, 0.75, 1.0)
 
 
-def test_a_judge_that_takes_nothing_apart_has_no_claims(tmp_path: Path) -> None:
-    """The set is named with its note, and another judge that cannot do it is not compared."""
+def test_claims_need_a_judge_that_decomposes(tmp_path: Path) -> None:
+    """The set has a note, and another judge that cannot decompose is not compared."""
     write(tmp_path, "claims_a", [taken_apart("Ann left.", "Ann left")])
     (unable,), (alone,) = measured(Sampler(), tmp_path), measured(Stub(), tmp_path, baseline=Sampler())
     assert unable.note == "not answered: decompose"
@@ -167,8 +167,8 @@ def test_a_judge_that_takes_nothing_apart_has_no_claims(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 @pytest.mark.shared
-def test_the_embedded_judge_beats_counting_words(shared: Path, tmp_path: Path) -> None:
-    """On claims against web pages its AUC is clearly above the share of words found."""
+def test_the_embedded_judge_beats_word_overlap(shared: Path, tmp_path: Path) -> None:
+    """On claims against web pages its AUC is clearly above that of the share of words found."""
     name = "ent_wice_oracle_chunks.jsonl.gz"
     (tmp_path / name).symlink_to(shared / "data/eval" / name)
     (one,) = measured(EmbeddedJudge(), tmp_path, limit=400)

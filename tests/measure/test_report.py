@@ -1,4 +1,4 @@
-"""A measurement as people read it, and as a file."""
+"""A measurement in a terminal, and as a file."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def shown() -> list[str]:
 
 
 def test_the_tables_fit_a_terminal(shown: list[str]) -> None:
-    """At 100 columns no row is broken: each set is on one line of each table that it is in."""
+    """At 100 columns no row is broken: each set is on one line of each table."""
     for one, tables in (("ans_a", 2), ("rag_ares_databricks_human", 2), ("coh_summeval", 1)):
         assert len([line for line in shown if line.split()[:1] == [one]]) == tables
     assert any(
@@ -67,7 +67,7 @@ def test_the_tables_fit_a_terminal(shown: list[str]) -> None:
 
 
 def test_a_comparison_has_its_verdict(shown: list[str]) -> None:
-    """Both judges, the difference with its interval, p, and what follows from it."""
+    """Both judges, the difference with its interval, p, and the verdict."""
     assert "embedded against lexical on the same rows:" in shown
     lines = [" ".join(line.split()) for line in shown]
     assert "ans_a 0.800 0.700 +0.100 [+0.050, +0.150] <0.001 better" in lines
@@ -75,7 +75,7 @@ def test_a_comparison_has_its_verdict(shown: list[str]) -> None:
     assert any(line.startswith("p: two-sided, adjusted for 5 tests (Holm)") for line in lines)
 
 
-def test_figures_of_another_kind_and_sets_without_any_are_told(shown: list[str]) -> None:
+def test_remarks(shown: list[str]) -> None:
     """Rank correlations, comparisons by labels, rows without an answer, and sets that are not answered."""
     for line in (
         "claims_a: F1 of the claims 0.70 0.65–0.75, of whole sentences 0.50 0.45–0.55, the mean of 43 texts",
@@ -88,8 +88,8 @@ def test_figures_of_another_kind_and_sets_without_any_are_told(shown: list[str])
         assert line in shown
 
 
-def test_published_figures_stand_beside_ours(shown: list[str]) -> None:
-    """A figure of the same kind stands beside a published one; a mean over several sets has none beside it."""
+def test_published_figures_are_shown_with_ours(shown: list[str]) -> None:
+    """Our figure of the same kind is next to a published one, unless that is a mean over several sets."""
     lines = [" ".join(line.split()) for line in shown]
     assert "SummEdits GPT-4 balanced accuracy 0.824 0.60 0.55–0.65 [2]" in lines
     assert "SummEval G-Eval (GPT-4) rank correlation 0.514 0.41 0.36–0.46 [6]" in lines
@@ -107,8 +107,8 @@ def test_every_published_figure_has_a_source_and_a_difference() -> None:
     assert published(["rel_cranfield"]) == []
 
 
-def test_a_measurement_is_kept_as_a_file(tmp_path: Path) -> None:
-    """What is written as JSON is read back the same; Markdown has the same tables; other endings are refused."""
+def test_a_measurement_as_a_file(tmp_path: Path) -> None:
+    """JSON is read back unchanged; Markdown has the same tables; other endings are refused."""
     assert read_measurement(FOUND.save(tmp_path / "new" / "found.json")) == FOUND
     written = FOUND.save(tmp_path / "found.md").read_text(encoding="utf-8")
     assert written == measurement_markdown(FOUND)
@@ -121,8 +121,8 @@ OTHER = '{"schema": "other/1", "judge": {"name": "a"}, "beside": null, "limit": 
 
 
 @pytest.mark.parametrize("text", ["{}", "no", OTHER])
-def test_another_file_is_no_measurement(tmp_path: Path, text: str) -> None:
-    """A file of another form is refused with its name."""
+def test_another_file_is_refused(tmp_path: Path, text: str) -> None:
+    """A file of another format is refused with its name."""
     (tmp_path / "found.json").write_text(text)
     with pytest.raises(BadData, match=r"found\.json"):
         read_measurement(tmp_path / "found.json")

@@ -1,4 +1,4 @@
-"""Labelled sets: what each row asks of a judge, and which rows count."""
+"""Labelled sets: the question of each row, and which rows count."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from ragauge.questions import Classify, Entail, Rate, Relevant
     ],
 )
 def test_each_kind_of_set_asks_its_question(tmp_path: Path, name: str, kinds: list[type], label: int) -> None:
-    """The prefix of the file decides what is asked and what counts as a 1."""
+    """The prefix of the file decides the questions and what counts as 1."""
     (case,) = read_cases(write(tmp_path, name, [SETS[name]])) or []
     assert [type(question) for question in case.questions] == kinds
     assert case.label == label
@@ -42,10 +42,8 @@ def test_each_kind_of_set_asks_its_question(tmp_path: Path, name: str, kinds: li
         ({"S": 0, "S3": 0}, 0, []),
     ],
 )
-def test_a_toxic_text_is_hostile_to_somebody(
-    tmp_path: Path, categories: dict[str, int], label: int, kept: list[int]
-) -> None:
-    """Hate, harassment and violence are toxic; a text of another category alone, or labelled for none, is left out."""
+def test_hostile_categories_are_toxic(tmp_path: Path, categories: dict[str, int], label: int, kept: list[int]) -> None:
+    """Hate, harassment and violence are toxic; a text of another category alone, or of none, is left out."""
     row = {"text": "t", "label": label, "categories": categories}
     cases = read_cases(write(tmp_path, "tox_a", [row])) or []
     assert [case.label for case in cases] == kept
@@ -53,7 +51,7 @@ def test_a_toxic_text_is_hostile_to_somebody(
 
 
 def test_a_limit_draws_the_same_rows_each_time(tmp_path: Path) -> None:
-    """A seeded sample of the asked size."""
+    """A seeded sample of the given size."""
     file = write(tmp_path, "ent_a", [SETS["ent_a"] | {"claim": str(at)} for at in range(50)])
     first, again = read_cases(file, limit=5), read_cases(file, limit=5)
     assert first == again
@@ -70,6 +68,6 @@ def test_improper_questions_and_citations_without_text_are_left_out(tmp_path: Pa
 
 
 def test_the_lexical_baseline_is_the_share_of_tokens_found() -> None:
-    """Two of three tokens stand in the premise; a text without tokens has none."""
+    """Two of three tokens are in the premise; a text without tokens has none."""
     assert overlap("a b c", "A, b!") == pytest.approx(2 / 3)
     assert overlap("...", "a") == 0.0

@@ -39,7 +39,7 @@ def test_bad(ragauge):
 
 @pytest.fixture
 def session(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> pytest.Pytester:
-    """A folder in which pytest runs in a process of its own, with no plugins but those that are named."""
+    """A folder in which pytest runs in its own process, with only the plugins that are named."""
     monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
     monkeypatch.setenv("PYTHONPATH", str(Path(ragauge.__file__).parents[1]))
     return pytester
@@ -68,7 +68,7 @@ def test_a_test_fails_with_the_evidence(session: pytest.Pytester) -> None:
     [pytest.param((), id="alone"), pytest.param(("-p", "xdist", "-n", "2"), id="xdist", marks=pytest.mark.slow)],
 )
 def test_scores_go_into_the_test_report(session: pytest.Pytester, arguments: tuple[str, ...]) -> None:
-    """JUnit XML has each estimate as properties of the test, also where xdist's workers ran it."""
+    """JUnit XML has each estimate as properties of the test, also if an xdist worker ran it."""
     session.makepyfile(TESTS)
     _run(session, "--junitxml=results.xml", *arguments).assert_outcomes(passed=1, failed=1)
     cases = ElementTree.parse(session.path / "results.xml").getroot().iter("testcase")
@@ -79,7 +79,7 @@ def test_scores_go_into_the_test_report(session: pytest.Pytester, arguments: tup
 
 
 def test_a_store_is_shared_by_workers(session: pytest.Pytester) -> None:
-    """Tests on several workers that keep their judgments in one store all pass, and leave their runs there."""
+    """Tests of several workers with one store all pass, and keep their runs in it."""
     session.makepyfile(
         TESTS.partition("def test_good")[0]
         + """
@@ -97,8 +97,8 @@ def test_stored(ragauge, n):
         assert sorted(run.name for run in store.runs()) == list("012345")
 
 
-def test_what_is_wrong_with_the_call_is_told(session: pytest.Pytester) -> None:
-    """A metric that is not known, one that the run did not measure, and options beside a run are errors that say so."""
+def test_wrong_calls_are_errors(session: pytest.Pytester) -> None:
+    """An unknown metric, one that the run did not measure, and options together with a run are errors."""
     session.makepyfile(
         TESTS.partition("def test_good")[0]
         + """
@@ -123,8 +123,8 @@ def test_errors(ragauge):
     _run(session).assert_outcomes(passed=1)
 
 
-def test_a_suite_without_the_fixture_loads_nothing(session: pytest.Pytester) -> None:
-    """In a session that does not use it, the plugin is all of ragauge that is loaded, and it brings nothing else."""
+def test_an_unused_plugin_loads_nothing_else(session: pytest.Pytester) -> None:
+    """In a session that does not use it, the plugin is the only module of ragauge that is loaded."""
     session.makepyfile(
         """
         import sys
@@ -139,7 +139,7 @@ def test_a_suite_without_the_fixture_loads_nothing(session: pytest.Pytester) -> 
 
 
 def test_installing_ragauge_installs_the_plugin() -> None:
-    """The project names the plugin as an entry point of pytest, under a name that can be switched off."""
+    """The project has the plugin as an entry point of pytest, with a name to switch it off."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     assert project["entry-points"] == {"pytest11": {"ragauge": "ragauge.plugin"}}
     assert hasattr(import_module("ragauge.plugin"), "scoring")
@@ -148,7 +148,7 @@ def test_installing_ragauge_installs_the_plugin() -> None:
 
 
 def test_the_documented_tests_pass(session: pytest.Pytester) -> None:
-    """The tests on the page about CI are what pytest collects and passes, beside the packaged answers."""
+    """The tests on the page about CI are collected and pass next to the packaged answers."""
     page = (ROOT / "docs" / "ci.md").read_text(encoding="utf-8")
     (code,) = [
         block for block in re.findall(r"^```python\n(.*?)^```", page, re.DOTALL | re.MULTILINE) if "def test_" in block

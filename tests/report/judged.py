@@ -1,4 +1,4 @@
-"""Runs for the tests of what machines read: a judge that reads words, and rows for it."""
+"""Runs for the tests of documents: a judge that compares words, and rows for it."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ ROWS: list[dict[str, Any]] = [
 
 
 def entail(premise: str, hypothesis: str) -> str:
-    """Entailed where the premise holds the words, contradicted where it has "not: " before them."""
+    """Entailed if the premise contains the words, contradicted if they follow "not: " in it."""
     if f"not: {hypothesis}" in premise:
         return "contradicted"
     return "entailed" if hypothesis in premise else "neutral"
 
 
 def decompose(text: str) -> list[str]:
-    """The sentences of a text, without their points."""
+    """The sentences of a text, without full stops."""
     return [piece.strip() for piece in text.split(".") if piece.strip()]
 
 
 def measured(data: Any = None, metrics: Any = "faithfulness,hallucination", **options: Any) -> rg.Run:
-    """The rows, or other data, judged by reading words."""
+    """A run over the rows, or other data, judged by comparing words."""
     judge = rg.judge_from(decompose=decompose, entail=entail)
     return rg.evaluate(ROWS if data is None else data, metrics, judge, **options)

@@ -1,4 +1,4 @@
-"""Bars beside numbers."""
+"""Bars next to numbers."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from ragauge.report.wording import bar, difference_bar
 
 
 def test_bars_by_hand() -> None:
-    """Half a scale is four cells of eight; a difference points to its side and is cut off at a half."""
+    """Half the scale is four of eight cells; a difference points to its side and is cut off at 0.5."""
     assert (bar(0.5), bar(1.0), bar(0.0), bar(None), bar(4.0)) == ("████", "████████", "", "", "")
     assert (difference_bar(0.25), difference_bar(-0.25)) == ("    │██", "  ██│")
     assert (difference_bar(0.9), difference_bar(-0.9), difference_bar(None)) == ("    │████", "████│", "")
@@ -17,7 +17,7 @@ def test_bars_by_hand() -> None:
 
 @given(st.floats(-1, 1))
 def test_a_bar_fits_its_column(value: float) -> None:
-    """A bar has eight cells at most, one of a difference stands at the fifth of nine."""
+    """A bar has at most eight cells; that of a difference starts at the fifth of nine."""
     assert len(bar(abs(value))) <= 8
     assert difference_bar(value).ljust(9)[4] == "│"
     assert len(difference_bar(value)) <= 9

@@ -1,4 +1,4 @@
-"""How far to trust the judges in the package: told where they judged, from what was measured."""
+"""How far to trust the judges in the package, from what was measured."""
 
 from __future__ import annotations
 
@@ -40,46 +40,46 @@ def run(**judges: Identity) -> RunRecord:
 
 
 @pytest.mark.usefixtures("card")
-def test_the_figures_are_those_that_were_measured() -> None:
-    """From the lowest to the highest AUC of each kind of set; kinds that were not measured are not spoken of."""
-    said = caution(run(entail=Identity("embedded", MEASURED)))
-    assert "supported from unsupported claims with an AUC of 0.79 to 0.85" in said
-    assert "and right from wrong answers with an AUC of 0.95 (0.5 is chance)" in said
-    assert "toxic" not in said
-    assert "docs/embedded-judge.md" in said
-    assert said.count(". ") == 0
+def test_the_figures_are_the_measured_ones() -> None:
+    """The range of the AUC of each kind of set; kinds that were not measured are not mentioned."""
+    words = caution(run(entail=Identity("embedded", MEASURED)))
+    assert "supported from unsupported claims with an AUC of 0.79 to 0.85" in words
+    assert "and right from wrong answers with an AUC of 0.95 (0.5 is chance)" in words
+    assert "toxic" not in words
+    assert "docs/embedded-judge.md" in words
+    assert words.count(". ") == 0
 
 
 @pytest.mark.usefixtures("card")
-def test_a_member_of_another_judge_is_the_judge_too() -> None:
-    """In a cascade its settings stand behind its place; how sentences are split is no part of what was measured."""
+def test_a_member_of_a_cascade_has_the_figures() -> None:
+    """A member's settings are under its position; the sentence splitter does not matter."""
     settings = (("1", "embedded"), ("1.rules", "9"), ("1.splitter", "b 2.0"), ("1.tables", "abc"), ("2", "openai/x"))
     assert "AUC of 0.79" in caution(run(entail=Identity("cascade(embedded, openai/x)", settings)))
 
 
 @pytest.mark.usefixtures("card")
 def test_another_version_has_no_figures() -> None:
-    """What was measured of one version is not said of another."""
-    said = caution(run(entail=Identity("embedded", (("rules", "8"), ("tables", "abc")))))
-    assert said.startswith("This version of the embedded judge has not been measured")
+    """The figures of one version are not given for another."""
+    words = caution(run(entail=Identity("embedded", (("rules", "8"), ("tables", "abc")))))
+    assert words.startswith("This version of the embedded judge has not been measured")
 
 
-def test_judges_that_are_not_in_the_package_have_no_caution() -> None:
-    """An LLM judge is not spoken of; the lexical judge has a sentence of its own."""
+def test_other_judges_have_no_caution() -> None:
+    """An LLM judge has none; the lexical judge has a sentence of its own."""
     assert caution(run(entail=Identity("openai/x"))) == ""
     assert "compares words" in caution(run(entail=Identity("lexical")))
 
 
-def test_the_packaged_judge_is_the_one_that_was_measured() -> None:
-    """The figures in the package are of the judge in the package; a change of the judge asks for measuring anew."""
-    said = caution(run(entail=EmbeddedJudge().identity))
-    assert "AUC of" in said, "measure anew: ragauge judges measure embedded --data FOLDER -o measured.json"
+def test_the_packaged_judge_was_measured() -> None:
+    """The packaged figures are those of the packaged judge; if it changes, it has to be measured again."""
+    words = caution(run(entail=EmbeddedJudge().identity))
+    assert "AUC of" in words, "measure anew: ragauge judges measure embedded --data FOLDER -o measured.json"
 
 
-def test_terminal_and_page_say_it() -> None:
-    """The sentence is the last line in the terminal and in the head of the page."""
+def test_terminal_and_page_show_the_caution() -> None:
+    """It is the last line in the terminal and in the head of the page."""
     rows: list[dict[str, Any]] = [{"response": "It is red.", "contexts": ["It is red."]}]
     record = rg.evaluate(rows, "faithfulness", "embedded").record
-    said = caution(record)
-    assert "".join(run_text(record, width=80).split()).endswith("".join(said.split()))
-    assert page_head(record)["words"]["caution"] == said
+    words = caution(record)
+    assert "".join(run_text(record, width=80).split()).endswith("".join(words.split()))
+    assert page_head(record)["words"]["caution"] == words

@@ -28,7 +28,7 @@ def _parquet(run: rg.Run, folder: Path) -> list[dict[str, Any]]:
 
 
 def test_a_row_for_each_judged_piece(run: rg.Run, tmp_path: Path) -> None:
-    """Every piece of evidence of every sample is one row with its verdict, its characters, and who goes by it."""
+    """Every piece of evidence of every sample is one row with its verdict, span and metrics."""
     rows = _parquet(run, tmp_path)
     assert [(row["id"], row["text"], row["label"]) for row in rows] == [
         ("good", "a is b", "entailed"),
@@ -45,8 +45,8 @@ def test_a_row_for_each_judged_piece(run: rg.Run, tmp_path: Path) -> None:
     assert run.store.find([row["judgment"] for row in rows]).keys() == {row["judgment"] for row in rows}
 
 
-def test_csv_and_parquet_say_the_same(run: rg.Run, tmp_path: Path) -> None:
-    """Both hold the same rows; in CSV lists are JSON and what is missing is empty."""
+def test_csv_and_parquet_are_equal(run: rg.Run, tmp_path: Path) -> None:
+    """Both have the same rows; in CSV lists are JSON and missing cells are empty."""
     path = run.save(tmp_path / "run.claims.csv")
     with path.open(encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file))
@@ -57,8 +57,8 @@ def test_csv_and_parquet_say_the_same(run: rg.Run, tmp_path: Path) -> None:
         assert [flat[column] for column in rest] == ["" if row[column] is None else str(row[column]) for column in rest]
 
 
-def test_columns_have_the_same_types_whatever_the_data(run: rg.Run, tmp_path: Path) -> None:
-    """A run without evidence gives a table without rows, of the same types as every other."""
+def test_column_types_do_not_depend_on_the_data(run: rg.Run, tmp_path: Path) -> None:
+    """A run without evidence gives a table without rows, with the usual types."""
     empty = measured(metrics="exact_match", data=[{"response": "a", "references": ["a"]}])
     tables = [pyarrow.parquet.read_table(one.save(tmp_path / "x.claims.parquet")) for one in (run, empty)]
     assert tables[0].schema == tables[1].schema
@@ -66,8 +66,8 @@ def test_columns_have_the_same_types_whatever_the_data(run: rg.Run, tmp_path: Pa
     assert pyarrow.types.is_floating(tables[1].schema.field("probability").type)
 
 
-def test_the_name_says_which_table(run: rg.Run, tmp_path: Path) -> None:
-    """`claims.csv` and what ends in `.claims.csv` are tables of claims; other names in .csv are tables of scores."""
+def test_the_name_decides_which_table(run: rg.Run, tmp_path: Path) -> None:
+    """`claims.csv` and `*.claims.csv` are tables of claims; other .csv files are tables of scores."""
     heads = {
         name: run.save(tmp_path / name).read_text(encoding="utf-8").partition("\n")[0].split(",")[1]
         for name in ("claims.csv", "a.claims.csv", "A.CLAIMS.CSV", "insurance_claims.csv", "claims.v2.csv")

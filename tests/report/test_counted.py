@@ -1,4 +1,4 @@
-"""What each sample adds to metrics over the data set, and why it adds nothing, wherever a run is shown."""
+"""Contributions of samples to metrics over the data set, and their absence, wherever a run is shown."""
 
 from __future__ import annotations
 
@@ -41,8 +41,8 @@ def run() -> rg.Run:
     return rg.evaluate(ROWS, "trust")
 
 
-def test_the_first_reason_is_told_under_the_table(run: rg.Run) -> None:
-    """A metric that some samples add nothing to has its reason in the record, and in a note with others of the same."""
+def test_the_first_reason_is_in_the_footnotes(run: rg.Run) -> None:
+    """A metric without a contribution from some samples has the reason in the record and in a footnote."""
     assert run.estimates["trust_score"].undefined == 2
     assert run.record.undefined["trust_score"] == ODD
     (note,) = [line for line in footnotes(run.record) if "trust_score" in line]
@@ -52,7 +52,7 @@ def test_the_first_reason_is_told_under_the_table(run: rg.Run) -> None:
 
 
 def test_reasons_are_in_every_form(run: rg.Run, tmp_path: Path) -> None:
-    """Remarks in a table, the report, each sample's document: all name the metrics over the data set and the reason."""
+    """Remarks in tables, the report and each sample's document name the metrics over the data set and the reason."""
     with run.save(tmp_path / "run.csv").open(encoding="utf-8", newline="") as file:
         remarks = {row["id"]: row["remarks"] for row in csv.DictReader(file)}
     assert f"trust_score: {ODD}" in remarks["odd"]
@@ -63,8 +63,8 @@ def test_reasons_are_in_every_form(run: rg.Run, tmp_path: Path) -> None:
     assert json.loads(lines[1])["counted"]["reject_f1"]["undefined"] == ODD
 
 
-def test_what_a_sample_adds_is_shown_with_its_evidence(run: rg.Run) -> None:
-    """The counts of a sample, whether it was judged answerable, and which document holds the claim."""
+def test_contributions_have_evidence(run: rg.Run) -> None:
+    """The counts of a sample, whether it was judged answerable, and which document contains the claim."""
     whole = run.to_dict()["samples"][0]["counted"]
     assert whole["answerable_recall"]["counts"] == [1.0, 1.0]
     assert whole["trust_score"]["counts"][0] == 1.0
@@ -74,15 +74,15 @@ def test_what_a_sample_adds_is_shown_with_its_evidence(run: rg.Run) -> None:
     assert whole["reject_recall"]["undefined"] == "the documents hold an answer"
 
 
-def test_a_judge_that_was_not_to_be_asked_is_offered(run: rg.Run) -> None:
-    """Where labels are missing and only given ones count, the note says how to have them told."""
+def test_the_note_on_missing_labels_names_the_fix(run: rg.Run) -> None:
+    """If labels are missing and only given ones count, the note says how to have them judged."""
     row = {**ROWS[0], "docs": ["Tea is hot."]}
     record = rg.evaluate([row], "trust(labels=given)").record
     assert record.undefined["trust_score"] == "a document has no 'answers_found'; labels=asked lets the judge decide"
 
 
-def test_scores_of_a_sample_lead_to_what_is_counted(run: rg.Run) -> None:
-    """A metric over the data set is no score of a sample; the error says where its value is, and what a sample adds."""
+def test_scores_of_a_sample_name_the_estimate(run: rg.Run) -> None:
+    """A metric over the data set is no score of a sample; the error says where its value is."""
     with pytest.raises(KeyError, match=r"over the data set: run\.estimates\['trust_score'\] is its value") as raised:
         run.scores[0]["trust_score"]
     assert "run.scores[i].counted['trust_score']" in str(raised.value)
@@ -95,7 +95,7 @@ def test_scores_of_a_sample_lead_to_what_is_counted(run: rg.Run) -> None:
 
 
 def test_empty_responses_are_counted() -> None:
-    """How many responses are empty is in the record and under the table; blank ones are empty, missing ones are not."""
+    """The record and a footnote have the number of empty responses; blank ones are empty, missing ones are not."""
     rows = [{"query": "q", "response": text, "contexts": ["a"]} for text in ("", " \n", "Yes.")]
     run = rg.evaluate(rows, "citation_recall,answered_citation_recall")
     assert run.record.empty == 2

@@ -46,7 +46,7 @@ PIECE = {"text", "field", "span", "against", "label", "value", "probability", "c
 
 
 class Validator:
-    """The form "ragauge.run/1", checked to the last key: whatever is missing, new or of another type is a fault."""
+    """The schema "ragauge.run/1", checked completely: a key that is missing, new or of another type is an error."""
 
     def __init__(self, document: Any) -> None:
         _keys(document, {"schema", "run", "estimates", "patterns", "cuts", "samples"})
@@ -141,7 +141,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> rg.Run:
 
 @pytest.fixture(scope="module")
 def document(run: rg.Run, tmp_path_factory: pytest.TempPathFactory) -> Any:
-    """The document as it is read back from its file."""
+    """The document read back from its file."""
     path = run.save(tmp_path_factory.mktemp("out") / "run.json")
     return _loaded(path.read_text(encoding="utf-8"))
 
@@ -154,14 +154,14 @@ def _pieces(document: Any) -> Iterator[tuple[Any, Any]]:
                 yield sample["sample"], piece
 
 
-def test_the_document_has_the_promised_form(run: rg.Run, document: Any) -> None:
-    """The whole document of a run with many metrics fits the form, as a file and as `to_dict` gives it."""
+def test_the_document_follows_its_schema(run: rg.Run, document: Any) -> None:
+    """The document of a run with many metrics is valid, as a file and from `to_dict`."""
     assert len(Validator(document).samples) == 36
     Validator(_loaded(json.dumps(run.to_dict(), allow_nan=False)))
     assert len(document["estimates"]) > 20
 
 
-def test_the_document_says_what_the_run_says(run: rg.Run, document: Any) -> None:
+def test_the_document_has_the_values_of_the_run(run: rg.Run, document: Any) -> None:
     """Values in the document are those of the run, to the last digit."""
     for key, estimate in run.estimates.items():
         assert document["estimates"][key]["value"] == estimate.value
@@ -172,7 +172,7 @@ def test_the_document_says_what_the_run_says(run: rg.Run, document: Any) -> None
 
 
 def test_metrics_of_several_values_are_named_by_part(document: Any) -> None:
-    """ROUGE is keyed by type in estimates and scores; what is pooled stands among the estimates only."""
+    """ROUGE is keyed by type in estimates and scores; pooled values are among the estimates only."""
     rouge = [key for key in document["estimates"] if key.startswith("rouge")]
     assert rouge == ["rouge.rouge1", "rouge.rouge2", "rouge.rougeL", "rouge.rougeLsum"]
     assert set(rouge) <= set(document["samples"][0]["scores"])
@@ -190,7 +190,7 @@ def test_counts_make_the_value(document: Any) -> None:
 
 
 def _text(sample: Any, field: str) -> str:
-    """The text that a field of evidence names, such as "response" or "references[1]"."""
+    """The text of a field of evidence, such as "response" or "references[1]"."""
     name, _, position = field.rstrip("]").partition("[")
     value = sample[name] if not position else sample[name][int(position)]
     return value if isinstance(value, str) else _passage(value)
@@ -226,16 +226,16 @@ def test_chunks_of_the_evidence_are_chunks_of_the_sample(document: Any) -> None:
     spans = 0
     for sample, piece in _pieces(document):
         if piece.get("against") == "contexts" and piece.get("chunks"):
-            assert [said["chunk"] for said in piece["chunks"]] == [chunk["id"] for chunk in sample["contexts"]]
-            for said, chunk in zip(piece["chunks"], sample["contexts"], strict=True):
-                start, end = said.get("span", (0, 0))
+            assert [verdict["chunk"] for verdict in piece["chunks"]] == [chunk["id"] for chunk in sample["contexts"]]
+            for verdict, chunk in zip(piece["chunks"], sample["contexts"], strict=True):
+                start, end = verdict.get("span", (0, 0))
                 assert 0 <= start <= end <= len(_passage(chunk))
                 spans += start < end
     assert spans > 100
 
 
-def test_relevance_shows_the_deciding_characters(document: Any) -> None:
-    """A span of relevance lies inside the chunk or statement that was judged."""
+def test_spans_of_relevance_are_inside_the_text(document: Any) -> None:
+    """A span of relevance is inside the chunk or statement that was judged."""
     spans = [
         (sample, piece)
         for sample, piece in _pieces(document)
@@ -248,7 +248,7 @@ def test_relevance_shows_the_deciding_characters(document: Any) -> None:
 
 
 def test_judgments_are_in_the_store(run: rg.Run, document: Any) -> None:
-    """Every judgment that evidence names is in the store, is about that text, and says what the evidence says."""
+    """Every judgment that evidence names is in the store, with the same text and answer."""
     named = {piece["judgment"]: piece for _, piece in _pieces(document) if "judgment" in piece}
     found = run.store.find(list(named))
     assert set(found) == set(named)
@@ -260,8 +260,8 @@ def test_judgments_are_in_the_store(run: rg.Run, document: Any) -> None:
         assert piece["text"] == (question.hypothesis if isinstance(question, Entail) else getattr(question, "text", ""))
 
 
-def test_missing_values_are_null_never_nan(tmp_path: Path) -> None:
-    """A run in which one sample has nothing to count and another fails is written without NaN, the reasons in place."""
+def test_missing_values_are_null(tmp_path: Path) -> None:
+    """A run in which one sample has nothing to count and another fails is written without NaN, with the reasons."""
 
     def entail(premise: str, hypothesis: str) -> str:
         raise ValueError("no line")
@@ -285,7 +285,7 @@ def test_missing_values_are_null_never_nan(tmp_path: Path) -> None:
 
 
 def test_grades_and_rationales_are_shown(tmp_path: Path) -> None:
-    """A grade stands in the evidence with the judge's words; a verdict with what each chunk says."""
+    """A grade is in the evidence with the judge's rationale; a verdict with that of each chunk."""
 
     class Talkative:
         identity, answers = rg.judge_from(rate=len).identity, frozenset({"rate", "entail", "decompose"})

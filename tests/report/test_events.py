@@ -32,7 +32,7 @@ def _emitted(run: rg.Run, processor: Any = SimpleLogRecordProcessor) -> Sequence
 
 
 def test_one_event_for_each_score(run: rg.Run) -> None:
-    """Each score of each sample is an event of the conventions' name, with their attributes and the run's."""
+    """Each score of each sample is an event with the name and attributes of the conventions and of the run."""
     records = _emitted(run)
     assert len(records) == 8
     assert {record.event_name for record in records} == {"gen_ai.evaluation.result"}
@@ -56,8 +56,8 @@ def run() -> rg.Run:
     return measured()
 
 
-def test_undefined_and_failed_are_no_values(run: rg.Run) -> None:
-    """What has nothing to count is labelled so, what failed has the class of the error; neither has a value."""
+def test_undefined_and_failed_scores_have_no_value(run: rg.Run) -> None:
+    """An undefined score has a label, a failed one the class of the error; neither has a value."""
     (silent,) = [
         dict(record.attributes)
         for record in _emitted(run)
@@ -75,8 +75,8 @@ def test_undefined_and_failed_are_no_values(run: rg.Run) -> None:
         assert "gen_ai.evaluation.score.value" not in record.attributes
 
 
-def test_events_belong_to_the_span_that_the_response_came_from() -> None:
-    """A traceparent among a sample's metadata puts its events into that span, and the id of the response is told."""
+def test_events_belong_to_the_span_of_the_response() -> None:
+    """A traceparent in a sample's metadata sets the span of its events; the id of the response is an attribute."""
     with TracerProvider(shutdown_on_exit=False).get_tracer("test").start_as_current_span("chat") as span:
         at = span.get_span_context()
     parent = f"00-{at.trace_id:032x}-{at.span_id:016x}-01"
@@ -88,22 +88,22 @@ def test_events_belong_to_the_span_that_the_response_came_from() -> None:
     assert "gen_ai.response.id" not in second.attributes
 
 
-def test_a_batch_processor_loses_nothing() -> None:
-    """More events than a batch processor's queue holds all arrive."""
+def test_a_batch_processor_drops_no_event() -> None:
+    """More events than the queue of a batch processor holds all arrive."""
     rows = [{"id": str(n), "response": "a", "references": ["a"]} for n in range(1500)]
     run = measured(rows, "exact_match,token_f1")
     assert len(_emitted(run, BatchLogRecordProcessor)) == 3000
 
 
-def test_events_that_nobody_would_get_are_refused(run: rg.Run) -> None:
-    """Without a provider of the process or a given one there is an error that says what to do."""
+def test_a_provider_is_required(run: rg.Run) -> None:
+    """Without a provider, given or of the process, an error says what to do."""
     assert not hasattr(_logs.get_logger_provider(), "force_flush")
     with pytest.raises(rg.UsageError, match="no OpenTelemetry LoggerProvider is set; set one with"):
         run.emit()
 
 
 def test_without_opentelemetry_the_extra_is_named() -> None:
-    """Where OpenTelemetry is not installed the error has the command that installs it; nothing else needs it."""
+    """If OpenTelemetry is not installed the error has the command that installs it; nothing else needs it."""
     code = (
         "import sys; sys.modules['opentelemetry'] = None\n"
         "import ragauge as rg\n"

@@ -25,12 +25,12 @@ def piece(text: str, label: Label, against: str = "contexts", **more: object) ->
 def test_a_run_in_words() -> None:
     """The unsupported claims of a real score are named, with the counts."""
     run = rg.evaluate([ROW], "faithfulness")
-    said = rg.explain(run.scores[0]["faithfulness"])
-    assert said == "0.500 (1 of 2); not supported by contexts: “Bob sang.”"
+    words = rg.explain(run.scores[0]["faithfulness"])
+    assert words == "0.500 (1 of 2); not supported by contexts: “Bob sang.”"
 
 
 @pytest.mark.parametrize(
-    ("score", "said"),
+    ("score", "words"),
     [
         (rg.Score(undefined="the response makes no claim"), "undefined: the response makes no claim"),
         (rg.Score(failed="judge_error: down"), "failed: judge_error: down"),
@@ -38,43 +38,43 @@ def test_a_run_in_words() -> None:
         (rg.Score(value=0.25), "0.250"),
     ],
 )
-def test_scores_without_evidence(score: rg.Score, said: str) -> None:
-    """A reason is told in place of a value, counts only where the value is a share."""
-    assert rg.explain(score) == said
+def test_scores_without_evidence(score: rg.Score, words: str) -> None:
+    """A reason is shown in place of a value; counts only if the value is a share."""
+    assert rg.explain(score) == words
 
 
-def test_what_contradicts_is_told_first_and_with_its_context() -> None:
-    """A contradicted claim stands before unsupported ones, with the chunk that contradicts it and the reason."""
+def test_contradicted_claims_come_first() -> None:
+    """A contradicted claim comes before unsupported ones, with the chunk that contradicts it and the rationale."""
     against = (ChunkEvidence("7", Label.CONTRADICTED), ChunkEvidence("8", Label.NEUTRAL))
     pieces = (piece("A.", Label.NEUTRAL), piece("B.", Label.CONTRADICTED, chunks=against, rationale="It says C."))
     score = rg.Score(value=0.0, counts=(0, 2), evidence=pieces)
-    said = rg.explain(score)
-    assert said.endswith("; contradicted by context 7: “B.” (It says C.); not supported by contexts: “A.”")
+    words = rg.explain(score)
+    assert words.endswith("; contradicted by context 7: “B.” (It says C.); not supported by contexts: “A.”")
 
 
-def test_where_less_is_better_what_is_counted_is_told() -> None:
-    """For bias and hallucination the pieces told are those that raise the score."""
+def test_counted_pieces_explain_a_metric_of_which_less_is_better() -> None:
+    """For bias and hallucination the pieces are those that raise the score."""
     opinions = (piece("Good.", Label.NO, ""), piece("Bad.", Label.YES, ""))
     assert rg.explain(rg.Score(value=0.5, counts=(1, 2), evidence=opinions), "lower") == "0.500 (1 of 2); yes: “Bad.”"
     claims = (piece("A.", Label.ENTAILED), piece("B.", Label.NEUTRAL))
     assert rg.explain(rg.Score(value=0.5, evidence=claims), "lower") == "0.500; not supported by contexts: “B.”"
 
 
-def test_grades_are_told_with_their_reasons() -> None:
-    """A grade is told whatever it is, with what the judge said of it."""
+def test_grades_are_shown_with_their_rationale() -> None:
+    """A grade is shown whatever it is, with the judge's rationale."""
     graded = (Evidence("text", "response", against="conciseness", value=0.4, rationale="Too long."),)
     assert rg.explain(rg.Score(value=0.4, evidence=graded)) == "0.400; conciseness 0.4: Too long."
 
 
-def test_of_many_pieces_five_are_told() -> None:
+def test_at_most_five_pieces_are_shown() -> None:
     """A long list is cut, and the rest counted."""
     score = rg.Score(value=0.0, evidence=tuple(piece(f"{n}.", Label.NOT_ENTAILED) for n in range(9)))
     assert rg.explain(score).count("not supported by") == 5
     assert rg.explain(score).endswith("; and 4 more")
 
 
-def test_what_the_query_presupposes_counts_neither_way() -> None:
-    """Claims held against the query say which claims count, so they are no reason for a score."""
+def test_presupposed_claims_explain_nothing() -> None:
+    """Entailment by the query decides which claims count, so it is no reason for a score."""
     score = rg.Score(value=0.0, evidence=(piece("A.", Label.NEUTRAL, "query"), piece("B.", Label.NO, "query")))
     assert [one.text for one in decisive(score, raising=False)] == ["B."]
     assert decisive(score, raising=True) == []

@@ -12,8 +12,8 @@ from ragauge.needs.evidence import Support
 from ragauge.scores import Gate
 
 
-def test_bounds_hold_on_the_side_that_is_worse() -> None:
-    """A bound is the least that will do where higher is better, and the most where lower is."""
+def test_the_worse_side_of_a_bound_fails() -> None:
+    """A bound is the minimum if higher is better, and the maximum if lower is."""
     run = measured()
     run.hold_to({"faithfulness": 0.5, "hallucination": 0.5})
     assert run.record.gates == (Gate("faithfulness", 0.5, "below"), Gate("hallucination", 0.5, "above"))
@@ -22,7 +22,7 @@ def test_bounds_hold_on_the_side_that_is_worse() -> None:
 
 
 def test_an_estimate_on_its_bound_passes() -> None:
-    """Equal is good enough on either side."""
+    """Equality passes on either side."""
     run = measured()
     value = run.estimates["hallucination"].value
     assert value is not None
@@ -31,7 +31,7 @@ def test_an_estimate_on_its_bound_passes() -> None:
 
 
 def test_gates_are_kept_with_the_run(tmp_path: Path) -> None:
-    """A run that is opened again knows its gates, its document has them, and new ones take their place."""
+    """A run that is opened again has its gates, and so has its document; new ones replace them."""
     run = measured(store=tmp_path / "store")
     run.hold_to({"faithfulness": 0.5})
     again = rg.Run.open(tmp_path / "store")
@@ -44,8 +44,8 @@ def test_gates_are_kept_with_the_run(tmp_path: Path) -> None:
     ("bounds", "complaint"),
     [({"faithfulnes": 0.5}, "did you mean 'faithfulness'"), ({"faithfulness": "high"}, "the bound of faithfulness is")],
 )
-def test_bounds_that_mean_nothing_are_refused(bounds: dict[str, float], complaint: str) -> None:
-    """A metric that was not measured, or a bound that is no number, is an error that says so."""
+def test_invalid_bounds_are_refused(bounds: dict[str, float], complaint: str) -> None:
+    """A metric that was not measured, or a bound that is no number, is an error."""
     with pytest.raises(rg.UsageError, match=complaint):
         measured().hold_to(bounds)
     with pytest.raises(rg.BadParameter, match="give a number"):
@@ -78,8 +78,8 @@ def _length(support: Support) -> float:
     return float(len(support.entailed))
 
 
-def test_every_gate_finds_its_worst_in_one_pass(tmp_path: Path) -> None:
-    """Two gates that fail each show the samples that are worst by their own metric, worst first, five at most."""
+def test_each_failing_gate_shows_its_worst_samples(tmp_path: Path) -> None:
+    """Two failing gates each show the samples that are worst by their own metric, worst first, at most five."""
     rows = [
         {"id": f"{n}", "response": f"a is {n}.", "contexts": [f"a is {n}.", *["not: a is 0", "x"][: n % 2]]}
         for n in range(9)

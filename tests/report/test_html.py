@@ -54,7 +54,7 @@ def embedded(written: str) -> dict[str, Any]:
 
 
 def _joined(sample: dict[str, Any]) -> dict[str, Any]:
-    """A sample of a block as the document has it: evidence under each score."""
+    """A sample of a block as in the document: evidence under each score."""
     evidence = sample.pop("evidence")
 
     def whole(scores: dict[str, Any]) -> dict[str, Any]:
@@ -66,7 +66,7 @@ def _joined(sample: dict[str, Any]) -> dict[str, Any]:
     return {**sample, "scores": whole(sample["scores"]), "counted": whole(sample["counted"])}
 
 
-def test_the_file_holds_the_whole_document(run: rg.Run, embedded: dict[str, Any]) -> None:
+def test_the_page_contains_the_whole_document(run: rg.Run, embedded: dict[str, Any]) -> None:
     """Head and blocks together are the document of the run, to the last digit."""
     document = json.loads(json.dumps(run.to_dict()))
     samples = [_joined(sample) for number in range(3) for sample in embedded[f"samples-{number}"]]
@@ -75,8 +75,8 @@ def test_the_file_holds_the_whole_document(run: rg.Run, embedded: dict[str, Any]
     assert set(embedded) == {"head", "index", "texts", "samples-0", "samples-1", "samples-2"}
 
 
-def test_the_index_has_a_column_for_everything(run: rg.Run, embedded: dict[str, Any]) -> None:
-    """Columns are as long as the run, hold its values, and say which scores failed and what the verdicts were."""
+def test_the_index_has_all_columns(run: rg.Run, embedded: dict[str, Any]) -> None:
+    """Columns are as long as the run, with its values, failed scores and verdicts."""
     index = embedded["index"]
     assert index["ids"] == [row["id"] for row in ROWS]
     assert index["groups"][:3] == ["g0", "g1", "g0"]
@@ -90,17 +90,17 @@ def test_the_index_has_a_column_for_everything(run: rg.Run, embedded: dict[str, 
 
 
 def test_an_empty_run_has_an_empty_index() -> None:
-    """Without samples there are columns without rows."""
+    """Without samples the columns have no rows."""
     assert Index().columns() == {"ids": [], "titles": [], "signs": {}, "values": {}, "failed": {}, "labels": {}}
 
 
-def test_parts_are_the_same_each_time(run: rg.Run) -> None:
+def test_parts_are_deterministic(run: rg.Run) -> None:
     """The same run gives the same bytes."""
     assert list(parts(run.record, run.records())) == list(parts(run.record, run.records()))
 
 
-def test_the_page_refers_to_nothing(written: str) -> None:
-    """There is no address of another resource in the file, nothing to be fetched, and no handler in its markup."""
+def test_the_page_refers_to_no_other_resource(written: str) -> None:
+    """The file has no address of another resource, fetches nothing, and has no handler in its markup."""
     shell = re.sub(r'<script type="application/gzip".*?</script>', "", written)
     assert re.findall(r"""(?:src|href)\s*=\s*["'](?!#|data:,)[^"']*""", shell) == []
     assert set(re.findall(r"https?://[\w./]+", shell)) == {"http://www.w3.org/2000/svg"}
@@ -109,14 +109,14 @@ def test_the_page_refers_to_nothing(written: str) -> None:
     )
 
 
-def test_a_name_is_only_text(written: str) -> None:
-    """Markup in the name of a run is text in the title, whatever it imitates."""
+def test_a_name_is_escaped(written: str) -> None:
+    """Markup in the name of a run is text in the title."""
     assert "<title>&lt;i&gt;n&lt;/i&gt; &lt;!-- data --&gt; – ragauge</title>" in written
     assert "<!--" not in re.sub(r"(?s)<script.*?</script>", "", written)
 
 
-def test_the_policy_lets_only_this_page_act() -> None:
-    """Script and style are allowed by their hashes alone; where the data is served, its address is allowed besides."""
+def test_the_policy_allows_this_page_only() -> None:
+    """Script and style are allowed by their hashes alone; a served page may also fetch its data."""
     assert "default-src 'none'; script-src 'sha256-" in page("a")
     assert "connect-src 'none'" in page("a")
     assert "connect-src 'self'" in page("a", connect="'self'")
@@ -125,7 +125,7 @@ def test_the_policy_lets_only_this_page_act() -> None:
 
 @pytest.mark.parametrize("entry", ["main", "view"])
 def test_a_page_is_one_script(entry: str) -> None:
-    """Each module that a page needs is in it once, and nothing is left to be loaded."""
+    """Each module that a page needs is in it once, and nothing remains to be loaded."""
     whole = page("a", entry=entry)
     names = re.findall(r"^modules\.(\w+) = ", whole, re.MULTILINE)
     assert len(set(names)) == len(names) > 10
@@ -135,14 +135,14 @@ def test_a_page_is_one_script(entry: str) -> None:
 
 
 def test_every_module_is_in_some_page() -> None:
-    """What lies in the folder of the page is used; the report holds nothing of the served page."""
+    """Every file in the folder of the page is used; the report has no module of the served page."""
     names = {path.stem for path in (Path(rg.__file__).parent / "page").glob("*.js")}
     report, served = (set(re.findall(r"^modules\.(\w+) = ", page("a", entry=e), re.M)) for e in ("main", "view"))
     assert report | served == names
     assert not {"server", "label", "compare", "view"} & report
 
 
-def test_the_ending_is_known(run: rg.Run, tmp_path: Path) -> None:
+def test_the_ending_is_listed(run: rg.Run, tmp_path: Path) -> None:
     """`.html` is among the endings that a message names."""
     with pytest.raises(UsageError, match=r"use one of \.json .*\.html"):
         run.save(tmp_path / "run.htm")

@@ -27,13 +27,13 @@ def _case(suite: ElementTree.Element, name: str) -> ElementTree.Element:
 
 
 def _outcome(case: ElementTree.Element) -> tuple[str, str]:
-    """What became of a test, and its text; "passed" where there is nothing to say."""
-    said = [(child.tag, child.text or "") for child in case if child.tag in ("failure", "error", "skipped")]
-    return said[0] if said else ("passed", "")
+    """The outcome of a test, and its text; "passed" if it has none."""
+    words = [(child.tag, child.text or "") for child in case if child.tag in ("failure", "error", "skipped")]
+    return words[0] if words else ("passed", "")
 
 
 def test_a_test_for_each_value_and_one_for_the_run(tmp_path: Path) -> None:
-    """Every estimate is one test with its numbers as properties, beside one that says that the run has ended."""
+    """Every estimate is one test with its numbers as properties; one more test is for the end of the run."""
     run = measured(metrics="faithfulness,hallucination,pooled(faithfulness)")
     suite = _suite(run, tmp_path)
     assert [case.get("name") for case in suite.iter("testcase")] == ["run", *run.estimates]
@@ -46,7 +46,7 @@ def test_a_test_for_each_value_and_one_for_the_run(tmp_path: Path) -> None:
 
 
 def test_a_gate_that_fails_shows_the_worst_samples(tmp_path: Path) -> None:
-    """The test of a metric fails where a gate on it does, with the samples that are to blame and their evidence."""
+    """The test of a metric fails if a gate on it does, with the worst samples and their evidence."""
     run = measured()
     run.hold_to({"faithfulness": 0.8, "hallucination": 0.9})
     suite = _suite(run, tmp_path)
@@ -61,8 +61,8 @@ def test_a_gate_that_fails_shows_the_worst_samples(tmp_path: Path) -> None:
     assert gates == ["faithfulness ≥ 0.8", "hallucination ≤ 0.9"]
 
 
-def test_what_has_no_value_is_an_error_or_skipped(tmp_path: Path) -> None:
-    """A metric that failed on all samples is an error, one with nothing to count and one left out are skipped."""
+def test_a_metric_without_a_value_is_an_error_or_skipped(tmp_path: Path) -> None:
+    """A metric that failed on all samples is an error; one with nothing to count, or left out, is skipped."""
 
     def refuse(premise: str, hypothesis: str) -> str:
         raise ValueError("no line")
@@ -79,8 +79,8 @@ def test_what_has_no_value_is_an_error_or_skipped(tmp_path: Path) -> None:
     assert "no sample has 'references'" in text
 
 
-def test_a_gate_on_what_was_not_measured_fails(tmp_path: Path) -> None:
-    """A gate on a metric that was left out, or has nothing to count, fails and says why."""
+def test_a_gate_without_a_value_fails(tmp_path: Path) -> None:
+    """A gate on a metric that was left out, or has nothing to count, fails with the reason."""
     run = measured(ROWS[:1], None)
     run.hold_to([Gate("bleu", 0.5)])
     kind, text = _outcome(_case(_suite(run, tmp_path), "bleu"))
@@ -93,20 +93,20 @@ def test_a_gate_on_what_was_not_measured_fails(tmp_path: Path) -> None:
 
 
 def test_a_run_that_stopped_is_an_error(tmp_path: Path) -> None:
-    """A run that did not get to its end shows as an error, whatever its estimates."""
+    """A run that did not finish is an error, whatever its estimates."""
     run = measured()
     run.record.status, run.record.stopped = "stopped", "the money is spent"
     assert _outcome(_case(_suite(run, tmp_path), "run"))[0] == "error"
 
 
 def test_another_parser_reads_the_same(tmp_path: Path) -> None:
-    """junitparser finds as many tests, failures and skips as the suite says, and as there are."""
+    """junitparser finds as many tests, failures and skips as the suite states, and as there are."""
     run = measured(None, None)
     run.hold_to({"faithfulness": 0.8})
     (suite,) = junitparser.JUnitXml.fromfile(str(run.save(tmp_path / "results.xml")))
-    told = (suite.tests, suite.failures, suite.errors, suite.skipped)
+    numbers = (suite.tests, suite.failures, suite.errors, suite.skipped)
     suite.update_statistics()
-    assert told == (suite.tests, suite.failures, suite.errors, suite.skipped)
+    assert numbers == (suite.tests, suite.failures, suite.errors, suite.skipped)
     assert suite.failures == 1
     assert suite.skipped == len(run.left_out) > 0
     assert {case.classname for case in suite} == {"ragauge.list of 4 rows"}
@@ -119,8 +119,8 @@ def run() -> rg.Run:
 
 
 @given(st.text())
-def test_any_text_can_be_held(run: rg.Run, tmp_path_factory: Any, text: str) -> None:
-    """Whatever stands in names and samples, the file is XML, and what XML can hold comes back."""
+def test_any_text_can_be_written(run: rg.Run, tmp_path_factory: Any, text: str) -> None:
+    """Whatever names and samples contain, the file is XML, and text that XML can hold comes back."""
     (record,) = run.records()
     sample = msgspec.structs.replace(record.sample, id=text, query=text)
     about = msgspec.structs.replace(run.record, name=f"n{text}", gates=(Gate("faithfulness", 1),))

@@ -17,7 +17,7 @@ SIGNALS = sorted({signal for pattern in PATTERNS for one in (*pattern.when, *pat
 
 
 def shown(**signals: float) -> list[str]:
-    """The names of the patterns that these signals show; `at` stands for "@", `_in_` for ".", in their names."""
+    """The names of the patterns that these signals match; `at` stands for "@", `_in_` for ".", in their names."""
     return [pattern.name for pattern in PATTERNS if pattern.shows(signals)]
 
 
@@ -46,13 +46,13 @@ def shown(**signals: float) -> list[str]:
         ({}, []),
     ],
 )
-def test_what_shows_which_pattern(signals: dict[str, float], names: list[str]) -> None:
-    """The four combinations of chunk precision and faithfulness, and each other cause, are told apart."""
+def test_each_pattern_has_its_signals(signals: dict[str, float], names: list[str]) -> None:
+    """The four combinations of chunk precision and faithfulness, and every other cause, are distinguished."""
     assert shown(**signals) == names
 
 
-def test_the_first_signal_that_is_there_counts() -> None:
-    """A condition goes by the first of its signals that the sample has, and fails where it has none."""
+def test_the_first_available_signal_counts() -> None:
+    """A condition uses the first of its signals that the sample has, and does not hold if it has none."""
     condition = Condition("below", ("a", "b"))
     cuts = {"a": 0.5, "b": 0.5}
     assert condition.holds({"a": 0.0, "b": 1.0}, cuts)
@@ -62,8 +62,8 @@ def test_the_first_signal_that_is_there_counts() -> None:
 
 
 @given(st.dictionaries(st.sampled_from(SIGNALS), st.floats(0, 1)), st.sampled_from(SIGNALS), st.floats(0, 1))
-def test_levels_are_sharp(signals: dict[str, float], signal: str, cut: float) -> None:
-    """Of below and at least one holds wherever there is a signal; above is at least without the cut itself."""
+def test_levels_are_complementary(signals: dict[str, float], signal: str, cut: float) -> None:
+    """Exactly one of "below" and "at least" holds for a signal; "above" is "at least" without the cut itself."""
     cuts: Mapping[str, float] = {**CUTS, signal: cut}
     below, at_least, above = (
         Condition(level, (signal,)).holds(signals, cuts) for level in ("below", "at_least", "above")
@@ -73,8 +73,8 @@ def test_levels_are_sharp(signals: dict[str, float], signal: str, cut: float) ->
 
 
 @given(st.dictionaries(st.sampled_from(SIGNALS), st.floats(0, 1)))
-def test_patterns_that_exclude_each_other(signals: dict[str, float]) -> None:
-    """An answer is refused or not, grounded or not: patterns that say so never show together."""
+def test_some_patterns_exclude_each_other(signals: dict[str, float]) -> None:
+    """An answer is refused or not, grounded or not: such patterns never match together."""
     names = set(shown(**signals))
     for excluding in (
         {"refused", "answered"},
@@ -86,7 +86,7 @@ def test_patterns_that_exclude_each_other(signals: dict[str, float]) -> None:
 
 
 def test_signals_are_metrics_or_signs() -> None:
-    """Every signal has a cut, and is a value that some metric of the catalogue gives, or a sign."""
+    """Every signal has a cut, and is a value of a metric of the catalogue, or a sign."""
     values = {value for metric in CATALOGUE for value in metric.values}
     assert set(SIGNALS) == set(CUTS)
     assert set(SIGNALS) - values == {"refused", "answerable"}
@@ -106,7 +106,7 @@ def _signs(sample: Sample, **scores: ScoreRecord) -> dict[str, float]:
 
 
 def test_signs() -> None:
-    """A refusal is told by the metric where it was measured, else by rule; answerable is told by the data alone."""
+    """A refusal is detected by the metric if it was measured, else by rule; answerable comes from the data alone."""
     refusing = Sample("1", response="I don't know.")
     assert _signs(refusing) == {"refused": 1}
     assert _signs(refusing, refusal=ScoreRecord(0.0)) == {"refused": 0}
@@ -117,16 +117,14 @@ def test_signs() -> None:
 
 
 @pytest.mark.parametrize(("labels", "answerable"), [(([0], [1]), 1), (([0], [0]), 0), (([0], None), None)])
-def test_documents_labels_tell_whether_there_is_an_answer(
-    labels: tuple[list[int] | None, ...], answerable: int
-) -> None:
-    """Where each context says which gold claims it holds, the sample is answerable if one holds any."""
+def test_gold_labels_of_contexts_decide_answerable(labels: tuple[list[int] | None, ...], answerable: int) -> None:
+    """If every context says which gold claims it contains, the sample is answerable if one contains any."""
     chunks = tuple(Chunk("a", metadata={} if found is None else {"answers_found": found}) for found in labels)
     assert _signs(Sample("1", contexts=chunks)).get("answerable") == answerable
 
 
 def test_patterns_are_in_the_document() -> None:
-    """The document names the patterns of each sample, and holds the table that they come from."""
+    """The document names the patterns of each sample, and has the table that they come from."""
     row = {"query": "q", "response": "b", "contexts": ["a"], "references": ["a"], "answerable": True}
     judge = rg.judge_from(
         decompose=lambda text: [text],

@@ -17,14 +17,14 @@ GITHUB = 65_536
 
 
 def _shown(markdown: str) -> str:
-    """What a reader sees of Markdown, tags and comments aside."""
+    """Markdown as a reader shows it, without tags and comments."""
     html = MarkdownIt("commonmark", {"html": True}).enable("strikethrough").render(markdown)
     text = re.sub(r"<!--.*?-->|<[^>]*>", "", html)
     return text.replace("&lt;", "<").replace("&gt;", ">").replace("&quot;", '"').replace("&amp;", "&")
 
 
-def test_gates_stand_before_the_table(tmp_path: Path) -> None:
-    """Each gate is told on a line of its own, and the samples shown are the worst by one that failed."""
+def test_gates_come_before_the_table(tmp_path: Path) -> None:
+    """Each gate is on a line of its own, and the samples shown are the worst by one that failed."""
     run = measured()
     run.hold_to({"faithfulness": 0.1, "hallucination": 0.1})
     report = run.save(tmp_path / "summary.md").read_text(encoding="utf-8")
@@ -34,7 +34,7 @@ def test_gates_stand_before_the_table(tmp_path: Path) -> None:
 
 
 def test_the_summary_fits_into_a_comment(tmp_path: Path) -> None:
-    """However long responses, contexts and reasons are, the report is no longer than GitHub takes."""
+    """However long responses, contexts and reasons are, the report is no longer than GitHub accepts."""
     long = "d is e. d is f. " * 4000
     rows = [{**ROWS[1], "id": str(n), "response": long, "contexts": [long]} for n in range(3)]
     report = measured(rows).save(tmp_path / "summary.md").read_text(encoding="utf-8")
@@ -58,8 +58,8 @@ ODD = [
 
 
 @pytest.mark.parametrize("text", ODD)
-def test_text_of_samples_is_shown_as_it_stands(text: str, tmp_path: Path) -> None:
-    """What a sample says is neither link nor image nor markup, pings nobody, and is read as it was written."""
+def test_text_of_samples_is_shown_literally(text: str, tmp_path: Path) -> None:
+    """Text of a sample is neither link nor image nor markup, and mentions nobody."""
     row = {"query": f"q {text}", "response": f"r {text}\n{text}", "contexts": ["x"]}
     report = measured([row], "faithfulness").save(tmp_path / "summary.md").read_text(encoding="utf-8")
     html = MarkdownIt("commonmark", {"html": True}).enable("strikethrough").render(report)
@@ -70,5 +70,5 @@ def test_text_of_samples_is_shown_as_it_stands(text: str, tmp_path: Path) -> Non
 
 @given(st.text(st.characters(codec="utf-8", exclude_categories=["C", "Z"]), min_size=1))
 def test_any_line_comes_back_from_markdown(text: str) -> None:
-    """A line of any characters that can be seen is shown by a Markdown reader as it stands."""
+    """A Markdown reader shows a line of any visible characters literally."""
     assert _shown(f"- x{plain(text)}x").strip() == f"x{text}x"

@@ -26,7 +26,7 @@ def run() -> rg.Run:
 
 
 def test_a_report_shows_the_worst_samples_with_their_evidence(run: rg.Run, tmp_path: Path) -> None:
-    """The Markdown report lists the samples from the worst up, each claim with its verdict and the deciding chunks."""
+    """The Markdown report lists the worst samples first, each claim with its verdict and the deciding chunks."""
     report = run.save(tmp_path / "report.md").read_text(encoding="utf-8")
     assert report.startswith("# named [/b] :smile: &lt;script> | \\*\\*x\\*\\* [1] [red]\n")
     order = [report.index(f"### row {n}: ") for n in (2, 3, 1, 0)]
@@ -36,16 +36,16 @@ def test_a_report_shows_the_worst_samples_with_their_evidence(run: rg.Run, tmp_p
     assert "| hallucination | ↓ | " in report
 
 
-def test_worst_leaves_out_what_has_no_value(run: rg.Run) -> None:
-    """Samples without a value are not among the worst, and equal values keep the order of the data."""
+def test_samples_without_a_value_are_not_the_worst(run: rg.Run) -> None:
+    """Samples without a value are left out, and equal values keep the order of the data."""
     records = list(run.records())
     assert [record.sample.id for record in worst(records, "faithfulness", "higher", 3)] == ["row 2", "row 3", "row 1"]
     assert [record.sample.id for record in worst(records, "hallucination", "lower", 9)] == ["row 1", "row 0", "row 2"]
     assert worst(records, "bleu", "higher", 3) == []
 
 
-def test_markup_in_data_is_only_text(run: rg.Run) -> None:
-    """Brackets, emoji names and HTML in the data are shown as they stand, wherever a run is shown."""
+def test_markup_in_data_is_shown_literally(run: rg.Run) -> None:
+    """Brackets, emoji names and HTML in the data are shown literally, wherever a run is shown."""
     run.record.data = f"{ODD}.jsonl"
     run.record.bad_rows = (f"row 3, column '{ODD}': no text",)
     assert ODD in str(run)
@@ -54,8 +54,8 @@ def test_markup_in_data_is_only_text(run: rg.Run) -> None:
     assert "&lt;script&gt;" in run._repr_html_()
 
 
-def test_which_way_is_better() -> None:
-    """A metric says which way is better and the arrow shows it, also for parts, variants, pooled and mixed values."""
+def test_the_arrow_shows_the_better_direction() -> None:
+    """A metric states which way is better and the arrow shows it, also for parts, variants, pooled and mixed values."""
     keys = "hallucination,pooled(hallucination),noise_sensitivity,rouge(types=rougeL),composite(faithfulness=1,bleu=1)"
     measures = {key: measure for measure in select_metrics(keys) for key in measure.values}
     shown = {key: arrow(measure.better) for key, measure in measures.items()}
@@ -70,7 +70,7 @@ def test_which_way_is_better() -> None:
 
 
 def test_numbers_for_people() -> None:
-    """Values have three decimals and a dash where there is none; the interval is empty where there is none."""
+    """Values have three decimals, or are a dash if missing; a missing interval is empty."""
     none = rg.Estimate(None, None, None, 0, 1, 2, "none")
     some = rg.Estimate(0.5, 0.25, 1.0, 4, 0, 0, "some")
     assert (number(none.value), interval(none)) == ("–", "")
@@ -81,7 +81,7 @@ def test_numbers_for_people() -> None:
 
 
 def test_an_empty_response_is_shown_as_such(tmp_path: Path) -> None:
-    """A sample that answered nothing is quoted as empty, with its score."""
+    """A sample with an empty response is quoted as empty, with its score."""
     judge = rg.judge_from(decompose=decompose, entail=entail, relevant=lambda query, text: True)
     rows: list[dict[str, Any]] = [{"query": "q", "response": "", "contexts": ["a"], "references": ["a"]}]
     run = rg.evaluate(rows, "answer_correctness", judge)

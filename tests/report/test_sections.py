@@ -17,7 +17,7 @@ from ragauge.report.document import parts
 
 @pytest.fixture(autouse=True)
 def _registry(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Sections that a test registers are gone after it."""
+    """Sections that a test registers are removed after it."""
     monkeypatch.setattr(sections, "SECTIONS", {})
 
 
@@ -61,7 +61,7 @@ def test_a_registered_function_adds_a_section_to_every_form(run: rg.Run, tmp_pat
     assert "sections" not in run.to_dict()
 
 
-def test_a_section_that_fails_shows_why_and_loses_nothing(run: rg.Run, tmp_path: Path) -> None:
+def test_a_failing_section_shows_its_error(run: rg.Run, tmp_path: Path) -> None:
     """An exception in a section's function is shown in its place; the rest of the report is written."""
 
     @rg.report_section("Broken")
@@ -94,7 +94,7 @@ def test_markup_in_a_section_has_no_effect(run: rg.Run, tmp_path: Path) -> None:
     assert "::error::" not in shown["terminal"]
 
 
-def test_long_sections_are_cut_in_texts_and_whole_in_the_document(run: rg.Run, tmp_path: Path) -> None:
+def test_long_sections_are_cut_in_text(run: rg.Run, tmp_path: Path) -> None:
     """Markdown and the terminal show 50 rows and how many are missing; the JSON document has all."""
     rg.report_section("Long")(lambda run: ({"n": n} for n in range(60)))
     shown = texts(run, tmp_path)
@@ -104,7 +104,7 @@ def test_long_sections_are_cut_in_texts_and_whole_in_the_document(run: rg.Run, t
 
 
 def test_a_section_without_rows_is_left_out(run: rg.Run) -> None:
-    """A function with nothing to say adds nothing; a title is required."""
+    """A function without rows adds nothing; a title is required."""
     rg.report_section("Empty")(lambda run: [])
     assert run.sections() == ()
     with pytest.raises(rg.UsageError, match="a section needs a title"):

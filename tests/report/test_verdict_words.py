@@ -1,4 +1,4 @@
-"""A verdict in a word or two, as terminal and Markdown reports show it."""
+"""Verdicts as terminal and Markdown reports show them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ragauge.types import Label
 
 
 @pytest.mark.parametrize(
-    ("label", "probability", "said"),
+    ("label", "probability", "words"),
     [
         (Label.ENTAILED, 0.981, "entailed 0.98"),
         (Label.CONTRADICTED, 0.43, "contradicted (support 0.43)"),
@@ -20,11 +20,11 @@ from ragauge.types import Label
         (Label.NEUTRAL, None, "neutral"),
     ],
 )
-def test_a_probability_says_of_what_it_is(label: Label, probability: float | None, said: str) -> None:
-    """It is that of support, or of yes; beside any other label a reader would take it for that label's."""
-    assert verdict_words(Evidence("a is b", "response", label=label, probability=probability)) == said
+def test_a_probability_is_named(label: Label, probability: float | None, words: str) -> None:
+    """It is that of support, or of yes; next to another label it would be taken for that label's."""
+    assert verdict_words(Evidence("a is b", "response", label=label, probability=probability)) == words
 
 
-def test_a_grade_stands_alone() -> None:
-    """What was graded has a number and no label."""
+def test_a_grade_has_no_label() -> None:
+    """A graded piece has a number and no label."""
     assert verdict_words(Evidence("text", "response", value=0.4)) == "0.4"

@@ -1,4 +1,4 @@
-"""What the tests of `ragauge view` share: a store with two runs, a server over it, and requests to it."""
+"""Fixtures of the tests of `ragauge view`: a store with two runs, a server over it, and requests to it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from ragauge.view import Server
 
 
 class Reply(NamedTuple):
-    """What a server sent back."""
+    """The response of a server."""
 
     status: int
     headers: dict[str, str]
@@ -31,7 +31,7 @@ class Reply(NamedTuple):
 
 
 class Client:
-    """Asks a server as a browser that has its address, or as whoever says otherwise in the headers."""
+    """Sends requests as a browser that has the address, or with other headers."""
 
     def __init__(self, server: Server) -> None:
         self.server = server
@@ -39,7 +39,7 @@ class Client:
         self.origin = f"http://{self.host}"
 
     def ask(self, method: str, path: str, body: bytes | None = None, **headers: str | None) -> Reply:
-        """Send a request to a path as it stands; a header of None is left out."""
+        """Send a request to a literal path; a header of None is left out."""
         sent = {"Host": self.host, **{name.replace("_", "-"): value for name, value in headers.items()}}
         connection = HTTPConnection("127.0.0.1", self.server.server_port, timeout=20)
         connection.putrequest(method, path, skip_host=True, skip_accept_encoding=True)
@@ -55,7 +55,7 @@ class Client:
         return reply
 
     def get(self, path: str, **headers: str | None) -> Reply:
-        """What stands behind the token."""
+        """Get a path after the token."""
         return self.ask("GET", f"/{self.server.token}/{path}", None, **headers)
 
     def post(self, path: str, content: Any, **headers: str | None) -> Reply:
@@ -78,7 +78,7 @@ def store(tmp_path: Path) -> Iterator[Store]:
 
 @pytest.fixture
 def serve() -> Iterator[Callable[[Store], Client]]:
-    """Starts servers, which end with the test."""
+    """Starts servers, which stop at the end of the test."""
     servers: list[Server] = []
 
     def start(store: Store) -> Client:

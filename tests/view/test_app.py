@@ -16,19 +16,19 @@ def _next(client: Client, run: str = "first", passed: str = "") -> Any:
     return client.get(f"api/runs/{run}/next?metric=faithfulness&passed={passed}").json()
 
 
-def _label(client: Client, given: Any, said: str, run: str = "first", blind: bool = True) -> Any:
+def _label(client: Client, given: Any, answer: str, run: str = "first", blind: bool = True) -> Any:
     """Label all pieces of a drawn sample."""
     for piece in given["pieces"]:
         body = {"position": given["draw"]["position"], "metric": given["metric"], "judgment": piece["judgment"]}
         reply = client.post(
-            f"api/runs/{run}/labels", {**body, "answer": said, "draw": given["draw"] if blind else None}
+            f"api/runs/{run}/labels", {**body, "answer": answer, "draw": given["draw"] if blind else None}
         )
         assert reply.status == 200, reply.body
     return reply.json()
 
 
 def test_all_runs_are_listed(client: Client, store: Store) -> None:
-    """The newest run comes first, with the metric that says most."""
+    """The newest run comes first, with its main metric."""
     runs = client.get("api/runs").json()
     assert [(run["name"], run["status"], run["samples"]) for run in runs] == [
         ("second", "finished", 60),
@@ -39,7 +39,7 @@ def test_all_runs_are_listed(client: Client, store: Store) -> None:
 
 
 def test_parts_are_those_of_the_single_file(client: Client, store: Store) -> None:
-    """Every part of a run that stands in a single file is served, byte for byte."""
+    """Every part of a run that is in a single file is served, byte for byte."""
     run = rg.Run.open(store, "first")
     wanted = dict(parts(run.record, run.records()))
     served = {name: client.get(f"api/runs/{run.id}/parts/{name}").body for name in wanted}
@@ -48,7 +48,7 @@ def test_parts_are_those_of_the_single_file(client: Client, store: Store) -> Non
 
 
 def test_a_running_run_grows(client: Client, store: Store) -> None:
-    """A run under way is listed with the samples that are kept so far, and its parts have those."""
+    """A running run is listed with the samples stored so far, and its parts have those."""
     record = store.run("first")
     samples = list(store.samples(record.id))
     running = msgspec.structs.replace(record, id="20300101-000000-0", status="running", data_hash="", samples=0)
@@ -85,7 +85,7 @@ def test_runs_are_compared(client: Client) -> None:
 def test_labels_move_the_corrected_score_and_survive(
     client: Client, store: Store, serve: Callable[[Store], Client]
 ) -> None:
-    """What is labelled changes the corrected score, not the judge's, and is there for the next server."""
+    """Labels change the corrected score, not the judge's, and are there for the next server."""
     before = client.get("api/runs/first/labels?metric=faithfulness").json()["summaries"]["faithfulness"]
     assert before["corrected"]["value"] is None
     for _ in range(4):
@@ -100,8 +100,8 @@ def test_labels_move_the_corrected_score_and_survive(
     assert again.get("api/runs/first/labels?metric=faithfulness").json()["summaries"]["faithfulness"] == after
 
 
-def test_the_next_sample_is_one_that_was_not_passed_over(client: Client) -> None:
-    """A sample that was passed over is not given again."""
+def test_skipped_samples_are_not_offered_again(client: Client) -> None:
+    """A sample that was skipped is not given again."""
     first = _next(client)
     second = _next(client, passed=str(first["draw"]["position"]))
     assert first["draw"]["at_random"]
@@ -110,8 +110,8 @@ def test_the_next_sample_is_one_that_was_not_passed_over(client: Client) -> None
     assert [choice["key"] for choice in first["pieces"][0]["choices"]] == ["s", "n", "c"]
 
 
-def test_a_verdict_is_corrected_in_sight(client: Client) -> None:
-    """A label given on a sample that is looked at changes that sample's score, and counts for nothing else."""
+def test_a_label_on_a_shown_sample(client: Client) -> None:
+    """A label given after seeing the verdict changes that sample's score, and counts for nothing else."""
     shown = client.get("api/runs/first/samples/1?metric=faithfulness").json()
     assert shown["scores"]["faithfulness"]["value"] == 1.0
     given = {"draw": {"position": 1}, "metric": "faithfulness", "pieces": shown["pieces"][:1]}
@@ -132,8 +132,8 @@ def test_a_verdict_is_corrected_in_sight(client: Client) -> None:
         ({"more": 1}, "not a label"),
     ],
 )
-def test_what_is_no_label_is_refused(client: Client, store: Store, change: dict[str, Any], fault: str) -> None:
-    """A label that fits no piece is refused with what is wrong, and nothing is kept."""
+def test_invalid_labels_are_refused(client: Client, store: Store, change: dict[str, Any], fault: str) -> None:
+    """A label that fits no piece is refused with the reason, and nothing is stored."""
     judgment = client.get("api/runs/first/samples/1?metric=faithfulness").json()["pieces"][0]["judgment"]
     body = {"position": 1, "metric": "faithfulness", "judgment": judgment, "answer": "s", **change}
     reply = client.post("api/runs/first/labels", body)
@@ -143,8 +143,8 @@ def test_what_is_no_label_is_refused(client: Client, store: Store, change: dict[
 
 
 @pytest.mark.parametrize("position", [60, -1, 2**63 - 1, 2**63, 10**30, -(10**30)])
-def test_a_position_beyond_the_run_is_not_there(client: Client, position: int) -> None:
-    """Positions that no sample has, integers of more than 64 bits among them, are told as such, however they come."""
+def test_a_position_beyond_the_run_is_not_found(client: Client, position: int) -> None:
+    """Positions without a sample, even integers of more than 64 bits, are errors in every request."""
     body = {"position": position, "metric": "faithfulness", "judgment": "none", "answer": "s"}
     reply = client.post("api/runs/first/labels", body)
     assert (reply.status, "has no sample at position" in reply.json()["error"]) == (404, True)
@@ -160,15 +160,15 @@ def test_a_position_beyond_the_run_is_not_there(client: Client, position: int) -
         "api/runs/first/parts/..%2f..%2fstore.db", "api/compare?a=none&b=first", "x/../api/runs",
     ],
 )  # fmt: skip
-def test_what_is_not_there_is_told(client: Client, path: str) -> None:
-    """Runs, parts and samples that are not there, and paths that lead elsewhere, are a 404 with the reason."""
+def test_unknown_resources_are_not_found(client: Client, path: str) -> None:
+    """Unknown runs, parts and samples, and other paths, are a 404 with the reason."""
     reply = client.get(path)
     assert reply.status == 404
     assert reply.json()["error"]
 
 
 def test_a_position_is_a_number(client: Client) -> None:
-    """What is no position of a sample is told."""
+    """A position that is no number is an error."""
     assert client.get("api/runs/first/samples/-1?metric=faithfulness").status == 400
     assert client.post("api/runs/first/labels", b"{").status == 400
     assert client.post("api/runs", {}).status == 404

@@ -23,7 +23,7 @@ from ragauge.store import Store
 
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 0), (signal.SIGTERM, 143)], ids=["Ctrl-C", "SIGTERM"])
 def test_it_serves_until_it_is_interrupted(store: Store, number: signal.Signals, code: int) -> None:
-    """The command prints the address, serves the page there, and ends with 0 on Ctrl-C, with 143 on SIGTERM."""
+    """The command prints the address, serves the page, and ends with 0 on Ctrl-C, with 143 on SIGTERM."""
     command = [sys.executable, "-m", "ragauge", "view", "first", "--store", str(store.path), "--no-open"]
     environment = {**os.environ, "PYTHONPATH": str(Path(ragauge.__file__).parents[1]), "PYTHONUNBUFFERED": "1"}
     with subprocess.Popen(
@@ -38,14 +38,14 @@ def test_it_serves_until_it_is_interrupted(store: Store, number: signal.Signals,
             with pytest.raises(urllib.error.HTTPError, match="403"):
                 urllib.request.urlopen(address.rsplit("/", 2)[0] + "/", timeout=20)
             served.send_signal(number)
-            said, faults = served.communicate(timeout=20)
+            words, faults = served.communicate(timeout=20)
         finally:
             served.kill()
-    assert (served.returncode, faults, "ended" in said) == (code, "", True)
+    assert (served.returncode, faults, "ended" in words) == (code, "", True)
 
 
-def test_the_browser_is_not_told_the_token(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What the browser is started with is a file that only this user can read, and that is gone in the end."""
+def test_the_browser_is_started_with_a_private_file(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is readable by this user only, and removed in the end."""
     asked: list[str] = []
     monkeypatch.setattr(webbrowser, "open", asked.append)
     with opened_in_browser("http://127.0.0.1:1/secret/"):
@@ -56,13 +56,13 @@ def test_the_browser_is_not_told_the_token(monkeypatch: pytest.MonkeyPatch) -> N
     assert not path.exists()
 
 
-def test_a_store_must_be_there(tmp_path: Path) -> None:
-    """Without a store, or with a run that it lacks, the command ends with 2 and says so."""
+def test_a_missing_store(tmp_path: Path) -> None:
+    """Without a store, or with a run that it lacks, the command ends with 2."""
     missing = CliRunner().invoke(main, ["view", "--store", str(tmp_path / "none")])
     assert (missing.exit_code, "there is no store" in missing.output) == (2, True)
 
 
-def test_a_run_must_be_there(store: Store) -> None:
-    """A run that the store lacks is told before anything is served."""
+def test_a_missing_run(store: Store) -> None:
+    """An unknown run is an error before anything is served."""
     missing = CliRunner().invoke(main, ["view", "none", "--store", str(store.path), "--no-open"])
     assert (missing.exit_code, "unknown run 'none'" in missing.output) == (2, True)

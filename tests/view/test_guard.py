@@ -22,7 +22,7 @@ def test_whoever_has_the_address_is_served(client: Client) -> None:
 
 @pytest.mark.parametrize("path", ["/", "/api/runs", "/wrong/api/runs", "//api/runs", "/?token=x", "/../api/runs"])
 def test_without_the_token_nothing_is_served(client: Client, path: str) -> None:
-    """No path without the token leads anywhere, and none tells whether there is something."""
+    """No path without the token is served, and the response does not tell whether it exists."""
     reply = client.ask("GET", path)
     assert (reply.status, reply.json()) == (403, {"error": "open the address that `ragauge view` printed"})
     cut = client.ask("GET", f"/{client.server.token[:-1]}/api/runs")
@@ -33,14 +33,14 @@ def test_without_the_token_nothing_is_served(client: Client, path: str) -> None:
     "host", ["evil.example", "evil.example:{port}", "127.0.0.1", "127.0.0.1:1", "[::1]:{port}", None]
 )
 def test_another_host_header_is_refused(client: Client, host: str | None) -> None:
-    """A name that was pointed at this machine (DNS rebinding) gets nothing, though the token is right."""
+    """A name that resolves to this machine (DNS rebinding) gets nothing, even with the token."""
     named = host.format(port=client.server.server_port) if host else None
     assert client.get("api/runs", Host=named).status == 403
     assert client.post("api/runs/first/labels", LABEL, Host=named).status == 403
 
 
 def test_two_host_headers_are_refused(client: Client) -> None:
-    """A request that names two hosts names none."""
+    """A request with two Host headers is refused."""
     with socket.create_connection(("127.0.0.1", client.server.server_port), timeout=20) as line:
         hosts = f"Host: {client.host}\r\nHost: evil.example\r\n"
         line.sendall(f"GET /{client.server.token}/api/runs HTTP/1.1\r\n{hosts}\r\n".encode())
@@ -51,13 +51,13 @@ def test_two_host_headers_are_refused(client: Client) -> None:
     "headers", [{"Origin": "http://evil.example"}, {"Sec_Fetch_Site": "cross-site"}, {"Origin": "null"}]
 )
 def test_other_pages_are_refused(client: Client, headers: dict[str, str]) -> None:
-    """What another page of the same browser asks for is refused, to read or to change."""
+    """Requests of another page of the same browser are refused, to read or to write."""
     assert client.get("api/runs", **headers).status == 403
     assert client.post("api/runs/first/labels", LABEL, **headers).status == 403
 
 
 def test_a_link_to_the_page_may_be_followed(client: Client) -> None:
-    """Whoever follows the printed address from elsewhere gets the page in a window, but not in a frame or a script."""
+    """A link elsewhere opens the page in a window, but not in a frame or a script."""
     followed = {"Sec_Fetch_Site": "cross-site", "Sec_Fetch_Mode": "navigate"}
     assert client.get("", **followed, Sec_Fetch_Dest="document").status == 200
     assert client.get("", **followed, Sec_Fetch_Dest="iframe").status == 403
@@ -66,7 +66,7 @@ def test_a_link_to_the_page_may_be_followed(client: Client) -> None:
     )
 
 
-def test_what_changes_something_must_come_from_the_page(client: Client) -> None:
+def test_writes_must_come_from_the_page(client: Client) -> None:
     """A post without an origin, or in a form that any page can send, is refused."""
     assert client.post("api/runs/first/labels", LABEL, Origin=None).status == 403
     assert client.post("api/runs/first/labels", LABEL, Content_Type="text/plain").status == 403
@@ -74,7 +74,7 @@ def test_what_changes_something_must_come_from_the_page(client: Client) -> None:
 
 
 def test_no_other_origin_may_read(client: Client) -> None:
-    """Everything is sent with headers that keep other pages from reading, showing or keeping it; none allows it."""
+    """All responses have headers that keep other pages from reading, embedding or caching them."""
     for reply in (client.get(""), client.get("api/runs"), client.ask("GET", "/")):
         assert not [name for name in reply.headers if name.lower().startswith("access-control")]
         assert reply.headers["Cross-Origin-Resource-Policy"] == "same-origin"
@@ -85,14 +85,14 @@ def test_no_other_origin_may_read(client: Client) -> None:
 
 
 def test_long_bodies_are_refused(client: Client) -> None:
-    """A body that is too long, or does not say how long it is, is not read."""
+    """A body that is too long, or of unknown length, is not read."""
     assert client.post("api/runs/first/labels", b"{}", Content_Length="99999999").status == 400
     assert client.post("api/runs/first/labels", b"{}", Content_Length="9" * 5000).status == 400
     assert client.post("api/runs/first/labels", b"", Content_Length="two").status == 400
 
 
 def test_it_listens_on_this_machine_alone(client: Client, store: Store) -> None:
-    """The socket is bound to 127.0.0.1; every server has a token of its own; a port that is taken is told."""
+    """The socket is bound to 127.0.0.1; every server has its own token; a port in use is an error."""
     assert client.server.socket.getsockname()[0] == "127.0.0.1"
     with Server(store, "ann") as other:
         assert other.token != client.server.token

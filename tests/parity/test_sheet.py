@@ -1,4 +1,4 @@
-"""A peer's scores as they are read."""
+"""Reading another system's scores."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from ragauge.analysis.parity_columns import number_in, read_sheet
 from ragauge.errors import BadData, BadRow, UnknownName
 
 
-def test_a_table_as_ragas_writes_it(tmp_path: Path) -> None:
-    """Texts and numbers of a CSV file are found under ragas' names, of both generations; empty cells hold no number."""
+def test_a_table_of_ragas(tmp_path: Path) -> None:
+    """Texts and numbers of a CSV file are found under the names of old and new ragas; empty cells have no number."""
     path = tmp_path / "scores.csv"
     path.write_text("question,answer,contexts,faithfulness\nWho?,Ada.,['x'],0.5\nWhen?,1910,['y'],\n", encoding="utf-8")
     sheet = read_sheet(str(path), {})
@@ -31,7 +31,7 @@ def test_a_table_as_ragas_writes_it(tmp_path: Path) -> None:
 
 
 def test_scores_in_objects() -> None:
-    """What Valor and DeepEval write as objects of a name and a value are columns; chunks with scores are not."""
+    """Objects of a name and a value, as in Valor and DeepEval, become columns; chunks with scores do not."""
     rouge = [{"type": "ROUGE", "value": 0.1 * n, "parameters": {"rouge_type": f"rouge{n}"}} for n in (1, 2)]
     error = [{"type": "Error", "value": {"type": "ValueError", "message": "no"}, "parameters": {}}]
     row = {
@@ -54,7 +54,7 @@ def test_scores_in_objects() -> None:
 
 
 def test_columns_can_be_named() -> None:
-    """A map says which columns hold the id and the texts, and "" keeps a known name from it."""
+    """A map names the columns of id and texts; "" keeps a known name from being used."""
     row = {"key": 7, "q": "Who?", "output": "Ada.", "faithfulness": 1}
     (line,) = read_sheet([row], {"id": "key", "query": "q", "response": ""}).lines
     assert (line.id, line.query, line.response) == ("7", "Who?", None)
@@ -63,8 +63,8 @@ def test_columns_can_be_named() -> None:
 
 
 @pytest.mark.parametrize(("text", "error"), [("", BadData), ('{"a": 1}\n[2]\n', BadRow), ("[]", BadData)])
-def test_what_holds_no_scores(text: str, error: type[Exception], tmp_path: Path) -> None:
-    """An empty file, a broken row and a list without rows are told, with the name of the file."""
+def test_files_without_scores(text: str, error: type[Exception], tmp_path: Path) -> None:
+    """An empty file, a broken row and a list without rows are errors with the name of the file."""
     path = tmp_path / "scores.jsonl"
     path.write_text(text, encoding="utf-8")
     with pytest.raises(error, match=r"scores\.jsonl"):
@@ -72,20 +72,20 @@ def test_what_holds_no_scores(text: str, error: type[Exception], tmp_path: Path)
 
 
 @pytest.mark.parametrize("cell", [None, "", "nan", "NaN", "inf", "n/a", [], {}, math.nan, math.inf, "0,5", object()])
-def test_what_is_no_number(cell: Any) -> None:
-    """NaN, infinities, and whatever is no number are None, in whatever way they are written."""
+def test_cells_without_a_number(cell: Any) -> None:
+    """NaN, infinities, and other cells without a number are None, however written."""
     assert number_in(cell) is None
 
 
 @given(st.floats(allow_nan=False, allow_infinity=False))
 def test_numbers_are_read_as_they_are(value: float) -> None:
-    """A number is the same as a number, as text and through JSON."""
+    """A number is read exactly, as a number, as text and through JSON."""
     assert number_in(value) == number_in(str(value)) == number_in(json.loads(json.dumps(value))) == value
 
 
 @pytest.mark.parametrize("rows", ["[[]]", "[null]", '["a"]', "[1]"])
 def test_a_row_that_is_no_object_is_named(tmp_path: Path, rows: str) -> None:
-    """The error says which row is none, as it does for data; it is no error of Python's."""
+    """The error names the row, as for data."""
     path = tmp_path / "scores.json"
     path.write_text(rows, encoding="utf-8")
     with pytest.raises(BadRow, match=r"scores\.json, row 1: .* not an object; give each row as a dict"):

@@ -1,4 +1,4 @@
-"""A peer's scores beside a run."""
+"""Another system's scores compared with a run."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.peers.conftest import SUPPORTED
+from tests.parity.conftest import SUPPORTED
 
 import ragauge as rg
 from ragauge.analysis.parity_results import CAUSES, ParityColumn
@@ -20,14 +20,14 @@ OURS = [supported / 4 for supported in SUPPORTED[:-1]]
 
 
 def compared(run: rg.Run, rows: list[dict[str, Any]], values: list[Any], name: str = "faithfulness") -> ParityColumn:
-    """One column of theirs beside ours, on the rows."""
+    """One column of theirs compared with ours, on the rows."""
     scores = [{**row, name: value} for row, value in zip(rows, values, strict=True)]
     (column,) = rg.parity(run, scores, "ragas", columns={name: "faithfulness"}).columns
     return column
 
 
-def test_the_same_numbers(run: rg.Run, rows: list[dict[str, Any]]) -> None:
-    """With the same numbers on both sides nothing differs, also where one is undefined here and NaN there."""
+def test_equal_numbers(run: rg.Run, rows: list[dict[str, Any]]) -> None:
+    """With equal numbers nothing differs, also if one is undefined here and NaN there."""
     column = compared(run, rows, [*OURS, float("nan")])
     assert (column.figures.n, column.figures.close, column.neither, column.differences) == (11, 11, 1, ())
     assert column.figures.mean_theirs == column.figures.mean_ours == pytest.approx(sum(OURS) / 11)
@@ -38,7 +38,7 @@ def test_the_same_numbers(run: rg.Run, rows: list[dict[str, Any]]) -> None:
 
 
 def test_each_difference_has_its_cause(run: rg.Run, rows: list[dict[str, Any]]) -> None:
-    """Rows are sorted by cause: NaN there, undefined here, other claims, other verdicts, off the scale."""
+    """Causes: NaN there, undefined here, other claims, other verdicts, off the scale."""
     values: list[Any] = [*OURS, 1.0]
     values[0] = ""  # NaN in a CSV file
     values[1] = 0.667  # 3 of 4 here, and no share of 4
@@ -54,17 +54,17 @@ def test_each_difference_has_its_cause(run: rg.Run, rows: list[dict[str, Any]]) 
         "verdicts": (1, "r4"),
     }
     assert list(found) == [cause for cause in CAUSES if cause in found]
-    told = {one.cause: one.rows[0] for one in column.differences}
-    assert told["undefined_here"].why == "the response makes no claim"
-    assert told["missing_there"].why == "theirs is ''"
-    assert told["verdicts"].evidence == tuple(
+    worst = {one.cause: one.rows[0] for one in column.differences}
+    assert worst["undefined_here"].why == "the response makes no claim"
+    assert worst["missing_there"].why == "theirs is ''"
+    assert worst["verdicts"].evidence == tuple(
         f"not supported by contexts: “{claim}”"
         for claim in ("Ada wrote it.", "Bob drew it.", "Cleo printed it.", "Dan sold it.")
     )
 
 
-def test_the_evidence_speaks_for_the_direction(run: rg.Run, rows: list[dict[str, Any]]) -> None:
-    """Where ours is higher, the claims are told that we find supported, with their context."""
+def test_the_evidence_follows_the_direction(run: rg.Run, rows: list[dict[str, Any]]) -> None:
+    """If ours is higher, the evidence is the claims found supported, with their context."""
     column = compared(run, rows, [*OURS[:2], 0.0, *OURS[3:], None])
     ((row,),) = [one.rows for one in column.differences]
     assert (row.theirs, row.ours) == (0.0, 0.5)
@@ -72,7 +72,7 @@ def test_the_evidence_speaks_for_the_direction(run: rg.Run, rows: list[dict[str,
 
 
 def test_another_definition(run: rg.Run, rows: list[dict[str, Any]]) -> None:
-    """A metric that is defined otherwise says so, may be negative, and its rows are not taken for other verdicts."""
+    """A metric with another definition has a note, may be negative, and differs for that cause."""
     scores = [{**row, "answer_relevancy": -0.01 if n else 0.6} for n, row in enumerate(rows)]
     (column,) = rg.parity(run, scores, "ragas").columns
     assert [one.cause for one in column.differences] == ["undefined_here", "definition"]
@@ -80,8 +80,8 @@ def test_another_definition(run: rg.Run, rows: list[dict[str, Any]]) -> None:
     assert column.figures.difference is not None
 
 
-def test_per_cent_and_the_other_way_round(run: rg.Run, rows: list[dict[str, Any]]) -> None:
-    """Columns in per cent or turned round are warned of, and right once they are declared."""
+def test_per_cent_and_inverted_columns(run: rg.Run, rows: list[dict[str, Any]]) -> None:
+    """Columns in per cent or inverted have a warning, and are right once declared."""
     per_cent = compared(run, rows, [*(100 * value for value in OURS), None], "mine")
     assert per_cent.figures.difference is None
     assert per_cent.notes[0].startswith("different scale: theirs range from 0 to 100, our scale is 0 to 1")
@@ -93,7 +93,7 @@ def test_per_cent_and_the_other_way_round(run: rg.Run, rows: list[dict[str, Any]
 
 
 def test_numbers_without_verdicts(run: rg.Run, rows: list[dict[str, Any]]) -> None:
-    """Overlap metrics have no verdicts, and a form of ours that is not theirs is named."""
+    """Overlap metrics have no verdicts; if ours has other parameters than theirs, a note says so."""
     (column,) = rg.parity(run, [{**row, "rouge_score(mode=fmeasure)": 0.9} for row in rows], "ragas").columns
     assert {one.cause for one in column.differences} == {"numbers"}
     assert column.notes == (
@@ -102,7 +102,7 @@ def test_numbers_without_verdicts(run: rg.Run, rows: list[dict[str, Any]]) -> No
 
 
 def test_numbers_of_the_whole_data_set(run: rg.Run) -> None:
-    """One row of numbers is put beside our estimates and their intervals."""
+    """One row of numbers is compared with our estimates and their intervals."""
     found = rg.parity(run, {"faithfulness": 0.5, "context_recall": 0.01, "answer_correctness": 1}, "ragas")
     assert [(one.ours, one.value, one.n) for one in found.totals] == [
         ("faithfulness", 0.5, 11),
@@ -114,7 +114,7 @@ def test_numbers_of_the_whole_data_set(run: rg.Run) -> None:
 
 
 def test_trust_eval_is_in_per_cent(judge: rg.Judge) -> None:
-    """Trust-Eval's block is put beside ours as fractions."""
+    """Trust-Eval's numbers are compared as fractions."""
     documents = [{"text": "Ada wrote it.", "answers_found": [1]}]
     row = {"question": "Who?", "output": "Ada wrote it. [1]", "answers": [["Ada wrote it"]], "docs": documents}
     run = rg.evaluate([row, row], "trust(variant=trust_eval)", "embedded")
@@ -123,8 +123,8 @@ def test_trust_eval_is_in_per_cent(judge: rg.Judge) -> None:
     assert (ratio.value, ratio.estimate) == (0.5, 1.0)
 
 
-def test_a_metric_of_ones_own(rows: list[dict[str, Any]], judge: rg.Judge) -> None:
-    """A metric that is in no catalogue is compared too, on a scale that spans the numbers."""
+def test_a_custom_metric(rows: list[dict[str, Any]], judge: rg.Judge) -> None:
+    """A metric that is in no catalogue is compared on a scale that spans the numbers."""
 
     @rg.metric(name="stars", scale=(1.0, 5.0))
     def stars() -> float:
@@ -137,7 +137,7 @@ def test_a_metric_of_ones_own(rows: list[dict[str, Any]], judge: rg.Judge) -> No
 
 
 def test_groups_widen_the_interval(rows: list[dict[str, Any]], judge: rg.Judge) -> None:
-    """Where samples belong together, groups are what is drawn by chance."""
+    """Groups of samples are resampled together."""
     scores = [{**row, "faithfulness": value} for row, value in zip(rows, [0.5] * 12, strict=True)]
     grouped = [{**row, "group": str(n // 3)} for n, row in enumerate(rows)]
     (column,) = rg.parity(rg.evaluate(grouped, "faithfulness", judge), scores, "ragas").columns
@@ -146,13 +146,13 @@ def test_groups_widen_the_interval(rows: list[dict[str, Any]], judge: rg.Judge) 
 
 
 def test_what_cannot_be_compared(run: rg.Run, rows: list[dict[str, Any]]) -> None:
-    """A run without the counterpart says what to measure."""
+    """A run without the counterpart is an error that says what to measure."""
     with pytest.raises(UsageError, match="has no counterpart of what list of 1 row holds; measure bias"):
         rg.parity(run, [{**rows[0], "Bias": 0}], "valor")
 
 
-def test_it_is_written(run: rg.Run, rows: list[dict[str, Any]], tmp_path: Path) -> None:
-    """As JSON it is one versioned document, as Markdown what is printed, with nothing that a browser would run."""
+def test_files(run: rg.Run, rows: list[dict[str, Any]], tmp_path: Path) -> None:
+    """JSON is one versioned document, Markdown the printed text, without active markup."""
     scores = [{**row, "faithfulness": 0.0 if n else "<b>", "a|b": 1} for n, row in enumerate(rows)]
     found = rg.parity(run, scores, "ragas")
     document = json.loads(found.save(tmp_path / "out.json").read_text(encoding="utf-8"))
@@ -168,7 +168,7 @@ def test_it_is_written(run: rg.Run, rows: list[dict[str, Any]], tmp_path: Path) 
 
 @given(st.lists(st.one_of(st.none(), st.floats(0, 1.1)), min_size=12, max_size=12), st.integers(0, 4))
 def test_every_row_is_accounted_for(run: rg.Run, rows: list[dict[str, Any]], values: list[Any], show: int) -> None:
-    """Each row is close, different, or without a number on either side; no more rows are told than were asked for."""
+    """Each row is close, different, or without a number on either side; at most `show` rows are listed."""
     scores = [
         {**row, "faithfulness": value} for row, value in zip(rows, [*values[:11], values[11] or 0.0], strict=True)
     ]
@@ -180,7 +180,7 @@ def test_every_row_is_accounted_for(run: rg.Run, rows: list[dict[str, Any]], val
 @pytest.mark.slow
 @pytest.mark.shared
 def test_the_scores_of_dataworkz(shared: Path) -> None:
-    """On the hundred rows of Dataworkz BLEU and ROUGE agree to the digits written, and the claims are told."""
+    """On the hundred rows of Dataworkz BLEU and ROUGE agree to the digits written, and its claims are quoted."""
     path = shared / "data" / "dataworkz" / "apple10k_evaluation_result.csv"
     metrics = "bleu(tokenizer=whitespace,smoothing=method1),rouge(types=rouge1+rougeL,stemmer=true),claim_recall"
     found = rg.parity(rg.evaluate(path, metrics), path, "dataworkz")

@@ -1,4 +1,4 @@
-"""What the tests of parity share."""
+"""Fixtures of the tests of parity."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def rows() -> list[dict[str, Any]]:
 
 @pytest.fixture(scope="session")
 def judge() -> rg.Judge:
-    """A judge that takes texts apart at full stops and looks for the pieces."""
+    """A judge that decomposes at full stops and searches the premise for the pieces."""
 
     def decompose(text: str) -> list[str]:
         return [f"{piece.strip()}." for piece in text.split(".") if piece.strip()]
@@ -46,5 +46,5 @@ def judge() -> rg.Judge:
 
 @pytest.fixture(scope="session")
 def run(rows: list[dict[str, Any]], judge: rg.Judge) -> rg.Run:
-    """A run over the rows, of which the values are known."""
+    """A run over the rows with known values."""
     return rg.evaluate(rows, "faithfulness,answer_relevance,context_recall,rouge(types=rougeL)", judge)
