@@ -10,6 +10,7 @@ import inspect
 import re
 from collections.abc import Iterator
 from importlib.resources import as_file
+from io import StringIO
 from pathlib import Path
 
 import click
@@ -193,9 +194,12 @@ def demo_picture() -> str:
     """docs/demo.svg: what `ragauge demo` prints, without the fonts that rich would fetch."""
     from ragauge.cli import run
 
-    console = Console(record=True, width=112, force_terminal=True, color_system="truecolor", highlight=False)
+    console = Console(
+        record=True, file=StringIO(), width=112, force_terminal=True, color_system="truecolor", highlight=False
+    )
     run.show_runs(console, run.measured(None), count=2)
-    return re.sub(r"@font-face \{.*?\}", "", console.export_svg(title="ragauge demo"), flags=re.DOTALL)
+    picture = console.export_svg(title="ragauge demo", unique_id="demo")  # the default id differs between runs
+    return re.sub(r"@font-face \{.*?\}", "", picture, flags=re.DOTALL)
 
 
 if __name__ == "__main__":
