@@ -11,7 +11,7 @@ import msgspec
 from ragauge.analysis.measure import SetResult, adjusted, measure
 from ragauge.analysis.measurement import MEASUREMENT_WRITERS, Measurement, measurement_view
 from ragauge.analysis.thresholds import FittedThreshold, fit_threshold, labelled_sets
-from ragauge.cli.options import max_cost_option, store_options
+from ragauge.cli.options import max_cost_option, output_option, store_options
 from ragauge.cli.run import progress_bar, stop, stoppable
 from ragauge.cli.screen import say, screen
 from ragauge.errors import BadData, BadParameter, RunFailed
@@ -59,13 +59,7 @@ def command(ctx: click.Context) -> None:
 )
 @store_options
 @max_cost_option
-@click.option(
-    "-o",
-    "--output",
-    type=click.Path(dir_okay=False, path_type=Path),
-    multiple=True,
-    help="Write the figures: .json .md; repeatable.",
-)
+@output_option("Write the figures", MEASUREMENT_WRITERS)
 def measure_command(
     judge: str,
     data: Path,

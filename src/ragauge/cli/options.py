@@ -60,12 +60,54 @@ def _number(text: str, where: str) -> float:
 
 
 Command = TypeVar("Command", bound=Callable[..., Any])
+Option = Callable[[Command], Command]
 
-#: Where judgments and runs are kept by default: in the working folder.
+#: The default store, in the working directory.
 DEFAULT_STORE = ".ragauge"
 
-#: Under this name a command's context remembers that nothing is to be kept.
-_NOTHING = "ragauge.no_store"
+_FILE = click.Path(dir_okay=False, path_type=Path)
+
+
+def combined(*options: Option[Any]) -> Option[Any]:
+    """Several options as one, in the order of the help."""
+    return lambda command: reduce(lambda made, option: option(made), reversed(options), command)
+
+
+def judges_option(help: str = "As for `ragauge run`. [default: embedded]") -> Option[Any]:
+    """-j, repeatable; see `judge_option`."""
+    return click.option("-j", "--judge", "judges", multiple=True, metavar="JUDGE", help=help)
+
+
+def output_option(what: str, endings: Iterable[str] = WRITERS) -> Option[Any]:
+    """-o, repeatable. what: what it does, for the help. endings: the formats."""
+    return click.option("-o", "--output", type=_FILE, multiple=True, help=f"{what}: {' '.join(endings)}; repeatable.")
+
+
+samples_option = click.option("-o", "--output", type=_FILE, required=True, help="Where the samples go (.jsonl).")
+
+max_cost_option = click.option(
+    "--max-cost",
+    type=click.FloatRange(min=0, min_open=True),
+    metavar="DOLLARS",
+    help="Stop before the calls to models cost more; what is done is kept. Exit with 4 then.",
+)
+
+raw_csv_option = click.option(
+    "--raw-csv", is_flag=True, help="Leave texts in .csv as they are, even what a spreadsheet takes for a formula."
+)
+
+
+def show_option(default: int) -> Option[Any]:
+    """--show, the number of worst samples to show."""
+    return click.option(
+        "--show",
+        type=click.IntRange(min=0),
+        default=default,
+        show_default=default > 0,
+        metavar="N",
+        help="Show the N worst samples with their evidence.",
+    )
+
 
 _MAP = click.option(
     "--map", "mapping", multiple=True, metavar="FIELD=COLUMN", help="Take a field from this column, repeatable."
@@ -73,13 +115,8 @@ _MAP = click.option(
 _LIMIT = click.option("--limit", type=click.IntRange(min=1), metavar="N", help="Only the first N samples.")
 _SKIP = click.option("--skip-bad-rows", is_flag=True, help="Leave out rows that cannot be read, and count them.")
 
-
-def judges_option(help: str = "As for `ragauge run`. [default: embedded]") -> Callable[[Command], Command]:
-    """-j, repeatable; see `judge_option`."""
-    return click.option("-j", "--judge", "judges", multiple=True, metavar="JUDGE", help=help)
-
-
-_DATA = (
+#: DATA, and how it is read and judged; see `evaluation_arguments` for all but DATA.
+data_options = combined(
     click.argument("data", metavar="DATA"),
     click.option(
         "-m",
@@ -88,9 +125,7 @@ _DATA = (
         callback=lambda _context, _option, given: None if given == "all" else given,
         help="Metrics, such as faithfulness,rouge(stemmer=true). [default: all that DATA has the fields for]",
     ),
-    judges_option(
-        "embedded, recording:PATH, python:MODULE:NAME, or KIND=JUDGE, repeatable. [default: embedded]",
-    ),
+    judges_option("embedded, recording:PATH, python:MODULE:NAME, or KIND=JUDGE, repeatable. [default: embedded]"),
     _MAP,
     click.option("--group", metavar="COLUMN", help="Samples with the same value here are not independent."),
     _LIMIT,
@@ -103,71 +138,21 @@ _DATA = (
 )
 
 
-def max_cost_option(command: Command) -> Command:
-    """--max-cost, in dollars."""
-    return click.option(
-        "--max-cost",
-        type=click.FloatRange(min=0, min_open=True),
-        metavar="DOLLARS",
-        help="Stop before the calls to models cost more; what is done is kept. Exit with 4 then.",
-    )(command)
-
-
-def output_option(what: str, endings: Iterable[str] = WRITERS) -> Callable[[Command], Command]:
-    """-o, repeatable; `what` says in the help what it does, endings: which forms there are."""
-    kind = click.Path(dir_okay=False, path_type=Path)
-    return click.option("-o", "--output", type=kind, multiple=True, help=f"{what}: {' '.join(endings)}; repeatable.")
-
-
-def raw_csv_option(command: Command) -> Command:
-    """--raw-csv."""
-    return click.option(
-        "--raw-csv", is_flag=True, help="Leave texts in .csv as they are, even what a spreadsheet takes for a formula."
-    )(command)
-
-
-def show_option(default: int) -> Callable[[Command], Command]:
-    """--show, how many of the worst samples are shown."""
-    return click.option(
-        "--show",
-        type=click.IntRange(min=0),
-        default=default,
-        show_default=default > 0,
-        metavar="N",
-        help="Show the N worst samples with their evidence.",
-    )
-
-
-def _with(options: Sequence[Callable[[Command], Command]]) -> Callable[[Command], Command]:
-    return lambda command: reduce(lambda made, option: option(made), reversed(options), command)
-
-
-def data_options(command: Command) -> Command:
-    """DATA, and how it is read and judged; see `evaluation_arguments` for all but DATA."""
-    return _with(_DATA)(command)
-
-
 def evaluation_arguments(judges: Sequence[str], mapping: Sequence[str], **others: Any) -> dict[str, Any]:
     """The options of `data_options` as arguments of `ragauge.evaluate`."""
     return {**others, "judge": judge_option(judges), "map": pairs(mapping, "--map")}
 
 
-def samples_option(command: Command) -> Command:
-    """-o, the file that samples are written to."""
-    kind = click.Path(dir_okay=False, path_type=Path)
-    return click.option("-o", "--output", type=kind, required=True, help="Where the samples go (.jsonl).")(command)
-
-
-def store_option(help: str, **more: Any) -> Callable[[Command], Command]:
-    """--store, the place; `help` says what is kept there."""
+def store_option(help: str, **more: Any) -> Option[Any]:
+    """--store, the folder or file. help: what is kept there."""
     kind = click.Path(path_type=Path)
     return click.option("--store", type=kind, default=DEFAULT_STORE, show_default=True, help=help, **more)
 
 
-def open_store_option(help: str, *, to_read: bool = True) -> Callable[[Command], Command]:
-    """--store of a command on what is there; it is given the store itself, open for as long as it runs.
+def open_store_option(help: str, *, to_read: bool = True) -> Option[Any]:
+    """--store of a command on an existing store, which the command receives open.
 
-    to_read: the command keeps nothing, so the store may lie where nothing can be written.
+    to_read: the command writes nothing, so the store may be read-only.
     """
 
     def opened(context: click.Context, _: click.Parameter, path: Path) -> Store:
@@ -178,25 +163,27 @@ def open_store_option(help: str, *, to_read: bool = True) -> Callable[[Command],
     return store_option(help, callback=opened)
 
 
-def store_options(command: Command) -> Command:
-    """--store and --no-store; the command is given None as `store` where nothing is to be kept."""
+def _set_no_store(context: click.Context, _: click.Parameter, given: bool) -> None:
+    context.meta["ragauge.no_store"] = given
 
-    def unless_nothing(context: click.Context, _: click.Parameter, path: Path) -> Path | None:
-        return None if context.meta.get(_NOTHING) else path
 
-    def nothing(context: click.Context, _: click.Parameter, given: bool) -> None:
-        context.meta[_NOTHING] = given
+def _store_or_none(context: click.Context, _: click.Parameter, path: Path) -> Path | None:
+    return None if context.meta["ragauge.no_store"] else path
 
-    option = click.option(
-        "--no-store", is_flag=True, is_eager=True, expose_value=False, callback=nothing, help="Keep nothing."
-    )
-    return store_option("Where judgments and runs are kept.", callback=unless_nothing)(option(command))
+
+#: --store and --no-store; with the latter the command receives None as `store`.
+store_options = combined(
+    store_option("Where judgments and runs are kept.", callback=_store_or_none),
+    click.option(
+        "--no-store", is_flag=True, is_eager=True, expose_value=False, callback=_set_no_store, help="Keep nothing."
+    ),
+)
 
 
 def work_options(command: Command) -> Command:
     """How samples are read, where answers are kept, and what they may cost.
 
-    The command is given all of it as `work`, arguments of `ragauge.datasets.build`, `generate` and `ragauge.evaluate`.
+    The command receives all of it as `work`: arguments of `ragauge.datasets.build`, `generate` and `ragauge.evaluate`.
     """
 
     @wraps(command)
@@ -204,7 +191,7 @@ def work_options(command: Command) -> Command:
         work = {name: given.pop(name) for name in ("limit", "skip_bad_rows", "max_cost", "store")}
         return command(work={**work, "map": pairs(mapping, "--map")}, **given)
 
-    return cast(Command, _with((_MAP, _LIMIT, _SKIP))(store_options(max_cost_option(called))))
+    return cast(Command, combined(_MAP, _LIMIT, _SKIP, store_options, max_cost_option)(called))
 
 
 def pairs(given: Sequence[str], option: str) -> dict[str, str]:
@@ -216,7 +203,7 @@ def pairs(given: Sequence[str], option: str) -> dict[str, str]:
     return {key: value for key, _, value in split}
 
 
-#: What stands before a judge that is named for a kind of question, or for a topic such as classify:toxic.
+#: The kind of question of a judge, or a topic such as classify:toxic.
 _KIND = re.compile(r"(\w+|(classify|rate):[^=/?(]+)=")
 
 
@@ -228,9 +215,7 @@ def judge_option(given: Sequence[str]) -> str | dict[str, str]:
     bare = [spec.removeprefix("*=") for spec in given if not _KIND.match(spec)]
     named = pairs([spec for spec in given if _KIND.match(spec)], "--judge")
     if len(bare) > 1:
-        raise BadParameter(
-            f"--judge was given {' and '.join(bare)}; name a kind for each, as in --judge entail={bare[1]}"
-        )
-    if not named:
-        return bare[0] if bare else "embedded"
-    return {**named, "*": bare[0] if bare else "embedded"}
+        given_twice = f"--judge was given {' and '.join(bare)}"
+        raise BadParameter(f"{given_twice}; name a kind for each, as in --judge entail={bare[1]}")
+    default = bare[0] if bare else "embedded"
+    return {**named, "*": default} if named else default
