@@ -1,4 +1,4 @@
-"""Labelled sets: which question each row puts to a judge, by the prefix of the set's file name."""
+"""Labelled sets: the questions of each row, by the prefix of the set's file name."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import re
 import zlib
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import msgspec
 
@@ -17,21 +17,20 @@ from ragauge.errors import BadData
 from ragauge.questions import COHERENCE, TOPICAL_MATCH, Classify, Decompose, Entail, Question, Rate, Relevant
 
 LabelledRow = dict[str, Any]
-MadeCase = TypeVar("MadeCase")
 _FIX = "the fields of each kind of set are in docs/embedded-judge.md"
 _TOKEN = re.compile(r"\w+")
-_COHERENT = 4  # of the grades 1 to 5
+_COHERENT = 4  # the lowest coherent grade of 1 to 5
 _HOSTILE = ("H", "HR", "V", "H2", "V2")  # hate, harassment, violence; threatening, graphic (Markov et al., 2023)
 
 
 class LabelledCase(msgspec.Struct, frozen=True):
     """One labelled row as questions.
 
-    label: 1 or 0, as people said. group: rows of one group share a question or text. questions: what is asked; several
-    are alternatives of which the best counts. first: a text to take apart, each claim of which is then asked about in
-    the place of the one question's hypothesis; all of them have to be supported. words: the least that a judge has to
-    beat, the share of the hypothesis' tokens found in the premise; None where there is only one text. least: the grade
-    from which on it is a 1. grade: people's own grade, where they gave one.
+    label: 1 or 0, the human label. group: rows of one group share a question or text. questions: alternatives of which
+    the best counts. words: the share of the hypothesis' tokens found in the premise, as a baseline; None if there is
+    only one text. first: a text to decompose; each of its claims then replaces the hypothesis of the question, and all
+    have to be supported. least: the lowest grade that counts as 1. grade: the human grade, if there is one. claims:
+    those that people found in the text that the question decomposes.
     """
 
     label: int
@@ -41,10 +40,11 @@ class LabelledCase(msgspec.Struct, frozen=True):
     first: Decompose | None = None
     least: float = 0.5
     grade: float | None = None
+    claims: tuple[str, ...] = ()
 
 
 def labelled_files(folder: Path) -> list[Path]:
-    """The labelled sets in a folder (*.jsonl, *.jsonl.gz) by name. Raises BadData where there is none."""
+    """The labelled sets in a folder (*.jsonl, *.jsonl.gz) by name. Raises BadData if there is none."""
     files = sorted(file for file in folder.glob("*.jsonl*") if file.is_file())
     if not files:
         raise BadData(f"{folder}: no labelled sets (*.jsonl, *.jsonl.gz) here; name the folder that holds them")
@@ -52,38 +52,30 @@ def labelled_files(folder: Path) -> list[Path]:
 
 
 def read_cases(file: Path, limit: int | None = None, seed: int = 0) -> list[LabelledCase] | None:
-    """The rows of a set as cases, or `limit` of them drawn at random; None where no question fits the set.
+    """The rows of a set as cases, or `limit` of them drawn at random; None if no question fits the set.
 
-    Raises BadData for a file that cannot be read or lacks a field its prefix promises.
+    Raises BadData for a file that cannot be read or lacks a field that its prefix requires.
     """
     make = _MAKERS.get(file.name.partition("_")[0])
-    return None if make is None else read(file, make, limit, seed)
-
-
-def read(
-    file: Path, make: Callable[[LabelledRow], Iterator[MadeCase]], limit: int | None = None, seed: int = 0
-) -> list[MadeCase]:
-    """What `make` makes of the rows of a set, or `limit` of these drawn at random.
-
-    Raises BadData for a file that cannot be read or lacks a field that `make` wants.
-    """
-    made: list[MadeCase] = []
+    if make is None:
+        return None
+    cases: list[LabelledCase] = []
     whole = 0
     opened = gzip.open if file.suffix == ".gz" else open
     try:
         with opened(file, "rt", encoding="utf-8") as lines:
             for line in lines:
-                made += make(json.loads(line)) if line.strip() else ()
+                cases += make(json.loads(line)) if line.strip() else ()
                 whole += 1
     except (OSError, EOFError, zlib.error) as problem:
         raise BadData(f"{file} cannot be read ({problem}); write it again, and check its permissions") from problem
     except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as problem:
         raise BadData(f"{file}, line {whole + 1}: {_fault(problem)}; {_FIX}") from problem
-    return made if limit is None or limit >= len(made) else random.Random(seed).sample(made, limit)
+    return cases if limit is None or limit >= len(cases) else random.Random(seed).sample(cases, limit)
 
 
 def _fault(problem: Exception) -> str:
-    """What is wrong with a row, from what reading it raised."""
+    """What is wrong with a row, from the exception."""
     if isinstance(problem, KeyError):
         return f"it has no field {problem}"
     if isinstance(problem, json.JSONDecodeError | RecursionError):
@@ -126,7 +118,7 @@ def _relevance(row: LabelledRow) -> Iterator[LabelledCase]:
 
 
 def _answers(row: LabelledRow) -> Iterator[LabelledCase]:
-    """An answer is correct if it entails a reference. Questions that people called improper are left out."""
+    """An answer is correct if it entails a reference. Questions labelled as improper are left out."""
     if not row.get("improper"):
         asked = tuple(Entail((row["answer"],), reference, row["question"]) for reference in row["references"])
         best = max((overlap(reference, row["answer"]) for reference in row["references"]), default=0.0)
@@ -148,15 +140,27 @@ def _coherence(row: LabelledRow) -> Iterator[LabelledCase]:
 
 
 def _toxicity(row: LabelledRow) -> Iterator[LabelledCase]:
-    """A text is toxic by its label, or, where people labelled categories, by those that are hostile to people.
+    """A text is toxic by its label, or if people labelled categories, by those that are hostile to people.
 
-    Left out is what they labelled for another category alone, such as self-harm, and what they labelled for none of
-    these.
+    Texts labelled for another category alone, such as self-harm, are left out, and so are those without a label for any
+    hostile category.
     """
     categories = row.get("categories")
     label = row["label"] if categories is None else max((categories.get(one, -1) for one in _HOSTILE), default=-1)
     if label == 1 or (label == 0 and not row["label"]):
         yield LabelledCase(label, row["text"], (Classify(row["text"], "toxic"),))
+
+
+def _claims(row: LabelledRow) -> Iterator[LabelledCase]:
+    """A text with the claims of all its sentences, without those that people call no fact, such as opinions."""
+    claims = tuple(
+        claim
+        for sentence in row["sentences"]
+        for claim, kind in zip(sentence["claims"], sentence["claim_checkworthiness"], strict=True)
+        if kind == "factual"
+    )
+    if claims:
+        yield LabelledCase(1, row["text"], (Decompose(row["text"], row["question"]),), claims=claims)
 
 
 _MAKERS: dict[str, Callable[[LabelledRow], Iterator[LabelledCase]]] = {
@@ -168,6 +172,7 @@ _MAKERS: dict[str, Callable[[LabelledRow], Iterator[LabelledCase]]] = {
     "resp": _responses,
     "coh": _coherence,
     "tox": _toxicity,
+    "claims": _claims,
 }
 
 

@@ -17,10 +17,10 @@ from typing import TYPE_CHECKING, NamedTuple
 import msgspec
 
 from ragauge.analysis.comparison import is_significant
-from ragauge.analysis.labelled_sets import LabelledCase, LabelledRow, labelled_files, read, read_cases
+from ragauge.analysis.labelled_sets import LabelledCase, labelled_files, read_cases
 from ragauge.errors import BadData, RunFailed
 from ragauge.judges.base import DEFAULT_BATCH, Judge, JudgeAnswers, can_answer
-from ragauge.questions import Decompose, Entail, Question, topic
+from ragauge.questions import Entail, Question, topic
 from ragauge.statistics.agreement import METHOD, auc, balanced_accuracy, group_difference, group_interval, spearman
 from ragauge.statistics.intervals import Interval, mean_interval
 from ragauge.statistics.paired import holm, paired_mean
@@ -139,7 +139,10 @@ _LEAST = 0.001  # so that responses with two unsupported claims rank below those
 
 
 class CaseOutcome(msgspec.Struct, frozen=True):
-    """A judge's prediction for a case. probability: of label 1, or a grade; None if unknown. positive: is it 1?"""
+    """A judge's prediction for a case.
+
+    probability: of label 1, or a grade, or the F1 of claims; None if unknown. positive: whether it is 1.
+    """
 
     probability: float | None
     positive: bool
@@ -176,17 +179,33 @@ def first_failure(answers: Iterable[Answer | Failure]) -> Failure | None:
 def _about_claims(case: LabelledCase, parts: Answer | Failure) -> list[Question]:
     if not isinstance(parts, Decomposition):
         return []
-    claims = [statement.text for statement in parts.statements if statement.claim]
     return [
         msgspec.structs.replace(question, hypothesis=claim)
         for question in case.questions
         if isinstance(question, Entail)
-        for claim in claims or [question.hypothesis]
+        for claim in _claims(parts) or [question.hypothesis]
     ]
+
+
+def _claims(parts: Decomposition) -> list[str]:
+    return [statement.text for statement in parts.statements if statement.claim]
+
+
+def _f1(found: Sequence[str], expected: Sequence[str]) -> float:
+    return match_claims(found, expected).f1 or 0.0
+
+
+def _sentences_f1(case: LabelledCase) -> float:
+    """The F1 of the sentences of a text as they stand."""
+    text = case.group
+    return _f1([text[start:end] for start, end in sentences(text)], case.claims)
 
 
 def _of_case(case: LabelledCase, answers: Sequence[Answer | Failure]) -> CaseOutcome | None:
     """The most positive of alternative answers; for a response, that all of its claims are supported, independently."""
+    if case.claims:
+        (parts,) = answers
+        return CaseOutcome(_f1(_claims(parts), case.claims), True) if isinstance(parts, Decomposition) else None
     read = [outcome for answer in answers if (outcome := _outcome(answer, case.least))]
     if not read or len(read) < len(answers):
         return None
@@ -272,6 +291,14 @@ def set_result(name: str, cases: Sequence[LabelledCase], outcomes: Sequence[Case
     kept = [case for case, _ in pairs]
     labels, groups = [case.label for case in kept], [case.group for case in kept]
     probabilities = _all_known([outcome.probability for _, outcome in pairs])
+    if any(case.claims for case in cases):
+        return SetResult(
+            name,
+            rows=len(pairs),
+            failed=len(cases) - len(pairs),
+            f1=mean_interval(probabilities) if probabilities else None,
+            sentences=mean_interval([_sentences_f1(case) for case in kept]) if kept else None,
+        )
     grades = _all_known([case.grade for case in kept])
     return SetResult(
         name,
@@ -308,6 +335,12 @@ def baseline_differences(
     both = [(case, a, b) for case, a, b in zip(cases, one, other, strict=True) if a is not None and b is not None]
     labels, groups = [case.label for case, _, _ in both], [case.group for case, _, _ in both]
     ours, theirs = _all_known([a.probability for _, a, _ in both]), _all_known([b.probability for _, _, b in both])
+    if ours and theirs and any(case.claims for case, _, _ in both):
+        tested = paired_mean([a - b for a, b in zip(ours, theirs, strict=True)])
+        if tested.p is None:
+            return None
+        f1, other_f1 = sum(ours) / len(both), sum(theirs) / len(both)
+        return BaselineDifference(len(both), "f1", f1, other_f1, tested.interval, tested.p)
     by = "auc"
     statistic: Statistic = auc
     if ours is None or theirs is None:
@@ -334,85 +367,6 @@ def _all_known(values: Sequence[float | None]) -> list[float] | None:
     """The values, None where one is missing or there are none."""
     known = [value for value in values if value is not None]
     return known if known and len(known) == len(values) else None
-
-
-class ClaimText(msgspec.Struct, frozen=True):
-    """A text to take apart, and the claims that people found in it."""
-
-    question: Decompose
-    claims: tuple[str, ...]
-
-
-async def measure_claims(
-    asked: JudgeSession, other: JudgeSession | None, file: Path, limit: int | None = None, seed: int = 0
-) -> SetResult:
-    """The F1 of a judge's claims, each matched with a similar one of people's: the mean over texts.
-
-    Its interval is that of `mean_interval`, and the difference to another judge's that of `paired_mean`.
-    """
-    name = _name(file)
-    texts = read(file, _texts, limit, seed)
-    questions = [text.question for text in texts]
-    if beyond := unanswerable_topic(asked.judge, questions):
-        return SetResult(name, note=f"not answered: {beyond}")
-    begun = time.perf_counter()
-    found, failure = await _scores(asked, texts)
-    seconds = time.perf_counter() - begun
-    against = None
-    if other is not None and unanswerable_topic(other.judge, questions) is None:
-        theirs, _ = await _scores(other, texts)
-        against = _difference([(a, b) for a, b in zip(found, theirs, strict=True) if a is not None and b is not None])
-    known = [score for score in found if score is not None]
-    whole = [_sentences_f1(text) for text, score in zip(texts, found, strict=True) if score is not None]
-    return SetResult(
-        name,
-        rows=len(known),
-        failed=len(texts) - len(known),
-        f1=mean_interval(known) if known else None,
-        sentences=mean_interval(whole) if known else None,
-        against=against,
-        seconds=seconds,
-        failure=str(failure or ""),
-    )
-
-
-def _texts(row: LabelledRow) -> Iterator[ClaimText]:
-    """One text with the claims of all its sentences, without those that people call no fact, such as opinions."""
-    claims = tuple(
-        claim
-        for sentence in row["sentences"]
-        for claim, kind in zip(sentence["claims"], sentence["claim_checkworthiness"], strict=True)
-        if kind == "factual"
-    )
-    if claims:
-        yield ClaimText(Decompose(row["text"], row["question"]), claims)
-
-
-async def _scores(asked: JudgeSession, texts: Sequence[ClaimText]) -> tuple[list[float | None], Failure | None]:
-    """The F1 of each text, None where an answer is missing; and the first failure."""
-    answers = await asked.answers([text.question] for text in texts)
-    return [_f1(answers[text.question], text.claims) for text in texts], first_failure(answers.values())
-
-
-def _f1(answer: Answer | Failure, claims: Sequence[str]) -> float | None:
-    if not isinstance(answer, Decomposition):
-        return None
-    return match_claims([statement.text for statement in answer.statements if statement.claim], claims).f1
-
-
-def _sentences_f1(text: ClaimText) -> float:
-    """The F1 of the sentences of a text as they stand."""
-    spans = sentences(text.question.text)
-    return match_claims([text.question.text[start:end] for start, end in spans], text.claims).f1 or 0.0
-
-
-def _difference(both: Sequence[tuple[float, float]]) -> BaselineDifference | None:
-    """The F1 of two judges on the same texts; None where there are too few."""
-    tested = paired_mean([a - b for a, b in both])
-    if tested.p is None:
-        return None
-    one, other = (sum(scores) / len(both) for scores in zip(*both, strict=True))
-    return BaselineDifference(len(both), "f1", one, other, tested.interval, tested.p)
 
 
 async def measure(
@@ -463,8 +417,6 @@ async def _measure_set(
     asked: JudgeSession, other: JudgeSession | None, file: Path, limit: int | None, seed: int
 ) -> SetResult:
     name = _name(file)
-    if name.startswith("claims_"):
-        return await measure_claims(asked, other, file, limit, seed)
     cases = read_cases(file, limit, seed)
     if cases is None:
         return SetResult(name, note="no question fits this kind of set")

@@ -18,11 +18,10 @@ from ragauge.readers.values import Malformed, describe, native, text_or_none
 class Column(msgspec.Struct, frozen=True):
     """How a column of another system's scores relates to a value of ours.
 
-    ours: the key of our value. metric: how our metric is written to be as near to theirs as it can be; where it is
-    empty, as the key says.
-    differs: how their definition differs, empty where it is the same.
-    nothing: what they give where there is nothing to count. per: what their number is divided by; flipped: their number
-    is taken from 1 before. scale: of their numbers after that, where it is not that of our metric.
+    ours: the key of our value. metric: the spec of our metric that is closest to theirs, if it is not that of the key.
+    differs: how their definition differs, empty if it does not. nothing: their value if there is nothing to count.
+    per: their number is divided by it; flipped: their number is subtracted from 1. scale: of their converted numbers,
+    if it is not that of our metric.
     """
 
     ours: str
@@ -41,7 +40,7 @@ class Column(msgspec.Struct, frozen=True):
 class ScoringSystem(msgspec.Struct, frozen=True):
     """Another system: its columns by folded name (see `ragauge.readers.columns.folded`).
 
-    evidence: columns that say what its numbers were made of, to be quoted.
+    evidence: columns that explain its numbers, to be quoted.
     """
 
     columns: Mapping[str, Column]
@@ -79,10 +78,11 @@ _RAGAS = {
         "claim_precision", differs="theirs keeps claims that the query presupposes"
     ),
     "factualcorrectnessmoderecall": Column("claim_recall", differs="theirs keeps claims that the query presupposes"),
-    "noisesensitivityrelevant": Column("noise_sensitivity.relevant", "noise_sensitivity"),
-    "noisesensitivityirrelevant": Column("noise_sensitivity.irrelevant", "noise_sensitivity"),
-    "noisesensitivitymoderelevant": Column("noise_sensitivity.relevant", "noise_sensitivity"),
-    "noisesensitivitymodeirrelevant": Column("noise_sensitivity.irrelevant", "noise_sensitivity"),
+    **{
+        f"noisesensitivity{mode}{part}": Column(f"noise_sensitivity.{part}", "noise_sensitivity")
+        for mode in ("", "mode")
+        for part in ("relevant", "irrelevant")
+    },
     "rougescore": Column("rouge.rougeL", "rouge(types=rougeL,stemmer=true)"),
     "rougescoremodefmeasure": Column("rouge.rougeL", "rouge(types=rougeL,stemmer=true)"),
     "bleuscore": Column("bleu", differs="theirs is sacreBLEU of pieces split at '. ', ours the sentence BLEU of NLTK"),
@@ -135,19 +135,15 @@ _OVERALL = Column(
     "relevance_rubric",
     differs="theirs is what the model says, ours the mean of the three grades",
 )
-_PRECISION = Column("context_relevance", nothing="0 without contexts")
-_SUPPORTED = Column("faithfulness", nothing="0 where there is no statement")
 
 _RAG_EVALS = {
-    "faithfulness": _SUPPORTED,
-    "faithfulnessscore": _SUPPORTED,
-    "precision": _PRECISION,
-    "precisionscore": _PRECISION,
-    "chunkprecision": _PRECISION,
-    "relevance": _OVERALL,
-    "relevancescore": _OVERALL,
-    "answerrelevance": _OVERALL,
-    "overallscore": _OVERALL,
+    **dict.fromkeys(
+        ("faithfulness", "faithfulnessscore"), Column("faithfulness", nothing="0 where there is no statement")
+    ),
+    **dict.fromkeys(
+        ("precision", "precisionscore", "chunkprecision"), Column("context_relevance", nothing="0 without contexts")
+    ),
+    **dict.fromkeys(("relevance", "relevancescore", "answerrelevance", "overallscore"), _OVERALL),
     **{
         name.replace("_", ""): Column(f"relevance_rubric.{name}", "relevance_rubric")
         for name in ("topical_match", "completeness", "conciseness")
@@ -156,8 +152,6 @@ _RAG_EVALS = {
     "contextrecall": Column("context_coverage", nothing="1 where no context is relevant"),
 }
 
-_COMMON = "claim_f1(counting=common)"
-
 _DATAWORKZ = {
     "llmrecall": Column("claim_recall"),
     "llmprecision": Column(
@@ -165,14 +159,14 @@ _DATAWORKZ = {
         differs="theirs is golden claims found / claims of the response, ours claims of the response that the golden "
         "answer holds / claims of the response; `ragauge dataworkz evaluate` gives theirs exactly",
     ),
-    "llmf1": Column("claim_f1", _COMMON),
+    "llmf1": Column("claim_f1", "claim_f1(counting=common)"),
     "bleuscore": Column("bleu", "bleu(tokenizer=whitespace,smoothing=method1)"),
     "rouge1": Column("rouge.rouge1", "rouge(types=rouge1+rougeL,stemmer=true)"),
     "rougel": Column("rouge.rougeL", "rouge(types=rouge1+rougeL,stemmer=true)"),
 }
 
 
-def _per_cent(mode: str, suffix: str, parametric: str) -> dict[str, Column]:
+def _correctness(mode: str, suffix: str, parametric: str) -> dict[str, Column]:
     """The columns of Trust-Eval that name the form of its correctness."""
     family = f"trust(variant=trust_eval,correctness={mode})"
     names = {
@@ -187,32 +181,29 @@ def _per_cent(mode: str, suffix: str, parametric: str) -> dict[str, Column]:
 
 
 def _refusals() -> dict[str, Column]:
-    """The columns about refusals, in the three spellings that Trust-Eval has had."""
-    ends = {"rec": "recall", "prec": "precision", "f1": "f1"}
+    """The columns of Trust-Eval about refusals, in its three spellings."""
     names = {"macroavg": "macro_avg", "macrof1": "macro_f1", "answeredratio": "answered_ratio"}
-    for theirs, ours in (("reject",) * 2, ("refuse", "reject"), ("refusal", "reject"), ("answerable",) * 2):
-        names |= {theirs + short: f"{ours}_{full}" for short, full in ends.items()}
+    for theirs, ours in (("reject", "reject"), ("refuse", "reject"), ("refusal", "reject"), ("answerable",) * 2):
+        names |= {theirs + short: f"{ours}_{full}" for short, full in _PARTS.items()}
     return {theirs: Column(ours, f"{ours}(refusals=trust_eval)", per=100) for theirs, ours in names.items()}
 
+
+_PARTS = {"rec": "recall", "prec": "precision", "f1": "f1"}
 
 _CITATIONS = {
     "regularcitationrec": Column("citation_recall", "citation_recall(variant=trust_eval)", per=100),
     "regularcitationprec": Column("citation_precision", "citation_precision(variant=trust_eval)", per=100),
     "regularcitationf1": Column("regular_citation_f1", "regular_citation_f1(variant=trust_eval)", per=100),
     **{
-        f"answeredcitation{short}": Column(
-            f"answered_citation_{full}",
-            f"answered_citation_{full}(refusals=trust_eval,variant=trust_eval)",
-            per=100,
-        )
-        for short, full in (("rec", "recall"), ("prec", "precision"), ("f1", "f1"))
+        f"answeredcitation{short}": Column(ours, f"{ours}(refusals=trust_eval,variant=trust_eval)", per=100)
+        for short, ours in ((short, f"answered_citation_{full}") for short, full in _PARTS.items())
     },
 }
 
 _TRUST_EVAL = {
     **_refusals(),
-    **_per_cent("cm", "claims_nli", "parametric_answered"),
-    **_per_cent("em", "str_em", "parametric"),
+    **_correctness("cm", "claims_nli", "parametric_answered"),
+    **_correctness("em", "str_em", "parametric"),
     **_CITATIONS,
     "trustscore": Column("trust_score", per=100),
 }
@@ -246,7 +237,7 @@ class ScoreRow(RowName, frozen=True):
 
 
 class ScoreSheet(msgspec.Struct, frozen=True):
-    """The rows of another system's scores. name: of the file. numbered: rows have no ids but their numbers."""
+    """The rows of another system's scores. name: of the file. numbered: whether ids are row numbers."""
 
     name: str
     lines: tuple[ScoreRow, ...]
@@ -263,9 +254,9 @@ class ScoreSheet(msgspec.Struct, frozen=True):
 
 
 def read_sheet(scores: Any, map: Mapping[str, str]) -> ScoreSheet:
-    """The rows of any file or object that `ragauge.read` takes; nothing but the peer's numbers need be in them.
+    """The rows of any file or object that `ragauge.read` takes; scores alone are enough.
 
-    map: field -> column, for id, query and response. Raises BadData, BadRow, or UnknownName for such a column.
+    map: field -> column, for id, query and response. Raises BadData, BadRow, or UnknownName for a column.
     """
     if isinstance(scores, ScoreSheet):
         return scores
@@ -273,10 +264,13 @@ def read_sheet(scores: Any, map: Mapping[str, str]) -> ScoreSheet:
     rows = [_cells(row, found.name, number) for number, row in enumerate(found.rows(), start=1)]
     columns = dict.fromkeys(column for row in rows for column in row)
     serving = {field: _serving(field, columns, map) for field in NAMING}
-    lines = tuple(_line(row, number, serving) for number, row in enumerate(rows, start=1))
+    lines = []
+    for number, row in enumerate(rows, start=1):
+        id, query, response = (_text(row.get(column)) if (column := serving[field]) else None for field in NAMING)
+        lines.append(ScoreRow(id or str(number), query, response, row))
     if not lines:
         raise BadData(f"{found.name}: no rows of scores")
-    return ScoreSheet(found.name, lines, serving["id"] is None)
+    return ScoreSheet(found.name, tuple(lines), serving["id"] is None)
 
 
 def _cells(row: Any, where: str, number: int) -> Mapping[str, Any]:
@@ -289,7 +283,7 @@ def _cells(row: Any, where: str, number: int) -> Mapping[str, Any]:
 
 
 def _scores(column: str, cell: Any) -> Iterator[tuple[str, Any]]:
-    """The scores in a cell under their names: Valor and DeepEval keep lists of objects of a name and a value."""
+    """The scores in a cell by name: Valor and DeepEval have lists of objects with a name and a value."""
     cell = native(cell)
     items = cell if isinstance(cell, list) else [cell]
     if not items or not all(map(_is_score, items)):
@@ -307,18 +301,13 @@ def _is_score(item: Any) -> bool:
 
 
 def _serving(field: str, columns: Mapping[str, Any], map: Mapping[str, str]) -> str | None:
-    """The column that holds a field: the one the caller names, else the best of the known names."""
+    """The column of a field: the one that the caller names, else the best of the known names."""
     if field in map:
         if map[field] and map[field] not in columns:
             raise UnknownName("column", map[field], columns)
         return map[field] or None
     fits = [(place, column) for column in columns if (place := rank(field, column)) is not None]
     return min(fits)[1] if fits else None
-
-
-def _line(row: Mapping[str, Any], number: int, serving: Mapping[str, str | None]) -> ScoreRow:
-    id, query, response = (_text(row.get(column)) if (column := serving[field]) else None for field in NAMING)
-    return ScoreRow(id or str(number), query, response, row)
 
 
 def _text(cell: Any) -> str | None:
@@ -329,7 +318,7 @@ def _text(cell: Any) -> str | None:
 
 
 def number_in(cell: Any) -> float | None:
-    """The number in a cell, also where it is written as text; None for NaN, infinities and whatever is no number."""
+    """The number in a cell, also if it is text; None for NaN, infinities and anything else."""
     cell = native(cell)
     try:
         value = float(cell) if isinstance(cell, str | int | float) else None
