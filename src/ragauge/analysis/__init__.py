@@ -1,1 +1,1 @@
-"""Floor 5: what is done with runs: comparing them, parity with other systems, measuring judges, people's labels."""
+"""What is done with runs: comparing them, parity with other systems, measuring judges, people's labels."""

@@ -1,4 +1,4 @@
-"""Floor 7: the command line. It parses, calls and prints; everything else is done elsewhere."""
+"""The command line. It parses, calls and prints; everything else is done elsewhere."""
 
 from ragauge.cli.main import main
 

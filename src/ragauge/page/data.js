@@ -22,7 +22,7 @@ export class RunData {
   #texts = null;
   #blocks = new Map();
 
-  /** part: gives a part by its name. served: of a page with a server, the run's id and its labels. */
+  /** part: returns a part by its name. served: the run's id and its labels, of a page with a server. */
   constructor(head, index, part, { run = null, labels = null } = {}) {
     this.#part = part;
     this.run = run;
@@ -56,7 +56,7 @@ export class RunData {
     return this.head.estimates[metric]?.better ?? "higher";
   }
 
-  /** What a pattern depends on: the value of a metric or a sign in a row, null where there is none. */
+  /** A signal of a pattern: the value of a metric or a sign in a row, null if there is none. */
   signal(name, row) {
     return (this.index.signs[name] ?? this.index.values[name])?.[row] ?? null;
   }
@@ -77,7 +77,7 @@ export function metricsOf(record) {
   return Object.keys({ ...record.scores, ...record.counted });
 }
 
-/** The evidence behind one score of a sample. */
+/** The evidence of one score of a sample. */
 export function evidenceOf(record, metric) {
   return (scoreOf(record, metric)?.evidence ?? []).flatMap((need) => record.evidence[need] ?? []);
 }
@@ -91,7 +91,7 @@ export function textOf(sample, field) {
   return value?.text === undefined ? "" : value.title ? `${value.title}\n${value.text}` : value.text;
 }
 
-/** The id of a context, where it is not just its position; empty for another field. */
+/** The id of a context, if it is not just its position; empty for another field. */
 export function chunkId(sample, field) {
   const position = Number(/^contexts\[(\d+)\]$/.exec(field)?.[1]);
   const id = sample.contexts?.[position]?.id ?? "";

@@ -20,7 +20,7 @@ function filled(made, attributes, children) {
   return made;
 }
 
-/** Text of the data: of its own direction, whatever stands around it. */
+/** Text of the data, with a direction of its own. */
 export function quoted(text, tag = "span", attributes = {}) {
   return element(tag, { dir: "auto", ...attributes }, text);
 }
@@ -44,7 +44,7 @@ export function isShortcut(event) {
   return !(event.target.matches("input, select") || event.altKey || event.ctrlKey || event.metaKey);
 }
 
-/** A table that scrolls sideways where it is wide. heads: the class of each column by its title, or such pairs. */
+/** A table that scrolls horizontally if it is wide. heads: the class of each column by its title, or such pairs. */
 export function table(label, heads, body, attributes = {}) {
   const pairs = Array.isArray(heads) ? heads : Object.entries(heads);
   const titles = pairs.map(([title, kind]) => element("th", { scope: "col", class: kind }, title));

@@ -1,4 +1,4 @@
-// The evidence behind a score: each claim, context or text that was judged, why, and where it stands in the texts.
+// The evidence of a score: each judged claim, context or text, with its rationale and its place in the texts.
 //
 // The functions take a `view`, one sample by one metric: see evidenceView.
 
@@ -18,7 +18,7 @@ export function evidenceView(data, record, metric, more) {
   return { run: data.head.run, record, metric, evidence, better, opened: firstToOpen(evidence, better), ...more };
 }
 
-/** What a reader should see first: what is contradicted, else what is not supported; -1 where there is no evidence. */
+/** The entry to show first: a contradicted one, else an unsupported one; -1 without evidence. */
 function firstToOpen(evidence, better) {
   const rank = ({ label, field }) =>
     ["bad", "weak", "good", "plain"].indexOf(tone(label, better)) + (field === "response" ? 0 : 0.5);
@@ -35,13 +35,13 @@ function chunkVerdicts({ sample }, { chunks = [], against }) {
   });
 }
 
-/** The field of a context with an id; where no context has it, it is itself the field. */
+/** The field of the context with an id; if there is none, the id itself. */
 function contextField(sample, chunk) {
   const position = (sample.contexts ?? []).findIndex(({ id }) => id === chunk);
   return position >= 0 ? `contexts[${position}]` : chunk;
 }
 
-/** The verdicts of the chunks that decide; where none does, of the one that comes nearest to it. */
+/** The verdicts of the deciding chunks; if none decides, of the most probable one. */
 function decidingVerdicts(record, item) {
   const all = chunkVerdicts(record, item);
   const deciding = all.filter(({ label }) => DECIDING.includes(label));
@@ -106,7 +106,7 @@ function reasons(view, item) {
   );
 }
 
-/** The probability that goes with a verdict, which is that of support or of yes, whatever the verdict. */
+/** The probability of a verdict, always that of support or of yes. */
 function probability({ probability, label }) {
   if (probability === undefined) return "";
   return `probability of ${label === "yes" || label === "no" ? "yes" : "support"} ${probability.toFixed(2)}`;
@@ -136,7 +136,7 @@ function kindOf({ label, value, against }) {
   return against ? "relevant" : "classify";
 }
 
-/** Arrows open the entry before or the next; other keys may label the opened one, where the page takes labels. */
+/** Arrows open the previous or next entry; other keys may label the open one, if the page takes labels. */
 function followKey(event, view) {
   if (isShortcut(event) && view.labels?.key(event.key.toLowerCase())) event.preventDefault();
   const move = { ArrowDown: 1, ArrowUp: -1 }[event.key];
@@ -151,7 +151,7 @@ export function queryAndResponse(view) {
   return ["query", "response"].filter((field) => field in view.record.sample).map((field) => textBox(view, field));
 }
 
-/** What the response is checked against: references, gold claims, contexts, source; and the other fields. */
+/** The texts that the response is checked against (references, gold claims, contexts, source), and the other fields. */
 export function referenceTexts(view) {
   const { sample } = view.record;
   const listed = ["references", "answers", "contexts"].flatMap((name) =>
@@ -181,7 +181,7 @@ function textBox(view, field) {
   );
 }
 
-/** The evidence that stands in a text, and the characters that decide about the opened entry. */
+/** The evidence in a text, and the characters that decide the open entry. */
 function marksIn(view, field) {
   const judged = view.evidence
     .map((item, i) => ({ item, i, span: item.span }))
@@ -191,7 +191,7 @@ function marksIn(view, field) {
   return [...deciding.map(({ span, label }) => ({ span, label })), ...judged];
 }
 
-/** Part of a text: coloured by the narrowest evidence that covers it, ringed where it decides about the opened entry. */
+/** Part of a text: coloured by the narrowest evidence that covers it, outlined if it decides the open entry. */
 function marked(view, { text, marks }) {
   const judged = marks.find(({ item }) => item);
   const decides = marks.find(({ item }) => !item);

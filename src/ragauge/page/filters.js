@@ -1,4 +1,4 @@
-// Which samples are shown and in which order: filters, patterns of failure, and the address that says what is shown.
+// Which samples are shown and in which order: filters, failure patterns, and the address of a view.
 
 /** The verdicts that samples can be filtered by, with the labels that stand for them. */
 export const VERDICTS = {
@@ -9,18 +9,18 @@ export const VERDICTS = {
   yes: ["yes"],
 };
 
-/** The filter where none is set: all samples, from the worst up. */
+/** The default filter: all samples, worst first. */
 export function defaultFilter(data) {
   const sort = data.head.chooser ?? "";
   return { text: "", where: [], pattern: "", group: "", sort, worst: true };
 }
 
-/** The rows that pass a filter, in its order. thresholds: of the patterns. */
+/** The rows that match a filter, in its order. thresholds: of the patterns. */
 export async function filteredRows(data, filter, thresholds) {
   return selectRows(data, filter, thresholds, filter.text.trim() ? await data.texts() : []);
 }
 
-/** The same at once. texts: of `data.texts()`, needed where `text` is not empty. */
+/** The same without waiting. texts: of `data.texts()`, required if `text` is not empty. */
 export function selectRows(data, filter, thresholds, texts = []) {
   const tests = [...textTests(filter, texts), ...groupTests(data, filter), ...patternTests(data, filter, thresholds)];
   tests.push(...filter.where.map((condition) => conditionTest(data, condition)));
@@ -123,7 +123,7 @@ export function thresholdMetrics(data) {
   return [...new Set(used)].filter((name) => name in data.index.values);
 }
 
-/** What the part of the address behind # asks for: {view, sample, metric, filter}. */
+/** The view in the fragment of the address: {view, sample, metric, filter}. */
 export function readAddress(data) {
   const given = new URLSearchParams(location.hash.slice(1));
   const filter = {
@@ -139,7 +139,7 @@ export function readAddress(data) {
   return { view, sample, metric: given.get("metric"), filter };
 }
 
-/** The address that asks for a view; defaults are left out. */
+/** The address of a view; defaults are left out. */
 export function address(data, { view, sample = null, metric = null, filter = {} }) {
   const usual = defaultFilter(data);
   const { text, where, pattern, group, sort, worst } = { ...usual, ...filter };
@@ -165,7 +165,7 @@ function readCondition(written) {
   return { metric: parts.slice(0, -3).join("~"), low: readNumber(low), high: readNumber(high), is: is ?? "" };
 }
 
-/** A number as it is typed; null where there is none. */
+/** A number as typed; null if there is none. */
 export function readNumber(typed) {
   return typed?.trim() && Number.isFinite(Number(typed)) ? Number(typed) : null;
 }

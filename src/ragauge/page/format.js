@@ -1,6 +1,6 @@
 // How numbers, verdicts and the names of fields are written, as in the reports of the command line.
 
-/** A value with three decimals; a dash where there is none. */
+/** A value with three decimals; a dash if there is none. */
 export function number(value) {
   return value === null || value === undefined ? "–" : value.toFixed(3);
 }
@@ -10,7 +10,7 @@ export function whole(value) {
   return value.toLocaleString("en");
 }
 
-/** The interval of an estimate in brackets; empty where there is none. */
+/** The interval of an estimate in brackets; empty if there is none. */
 export function interval({ low, high }) {
   return low === null ? "" : `[${number(low)}, ${number(high)}]`;
 }
@@ -20,7 +20,7 @@ export function arrow(better) {
   return better === "lower" ? "↓" : "↑";
 }
 
-/** A number with its noun, in the plural where that is due. */
+/** A number with its noun, in the plural unless it is 1. */
 export function counted(count, noun) {
   return `${whole(count)} ${noun}${count === 1 ? "" : "s"}`;
 }

@@ -1,6 +1,6 @@
-// Labels of people: answering questions, one after the other or on a sample, and how judge and people agree.
+// Human labels: answering questions, one after the other or on a sample, and the agreement of judge and people.
 //
-// A question is as the server gives it: {judgment, question, asked, choices, scale, judge, label}.
+// A question as the server sends it: {judgment, question, asked, choices, scale, judge, label}.
 
 import { choice, element, figure, isShortcut, keyButton, quoted, table } from "./dom.js";
 import { answerName, arrow, counted, interval, number } from "./format.js";
@@ -9,7 +9,7 @@ import { address } from "./filters.js";
 const LETTERS = { entailed: "s", neutral: "n", not_entailed: "n", contradicted: "c", yes: "y", no: "n" };
 const DECIDING = ["s", "c"];
 
-/** What is typed to give an answer: its letter, and behind it what each text says; or its grade. */
+/** An answer as it is typed: its key, followed by the keys and numbers of texts; or its grade. */
 function typed(answer) {
   if (answer.value !== undefined) return String(answer.value);
   const letters = (answer.chunks ?? []).map(({ label }) => LETTERS[label]);
@@ -33,7 +33,7 @@ class AnswerForm {
     this.#draw();
   }
 
-  /** Take a key; false where it means nothing here. */
+  /** Handle a key; false if it has no meaning here. */
   key(key) {
     const number = Number(key);
     if (this.#size > 1 && number >= 1 && number <= Math.min(9, this.#size)) this.#toggle(number);
@@ -81,7 +81,7 @@ class AnswerForm {
   }
 }
 
-/** The labels on the evidence behind one metric of a sample, where they can be given too. */
+/** The labels on the evidence of one metric of a sample, with forms to change them. */
 export async function sampleLabels(labels, row, metric) {
   return new SampleLabels(labels, row, metric, await labels.fetchSample(row, metric));
 }
@@ -107,14 +107,14 @@ class SampleLabels {
     this.#changed = changed;
   }
 
-  /** The score that follows from the labels, where it differs from that of the run. */
+  /** The score with the labels, if it differs from that of the run. */
   corrected(metric, value) {
     const { scores, pieces } = this.#sample;
     if (!(metric in scores) || scores[metric].value === value || !pieces.some(({ label }) => label)) return null;
     return element("span", { class: "people" }, ` people ${number(scores[metric].value)}`);
   }
 
-  /** The label on an item of evidence, and the form to change it; nothing where no judge was asked. */
+  /** The label on a piece of evidence, and the form to change it; nothing if no judge was asked. */
   panel({ judgment }) {
     const question = this.#sample.pieces.find((one) => one.judgment === judgment);
     this.#shown = question
@@ -132,7 +132,7 @@ class SampleLabels {
     );
   }
 
-  /** Take a key for the panel that is shown; false where it means nothing. */
+  /** Handle a key for the panel that is shown; false if it has no meaning. */
   key(key) {
     if (!this.#shown) return false;
     const { question, form } = this.#shown;
@@ -159,7 +159,7 @@ export async function labelSession(data, metric) {
   return session;
 }
 
-/** One question after the other; the judge's verdict is hidden until it is asked for. */
+/** One question after the other; the judge's verdict is hidden until requested. */
 class LabelSession {
   #history = [];
   #at = 0;
@@ -200,7 +200,7 @@ class LabelSession {
     return this.#history[this.#at] ?? null;
   }
 
-  /** Fetch the next sample, behind what was shown. */
+  /** Fetch the next sample, and append its questions to the history. */
   async #fetchMore() {
     const { draw, id, pieces } = await this.data.labels.fetchNext(this.metric, this.#skipped);
     if (!draw) return;
@@ -324,7 +324,7 @@ function textBoxes(named) {
   });
 }
 
-/** A section that fills itself once the server answers; empty where there are no labels. */
+/** A section that is filled when the server responds; empty if there are no labels. */
 export function labelSummary(labels) {
   const section = element("section", { id: "labels" });
   const fill = ({ summaries }) => {
@@ -386,7 +386,7 @@ function estimate(one) {
   return one.value === null ? "–" : `${number(one.value)} ${interval(one)}`;
 }
 
-/** How often the judge gave the one answer and people the other. */
+/** The confusion matrix of judge and people. */
 function confusions(agreement) {
   const name = (label) => answerName(Number.isNaN(Number(label)) ? { label } : { value: Number(label) });
   const lines = agreement

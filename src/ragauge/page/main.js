@@ -1,4 +1,4 @@
-// The report: shows the run that is embedded in the page, as the address asks for.
+// The report: shows the run that is embedded in the page, in the view of the address.
 
 import { openEmbedded } from "./data.js";
 import { RunPage, showError, showLinks, startPage } from "./page.js";

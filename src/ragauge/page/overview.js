@@ -27,7 +27,7 @@ const HEADS = {
   failed: "figure",
 };
 
-/** The whole view. thresholds: of the patterns, changed in place by the reader. */
+/** The whole view. thresholds: of the patterns, which the reader can change. */
 export function overview(data, thresholds) {
   const { words } = data.head;
   return [
@@ -143,7 +143,7 @@ function thresholdFields(data, thresholds, redraw) {
   return details("Thresholds", [element("p", { class: "quiet" }, words), fields], { class: "thresholds" });
 }
 
-/** Every metric in a row; names, bars and counts lead to the samples behind them. */
+/** Every metric in a row; names, bars and counts link to their samples. */
 function estimates(data) {
   const rows = Object.entries(data.head.estimates).map(([metric, estimate]) => estimateRow(data, metric, estimate));
   const legend =
@@ -194,7 +194,7 @@ function addedSection({ title, description, columns, rows, numeric }) {
   );
 }
 
-/** A name that may go on in the next line behind its joints. */
+/** A name that may be broken after its separators. */
 function breakable(name) {
   return name.split(/(?<=[_.@(,])/).flatMap((part) => [part, element("wbr")]);
 }

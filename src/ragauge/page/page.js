@@ -6,10 +6,10 @@ import { overview } from "./overview.js";
 import { sampleView } from "./sample.js";
 import { samplesView } from "./samples.js";
 
-/** Where the page shows what the address asks for. */
+/** The element of the current view. */
 export const main = document.getElementById("main");
 
-/** Start the page. show: called with whether a reader moved here from another view. run: gives the RunPage, if any. */
+/** Start the page. show: called with whether the reader came from another view. run: returns the RunPage, if any. */
 export function startPage(show, run) {
   offerThemes(document.getElementById("theme"));
   addEventListener("hashchange", () => show(true));
@@ -40,7 +40,7 @@ function followKey(event) {
 const THEMES = { "": "auto", light: "light", dark: "dark" };
 const THEME_KEY = "ragauge-theme";
 
-/** Make a button that goes through the themes, "auto" as the system says, and show the one that was chosen last. */
+/** Make a button that cycles through the themes, where "auto" is that of the system, and apply the last choice. */
 function offerThemes(button) {
   showTheme(button, rememberedTheme());
   button.addEventListener("click", () => {
@@ -73,7 +73,7 @@ function rememberTheme(theme) {
   }
 }
 
-/** One run: its overview, its samples, one sample, and, where there is a server, labelling. */
+/** One run: its overview, its samples, one sample, and labelling if there is a server. */
 export class RunPage {
   #grid = null;
   #active = -1;
@@ -84,7 +84,7 @@ export class RunPage {
     this.thresholds = { ...data.head.cuts };
   }
 
-  /** Show what the address asks for. moved: whether a reader came here from another view. */
+  /** Show the view of the address. moved: whether the reader came from another view. */
   async show(moved) {
     const route = readAddress(this.data);
     const views = {

@@ -1,4 +1,4 @@
-// One sample: what was asked and answered, its scores, and the evidence behind one of them.
+// One sample: query and response, its scores, and the evidence of one of them.
 
 import { element, quoted } from "./dom.js";
 import { arrow, number, whole } from "./format.js";
@@ -33,7 +33,7 @@ export async function sampleView(data, thresholds, { sample: id, metric: wanted,
   return { nodes: [top, values, content], ready: () => showDeciding(content) };
 }
 
-/** The metric to look at where none is asked for: that of the list, else the first with a judged part of the response. */
+/** The default metric: that of the list, else the first with a judged part of the response. */
 function usualMetric(data, record) {
   const located = (metric) => evidenceOf(record, metric).some(({ field, span }) => field === "response" && span);
   const metrics = [data.head.chooser, ...metricsOf(record)].filter((metric) => scoreOf(record, metric));
@@ -48,7 +48,7 @@ function columns(view) {
   ];
 }
 
-/** Bring what decides into sight, in its own column where that scrolls. */
+/** Scroll to the deciding characters, in their own column if that scrolls. */
 function showDeciding(content) {
   const column = content.querySelector(".given");
   const mark =

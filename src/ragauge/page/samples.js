@@ -4,7 +4,7 @@ import { choice, element, quoted } from "./dom.js";
 import { number, whole } from "./format.js";
 import { VERDICTS, address, filteredRows, matchPatterns, readNumber } from "./filters.js";
 
-/** How many metrics have a column, and which of them first where the reader asks for no other. */
+/** The number of metrics with a column, and the default first ones. */
 const COLUMNS = 4;
 const PREFERRED = [
   "faithfulness",
@@ -15,7 +15,7 @@ const PREFERRED = [
   "context_relevance",
 ];
 
-/** The view of a filter. thresholds: of the patterns. active: the row that was looked at last. */
+/** The view of a filter. thresholds: of the patterns. active: the last opened row. */
 export function samplesView(data, thresholds, filter, active) {
   const count = element("p", { class: "quiet", role: "status" });
   const controls = element("search", { class: "filters", "aria-label": "Filter samples" });
@@ -41,7 +41,7 @@ export function samplesView(data, thresholds, filter, active) {
   return { nodes: [element("h1", { tabindex: -1 }, "Samples"), controls, count, grid.element], shown: show(), grid };
 }
 
-/** The address of a sample in the list, by the metric that it was found by where that has evidence. */
+/** The address of a sample in the list, with the metric of the filter if that has evidence. */
 function sampleAddress(data, filter, row) {
   const metric = [filter.where.at(-1)?.metric, filter.sort].find((name) => data.index.labels[name]?.[row]);
   return address(data, { view: "sample", sample: data.index.ids[row], metric, filter });
@@ -193,7 +193,7 @@ class Grid {
     this.resized.observe(this.element);
   }
 
-  /** Show rows under columns: {title, width, kind, sorted, heading, cell}; cell: gives the content of a row. */
+  /** Show rows in columns: {title, width, kind, sorted, heading, cell}; cell: returns the content for a row. */
   show(columns, rows, active = 0) {
     this.#columns = columns;
     this.#rows = rows;

@@ -1,9 +1,9 @@
-// What a served page asks the server that it came from; the address has the secret that the server wants.
+// Requests of a served page to its server; the address contains the token that the server requires.
 
 import { RunData } from "./data.js";
 import { labelSession, labelSummary, sampleLabels } from "./label.js";
 
-/** Plain data from a path behind the page's own address. Throws an Error that says what is wrong. */
+/** Plain data from a path below the page's address. Throws an Error with the message of the server. */
 export async function fetchData(path, given = {}) {
   const query = new URLSearchParams(given);
   return read(await fetch(`${path}${query.size ? `?${query}` : ""}`));
@@ -41,12 +41,12 @@ class Labels {
     return labelSummary(this);
   }
 
-  /** The view that asks for one label after the other, for a metric or the first that the run has. */
+  /** The view for labelling one question after the other, for a metric or the first one of the run. */
   session(data, metric) {
     return labelSession(data, metric);
   }
 
-  /** The labels on the evidence behind one metric of a sample. */
+  /** The labels on the evidence of one metric of a sample. */
   onSample(row, metric) {
     return sampleLabels(this, row, metric);
   }
@@ -56,17 +56,17 @@ class Labels {
     return fetchData(`${this.#base}/labels`, metric ? { metric } : {});
   }
 
-  /** The next sample to label: {metric, draw, id, pieces}. skipped: positions that are not wanted. */
+  /** The next sample to label: {metric, draw, id, pieces}. skipped: positions to leave out. */
   fetchNext(metric, skipped) {
     return fetchData(`${this.#base}/next`, { ...(metric ? { metric } : {}), passed: skipped.join(",") });
   }
 
-  /** What can be labelled in a sample behind a metric, with its labels, and the scores with these: {pieces, scores}. */
+  /** The pieces of a sample to label for a metric, with their labels and the resulting scores: {pieces, scores}. */
   fetchSample(position, metric) {
     return fetchData(`${this.#base}/samples/${position}`, { metric });
   }
 
-  /** Save an answer; draw: how its sample was drawn, null where the verdict was shown. Gives what fetchSample gives. */
+  /** Save an answer; draw: how its sample was drawn, null if the verdict was shown. Returns the sample as fetchSample. */
   save(position, metric, judgment, answer, draw) {
     return sendData(`${this.#base}/labels`, { position, metric, judgment, answer, draw });
   }

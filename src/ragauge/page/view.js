@@ -14,7 +14,7 @@ const progress = element("span", { role: "status", class: "quiet" });
 let page = null;
 let latest = 0;
 
-/** Show what the address asks for; what an earlier address asked for is not shown any more. */
+/** Show the view of the address, unless the address has changed meanwhile. */
 async function show(moved) {
   const request = (latest += 1);
   const given = new URLSearchParams(location.hash.slice(1));
@@ -59,7 +59,7 @@ async function showRun(run, request, moved) {
   await page.show(moved);
 }
 
-/** The link to the list of runs, and behind it those of the run that is shown. */
+/** The link to the list of runs, followed by those of the run that is shown. */
 function showRunLinks(...links) {
   const current = links.length || location.hash.length > 1 ? null : "page";
   showLinks(element("a", { href: "#", "aria-current": current }, "Runs"), ...links);

@@ -1,4 +1,4 @@
-"""Floor 6: the page for all runs of a store, served on this machine alone. See docs/view.md."""
+"""The web page of a store, served on this machine only; see docs/view.md."""
 
 from ragauge.view.server import Server
 

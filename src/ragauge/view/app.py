@@ -1,4 +1,4 @@
-"""The application: from the address of a request to what is sent back."""
+"""The application: from the path of a request to the response."""
 
 from __future__ import annotations
 
@@ -39,30 +39,22 @@ class Parts:
 
     def part(self, run: Run, name: str) -> bytes:
         """The part called "head", "index", "texts" or "samples-N". Raises UnknownName for another."""
-        block = _BLOCK.fullmatch(name)
-        if block:
-            return self._block(run, int(block[1]))
-        parts = self._whole(run)
-        if name not in parts:
-            raise UnknownName("part of a run", name, [*parts, "samples-0"])
-        return parts[name]
-
-    def _block(self, run: Run, number: int) -> bytes:
-        records = self._store.samples(run.id, number * BLOCK, (number + 1) * BLOCK)
-        return packed([shared_document(record) for record in records])
-
-    def _whole(self, run: Run) -> dict[str, bytes]:
-        """The parts made of all samples; one thread makes them while others wait."""
-        with self._lock:
+        if block := _BLOCK.fullmatch(name):
+            first = int(block[1]) * BLOCK
+            return packed([shared_document(record) for record in self._store.samples(run.id, first, first + BLOCK)])
+        with self._lock:  # one thread makes the parts while others wait
             parts = self._held.pop(run.id, None) or _made(run)
             if run.record.status != "running":
                 self._held[run.id] = parts
             if len(self._held) > HELD:
                 self._held.popitem(last=False)
-            return parts
+        if name not in parts:
+            raise UnknownName("part of a run", name, [*parts, "samples-0"])
+        return parts[name]
 
 
 def _made(run: Run) -> dict[str, bytes]:
+    """The parts made of all samples."""
     index = Index()
     for record in run.records():
         index.add(record)
@@ -71,10 +63,10 @@ def _made(run: Run) -> dict[str, bytes]:
 
 
 class GivenLabel(msgspec.Struct, forbid_unknown_fields=True):
-    """A label that the page gives.
+    """A label from the page.
 
-    judgment: of the piece, in the sample at `position` of the run, behind `metric`. answer: as `parse_answer` reads it.
-    draw: how the sample was drawn; None if the judge's verdict was shown.
+    position: of the sample in the run. judgment: of the piece, in the evidence of `metric`. answer: as `parse_answer` reads
+    it. draw: how the sample was drawn; None if the judge's verdict was shown.
     """
 
     position: int
@@ -85,7 +77,7 @@ class GivenLabel(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class PageLabels:
-    """The labelling of runs; each run is read once. by: who labels."""
+    """The labelling of runs; each run is read once. by: the name of the person."""
 
     def __init__(self, by: str) -> None:
         self._by = by
@@ -117,7 +109,7 @@ class PageLabels:
         return {"pieces": [_piece(piece) for piece in pieces], "scores": scores}
 
     def keep(self, run: Run, given: GivenLabel) -> dict[str, Any]:
-        """Store a label, and give the sample with it. Raises UsageError if it fits no piece."""
+        """Store a label, and return the sample with it. Raises UsageError if it fits no piece."""
         labelling = self._labelling(run)
         pieces = labelling.pieces(given.position, labelling.metric(given.metric))
         piece = next((one for one in pieces if one.evidence.judgment == given.judgment), None)
@@ -155,7 +147,7 @@ def _piece(piece: LabelPiece) -> dict[str, Any]:
 
 UrlQuery = Mapping[str, str]
 
-#: Stands in the page where a single file has its data.
+#: Replaces the data that a single file contains.
 SERVED = '<script type="application/json" id="served">{}</script>'
 
 
@@ -168,7 +160,7 @@ class PageResponse(NamedTuple):
 
 
 class App:
-    """Serves everything that the page asks for, from one store. by: who labels."""
+    """Serves everything that the page requests, from one store. by: the name of the person who labels."""
 
     def __init__(self, store: Store, by: str) -> None:
         self._store = store
@@ -177,7 +169,7 @@ class App:
         self._page = page("ragauge", "'self'", "view").replace("<!-- data -->", SERVED).encode()
 
     def get(self, path: Sequence[str], query: UrlQuery) -> PageResponse:
-        """The resource at a path, given by its steps. Raises UnknownName if there is none."""
+        """The resource at a path, given by its segments. Raises UnknownName if there is none."""
         match path:
             case [""]:
                 return PageResponse(self._page, "text/html; charset=utf-8", {"Content-Security-Policy": _PAGE_POLICY})

@@ -1,10 +1,10 @@
-"""The server: HTTP on 127.0.0.1, for as long as `ragauge view` runs, and which requests are served at all.
+"""The server of `ragauge view`: HTTP on 127.0.0.1, and which requests it serves.
 
-The page shows what may be confidential and takes labels, so no other page that the same browser shows may reach it. The
-token, which is in every path, is a secret that only the printed address has: a page elsewhere cannot name a path that
-exists. No cookie carries it, since cookies go to every port of a machine. The Host header is checked, so that a name
-that an attacker points at 127.0.0.1 (DNS rebinding) is refused. Nothing allows other origins to read (CORS), and what
-changes something must come from the page itself.
+The page may show confidential data, and takes labels, so no other page in the same browser may reach it. The token in
+every path is a secret of the printed address: other pages cannot name an existing path. It is not in a cookie, since
+browsers send cookies to every port of a host. The Host header is checked, so that names that an attacker resolves to
+127.0.0.1 (DNS rebinding) are refused. No header allows other origins to read (CORS), and writes must come from the page
+itself.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from ragauge.store import Store
 from ragauge.version import VERSION
 from ragauge.view.app import App, PageResponse
 
-#: The names of this machine that a browser may ask for.
+#: The accepted names of this machine.
 NAMES = ("127.0.0.1", "localhost")
 
 #: Headers of every response: no other page may embed or read it, and it is not cached or sent as a referrer.
@@ -50,7 +50,7 @@ class Guard:
         self._origins = {f"http://{host}" for host in self._hosts}
 
     def admits(self, method: str, path: str, headers: Mapping[str, str]) -> bool:
-        """Whether a request may be served. path: what was asked for. headers: by name in lower case."""
+        """Whether a request may be served. headers: by name in lower case."""
         given = path.removeprefix("/").partition("/")[0]
         known = hmac.compare_digest(given.encode(), self._token.encode())
         return known and headers.get("host", "") in self._hosts and self._is_own(method, headers)
@@ -71,19 +71,19 @@ def _is_opened(headers: Mapping[str, str]) -> bool:
 
 
 #: The largest body of a request, in bytes.
-MOST = 65_536
+MAX_BODY = 65_536
 
-#: Seconds that a connection may keep a thread waiting.
-PATIENCE = 30
+#: Seconds after which an idle connection is closed.
+TIMEOUT = 30
 
 
 class Server(ThreadingHTTPServer):
-    """Serves the runs of a store on this machine at `address`. by: who labels. port: 0 for any free one."""
+    """Serves the runs of a store on this machine at `address`. by: the name of the person. port: 0 for any free one."""
 
     daemon_threads = True
 
     def __init__(self, store: Store, by: str, port: int = 0) -> None:
-        """Raises UsageError where the port is taken."""
+        """Raises UsageError if the port is in use."""
         self.app = App(store, by)
         self.token = secrets.token_urlsafe(32)
         try:
@@ -94,7 +94,7 @@ class Server(ThreadingHTTPServer):
 
     @property
     def address(self) -> str:
-        """Where the page is, with the token."""
+        """The URL of the page, with the token."""
         return f"http://{NAMES[0]}:{self.server_port}/{self.token}/"
 
     def handle_error(self, request: Any, client_address: Any) -> None:
@@ -103,11 +103,11 @@ class Server(ThreadingHTTPServer):
             super().handle_error(request, client_address)
 
     def start(self) -> None:
-        """Serve in a thread of its own until `close`."""
+        """Serve in another thread until `close`."""
         threading.Thread(target=self.serve_forever, daemon=True).start()
 
     def close(self) -> None:
-        """Stop serving; to be called from another thread than the one that serves."""
+        """Stop serving; call it from another thread than the one that serves."""
         self.shutdown()
         self.server_close()
 
@@ -119,22 +119,22 @@ class Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
     server_version = f"ragauge/{VERSION}"
     sys_version = ""
-    timeout = PATIENCE
+    timeout = TIMEOUT
 
     def do_GET(self) -> None:
         """Serve a GET request."""
         if self._admitted():
             url = urlsplit(self.path)
-            self._answer(lambda: self.server.app.get(_steps(url.path), dict(parse_qsl(url.query))))
+            self._answer(lambda: self.server.app.get(_segments(url.path), dict(parse_qsl(url.query))))
 
     def do_POST(self) -> None:
         """Serve a POST request."""
         if self._admitted():
             body = self._body()
-            self._answer(lambda: self.server.app.post(_steps(urlsplit(self.path).path), body))
+            self._answer(lambda: self.server.app.post(_segments(urlsplit(self.path).path), body))
 
     def _admitted(self) -> bool:
-        """Whether the request may be served. Its body is not read before, and a refusal closes the connection."""
+        """Whether the request may be served. Its body is not read before; a refusal closes the connection."""
         if self.server.guard.admits(self.command, self.path, _by_name(self.headers)):
             return True
         self.close_connection = True
@@ -144,7 +144,7 @@ class Handler(BaseHTTPRequestHandler):
     def _body(self) -> bytes:
         """The body of the request. If it is too long or of unknown length, it is empty and the connection is closed."""
         size = self.headers.get("Content-Length", "")
-        if size.isdecimal() and len(size) <= len(str(MOST)) and int(size) <= MOST:
+        if size.isdecimal() and len(size) <= len(str(MAX_BODY)) and int(size) <= MAX_BODY:
             return self.rfile.read(int(size))
         self.close_connection = True
         return b""
@@ -171,7 +171,7 @@ class Handler(BaseHTTPRequestHandler):
 
 
 def _by_name(headers: Message) -> dict[str, str]:
-    """The headers by name in lower case. A repeated header has both values, so that no check accepts it."""
+    """The headers by name in lower case. A repeated header has both values, which no check accepts."""
     found: dict[str, str] = {}
     for name, value in headers.items():
         key = name.lower()
@@ -179,8 +179,8 @@ def _by_name(headers: Message) -> dict[str, str]:
     return found
 
 
-def _steps(path: str) -> list[str]:
-    """The steps of a path behind the token."""
+def _segments(path: str) -> list[str]:
+    """The segments of a path after the token."""
     return [unquote(step) for step in path.split("/")[2:]]
 
 
