@@ -14,8 +14,8 @@ from ragauge.cli.screen import say
 from ragauge.errors import BadParameter
 from ragauge.report.wording import counted, dollars, usage_words
 from ragauge.run.batch.collect import Imported, Sent, fetch, import_results, lost, status, submit
-from ragauge.run.batch.export import ExportedBatch, export
-from ragauge.run.batch.folder import UNANSWERED, BatchSettings, Folder, LedgerFile
+from ragauge.run.batch.export import export
+from ragauge.run.batch.folder import UNANSWERED, BatchSettings, Folder
 
 _folder = click.argument("folder", type=click.Path(path_type=Path))
 
@@ -88,7 +88,11 @@ def import_command(folder: Path, results: Sequence[Path], is_lost: bool) -> None
 def submit_command(folder: Path) -> None:
     """Send the exported files that were not sent yet. This costs money and needs the provider's key."""
     with Folder.open(folder) as opened:
-        if not submit(opened, _show_sent):
+
+        def show(sent: Sent) -> None:
+            say(f"{sent.file.name}: {'was sent already' if sent.found else 'sent'}, as {sent.batch}")
+
+        if not submit(opened, show):
             say("nothing to send")
         for file in opened.ledger.files():
             if not file.batch and not file.untouched and file.waiting:
@@ -101,7 +105,10 @@ def status_command(folder: Path) -> None:
     """Show the progress of each file; the provider is asked about those that were sent."""
     with Folder.open(folder) as opened:
         for file, progress in status(opened):
-            state = _state(file)
+            if file.batch and not file.ended:
+                state = f"sent as {file.batch}"
+            else:
+                state = f"not sent, {file.waiting} without a result" if file.waiting else "done"
             if progress:
                 state += f": {progress.status}, {progress.done} of {progress.total} done, {progress.failed} failed"
                 state += f" ({progress.fault})" if progress.fault else ""
@@ -132,10 +139,6 @@ def _export_round(folder: Folder) -> None:
     """Export the questions that can be asked now, and print what to do next."""
     with progress_bar("exporting", folder.settings.limit) as progress:
         exported = export(folder, progress)
-    _show_exported(folder, exported)
-
-
-def _show_exported(folder: Folder, exported: ExportedBatch) -> None:
     if exported.requests:
         usage, asked = exported.tokens, counted(exported.questions, "question")
         say(f"round {exported.wave}: {asked} in {counted(exported.requests, 'request')}")
@@ -174,16 +177,3 @@ def _show_imported(imported: Imported) -> None:
         say(f"not results: {counted(len(imported.unreadable), 'line')}, the first {imported.unreadable[0]}")
     if imported.spent.calls:
         say(usage_words(imported.spent))
-
-
-def _show_sent(sent: Sent) -> None:
-    how = "was sent already" if sent.found else "sent"
-    say(f"{sent.file.name}: {how}, as {sent.batch}")
-
-
-def _state(file: LedgerFile) -> str:
-    if file.batch and not file.ended:
-        return f"sent as {file.batch}"
-    if not file.waiting:
-        return "done"
-    return f"not sent, {file.waiting} without a result"

@@ -25,7 +25,7 @@ from ragauge.run.specs import DESCRIPTIONS, load_judge, load_judges
 from ragauge.run.sync import blocking
 from ragauge.store import read_labels
 
-#: The judge that one is compared with where none is named.
+#: The default judges to compare with.
 _BASELINES = {"embedded": "lexical"}
 
 

@@ -27,12 +27,12 @@ from ragauge.version import VERSION
 #: The exit code of a command that Ctrl-C ended, and of one that SIGTERM ended.
 INTERRUPTED, TERMINATED = 130, 143
 
-#: Seconds that a command which is ending has to itself; it may then still wait for threads that cannot be cancelled.
+#: Seconds that an interrupted command has to end by itself; threads that cannot be cancelled may take longer.
 GRACE = 1.0
 
 
 class _Ending:
-    """How this process is ending: by which signal, and since when."""
+    """The exit code of the signal that ends this process, and the time of the signal."""
 
     code = INTERRUPTED
     since = 0.0
@@ -40,7 +40,7 @@ class _Ending:
 
 @contextmanager
 def interruptible() -> Iterator[None]:
-    """While this lasts SIGTERM does what Ctrl-C would: it raises KeyboardInterrupt, or cancels what is awaited."""
+    """In this context SIGTERM acts as Ctrl-C: it raises KeyboardInterrupt, or cancels the running task."""
     main = threading.current_thread() is threading.main_thread()
     if not main or signal.getsignal(signal.SIGTERM) is not signal.SIG_DFL:
         yield
@@ -55,7 +55,7 @@ def interruptible() -> Iterator[None]:
 
 
 def ending() -> int:
-    """The exit code of a command that was interrupted, to be called once it is: no further signal raises anything."""
+    """The exit code of an interrupted command; from this call on no signal raises an exception."""
     _Ending.since = time.monotonic()
     if threading.current_thread() is threading.main_thread():
         for number in (signal.SIGINT, signal.SIGTERM):
@@ -73,12 +73,12 @@ def _terminate(_number: int, frame: FrameType | None) -> None:
 
 
 def _leave(_number: int, _frame: FrameType | None) -> None:
-    """End the process as it stands, unless it may be about to end by itself."""
+    """Exit at once, unless the command was interrupted only just now."""
     if time.monotonic() - _Ending.since > GRACE:
         os._exit(_Ending.code)
 
 
-#: command -> where it is defined, imported when the command is looked at.
+#: command -> module and name, imported when the command is used.
 COMMANDS = {
     "demo": "ragauge.cli.run:demo_command",
     "run": "ragauge.cli.run:run_command",
@@ -98,14 +98,14 @@ COMMANDS = {
 
 
 class Commands(click.Group):
-    """A group whose commands load when they are needed and whose known errors end with one line and a code."""
+    """A group that imports commands on use, and turns known errors into one line and an exit code."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """Their names, in the order of the help."""
+        """The names of the commands, in the order of the help."""
         return list(COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """The command of that name, imported now."""
+        """Import a command."""
         if cmd_name not in COMMANDS:
             return None
         module, _, name = COMMANDS[cmd_name].partition(":")
@@ -113,7 +113,7 @@ class Commands(click.Group):
         return command
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Run the command; what goes wrong in a known way becomes a message and an exit code."""
+        """Run the command; a known error becomes a message and an exit code."""
         _encode_what_can_be()
         try:
             with interruptible():
@@ -135,14 +135,14 @@ class Commands(click.Group):
 
 
 def _encode_what_can_be() -> None:
-    """Where the encoding of output has no arrows or the like (a pipe on Windows), let question marks stand for them."""
+    """Print question marks for characters that the output encoding lacks, such as arrows in a pipe on Windows."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(errors="replace")
 
 
 def _discard_output() -> None:
-    """Whoever read the output has had enough: let what is still to come go nowhere."""
+    """Discard further output, since nothing reads it any more."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 

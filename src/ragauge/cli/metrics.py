@@ -13,7 +13,7 @@ from ragauge.metrics.registry import ALIASES, CATALOGUE, installed_names, metric
 from ragauge.report.text import rich_table
 from ragauge.report.wording import arrow
 
-#: The metrics that are made of others.
+#: The forms that combine metrics.
 COMBINED = {
     "composite": """composite(METRIC=WEIGHT,...)
 

@@ -24,8 +24,8 @@ _OPTIONS: Mapping[Literal["below", "above"], str] = {"below": "--fail-under", "a
 def gates(under: Sequence[str], over: Sequence[str], metrics: str | None) -> list[Gate]:
     """The gates of --fail-under and --fail-over.
 
-    Raises UnknownName for a metric that the run does not measure, BadParameter for a gate of another form, for one that
-    fails on the side where its metric is better, and for a bound off the metric's scale.
+    Raises UnknownName for a metric that the run does not measure, and BadParameter for an invalid gate: of another
+    form, failing on the better side of its metric, or with a bound off the metric's scale.
     """
     known = {
         key: metric for metric in (CATALOGUE if metrics is None else select_metrics(metrics)) for key in metric.values
@@ -41,22 +41,19 @@ def gates(under: Sequence[str], over: Sequence[str], metrics: str | None) -> lis
 
 
 def _read(given: Sequence[str], fails: Literal["below", "above"]) -> list[Gate]:
-    option = _OPTIONS[fails]
+    option, found = _OPTIONS[fails], []
     for condition in given:
-        if "=" not in condition:
+        metric, equals, bound = condition.rpartition("=")  # a metric's own parameters may contain a "="
+        if not equals:
             raise BadParameter(f"{option} {condition}: write {option} METRIC=NUMBER")
-    split = [condition.rpartition("=") for condition in given]  # a metric's own parameters may hold a "="
-    return [Gate(metric, _number(bound, f"{option} {metric}={bound}"), fails) for metric, _, bound in split]
-
-
-def _number(text: str, where: str) -> float:
-    try:
-        number = float(text)
-    except ValueError:
-        number = nan
-    if not isfinite(number):
-        raise BadParameter(f"{where}: {text!r} is not a number; write METRIC=NUMBER")
-    return number
+        try:
+            number = float(bound)
+        except ValueError:
+            number = nan
+        if not isfinite(number):
+            raise BadParameter(f"{option} {condition}: {bound!r} is not a number; write METRIC=NUMBER")
+        found.append(Gate(metric, number, fails))
+    return found
 
 
 Command = TypeVar("Command", bound=Callable[..., Any])

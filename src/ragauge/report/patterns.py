@@ -76,8 +76,8 @@ _REFUSED = Condition("at_least", ("refused",))
 _UNFAITHFUL = Condition("below", ("faithfulness",))
 _IRRELEVANT_CONTEXTS = Condition("below", ("context_relevance",))
 
-#: Named, where it names them, after the patterns that the documentation of RAG Evals reads from chunk precision (here
-#: context_relevance) and faithfulness, and after the modules that RAGChecker (Ru et al., 2024) distinguishes.
+#: Some names are those of the documentation of RAG Evals, which combines chunk precision (here context_relevance) and
+#: faithfulness, and of the modules that RAGChecker (Ru et al., 2024) distinguishes.
 PATTERNS: tuple[Pattern, ...] = (
     Pattern(
         "contradicted",

@@ -65,8 +65,8 @@ def _made(run: Run) -> dict[str, bytes]:
 class GivenLabel(msgspec.Struct, forbid_unknown_fields=True):
     """A label from the page.
 
-    position: of the sample in the run. judgment: of the piece, in the evidence of `metric`. answer: as `parse_answer` reads
-    it. draw: how the sample was drawn; None if the judge's verdict was shown.
+    position: of the sample in the run. judgment: of the piece, in the evidence of `metric`. answer: as typed, see
+    `parse_answer`. draw: how the sample was drawn; None if the judge's verdict was shown.
     """
 
     position: int
