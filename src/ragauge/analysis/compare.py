@@ -21,14 +21,18 @@ from ragauge.run.results import Run, recovered_record
 from ragauge.scores import Better, Estimate, RunRecord, SampleRecord, Score, ScoreRecord
 from ragauge.statistics.intervals import Clusters
 from ragauge.statistics.paired import detectable, holm, paired_aggregate, paired_mean
-from ragauge.types import Identity, Sample
+from ragauge.types import Identity
 
 #: A metric on a sample: its value, or its counts if the metric is over the data set, or why it has neither.
 Cell: TypeAlias = float | tuple[float, ...] | Literal["undefined", "failed", "absent"]
 
 
 class PairedRow(NamedTuple):
-    """A sample without its texts. asks: its question, to be shown; content: equal in every system, None if unknown."""
+    """A sample without its texts.
+
+    asks: its query, or the beginning of its source. content: identifies the sample in every system, by its query and
+    source, else its references; None if it has none of these.
+    """
 
     id: str
     asks: str
@@ -63,7 +67,11 @@ def side(records: Iterable[SampleRecord], keys: Iterable[str], group: str | None
     found = ComparedRun(cells={key: [] for key in keys})
     for record in records:
         sample = record.sample
-        found.rows.append(PairedRow(sample.id, question_of(sample), _content(sample), _group(sample, group)))
+        asks = sample.query or shortened(sample.source or "")
+        given = (sample.query, sample.source) if sample.query or sample.source else sample.references
+        grouped = sample.group if group is None else sample.metadata.get(group)
+        content = hash(given) if given else None
+        found.rows.append(PairedRow(sample.id, asks, content, None if grouped is None else str(grouped)))
         found.others |= sample.metadata.keys()
         found.grouped |= sample.group is not None
         for key, cells in found.cells.items():
@@ -77,24 +85,6 @@ def _cell(score: ScoreRecord | None) -> Cell:
     if score.undefined is not None or score.failed is not None:
         return "undefined" if score.failed is None else "failed"
     return score.counts if score.value is None else score.value
-
-
-def question_of(sample: Sample) -> str:
-    """The query of a sample, else the beginning of its source."""
-    return sample.query or shortened(sample.source or "")
-
-
-def _content(sample: Sample) -> int | None:
-    """What identifies a sample in every system: its query and source, else its references."""
-    given = (sample.query, sample.source) if sample.query or sample.source else sample.references
-    return hash(given) if given else None
-
-
-def _group(sample: Sample, column: str | None) -> str | None:
-    if column is None:
-        return sample.group
-    found = sample.metadata.get(column)
-    return None if found is None else str(found)
 
 
 def check_group(column: str, sides: Sequence[ComparedRun]) -> None:

@@ -22,7 +22,7 @@ from ragauge.statistics.agreement import corrected_mean
 from ragauge.statistics.intervals import Interval, mean_interval
 from ragauge.store import Store, label
 from ragauge.store.tables import PEOPLE
-from ragauge.types import Answer, Failure, Identity, Sample
+from ragauge.types import Answer, Failure, Identity
 
 #: The doubt of a verdict without a probability and of a grade: that of a probability of 0.25 or 0.75.
 DEFAULT_DOUBT = 0.5
@@ -63,27 +63,28 @@ class LabelItems:
     """What can be labelled in each sample of a run, read in one pass."""
 
     def __init__(self, records: Iterable[SampleRecord]) -> None:
-        self.rows: Sequence[LabelItem] = [_row(record) for record in records]
+        self.rows = [_item(record) for record in records]
 
     @property
     def metrics(self) -> list[str]:
-        """The metrics that rest on judgments, in the order of the run."""
-        named = dict.fromkeys(metric for row in self.rows for metric, needs in row.needs.items() if needs)
-        return list(named)
+        """The metrics that depend on judgments, in the order of the run."""
+        return list(dict.fromkeys(metric for row in self.rows for metric, needs in row.needs.items() if needs))
 
     def keys(self) -> Iterator[str]:
         """The keys of all judgments behind the scores of the run."""
-        for row in self.rows:
-            yield from row.all_keys()
+        return (key for row in self.rows for key in row.all_keys())
 
 
-def _row(record: SampleRecord) -> LabelItem:
-    judged = {need: [piece for piece in pieces if piece.judgment] for need, pieces in record.evidence.items()}
-    keys = {need: tuple(dict.fromkeys(piece.judgment for piece in pieces)) for need, pieces in judged.items()}
-    doubts = {need: sum(map(_doubt, pieces)) / len(pieces) for need, pieces in judged.items() if pieces}
-    needs = {
-        metric: tuple(need for need in score.evidence if keys.get(need)) for metric, score in record.scores.items()
-    }
+def _item(record: SampleRecord) -> LabelItem:
+    keys: dict[str, Keys] = {}
+    doubts: dict[str, float] = {}
+    for need, evidence in record.evidence.items():
+        pieces = [piece for piece in evidence if piece.judgment]
+        keys[need] = tuple(dict.fromkeys(piece.judgment for piece in pieces))
+        if pieces:
+            doubts[need] = sum(map(_doubt, pieces)) / len(pieces)
+    counted = ((metric, score.evidence) for metric, score in record.scores.items())
+    needs = {metric: tuple(need for need in evidence if keys.get(need)) for metric, evidence in counted}
     return LabelItem(keys, doubts, needs, record.sample.group)
 
 
@@ -101,18 +102,17 @@ class HumanLabels:
     """
 
     def __init__(self, store: Store, run: RunRecord) -> None:
-        self._judges = RunJudges(run)
-        given = store.labels()
+        judges, given = RunJudges(run), store.labels()
         self.labels: Mapping[Question, Judgment] = {label.question: label for label in given}
         blind = {label.question: label for label in store.labels(blind=run.data_hash)}
         drawn = {label.question for label in store.labels(blind=run.data_hash, chance=True)}
-        self.by_key = {key: self.labels[label.question] for label in given for key in self._keys(label)}
+        self.by_key: dict[str, Judgment] = {}
+        for one in given:
+            judge = judges.of(one.question)
+            for key in (one.key, *([] if judge is None else [judgment_key(one.question, judge)])):
+                self.by_key[key] = self.labels[one.question]
         self.blind = {key: blind[one.question] for key, one in self.by_key.items() if one.question in blind}
         self.chance = {key for key, one in self.blind.items() if one.question in drawn}
-
-    def _keys(self, label: Judgment) -> Iterable[str]:
-        judge = self._judges.of(label.question)
-        return (label.key,) if judge is None else (label.key, judgment_key(label.question, judge))
 
 
 class RunJudges:
@@ -131,12 +131,6 @@ class RunJudges:
         identities = {question: self.of(question) for question in questions}
         keys = {judgment_key(one, identity): one for one, identity in identities.items() if identity is not None}
         return {keys[key]: judgment for key, judgment in store.find(list(keys)).items()}
-
-
-def human_judgments(store: Store, keys: Collection[str]) -> set[str]:
-    """The keys among `keys`, the judgments of a run's evidence, whose answers were human labels given with the run."""
-    judged = store.find(list(keys))
-    return {key for key in keys if key not in judged or judged[key].judge.name == PEOPLE}
 
 
 class SampleDraw(msgspec.Struct, frozen=True):
@@ -194,9 +188,6 @@ def draw_sample(
     return SampleDraw(informative, False)
 
 
-LabelMap = Mapping[Question, Judgment]
-KnownAnswers = Callable[[Sequence[Question]], Mapping[Question, Judgment]]
-
 _UNKNOWN = Failure("not_stored", "the store holds no answer to a question that the labels raise")
 _NOBODY = Identity("nobody")
 
@@ -210,7 +201,11 @@ class Replay:
     def __init__(self, run: Run, judges: RunJudges, items: LabelItems) -> None:
         self.measures = recovered_record(run.record)
         self._run, self._judges = run, judges
-        self._human = human_judgments(run.store, set(items.keys())) if run.record.labelled else set()
+        self._human: set[str] = set()  # the keys of evidence whose answers were human labels given with the run
+        if run.record.labelled:
+            keys = set(items.keys())
+            judged = run.store.find(list(keys))
+            self._human = {key for key in keys if key not in judged or judged[key].judge.name == PEOPLE}
         self._affected = [at for at, row in enumerate(items.rows) if not self._human.isdisjoint(row.all_keys())]
         self._alone: dict[int, dict[str, Score]] = {}
 
@@ -233,35 +228,25 @@ class Replay:
                 values[at] = score.value
         return values
 
-    def by_people(self, position: int, labels: LabelMap) -> dict[str, Score]:
+    def by_people(self, position: int, labels: Mapping[Question, Judgment]) -> dict[str, Score]:
         """The scores of a sample with these labels and with those that the run was made with."""
         record = self._run.store.sample(self._run.id, position)
         keys = {piece.judgment for pieces in record.evidence.values() for piece in pieces} & self._human
         given = {judgment.question: judgment for judgment in self._run.store.find(list(keys)).values()}
         return self._scores(record, {**given, **labels})
 
-    def _scores(self, record: SampleRecord, labels: LabelMap) -> dict[str, Score]:
-        def known(questions: Sequence[Question]) -> dict[Question, Judgment]:
-            answers = self._judges.answers(self._run.store, questions)
-            return answers | {question: labels[question] for question in questions if question in labels}
-
-        return replay(record.sample, self.measures, known)
-
-
-def replay(sample: Sample, metrics: Sequence[Measure], known: KnownAnswers) -> dict[str, Score]:
-    """The scores of a sample, without evidence; failed where a judgment is not known.
-
-    known: gives the known judgments of some questions. Metrics over the data set are left out.
-    """
-    measures = [metric for metric in metrics if not isinstance(metric, DatasetMetric)]
-    rounds = Rounds(sample, [need for metric in measures for need in metric.needs])
-    while questions := rounds.questions:
-        found = known(questions)
-        rounds.advance({one: found.get(one) or Judgment(one, _UNKNOWN, _NOBODY, "") for one in questions})
-    scores: dict[str, Score] = {}
-    for metric in measures:
-        scores |= metric.scores({need.name: rounds.outcomes[need.name] for need in metric.needs})
-    return scores
+    def _scores(self, record: SampleRecord, labels: Mapping[Question, Judgment]) -> dict[str, Score]:
+        """The scores without evidence, failed if a judgment is not known; without metrics over the data set."""
+        measures = [metric for metric in self.measures if not isinstance(metric, DatasetMetric)]
+        rounds = Rounds(record.sample, [need for metric in measures for need in metric.needs])
+        while questions := rounds.questions:
+            known = self._judges.answers(self._run.store, questions)
+            known |= {question: labels[question] for question in questions if question in labels}
+            rounds.advance({one: known.get(one) or Judgment(one, _UNKNOWN, _NOBODY, "") for one in questions})
+        scores: dict[str, Score] = {}
+        for metric in measures:
+            scores |= metric.scores({need.name: rounds.outcomes[need.name] for need in metric.needs})
+        return scores
 
 
 class LabelPiece(msgspec.Struct, frozen=True):
