@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -75,24 +75,15 @@ def plain(sample):
     return 1.0
 '''
 
-Install = Callable[..., None]
+Install = Callable[..., Path]
 
 
 @pytest.fixture
-def install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Install]:
-    """Puts a package with entry points where an installer would, for this test alone."""
-
-    def installing(entries: str, name: str = "echo-metrics") -> None:
-        folder = tmp_path / name
-        metadata = folder / f"{name.replace('-', '_')}-1.0.dist-info"
-        metadata.mkdir(parents=True)
-        (metadata / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.0\n", encoding="utf-8")
-        (metadata / "entry_points.txt").write_text(f"[ragauge.metrics]\n{entries}\n", encoding="utf-8")
-        (folder / "echo_metrics.py").write_text(MODULE, encoding="utf-8")
-        monkeypatch.syspath_prepend(str(folder))
-
-    yield installing
-    sys.modules.pop("echo_metrics", None)
+def install(install_distribution: Callable[..., Path]) -> Install:
+    """Installs a package with these entry points of the group `ragauge.metrics`."""
+    return lambda entries, name="echo-metrics": install_distribution(
+        name, "ragauge.metrics", entries, echo_metrics=MODULE
+    )
 
 
 SAMPLE = {"id": "1", "query": "Ada sang.", "response": "Ada sang.", "contexts": ["Ada sang."]}

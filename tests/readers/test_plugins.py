@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -24,17 +23,11 @@ Install = Callable[..., Path]
 
 
 @pytest.fixture
-def install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Install:
+def install(install_distribution: Callable[..., Path], tmp_path: Path) -> Install:
     """Installs a distribution of one module that registers a reader; gives an empty folder for data."""
 
     def installed(name: str, source: str, extension: str = "bars", group: str = "ragauge.readers") -> Path:
-        site = tmp_path / f"site-{name}"
-        info = site / f"{name}-1.0.dist-info"
-        info.mkdir(parents=True)
-        (site / f"{name}.py").write_text(source, encoding="utf-8")
-        (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.0\n", encoding="utf-8")
-        (info / "entry_points.txt").write_text(f"[{group}]\n{extension} = {name}:rows\n", encoding="utf-8")
-        monkeypatch.syspath_prepend(str(site))
+        install_distribution(name, group, f"{extension} = {name}:rows", **{name: source})
         data = tmp_path / "data"
         data.mkdir(exist_ok=True)
         return data
@@ -92,11 +85,8 @@ def test_an_unknown_extension_is_still_refused(install: Install) -> None:
         ("def rows(path):\n    yield {'query': 'q'}\n    1 / 0", "its reader rows raised ZeroDivisionError"),
     ],
 )
-def test_a_reader_that_fails_is_named(
-    install: Install, monkeypatch: pytest.MonkeyPatch, source: str, message: str
-) -> None:
+def test_a_reader_that_fails_is_named(install: Install, source: str, message: str) -> None:
     """Whatever another package's reader raises is one error that names the file and the reader."""
-    monkeypatch.delitem(sys.modules, "broken", raising=False)
     path = install("broken", source) / "rows.bars"
     path.write_text("q|r\n", encoding="utf-8")
     with pytest.raises(BadData, match=rf"rows\.bars: {message}"):

@@ -3,6 +3,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from collections.abc import Callable
 from gzip import decompress
 from pathlib import Path
 from typing import Any
@@ -111,21 +112,19 @@ def test_a_section_without_rows_is_left_out(run: rg.Run) -> None:
         rg.report_section(" ")
 
 
-def test_installed_packages_add_sections_to_the_command_line(run: rg.Run, tmp_path: Path) -> None:
+def test_installed_packages_add_sections_to_the_command_line(
+    install_distribution: Callable[..., Path], tmp_path: Path
+) -> None:
     """A module named by an entry point registers its section before the command line makes a report."""
     code = "import ragauge as rg\n\n@rg.report_section('From a package')\ndef add(run):\n    return [{'id': run.id}]\n"
-    (tmp_path / "my_sections.py").write_text(code, encoding="utf-8")
-    installed = tmp_path / "my_sections-1.dist-info"
-    installed.mkdir()
-    (installed / "METADATA").write_text("Metadata-Version: 2.1\nName: my-sections\nVersion: 1\n", encoding="utf-8")
-    points = "[ragauge.report_sections]\nmine = my_sections\nbroken = no_such_module\n"
-    (installed / "entry_points.txt").write_text(points, encoding="utf-8")
+    entries = "mine = my_sections\nbroken = no_such_module"
+    installed = install_distribution("my-sections", "ragauge.report_sections", entries, my_sections=code)
     data = tmp_path / "data.jsonl"
     data.write_text('{"response": "A.", "contexts": ["A."]}\n', encoding="utf-8")
     source = str(Path(rg.__file__).parents[1])
     done = subprocess.run(
         [sys.executable, "-m", "ragauge", "run", str(data), "-m", "faithfulness", "--no-store"],
-        env={"PYTHONPATH": f"{source}:{tmp_path}", "PYTHONIOENCODING": "utf-8"},
+        env={"PYTHONPATH": f"{source}:{installed}", "PYTHONIOENCODING": "utf-8"},
         cwd=tmp_path,
         capture_output=True,
         text=True,

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -21,16 +21,10 @@ def nothing(argument):
 
 
 @pytest.fixture
-def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def installed(install_distribution: Callable[..., Path]) -> None:
     """A distribution that offers two judges by entry points."""
-    (tmp_path / "offering_judges.py").write_text(MODULE, encoding="utf-8")
-    info = tmp_path / "offering-1.0.dist-info"
-    info.mkdir()
-    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: offering\nVersion: 1.0\n", encoding="utf-8")
-    points = "[ragauge.judges]\noffered = offering_judges:make\nempty = offering_judges:nothing\n"
-    (info / "entry_points.txt").write_text(points, encoding="utf-8")
-    monkeypatch.syspath_prepend(str(tmp_path))
-    monkeypatch.delitem(sys.modules, "offering_judges", raising=False)
+    entries = "offered = offering_judges:make\nempty = offering_judges:nothing"
+    install_distribution("offering", "ragauge.judges", entries, offering_judges=MODULE)
 
 
 @pytest.mark.usefixtures("installed")

@@ -246,7 +246,7 @@ def _changes(comparison: Comparison, metrics: int) -> list[Change]:
 
 
 def comparison_markdown(comparison: Comparison) -> str:
-    """The comparison, short enough for a comment on a pull request, with as many changes as there is room for."""
+    """The comparison, short enough for a comment on a pull request, with as many changes as fit."""
     lines = ["# Comparison", "", *(f"{plain(line)}  " for line in _headlines(comparison))]
     if comparison.notes:
         lines += ["", *(f"**{plain(note)}**" for note in comparison.notes)]

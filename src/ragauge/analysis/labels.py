@@ -34,7 +34,7 @@ Keys = tuple[str, ...]
 class LabelItem:
     """The judgments of one sample that can be labelled.
 
-    keys: by need, the keys of the judgments behind its evidence, without repetition. doubts: by need, their mean doubt
+    keys: by need, the distinct keys of the judgments in its evidence. doubts: by need, their mean doubt
     in 0..1. needs: by metric, the needs that it counts. group: of the sample.
     """
 
@@ -44,7 +44,7 @@ class LabelItem:
     group: str | None
 
     def all_keys(self) -> Iterator[str]:
-        """The keys of all judgments behind the scores of the sample."""
+        """The keys of all judgments in the evidence of the sample."""
         for keys in self.keys.values():
             yield from keys
 
@@ -71,7 +71,7 @@ class LabelItems:
         return list(dict.fromkeys(metric for row in self.rows for metric, needs in row.needs.items() if needs))
 
     def keys(self) -> Iterator[str]:
-        """The keys of all judgments behind the scores of the run."""
+        """The keys of all judgments in the evidence of the run."""
         return (key for row in self.rows for key in row.all_keys())
 
 
@@ -219,7 +219,7 @@ class Replay:
         return bool(self._human)
 
     def by_judge(self, metric: str) -> list[float | None]:
-        """The judge's own score of each sample, also where the run was made with human labels."""
+        """The judge's own score of each sample, even if the run was made with human labels."""
         values = self._run.values(metric)
         for at in self._affected:
             if at not in self._alone:
@@ -304,7 +304,7 @@ class Labelling:
         return draw_sample(self.items, metric, self.human_labels(), self._order, skipped)
 
     def pieces(self, position: int, metric: str) -> list[LabelPiece]:
-        """The judged pieces behind one metric of a sample, each question once, in the order of the evidence."""
+        """The judged pieces of one metric of a sample, each question once, in the order of the evidence."""
         record = self._store.sample(self.run.id, position)
         wanted = set(self.items.rows[position].keys_of(metric))
         shown = {piece.judgment: piece for piece in record.score(metric).evidence if piece.judgment in wanted}
@@ -404,7 +404,7 @@ class Labelling:
         return Replay(self.run, self._judges, self.items)
 
     def _questions(self, keys: Sequence[str], human: HumanLabels) -> dict[str, Question]:
-        """The questions behind judgments of the run's evidence."""
+        """The questions of judgments in the run's evidence."""
         judged = self._store.find(keys)
         known = {key: judgment.question for key, judgment in judged.items()}
         return {key: human.by_key[key].question for key in keys if key in human.by_key} | known

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from ragauge.statistics.agreement import Statistic
 
 
-#: Answers questions in a judge's name, as its own `answer` does; a store may stand in between.
+#: Answers questions in place of a judge's own `answer`, from a store for example.
 AnswerFunction = Callable[[Judge, Sequence[Question]], Awaitable[JudgeAnswers]]
 
 
@@ -100,7 +100,7 @@ class MatchedClaims(NamedTuple):
 
     @property
     def f1(self) -> float | None:
-        """Harmonic mean of precision and recall, 0 where both are; None where nothing was found or expected."""
+        """Harmonic mean of precision and recall, 0 if both are; None if nothing was found or expected."""
         total = self.found + self.expected
         return 2 * self.pairs / total if total else None
 
@@ -196,7 +196,7 @@ def _f1(found: Sequence[str], expected: Sequence[str]) -> float:
 
 
 def _sentences_f1(case: LabelledCase) -> float:
-    """The F1 of the sentences of a text as they stand."""
+    """The F1 of the sentences of a text, taken as claims."""
     text = case.group
     return _f1([text[start:end] for start, end in sentences(text)], case.claims)
 
@@ -262,12 +262,11 @@ class BaselineDifference(msgspec.Struct, frozen=True, omit_defaults=True):
 class SetResult(msgspec.Struct, frozen=True, omit_defaults=True):
     """A judge on one set.
 
-    rows: cases with an answer. failed: cases without one; failure: the first reason. auc: of its probabilities or
-    grades, None where some answer has none. balanced_accuracy: of its labels. words: the AUC of the share of words that
-    occur in the text, on the same rows, None where there is no second text. correlation: Spearman's, of its grades with
-    people's. f1: of claims, the mean over texts; sentences: that of whole sentences on the same texts. Each has its
-    95 % interval, and is None where it is undefined. against: the same rows by another judge. seconds: the judge's own
-    time. note: why it has no figures.
+    rows: number of cases with an answer. failed: number without; failure: the first reason. auc: of the probabilities
+    or grades. balanced_accuracy: of the labels. words: the AUC of the share of words that occur in the text, for the
+    same rows. correlation: Spearman's, of the judge's grades with the human ones. f1: of claims, the mean over texts;
+    sentences: that of whole sentences on the same texts. All figures have 95 % intervals, and are None if undefined.
+    against: the comparison with another judge. seconds: the time of the judge. note: why there are no figures.
     """
 
     name: str
@@ -286,7 +285,7 @@ class SetResult(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 def set_result(name: str, cases: Sequence[LabelledCase], outcomes: Sequence[CaseOutcome | None]) -> SetResult:
-    """The figures of one set. outcomes: the judge's prediction for each case, None where an answer is missing."""
+    """The figures of one set. outcomes: the judge's prediction for each case, None if an answer is missing."""
     pairs = [(case, outcome) for case, outcome in zip(cases, outcomes, strict=True) if outcome is not None]
     kept = [case for case, _ in pairs]
     labels, groups = [case.label for case in kept], [case.group for case in kept]
@@ -314,7 +313,7 @@ def set_result(name: str, cases: Sequence[LabelledCase], outcomes: Sequence[Case
 def figure(
     labels: Sequence[float], scores: Sequence[float] | None, groups: Sequence[Hashable], statistic: Statistic
 ) -> Interval | None:
-    """A figure with its 95 % interval by resampling groups; None without scores, and where it is undefined."""
+    """A figure with its 95 % interval by resampling groups; None without scores, or if it is undefined."""
     value = None if scores is None else _value(statistic, labels, scores)
     if value is None or scores is None:
         return None
@@ -331,7 +330,7 @@ def _value(statistic: Statistic, labels: Sequence[float], scores: Sequence[float
 def baseline_differences(
     cases: Sequence[LabelledCase], one: Sequence[CaseOutcome | None], other: Sequence[CaseOutcome | None]
 ) -> BaselineDifference | None:
-    """Two judges' predictions for the same cases, compared; None where a figure is undefined."""
+    """Two judges' predictions for the same cases, compared; None if a figure is undefined."""
     both = [(case, a, b) for case, a, b in zip(cases, one, other, strict=True) if a is not None and b is not None]
     labels, groups = [case.label for case, _, _ in both], [case.group for case, _, _ in both]
     ours, theirs = _all_known([a.probability for _, a, _ in both]), _all_known([b.probability for _, _, b in both])
@@ -364,7 +363,7 @@ def adjusted(results: Sequence[SetResult]) -> list[SetResult]:
 
 
 def _all_known(values: Sequence[float | None]) -> list[float] | None:
-    """The values, None where one is missing or there are none."""
+    """The values; None if one is missing or there are none."""
     known = [value for value in values if value is not None]
     return known if known and len(known) == len(values) else None
 
@@ -379,7 +378,7 @@ async def measure(
 ) -> AsyncIterator[SetResult]:
     """`judge` on every labelled set in `folder` (*.jsonl, *.jsonl.gz), in the order of their names.
 
-    Each row is asked as a sample of its own, concurrently if the judge works by sample. A set that cannot be read has
+    Each row is asked as one sample, concurrently if the judge works by sample. A set that cannot be read has
     no figures and a note with the reason. The p-values of comparisons are for each set by itself; see `adjusted`.
 
     Args:

@@ -31,7 +31,7 @@ from ragauge.report.wording import shortened
 from ragauge.run.results import Run
 from ragauge.scores import RunRecord, ScoreRecord
 
-#: How the caller marks a column in per cent, or with the opposite meaning: "LLM F1/100", "1-error".
+#: A column in per cent, or with the opposite meaning: "LLM F1/100", "1-error".
 _WRITTEN = re.compile(r"(?P<flipped>1-)?(?P<name>.+?)(/(?P<per>\d+(\.\d+)?))?")
 
 
@@ -47,10 +47,10 @@ def choose(
 ) -> list[Chosen]:
     """The columns of `sheet` that have a counterpart here.
 
-    against: whose they are, a key of SYSTEMS. named: their column -> our value, before the known names; "NAME/100"
-    divides theirs, "1-NAME" takes it from 1. only: our metrics or values to which it is kept; empty: all.
+    against: a key of SYSTEMS. named: their column -> our value, which precedes known names; "NAME/100" divides theirs,
+    "1-NAME" subtracts it from 1. only: our metrics or values to compare; all if empty.
 
-    Raises UnknownName for a system or column that does not exist, UsageError where nothing can be compared.
+    Raises UnknownName for a system or column that does not exist, UsageError if nothing can be compared.
     """
     if against not in SYSTEMS:
         raise UnknownName("system", against, SYSTEMS)
@@ -89,7 +89,7 @@ def others(sheet: ScoreSheet, against: str, kept: Sequence[Chosen]) -> dict[str,
 
 
 def _holds_numbers(sheet: ScoreSheet, name: str) -> bool:
-    """Whether a column is one of scores: of no known meaning, with numbers in most of its filled cells."""
+    """Whether a column may contain scores: of no known meaning, with numbers in most of its filled cells."""
     if any(rank(field, name) is not None for field in ALIASES):
         return False
     filled = [cell for line in sheet.lines if (cell := line.cells.get(name)) not in (None, "")]
@@ -100,24 +100,24 @@ def measuring(kept: Sequence[Chosen]) -> list[str]:
     """The metrics to measure so that each column has its counterpart, in the form closest to theirs."""
     specs = list(dict.fromkeys(one.column.metric or metric_of(one.column.ours) for one in kept))
     families = [spec for spec in specs if spec.partition("(")[0] in FAMILIES]
-    come_along = {value for metric in (select_metrics(families) if families else ()) for value in metric.values}
-    return [spec for spec in specs if spec not in come_along]
+    included = {value for metric in (select_metrics(families) if families else ()) for value in metric.values}
+    return [spec for spec in specs if spec not in included]
 
 
 def metric_of(value: str) -> str:
-    """The metric, with its parameters, that a key of a value is of: `rouge` of `rouge.rouge1`."""
+    """The metric of a key, with its parameters: `rouge` for `rouge.rouge1`."""
     return re.sub(r"\.\w+$", "", value)
 
 
 def key_in(run: RunRecord, column: Column) -> str | None:
-    """The key under which the run has the counterpart of a column: in their form if there are several."""
+    """The key of the counterpart of a column in the run, with their parameters if there are several."""
     name, part = metric_of(column.ours), column.ours[len(metric_of(column.ours)) :]
-    in_their_form = column.metric + part if column.metric.partition("(")[0] == name else column.ours
-    return next((key for key in (in_their_form, column.ours) if key in run.estimates), None)
+    with_their_parameters = column.metric + part if column.metric.partition("(")[0] == name else column.ours
+    return next((key for key in (with_their_parameters, column.ours) if key in run.estimates), None)
 
 
 def notes(run: RunRecord, column: Column) -> list[str]:
-    """Known differences of a column: the definition, the edge cases, the form of the metric in this run."""
+    """Known differences of a column: definition, edge cases, and parameters of the metric in this run."""
     known = [f"different definition: {column.differs}"] if column.differs else []
     known += [f"theirs is {column.nothing}"] if column.nothing else []
     name = metric_of(column.ours)
@@ -128,7 +128,7 @@ def notes(run: RunRecord, column: Column) -> list[str]:
 
 
 class _ScoredSample(NamedTuple):
-    """A sample of the run without its evidence. shown: what it is about, for people."""
+    """A sample of the run without its evidence. shown: its query, or another text."""
 
     name: RowName
     shown: str
@@ -219,7 +219,7 @@ def _scales(run: RunRecord) -> dict[str, FigureScale]:
     """The scale of each value of the catalogue's metrics that was measured."""
     known: list[Measure] = []
     for spec in run.metrics:
-        with suppress(UsageError):  # a metric of the user's own has no spec that can be read
+        with suppress(UsageError):  # a custom metric has no spec that can be parsed
             known += select_metrics(spec)
     return {key: metric.scale for metric in (select_metrics(known) if known else ()) for key in metric.values}
 

@@ -40,7 +40,7 @@ class Column(msgspec.Struct, frozen=True):
 class ScoringSystem(msgspec.Struct, frozen=True):
     """Another system: its columns by folded name (see `ragauge.readers.columns.folded`).
 
-    evidence: columns that explain its numbers, to be quoted.
+    evidence: columns that explain its numbers.
     """
 
     columns: Mapping[str, Column]

@@ -104,8 +104,8 @@ PARITY_WRITERS = (".md", ".json")
 class ParityRow(msgspec.Struct, frozen=True, omit_defaults=True):
     """One row on which the two differ.
 
-    theirs, ours: the numbers, on our scale, None where there is none; why: the reason there is none.
-    evidence: the deciding pieces of ours, and what their file has on them; a line each.
+    theirs, ours: the numbers on our scale, None if missing; why: the reason.
+    evidence: lines with our deciding pieces, and their explanations.
     """
 
     id: str
@@ -117,7 +117,7 @@ class ParityRow(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class ParityDifference(msgspec.Struct, frozen=True):
-    """The rows that differ for one cause, a key of `CAUSES`: how many, and the worst of them."""
+    """The rows that differ for one cause, a key of `CAUSES`: their number, and the worst of them."""
 
     cause: str
     count: int
@@ -125,11 +125,11 @@ class ParityDifference(msgspec.Struct, frozen=True):
 
 
 class ParityFigures(msgspec.Struct, frozen=True):
-    """What the n rows with a number on both sides come to.
+    """The figures of the n rows with a number on both sides.
 
-    difference: the mean of ours - theirs with a 95 % interval; None where theirs are off their scale.
-    rank: Spearman's correlation, None where either side is all equal; its 95 % interval for 10 to 10,000 rows.
-    close: the rows on which the numbers lie within 0.05 of our scale.
+    difference: the mean of ours - theirs with a 95 % interval; None if theirs are off their scale.
+    rank: Spearman's correlation, None if either side is constant; its 95 % interval for 10 to 10,000 rows.
+    close: number of rows on which the numbers differ by at most 0.05 of our scale.
     """
 
     n: int
@@ -144,7 +144,7 @@ class ParityFigures(msgspec.Struct, frozen=True):
 class ParityColumn(msgspec.Struct, frozen=True):
     """A column of theirs compared with a value of ours.
 
-    neither: rows without a number on either side. notes: what to know of it: another definition, another scale.
+    neither: number of rows without a number on either side. notes: another definition, another scale.
     """
 
     theirs: str
@@ -202,13 +202,13 @@ class Parity(msgspec.Struct, frozen=True):
 
 FigureScale = tuple[float, float]
 
-#: Two numbers within this share of the scale are taken as equal.
+#: Numbers that differ by at most this share of the scale are taken as equal.
 CLOSE = 0.05
 
-#: From how many pairs on, and up to how many, a rank correlation has an interval: beyond, it is narrower than 0.05.
+#: The number of pairs for which a rank correlation has an interval; with more it would be narrower than 0.05.
 FEWEST, MOST = 10, 10_000
 
-#: How far rounding may carry another system's number beyond its scale.
+#: The tolerance for rounded numbers at the ends of a scale.
 ROUNDING = 1e-6
 
 
@@ -247,7 +247,7 @@ def on_scale_of(value: float, scale: FigureScale) -> bool:
     return scale[0] - ROUNDING <= value <= scale[1] + ROUNDING
 
 
-#: cause -> what it means, in the order in which reports have them.
+#: cause -> its meaning, in the order of reports.
 CAUSES = {
     "undefined_here": "nothing to count here, a number there",
     "failed_here": "no answer of the judge here, a number there",
@@ -259,14 +259,14 @@ CAUSES = {
     "numbers": "other numbers, with no verdicts behind ours",
 }
 
-#: The rounding of another system's numbers, and the number of pieces up to which it distinguishes shares.
+#: The rounding of another system's numbers, and the number of pieces up to which rounded shares can be distinguished.
 _EXACT, _FEW = 0.005, 50
 
 
 def cause_of(
     theirs: float | None, ours: ScoreRecord, column: Column, scale: FigureScale, of_theirs: FigureScale
 ) -> str | None:
-    """The cause of a difference, None where there is none. scale: of ours; of_theirs: of theirs, as converted."""
+    """The cause of a difference, None if there is none. scale: of ours; of_theirs: of theirs, as converted."""
     if ours.value is None:
         return None if theirs is None else "failed_here" if ours.failed else "undefined_here"
     if theirs is None:
@@ -290,7 +290,7 @@ def _could_be_of_as_many(value: float, ours: ScoreRecord) -> bool:
     return abs(value - nearest) <= _EXACT
 
 
-#: What makes a line a heading, an item or a row.
+#: The mark of a heading, an item or a row.
 _MARK = re.compile(r"(?:#+ | *- |\|)?")
 
 

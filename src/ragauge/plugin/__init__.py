@@ -1,7 +1,7 @@
 """The pytest plugin: a fixture `ragauge` for tests of a system that answers; see docs/ci.md.
 
-pytest loads this module in every session where ragauge is installed, so it holds next to nothing; what measures is
-loaded when a test asks for the fixture. PYTEST_DONT_REWRITE
+pytest loads this module in every session if ragauge is installed, so it imports next to nothing; the rest is imported
+when a test requests the fixture. PYTEST_DONT_REWRITE
 """
 
 from __future__ import annotations

@@ -128,7 +128,7 @@ def _page_section(section: Section) -> dict[str, Any]:
 
 
 class Index:
-    """Columns over samples: ids, titles, groups, values and labels by metric, signs, and where a score failed.
+    """Columns over samples: ids, titles, groups, values and labels by metric, signs, and the rows where a score failed.
 
     values: a number, or None; a row without a value is in `failed` if the metric failed, and otherwise undefined.
     labels: the BITS of the labels in a score's evidence, combined.

@@ -63,7 +63,7 @@ def emit_events(run: RunRecord, samples: Iterable[SampleRecord], provider: Logge
 def _attributes(run: RunRecord, record: SampleRecord, key: str) -> dict[str, Any]:
     score, better = record.score(key), run.estimates[key].better
     response_id = record.sample.metadata.get("response_id")
-    # the code of the failure; `_OTHER` is the one of the conventions where there is none
+    # the conventions have `_OTHER` for a failure without a code
     error = next((one.reason for one in record.failures if one.reason in (score.failed or "")), "_OTHER")
     known = {
         "gen_ai.evaluation.score.value": score.value,

@@ -14,7 +14,7 @@ from ragauge.errors import UsageError
 from ragauge.host import installed
 from ragauge.report.wording import number
 
-#: What a cell holds; None where there is no value.
+#: The content of a cell; None without a value.
 Cell = str | int | float | None
 
 #: Gives the rows of a section, each as column -> cell, from a `ragauge.Run`.
@@ -49,7 +49,7 @@ class Section(msgspec.Struct, frozen=True):
 
     @property
     def note(self) -> str:
-        """The number of rows that `shown_rows` leaves out; empty where it shows all."""
+        """The number of rows that `shown_rows` leaves out; empty if it shows all."""
         hidden = len(self.rows) - SHOWN_ROWS
         return f"{hidden} more rows are not shown." if hidden > 0 else ""
 

@@ -23,7 +23,7 @@ def arrow(better: Better) -> str:
 
 
 def number(value: float | None) -> str:
-    """A value for people: three decimals, a dash where there is none."""
+    """A value for people: three decimals, a dash for None."""
     return "–" if value is None else f"{value:.3f}"
 
 

@@ -102,7 +102,7 @@ class PageLabels:
         return {**shown, "pieces": [_piece(piece) for piece in pieces]}
 
     def sample(self, run: Run, position: int, metric: str) -> dict[str, Any]:
-        """The pieces of a sample behind one metric with their labels, and its scores with these."""
+        """The pieces of one metric of a sample with their labels, and its scores with these."""
         labelling = self._labelling(run)
         pieces = labelling.pieces(position, metric) if metric in labelling.metrics else []
         scores = {key: score_document(score) for key, score in labelling.scores(position).items()}
@@ -222,7 +222,7 @@ class App:
         }
 
 
-#: The page has a policy of its own; this directive works only in a header.
+#: The page has its own policy; this directive works only in a header.
 _PAGE_POLICY = "frame-ancestors 'none'"
 
 _GIVEN = msgspec.json.Decoder(GivenLabel)

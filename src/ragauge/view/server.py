@@ -66,7 +66,7 @@ class Guard:
 
 
 def _is_opened(headers: Mapping[str, str]) -> bool:
-    """Whether a link is opened as a page of its own, which the linking page cannot read."""
+    """Whether a link is opened as a top-level page, which the linking page cannot read."""
     return headers.get("sec-fetch-mode") == "navigate" and headers.get("sec-fetch-dest") == "document"
 
 
