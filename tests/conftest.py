@@ -33,24 +33,25 @@ def shared() -> Path:
     return folder
 
 
-#: Installs a distribution for one test: its name, group and entries, and the source of its modules by name.
-InstallDistribution = Callable[..., Path]
+InstallPackage = Callable[[str, str, str], Path]
 
 
 @pytest.fixture
-def install_distribution(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> InstallDistribution:
-    """Puts a distribution with entry points on sys.path, for this test alone; gives its folder."""
+def install_package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> InstallPackage:
+    """Puts a package of one module where an installer would: its name, its entry points, and its source.
 
-    def install(name: str, group: str, entries: str, **modules: str) -> Path:
-        folder = tmp_path / "installed" / name
-        metadata = folder / f"{name.replace('-', '_')}-1.0.dist-info"
+    Returns the folder, which is on `sys.path` for this test alone.
+    """
+
+    def install(name: str, entry_points: str, source: str) -> Path:
+        site = tmp_path / f"site-{name}"
+        metadata = site / f"{name}-1.0.dist-info"
         metadata.mkdir(parents=True)
         (metadata / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.0\n", encoding="utf-8")
-        (metadata / "entry_points.txt").write_text(f"[{group}]\n{entries}\n", encoding="utf-8")
-        for module, source in modules.items():
-            (folder / f"{module}.py").write_text(source, encoding="utf-8")
-            monkeypatch.delitem(sys.modules, module, raising=False)
-        monkeypatch.syspath_prepend(str(folder))
-        return folder
+        (metadata / "entry_points.txt").write_text(entry_points, encoding="utf-8")
+        (site / f"{name}.py").write_text(source, encoding="utf-8")
+        monkeypatch.syspath_prepend(str(site))
+        monkeypatch.delitem(sys.modules, name, raising=False)
+        return site
 
     return install

@@ -6,6 +6,7 @@ import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from ragauge.errors import BadParameter, UsageError
@@ -58,6 +59,20 @@ def _may_offer(group: bytes, folder: str) -> bool:
     if os.path.isfile(folder):  # noqa: PTH113  # a zip archive, which only importlib.metadata can read
         return True
     return any(group in file.read_bytes() for file in Path(folder).glob("*-[iI][nN][fF][oO]/entry_points.txt"))
+
+
+def version_of(package: ModuleType) -> str:
+    """The version of an installed package, of which the distribution has the same name.
+
+    It is taken from the folder of metadata next to the package if there is one, without importing importlib.metadata.
+    """
+    name = package.__name__
+    folders = list(Path(package.__file__ or "").parent.parent.glob(f"{name}-*.dist-info"))
+    if len(folders) == 1:
+        return folders[0].name.removeprefix(f"{name}-").removesuffix(".dist-info")
+    from importlib.metadata import version
+
+    return version(name)
 
 
 def load_only(points: Sequence[EntryPoint], what: str, error: type[UsageError] = BadParameter) -> Any:

@@ -79,11 +79,13 @@ Install = Callable[..., Path]
 
 
 @pytest.fixture
-def install(install_distribution: Callable[..., Path]) -> Install:
-    """Installs a package with these entry points of the group `ragauge.metrics`."""
-    return lambda entries, name="echo-metrics": install_distribution(
-        name, "ragauge.metrics", entries, echo_metrics=MODULE
-    )
+def install(install_package: Callable[..., Path]) -> Install:
+    """Installs a package that offers metrics."""
+
+    def installed(entries: str, name: str = "echo_metrics") -> Path:
+        return install_package(name, f"[ragauge.metrics]\n{entries}\n", MODULE)
+
+    return installed
 
 
 SAMPLE = {"id": "1", "query": "Ada sang.", "response": "Ada sang.", "contexts": ["Ada sang."]}
@@ -120,7 +122,7 @@ def test_our_names_cannot_be_taken(install: Install) -> None:
 @pytest.mark.parametrize(
     ("entry", "message"),
     [
-        ("odd = echo_metrics:plain", "'echo_metrics:plain' of the package 'echo-metrics', is not a metric; decorate"),
+        ("odd = echo_metrics:plain", "'echo_metrics:plain' of the package 'echo_metrics', is not a metric; decorate"),
         ("odd = echo_metrics:gone", "'odd' cannot be loaded from .* AttributeError: .*; fix or uninstall it"),
         ("odd = no_such_module:gone", "'odd' cannot be loaded from .* ModuleNotFoundError: .*; fix or uninstall it"),
     ],
@@ -135,8 +137,8 @@ def test_what_cannot_be_loaded_is_named(install: Install, entry: str, message: s
 def test_two_packages_that_offer_one_name_are_named(install: Install) -> None:
     """A name that two packages offer is an error, never a choice by chance."""
     install("echo = echo_metrics:echo")
-    install("echo = other_metrics:echo", name="other-metrics")
-    with pytest.raises(BadParameter, match=r"offered by .*'echo-metrics' and .*'other-metrics'; uninstall all but one"):
+    install("echo = other_metrics:echo", name="other_metrics")
+    with pytest.raises(BadParameter, match=r"offered by .*'echo_metrics' and .*'other_metrics'; uninstall all but one"):
         parse_metric("echo")
 
 
@@ -156,11 +158,13 @@ def test_the_command_lists_metrics_of_installed_packages(install: Install) -> No
 
 
 def test_importlib_metadata_is_imported_for_installed_packages_only() -> None:
-    """Neither naming our own metrics nor a look-up in a group that no package offers imports the slow module."""
+    """Own metrics, groups that no package offers and the sentence splitter's version do not need the slow module."""
     script = (
         "import sys; from ragauge.metrics.registry import select_metrics; select_metrics('faithfulness, trust');"
         "from ragauge.host import installed; assert installed('ragauge.no_such_group') == [];"
-        "assert 'importlib.metadata' not in sys.modules"
+        "from ragauge.text.sentences import splitter; found = splitter();"
+        "assert 'importlib.metadata' not in sys.modules;"
+        "from importlib.metadata import version; assert found == 'sentencex ' + version('sentencex')"
     )
     subprocess.run([sys.executable, "-c", script], check=True)
     assert parse_metric("faithfulness").key == "faithfulness"

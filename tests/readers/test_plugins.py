@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -23,11 +24,11 @@ Install = Callable[..., Path]
 
 
 @pytest.fixture
-def install(install_distribution: Callable[..., Path], tmp_path: Path) -> Install:
-    """Installs a distribution of one module that registers a reader; gives an empty folder for data."""
+def install(tmp_path: Path, install_package: Callable[..., Path]) -> Install:
+    """Installs a package that registers a reader; returns an empty folder for data."""
 
     def installed(name: str, source: str, extension: str = "bars", group: str = "ragauge.readers") -> Path:
-        install_distribution(name, group, f"{extension} = {name}:rows", **{name: source})
+        install_package(name, f"[{group}]\n{extension} = {name}:rows\n", source)
         data = tmp_path / "data"
         data.mkdir(exist_ok=True)
         return data
@@ -85,8 +86,11 @@ def test_an_unknown_extension_is_still_refused(install: Install) -> None:
         ("def rows(path):\n    yield {'query': 'q'}\n    1 / 0", "its reader rows raised ZeroDivisionError"),
     ],
 )
-def test_a_reader_that_fails_is_named(install: Install, source: str, message: str) -> None:
+def test_a_reader_that_fails_is_named(
+    install: Install, monkeypatch: pytest.MonkeyPatch, source: str, message: str
+) -> None:
     """Whatever another package's reader raises is one error that names the file and the reader."""
+    monkeypatch.delitem(sys.modules, "broken", raising=False)
     path = install("broken", source) / "rows.bars"
     path.write_text("q|r\n", encoding="utf-8")
     with pytest.raises(BadData, match=rf"rows\.bars: {message}"):

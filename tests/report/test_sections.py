@@ -18,7 +18,7 @@ from ragauge.report.document import parts
 
 @pytest.fixture(autouse=True)
 def _registry(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Sections that a test registers are removed after it."""
+    """Sections that a test registers are gone after it."""
     monkeypatch.setattr(sections, "SECTIONS", {})
 
 
@@ -105,7 +105,7 @@ def test_long_sections_are_cut_in_text(run: rg.Run, tmp_path: Path) -> None:
 
 
 def test_a_section_without_rows_is_left_out(run: rg.Run) -> None:
-    """A function without rows adds nothing; a title is required."""
+    """A function with nothing to say adds nothing; a title is required."""
     rg.report_section("Empty")(lambda run: [])
     assert run.sections() == ()
     with pytest.raises(rg.UsageError, match="a section needs a title"):
@@ -113,18 +113,18 @@ def test_a_section_without_rows_is_left_out(run: rg.Run) -> None:
 
 
 def test_installed_packages_add_sections_to_the_command_line(
-    install_distribution: Callable[..., Path], tmp_path: Path
+    run: rg.Run, tmp_path: Path, install_package: Callable[..., Path]
 ) -> None:
     """A module named by an entry point registers its section before the command line makes a report."""
     code = "import ragauge as rg\n\n@rg.report_section('From a package')\ndef add(run):\n    return [{'id': run.id}]\n"
-    entries = "mine = my_sections\nbroken = no_such_module"
-    installed = install_distribution("my-sections", "ragauge.report_sections", entries, my_sections=code)
+    points = "[ragauge.report_sections]\nmine = my_sections\nbroken = no_such_module\n"
+    site = install_package("my_sections", points, code)
     data = tmp_path / "data.jsonl"
     data.write_text('{"response": "A.", "contexts": ["A."]}\n', encoding="utf-8")
     source = str(Path(rg.__file__).parents[1])
     done = subprocess.run(
         [sys.executable, "-m", "ragauge", "run", str(data), "-m", "faithfulness", "--no-store"],
-        env={"PYTHONPATH": f"{source}:{installed}", "PYTHONIOENCODING": "utf-8"},
+        env={"PYTHONPATH": f"{source}:{site}", "PYTHONIOENCODING": "utf-8"},
         cwd=tmp_path,
         capture_output=True,
         text=True,

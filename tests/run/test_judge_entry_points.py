@@ -21,10 +21,10 @@ def nothing(argument):
 
 
 @pytest.fixture
-def installed(install_distribution: Callable[..., Path]) -> None:
-    """A distribution that offers two judges by entry points."""
-    entries = "offered = offering_judges:make\nempty = offering_judges:nothing"
-    install_distribution("offering", "ragauge.judges", entries, offering_judges=MODULE)
+def installed(install_package: Callable[..., Path]) -> None:
+    """A package that offers two judges by entry points."""
+    points = "[ragauge.judges]\noffered = offering:make\nempty = offering:nothing\n"
+    install_package("offering", points, MODULE)
 
 
 @pytest.mark.usefixtures("installed")

@@ -20,6 +20,7 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from ragauge.errors import MissingExtra
+from ragauge.host import version_of
 from ragauge.text.citations import TextWithoutSpans, citation_marks
 from ragauge.text.markdown import blocks
 from ragauge.text.patterns import is_abbreviated
@@ -62,12 +63,10 @@ _PLAIN_WORD = re.compile(r"[\"“(]?(?!(?:Com|Org|Net|Edu|Gov|Js|Py|Io|Ai)\b)(?:
 def splitter() -> str:
     """What proposes boundaries: "sentencex" with its version, or "builtin". Part of a judge's identity."""
     try:
-        import sentencex  # noqa: F401
+        import sentencex
     except ImportError:
         return "builtin"
-    from importlib.metadata import version
-
-    return f"sentencex {version('sentencex')}"
+    return f"sentencex {version_of(sentencex)}"
 
 
 def sentence_starts(passage: str, marks: Sequence[Span] = ()) -> list[int]:
