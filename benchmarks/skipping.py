@@ -36,10 +36,10 @@ def main() -> None:
 
 def report(file: Path, each: int) -> None:
     """The line of one set."""
-    cases = read_cases(file, each)
-    if not cases:
-        return
+    cases = read_cases(file, each) or ()
     asked = [question for case in cases for question in case.questions if isinstance(question, Entail)]
+    if not asked:
+        return
     skipping, reading = Support(reader()), Support(reader(), hopeless=0.0, most=EVERYTHING)
     labels, windows = zip(*(judged(support, asked) for support in (skipping, reading)), strict=True)
     other = sum(one != two for one, two in zip(*labels, strict=True)) / len(asked)
