@@ -80,8 +80,13 @@ def measure_command(
         check_place(path)
     baseline = against or _BASELINES.get(judge)
     cached = _CachedJudge(load_judge(judge), store, max_cost, baseline=load_judge(baseline) if baseline else None)
-    with stoppable(store, "answer"):
-        results, failed = blocking(_measured, "measured")(cached, data, limit)
+    results: list[SetResult] = []
+    failed = None
+    try:
+        with stoppable(store, "answer"):
+            blocking(_measured, "measured")(cached, data, limit, results)
+    except RunFailed as error:
+        failed = error
     found = cached.measurement(results, limit)
     for part in measurement_view(found):
         screen().print(part)
@@ -127,11 +132,13 @@ def fit_command(
         raise BadParameter("give people's labels: --labels FILE, or --data FOLDER of labelled sets")
     labelled = [*(read_labels(labels) if labels else ()), *(labelled_sets(data, limit) if data else ())]
     cached = _CachedJudge(load_judge(judge), store, max_cost)
-    with stoppable(store, "answer"):
-        found, failed = blocking(_fitted, "fitted")(cached, labelled, accuracy)
+    try:
+        with stoppable(store, "answer"):
+            found = blocking(_fitted, "fitted")(cached, labelled, accuracy)
+    except RunFailed:
+        cached.end()
+        raise
     cached.end()
-    if failed:
-        raise failed
     for kind, fitted in found.items():
         say(f"{kind}: {_fit_words(fitted, accuracy)}")
     thresholds = ",".join(f"{kind}={fitted.threshold:g}" for kind, fitted in found.items() if fitted.threshold)
@@ -191,31 +198,19 @@ class _CachedJudge:
             stop(budget.reason, self._store)
 
 
-async def _measured(cached: _CachedJudge, data: Path, limit: int | None) -> tuple[list[SetResult], RunFailed | None]:
-    """The results, and the failure that ended the measurement early, if any."""
-    results: list[SetResult] = []
-    try:
-        async with cached.asker.opened():
-            with progress_bar("measuring") as progress:
-                reused = 0
-                async for one in measure(
-                    cached.judge, data, limit, answer=cached.asker.ask_member, baseline=cached.baseline
-                ):
-                    timed = cached.asker.reused == reused  # the store's speed is not the judge's
-                    reused = cached.asker.reused
-                    results.append(one if timed else msgspec.structs.replace(one, seconds=0.0))
-                    progress(len(results))
-    except RunFailed as failed:
-        return results, failed
-    return results, None
+async def _measured(cached: _CachedJudge, data: Path, limit: int | None, results: list[SetResult]) -> None:
+    """Append the result of each set to `results`."""
+    async with cached.asker.opened():
+        with progress_bar("measuring") as progress:
+            reused = 0
+            answer = cached.asker.ask_member
+            async for one in measure(cached.judge, data, limit, answer=answer, baseline=cached.baseline):
+                timed = cached.asker.reused == reused  # the store's speed is not the judge's
+                reused = cached.asker.reused
+                results.append(one if timed else msgspec.structs.replace(one, seconds=0.0))
+                progress(len(results))
 
 
-async def _fitted(
-    cached: _CachedJudge, labelled: Sequence[Judgment], accuracy: float
-) -> tuple[dict[str, FittedThreshold], RunFailed | None]:
-    """The thresholds, or the failure."""
-    try:
-        async with cached.asker.opened():
-            return await fit_threshold(cached.judge, labelled, accuracy, cached.asker.ask_member), None
-    except RunFailed as failed:
-        return {}, failed
+async def _fitted(cached: _CachedJudge, labelled: Sequence[Judgment], accuracy: float) -> dict[str, FittedThreshold]:
+    async with cached.asker.opened():
+        return await fit_threshold(cached.judge, labelled, accuracy, cached.asker.ask_member)
