@@ -16,6 +16,7 @@ from ragauge.host import disable_telemetry
 settings.register_profile("ragauge", derandomize=True, deadline=None)
 settings.load_profile("ragauge")
 disable_telemetry()
+os.environ.setdefault("HF_HUB_OFFLINE", "1")  # the hub client retries for a minute where there is no network
 
 
 @pytest.fixture

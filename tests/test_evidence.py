@@ -45,7 +45,7 @@ def test_evidence_counts_as_its_metric_does() -> None:
         (piece(C), "Evidence(contradicted against contexts: 'It rains.')"),
         (rg.Evidence("x" * 99, "response", value=0.25), f"Evidence(0.25: {'x' * 59 + '…'!r})"),
         (rg.Evidence("A.", "response", label=E, probability=0.875), "Evidence(entailed 0.88: 'A.')"),
-        (rg.Score(0.5, counts=(1, 2), evidence=(piece(E),)), "Score(0.5, counts=(1, 2), 1 pieces of evidence)"),
+        (rg.Score(0.5, counts=(1, 2), evidence=(piece(E),)), "Score(0.5, counts=(1, 2), 1 piece of evidence)"),
         (rg.Score(undefined="no claim"), "Score(undefined: 'no claim', 0 pieces of evidence)"),
         (rg.Score(failed="no answer"), "Score(failed: 'no answer', 0 pieces of evidence)"),
         (rg.Estimate(0.5, 0.25, 0.75, 9, 1, 0, "t"), "Estimate(0.5 [0.25, 0.75], n=9, undefined=1, failed=0)"),

@@ -14,250 +14,136 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
-from ragauge.version import VERSION as __version__
+from ragauge.version import VERSION as __version__  # noqa: F401  # listed in __all__
 
 if TYPE_CHECKING:
-    from ragauge.analysis.compare import compare
-    from ragauge.analysis.comparison import Comparison
-    from ragauge.analysis.parity import parity
-    from ragauge.analysis.parity_results import Parity
-    from ragauge.errors import (
-        BadData,
-        BadParameter,
-        BadRow,
-        MissingExtra,
-        MissingField,
-        RagaugeError,
-        RunFailed,
-        StoreError,
-        UnanswerableNeed,
-        UnknownName,
-        UsageError,
-    )
-    from ragauge.judges.base import Judge
-    from ragauge.judges.function import judge_from
-    from ragauge.judges.llm.build import llm
-    from ragauge.metrics.base import Metric, metric
-    from ragauge.metrics.claims import ClaimScores, claim_scores
-    from ragauge.metrics.registry import value_of
-    from ragauge.metrics.retrieval import graded
-    from ragauge.needs.base import (
-        EvidenceTable,
-        Failed,
-        Need,
-        NothingToCount,
-        QuestionFlow,
-        Undefined,
-        gather,
-        need,
-    )
-    from ragauge.needs.entailment import response_in_contexts, response_statements
-    from ragauge.needs.evidence import Statements, Support
-    from ragauge.questions import Classify, Decompose, Entail, Judgment, Question, Rate, Relevant, Rubric
-    from ragauge.readers import join, read
-    from ragauge.report.explain import explain
-    from ragauge.report.sections import report_section
-    from ragauge.run.evaluate import evaluate, evaluate_async
-    from ragauge.run.plan import Plan, plan
-    from ragauge.run.results import Run, trust_eval_block
-    from ragauge.run.score import Scorer, rescore, score, score_async
-    from ragauge.run.specs import cascade, load_judge, load_judges, panel
-    from ragauge.run.sync import blocking
-    from ragauge.scores import ChunkEvidence, Estimate, Evidence, F1Counts, Incidence, PrecisionRecall, Score, Share
-    from ragauge.store import Store
-    from ragauge.text.overlap import bleu, rouge
-    from ragauge.text.similarity import bertscore, similarity
-    from ragauge.types import (
-        Chunk,
-        ChunkVerdict,
-        Decomposition,
-        Failure,
-        Grade,
-        Identity,
-        Label,
-        Sample,
-        Statement,
-        Verdict,
-    )
+    from ragauge.analysis.compare import compare as compare
+    from ragauge.analysis.comparison import Comparison as Comparison
+    from ragauge.analysis.parity import parity as parity
+    from ragauge.analysis.parity_results import Parity as Parity
+    from ragauge.errors import BadData as BadData
+    from ragauge.errors import BadParameter as BadParameter
+    from ragauge.errors import BadRow as BadRow
+    from ragauge.errors import MissingExtra as MissingExtra
+    from ragauge.errors import MissingField as MissingField
+    from ragauge.errors import RagaugeError as RagaugeError
+    from ragauge.errors import RunFailed as RunFailed
+    from ragauge.errors import StoreError as StoreError
+    from ragauge.errors import UnanswerableNeed as UnanswerableNeed
+    from ragauge.errors import UnknownName as UnknownName
+    from ragauge.errors import UsageError as UsageError
+    from ragauge.judges.base import Judge as Judge
+    from ragauge.judges.function import judge_from as judge_from
+    from ragauge.judges.llm.build import llm as llm
+    from ragauge.metrics.base import Metric as Metric
+    from ragauge.metrics.base import metric as metric
+    from ragauge.metrics.claims import ClaimScores as ClaimScores
+    from ragauge.metrics.claims import claim_scores as claim_scores
+    from ragauge.metrics.registry import value_of as value_of
+    from ragauge.metrics.retrieval import graded as graded
+    from ragauge.needs.base import EvidenceTable as EvidenceTable
+    from ragauge.needs.base import Failed as Failed
+    from ragauge.needs.base import Need as Need
+    from ragauge.needs.base import NothingToCount as NothingToCount
+    from ragauge.needs.base import QuestionFlow as QuestionFlow
+    from ragauge.needs.base import Undefined as Undefined
+    from ragauge.needs.base import gather as gather
+    from ragauge.needs.base import need as need
+    from ragauge.needs.entailment import response_in_contexts as response_in_contexts
+    from ragauge.needs.entailment import response_statements as response_statements
+    from ragauge.needs.evidence import Statements as Statements
+    from ragauge.needs.evidence import Support as Support
+    from ragauge.questions import Classify as Classify
+    from ragauge.questions import Decompose as Decompose
+    from ragauge.questions import Entail as Entail
+    from ragauge.questions import Judgment as Judgment
+    from ragauge.questions import Question as Question
+    from ragauge.questions import Rate as Rate
+    from ragauge.questions import Relevant as Relevant
+    from ragauge.questions import Rubric as Rubric
+    from ragauge.readers import join as join
+    from ragauge.readers import read as read
+    from ragauge.report.explain import explain as explain
+    from ragauge.report.sections import report_section as report_section
+    from ragauge.run.evaluate import evaluate as evaluate
+    from ragauge.run.evaluate import evaluate_async as evaluate_async
+    from ragauge.run.plan import Plan as Plan
+    from ragauge.run.plan import plan as plan
+    from ragauge.run.results import Run as Run
+    from ragauge.run.results import trust_eval_block as trust_eval_block
+    from ragauge.run.score import Scorer as Scorer
+    from ragauge.run.score import rescore as rescore
+    from ragauge.run.score import score as score
+    from ragauge.run.score import score_async as score_async
+    from ragauge.run.specs import cascade as cascade
+    from ragauge.run.specs import load_judge as load_judge
+    from ragauge.run.specs import load_judges as load_judges
+    from ragauge.run.specs import panel as panel
+    from ragauge.run.sync import blocking as blocking
+    from ragauge.scores import ChunkEvidence as ChunkEvidence
+    from ragauge.scores import Estimate as Estimate
+    from ragauge.scores import Evidence as Evidence
+    from ragauge.scores import F1Counts as F1Counts
+    from ragauge.scores import Incidence as Incidence
+    from ragauge.scores import PrecisionRecall as PrecisionRecall
+    from ragauge.scores import Score as Score
+    from ragauge.scores import Share as Share
+    from ragauge.store import Store as Store
+    from ragauge.text.overlap import bleu as bleu
+    from ragauge.text.overlap import rouge as rouge
+    from ragauge.text.similarity import bertscore as bertscore
+    from ragauge.text.similarity import similarity as similarity
+    from ragauge.types import Chunk as Chunk
+    from ragauge.types import ChunkVerdict as ChunkVerdict
+    from ragauge.types import Decomposition as Decomposition
+    from ragauge.types import Failure as Failure
+    from ragauge.types import Grade as Grade
+    from ragauge.types import Identity as Identity
+    from ragauge.types import Label as Label
+    from ragauge.types import Sample as Sample
+    from ragauge.types import Statement as Statement
+    from ragauge.types import Verdict as Verdict
 
+#: The module of each public name.
 _HOMES = {
-    "BadData": "errors",
-    "BadParameter": "errors",
-    "BadRow": "errors",
-    "Chunk": "types",
-    "ChunkEvidence": "scores",
-    "ChunkVerdict": "types",
-    "ClaimScores": "metrics.claims",
-    "Classify": "questions",
-    "Comparison": "analysis.comparison",
-    "Decompose": "questions",
-    "Decomposition": "types",
-    "Entail": "questions",
-    "Estimate": "scores",
-    "Evidence": "scores",
-    "EvidenceTable": "needs.base",
-    "F1Counts": "scores",
-    "Failed": "needs.base",
-    "Failure": "types",
-    "Grade": "types",
-    "Identity": "types",
-    "Incidence": "scores",
-    "Judge": "judges.base",
-    "Judgment": "questions",
-    "Label": "types",
-    "Metric": "metrics.base",
-    "MissingExtra": "errors",
-    "MissingField": "errors",
-    "Need": "needs.base",
-    "NothingToCount": "needs.base",
-    "Parity": "analysis.parity_results",
-    "Plan": "run.plan",
-    "PrecisionRecall": "scores",
-    "Question": "questions",
-    "QuestionFlow": "needs.base",
-    "RagaugeError": "errors",
-    "Rate": "questions",
-    "Relevant": "questions",
-    "Rubric": "questions",
-    "Run": "run.results",
-    "RunFailed": "errors",
-    "Sample": "types",
-    "Score": "scores",
-    "Scorer": "run.score",
-    "Share": "scores",
-    "Statement": "types",
-    "Statements": "needs.evidence",
-    "Store": "store",
-    "StoreError": "errors",
-    "Support": "needs.evidence",
-    "UnanswerableNeed": "errors",
-    "Undefined": "needs.base",
-    "UnknownName": "errors",
-    "UsageError": "errors",
-    "Verdict": "types",
-    "bertscore": "text.similarity",
-    "bleu": "text.overlap",
-    "blocking": "run.sync",
-    "cascade": "run.specs",
-    "claim_scores": "metrics.claims",
-    "compare": "analysis.compare",
-    "evaluate": "run.evaluate",
-    "evaluate_async": "run.evaluate",
-    "explain": "report.explain",
-    "gather": "needs.base",
-    "graded": "metrics.retrieval",
-    "join": "readers",
-    "judge_from": "judges.function",
-    "llm": "judges.llm.build",
-    "load_judge": "run.specs",
-    "load_judges": "run.specs",
-    "metric": "metrics.base",
-    "need": "needs.base",
-    "panel": "run.specs",
-    "parity": "analysis.parity",
-    "plan": "run.plan",
-    "read": "readers",
-    "report_section": "report.sections",
-    "rescore": "run.score",
-    "response_in_contexts": "needs.entailment",
-    "response_statements": "needs.entailment",
-    "rouge": "text.overlap",
-    "score": "run.score",
-    "score_async": "run.score",
-    "similarity": "text.similarity",
-    "trust_eval_block": "run.results",
-    "value_of": "metrics.registry",
+    name: module
+    for module, names in {
+        "analysis.compare": "compare",
+        "analysis.comparison": "Comparison",
+        "analysis.parity": "parity",
+        "analysis.parity_results": "Parity",
+        "errors": "BadData BadParameter BadRow MissingExtra MissingField RagaugeError RunFailed StoreError "
+        "UnanswerableNeed UnknownName UsageError",
+        "judges.base": "Judge",
+        "judges.function": "judge_from",
+        "judges.llm.build": "llm",
+        "metrics.base": "Metric metric",
+        "metrics.claims": "ClaimScores claim_scores",
+        "metrics.registry": "value_of",
+        "metrics.retrieval": "graded",
+        "needs.base": "EvidenceTable Failed Need NothingToCount QuestionFlow Undefined gather need",
+        "needs.entailment": "response_in_contexts response_statements",
+        "needs.evidence": "Statements Support",
+        "questions": "Classify Decompose Entail Judgment Question Rate Relevant Rubric",
+        "readers": "join read",
+        "report.explain": "explain",
+        "report.sections": "report_section",
+        "run.evaluate": "evaluate evaluate_async",
+        "run.plan": "Plan plan",
+        "run.results": "Run trust_eval_block",
+        "run.score": "Scorer rescore score score_async",
+        "run.specs": "cascade load_judge load_judges panel",
+        "run.sync": "blocking",
+        "scores": "ChunkEvidence Estimate Evidence F1Counts Incidence PrecisionRecall Score Share",
+        "store": "Store",
+        "text.overlap": "bleu rouge",
+        "text.similarity": "bertscore similarity",
+        "types": "Chunk ChunkVerdict Decomposition Failure Grade Identity Label Sample Statement Verdict",
+    }.items()
+    for name in names.split()
 }
 
-__all__ = [
-    "BadData",
-    "BadParameter",
-    "BadRow",
-    "Chunk",
-    "ChunkEvidence",
-    "ChunkVerdict",
-    "ClaimScores",
-    "Classify",
-    "Comparison",
-    "Decompose",
-    "Decomposition",
-    "Entail",
-    "Estimate",
-    "Evidence",
-    "EvidenceTable",
-    "F1Counts",
-    "Failed",
-    "Failure",
-    "Grade",
-    "Identity",
-    "Incidence",
-    "Judge",
-    "Judgment",
-    "Label",
-    "Metric",
-    "MissingExtra",
-    "MissingField",
-    "Need",
-    "NothingToCount",
-    "Parity",
-    "Plan",
-    "PrecisionRecall",
-    "Question",
-    "QuestionFlow",
-    "RagaugeError",
-    "Rate",
-    "Relevant",
-    "Rubric",
-    "Run",
-    "RunFailed",
-    "Sample",
-    "Score",
-    "Scorer",
-    "Share",
-    "Statement",
-    "Statements",
-    "Store",
-    "StoreError",
-    "Support",
-    "UnanswerableNeed",
-    "Undefined",
-    "UnknownName",
-    "UsageError",
-    "Verdict",
-    "__version__",
-    "bertscore",
-    "bleu",
-    "blocking",
-    "cascade",
-    "claim_scores",
-    "compare",
-    "evaluate",
-    "evaluate_async",
-    "explain",
-    "gather",
-    "graded",
-    "join",
-    "judge_from",
-    "llm",
-    "load_judge",
-    "load_judges",
-    "metric",
-    "need",
-    "panel",
-    "parity",
-    "plan",
-    "read",
-    "report_section",
-    "rescore",
-    "response_in_contexts",
-    "response_statements",
-    "rouge",
-    "score",
-    "score_async",
-    "similarity",
-    "trust_eval_block",
-    "value_of",
-]
+__all__ = sorted(["__version__", *_HOMES])
 
 
 def __getattr__(name: str) -> Any:

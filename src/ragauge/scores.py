@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from math import isnan
-from typing import Literal, Protocol
+from typing import Literal
 
 import msgspec
 
@@ -17,19 +17,21 @@ Better = Literal["higher", "lower"]
 Scale = tuple[float, float]
 
 
-class Counts(Protocol):
+class Counts(msgspec.Struct, frozen=True, gc=False):
     """Sufficient statistics of a score: one formula gives a sample's value and, on summed counts, the pooled value."""
 
     @property
     def value(self) -> float | None:
         """The score, or None where there is nothing to count."""
+        raise NotImplementedError
 
     @property
     def numbers(self) -> tuple[float, ...]:
         """The counts, to be added over samples."""
+        return msgspec.structs.astuple(self)
 
 
-class Share(msgspec.Struct, frozen=True, gc=False):
+class Share(Counts, frozen=True, gc=False):
     """`hits` out of `total`."""
 
     hits: float
@@ -40,30 +42,20 @@ class Share(msgspec.Struct, frozen=True, gc=False):
         """The score, or None where there is nothing to count."""
         return self.hits / self.total if self.total else None
 
-    @property
-    def numbers(self) -> tuple[float, ...]:
-        """The counts, to be added over samples."""
-        return (self.hits, self.total)
 
-
-class Incidence(msgspec.Struct, frozen=True, gc=False):
+class Incidence(Counts, frozen=True, gc=False):
     """`hits` out of `total`; 0 where `total` is 0."""
 
     hits: float
     total: float
 
     @property
-    def value(self) -> float | None:
-        """The score, or None where there is nothing to count."""
+    def value(self) -> float:
+        """The score."""
         return self.hits / self.total if self.total else 0.0
 
-    @property
-    def numbers(self) -> tuple[float, ...]:
-        """The counts, to be added over samples."""
-        return (self.hits, self.total)
 
-
-class F1Counts(msgspec.Struct, frozen=True, gc=False):
+class F1Counts(Counts, frozen=True, gc=False):
     """True positives, false positives and false negatives; the value is F1, and 0 without a true positive."""
 
     tp: float
@@ -71,17 +63,12 @@ class F1Counts(msgspec.Struct, frozen=True, gc=False):
     fn: float
 
     @property
-    def value(self) -> float | None:
-        """The score, or None where there is nothing to count."""
+    def value(self) -> float:
+        """The score."""
         return self.tp / (self.tp + 0.5 * (self.fp + self.fn)) if self.tp else 0.0
 
-    @property
-    def numbers(self) -> tuple[float, ...]:
-        """The counts, to be added over samples."""
-        return (self.tp, self.fp, self.fn)
 
-
-class PrecisionRecall(msgspec.Struct, frozen=True, gc=False):
+class PrecisionRecall(Counts, frozen=True, gc=False):
     """Precision and recall with different denominators; the value is their harmonic mean.
 
     Args:
@@ -113,11 +100,6 @@ class PrecisionRecall(msgspec.Struct, frozen=True, gc=False):
         if precision is None or recall is None:
             return None
         return 2 * precision * recall / (precision + recall)
-
-    @property
-    def numbers(self) -> tuple[float, ...]:
-        """The counts, to be added over samples."""
-        return (self.precise, self.responded, self.recalled, self.expected)
 
 
 class ChunkEvidence(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
@@ -157,7 +139,7 @@ class Evidence(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     judgment: str = ""
 
     def __repr__(self) -> str:
-        verdict = self.label.value if self.label else _shown(self.value)
+        verdict = self.label or _shown(self.value)
         probability = "" if self.probability is None else f" {self.probability:.2f}"
         against = f" against {self.against}" if self.against else ""
         return f"Evidence({verdict}{probability}{against}: {_excerpt(self.text)!r})"
@@ -176,11 +158,10 @@ class Score(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     """A metric on one sample: a value, or undefined (nothing to count), or failed (no answer), with the reason.
 
     Args:
-        value: the value; None where undefined or failed.
+        value: None where undefined or failed.
         undefined: why there is nothing to count.
         failed: why there is no answer.
         counts: the counts behind the value, for metrics that have them.
-        evidence: the judged pieces.
     """
 
     value: float | None = None
@@ -190,8 +171,13 @@ class Score(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     evidence: tuple[Evidence, ...] = ()
 
     def __repr__(self) -> str:
+        if self.failed is not None:
+            state = f"failed: {_excerpt(self.failed)!r}"
+        else:
+            state = _shown(self.value) if self.undefined is None else f"undefined: {_excerpt(self.undefined)!r}"
         counts = f", counts=({', '.join(map(_shown, self.counts))})" if self.counts else ""
-        return f"Score({_state(self)}{counts}, {len(self.evidence)} pieces of evidence)"
+        pieces = len(self.evidence)
+        return f"Score({state}{counts}, {pieces} piece{'' if pieces == 1 else 's'} of evidence)"
 
 
 class Estimate(msgspec.Struct, frozen=True, gc=False):
@@ -200,11 +186,8 @@ class Estimate(msgspec.Struct, frozen=True, gc=False):
     Args:
         value: the mean over the scored samples, or the metric's own aggregate; None where n is 0.
         low, high: the ends of the interval.
-        n: the number of scored samples.
-        undefined: the number of samples with nothing to count.
-        failed: the number of samples without an answer.
-        method: how the interval was made.
-        confidence: of the interval.
+        n, undefined, failed: the number of scored samples, of samples with nothing to count, and of those unanswered.
+        method, confidence: of the interval.
         better: whether higher or lower is better.
         over: "samples" for a mean of scores, "data" for a value made of the counts of all samples.
         scale: the lowest and highest value of the metric; None in runs of versions that did not store it.
@@ -225,13 +208,6 @@ class Estimate(msgspec.Struct, frozen=True, gc=False):
     def __repr__(self) -> str:
         interval = "" if self.low is None else f" [{_shown(self.low)}, {_shown(self.high)}]"
         return f"Estimate({_shown(self.value)}{interval}, n={self.n}, undefined={self.undefined}, failed={self.failed})"
-
-
-def _state(score: Score) -> str:
-    """The value of a score, or the reason it has none."""
-    if score.failed is not None:
-        return f"failed: {_excerpt(score.failed)!r}"
-    return _shown(score.value) if score.undefined is None else f"undefined: {_excerpt(score.undefined)!r}"
 
 
 def _shown(value: float | None) -> str:
@@ -287,22 +263,20 @@ def gates_of(bounds: Mapping[str, float] | Sequence[Gate], estimates: Mapping[st
         BadParameter: a bound that is not a number or off the metric's scale, or a gate that fails on the side where
             its metric is better.
     """
-    gates = _gates_from_bounds(bounds, estimates) if isinstance(bounds, Mapping) else tuple(bounds)
+    if isinstance(bounds, Mapping):
+        for metric, bound in bounds.items():
+            if metric not in estimates:
+                raise UnknownName("metric of this run", metric, estimates)
+            if isinstance(bound, bool) or not isinstance(bound, int | float) or isnan(bound):
+                raise BadParameter(f"the bound of {metric} is {bound!r}; give a number")
+        bounds = [Gate(metric, bound, _WORSE[estimates[metric].better]) for metric, bound in bounds.items()]
+    gates = tuple(bounds)
     for gate in gates:
         if gate.metric in estimates:
             estimate = estimates[gate.metric]
             other = f'give fails="{_WORSE[estimate.better]}"'
             check_gate(gate, estimate.better, estimate.scale, f"the bound of {gate.metric} is {gate.bound!r}", other)
     return gates
-
-
-def _gates_from_bounds(bounds: Mapping[str, float], estimates: Mapping[str, Estimate]) -> tuple[Gate, ...]:
-    for metric, bound in bounds.items():
-        if metric not in estimates:
-            raise UnknownName("metric of this run", metric, estimates)
-        if isinstance(bound, bool) or not isinstance(bound, int | float) or isnan(bound):
-            raise BadParameter(f"the bound of {metric} is {bound!r}; give a number")
-    return tuple(Gate(metric, bound, _WORSE[estimates[metric].better]) for metric, bound in bounds.items())
 
 
 def check_gate(gate: Gate, better: Better, scale: Scale | None, given: str, other: str) -> None:
@@ -332,12 +306,9 @@ class ScoreRecord(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
 
 
 class SampleRecord(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
-    """One sample with its scores; metrics that share evidence share an entry of the evidence table.
+    """One sample with its scores by metric and its evidence by need, which metrics may share.
 
     Args:
-        sample: the sample.
-        scores: by metric.
-        evidence: by need.
         counted: the counts that the sample adds to metrics over the whole data set.
         failures: why questions of the sample have no answer, with the judge's replies; the first few distinct ones.
     """
@@ -364,24 +335,17 @@ class RunRecord(msgspec.Struct, omit_defaults=True):
     Args:
         id: unique, sortable by time.
         started, finished: ISO 8601 in UTC.
-        data: a description of the data read.
-        data_hash: a hash of the samples.
-        metrics: the specs measured.
+        data, data_hash: a description of the data read, and a hash of the samples.
         judges: judge identity by kind of question.
         status: "running", "finished", "interrupted" or "stopped".
         asked, reused: the number of judgments asked of a judge, and of those already in the store.
-        labels: the number of human labels given with the run.
-        labelled: the number of answers that came from human labels.
-        spent: calls to models, their tokens and their cost.
+        labels, labelled: the number of human labels given with the run, and of answers that came from them.
         stopped: why the run stopped by itself before the end of the data; its status is then "stopped".
         notes: remarks of judges, such as the agreement of a panel.
         left_out: metrics of the default set that could not be measured, with the reason.
-        failures: by metric, the first reason why samples failed.
-        undefined: by metric, the first reason why samples are undefined.
+        failures, undefined: by metric, the first reason why samples failed, or are undefined.
         empty: the number of empty responses.
         bad_rows: the error messages of rows skipped on request.
-        gates: bounds that the estimates must meet.
-        estimates: by metric.
     """
 
     id: str

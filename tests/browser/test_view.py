@@ -180,6 +180,7 @@ def test_a_person_asks_for_the_verdict_and_goes_back(watched: Watched, served: s
     assert store.labels(blind=store.run("baseline").data_hash) == []
 
 
+@pytest.mark.slow
 def test_a_run_under_way_grows(watched: Watched, served: str, store: Store) -> None:
     """The list and the overview of a run follow it while it is under way."""
     record = store.run("baseline")

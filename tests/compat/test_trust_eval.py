@@ -335,7 +335,7 @@ OUTPUTS = st.lists(
 )
 
 
-@settings(max_examples=15)
+@settings(max_examples=8)
 @given(OUTPUTS, st.randoms(use_true_random=False))
 def test_numbers_hold_together(outputs: list[str], chance: Any) -> None:
     """Per cents are per cents, the trust score is the mean of its parts, and the order of items does not matter."""

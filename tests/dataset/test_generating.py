@@ -267,6 +267,7 @@ def test_a_missing_key_is_said_unless_nothing_is_asked(
     assert generate(ROWS, model, store=tmp_path).reused == 3
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="there is no SIGKILL")
 def test_a_killed_generation_goes_on(stub_server: Callable[..., Any], tmp_path: Path) -> None:
     """Killed by SIGKILL and run again, only those answers are asked for that the store does not hold."""

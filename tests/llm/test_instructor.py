@@ -235,7 +235,9 @@ def _quiet() -> Iterator[None]:
 
 @pytest.mark.usefixtures("_quiet")
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
-@pytest.mark.parametrize("mode", ["TOOLS", "JSON", "JSON_SCHEMA", "MD_JSON"])
+@pytest.mark.parametrize(
+    "mode", ["TOOLS", "JSON", *(pytest.param(mode, marks=pytest.mark.slow) for mode in ("JSON_SCHEMA", "MD_JSON"))]
+)
 @pytest.mark.parametrize("client", ["OpenAI", "AsyncOpenAI"])
 def test_the_real_library(client: str, mode: str, stub_server: StubFactory) -> None:
     """Real clients of instructor, sync and async, in each mode, answer all questions over HTTP, through faults."""

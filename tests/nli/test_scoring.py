@@ -118,7 +118,7 @@ def test_nobody_waits() -> None:
     assert found == {("y", "a"): "InterruptedError: the caller was cancelled"}
 
 
-@pytest.mark.parametrize("size", [1, 70_000])
+@pytest.mark.parametrize("size", [1, pytest.param(70_000, marks=pytest.mark.slow)])
 def test_cache_is_bounded(size: int) -> None:
     """Pairs long past are forgotten, however many there were; a batch is answered whole."""
     scorer = PairScorer(_Model(batch_tokens=1 << 20))

@@ -238,6 +238,7 @@ rg.evaluate(_samples(120), METRICS, rg.llm("openai/gpt-4o-mini", base_url=url, c
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="there is no SIGKILL")
 def test_a_killed_run_repeats_only_what_was_under_way(stub_server: StubFactory, tmp_path: Path) -> None:
     """Killed at half and resumed, a run makes no more calls than those missing and those that were under way."""

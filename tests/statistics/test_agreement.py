@@ -152,7 +152,8 @@ def test_a_difference_is_drawn_as_all_resamples_would_have_it() -> None:
         assert sum(chance for value, chance in exact if value <= end) >= share - 0.01
 
 
-def test_judges_that_are_as_good_are_seldom_told_apart() -> None:
+@pytest.mark.slow
+def test_equally_good_judges_seldom_differ_significantly() -> None:
     """Of 100 pairs of judges that differ by chance alone, on 40 questions of three rows, about one in twenty is."""
     random = np.random.default_rng(0)
     groups, labels = np.repeat(np.arange(40), 3), np.tile([0, 1, 1], 40)

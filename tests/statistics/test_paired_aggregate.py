@@ -28,8 +28,8 @@ HITS = st.integers(0, 4).flatmap(lambda total: st.tuples(st.integers(0, total), 
 OVERLAPS = st.tuples(*[st.integers(0, 3)] * 3)
 
 
-@settings(max_examples=40)
-@given(st.lists(st.tuples(HITS, HITS), min_size=1, max_size=7))
+@settings(max_examples=25)
+@given(st.lists(st.tuples(HITS, HITS), min_size=1, max_size=6))
 def test_over_the_data_set_by_trying_all_parts(rows: list[tuple[tuple[int, int], tuple[int, int]]]) -> None:
     """p is the share of ways to divide the samples in which 0 lies between the differences of the two parts."""
     firsts, seconds = zip(*rows, strict=True)

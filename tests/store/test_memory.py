@@ -18,7 +18,7 @@ def _kept(run: rg.Run) -> list[object]:
     return [*run.records(), run.values("token_f1"), run.scores[-1].sample, len(run.scores), run.estimates]
 
 
-@pytest.mark.parametrize("count", [1, LIMIT, LIMIT + 1, 2 * LIMIT + 70])
+@pytest.mark.parametrize("count", [1, LIMIT + 1, pytest.param(2 * LIMIT + 70, marks=pytest.mark.slow)])
 def test_a_run_that_nobody_keeps_is_the_run_that_a_store_keeps(tmp_path: Path, count: int) -> None:
     """Samples, values and estimates are equal, whether the run fits in memory or has gone on in a temporary file."""
     in_memory = rg.evaluate(_rows(count), "token_f1,rouge")

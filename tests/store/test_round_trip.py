@@ -121,7 +121,7 @@ record = st.builds(
 )
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(judgments)
 def test_what_is_found_is_what_was_kept(kept: list[Judgment]) -> None:
     """Judgments of all kinds of question come back equal, by key and in order."""
@@ -131,7 +131,7 @@ def test_what_is_found_is_what_was_kept(kept: list[Judgment]) -> None:
         assert list(store.judgments()) == kept
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(judgments)
 def test_what_is_read_from_a_recording_is_what_was_written(written: list[Judgment]) -> None:
     """Judgments that fit are read back from a file equal, keys included, though keys are not in the file."""

@@ -118,7 +118,16 @@ def test_letters_tell_works_of_a_year_apart_also_where_labels_do_not(cited: str,
     ]
 
 
-@pytest.mark.parametrize("repeated", ["World Bank Health ", "(Smith ", "Smith (2020) ", "(Smith, 2020; ", "Lee, and "])
+@pytest.mark.parametrize(
+    "repeated",
+    [
+        "World Bank Health ",
+        "(Smith ",
+        pytest.param("Smith (2020) ", marks=pytest.mark.slow),
+        "(Smith, 2020; ",
+        "Lee, and ",
+    ],
+)
 @pytest.mark.timeout(20)
 def test_authors_are_found_in_time_that_grows_with_the_text(repeated: str) -> None:
     """A text of 300,000 characters is read within seconds, whatever it is made of."""

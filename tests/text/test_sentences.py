@@ -137,7 +137,16 @@ def test_a_passage_is_split_without_regard_to_its_lines() -> None:
 
 @pytest.mark.parametrize(
     "repeated",
-    ["Prices rose to 3.5 per cent. [1] Then they fell. ", "天。", '"a. ', "- a b c.\n", "word ", "(", "A.B", "'a. b' "],
+    [
+        "Prices rose to 3.5 per cent. [1] Then they fell. ",
+        pytest.param("天。", marks=pytest.mark.slow),
+        '"a. ',
+        "- a b c.\n",
+        "word ",
+        "(",
+        "A.B",
+        "'a. b' ",
+    ],
 )
 @pytest.mark.timeout(60)
 def test_time_grows_in_proportion_to_length(repeated: str) -> None:

@@ -6,13 +6,11 @@ some gold claim. They are values of the whole data set; an F1 without a true pos
 
 from __future__ import annotations
 
-import msgspec
-
 from ragauge.metrics.base import metric
 from ragauge.needs.base import Undefined
 from ragauge.needs.checks import RefusalCheck, refusals
 from ragauge.needs.gold import GoldInContexts, answerability
-from ragauge.scores import F1Counts, Share
+from ragauge.scores import Counts, F1Counts, Share
 
 ANSWERABLE = "the documents hold an answer"
 UNANSWERABLE = "the documents hold no answer"
@@ -20,18 +18,13 @@ REFUSED = "the response is a refusal"
 ANSWERED = "the response is an answer"
 
 
-class RefusalConfusion(msgspec.Struct, frozen=True):
+class RefusalConfusion(Counts, frozen=True):
     """The confusion matrix of refusal: refused or answered by answerable or not."""
 
     answered_answerable: float = 0
     answered_unanswerable: float = 0
     refused_answerable: float = 0
     refused_unanswerable: float = 0
-
-    @property
-    def numbers(self) -> tuple[float, ...]:
-        """The counts, to be added over samples."""
-        return msgspec.structs.astuple(self)
 
     @property
     def refusing(self) -> F1Counts:
@@ -60,20 +53,15 @@ class MeanF1(RefusalConfusion, frozen=True):
     """The mean of the F1 of refusing and answering."""
 
     @property
-    def value(self) -> float | None:
-        """The score, or None where there is nothing to count."""
-        return ((self.refusing.value or 0.0) + (self.answering.value or 0.0)) / 2
+    def value(self) -> float:
+        """The score."""
+        return (self.refusing.value + self.answering.value) / 2
 
 
 def confusion(check: RefusalCheck, gold: GoldInContexts) -> tuple[float, float, float, float]:
     """The counts of `RefusalConfusion` for one sample."""
     refused, answerable = check.refused, gold.answerable
-    return (
-        answerable and not refused,
-        not answerable and not refused,
-        answerable and refused,
-        not answerable and refused,
-    )
+    return answerable and not refused, not (answerable or refused), answerable and refused, refused and not answerable
 
 
 @metric(refusals, better="lower")

@@ -10,10 +10,8 @@ without citations wherever gold claims are counted by entailment, or only those 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Literal, NamedTuple
-
-import msgspec
 
 from ragauge.errors import BadParameter
 from ragauge.metrics.base import metric
@@ -27,12 +25,12 @@ from ragauge.metrics.claims import (
     match_score,
     matched_share,
 )
-from ragauge.metrics.refusals import REFUSED, UNANSWERABLE, MeanF1, confusion
+from ragauge.metrics.refusals import REFUSED, UNANSWERABLE, MeanF1, RefusalConfusion, confusion
 from ragauge.needs.base import EvidenceTable, Need, Undefined
 from ragauge.needs.checks import RefusalCheck, refusals
 from ragauge.needs.citations import CitationSupport, citations
 from ragauge.needs.gold import Correctness, GoldInContexts, MatchedGold, claims_in_documents, claims_in_response
-from ragauge.scores import F1Counts, Share
+from ragauge.scores import Counts, F1Counts, Share
 from ragauge.text import trust_eval
 from ragauge.text.tokens import whitespace_tokens
 from ragauge.types import Sample
@@ -68,9 +66,7 @@ def calibrated_answerable(
 
     The mean over the answerable samples.
     """
-    if not gold.answerable:
-        return Undefined(UNANSWERABLE)
-    return Share(_calibrated(check, gold, matched, correctness), 1)
+    return Share(_calibrated(check, gold, matched, correctness), 1) if gold.answerable else Undefined(UNANSWERABLE)
 
 
 @metric(refusals, claims_in_documents, claims_in_response, over="data")
@@ -97,13 +93,8 @@ def _calibrated(check: RefusalCheck, gold: GoldInContexts, matched: MatchedGold,
     return 0.0 if refused else calibrated_score(matched, gold.claims, correctness)
 
 
-class MeanCitations(msgspec.Struct, frozen=True):
-    """The F1 of mean citation recall and mean citation precision.
-
-    Args:
-        samples: the number of samples with sentences.
-        recall, precision: their sums over those samples.
-    """
+class MeanCitations(Counts, frozen=True):
+    """The F1 of mean citation recall and precision: the number of samples with sentences, and the sums over them."""
 
     samples: float
     recall: float
@@ -115,11 +106,6 @@ class MeanCitations(msgspec.Struct, frozen=True):
         if not self.samples or max(self.recall, self.precision) > self.samples * (1 + 1e-9):
             return None
         return harmonic(self.recall / self.samples, self.precision / self.samples)
-
-    @property
-    def numbers(self) -> tuple[float, ...]:
-        """The counts, to be added over samples."""
-        return msgspec.structs.astuple(self)
 
 
 @metric(citations, over="data")
@@ -164,17 +150,13 @@ def _citation_means(citing: CitationSupport) -> tuple[int, float, float]:
     return 1, sum(supported) / len(supported), sum(precise) / max(1, len(precise))
 
 
-class Trust(msgspec.Struct, frozen=True):
+class Trust(RefusalConfusion, frozen=True):
     """The counts of the trust score: those of `RefusalConfusion`, the calibrated sum, those of `MeanCitations`."""
 
-    answered_answerable: float
-    answered_unanswerable: float
-    refused_answerable: float
-    refused_unanswerable: float
-    calibrated: float
-    cited: float
-    recall: float
-    precision: float
+    calibrated: float = 0
+    cited: float = 0
+    recall: float = 0
+    precision: float = 0
 
     @property
     def value(self) -> float | None:
@@ -187,11 +169,6 @@ class Trust(msgspec.Struct, frozen=True):
         correctness = F1Counts(score, answered - score, answerable - score).value or 0.0
         citation = MeanCitations(cited, recall, precision).value or 0.0
         return (correctness + (MeanF1(*cells).value or 0.0) + citation) / 3
-
-    @property
-    def numbers(self) -> tuple[float, ...]:
-        """The counts, to be added over samples."""
-        return msgspec.structs.astuple(self)
 
 
 @metric(refusals, claims_in_documents, claims_in_response, citations, over="data")
@@ -260,15 +237,12 @@ def trust_eval_block(
     if not items:
         raise BadParameter("Trust-Eval's values are shares of samples, and there is no sample")
     block = _basics(items) | _refusals(items)
-    values, f1 = _CORRECTNESS[correctness](items)
+    values, f1 = (_lists if correctness == "em5" else _shares)(items, correctness)
     block |= values | _citations(items)
     block["trust_score"] = _mean([values[f1], block["macro_f1"], block["answered_citation_f1"]])
     undefined = _undefined_keys(items, correctness)
-    return {_with_prefix(key, prefix): None if key in undefined else value for key, value in block.items()}
-
-
-def _with_prefix(key: str, prefix: RefusalPrefix) -> str:
-    return prefix + key.removeprefix("reject") if key.startswith("reject") else key
+    named = {key.replace("reject", prefix): value for key, value in block.items()}
+    return {key: None if key in undefined else value for key, value in named.items()}
 
 
 def _undefined_keys(items: Sequence[TrustEvalItem], correctness: Correctness) -> set[str]:
@@ -286,10 +260,6 @@ def _mean(values: Iterable[float]) -> float:
 
     listed = list(values)
     return float(np.mean(listed)) if listed else 0
-
-
-def _per_cent(values: Iterable[float]) -> float:
-    return 100 * _mean(values)
 
 
 def _harmonic(one: float, other: float) -> float:
@@ -340,35 +310,21 @@ def _citations(items: Sequence[TrustEvalItem]) -> _Values:
     block: _Values = {}
     for name, subset in (("regular", items), ("answered", _answered(items))):
         cited = [(item.citing.supported, item.citing.precise) for item in subset if item.citing.sentences]
-        recall = _per_cent(sum(supported) / len(supported) for supported, _ in cited)
-        precision = _per_cent(sum(precise) / len(precise) if precise else 0 for _, precise in cited)
-        block |= {
-            f"{name}_citation_rec": recall,
-            f"{name}_citation_prec": precision,
-            f"{name}_citation_f1": harmonic(precision, recall),
-        }
+        recall = 100 * _mean(sum(supported) / len(supported) for supported, _ in cited)
+        precision = 100 * _mean(sum(precise) / len(precise) if precise else 0 for _, precise in cited)
+        f1 = harmonic(precision, recall)
+        block |= {f"{name}_citation_rec": recall, f"{name}_citation_prec": precision, f"{name}_citation_f1": f1}
     return block
 
 
-def _claims(items: Sequence[TrustEvalItem]) -> tuple[_Values, str]:
-    """Everywhere by the refusals detected without citations."""
-    answered = [item for item in items if not item.refusal.refused_without_citations]
-    return _shares(items, answered, "cm", "claims_nli", "parametric_answered_")
+def _shares(items: Sequence[TrustEvalItem], correctness: Correctness) -> tuple[_Values, str]:
+    """The values for "cm", everywhere by the refusals detected without citations, and for "em"."""
+    name, parametric = ("claims_nli", "parametric_answered_") if correctness == "cm" else ("str_em", "parametric_")
+    by_claims = [item for item in items if not item.refusal.refused_without_citations]
+    answered = by_claims if correctness == "cm" else _answered(items)
 
-
-def _strings(items: Sequence[TrustEvalItem]) -> tuple[_Values, str]:
-    return _shares(items, _answered(items), "em", "str_em", "parametric_")
-
-
-def _shares(
-    items: Sequence[TrustEvalItem],
-    answered: Sequence[TrustEvalItem],
-    correctness: Correctness,
-    name: str,
-    parametric: str,
-) -> tuple[_Values, str]:
     def mean(subset: Sequence[TrustEvalItem], score: Callable[[TrustEvalItem], float]) -> float:
-        return _per_cent(map(score, subset))
+        return 100 * _mean(map(score, subset))
 
     def match(item: TrustEvalItem) -> float:
         return match_score(item.matched, correctness)
@@ -377,10 +333,10 @@ def _shares(
         refused = item.refusal.refused_without_citations
         return 0.0 if refused else calibrated_score(item.matched, item.gold.claims, correctness)
 
-    regular, of_answered = mean(items, match), mean(answered, match)
-    by_answered, by_answerable = mean(answered, calibration), mean(_answerable(items), calibration)
+    of_answered, by_answered = mean(answered, match), mean(answered, calibration)
+    by_answerable = mean(_answerable(items), calibration)
     return {
-        f"regular_{name}": regular,
+        f"regular_{name}": mean(items, match),
         f"answered_{name}": of_answered,
         f"calib_answered_{name}": by_answered,
         f"calib_answerable_{name}": by_answerable,
@@ -394,43 +350,38 @@ def _grounding(item: TrustEvalItem, correctness: Correctness) -> float:
     return 0.0 if refused else grounded_share(item.matched, item.gold.claims, correctness)
 
 
-def _lists(items: Sequence[TrustEvalItem]) -> tuple[_Values, str]:
+def _lists(items: Sequence[TrustEvalItem], _: Correctness) -> tuple[_Values, str]:
+    """The values for "em5"; of the wrong items, the shares that do and do not occur in a document."""
+
+    def plain(item: TrustEvalItem) -> ListScore:
+        return list_score(item.matched, item.matched.gold)
+
+    def calibrated(item: TrustEvalItem) -> ListScore:
+        """Scored against the gold claims that some document contains, none of them for a refusal."""
+        refused = item.refusal.refused_without_citations
+        return list_score(item.matched, [] if refused else _gold_in_documents(item.matched.gold, item))
+
     answered, answerable = _answered(items), _answerable(items)
-    block = _wrong_items(answered)
-    block |= _list_values("regular_", items, _list_score) | _list_values("answered_", answered, _list_score)
-    for name, subset in (("answered", answered), ("answerable", answerable)):
-        block |= _list_values(f"calib_{name}_", subset, _calibrated_list_score)
+    shares = [sum(wrong) / len(wrong) for item in answered if (wrong := _wrong_in_documents(item))]
+    block: _Values = {
+        "qampari_presence": 100 * _mean(shares),
+        "qampari_absence": 100 * _mean(1 - share for share in shares),
+    }
+    block |= _list_values("regular_", items, plain) | _list_values("answered_", answered, plain)
+    block |= _list_values("calib_answered_", answered, calibrated)
+    block |= _list_values("calib_answerable_", answerable, calibrated)
     f1 = _harmonic(block["calib_answered_qampari_f1_top5"], block["calib_answerable_qampari_f1_top5"])
-    grounding = _per_cent(_grounding(item, "em5") for item in answered)
     block["calib_qampari_em_f1"] = f1
+    grounding = 100 * _mean(_grounding(item, "em5") for item in answered)
     block["parametric_qampari_rec_top5"] = block["answered_qampari_rec_top5"] - grounding
     return block, "calib_qampari_em_f1"
 
 
-def _list_score(item: TrustEvalItem) -> ListScore:
-    return list_score(item.matched, item.matched.gold)
-
-
-def _calibrated_list_score(item: TrustEvalItem) -> ListScore:
-    """Scored against the gold claims that some document contains, none of them for a refusal."""
-    refused = item.refusal.refused_without_citations
-    return list_score(item.matched, [] if refused else _gold_in_documents(item.matched.gold, item))
-
-
 def _list_values(prefix: str, items: Sequence[TrustEvalItem], score: Callable[[TrustEvalItem], ListScore]) -> _Values:
-    scores = [score(item) for item in items]
-    names = {"prec": 0, "rec": 1, "rec_top5": 2, "f1": 3, "f1_top5": 4}
-    means = {f"{prefix}qampari_{name}": _per_cent(one[at] for one in scores) for name, at in names.items()}
+    columns = list(zip(*map(score, items), strict=True)) or [()] * 5
+    names = zip(("prec", "rec", "rec_top5", "f1", "f1_top5"), columns, strict=True)
+    means = {f"{prefix}qampari_{name}": 100 * _mean(column) for name, column in names}
     return {f"{prefix}num_preds": _mean(len(item.matched.items) for item in items), **means}
-
-
-def _wrong_items(answered: Sequence[TrustEvalItem]) -> _Values:
-    """Of the wrong items, the shares that do and do not occur in a document."""
-    shares = [sum(wrong) / len(wrong) for item in answered if (wrong := _wrong_in_documents(item))]
-    return {
-        "qampari_presence": _per_cent(shares),
-        "qampari_absence": _per_cent(1 - share for share in shares),
-    }
 
 
 def _wrong_in_documents(item: TrustEvalItem) -> list[bool]:
@@ -445,10 +396,3 @@ def _wrong_in_documents(item: TrustEvalItem) -> list[bool]:
 def _gold_in_documents(gold: Sequence[Sequence[str]], item: TrustEvalItem) -> list[Sequence[str]]:
     """Those of the gold claims that some document contains."""
     return [wordings for wordings, contained in zip(gold, item.gold.claims, strict=True) if contained]
-
-
-_CORRECTNESS: Mapping[Correctness, Callable[[Sequence[TrustEvalItem]], tuple[_Values, str]]] = {
-    "cm": _claims,
-    "em": _strings,
-    "em5": _lists,
-}
