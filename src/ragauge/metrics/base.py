@@ -7,7 +7,7 @@ import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Annotated, Any, Literal, Protocol, get_args, get_origin, get_type_hints, runtime_checkable
+from typing import Annotated, Any, Literal, Self, get_args, get_origin, get_type_hints
 
 import msgspec
 
@@ -28,47 +28,30 @@ MetricValue = Counts | float | Undefined | Failed
 MetricResult = MetricValue | Mapping[str, MetricValue]
 
 
-@runtime_checkable
-class Measure(Protocol):
-    """The interface of all metrics, over samples or over the data set."""
+@dataclass(frozen=True)
+class _Named:
+    """What all metrics share. label: the key of its scores in a run, where that is not the name."""
+
+    name: str
+    label: str = field(default="", kw_only=True)
 
     @property
     def key(self) -> str:
         """The key of its scores and estimates."""
-
-    @property
-    def summary(self) -> str:
-        """MetricValue line of documentation."""
-
-    @property
-    def better(self) -> Better:
-        """Whether higher or lower is better."""
-
-    @property
-    def scale(self) -> Scale:
-        """Its lowest and highest value."""
-
-    @property
-    def needs(self) -> tuple[Need[EvidenceTable], ...]:
-        """The needs whose evidence it counts."""
+        return self.label or self.name
 
     @property
     def values(self) -> tuple[str, ...]:
         """The keys of its scores."""
+        return (self.key,)
 
-    @property
-    def spec(self) -> str:
-        """The metric as written in a spec."""
-
-    def renamed(self, name: str) -> Measure:
-        """The same metric under another name."""
-
-    def scores(self, outcomes: Mapping[str, NeedOutcome]) -> dict[str, Score]:
-        """Its scores for one sample, from the outcomes of its needs by name."""
+    def renamed(self, name: str) -> Self:
+        """The same metric under another name, for aliases and for variants in one run."""
+        return replace(self, label=name)
 
 
 @dataclass(frozen=True)
-class Metric:
+class Metric(_Named):
     """A metric over samples.
 
     Calling a metric with other parameters gives a new one: `rouge(stemmer=True)`.
@@ -81,24 +64,16 @@ class Metric:
         scale: its lowest and highest value.
         parts_of: from parameters to the names of its values; none for a metric of one value.
         params: the parameters it was bound with.
-        label: the key of its scores in a run, where that is not the name.
         over: "data" if, by name, it is measured as one value of the whole data set.
     """
 
-    name: str
     function: Callable[..., MetricResult] = field(repr=False)
     declared: tuple[Need[EvidenceTable] | Callable[..., Need[EvidenceTable]], ...] = field(repr=False)
     better: Better = "higher"
     scale: Scale = (0.0, 1.0)
     parts_of: Callable[..., Sequence[str]] = field(default=lambda: (), repr=False)
     params: Mapping[str, Any] = field(default_factory=dict)
-    label: str = ""
     over: Over = "samples"
-
-    @property
-    def key(self) -> str:
-        """The key of its scores and estimates."""
-        return self.label or self.name
 
     @cached_property
     def needs(self) -> tuple[Need[EvidenceTable], ...]:
@@ -171,10 +146,6 @@ class Metric:
             raise BadParameter(f"{self.name}: {error}") from error
         return metric
 
-    def renamed(self, name: str) -> Metric:
-        """The same metric under another name, for aliases and for variants in one run."""
-        return replace(self, label=name)
-
     def scores(self, outcomes: Mapping[str, NeedOutcome]) -> dict[str, Score]:
         """Its scores for one sample, without evidence, from the outcomes of its needs by name."""
         return {key: self._on_scale(_score(one)) for key, one in self.results(outcomes).items()}
@@ -182,9 +153,10 @@ class Metric:
     def results(self, outcomes: Mapping[str, NeedOutcome]) -> dict[str, MetricValue]:
         """What its function returns for one sample, by key, or why it cannot be called."""
         ended = [outcomes[need.name] for need in self.needs]
-        unusable = _unusable(ended)
-        if unusable is not None:
-            return dict.fromkeys(self.values, unusable)
+        unusable = [one for one in ended if isinstance(one, Undefined | Failed)]
+        if unusable:  # a failure takes precedence over nothing to count
+            failed = next((one for one in unusable if isinstance(one, Failed)), None)
+            return dict.fromkeys(self.values, failed or unusable[0])
         params = {p.name: self.params[p.name] for p in self._function_parameters if p.name in self.params}
         try:
             result = self.function(*ended, **params)
@@ -204,22 +176,18 @@ class Metric:
         return Score(failed=f"{self.key} is {score.value}, which is off its scale of {low:g} to {high:g}")
 
 
-def _unusable(outcomes: Sequence[NeedOutcome]) -> Undefined | Failed | None:
-    """Why a sample has no score, if some need has no evidence; a failure takes precedence over nothing to count."""
-    ended = [one for one in outcomes if isinstance(one, Undefined | Failed)]
-    return next((one for one in ended if isinstance(one, Failed)), ended[0] if ended else None)
-
-
-def _score(one: MetricValue) -> Score:
+def _score(one: MetricValue, counts_alone: bool = False) -> Score:
+    """The score of a result; `counts_alone` without its value, so that counts are kept even where they have none."""
     if isinstance(one, Undefined):
         return Score(undefined=one.reason)
     if isinstance(one, Failed):
         return Score(failed=one.reason)
     if isinstance(one, float | int):
         return Score(value=float(one))
-    if one.value is None:
+    value = None if counts_alone else one.value
+    if value is None and not counts_alone:
         return Score(undefined="nothing to count")
-    return Score(value=one.value, counts=tuple(map(float, one.numbers)))
+    return Score(value=value, counts=tuple(map(float, one.numbers)))
 
 
 def _converted(value: Any, hint: Any, where: str) -> Any:
@@ -294,17 +262,11 @@ class WeightedMetric:
 
 
 @dataclass(frozen=True)
-class Composite:
+class Composite(_Named):
     """The weighted mean of values of other metrics, on each sample."""
 
     parts: tuple[WeightedMetric, ...]
-    label: str = ""
     summary: str = "Weighted mean of named metrics."
-
-    @property
-    def key(self) -> str:
-        """The key of its scores and estimates."""
-        return self.label or "composite"
 
     @property
     def spec(self) -> str:
@@ -319,23 +281,13 @@ class Composite:
     @property
     def scale(self) -> Scale:
         """Its lowest and highest value."""
-        return self._mean([part.metric.scale[0] for part in self.parts]), self._mean(
-            [part.metric.scale[1] for part in self.parts]
-        )
+        low, high = (self._mean([part.metric.scale[end] for part in self.parts]) for end in (0, 1))
+        return low, high
 
     @property
     def needs(self) -> tuple[Need[EvidenceTable], ...]:
         """The needs whose evidence it counts."""
         return tuple({need.name: need for part in self.parts for need in part.metric.needs}.values())
-
-    @property
-    def values(self) -> tuple[str, ...]:
-        """The keys of its scores."""
-        return (self.key,)
-
-    def renamed(self, name: str) -> Composite:
-        """The same metric under another name."""
-        return replace(self, label=name)
 
     def _mean(self, values: Sequence[float]) -> float:
         weights = [part.weight for part in self.parts]
@@ -368,16 +320,12 @@ def composite(weights: Mapping[str, float], find: Callable[[str], Measure]) -> C
     """
     if not all(weight > 0 for weight in weights.values()) or not 0 < sum(weights.values()) < math.inf:
         raise BadParameter("composite needs at least one metric, every weight greater than 0, and a finite sum")
-    parts = tuple(_part(value, float(weight), find) for value, weight in weights.items())
+    parts = tuple(WeightedMetric(*value_named(value, find), float(weight)) for value, weight in weights.items())
     if len({part.value for part in parts}) < len(parts):
         raise BadParameter(f"composite gives a value twice: {', '.join(part.value for part in parts)}")
     if len({part.metric.better for part in parts}) > 1:
         raise BadParameter("the parts of a composite must all be better high, or all better low")
-    return Composite(parts)
-
-
-def _part(value: str, weight: float, find: Callable[[str], Measure]) -> WeightedMetric:
-    return WeightedMetric(*value_named(value, find), weight)
+    return Composite("composite", parts)
 
 
 def value_named(value: str, find: Callable[[str], Measure]) -> tuple[Measure, str]:
@@ -394,54 +342,40 @@ def value_named(value: str, find: Callable[[str], Measure]) -> tuple[Measure, st
 
 
 @dataclass(frozen=True)
-class DatasetMetric:
+class DatasetMetric(_Named):
     """A metric over the whole data set: one value of the summed counts of all samples.
 
     Args:
-        name: its name.
         needs: what it must know about each sample.
         count: from the outcomes of a sample's needs to a score with counts.
         total: from the summed counts to the value, None where there is nothing to count.
         better: whether higher or lower is better.
         scale: its lowest and highest value.
         summary: one line of documentation.
-        label: the key of its estimate in a run, where that is not the name.
         full_spec: its spec, where that is not the name.
     """
 
-    name: str
     needs: tuple[Need[EvidenceTable], ...] = field(repr=False)
     count: Callable[[Mapping[str, NeedOutcome]], Score] = field(repr=False, compare=False)
     total: Callable[[Sequence[float]], float | None] = field(repr=False, compare=False)
     better: Better = "higher"
     scale: Scale = (0.0, 1.0)
     summary: str = ""
-    label: str = ""
     full_spec: str = ""
-
-    @property
-    def key(self) -> str:
-        """The key of its scores and estimates."""
-        return self.label or self.name
 
     @property
     def spec(self) -> str:
         """The metric as written in a spec."""
         return self.full_spec or self.name
 
-    @property
-    def values(self) -> tuple[str, ...]:
-        """The keys of its scores."""
-        return (self.key,)
-
-    def renamed(self, name: str) -> DatasetMetric:
-        """The same metric under another name."""
-        return replace(self, label=name)
-
     def scores(self, outcomes: Mapping[str, NeedOutcome]) -> dict[str, Score]:
         """The sample's counts, without a value of their own."""
         score = self.count(outcomes)
         return {self.key: Score(undefined=score.undefined, failed=score.failed, counts=score.counts)}
+
+
+#: A metric of any kind, over samples or over the data set.
+Measure = Metric | Composite | DatasetMetric
 
 
 def pooled(metric: Metric) -> DatasetMetric:
@@ -470,21 +404,11 @@ def over_data(metric: Metric) -> DatasetMetric:
     return DatasetMetric(
         metric.name,
         metric.needs,
-        lambda outcomes: _counted(metric.results(outcomes)[metric.key]),
+        lambda outcomes: _score(metric.results(outcomes)[metric.key], counts_alone=True),
         lambda sums: counts(*sums).value,
         metric.better,
         metric.scale,
         metric.summary,
-        metric.label,
         metric.spec,
+        label=metric.label,
     )
-
-
-def _counted(one: MetricValue) -> Score:
-    """A sample's counts, kept even where they have no value by themselves."""
-    if isinstance(one, Undefined):
-        return Score(undefined=one.reason)
-    if isinstance(one, Failed):
-        return Score(failed=one.reason)
-    assert not isinstance(one, float)
-    return Score(counts=tuple(map(float, one.numbers)))

@@ -17,7 +17,7 @@ from dataclasses import replace
 from ragauge.errors import BadParameter, UnknownName
 from ragauge.host import installed, load_only, source_of
 from ragauge.metrics import citations, claims, overlap, refusals, retrieval, trust
-from ragauge.metrics.base import Composite, Measure, Metric, composite, over_data, pooled, value_named
+from ragauge.metrics.base import Measure, Metric, composite, over_data, pooled, value_named
 from ragauge.text.citations import citation_marks
 from ragauge.types import Sample
 
@@ -187,7 +187,10 @@ def parse_metrics(spec: str) -> list[Measure]:
         raise BadParameter(f"cannot read {spec!r} as a metric; write it as name or name(parameter=value,...)")
     name, inside = match[1], match[2]
     if name == "pooled":
-        return [_pooled(inside or "")]
+        metric = parse_metric(inside or "")
+        if not isinstance(metric, Metric):
+            raise BadParameter(f"pooled({inside or ''}): only a metric over samples can be pooled")
+        return [pooled(metric)]
     arguments = _arguments(inside or "", spec)
     if name == "composite":
         return [composite({key: _number(value, spec) for key, value in arguments.items()} or PRESET, parse_metric)]
@@ -216,13 +219,6 @@ def _family(family: str, arguments: dict[str, str]) -> list[Measure]:
         _single(name, {key: value for key, value in arguments.items() if key in metric_named(name).defaults})
         for name in dict.fromkeys(names)
     ]
-
-
-def _pooled(inside: str) -> Measure:
-    metric = parse_metric(inside)
-    if not isinstance(metric, Metric):
-        raise BadParameter(f"pooled({inside}): only a metric over samples can be pooled")
-    return pooled(metric)
 
 
 def _arguments(inside: str, spec: str) -> dict[str, str]:
@@ -266,23 +262,22 @@ def select_metrics(metrics: str | Measure | Iterable[str | Measure]) -> tuple[Me
     Raises:
         UnknownName, BadParameter: a spec that cannot be read, two different metrics of one name, or no metric.
     """
-    listed = [metrics] if isinstance(metrics, str | Measure) else list(metrics)
     measures: list[Measure] = []
-    for one in listed:
-        measures += (
-            [each for spec in split_specs(one) for each in parse_metrics(spec)]
-            if isinstance(one, str)
-            else [_measure(one)]
-        )
+    for one in [metrics] if isinstance(metrics, str | Measure) else metrics:
+        if isinstance(one, str):
+            measures += [each for spec in split_specs(one) for each in parse_metrics(spec)]
+        elif isinstance(one, Measure):
+            measures.append(one)
+        else:
+            raise BadParameter(f"{one!r} is not a metric; give a spec such as 'faithfulness', or a metric itself")
     by_name: dict[tuple[str, str], Measure] = {}
     for measure in measures:
         if by_name.setdefault((measure.key, measure.spec), measure) != measure:
             raise BadParameter(f"two different metrics are called {measure.key!r}; rename one with .renamed(...)")
-    unique = list(by_name.values())
-    if not unique:
+    if not by_name:
         raise BadParameter("no metric was requested")
-    shared = Counter(measure.key for measure in unique)
-    return tuple(_keyed_by_spec(measure) if shared[measure.key] > 1 else measure for measure in unique)
+    shared = Counter(key for key, _ in by_name)
+    return tuple(one.renamed(spec) if shared[key] > 1 and spec != key else one for (key, spec), one in by_name.items())
 
 
 def value_of(name: str) -> tuple[Measure, str]:
@@ -300,27 +295,3 @@ def value_of(name: str) -> tuple[Measure, str]:
             a metric over the data set.
     """
     return value_named(name, parse_metric)
-
-
-def _measure(one: object) -> Measure:
-    if not isinstance(one, Measure):
-        raise BadParameter(f"{one!r} is not a metric; give a spec such as 'faithfulness', or a metric itself")
-    return one
-
-
-def _keyed_by_spec(measure: Measure) -> Measure:
-    return measure if measure.spec == measure.key else measure.renamed(measure.spec)
-
-
-__all__ = [
-    "ALIASES",
-    "CATALOGUE",
-    "FAMILIES",
-    "METRICS",
-    "Composite",
-    "default_metrics",
-    "metric_named",
-    "parse_metric",
-    "select_metrics",
-    "value_of",
-]

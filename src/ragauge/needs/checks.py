@@ -9,7 +9,7 @@ from typing import Literal
 
 from ragauge.needs.base import Need, NothingToCount, QuestionFlow, gather, need
 from ragauge.needs.entailment import references_of, response_of, response_statements
-from ragauge.needs.evidence import Checks, CheckSets, Grades, chunk_pieces, piece_of
+from ragauge.needs.evidence import Checks, CheckSets, Grades, chunk_pieces
 from ragauge.questions import REFUSAL, Classify, Rate, Relevant, Rubric
 from ragauge.scores import Evidence
 from ragauge.text import trust_eval
@@ -22,7 +22,7 @@ def statements_to_query(sample: Sample) -> QuestionFlow[Checks]:
     """Is each statement of the response relevant to the query?"""
     statements = yield from response_statements(sample)
     judgments = yield [Relevant(sample.query or "", piece.text) for piece in statements.pieces]
-    pieces = tuple(piece_of(statements.field, piece.text, "query", piece.span) for piece in statements.pieces)
+    pieces = tuple(Evidence(piece.text, statements.field, piece.span, "query") for piece in statements.pieces)
     return Checks(pieces, tuple(judgments))
 
 
@@ -64,8 +64,7 @@ def opinions_with(trait: str) -> Need[Checks]:
         statements = yield from response_statements(sample)
         opinions = statements.opinions
         judgments = yield [Classify(piece.text, trait) for piece in opinions.pieces]
-        pieces = tuple(piece_of(opinions.field, piece.text, "", piece.span) for piece in opinions.pieces)
-        return Checks(pieces, tuple(judgments))
+        return Checks(opinions.evidence, tuple(judgments))
 
     return Need(f"opinions_with({trait})", ("response",), frozenset({"decompose", f"classify:{trait}"}), flow)
 
@@ -75,17 +74,13 @@ def grade_of(rubric: Rubric) -> Need[Grades]:
     """The grade of the sample's texts on `rubric`; of each chunk separately where the rubric reads "chunk"."""
 
     def flow(sample: Sample) -> QuestionFlow[Grades]:
-        pieces = (
-            chunk_pieces(sample.contexts or (), rubric.name)
-            if "chunk" in rubric.fields
-            else (piece_of(rubric.fields[-1], _text(sample, rubric.fields[-1]), rubric.name),)
-        )
+        texts = {field: _text(sample, field) for field in rubric.fields if field != "chunk"}
+        if "chunk" in rubric.fields:
+            pieces = chunk_pieces(sample.contexts or (), rubric.name)
+        else:
+            pieces = (Evidence(texts[rubric.fields[-1]], rubric.fields[-1], against=rubric.name),)
         judgments = yield [
-            Rate(
-                rubric,
-                tuple((field, piece.text if field == "chunk" else _text(sample, field)) for field in rubric.fields),
-            )
-            for piece in pieces
+            Rate(rubric, tuple((field, texts.get(field, piece.text)) for field in rubric.fields)) for piece in pieces
         ]
         return Grades(pieces, tuple(judgments))
 
@@ -104,7 +99,6 @@ def _text(sample: Sample, field: str) -> str:
 #: How refusals are detected: "rules" (ours), "trust_eval" (a fuzzy match with the refusal it prescribes), or "judge".
 RefusalDetector = Literal["rules", "trust_eval", "judge"]
 
-
 #: The key of a sample's metadata for the refusal that its system was instructed to give.
 REFUSAL_KEY = "refusal_sentence"
 
@@ -117,13 +111,9 @@ def instructed_refusal(sample: Sample) -> str:
 
 @dataclass(frozen=True)
 class RefusalCheck:
-    """Whether the response is a refusal.
+    """Whether the response is a refusal; Trust-Eval counts gold claims by `refused_without_citations`.
 
-    Args:
-        refused: whether it is one.
-        refused_without_citations: whether it is one once its citations are removed, which Trust-Eval uses where it
-            counts gold claims.
-        evidence: the refusing sentences, or the whole response.
+    evidence: the refusing sentences, or the whole response.
     """
 
     refused: bool
@@ -136,13 +126,15 @@ def refusals(refusals: RefusalDetector = "rules") -> Need[RefusalCheck]:
     """Is the response a refusal? Nothing is asked unless a judge is to decide."""
     name = f"refusals({refusals})"
     if refusals == "judge":
-        graded = grade_of(REFUSAL)
-        return Need(name, graded.reads, graded.asks, lambda sample: _by_judge(graded, sample))
+        return Need(name, _GRADED.reads, _GRADED.asks, _by_judge)
     return Need(name, ("response",), frozenset(), _by_trust_eval if refusals == "trust_eval" else _by_rules)
 
 
-def _by_judge(graded: Need[Grades], sample: Sample) -> QuestionFlow[RefusalCheck]:
-    grades = yield from graded.flow(sample)
+_GRADED = grade_of(REFUSAL)
+
+
+def _by_judge(sample: Sample) -> QuestionFlow[RefusalCheck]:
+    grades = yield from _GRADED.flow(sample)
     refused = grades.values[0] >= (REFUSAL.low + REFUSAL.high) / 2
     return RefusalCheck(refused, refused, grades.evidence)
 

@@ -7,12 +7,15 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Literal, cast
 
+import msgspec
+
 from ragauge.needs.base import Need, QuestionFlow, gather
 from ragauge.needs.checks import instructed_refusal
 from ragauge.needs.entailment import citation_labels, response_of
+from ragauge.needs.evidence import with_verdict
 from ragauge.needs.gold import Variant, gold_labels
 from ragauge.questions import Entail, Judgment
-from ragauge.scores import ChunkEvidence, Evidence
+from ragauge.scores import Evidence
 from ragauge.text import trust_eval
 from ragauge.text.citations import Citation, CitationStyle, citations_in
 from ragauge.text.cited import CitedPiece, cited_items, cited_sentences
@@ -26,12 +29,10 @@ Units = Literal["sentences", "items"]
 
 @dataclass(frozen=True)
 class Pointer:
-    """One citation.
+    """One citation as written in the response.
 
-    Args:
-        text, span: as written in the response.
-        chunk: the position of the cited chunk; None where there is no such chunk.
-        counts: whether it counts towards precision.
+    chunk: the position of the cited chunk; None where there is no such chunk. counts: whether it counts towards
+    precision.
     """
 
     text: str
@@ -42,13 +43,7 @@ class Pointer:
 
 @dataclass(frozen=True)
 class CitedSentence:
-    """A sentence or an item that must be supported.
-
-    Args:
-        text: without its citations.
-        span: in the response.
-        pointers: its citations.
-    """
+    """A sentence or an item that must be supported: its text without citations, its span with them."""
 
     text: str
     span: Span
@@ -141,14 +136,7 @@ _NOT_COUNTED = "not counted"
 
 @dataclass(frozen=True)
 class JudgedCitation:
-    """Whether a citation is needed.
-
-    Args:
-        pointer: the citation.
-        precise: whether it is needed.
-        reason: why, or why not.
-        judgment: the key of the judgment that decided.
-    """
+    """Whether a citation is needed, and why or why not. judgment: the key of the judgment that decided."""
 
     pointer: Pointer
     precise: bool
@@ -197,29 +185,15 @@ def _evidence(one: JudgedSentence, ids: Sequence[str]) -> Iterator[Evidence]:
         yield Evidence(cited.text, "response", cited.span, "citations", Label.NEUTRAL, rationale=reason)
     else:
         verdict = cast(Verdict, one.judgment.answer)
-        by_chunk = zip((ids[i] for i in cited.chunks), _chunk_verdicts(cited, verdict), strict=False)
-        yield Evidence(
-            cited.text,
-            "response",
-            cited.span,
-            "citations",
-            verdict.label,
-            probability=verdict.probability,
-            chunks=tuple(ChunkEvidence(id, chunk.label, chunk.probability, chunk.span) for id, chunk in by_chunk),
-            rationale=verdict.rationale,
-            judgment=one.judgment.key,
-        )
+        labelled = [ids[i] for i in cited.chunks] if _chunk_verdicts(cited, verdict) else []
+        piece = Evidence(cited.text, "response", cited.span)
+        yield with_verdict(piece, "citations", verdict, labelled, one.judgment.key)
     for citation in one.citations:
         pointer = citation.pointer
-        yield Evidence(
-            pointer.text,
-            "response",
-            pointer.span,
-            "contexts" if pointer.chunk is None else f"contexts[{pointer.chunk}]",
-            Label.YES if citation.precise else Label.NO,
-            rationale=citation.reason,
-            judgment=citation.judgment,
-        )
+        against = "contexts" if pointer.chunk is None else f"contexts[{pointer.chunk}]"
+        label = Label.YES if citation.precise else Label.NO
+        piece = Evidence(pointer.text, "response", pointer.span, against, label, rationale=citation.reason)
+        yield msgspec.structs.replace(piece, judgment=citation.judgment)
 
 
 def _chunk_verdicts(cited: CitedSentence, verdict: Verdict) -> Sequence[ChunkVerdict]:

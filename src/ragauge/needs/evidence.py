@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import cast
 
+import msgspec
+
 from ragauge.questions import Judgment
 from ragauge.scores import ChunkEvidence, Evidence
-from ragauge.types import Chunk, ChunkVerdict, Decomposition, Grade, Label, Span, Statement, Verdict
+from ragauge.types import Chunk, ChunkVerdict, Decomposition, Grade, Label, Statement, Verdict
 
 
 class NotReported(Exception):
@@ -94,36 +96,34 @@ class Support:
 
         Raises NotReported where several chunks were only judged together, as a person may do.
         """
-        return tuple(self._row(verdict) for verdict in self.verdicts)
-
-    def _row(self, verdict: Verdict) -> tuple[Label, ...]:
-        if len(verdict.chunks) == len(self.chunks):
-            return tuple(chunk.label for chunk in verdict.chunks)
-        if len(self.chunks) > 1 and self.judgments:
+        count = len(self.chunks)
+        if count > 1 and self.judgments and any(len(verdict.chunks) != count for verdict in self.verdicts):
             raise NotReported("several chunks were judged only together, without a label for each")
-        return (verdict.label,) * len(self.chunks)
+        return tuple(
+            tuple(chunk.label for chunk in verdict.chunks) if len(verdict.chunks) == count else (verdict.label,) * count
+            for verdict in self.verdicts
+        )
 
     @property
     def evidence(self) -> tuple[Evidence, ...]:
         """The judged pieces, in the order of the text."""
         keys = [judgment.key for judgment in self.judgments] or [""] * len(self)
-        return tuple(
-            Evidence(
-                piece.text,
-                self.statements.field,
-                piece.span,
-                self.against,
-                verdict.label,
-                probability=verdict.probability,
-                chunks=tuple(
-                    ChunkEvidence(id, chunk.label, chunk.probability, chunk.span)
-                    for id, chunk in zip(self.chunks, verdict.chunks, strict=False)
-                ),
-                rationale=verdict.rationale,
-                judgment=key,
-            )
-            for piece, verdict, key in zip(self.statements.pieces, self.verdicts, keys, strict=True)
-        )
+        rows = zip(self.statements.evidence, self.verdicts, keys, strict=True)
+        return tuple(with_verdict(piece, self.against, verdict, self.chunks, key) for piece, verdict, key in rows)
+
+
+def with_verdict(piece: Evidence, against: str, verdict: Verdict, chunks: Iterable[str], judgment: str) -> Evidence:
+    """A piece with a verdict of entailment. chunks: the ids of the chunks that the verdict labels."""
+    labelled = zip(chunks, verdict.chunks, strict=False)
+    return msgspec.structs.replace(
+        piece,
+        against=against,
+        label=verdict.label,
+        probability=verdict.probability,
+        chunks=tuple(ChunkEvidence(id, chunk.label, chunk.probability, chunk.span) for id, chunk in labelled),
+        rationale=verdict.rationale,
+        judgment=judgment,
+    )
 
 
 @dataclass(frozen=True)
@@ -139,35 +139,35 @@ class Supports:
 
 
 @dataclass(frozen=True)
-class Checks:
-    """A yes or no per piece: relevance of chunks or statements, traits of opinions."""
+class _JudgedPieces:
+    """Pieces not yet judged, and a judgment on each."""
 
     pieces: tuple[Evidence, ...]
     judgments: tuple[Judgment, ...]
 
     @property
+    def evidence(self) -> tuple[Evidence, ...]:
+        """The judged pieces, in the order of the text."""
+        return tuple(map(_judged, self.pieces, self.judgments))
+
+
+def _judged(piece: Evidence, judgment: Judgment) -> Evidence:
+    answer = cast(Verdict | Grade, judgment.answer)
+    piece = msgspec.structs.replace(piece, rationale=answer.rationale, judgment=judgment.key)
+    if isinstance(answer, Grade):
+        return msgspec.structs.replace(piece, value=answer.value)
+    span = piece.span or answer.span
+    return msgspec.structs.replace(piece, span=span, label=answer.label, probability=answer.probability)
+
+
+@dataclass(frozen=True)
+class Checks(_JudgedPieces):
+    """A yes or no per piece: relevance of chunks or statements, traits of opinions."""
+
+    @property
     def passed(self) -> tuple[bool, ...]:
         """Which were answered yes."""
         return tuple(cast(Verdict, judgment.answer).label is Label.YES for judgment in self.judgments)
-
-    @property
-    def evidence(self) -> tuple[Evidence, ...]:
-        """The judged pieces, in the order of the text."""
-        return tuple(_checked(piece, judgment) for piece, judgment in zip(self.pieces, self.judgments, strict=True))
-
-
-def _checked(piece: Evidence, judgment: Judgment) -> Evidence:
-    verdict = cast(Verdict, judgment.answer)
-    return Evidence(
-        piece.text,
-        piece.field,
-        piece.span or verdict.span,
-        piece.against,
-        verdict.label,
-        probability=verdict.probability,
-        rationale=verdict.rationale,
-        judgment=judgment.key,
-    )
 
 
 @dataclass(frozen=True)
@@ -183,38 +183,15 @@ class CheckSets:
 
 
 @dataclass(frozen=True)
-class Grades:
+class Grades(_JudgedPieces):
     """A grade per piece."""
-
-    pieces: tuple[Evidence, ...]
-    judgments: tuple[Judgment, ...]
 
     @property
     def values(self) -> tuple[float, ...]:
         """The grades, in the order of the pieces."""
         return tuple(cast(Grade, judgment.answer).value for judgment in self.judgments)
 
-    @property
-    def evidence(self) -> tuple[Evidence, ...]:
-        """The judged pieces, in the order of the text."""
-        return tuple(
-            Evidence(
-                piece.text,
-                piece.field,
-                against=piece.against,
-                value=cast(Grade, judgment.answer).value,
-                rationale=cast(Grade, judgment.answer).rationale,
-                judgment=judgment.key,
-            )
-            for piece, judgment in zip(self.pieces, self.judgments, strict=True)
-        )
-
-
-def piece_of(field: str, text: str, against: str = "", span: Span | None = None) -> Evidence:
-    """A piece not yet judged: a statement with its span, or a whole field."""
-    return Evidence(text, field, span, against)
-
 
 def chunk_pieces(contexts: Sequence[Chunk], against: str) -> tuple[Evidence, ...]:
     """Each chunk as a piece not yet judged."""
-    return tuple(piece_of(f"contexts[{i}]", chunk.passage, against) for i, chunk in enumerate(contexts))
+    return tuple(Evidence(chunk.passage, f"contexts[{i}]", against=against) for i, chunk in enumerate(contexts))

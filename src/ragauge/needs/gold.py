@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from typing import Any, Literal
 
 import msgspec
@@ -31,14 +31,7 @@ GoldAnswers = tuple[tuple[str, ...], ...]
 
 @dataclass(frozen=True)
 class MatchedGold:
-    """The gold claims matched in the response.
-
-    Args:
-        claims: per gold claim, whether it is matched.
-        evidence: the judged pieces.
-        items: the normalised items of a list response.
-        gold: the normalised gold claims for a list response.
-    """
+    """Whether the response matches each gold claim. items, gold: for a list, its items and the claims, normalised."""
 
     claims: tuple[bool, ...]
     evidence: tuple[Evidence, ...]
@@ -61,12 +54,12 @@ def wordings_to_judge(answers: GoldAnswers, texts: Sequence[str]) -> list[tuple[
     They are those that occur in some text as whole words; where none of a claim does, all of that claim.
     """
     normalised = [_padded(text) for text in texts] if any(len(wordings) > 1 for wordings in answers) else []
-    return [(i, wording) for i, wordings in enumerate(answers) for wording in _occurring(wordings, normalised)]
-
-
-def _occurring(wordings: Sequence[str], texts: Sequence[str]) -> Sequence[str]:
-    distinct = list({squad_normalise(wording) or wording: wording for wording in wordings}.values())
-    return [wording for wording in distinct if any(_occurs(wording, text) for text in texts)] or distinct
+    asked = []
+    for i, wordings in enumerate(answers):
+        distinct = list({squad_normalise(wording) or wording: wording for wording in wordings}.values())
+        occurring = [wording for wording in distinct if any(_occurs(wording, text) for text in normalised)]
+        asked += [(i, wording) for wording in occurring or distinct]
+    return asked
 
 
 def any_by_claim(flags: Iterable[bool], claim_of: Sequence[int], n: int) -> tuple[bool, ...]:
@@ -120,8 +113,11 @@ def _present(sample: Sample, variant: Variant, style: CitationStyle) -> Question
     """Does some wording of each claim occur in the response?"""
     yield from ()
     answers, text = gold_answers(sample), _without_citations(sample, variant, style)
-    contains = _contains_words if variant == "default" else trust_eval.contains
-    claims = tuple(contains(text, wordings) for wordings in answers)
+    if variant == "default":  # whole words; a wording of articles only never occurs
+        padded = _padded(text)
+        claims = tuple(any(_occurs(wording, padded) for wording in wordings) for wordings in answers)
+    else:
+        claims = tuple(trust_eval.contains(text, wordings) for wordings in answers)
     return MatchedGold(claims, _matches(answers, claims))
 
 
@@ -129,17 +125,15 @@ def _listed(sample: Sample, variant: Variant, style: CitationStyle) -> QuestionF
     """Is some wording of each claim an item of the response? Both are SQuAD-normalised."""
     yield from ()
     answers = gold_answers(sample)
-    items = tuple(item for item in map(squad_normalise, _items(sample, variant, style)) if item)
+    if variant == "default":
+        pieces = [one.text for one in cited_items(response_of(sample), citation_labels(sample), style)]
+    else:
+        bare = _without_citations(sample, variant, style)
+        pieces = [bare[slice(*span)] for span in trust_eval.list_items(bare)]
+    items = tuple(item for item in map(squad_normalise, pieces) if item)
     gold = tuple(tuple(map(squad_normalise, wordings)) for wordings in answers)
     claims = tuple(any(wording in items for wording in wordings) for wordings in gold)
     return MatchedGold(claims, _matches(answers, claims), items, gold)
-
-
-def _items(sample: Sample, variant: Variant, style: CitationStyle) -> list[str]:
-    if variant == "default":
-        return [one.text for one in cited_items(response_of(sample), citation_labels(sample), style)]
-    bare = _without_citations(sample, variant, style)
-    return [bare[slice(*span)] for span in trust_eval.list_items(bare)]
 
 
 _FLOWS: dict[Correctness, Callable[[Sample, Variant, CitationStyle], QuestionFlow[MatchedGold]]] = {
@@ -153,12 +147,6 @@ def _without_citations(sample: Sample, variant: Variant, style: CitationStyle) -
     if variant == "default":
         return without_citations(response_of(sample), citation_labels(sample), style)
     return trust_eval.without_citations(response_of(sample))
-
-
-def _contains_words(text: str, wordings: Sequence[str]) -> bool:
-    """Whether any wording occurs in the text as whole words; a wording of articles only never does."""
-    padded = _padded(text)
-    return any(_occurs(wording, padded) for wording in wordings)
 
 
 def _padded(text: str) -> str:
@@ -193,11 +181,8 @@ GoldRow = tuple[bool, ...]
 class GoldInContexts:
     """The gold claims contained in the documents.
 
-    Args:
-        claims: per gold claim, whether some document contains it; empty where only `answerable` is known.
-        answerable: whether some document contains some gold claim.
-        evidence: the judged pieces.
-        documents: per document, whether it contains each claim; None where documents were only judged together.
+    claims: per gold claim, whether some document contains it; empty where only `answerable` is known.
+    documents: per document, whether it contains each claim; None where documents were only judged together.
     """
 
     claims: tuple[bool, ...]
@@ -252,7 +237,7 @@ def gold_in_contexts(sample: Sample, labels: GoldLabels = "asked") -> QuestionFl
     if unlabelled and labels == "given":
         raise NothingToCount("a document has no 'answers_found'; labels=asked lets the judge decide")
     support_table, claim_of = yield from _judged(answers, unlabelled, sample.query)
-    judged = any_by_claim(map(_entailed_by_some, support_table.verdicts), claim_of, len(answers))
+    judged = any_by_claim(map(_is_entailed_by_some, support_table.verdicts), claim_of, len(answers))
     claims = tuple(map(any, zip(judged, *filter(None, rows), strict=True)))
     pieces = list(zip(claim_of, support_table.evidence, strict=True)) or _unasked(sample, answers)
     evidence = tuple(_with_labels(piece, claim, sample.contexts, rows) for claim, piece in pieces)
@@ -270,7 +255,7 @@ def _judged(
     return found, [claim for claim, _ in asked]
 
 
-def _entailed_by_some(verdict: Verdict) -> bool:
+def _is_entailed_by_some(verdict: Verdict) -> bool:
     """Whether some document alone entails the claim, or all together where only that was judged."""
     return any(one.label is Label.ENTAILED for one in verdict.chunks or (verdict,))
 
@@ -280,10 +265,9 @@ def _documents(
 ) -> tuple[GoldRow, ...] | None:
     """A row per document, from its labels or the judge; None where documents were only judged together."""
     try:
-        columns = list(zip(*found.table, strict=True))
+        judged = iter(list(zip(*found.table, strict=True)))
     except NotReported:
         return None
-    judged = iter(columns)
     return tuple(
         any_by_claim([label is Label.ENTAILED for label in next(judged)], claim_of, claims) if row is None else row
         for row in rows
@@ -317,10 +301,8 @@ def _label(answerable: bool) -> tuple[Evidence, ...]:
 def _unasked(sample: Sample, answers: GoldAnswers) -> list[tuple[int, Evidence]]:
     """The evidence on gold claims where no judge was asked."""
     reason = _LABELLED if sample.contexts else "there is no document"
-    return [
-        (i, Evidence(wordings[0], "answers", against="contexts", label=Label.NO, rationale=reason))
-        for i, wordings in enumerate(answers)
-    ]
+    of = partial(Evidence, field="answers", against="contexts", label=Label.NO, rationale=reason)
+    return [(i, of(wordings[0])) for i, wordings in enumerate(answers)]
 
 
 def _with_labels(piece: Evidence, claim: int, contexts: Sequence[Chunk], rows: Sequence[GoldRow | None]) -> Evidence:
