@@ -14,82 +14,29 @@ from ragauge.types import FIELDS
 #: Field -> the columns that may hold it, best first. A name listed under two fields ("answer", "context") is taken for
 #: the later one only where a better column already holds the earlier.
 ALIASES: dict[str, tuple[str, ...]] = {
-    "id": ("id", "sample_id", "query_id", "question_id", "example_id", "qid", "SNo."),
-    "query": ("query", "question", "user_input", "input", "inputs", "questions", "user_query", "request", "prompt"),
-    "response": (
-        "response",
-        "actual_output",
-        "candidate_response",
-        "prediction",
-        "predicted_answer",
-        "predicted_answers",
-        "generated_answer",
-        "output",
-        "outputs",
-        "result",
-        "completion",
-        "answer",
-        "summary",
-    ),
-    "contexts": (
-        "contexts",
-        "retrieved_contexts",
-        "retrieval_context",
-        "retrieved_context",
-        "context_list",
-        "retrieved_documents",
-        "retrieved_chunks",
-        "source_documents",
-        "source_nodes",
-        "docs",
-        "documents",
-        "chunks",
-        "passages",
-        "passage",
-        "context",
-    ),
-    "answers": ("answers", "qa_pairs", "claims", "expected_facts"),
-    "references": (
-        "references",
-        "reference",
-        "ground_truth",
-        "ground_truths",
-        "groundtruth",
-        "gt_answer",
-        "golden_response",
-        "golden_answer",
-        "gold_answer",
-        "expected_output",
-        "expected_response",
-        "expected_answer",
-        "reference_outputs",
-        "ground_truth_answers",
-        "correct_answers",
-        "expectations",
-        "expected",
-        "highlights",
-        "annotations",
-        "answers",
-        "answer",
-        "summary",
-    ),
-    "reference_contexts": (
-        "reference_contexts",
-        "golden_context",
-        "golden_contexts",
-        "gold_contexts",
-        "ideal_contexts",
-        "ground_truth_documents",
-        "expected_retrieved_context",
-        "context",
-    ),
-    "source": ("source_text", "document", "article", "source", "text"),
-    "answerable": ("answerable", "is_answerable", "has_answer"),
-    "system": ("system", "system_name", "model", "model_name"),
-    "group": ("group", "group_id", "cluster", "cluster_id"),
-    "metadata": ("metadata",),
-    "retrieved_context_ids": ("retrieved_context_ids",),
-    "reference_context_ids": ("reference_context_ids",),
+    field: tuple(names.split())
+    for field, names in {
+        "id": "id sample_id query_id question_id example_id qid SNo.",
+        "query": "query question user_input input inputs questions user_query request prompt",
+        "response": """response actual_output candidate_response prediction predicted_answer predicted_answers
+            generated_answer output outputs result completion answer summary""",
+        "contexts": """contexts retrieved_contexts retrieval_context retrieved_context context_list
+            retrieved_documents retrieved_chunks source_documents source_nodes docs documents chunks passages
+            passage context""",
+        "answers": "answers qa_pairs claims expected_facts",
+        "references": """references reference ground_truth ground_truths groundtruth gt_answer golden_response
+            golden_answer gold_answer expected_output expected_response expected_answer reference_outputs
+            ground_truth_answers correct_answers expectations expected highlights annotations answers answer summary""",
+        "reference_contexts": """reference_contexts golden_context golden_contexts gold_contexts ideal_contexts
+            ground_truth_documents expected_retrieved_context context""",
+        "source": "source_text document article source text",
+        "answerable": "answerable is_answerable has_answer",
+        "system": "system system_name model model_name",
+        "group": "group group_id cluster cluster_id",
+        "metadata": "metadata",
+        "retrieved_context_ids": "retrieved_context_ids",
+        "reference_context_ids": "reference_context_ids",
+    }.items()
 }
 
 #: Fields that mean something only together with another: ids of chunks without their text go to the metadata.
@@ -213,7 +160,11 @@ class ColumnMapping:
         self.assign = lru_cache(maxsize=256)(self._assign)
         self.assign(tuple(seen))
         if rows and not self.by_field.keys() & set(FIELDS):
-            raise BadData(_nothing_known(name, seen))
+            raise BadData(
+                f"{name}: no column of a known name; found: {', '.join(map(repr, seen)) or 'none'}. Name the right "
+                "ones, such as map={'query': COLUMN, 'response': COLUMN} (--map query=COLUMN), and check that the "
+                "first row is a header"
+            )
 
     def unfold(self, row: Mapping[str, Any]) -> Mapping[str, Any]:
         """The row with the columns of its wrappers as columns of its own."""
@@ -282,9 +233,10 @@ def _misleading(rows: Sequence[Mapping[str, Any]], others: Mapping[str, str]) ->
     these two an `answer` was written by people, even where no system has answered yet. Annotations are references
     where they hold long answers (ASQA).
     """
+    sources = (value for row in rows for column, value in row.items() if folded(column) == "source")
     if "query" in others:
         yield "source", "text"
-        if not any(map(_has_source_text, rows)):
+        if not any(isinstance(text, str) and len(text.split()) >= _MIN_SOURCE_WORDS for text in sources):
             yield "source", "source"
     if not any(map(_holds_annotations, rows)):
         yield "references", "annotations"
@@ -292,12 +244,6 @@ def _misleading(rows: Sequence[Mapping[str, Any]], others: Mapping[str, str]) ->
         yield "response", "answer"
     if "references" not in others and not any(map(_holds_claims, rows)):
         yield "answers", "answers"
-
-
-def _has_source_text(row: Mapping[str, Any]) -> bool:
-    """Whether the row's `source` is long enough to be a text that was summarised."""
-    sources = (value for column, value in row.items() if folded(column) == "source")
-    return any(isinstance(value, str) and len(value.split()) >= _MIN_SOURCE_WORDS for value in sources)
 
 
 def _holds_claims(row: Mapping[str, Any]) -> bool:
@@ -310,9 +256,8 @@ def _holds_claims(row: Mapping[str, Any]) -> bool:
 
 def _holds_annotations(row: Mapping[str, Any]) -> bool:
     """Whether the row's annotations are long answers."""
-    found = [
-        native(item) for column, value in row.items() if folded(column) == "annotations" for item in _listed(value)
-    ]
+    cells = (value for column, value in row.items() if folded(column) == "annotations")
+    found = [native(item) for value in cells for item in _listed(value)]
     return bool(found) and all(isinstance(item, Mapping) and "long_answer" in item for item in found)
 
 
@@ -347,11 +292,3 @@ def _listed(value: Any) -> Sequence[Any]:
         return list_items(native(value)) or ()
     except Malformed:
         return ()
-
-
-def _nothing_known(name: str, seen: Sequence[str]) -> str:
-    found = ", ".join(map(repr, seen)) or "none"
-    return (
-        f"{name}: no column of a known name; found: {found}. Name the right ones, such as "
-        "map={'query': COLUMN, 'response': COLUMN} (--map query=COLUMN), and check that the first row is a header"
-    )

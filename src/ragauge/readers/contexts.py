@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
+
+import msgspec
 
 from ragauge.readers.values import (
     Malformed,
@@ -56,10 +58,8 @@ def with_ids(given: tuple[Chunk, ...], ids: Any) -> tuple[Chunk, ...]:
     names = _items(ids)
     if len(names) != len(given):
         raise Malformed(f"{len(names)} ids for {len(given)} contexts", "give one id for each, in the same order")
-    return tuple(
-        Chunk(chunk.text, text(native(name)), chunk.title, chunk.metadata)
-        for chunk, name in zip(given, names, strict=True)
-    )
+    named = zip(given, names, strict=True)
+    return tuple(msgspec.structs.replace(chunk, id=text(native(name))) for chunk, name in named)
 
 
 def merge_metadata(given: Any, other: dict[str, Any]) -> dict[str, Any]:
@@ -81,18 +81,15 @@ def _items(value: Any, delimiter: re.Pattern[str] | None = None) -> Sequence[Any
     """The items of a cell of contexts, each a text, an object or a document."""
     if (items := list_items(value)) is not None:
         return items
-    if isinstance(value, str):
-        return [piece for piece in delimiter.split(value) if piece.strip()] if delimiter else [_object_or_text(value)]
+    if isinstance(value, str) and delimiter:
+        return [piece for piece in delimiter.split(value) if piece.strip()]
+    if isinstance(value, str):  # an object without a text may be what was retrieved
+        found = parse_object(value)
+        return [found if found and any(key in found for key in TEXT_KEYS) else value]
     if isinstance(value, Mapping):
         rows = _rows_of({key: native(column) for key, column in value.items()})
         return [value] if rows is None else rows
     return [value]
-
-
-def _object_or_text(value: str) -> Any:
-    """The object that is written in a text if it has a text itself; any other JSON may be what was retrieved."""
-    found = parse_object(value)
-    return found if found and any(key in found for key in TEXT_KEYS) else value
 
 
 def _rows_of(columns: Mapping[str, Any]) -> Sequence[Any] | None:
@@ -105,29 +102,27 @@ def _rows_of(columns: Mapping[str, Any]) -> Sequence[Any] | None:
 
 def _chunk(item: Any, position: int) -> Chunk:
     if isinstance(item, Chunk):
-        return item if item.id else Chunk(item.text, str(position), item.title, item.metadata)
+        return item if item.id else msgspec.structs.replace(item, id=str(position))
     fields = _fields(item)
     if not fields:
         return Chunk(_item_text(item, position), str(position))
-    text_key, id_key, metadata_key = (_first(keys, fields) for keys in (TEXT_KEYS, ID_KEYS, METADATA_KEYS))
+    text_key, id_key, metadata_key = (
+        next((key for key in keys if native(fields.get(key)) is not None), None)
+        for keys in (TEXT_KEYS, ID_KEYS, METADATA_KEYS)
+    )
     if text_key is None:
         problem = f"item {position} has no text among {', '.join(map(repr, fields))}"
         raise Malformed(problem, f"give its text under {TEXT_KEYS[0]!r}")
     known = (text_key, id_key, metadata_key, "title")
     rest = without_missing((key, value) for key, value in fields.items() if key not in known)
     metadata = merge_metadata(fields[metadata_key] if metadata_key else None, rest)
+    inner = metadata.get("title")  # where LangChain's loaders put it
     return Chunk(
         text=_item_text(native(fields[text_key]), position),
         id=(text_or_none(fields[id_key]) if id_key else None) or str(position),
-        title=text_or_none(fields.get("title")) or _title_in(metadata),
+        title=text_or_none(fields.get("title")) or (inner if isinstance(inner, str) else ""),
         metadata=metadata,
     )
-
-
-def _title_in(metadata: Mapping[str, Any]) -> str:
-    """The title where LangChain's loaders put it."""
-    title = metadata.get("title")
-    return title if isinstance(title, str) else ""
 
 
 def _fields(item: Any) -> Mapping[str, Any]:
@@ -144,10 +139,6 @@ def _fields(item: Any) -> Mapping[str, Any]:
 def _attributes(document: Any) -> dict[str, Any]:
     found = {key: getattr(document, key, None) for key in _ATTRIBUTES}
     return {key: value for key, value in found.items() if value is not None and not callable(value)}
-
-
-def _first(keys: Iterable[str], fields: Mapping[str, Any]) -> str | None:
-    return next((key for key in keys if native(fields.get(key)) is not None), None)
 
 
 def _item_text(item: Any, position: int) -> str:

@@ -13,7 +13,7 @@ import re
 import sys
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import partial
@@ -32,13 +32,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Source:
-    """Where rows come from.
+    """Where rows come from, with its name for messages.
 
-    Attributes:
-        name: for messages.
-        rows: starts an iteration. An item is a mapping, a Sample, an object with fields, or a Malformed in place of a
-            row that cannot be read.
-        once: only one iteration is possible (a generator, standard input).
+    rows: starts an iteration over mappings, Samples, objects with fields, or a Malformed in place of a row that cannot
+    be read. once: only one iteration is possible (a generator, standard input).
     """
 
     name: str
@@ -72,31 +69,23 @@ def open_bytes(path: Path | None) -> Iterator[TextFile]:
 def decoded_lines(stream: TextFile, name: str) -> Iterator[str]:
     """The lines with their line ends: UTF-8 with or without a byte order mark, or UTF-16 with one."""
     if stream.peek(2)[:2] in _UTF16:
-        yield from _utf16_lines(stream, name)
+        try:
+            with io.TextIOWrapper(stream, encoding="utf-16", newline="\n") as text:
+                yield from text
+        except UnicodeError as error:
+            raise BadData(f"{name}: broken UTF-16 ({error}); save the file as UTF-8") from None
         return
     offset = 0
     for number, raw in enumerate(stream, start=1):
         try:
             line = raw.decode()
         except UnicodeDecodeError as error:
-            raise BadData(_not_utf8(name, offset + error.start, raw[error.start], number)) from None
+            raise BadData(
+                f"{name}: not UTF-8: byte 0x{raw[error.start]:02x} at offset {offset + error.start} (line {number}); "
+                f"save the file as UTF-8, for example: iconv -f WINDOWS-1252 -t UTF-8 {name}"
+            ) from None
         yield line.removeprefix("\ufeff") if offset == 0 else line
         offset += len(raw)
-
-
-def _utf16_lines(stream: TextFile, name: str) -> Iterator[str]:
-    try:
-        with io.TextIOWrapper(stream, encoding="utf-16", newline="\n") as text:
-            yield from text
-    except UnicodeError as error:
-        raise BadData(f"{name}: broken UTF-16 ({error}); save the file as UTF-8") from None
-
-
-def _not_utf8(name: str, offset: int, byte: int, line: int) -> str:
-    return (
-        f"{name}: not UTF-8: byte 0x{byte:02x} at offset {offset} (line {line}); "
-        f"save the file as UTF-8, for example: iconv -f WINDOWS-1252 -t UTF-8 {name}"
-    )
 
 
 #: Keys under which an object that is a whole file keeps its rows: RAGChecker, Trust-Eval, DeepEval and others.
@@ -125,7 +114,7 @@ def json_rows(text: str, name: str) -> Iterable[Any]:
     try:
         document = parse_json(text)
     except json.JSONDecodeError as error:
-        if _starts_with_a_row(text):
+        if isinstance(_json_row(text.lstrip().partition("\n")[0], 1), Mapping):
             return json_lines_rows(text.splitlines(keepends=True), name)
         place = f"line {error.lineno}, column {error.colno}"
         raise BadData(f"{name}: broken JSON at {place}: {error.msg}; fix it there, or write the file again") from None
@@ -156,13 +145,8 @@ def parse_json(text: str) -> Any:
     """The value of a JSON text. NaN, which Python writes, is accepted. Raises json.JSONDecodeError."""
     import msgspec
 
-    try:
+    with suppress(msgspec.DecodeError, UnicodeEncodeError, RecursionError):
         return msgspec.json.decode(text)
-    except (msgspec.DecodeError, UnicodeEncodeError, RecursionError):
-        return _parse_leniently(text)
-
-
-def _parse_leniently(text: str) -> Any:
     try:
         return json.loads(text)
     except json.JSONDecodeError:
@@ -184,11 +168,6 @@ def _json_row(line: str, number: int) -> Any:
     return row
 
 
-def _starts_with_a_row(text: str) -> bool:
-    first = text.lstrip().partition("\n")[0]
-    return not isinstance(_json_row(first, 1), Malformed)
-
-
 #: The csv module's limit is 128 KB a field, less than one long context. It is global to the process.
 _LONGEST_FIELD = 2**31 - 1
 
@@ -205,21 +184,16 @@ def csv_rows(lines: Iterable[str], name: str, delimiter: str | None = None) -> I
         return
     delimiter = delimiter or max(",;\t", key=first.count)
     reader = csv.reader(itertools.chain([first], lines), delimiter=delimiter, strict=True)
-    header = _header(reader, name)
+    try:
+        header = column_names(next(reader), name)
+    except csv.Error as error:
+        raise BadData(f"{name}: the header is not CSV: {error}; name each column in the first row") from None
     while (cells := _next(reader)) is not None:
         if isinstance(cells, Malformed) or len(cells) == len(header):
             yield cells if isinstance(cells, Malformed) else dict(zip(header, cells, strict=True))
         elif cells:
             problem = f"{len(cells)} fields where the header has {len(header)} (line {reader.line_num})"
             yield Malformed(problem, 'put a field that holds a separator or a line break in double quotes ("...")')
-
-
-def _header(reader: Any, name: str) -> list[str]:
-    try:
-        cells = next(reader)
-    except csv.Error as error:
-        raise BadData(f"{name}: the header is not CSV: {error}; name each column in the first row") from None
-    return column_names(cells, name)
 
 
 def column_names(cells: Iterable[str], name: str) -> list[str]:
@@ -256,7 +230,11 @@ def excel_rows(path: Path) -> Iterator[dict[str, Any]]:
         with path.open("rb") as file:  # openpyxl would leave a broken one open
             _check_parts(file, path)
             with closing(load_workbook(file, read_only=True, data_only=True)) as book:
-                yield from _sheet_rows(book.worksheets[0].iter_rows(values_only=True), str(path))
+                cells = book.worksheets[0].iter_rows(values_only=True)
+                filled = (row for row in cells if any(cell is not None for cell in row))
+                names = ("" if cell is None else str(cell) for cell in next(filled, ()))
+                header = column_names(names, str(path))
+                yield from (dict(zip(header, row, strict=False)) for row in filled)
     except BadData:
         raise
     except Exception as error:  # a damaged part may raise anything, of zipfile, the XML parser or openpyxl
@@ -279,41 +257,27 @@ def _check_parts(file: IO[bytes], path: Path) -> None:
 
 def _declares_type(stream: IO[bytes]) -> bool:
     """Whether an XML file declares a document type before its first element; nothing after it is parsed."""
+
+    def on_doctype(*_: object) -> None:
+        raise _Stop(True)
+
+    def on_element(*_: object) -> None:
+        raise _Stop(False)
+
     parser = ParserCreate()
-    parser.StartDoctypeDeclHandler = _raising(_DoctypeSeen)
-    parser.StartElementHandler = _raising(_ElementSeen)
+    parser.StartDoctypeDeclHandler, parser.StartElementHandler = on_doctype, on_element
     try:
         while data := stream.read(_BUFFER):
             parser.Parse(data)
-    except _DoctypeSeen:
-        return True
-    except (_ElementSeen, ExpatError):  # the latter for a picture, or a part that openpyxl reports on
+    except _Stop as stop:
+        return bool(stop.args[0])
+    except ExpatError:  # a picture, or a part that openpyxl reports on
         pass
     return False
 
 
-class _DoctypeSeen(Exception):
-    """A document type is declared."""
-
-
-class _ElementSeen(Exception):
-    """The first element has begun."""
-
-
-def _raising(reason: type[Exception]) -> Callable[..., None]:
-    """A handler that stops the parser."""
-
-    def handler(*_: object) -> None:
-        raise reason
-
-    return handler
-
-
-def _sheet_rows(cells: Iterator[tuple[Any, ...]], name: str) -> Iterator[dict[str, Any]]:
-    filled = (row for row in cells if any(cell is not None for cell in row))
-    header = column_names(("" if cell is None else str(cell) for cell in next(filled, ())), name)
-    for row in filled:
-        yield dict(zip(header, row, strict=False))
+class _Stop(Exception):
+    """Parsing has come far enough. Its argument: whether a document type is declared."""
 
 
 #: Rows held in memory at once.

@@ -20,12 +20,7 @@ _SPREADSHEET_VALUE = re.compile(r"-?\d+(\.\d+)?|\d{4}-\d\d-\d\d 00:00:00")
 
 
 class Joined(NamedTuple):
-    """The result of a join.
-
-    Attributes:
-        samples: the samples of the benchmark that have a response, in its order.
-        report: a remark -> the questions that it applies to.
-    """
+    """The samples of the benchmark that have a response, in its order; and remarks -> the questions they apply to."""
 
     samples: list[Sample]
     report: dict[str, list[str]]
@@ -45,7 +40,10 @@ def join(benchmark: Any, responses: Any) -> Joined:
     Raises:
         BadData: no question has a response; and what `read` raises.
     """
-    questions, responded = list(read(benchmark)), _with_response(responses)
+    questions, reader = list(read(benchmark)), read(responses)
+    responded = [one for one in reader if one.query and one.response is not None]
+    if not responded:
+        raise BadData(f"{reader.name}: no question with an answer; is it a file of responses?")
     asked, answered = (Counter(map(_question, side)) for side in (questions, responded))
     first = {_question(one): one for one in reversed(responded)}
     samples = [_joined(one, first[_question(one)]) for one in questions if _question(one) in first]
@@ -60,14 +58,6 @@ def join(benchmark: Any, responses: Any) -> Joined:
     }
     report = {remark: [one.query or "(none)" for one in rows] for remark, rows in remarks.items() if rows}
     return Joined(samples, report)
-
-
-def _with_response(responses: Any) -> list[Sample]:
-    reader = read(responses)
-    found = [one for one in reader if one.query and one.response is not None]
-    if not found:
-        raise BadData(f"{reader.name}: no question with an answer; is it a file of responses?")
-    return found
 
 
 def _question(sample: Sample) -> str:

@@ -72,23 +72,24 @@ def _exchanged(data: Any) -> Iterator[dict[str, Any]]:
 
 def in_memory(data: Any) -> Source:
     """The rows of an object in memory. Raises BadData where it has no rows."""
+    name = type(data).__name__
     if type(data).__module__.partition(".")[0] == "datasets":
         return _hugging_face_source(data)
-    if isinstance(data, Mapping):
-        return _sequence_source(mapping_rows(data, "dict"), "dict")
-    if isinstance(data, Sequence) and not isinstance(data, str | bytes):
-        return _sequence_source(data, "list")
-    if (rows := _evaluation_rows(data)) is not None:
-        return _sequence_source(rows, type(data).__name__)
+    listed: Any = data if isinstance(data, Sequence) and not isinstance(data, str | bytes) else None
+    if listed is not None:
+        name = "list"
+    elif isinstance(data, Mapping):
+        name, listed = "dict", mapping_rows(data, "dict")
+    else:  # an evaluation data set of ragas or DeepEval
+        found = (getattr(data, attribute, None) for attribute in ("samples", "test_cases"))
+        listed = next((rows for rows in found if isinstance(rows, list | tuple)), None)
+    if listed is not None:
+        return Source(sized(name, len(listed)), partial(iter, listed))
     if (source := frame(data)) is not None:
         return source
     if not isinstance(data, Iterable) or isinstance(data, str | bytes):
-        raise BadData(f"{type(data).__name__}: not rows; give a path, a list of dicts, a frame or a data set")
-    return Source(type(data).__name__, partial(iter, data), once=isinstance(data, Iterator))
-
-
-def _sequence_source(rows: Sequence[Any], kind: str) -> Source:
-    return Source(sized(kind, len(rows)), partial(iter, rows))
+        raise BadData(f"{name}: not rows; give a path, a list of dicts, a frame or a data set")
+    return Source(name, partial(iter, data), once=isinstance(data, Iterator))
 
 
 def _hugging_face_source(data: Any) -> Source:
@@ -98,15 +99,6 @@ def _hugging_face_source(data: Any) -> Source:
         splits = ", ".join(map(repr, data))
         raise BadData(f"{name}: holds the splits {splits}; give one of them, such as data[{next(iter(data), '')!r}]")
     return Source(name, partial(iter, data))
-
-
-def _evaluation_rows(data: Any) -> Sequence[Any] | None:
-    """The rows of an evaluation data set of ragas (`samples`) or DeepEval (`test_cases`)."""
-    for attribute in ("samples", "test_cases"):
-        rows = getattr(data, attribute, None)
-        if isinstance(rows, list | tuple):
-            return rows
-    return None
 
 
 CellValue = TypeVar("CellValue")
@@ -242,7 +234,8 @@ class SampleReader:
         first_rows = list(islice(rows, INSPECTED))
         if not first_rows:
             raise BadData(f"{self.name}: no rows; write one sample a row")
-        self._columns = ColumnMapping(self.name, map, list(_mappings(first_rows)))
+        mappings = (as_mapping(row) for row in first_rows if not isinstance(row, Sample | Malformed))
+        self._columns = ColumnMapping(self.name, map, [row for row in mappings if row is not None])
         self._opened: Iterator[Any] | None = chain(first_rows, rows)
 
     @property
@@ -282,23 +275,19 @@ class SampleReader:
     def _checked(self, row: Any, number: int) -> Sample | Mapping[str, Any]:
         """The row, if it is a sample or has cells. Raises BadRow."""
         if isinstance(row, Sample):
-            return _encodable_sample(row, self.name, number)
+            try:
+                msgspec.json.encode(row)
+            except (TypeError, ValueError, OverflowError, RecursionError) as error:
+                fix = "give texts as plain strings, and in metadata only what JSON can hold"
+                problem = f"the sample cannot be stored as JSON: {error}"
+                raise BadRow(self.name, number, None, problem, fix) from error
+            return row
         if isinstance(row, Malformed):
             raise BadRow(self.name, number, None, row.problem, row.fix)
         fields = as_mapping(row)
         if fields is None:
             raise BadRow(self.name, number, None, f"{describe(row)}, not an object", "give each row as a dict")
         return fields
-
-
-def _encodable_sample(row: Sample, where: str, number: int) -> Sample:
-    """The sample itself. Raises BadRow where it cannot be encoded as JSON."""
-    try:
-        msgspec.json.encode(row)
-    except (TypeError, ValueError, OverflowError, RecursionError) as error:
-        fix = "give texts as plain strings, and in metadata only what JSON can hold"
-        raise BadRow(where, number, None, f"the sample cannot be stored as JSON: {error}", fix) from error
-    return row
 
 
 class _UniqueIds:
@@ -320,12 +309,6 @@ class _UniqueIds:
             fix = "make ids unique, name another column with map={'id': COLUMN} (--map id=COLUMN), or number the rows "
             fix += "with map={'id': ''} (--map id=)"
             raise BadRow(self._where, number, column, f"id {id!r} was given to row {first} already", fix)
-
-
-def _mappings(rows: list[Any]) -> Iterator[Mapping[str, Any]]:
-    for row in rows:
-        if not isinstance(row, Sample | Malformed) and (fields := as_mapping(row)) is not None:
-            yield fields
 
 
 def as_mapping(row: Any) -> Mapping[str, Any] | None:

@@ -32,11 +32,8 @@ def native(value: Any) -> Any:
         return value
     unboxed = getattr(value, "tolist", None) or getattr(value, "to_list", None)
     value = unboxed() if callable(unboxed) else value
-    return None if _is_missing(value) else value
-
-
-def _is_missing(value: Any) -> bool:
-    return (isinstance(value, float) and math.isnan(value)) or type(value).__name__ in ("NAType", "NaTType")
+    missing = (isinstance(value, float) and math.isnan(value)) or type(value).__name__ in ("NAType", "NaTType")
+    return None if missing else value
 
 
 def text(value: Any) -> str:
