@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, cast
@@ -12,8 +12,9 @@ import msgspec
 from ragauge.datasets.corpus import Corpus, read_corpus
 from ragauge.datasets.retrieval import CorpusRetriever, Retriever, RetrieverAdapter, RetrieverError, load_bm25s
 from ragauge.datasets.samples import (
-    ProgressCallback,
+    SampleOptions,
     SampleSet,
+    add_metadata,
     keep_first_documents,
     map_samples,
     resolve_need,
@@ -24,11 +25,11 @@ from ragauge.judges.base import JudgeLike, JudgeRouter
 from ragauge.needs.base import Failed, Need, NothingToCount, QuestionFlow
 from ragauge.needs.gold import GOLD_LABELS_KEY, GoldAnswers, GoldRow, gold_in_contexts, gold_labels
 from ragauge.questions import Decompose
-from ragauge.readers import SampleReader, read
+from ragauge.readers import SampleReader
 from ragauge.readers.columns import rank
 from ragauge.rounds import unanswerable
 from ragauge.run.asking import Budget, Dispatcher, JudgmentCache, Stopped, check_priced
-from ragauge.run.prepare import StoreLike, opened_store
+from ragauge.run.prepare import opened_store
 from ragauge.run.specs import load_judges, python_object
 from ragauge.run.sync import blocking
 from ragauge.scores import Evidence
@@ -40,13 +41,7 @@ Claims = Literal["whole", "apart"]
 
 @dataclass(frozen=True)
 class SampleLabels:
-    """The gold claims of a sample, and which documents hold them.
-
-    Attributes:
-        answers: the claims, each with its wordings.
-        documents: for each document, whether it holds each claim; None where that is unknown.
-        evidence: the judgments behind the labels.
-    """
+    """The gold claims of a sample, and for each document whether it holds each claim; None where that is unknown."""
 
     answers: GoldAnswers
     documents: tuple[GoldRow, ...] | None
@@ -56,7 +51,8 @@ class SampleLabels:
         """The sample with these labels: `answers`, `answers_found` of each document, and `answerable` unless given."""
         if self.documents is None:
             return msgspec.structs.replace(sample, answers=self.answers)
-        contexts = tuple(map(_labelled, sample.contexts or (), self.documents))
+        labelled = zip(sample.contexts or (), self.documents, strict=True)
+        contexts = tuple(add_metadata(chunk, **{GOLD_LABELS_KEY: [*map(int, row)]}) for chunk, row in labelled)
         answerable = any(map(any, self.documents)) if sample.answerable is None else sample.answerable
         return msgspec.structs.replace(sample, answers=self.answers, contexts=contexts, answerable=answerable)
 
@@ -107,11 +103,6 @@ def _without_stale_labels(chunk: Chunk, claims: int) -> Chunk:
     return msgspec.structs.replace(chunk, metadata=rest)
 
 
-def _labelled(chunk: Chunk, found: Sequence[bool]) -> Chunk:
-    """The document with its labels."""
-    return msgspec.structs.replace(chunk, metadata={**chunk.metadata, GOLD_LABELS_KEY: [int(one) for one in found]})
-
-
 #: Documents per sample, as in Trust-Eval.
 TOP = 5
 
@@ -146,12 +137,7 @@ async def build_async(
     judge: JudgeLike = "embedded",
     claims: JudgeLike | None = None,
     top: int = TOP,
-    store: StoreLike = None,
-    map: Mapping[str, str] | None = None,
-    limit: int | None = None,
-    skip_bad_rows: bool = False,
-    max_cost: float | None = None,
-    progress: ProgressCallback | None = None,
+    **options: Any,
 ) -> Built:
     """Build a data set for the metrics of Trust-Eval (Song et al., ICLR 2025).
 
@@ -167,12 +153,7 @@ async def build_async(
         claims: a judge that decomposes the gold answer, the first of several references, into claims; None makes the
             whole answer one claim.
         top: documents per sample, at least 1.
-        store: the store for judgments and the index of the corpus; None stores nothing.
-        map: field -> column, as in `read`.
-        limit: the maximum number of questions.
-        skip_bad_rows: continue after rows of the data, and files and rows of the corpus, that cannot be read.
-        max_cost: a limit in dollars; labels beyond it are missing, which the samples record.
-        progress: called with the number of samples done.
+        options: store, map, limit, skip_bad_rows, max_cost and progress; see `SampleOptions`.
 
     Raises:
         UsageError: the data or the corpus cannot be read, a judge cannot answer, or there are no documents.
@@ -184,21 +165,25 @@ async def build_async(
         raise BadParameter(f"top={top} must be 1 or more")
     if corpus is not None:
         load_bm25s()
-    router = _router(judge, claims, max_cost)
+    given = SampleOptions(**options)
+    router = load_judges(judge)
+    if claims is not None:
+        router = JudgeRouter({**router.judges, "decompose": load_judges(claims).judges["*"]})
+    check_priced(router.unique(), given.max_cost)
     need = label_samples("whole" if claims is None else "apart")
     if topics := unanswerable([need], router.can):
         raise UnanswerableNeed(f"the judge does not answer {', '.join(topics)}; name one that does")
-    reader, samples = _questions(questions, map, limit, skip_bad_rows)
-    documents = read_corpus(corpus, skip_bad=skip_bad_rows) if isinstance(corpus, str | Path) else corpus
-    opened = opened_store(store)
-    found = _retriever(documents, retriever, opened.path.parent if store is not None else None)
+    reader, samples = _questions(questions, given)
+    documents = read_corpus(corpus, skip_bad=given.skip_bad_rows) if isinstance(corpus, str | Path) else corpus
+    opened = opened_store(given.store)
+    found = _retriever(documents, retriever, opened.path.parent if given.store is not None else None)
     if found is None and reader.columns and "contexts" not in reader.columns:
         raise MissingField(f"{reader.name}: no documents; give a corpus (--corpus FOLDER), or a retriever")
-    dispatcher = Dispatcher(router, JudgmentCache(router, opened, {}), Budget(max_cost))
+    dispatcher = Dispatcher(router, JudgmentCache(router, opened, {}), Budget(given.max_cost))
     built = Built(corpus=documents, indexed=isinstance(found, CorpusRetriever) and found.built)
     builder = _Builder(dispatcher, found, need, top, built)
     async with dispatcher.opened():
-        built.samples = await map_samples(samples, builder.sample, _CONCURRENCY, progress)
+        built.samples = await map_samples(samples, builder.sample, _CONCURRENCY, given.progress)
     built.bad_rows = tuple(str(bad) for bad in reader.bad_rows)
     built.asked, built.reused, built.spent = dispatcher.asked, dispatcher.reused, dispatcher.budget.spent
     return built
@@ -207,23 +192,17 @@ async def build_async(
 build = blocking(build_async, "build")
 
 
-def _questions(
-    data: Any, map: Mapping[str, str] | None, limit: int | None, skip: bool
-) -> tuple[SampleReader, Iterator[Sample]]:
+def _questions(data: Any, options: SampleOptions) -> tuple[SampleReader, Iterator[Sample]]:
     """The reader and its samples, with gold answers as references. Raises MissingField without a query column."""
-    reader = read(data, map=map, skip_bad_rows=skip, limit=limit)
+    reader = options.read(data)
     columns = reader.columns
     if columns and "query" not in columns:
         raise MissingField(f"{reader.name}: no column of questions; name it with map={{'query': COLUMN}}")
     column = columns.get("response", "")
-    is_gold = "references" not in columns and "response" not in (map or {}) and rank("references", column) is not None
-    return reader, (_as_gold(sample) if is_gold else sample for sample in reader)
-
-
-def _as_gold(sample: Sample) -> Sample:
-    """The sample with its response, the only answer to the question, as a reference."""
-    references = (sample.response,) if sample.response else None
-    return msgspec.structs.replace(sample, references=references, response=None)
+    if "references" in columns or "response" in (options.map or {}) or rank("references", column) is None:
+        return reader, iter(reader)
+    only_answers = ((one, (one.response,) if one.response else None) for one in reader)
+    return reader, (msgspec.structs.replace(one, references=gold, response=None) for one, gold in only_answers)
 
 
 def _retriever(corpus: Corpus | None, retriever: Any, folder: Path | None) -> Retriever | None:
@@ -232,14 +211,6 @@ def _retriever(corpus: Corpus | None, retriever: Any, folder: Path | None) -> Re
     named = isinstance(retriever, str) and retriever.startswith("python:")
     found = python_object(retriever.removeprefix("python:")) if named else retriever
     return None if found is None else RetrieverAdapter(found)
-
-
-def _router(judge: JudgeLike, claims: JudgeLike | None, max_cost: float | None) -> JudgeRouter:
-    router = load_judges(judge)
-    if claims is not None:
-        router = JudgeRouter({**router.judges, "decompose": load_judges(claims).judges["*"]})
-    check_priced(router.unique(), max_cost)
-    return router
 
 
 class _Builder:

@@ -90,11 +90,9 @@ _TEXT = (".txt", ".text", *_MARKDOWN)
 
 
 class Corpus(NamedTuple):
-    """The passages of a folder or file.
+    """The passages of a folder or file, in the order of the files' names.
 
     Attributes:
-        name: its path.
-        passages: in the order of the files' names.
         skipped: extension -> the number of files that cannot be read as text; "empty" -> the number of empty files.
         bad: the error messages of the files and rows that were skipped on request.
     """
@@ -197,20 +195,16 @@ class _Splitter:
 
 def _titled_sections(path: Path) -> list[tuple[str, str]]:
     """The sections of a text file, each under its title."""
-    text = _read_text(path)
+    try:
+        with open_bytes(path) as stream:
+            text = "".join(decoded_lines(stream, str(path)))
+    except OSError as error:
+        raise BadData(f"{path}: cannot be opened ({error.strerror}); check its name and permissions") from None
     if path.suffix.lower() not in _MARKDOWN:
         return [(path.stem, text)]
     title, parts = sections(text)
     title = title or path.stem
     return [(f"{title} – {heading}" if heading else title, body) for heading, body in parts]
-
-
-def _read_text(path: Path) -> str:
-    try:
-        with open_bytes(path) as stream:
-            return "".join(decoded_lines(stream, str(path)))
-    except OSError as error:
-        raise BadData(f"{path}: cannot be opened ({error.strerror}); check its name and permissions") from None
 
 
 def _document(row: Any, id: str, where: str, number: int) -> Chunk:

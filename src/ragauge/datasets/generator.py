@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from random import Random
@@ -15,6 +15,7 @@ from ragauge.datasets.prompts import REFUSAL_SENTENCE, AnswerBrief, AnswerForm, 
 from ragauge.datasets.samples import (
     CITED_BY,
     ProgressCallback,
+    SampleOptions,
     SampleSet,
     add_metadata,
     keep_first_documents,
@@ -33,16 +34,15 @@ from ragauge.needs.evidence import Statements, Support
 from ragauge.readers import SampleReader, read
 from ragauge.rounds import unanswerable
 from ragauge.run.asking import Budget, Dispatcher, JudgmentCache, Stopped, check_priced
-from ragauge.run.prepare import StoreLike, opened_store
+from ragauge.run.prepare import opened_store
 from ragauge.run.specs import load_judges
 from ragauge.run.sync import blocking
 from ragauge.scores import Evidence
-from ragauge.store import Store
 from ragauge.text import trust_eval
 from ragauge.text.citations import CitationStyle, citation_marks, citations_in
 from ragauge.text.cited import CitedPiece, cited_items, cited_sentences
 from ragauge.text.refusals import refusal as find_refusal
-from ragauge.types import ChunkVerdict, Failure, Label, Sample, Span, Statement, Verdict
+from ragauge.types import ChunkVerdict, Failure, Label, Sample, Statement, Verdict
 
 _STOP = re.compile(r"[.!?。！？]*[\"'”’)\]]*\Z")
 
@@ -94,14 +94,10 @@ def _marked(text: str, pieces: Sequence[CitedPiece], best: Sequence[int | None])
     """The text with a citation at the end of each piece that has a document, before its punctuation."""
     for piece, chunk in sorted(zip(pieces, best, strict=True), reverse=True, key=lambda pair: pair[0].span):
         if chunk is not None:
-            at = _before_stop(text, piece.span)
+            stop = _STOP.search(text[slice(*piece.span)])
+            at = piece.span[0] + stop.start() if stop else piece.span[1]
             text = f"{text[:at]} [{chunk + 1}]{text[at:]}"
     return text
-
-
-def _before_stop(text: str, span: Span) -> int:
-    found = _STOP.search(text[slice(*span)])
-    return span[0] + found.start() if found else span[1]
 
 
 def with_shots(
@@ -161,9 +157,7 @@ class Generated(SampleSet):
 
     Attributes:
         system: the model that answered.
-        answered: the number of responses.
-        refused: the number of responses that are refusals.
-        empty: the number of empty responses.
+        answered, refused, empty: the number of responses, of refusals among them, and of empty ones.
         cited: the number of responses to which citations were added.
     """
 
@@ -185,12 +179,7 @@ async def generate_async(
     seed: int = 42,
     top: int | None = None,
     cite: JudgeLike | None = None,
-    store: StoreLike = None,
-    map: Mapping[str, str] | None = None,
-    limit: int | None = None,
-    skip_bad_rows: bool = False,
-    max_cost: float | None = None,
-    progress: ProgressCallback | None = None,
+    **options: Any,
 ) -> Generated:
     """Have a model answer each question from its documents.
 
@@ -208,46 +197,36 @@ async def generate_async(
         seed: of the draw.
         top: the number of documents of each sample that are shown and kept; None for all.
         cite: a judge that finds citations for responses without any; None adds none.
-        store: the store for responses, by prompt and model; None stores nothing.
-        map: field -> column, as in `read`.
-        limit: the maximum number of samples.
-        skip_bad_rows: continue after rows that cannot be read.
-        max_cost: a limit in dollars; samples beyond it have no response, which they record.
-        progress: called with the number of samples done.
+        options: store, map, limit, skip_bad_rows, max_cost and progress; see `SampleOptions`.
 
     Raises:
         UsageError: the data cannot be read, a parameter is wrong, or a key is missing.
     """
     if (top is not None and top < 1) or shot_count < 0:
         raise BadParameter(f"top={top} must be 1 or more, or None; shot_count={shot_count} 0 or more")
-    brief = AnswerBrief(form, refusal)
+    given, brief = SampleOptions(**options), AnswerBrief(form, refusal)
     if shots is not None:
         brief = with_shots(brief, list(read(shots)), shot_count, seed, top)
     client = model if isinstance(model, ModelClient) else model_client(model)
-    budget = Budget(max_cost)
-    if max_cost is not None and client.price is None:
+    budget = Budget(given.max_cost)
+    if given.max_cost is not None and client.price is None:
         raise BadParameter(
             f"a limit on the cost needs the price of {client.transport.name}; give it as ?price=0.15:0.60"
         )
-    opened = opened_store(store)
-    responder = Responder(client, opened, budget)
-    reader = read(data, map=map, skip_bad_rows=skip_bad_rows, limit=limit)
-    dispatcher = _citation_dispatcher(cite, opened, budget) if cite else None
-    generator = _Generator(responder, brief, top, dispatcher, add_citations(form))
-    await generator.run(reader, progress)
+    opened = opened_store(given.store)
+    reader, dispatcher = given.read(data), None
+    if cite:
+        router = load_judges(cite)
+        if topics := unanswerable([add_citations(form)], router.can):
+            raise UnanswerableNeed(f"the judge of citations does not answer {', '.join(topics)}; name one that does")
+        check_priced(router.unique(), budget.limit)
+        dispatcher = Dispatcher(router, JudgmentCache(router, opened, {}), budget)
+    generator = _Generator(Responder(client, opened, budget), brief, top, dispatcher, add_citations(form))
+    await generator.run(reader, given.progress)
     return generator.generated
 
 
 generate = blocking(generate_async, "generate")
-
-
-def _citation_dispatcher(cite: JudgeLike, store: Store, budget: Budget) -> Dispatcher:
-    """The dispatcher of questions to the judge of citations."""
-    router = load_judges(cite)
-    if topics := unanswerable([add_citations("prose")], router.can):
-        raise UnanswerableNeed(f"the judge of citations does not answer {', '.join(topics)}; name one that does")
-    check_priced(router.unique(), budget.limit)
-    return Dispatcher(router, JudgmentCache(router, store, {}), budget)
 
 
 class _Generator:
@@ -291,14 +270,11 @@ class _Generator:
             return self.generated.stop(sample, "response", stopped)
         if isinstance(response, Failure):
             return self.generated.fail(sample, "response", response)
-        self._count(response)
-        return await self._cited(msgspec.structs.replace(sample, response=response))
-
-    def _count(self, response: str) -> None:
         done = self.generated
         done.answered += 1
         done.empty += not response
         done.refused += bool(find_refusal(response, self._brief.refusal)) or trust_eval.is_refusal(response)
+        return await self._cited(msgspec.structs.replace(sample, response=response))
 
     async def _cited(self, sample: Sample) -> Sample:
         if self._dispatcher is None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-from collections.abc import Sequence
 from functools import cache
 from importlib.resources import files
 from time import perf_counter
@@ -21,7 +20,7 @@ from ragauge.judges.llm.replies import REPEATED, extract_object
 from ragauge.run.asking import Budget, LazyExitStack, Stopped
 from ragauge.store import Store
 from ragauge.text.trust_eval import REFUSAL
-from ragauge.types import Chunk, Failure, Identity, ModelResponse, Sample, TotalUsage
+from ragauge.types import Failure, Identity, ModelResponse, Sample, TotalUsage
 
 #: The form of a response: sentences, or items separated by commas.
 AnswerForm = Literal["prose", "list"]
@@ -66,14 +65,11 @@ def _system(brief: AnswerBrief) -> str:
 
 
 def _question(sample: Sample) -> dict[str, Any]:
-    return {"question": sample.query, "documents": _documents(sample.contexts or ())}
-
-
-def _documents(chunks: Sequence[Chunk]) -> dict[str, dict[str, str]]:
-    return {
+    documents = {
         str(number): {**({"title": chunk.title} if chunk.title else {}), "text": chunk.text}
-        for number, chunk in enumerate(chunks, start=1)
+        for number, chunk in enumerate(sample.contexts or (), start=1)
     }
+    return {"question": sample.query, "documents": documents}
 
 
 @cache

@@ -14,9 +14,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple, Protocol
 
-import msgspec
-
 from ragauge.datasets.corpus import Corpus
+from ragauge.datasets.samples import add_metadata
 from ragauge.errors import BadData, BadParameter, MissingExtra
 from ragauge.readers.contexts import is_single, to_chunks
 from ragauge.readers.values import Malformed
@@ -147,7 +146,10 @@ class CorpusRetriever:
 
     async def retrieve(self, query: str, top: int) -> tuple[Chunk, ...]:
         """The `top` best passages; none where none shares a word with the question."""
-        return tuple(_with_score(self._passages[position], score) for position, score in self._index.search(query, top))
+        return tuple(
+            add_metadata(self._passages[position], score=round(score, 4))
+            for position, score in self._index.search(query, top)
+        )
 
 
 def _kept_index(path: Path, size: int) -> BM25 | None:
@@ -157,10 +159,6 @@ def _kept_index(path: Path, size: int) -> BM25 | None:
     except BadData:
         return None
     return index if len(index) == size else None
-
-
-def _with_score(chunk: Chunk, score: float) -> Chunk:
-    return msgspec.structs.replace(chunk, metadata={**chunk.metadata, "score": round(score, 4)})
 
 
 class RetrieverError(Exception):

@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from contextlib import aclosing
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 
 from ragauge.errors import UsageError
 from ragauge.needs.base import EvidenceTable, Need, NeedOutcome
+from ragauge.readers import SampleReader, read
 from ragauge.report.files import check_place, replacing
 from ragauge.rounds import Rounds
 from ragauge.run.asking import Dispatcher, Stopped
+from ragauge.run.prepare import StoreLike
 from ragauge.run.scheduler import ordered_map
-from ragauge.types import Sample, TotalUsage
+from ragauge.types import Chunk, Sample, TotalUsage
 
 #: The key of a sample's metadata for its failures: part of the sample -> why it is missing.
 FAILED = "failed"
@@ -28,21 +30,37 @@ CITED_BY = "cited_by"
 ProgressCallback = Callable[[int], None]
 
 
-class Failures(Counter[str]):
-    """Part of a sample -> the number of samples that lack it because of a failure.
+@dataclass(frozen=True, kw_only=True)
+class SampleOptions:
+    """Options that `build` and `generate` share.
 
-    Attributes:
-        first: part -> the reason of its first failure.
+    Args:
+        store: the store for judgments, responses and the index of a corpus; None stores nothing.
+        map: field -> column, as in `read`.
+        limit: the maximum number of samples.
+        skip_bad_rows: continue after what cannot be read: rows of the data, files and rows of a corpus.
+        max_cost: a limit in dollars; samples beyond it lack what was to be made, which they record.
+        progress: called with the number of samples done.
     """
+
+    store: StoreLike = None
+    map: Mapping[str, str] | None = None
+    limit: int | None = None
+    skip_bad_rows: bool = False
+    max_cost: float | None = None
+    progress: ProgressCallback | None = None
+
+    def read(self, data: Any) -> SampleReader:
+        """The samples of data of any form. Raises as `ragauge.read` does."""
+        return read(data, map=self.map, skip_bad_rows=self.skip_bad_rows, limit=self.limit)
+
+
+class Failures(Counter[str]):
+    """Part of a sample -> the number of samples that lack it. first: part -> the reason of its first failure."""
 
     def __init__(self) -> None:
         super().__init__()
         self.first: dict[str, str] = {}
-
-    def record(self, part: str, reason: str) -> None:
-        """Count a failure."""
-        self[part] += 1
-        self.first.setdefault(part, reason)
 
 
 @dataclass(kw_only=True)
@@ -53,8 +71,7 @@ class SampleSet:
         samples: one for each row, in order. One that lacks something because of a failure has the reason in its
             metadata, under "failed".
         failures: the number of samples that lack each part because of a failure; another attempt may succeed.
-        asked: the number of questions or prompts that were asked.
-        reused: the number that the store could answer.
+        asked, reused: the number of questions or prompts that were asked, and that the store could answer.
         spent: the usage of all calls.
         stopped: why asking stopped early, at max_cost or because a judge or model failed for good; "" if it did not.
         bad_rows: the error messages of rows that were skipped on request.
@@ -69,24 +86,22 @@ class SampleSet:
     bad_rows: tuple[str, ...] = ()
 
     def save(self, path: str | Path) -> Path:
-        """Write the samples as JSON Lines, which `ragauge run` reads. Raises UsageError where that fails."""
-        write_samples(self.samples, Path(path))
+        """Write the samples as JSON Lines for `ragauge run`, whole or not at all. Raises UsageError."""
+        with replacing(Path(path)) as part, part.open("wb") as file:
+            for sample in self.samples:
+                file.write(msgspec.json.encode(sample) + b"\n")
         return Path(path)
 
     def fail(self, sample: Sample, part: str, reason: object) -> Sample:
         """The sample with a note on the part that it lacks, which is counted as a failure."""
-        self.failures.record(part, str(reason))
-        return with_failure(sample, part, str(reason))
+        self.failures[part] += 1
+        self.failures.first.setdefault(part, str(reason))
+        return add_metadata(sample, **{FAILED: {**sample.metadata.get(FAILED, {}), part: str(reason)}})
 
     def stop(self, sample: Sample, part: str, stopped: Stopped) -> Sample:
         """The same, for a sample that lacks a part because asking stopped."""
         self.stopped = self.stopped or str(stopped)
         return self.fail(sample, part, f"stopped: {stopped}")
-
-
-def with_failure(sample: Sample, part: str, reason: str) -> Sample:
-    """The sample with a note on the part that it lacks."""
-    return add_metadata(sample, **{FAILED: {**sample.metadata.get(FAILED, {}), part: reason}})
 
 
 def without_notes(sample: Sample) -> Sample:
@@ -95,9 +110,12 @@ def without_notes(sample: Sample) -> Sample:
     return msgspec.structs.replace(sample, metadata=kept)
 
 
-def add_metadata(sample: Sample, **more: Any) -> Sample:
-    """The sample with more metadata."""
-    return msgspec.structs.replace(sample, metadata={**sample.metadata, **more})
+SampleOrChunk = TypeVar("SampleOrChunk", Sample, Chunk)
+
+
+def add_metadata(of: SampleOrChunk, **more: Any) -> SampleOrChunk:
+    """The sample or chunk with more metadata."""
+    return msgspec.structs.replace(of, metadata={**of.metadata, **more})
 
 
 def keep_first_documents(sample: Sample, top: int | None) -> Sample:
@@ -142,10 +160,3 @@ def check_samples_output(path: Path, inputs: Iterable[str | Path]) -> None:
     if path.suffix.lower() != ".jsonl":
         raise UsageError(f"cannot write {path.name!r}: samples are written as JSON Lines; name it {path.stem}.jsonl")
     check_place(path, inputs)
-
-
-def write_samples(samples: Iterable[Sample], path: Path) -> None:
-    """Write samples as JSON Lines, whole or not at all. Raises UsageError where the file cannot be written."""
-    with replacing(path) as part, part.open("wb") as file:
-        for sample in samples:
-            file.write(msgspec.json.encode(sample) + b"\n")
