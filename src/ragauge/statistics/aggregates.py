@@ -8,13 +8,11 @@ from math import isfinite
 from typing import TYPE_CHECKING
 
 from ragauge.errors import BadParameter
+from ragauge.host import LazyModule
 from ragauge.statistics.intervals import (
     Clusters,
     Interval,
-    check_clusters,
-    check_confidence,
-    check_resamples,
-    check_scale,
+    check_parameters,
     on_scale,
     sums_by_cluster,
 )
@@ -24,6 +22,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     Array = NDArray[np.float64]
+else:
+    np = LazyModule("numpy")
 
 #: From the sums of the counts to a metric's value, or None where it is undefined.
 CountFunction = Callable[[Sequence[float]], float | None]
@@ -32,7 +32,6 @@ CountRow = tuple[float, ...]
 
 #: The most counts per sample; up to 2¹⁶ candidate rows are tried.
 MAX_COLUMNS = 16
-
 
 #: Random weights drawn at a time, which bounds memory to about 16 MB.
 BLOCK_SIZE = 2_000_000
@@ -58,8 +57,7 @@ def aggregate_interval(
         value: from the column sums to a number on `scale`, or None where undefined; it depends only on the proportions
             of the counts, as a pooled share or an F1 does.
         scale: the lowest and highest value.
-        clusters: as in `mean_interval`.
-        confidence: as in `mean_interval`.
+        clusters, confidence: as in `mean_interval`.
         seed: of the random weights; the interval does not depend on the order of the samples.
         resamples: the number of random weightings.
 
@@ -69,17 +67,19 @@ def aggregate_interval(
     Raises:
         BadParameter: counts that are negative, not finite or not of one length, or a value off the scale.
     """
-    check_scale(scale)
-    check_confidence(confidence)
-    check_resamples(resamples)
-    check_clusters(clusters, len(counts))
+    check_parameters(len(counts), clusters, confidence, scale, resamples)
     method = "Bayesian bootstrap" if clusters is None else "Bayesian bootstrap over clusters"
-    rows, multiplicity = _distinct(sums_by_cluster(count_rows(counts), clusters))
+    sums_of_units = sums_by_cluster(count_rows(counts), clusters)
+    rows, times = np.unique(sums_of_units[sums_of_units.any(axis=1)], axis=0, return_counts=True)
+    multiplicity = times.astype(float)
     sums = (multiplicity @ rows).tolist()
-    total = _total_value(value, sums, scale) if len(counts) else None
+    total = value(sums) if len(counts) else None
     if total is None:
         return Interval(None, None, None, method)
-    worst, best = extreme_rows(sums, _mean_size(rows, multiplicity), value, scale)
+    if not on_scale(total, scale):
+        raise BadParameter(f"value({sums}) is {total!r}, which is not on the scale {scale!r}; pass the metric's scale")
+    size = float(multiplicity @ rows.max(axis=1) / multiplicity.sum()) if len(rows) else 1.0
+    worst, best = extreme_rows(sums, size, value, scale)
     resampled = _random_sums(rows, multiplicity, seed, resamples)
     low = _quantile(*resampled, worst, value, scale[0], (1 - confidence) / 2)
     high = _quantile(*resampled, best, value, scale[1], (1 + confidence) / 2)
@@ -106,8 +106,6 @@ def extreme_rows(
 
 def count_rows(counts: Sequence[Sequence[float]]) -> Array:
     """The counts as an array of samples x columns. Raises BadParameter if negative or not of one length."""
-    import numpy as np
-
     width = len(counts[0]) if len(counts) else 1
     for i, row in enumerate(counts):
         if not 0 < len(row) == width:
@@ -117,34 +115,11 @@ def count_rows(counts: Sequence[Sequence[float]]) -> Array:
     return np.asarray(counts, dtype=float).reshape(len(counts), width)
 
 
-def _total_value(value: CountFunction, sums: Sequence[float], scale: tuple[float, float]) -> float | None:
-    """The value over the whole data set."""
-    total = value(sums)
-    if total is not None and not on_scale(total, scale):
-        raise BadParameter(f"value({sums}) is {total!r}, which is not on the scale {scale!r}; pass the metric's scale")
-    return total
-
-
-def _distinct(rows: Array) -> tuple[Array, Array]:
-    """The distinct non-zero rows, in order, and how often each occurs."""
-    import numpy as np
-
-    distinct, times = np.unique(rows[rows.any(axis=1)], axis=0, return_counts=True)
-    return distinct, times.astype(float)
-
-
-def _mean_size(rows: Array, multiplicity: Array) -> float:
-    """The mean over samples of the largest count; 1 where no sample counts anything."""
-    return float(multiplicity @ rows.max(axis=1) / multiplicity.sum()) if len(rows) else 1.0
-
-
 def _random_sums(rows: Array, multiplicity: Array, seed: int, resamples: int) -> tuple[Array, Array]:
     """Per resample, the sums of the rows under random weights, and the weight of an additional row.
 
     The weight of a row is exponential; k equal rows share one weight, which is Gamma of shape k.
     """
-    import numpy as np
-
     random = np.random.default_rng(seed)
     step = max(1, BLOCK_SIZE // max(1, len(rows)))
     sizes = [min(step, resamples - start) for start in range(0, resamples, step)]
@@ -159,8 +134,6 @@ def _quantile(
 
     Undefined values, and all values where there is no such row, are replaced by `undefined`, an end of the scale.
     """
-    import numpy as np
-
     if row is None:
         return undefined
     values = [value(resampled) for resampled in (sums + np.outer(weights, row)).tolist()]

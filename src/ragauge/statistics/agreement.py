@@ -11,6 +11,7 @@ from math import ceil, hypot
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from ragauge.errors import BadParameter
+from ragauge.host import LazyModule
 from ragauge.statistics.aggregates import aggregate_interval
 from ragauge.statistics.intervals import Clusters, Interval, mean_interval
 from ragauge.statistics.paired import MIN_DIFFERING, Paired
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
     Statistic = Callable[[Array, Array], float | None]
+else:
+    np = LazyModule("numpy")
 
 #: The method of intervals by resampling groups.
 METHOD = "bootstrap of groups"
@@ -32,8 +35,6 @@ _MIN_RESAMPLES = 40  # one of which lies beyond each end of a 95 % interval
 
 def average_ranks(values: Array) -> Array:
     """The ranks of `values` from 1, ties averaged."""
-    import numpy as np
-
     _, index, counts = np.unique(values, return_inverse=True, return_counts=True)
     ranks: Array = (np.cumsum(counts) - (counts - 1) / 2)[index]
     return ranks
@@ -44,8 +45,6 @@ def spearman(one: Sequence[float] | Array, other: Sequence[float] | Array) -> fl
 
     None where either side has fewer than two distinct values.
     """
-    import numpy as np
-
     ranks = [average_ranks(np.asarray(values, dtype=float)) for values in (one, other)]
     if any(not len(values) or values.min() == values.max() for values in ranks):
         return None
@@ -58,8 +57,6 @@ def auc(labels: Sequence[float] | Array, scores: Sequence[float] | Array) -> flo
 
     None unless both labels occur.
     """
-    import numpy as np
-
     truth, values = np.asarray(labels, dtype=float), np.asarray(scores, dtype=float)
     ones = int(truth.sum())
     zeros = truth.size - ones
@@ -71,8 +68,6 @@ def auc(labels: Sequence[float] | Array, scores: Sequence[float] | Array) -> flo
 
 def balanced_accuracy(labels: Sequence[float] | Array, predictions: Sequence[float] | Array) -> float | None:
     """The mean of sensitivity and specificity. None unless both labels occur."""
-    import numpy as np
-
     truth, predicted = np.asarray(labels, dtype=float), np.asarray(predictions, dtype=float)
     if not truth.sum() or truth.sum() == truth.size:
         return None
@@ -92,8 +87,6 @@ def group_interval(
     Rows of one group (the same question or text) are not independent, so groups are resampled, not rows. Resamples in
     which the statistic is undefined are skipped; None where it is undefined in all.
     """
-    import numpy as np
-
     truth, values = np.asarray(labels, dtype=float), np.asarray(scores, dtype=float)
     resampled = _resampled(groups, lambda rows: statistic(truth[rows], values[rows]), resamples, seed)
     if not resampled:
@@ -124,8 +117,6 @@ def group_difference(
     Raises:
         BadParameter: fewer than 40 resamples, which have no such percentiles.
     """
-    import numpy as np
-
     if resamples < _MIN_RESAMPLES:
         raise BadParameter(f"resamples={resamples!r} must be at least {_MIN_RESAMPLES}, and is 2000 by default")
     truth, a, b = (np.asarray(values, dtype=float) for values in (labels, one, other))
@@ -150,9 +141,10 @@ def _resampled(
     groups: Sequence[Hashable], value: Callable[[Any], float | None], resamples: int, seed: int
 ) -> list[float]:
     """The defined values of `value` on the rows of groups drawn with replacement."""
-    import numpy as np
-
-    members = _members(groups)
+    rows_of: dict[Hashable, list[int]] = {}
+    for row, group in enumerate(groups):
+        rows_of.setdefault(group, []).append(row)
+    members = [np.array(rows) for rows in rows_of.values()]
     random = np.random.default_rng(seed)
     values = []
     for _ in range(resamples if members else 0):
@@ -161,16 +153,6 @@ def _resampled(
         if resampled is not None:
             values.append(resampled)
     return values
-
-
-def _members(groups: Sequence[Hashable]) -> list[Any]:
-    """The rows of each group, groups in order of first occurrence."""
-    import numpy as np
-
-    rows: dict[Hashable, list[int]] = {}
-    for row, group in enumerate(groups):
-        rows.setdefault(group, []).append(row)
-    return [np.array(members) for members in rows.values()]
 
 
 def kappa(patterns: Mapping[tuple[RaterLabel, ...], float]) -> float | None:
@@ -188,20 +170,16 @@ def kappa(patterns: Mapping[tuple[RaterLabel, ...], float]) -> float | None:
     total = sum(patterns.values())
     if not total:
         return None
-    pairs = list(combinations(range(len(next(iter(patterns)))), 2))
+    raters = len(next(iter(patterns)))
+    pairs = list(combinations(range(raters), 2))
     agreeing = sum(count for labels, count in patterns.items() for a, b in pairs if labels[a] == labels[b])
-    frequencies = [_label_frequencies(patterns, rater) for rater in range(len(next(iter(patterns))))]
+    frequencies: list[dict[RaterLabel, float]] = [{} for _ in range(raters)]
+    for labels, count in patterns.items():
+        for of_rater, label in zip(frequencies, labels, strict=True):
+            of_rater[label] = of_rater.get(label, 0) + count
     chance = sum(count * frequencies[b].get(label, 0) for a, b in pairs for label, count in frequencies[a].items())
     possible = total * total * len(pairs)
     return (total * agreeing - chance) / (possible - chance) if possible != chance else None
-
-
-def _label_frequencies(patterns: Mapping[tuple[RaterLabel, ...], float], rater: int) -> dict[RaterLabel, float]:
-    """How often a rater gave each label."""
-    frequencies: dict[RaterLabel, float] = {}
-    for labels, count in patterns.items():
-        frequencies[labels[rater]] = frequencies.get(labels[rater], 0) + count
-    return frequencies
 
 
 def kappa_interval(

@@ -10,12 +10,15 @@ from typing import TYPE_CHECKING, TypeAlias
 import msgspec
 
 from ragauge.errors import BadParameter
+from ragauge.host import LazyModule
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
     Array: TypeAlias = NDArray[np.float64]
+else:
+    np = LazyModule("numpy")
 
 #: The cluster of each sample, None for a sample of its own; or None if all samples are independent.
 Clusters: TypeAlias = Sequence[str | None] | None
@@ -63,9 +66,7 @@ def mean_interval(
     Raises:
         BadParameter: a value off the scale, a wrong number of clusters, or a confidence out of range.
     """
-    check_scale(scale)
-    check_confidence(confidence)
-    check_clusters(clusters, len(values))
+    check_parameters(len(values), clusters, confidence, scale)
     method = "Gaffke" if clusters is None else "Gaffke over clusters"
     if not len(values):
         return Interval(None, None, None, method)
@@ -83,8 +84,6 @@ def _units(unit_values: Array, clusters: Clusters) -> Array:
     The residual of a cluster is the sum over its samples of value minus mean, divided by the mean cluster size: the
     usual linearisation of a ratio, which preserves the mean and gives large clusters more weight.
     """
-    import numpy as np
-
     if clusters is None:
         return unit_values
     sums = sums_by_cluster(np.column_stack([unit_values, np.ones_like(unit_values)]), clusters)
@@ -95,16 +94,12 @@ def _units(unit_values: Array, clusters: Clusters) -> Array:
 
 def _low_end(units: Array, z: float) -> float:
     """The lower bound of the mean: a low quantile of the randomly weighted mean of `units` and an additional 0."""
-    import numpy as np
-
     points, counts = np.unique(np.append(units, 0.0), return_counts=True)
     return max(0.0, low_quantile(points, counts.astype(float), z))
 
 
 def sums_by_cluster(rows: Array, clusters: Clusters) -> Array:
     """The sums of `rows` (samples x columns) within each cluster; `rows` itself without clusters."""
-    import numpy as np
-
     if clusters is None:
         return rows
     indices: dict[str | int, int] = {}
@@ -114,27 +109,17 @@ def sums_by_cluster(rows: Array, clusters: Clusters) -> Array:
     return sums
 
 
-def check_scale(scale: tuple[float, float]) -> None:
-    """Raise BadParameter unless `scale` is two finite numbers in order."""
+def check_parameters(
+    samples: int, clusters: Clusters, confidence: float, scale: tuple[float, float] = (0, 1), resamples: int = 1
+) -> None:
+    """Raise BadParameter for a parameter of an interval that is out of range."""
     low, high = scale
     if not (isfinite(low) and isfinite(high) and low < high):
         raise BadParameter(f"scale={scale!r} must be two finite numbers, the lower first")
-
-
-def check_confidence(confidence: float) -> None:
-    """Raise BadParameter unless 0.5 <= confidence < 1."""
     if not 0.5 <= confidence < 1:
         raise BadParameter(f"confidence={confidence!r} must be at least 0.5 and below 1, such as 0.95")
-
-
-def check_resamples(resamples: int) -> None:
-    """Raise BadParameter unless `resamples` is at least 1."""
     if resamples < 1:
         raise BadParameter(f"resamples={resamples!r} must be at least 1, and is 2000 by default")
-
-
-def check_clusters(clusters: Clusters, samples: int) -> None:
-    """Raise BadParameter unless there is a cluster for each sample."""
     if clusters is not None and len(clusters) != samples:
         raise BadParameter(f"{len(clusters)} clusters for {samples} samples; give one for each sample")
 
@@ -148,8 +133,6 @@ def on_scale(value: float | None, scale: tuple[float, float]) -> bool:
 
 def on_unit_scale(values: Sequence[float], scale: tuple[float, float]) -> Array:
     """`values` mapped from `scale` to 0..1. Raises BadParameter for the first that is not on the scale."""
-    import numpy as np
-
     low, high = scale
     unit = (np.asarray(values, dtype=float) - low) / (high - low)
     outside = np.flatnonzero(~((unit >= -ROUNDING) & (unit <= 1 + ROUNDING)))
@@ -185,8 +168,6 @@ def _tail(heights: Array, shapes: Array, tilt: float) -> tuple[float, float]:
     A sum Σ Gammaᵢ (xᵢ - t) is negative exactly when the weighted mean is below t. Its saddlepoint equation, which is
     also that of the empirical likelihood, gives t in closed form for a given tilt, so t need not be searched.
     """
-    import numpy as np
-
     stretch = 1 + tilt * heights
     weights = shapes / stretch
     mean = float(weights @ heights / weights.sum())

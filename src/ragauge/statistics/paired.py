@@ -9,15 +9,13 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from ragauge.host import LazyModule
 from ragauge.statistics.aggregates import CountFunction, aggregate_interval, count_rows
 from ragauge.statistics.intervals import (
     ROUNDING,
     Clusters,
     Interval,
-    check_clusters,
-    check_confidence,
-    check_resamples,
-    check_scale,
+    check_parameters,
     mean_interval,
     on_unit_scale,
     sums_by_cluster,
@@ -28,6 +26,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     Array = NDArray[np.float64]
+else:
+    np = LazyModule("numpy")
 
 #: Where fewer samples or clusters differ, no sign test reaches p < 0.05.
 MIN_DIFFERING = 6
@@ -79,12 +79,7 @@ def paired_mean(
     Raises:
         BadParameter: a difference off the scale, a wrong number of clusters, or a confidence out of range.
     """
-    import numpy as np
-
-    check_scale(scale)
-    check_confidence(confidence)
-    check_resamples(resamples)
-    check_clusters(clusters, len(differences))
+    check_parameters(len(differences), clusters, confidence, scale, resamples)
     on_unit_scale(differences, scale)
     if not len(differences):
         return Paired(Interval(None, None, None, _method(clusters)), None)
@@ -126,10 +121,7 @@ def paired_aggregate(
     Raises:
         BadParameter: counts that are negative, not finite or not of one length.
     """
-    check_scale(scale)
-    check_confidence(confidence)
-    check_resamples(resamples)
-    check_clusters(clusters, len(first))
+    check_parameters(len(first), clusters, confidence, scale, resamples)
     width = len(first[0]) if len(first) else 1
     both = [(*one, *other) for one, other in zip(first, second, strict=True)]
     wide = (scale[0] - scale[1], scale[1] - scale[0])
@@ -169,10 +161,7 @@ def detectable(
     Raises:
         BadParameter: a wrong number of clusters, or a confidence out of range.
     """
-    import numpy as np
-
-    check_confidence(confidence)
-    check_clusters(clusters, len(differences))
+    check_parameters(len(differences), clusters, confidence)
     rows = sums_by_cluster(np.column_stack([differences, np.ones(len(differences))]), clusters)
     if np.count_nonzero(rows[:, 0]) < MIN_DIFFERING:
         return None
@@ -201,8 +190,6 @@ def halves(rows: Array, seed: int, resamples: int) -> tuple[Array, Array]:
     Each unit is in either half with equal probability. Up to 13 units all divisions are used; otherwise `resamples`
     random ones, and the one with an empty half. The order of the rows does not matter.
     """
-    import numpy as np
-
     total = rows.sum(axis=0)
     if len(rows) <= MAX_EXHAUSTIVE:
         divisions = np.arange(2 ** len(rows))
@@ -216,29 +203,20 @@ def halves(rows: Array, seed: int, resamples: int) -> tuple[Array, Array]:
 
 def _random_halves(rows: Array, random: np.random.Generator, resamples: int) -> Iterator[Array]:
     """The sums over one half of random divisions, in blocks; of k equal rows a binomial number is in it."""
-    import numpy as np
-
     distinct, multiplicity = np.unique(rows, axis=0, return_counts=True)
     single, repeated = distinct[multiplicity == 1], distinct[multiplicity > 1]
     step = max(1, BLOCK_SIZE // len(distinct))
     for start in range(0, resamples, step):
         size = min(step, resamples - start)
         of_repeated = random.binomial(multiplicity[multiplicity > 1], 0.5, (size, len(repeated)))
-        yield _random_bits(random, size, len(single)) @ single + of_repeated @ repeated
-
-
-def _random_bits(random: np.random.Generator, height: int, width: int) -> Array:
-    """A matrix of random zeros and ones."""
-    import numpy as np
-
-    drawn = np.frombuffer(random.bytes(-(-height * width // 8)), dtype=np.uint8)
-    return np.unpackbits(drawn, count=height * width).reshape(height, width).astype(np.float64)
+        bits = size * len(single)
+        drawn = np.frombuffer(random.bytes(-(-bits // 8)), dtype=np.uint8)
+        in_half = np.unpackbits(drawn, count=bits).reshape(size, len(single)).astype(np.float64)
+        yield in_half @ single + of_repeated @ repeated
 
 
 def _means(sums: Array) -> Array:
     """The means of halves from their sums of differences and of samples; NaN for an empty half."""
-    import numpy as np
-
     means = np.full(len(sums), nan)
     np.divide(sums[:, 0], sums[:, 1], out=means, where=sums[:, 1] > 0)
     return means
@@ -246,8 +224,6 @@ def _means(sums: Array) -> Array:
 
 def _each(value: CountFunction, sums: Array) -> Array:
     """The value of each row of sums; NaN where undefined."""
-    import numpy as np
-
     values = (value(row) for row in sums.tolist())
     return np.array([nan if one is None else one for one in values])
 
@@ -263,8 +239,6 @@ class _HalfSpans:
     """
 
     def __init__(self, value: float, halves: Sequence[Array], scale: tuple[float, float]) -> None:
-        import numpy as np
-
         self.value, self.scale = value, scale
         self.slack = ROUNDING * (scale[1] - scale[0])
         lows, highs = np.minimum(*halves), np.maximum(*halves)
@@ -281,8 +255,6 @@ class _HalfSpans:
 
         None where too few samples or clusters `differ` to reject anything, or where the interval has no width.
         """
-        import numpy as np
-
         if 2.0 ** (1 - np.count_nonzero(differ)) >= level:
             return None
         rank = int(level * len(self._lows))
