@@ -62,18 +62,13 @@ def checked(question: Question, answer: Answer | Failure) -> Answer | Failure:
     """
     if isinstance(answer, Failure):
         return answer
-    fault = invalid_reason(question, answer) or _missing_chunks(question, answer)
+    fault = invalid_reason(question, answer)
+    if not fault and isinstance(question, Entail) and isinstance(answer, Verdict) and not answer.chunks:
+        fault = f"no labels for {len(question.premise)} chunks" if len(question.premise) > 1 else None
     return Failure("invalid_answer", fault, raw=repr(answer)[:2000]) if fault else answer
 
 
-def _missing_chunks(question: Question, answer: Answer) -> str | None:
-    if isinstance(question, Entail) and isinstance(answer, Verdict) and len(question.premise) > 1 and not answer.chunks:
-        return f"no labels for {len(question.premise)} chunks"
-    return None
-
-
 JudgeAnswers = Sequence[Answer | Failure]
-
 
 #: The failure of questions once the budget is exhausted, where the run stops.
 NO_MONEY = Failure("max_cost", "no more may be spent; raise max_cost and run again, what is answered is kept")
@@ -137,27 +132,17 @@ def notes_of(judge: Judge) -> Sequence[str]:
     return notes() if notes else ()
 
 
-class ExpectedCall:
+class ExpectedCall(msgspec.Struct, frozen=True):
     """A forecast call.
 
     questions: what it asks. cost: its price, None where that is not known. seconds: by how much it lengthens a run.
     """
 
-    __slots__ = ("completion_tokens", "cost", "prompt_tokens", "questions", "seconds")
-
-    def __init__(
-        self,
-        questions: Sequence[Question],
-        prompt_tokens: float,
-        completion_tokens: float,
-        cost: float | None,
-        seconds: float = 0.0,
-    ) -> None:
-        self.questions = questions
-        self.prompt_tokens = prompt_tokens
-        self.completion_tokens = completion_tokens
-        self.cost = cost
-        self.seconds = seconds
+    questions: Sequence[Question]
+    prompt_tokens: float
+    completion_tokens: float
+    cost: float | None
+    seconds: float = 0.0
 
 
 async def ask_in_context(judge: Judge, questions: Sequence[Question], context: RunContext) -> JudgeAnswers:
@@ -194,9 +179,8 @@ class LookupJudge:
 
     async def answer(self, questions: Sequence[Question]) -> list[Answer | Failure]:
         """A failure for each question."""
-        return [Failure("not_stored", f"the store holds no answer of {self.identity} to this question")] * len(
-            questions
-        )
+        failure = Failure("not_stored", f"the store holds no answer of {self.identity} to this question")
+        return [failure] * len(questions)
 
 
 class RecordingJudge:
@@ -208,7 +192,8 @@ class RecordingJudge:
     def __init__(self, judgments: Iterable[Judgment]) -> None:
         recorded = {judgment.question: judgment for judgment in judgments}
         self._answers = {question: judgment.answer for question, judgment in recorded.items()}
-        self.answers = frozenset(map(_topic, recorded.values()))
+        two_way = {one for one, answer in self._answers.items() if isinstance(answer, Verdict) and answer.two_way}
+        self.answers = frozenset("entail:support" if one in two_way else topic(one) for one in recorded)
         content = b"\n".join(sorted(map(msgspec.json.encode, recorded.values())))
         names = sorted({judgment.judge.name for judgment in recorded.values()})
         sha256 = hashlib.sha256(content).hexdigest()[:16]
@@ -218,12 +203,6 @@ class RecordingJudge:
         """Look each question up."""
         missing = Failure("not_recorded", "the recording does not hold this question")
         return [self._answers.get(question, missing) for question in questions]
-
-
-def _topic(judgment: Judgment) -> str:
-    """The topic that a recorded answer shows the recording to answer."""
-    two_way = isinstance(judgment.answer, Verdict) and judgment.answer.two_way
-    return "entail:support" if two_way else topic(judgment.question)
 
 
 #: The kinds whose topics can have judges of their own.

@@ -120,7 +120,7 @@ def verdict(question: Question, votes: Sequence[Verdict]) -> Verdict:
     return Verdict(
         label,
         _mean([vote.probability for vote in votes]),
-        _chunks(question, votes),
+        tuple(_chunks(question, votes)),
         next((vote.span for vote in agreeing if vote.span), None),
         next((vote.rationale for vote in agreeing if vote.rationale), None),
     )
@@ -151,18 +151,14 @@ def _agrees(vote: Label, label: Label) -> bool:
     return vote == label or (label == Label.NOT_ENTAILED and vote in _UNSUPPORTED)
 
 
-def _chunks(question: Question, votes: Sequence[Verdict]) -> tuple[ChunkVerdict, ...]:
+def _chunks(question: Question, votes: Sequence[Verdict]) -> Iterator[ChunkVerdict]:
     """The joint verdict chunk by chunk; a vote without verdicts of chunks counts as one of its single chunk."""
     if not isinstance(question, Entail) or not any(vote.chunks for vote in votes):
-        return ()
-    columns = zip(*(vote.chunks or (ChunkVerdict(vote.label, vote.probability),) for vote in votes), strict=True)
-    return tuple(map(_chunk, columns))
-
-
-def _chunk(votes: Sequence[ChunkVerdict]) -> ChunkVerdict:
-    label = vote([vote.label for vote in votes])
-    spans = (vote.span for vote in votes if vote.span and _agrees(vote.label, label))
-    return ChunkVerdict(label, _mean([vote.probability for vote in votes]), next(spans, None))
+        return
+    for each in zip(*(one.chunks or (ChunkVerdict(one.label, one.probability),) for one in votes), strict=True):
+        label = vote([one.label for one in each])
+        spans = (one.span for one in each if one.span and _agrees(one.label, label))
+        yield ChunkVerdict(label, _mean([one.probability for one in each]), next(spans, None))
 
 
 def _mean(probabilities: Sequence[float | None]) -> float | None:
@@ -173,50 +169,6 @@ def _mean(probabilities: Sequence[float | None]) -> float | None:
 def _mean_in_range(values: Sequence[float]) -> float:
     """Their mean, kept within their range despite rounding."""
     return min(max(fmean(values), min(values)), max(values))
-
-
-class Savings:
-    """Counts the questions of a cascade, and the calls of its second judge that were not made.
-
-    asked: all questions. escalated: those that the second was asked. unsure: those of them that the first had answered
-    with too little confidence, or had failed at. calls, dollars: the second judge's calls that were saved and their
-    cost, by its own estimate; dollars is None where its price is not known.
-    """
-
-    def __init__(self) -> None:
-        self.asked = self.escalated = self.unsure = self.calls = 0
-        self.dollars: float | None = 0.0
-
-    def add(
-        self,
-        asked: int,
-        escalated: int,
-        unsure: int,
-        without: Sequence[ExpectedCall] = (),
-        now: Sequence[ExpectedCall] = (),
-    ) -> None:
-        """Count one round. without, now: the second judge's calls for all of it, and for what was escalated."""
-        self.asked += asked
-        self.escalated += escalated
-        self.unsure += unsure
-        self.calls += len(without) - len(now)
-        costs, paid = [call.cost for call in without], [call.cost for call in now]
-        if self.dollars is None or None in costs or None in paid:
-            self.dollars = None
-        else:
-            self.dollars += sum(filter(None, costs)) - sum(filter(None, paid))
-
-    def notes(self, cascade: str, second: str) -> Iterator[str]:
-        """Sentences for readers of the run."""
-        if not self.asked:
-            return
-        share = f"{self.escalated} of {self.asked} questions ({self.escalated / self.asked:.0%}) went up to {second}"
-        yield f"{cascade}: {share}, {self.unsure} of them because the first judge was not sure enough or failed."
-        saved = self.asked - self.escalated
-        if saved:
-            price = "" if not self.dollars else f" and ${self.dollars:.2g}"
-            calls = f", which saved about {self.calls} of its calls{price}" if self.calls or price else ""
-            yield f"{cascade}: {saved} questions were not asked of {second}{calls}."
 
 
 MemberAnswers = dict[Question, Answer | Failure]
@@ -290,17 +242,14 @@ class Panel(CompositeJudge):
         self._short += bool(failures)
         if isinstance(question, Rate):
             grades = [answer for answer in answers if isinstance(answer, Grade)]
-            self._count_grades(question, [one.value for one in grades])
+            values, rubric = [one.value for one in grades], question.rubric
+            self._spreads.append((max(values) - min(values)) / (rubric.high - rubric.low))
             return grade(question, grades)
         verdicts = [answer for answer in answers if isinstance(answer, Verdict)]
         if not failures:
             votes = self._votes.setdefault(kind(question), Counter())
             votes[tuple(one.label for one in verdicts)] += 1
         return verdict(question, verdicts)
-
-    def _count_grades(self, question: Rate, values: Sequence[float]) -> None:
-        rubric = question.rubric
-        self._spreads.append((max(values) - min(values)) / (rubric.high - rubric.low))
 
     def _unable(self, question: Question) -> Failure:
         unable = [str(member.identity) for member in self.members if not can_answer(member, question)]
@@ -363,18 +312,22 @@ class Cascade(CompositeJudge):
     def __init__(self, first: Judge, second: Judge, threshold: float | Mapping[str, float]) -> None:
         by_kind = threshold if isinstance(threshold, Mapping) else dict.fromkeys(VERDICTS, threshold)
         for name, value in by_kind.items():
-            _check(name, value)
+            if name not in VERDICTS:
+                raise UnknownName("kind of verdict", name, VERDICTS)
+            if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < math.inf:
+                raise BadParameter(f"threshold {value!r} must be a number from 0.5 to 1, as in threshold=0.95")
         settings = {f"threshold.{name}": f"{value:g}" for name, value in sorted(by_kind.items())}
         super().__init__("cascade", (first, second), settings)
         self.first, self.second = first, second
         self._threshold = dict(by_kind)
-        self._savings = Savings()
+        self._asked = self._escalated = self._unsure = self._saved_calls = 0
+        self._saved_dollars: float | None = 0.0  # None where a price is not known
 
     @property
     def answers(self) -> frozenset[str]:
         """The topics that either answers. It is two-way if one of them is."""
         either = self.first.answers | self.second.answers
-        two_way = any(_is_two_way(member) for member in self.members)
+        two_way = any("entail:support" in one.answers and "entail" not in one.answers for one in self.members)
         return either - {"entail"} if two_way else either
 
     async def consult(self, questions: Sequence[Question], context: RunContext) -> JudgeAnswers:
@@ -389,7 +342,8 @@ class Cascade(CompositeJudge):
         unsure = sum(question in answers for question in escalated)
         answers.update(await ask_members(context, self.second, escalated))
         self._count(questions, escalated, unsure)
-        return [answers.get(question) or _unable(question) for question in questions]
+        unable = "neither judge of the cascade answers"
+        return [answers.get(one) or Failure("unanswerable", f"{unable} {kind(one)}") for one in questions]
 
     def expect(self, questions: Sequence[Question]) -> list[ExpectedCall]:
         """The most calls that there can be: all those of the first, and those of the second for all questions."""
@@ -398,7 +352,18 @@ class Cascade(CompositeJudge):
 
     def notes(self) -> list[str]:
         """The share of questions that was escalated, what the rest saved, and the members' notes."""
-        return [*self._savings.notes(str(self.identity), str(self.second.identity)), *super().notes()]
+        return [*self._savings(), *super().notes()]
+
+    def _savings(self) -> Iterator[str]:
+        if not self._asked:
+            return
+        share = f"{self._escalated} of {self._asked} questions ({self._escalated / self._asked:.0%}) went up to"
+        unsure = f"{self._unsure} of them because the first judge was not sure enough or failed"
+        yield f"{self.identity}: {share} {self.second.identity}, {unsure}."
+        if saved := self._asked - self._escalated:
+            price = f" and ${self._saved_dollars:.2g}" if self._saved_dollars else ""
+            calls = f", which saved about {self._saved_calls} of its calls{price}" if self._saved_calls or price else ""
+            yield f"{self.identity}: {saved} questions were not asked of {self.second.identity}{calls}."
 
     def _for_first(self, questions: Sequence[Question]) -> list[Question]:
         """What the first is asked: kinds with a threshold, and what the second cannot answer."""
@@ -412,23 +377,16 @@ class Cascade(CompositeJudge):
         return confidence(answer) >= self._threshold[kind(question)]
 
     def _count(self, questions: Sequence[Question], escalated: Sequence[Question], unsure: int) -> None:
-        """Count what was escalated, and the calls of the second judge that were saved."""
+        """Count what was escalated, and the calls of the second judge that were saved, by its own estimate."""
+        self._asked += len(questions)
+        self._escalated += len(escalated)
+        self._unsure += unsure
         alone = [question for question in questions if can_answer(self.second, question)]
-        counted = isinstance(self.second, ForecastingJudge) and len(escalated) < len(alone)
-        without, now = (expected_of_members(self.second, some) if counted else [] for some in (alone, escalated))
-        self._savings.add(len(questions), len(escalated), unsure, without, now)
-
-
-def _check(name: str, threshold: float) -> None:
-    if name not in VERDICTS:
-        raise UnknownName("kind of verdict", name, VERDICTS)
-    if isinstance(threshold, bool) or not isinstance(threshold, int | float) or not 0 <= threshold < math.inf:
-        raise BadParameter(f"threshold {threshold!r} must be a number from 0.5 to 1, as in threshold=0.95")
-
-
-def _is_two_way(judge: Judge) -> bool:
-    return "entail:support" in judge.answers and "entail" not in judge.answers
-
-
-def _unable(question: Question) -> Failure:
-    return Failure("unanswerable", f"neither judge of the cascade answers {kind(question)}")
+        if len(escalated) == len(alone):
+            return
+        without, now = (expected_of_members(self.second, some) for some in (alone, escalated))
+        self._saved_calls += len(without) - len(now)
+        if self._saved_dollars is None or any(call.cost is None for call in (*without, *now)):
+            self._saved_dollars = None
+        else:
+            self._saved_dollars += sum(call.cost or 0 for call in without) - sum(call.cost or 0 for call in now)

@@ -55,7 +55,9 @@ def fingerprint(functions: Mapping[str, Callable[..., Any]]) -> Fingerprint:
     settings, notes = [], []
     for keyword, function in sorted(functions.items()):
         try:
-            pieces = _pieces(function)
+            if not isinstance(function, FunctionType):
+                raise _Unidentified(f"an object of {type(function).__qualname__}")
+            pieces = _flattened(_used_by(function), {id(function)})
         except _Unidentified as unidentified:
             if not _is_importable(function):
                 settings.append((keyword, f"process-{uuid.uuid4().hex}"))
@@ -66,15 +68,11 @@ def fingerprint(functions: Mapping[str, Callable[..., Any]]) -> Fingerprint:
                 )
                 continue
             pieces = [f"{function.__module__}.{function.__qualname__}", *_flattened([function.__code__])]
-        settings.append((keyword, _digest(pieces)))
+        digest = hashlib.sha256(".".join(map(str, sys.version_info[:2])).encode())
+        for piece in pieces:
+            digest.update(piece.encode() + b"\0")
+        settings.append((keyword, digest.hexdigest()[:16]))
     return Fingerprint(tuple(settings), tuple(notes))
-
-
-def _digest(pieces: Iterable[str]) -> str:
-    digest = hashlib.sha256(".".join(map(str, sys.version_info[:2])).encode())
-    for piece in pieces:
-        digest.update(piece.encode() + b"\0")
-    return digest.hexdigest()[:16]
 
 
 def _is_importable(function: Callable[..., Any]) -> TypeGuard[FunctionType]:
@@ -85,12 +83,6 @@ def _is_importable(function: Callable[..., Any]) -> TypeGuard[FunctionType]:
         return attrgetter(function.__qualname__)(sys.modules.get(function.__module__)) is function
     except AttributeError:
         return False
-
-
-def _pieces(function: Callable[..., Any]) -> list[str]:
-    if not isinstance(function, FunctionType):
-        raise _Unidentified(f"an object of {type(function).__qualname__}")
-    return _flattened(_used_by(function), {id(function)})
 
 
 def _flattened(values: Sequence[object], functions: set[int] | None = None) -> list[str]:
@@ -243,8 +235,10 @@ class FunctionJudge:
         if isinstance(pieces, str) or not isinstance(pieces, Iterable):
             raise _UnusableReply("decompose() must return a list of texts or (text, kind)", pieces)
         found: list[Statement] = []
+        end = 0  # of the last statement that was found in the text
         for piece in pieces:
-            found.append(_statement(piece, question.text, _after(found)))
+            found.append(_statement(piece, question.text, end))
+            end = max(end, found[-1].span[1]) if found[-1].span else end
         return Decomposition(tuple(found))
 
     async def _entail(self, question: Entail) -> Verdict:
@@ -265,9 +259,8 @@ class FunctionJudge:
         raise _UnusableReply("entail() must return a bool, or 'entailed', 'neutral' or 'contradicted'", reply)
 
     async def _relevant(self, question: Relevant) -> Verdict:
-        return _yes_no(
-            "relevant", await self._call("relevant", question.query, question.text, reference=question.reference)
-        )
+        reply = await self._call("relevant", question.query, question.text, reference=question.reference)
+        return _yes_no("relevant", reply)
 
     async def _classify(self, question: Classify) -> Verdict:
         return _yes_no("classify", await self._call("classify", question.text, question.trait))
@@ -304,11 +297,6 @@ def _keywords(function: Callable[..., FunctionReply], given: int) -> set[str] | 
         return None
     free = {p.name for p in parameters[given:] if p.kind is p.POSITIONAL_OR_KEYWORD}
     return free | {p.name for p in parameters if p.kind is p.KEYWORD_ONLY}
-
-
-def _after(found: Sequence[Statement]) -> int:
-    """Where the search for the next statement begins: behind the last one that was found."""
-    return max((piece.span[1] for piece in found if piece.span), default=0)
 
 
 def _statement(piece: object, text: str, start: int) -> Statement:

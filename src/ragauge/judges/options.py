@@ -60,17 +60,17 @@ class OptionParser(Generic[T]):
             BadParameter: A value is not what its option must be.
         """
         accepted = self._expected if known is None else known
-        for option in given:
+        values = {}
+        for option, value in given.items():
             if option not in accepted:
                 raise UnknownName("option", option, accepted)
-        return self._options(**{option: self._value(option, value) for option, value in given.items()})
-
-    def _value(self, option: str, value: object) -> Any:
-        try:
-            return self._convert(option, self._prepare[option](value) if option in self._prepare else value)
-        except (TypeError, ValueError) as error:
-            shown = "this" if option in self._secret else f"{value!r:.60}"
-            raise BadParameter(f"{option}: must be {self._expected[option]}; not {shown}") from error
+            try:
+                prepared = self._prepare[option](value) if option in self._prepare else value
+                values[option] = self._convert(option, prepared)
+            except (TypeError, ValueError) as error:
+                shown = "this" if option in self._secret else f"{value!r:.60}"
+                raise BadParameter(f"{option}: must be {self._expected[option]}; not {shown}") from error
+        return self._options(**values)
 
     def _convert(self, option: str, value: object) -> Any:
         """A value of the option's type. Raises TypeError or ValueError where it cannot be converted."""

@@ -39,10 +39,7 @@ AnyVerdict = TypeVar("AnyVerdict", Verdict, ChunkVerdict)
 
 @dataclass(frozen=True)
 class SplitQuestion:
-    """A question in parts.
-
-    parts: questions, in the order of the text. merge: makes the answer to the whole from one answer for each part.
-    """
+    """A question in parts, in the order of the text. merge: makes the answer to the whole from those to the parts."""
 
     parts: tuple[Question, ...]
     merge: Callable[[Sequence[Answer]], Answer]

@@ -61,27 +61,19 @@ def export(spec: str, folder: Path, *, int8: bool = False) -> ExportedModel:
         raise BadParameter(f"{folder} is not empty; name a new folder")
     source = ModelSource(parsed.model, msgspec.structs.replace(parsed.options, device="cpu"), parsed.spec)
     model = source.load("float32", attention="eager")
-    _check_size(model, parsed.spec)
-    folder.mkdir(parents=True, exist_ok=True)
-    _write(model, source.tokenizer, folder, int8)
-    return _check_export(model, folder)
-
-
-def _check_size(model: TorchModel, spec: str) -> None:
     size = sum(weight.numel() * weight.element_size() for weight in model.network.parameters())
     if size > _LARGEST:
         raise BadParameter(
-            f"{spec} has {size / 1e9:.1f} GB of weights, more than one ONNX file holds (2 GB); run it by torch: {spec}"
+            f"{parsed.spec} has {size / 1e9:.1f} GB of weights, more than one ONNX file holds (2 GB); run it by torch: "
+            f"{parsed.spec}"
         )
-
-
-def _write(model: TorchModel, tokenizer: Any, folder: Path, int8: bool) -> None:
-    path = folder / MODEL
-    _trace(model, path)
+    folder.mkdir(parents=True, exist_ok=True)
+    _trace(model, folder / MODEL)
     if int8:
-        _quantise(path)
-    tokenizer.save(str(folder / TOKENIZER))
+        _quantise(folder / MODEL)
+    source.tokenizer.save(str(folder / TOKENIZER))
     write_card(msgspec.structs.replace(model.card, quantised=int8), folder)
+    return _check_export(model, folder)
 
 
 def _trace(model: TorchModel, path: Path) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal, NamedTuple
 
@@ -40,27 +40,18 @@ def labels_of(config: Mapping[str, Any], given: str | None, spec: str) -> tuple[
     """
     named = config.get("id2label") or {}
     names = given.split(":") if given else [str(named[key]) for key in sorted(named, key=int)]
-    found = [_BY_NAME.get(_normalised(name)) for name in names]
+    found = [_BY_NAME.get("".join(filter(str.isalpha, name.lower()))) for name in names]
     labels = tuple(label for label in found if label is not None)
     if len(labels) != len(names) or len(set(labels)) != len(labels) or frozenset(labels) not in _WAYS:
-        raise BadParameter(_unclear_labels(names, spec))
+        unclear = f"its classes are called {', '.join(names)}, which does not say which is which"
+        raise BadParameter(
+            f"{spec}: {unclear if names else 'the model does not name its classes'}; name them in its order, which its "
+            f"card says, as in {spec}?labels=contradicted:entailed:neutral, or ?labels=not_entailed:entailed for two "
+            "classes"
+        )
     if given and named and len(named) != len(labels):
         raise BadParameter(f"{spec}: labels={given} names {len(labels)} classes, and the model has {len(named)}")
     return labels
-
-
-def _normalised(name: str) -> str:
-    """A name without case and punctuation: "NOT_ENTAILMENT" and "not entailment" are one."""
-    return "".join(character for character in name.lower() if character.isalpha())
-
-
-def _unclear_labels(names: Sequence[str], spec: str) -> str:
-    problem = f"its classes are called {', '.join(names)}, which does not say which is which"
-    return (
-        f"{spec}: {problem if names else 'the model does not name its classes'}; name them in its order, "
-        f"which its card says, as in {spec}?labels=contradicted:entailed:neutral, or "
-        "?labels=not_entailed:entailed for two classes"
-    )
 
 
 #: The family of a model, which decides the input format of a pair.

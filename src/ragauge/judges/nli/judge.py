@@ -39,7 +39,9 @@ def verdict_of_windows(card: ModelCard, windows: Sequence[ClassProbabilities]) -
         key=lambda window: window.weight,
         default=None,
     )
-    return ChunkVerdict(deciding.label, deciding.support) if deciding else ChunkVerdict(_neither(card), 0.0)
+    if deciding:
+        return ChunkVerdict(deciding.label, deciding.support)
+    return ChunkVerdict(Label.NEUTRAL if card.three_way else Label.NOT_ENTAILED, 0.0)
 
 
 def disagreement(card: ModelCard, windows: Sequence[ClassProbabilities]) -> str | None:
@@ -61,10 +63,6 @@ def _window_verdict(card: ModelCard, probabilities: ClassProbabilities) -> _Wind
     by_label = dict(zip(card.labels, probabilities, strict=True))
     label = max(by_label, key=lambda label: (by_label[label], -_WEIGHTS.get(label, 0)))
     return _WindowVerdict(label, by_label[label], by_label[Label.ENTAILED])
-
-
-def _neither(card: ModelCard) -> Label:
-    return Label.NEUTRAL if card.three_way else Label.NOT_ENTAILED
 
 
 class NliJudge:
@@ -134,26 +132,19 @@ class NliJudge:
             self._scorer, self._device = PairScorer(model), model.device
         return self._scorer
 
-    def _answer(self, question: Question, scores: dict[TextPair, Scored]) -> Answer | Failure:
+    def _answer(self, question: Question, all_scores: dict[TextPair, Scored]) -> Answer | Failure:
         if not isinstance(question, Entail):
             reason = f"{self.identity.name} answers questions of entailment, not {topic(question)}; ask another judge"
             return Failure("unanswerable", reason)
         if not question.hypothesis.strip():
             return Failure("unanswerable", "the hypothesis is empty, so that there is nothing to judge")
-        fault = next((found for pair in _pairs(question) if isinstance(found := scores[pair], str)), None)
+        fault = next((found for pair in _pairs(question) if isinstance(found := all_scores[pair], str)), None)
         if fault:
             return Failure("judge_error", fault)
-        windows, *each = [_windows(pair, scores) for pair in (joint_premise(question), *single_premise(question))]
-        whole, chunks = (
-            verdict_of_windows(self.card, windows),
-            tuple(verdict_of_windows(self.card, one) for one in each),
-        )
-        return Verdict(whole.label, whole.probability, chunks, rationale=disagreement(self.card, windows))
-
-
-def _windows(pair: TextPair, scores: dict[TextPair, Scored]) -> Sequence[ClassProbabilities]:
-    found = scores.get(pair, ())
-    return () if isinstance(found, str) else found
+        scores = {pair: found for pair in _pairs(question) if not isinstance(found := all_scores[pair], str)}
+        windows, *each = [scores.get(pair, ()) for pair in (joint_premise(question), *single_premise(question))]
+        whole, *chunks = (verdict_of_windows(self.card, one) for one in (windows, *each))
+        return Verdict(whole.label, whole.probability, tuple(chunks), rationale=disagreement(self.card, windows))
 
 
 def _pairs(question: Entail) -> list[TextPair]:

@@ -110,14 +110,15 @@ def download(model: str, name: str, revision: str | None) -> Path | None:
 
     try:
         return Path(hf_hub_download(model, name, revision=revision))
-    except LocalEntryNotFoundError as error:
-        if _known_absent(model, name, revision):
-            return None
-        raise _unreachable(model, error) from error
-    except EntryNotFoundError:
-        return None
     except Exception as error:  # the hub's errors have no common base class
-        raise _unreachable(model, error) from error
+        offline = isinstance(error, LocalEntryNotFoundError)
+        if _known_absent(model, name, revision) if offline else isinstance(error, EntryNotFoundError):
+            return None
+        first = str(error).strip().partition("\n")[0]
+        raise BadData(
+            f"hf/{model}: {type(error).__name__}: {first}; check the name, or give a folder that holds the model, as "
+            "in hf/./folder (HF_TOKEN opens models that ask for consent)"
+        ) from error
 
 
 def _known_absent(model: str, name: str, revision: str | None) -> bool:
@@ -129,14 +130,6 @@ def _known_absent(model: str, name: str, revision: str | None) -> bool:
         name != "config.json"
         and isinstance(config, str)
         and not isinstance(try_to_load_from_cache(model, name, revision=revision), str)
-    )
-
-
-def _unreachable(model: str, error: Exception) -> BadData:
-    first = str(error).strip().partition("\n")[0]
-    return BadData(
-        f"hf/{model}: {type(error).__name__}: {first}; check the name, or give a folder that holds the model, as in "
-        "hf/./folder (HF_TOKEN opens models that ask for consent)"
     )
 
 
@@ -260,30 +253,6 @@ class TorchModel:
         return logits
 
 
-def load_torch_model(
-    place: ModelLocation,
-    card: ModelCard,
-    tokenizer: Any,
-    device: str,
-    dtype: str,
-    batch_tokens: int | None,
-    attention: str | None,
-) -> TorchModel:
-    """The model at a location. attention: the implementation, where not the library's default.
-
-    Raises BadData where the weights are not those of such a model.
-    """
-    import torch
-
-    options = {"dtype": getattr(torch, dtype), **({"attn_implementation": attention} if attention else {})}
-    try:
-        network, class_logits = _network(place, card, tokenizer, options)
-        network = network.to(torch.device(device)).eval()
-    except (OSError, RuntimeError, ValueError, KeyError) as error:
-        raise BadData(f"hf/{place.origin}: {error}") from error
-    return TorchModel(network, class_logits, card, PairTokenizer(tokenizer, card), device, batch_tokens)
-
-
 def _network(
     place: ModelLocation, card: ModelCard, tokenizer: Any, options: dict[str, Any]
 ) -> tuple[Any, LogitsFunction]:
@@ -344,11 +313,20 @@ class ModelSource:
         )
 
     def load(self, dtype: str, attention: str | None = None) -> TorchModel:
-        """The model, its weights downloaded where they are not cached."""
+        """The model, its weights downloaded where they are not cached.
 
-        return load_torch_model(
-            self.place, self.card, self.tokenizer, self.device, dtype, self.options.batch_tokens, attention
-        )
+        attention: the implementation, where not the library's default. Raises BadData for weights of another model.
+        """
+        import torch
+
+        options = {"dtype": getattr(torch, dtype), **({"attn_implementation": attention} if attention else {})}
+        try:
+            network, class_logits = _network(self.place, self.card, self.tokenizer, options)
+            network = network.to(torch.device(self.device)).eval()
+        except (OSError, RuntimeError, ValueError, KeyError) as error:
+            raise BadData(f"hf/{self.place.origin}: {error}") from error
+        tokenizer = PairTokenizer(self.tokenizer, self.card)
+        return TorchModel(network, class_logits, self.card, tokenizer, self.device, self.options.batch_tokens)
 
 
 def _device() -> str:
@@ -373,38 +351,22 @@ def _tokenizer(place: ModelLocation, config: Any, family: Family) -> tuple[Any, 
     path = place.file("tokenizer.json")
     if path is not None:
         settings = config_of(place, "tokenizer_config.json")
-        return open_tokenizer(path), _text(settings.get("eos_token") or settings.get("sep_token") or "</s>"), ""
+        end = settings.get("eos_token") or settings.get("sep_token") or "</s>"
+        return open_tokenizer(path), str(end["content"] if isinstance(end, dict) else end), ""
     if family == "hhem":
-        tokenizer, origin = _foundation(str(config.get("foundation") or _FOUNDATION))
-        return tokenizer, "", origin
-    return *_converted(place), ""
-
-
-def _foundation(name: str) -> tuple[Any, str]:
-    """The tokenizer of HHEM's base model, and its source."""
-    place = locate_model(name, None)
-    path = place.file("tokenizer.json")
-    if path is None:
-        raise BadData(f"hf/{name}: it has no tokenizer.json, which HHEM needs")
-    return open_tokenizer(path), f"{place.name}@{place.revision}"
-
-
-def _converted(place: ModelLocation) -> tuple[Any, str]:
-    """The tokenizer of a model that has it in an older format."""
+        base = locate_model(str(config.get("foundation") or _FOUNDATION), None)
+        if (path := base.file("tokenizer.json")) is None:
+            raise BadData(f"hf/{base.origin}: it has no tokenizer.json, which HHEM needs")
+        return open_tokenizer(path), "", f"{base.name}@{base.revision}"
     from transformers import AutoTokenizer
 
-    try:
+    try:  # in an older format
         tokenizer = AutoTokenizer.from_pretrained(place.origin, **place.pinned, trust_remote_code=False)
-        return tokenizer.backend_tokenizer, str(tokenizer.eos_token or tokenizer.sep_token or "</s>")
+        return tokenizer.backend_tokenizer, str(tokenizer.eos_token or tokenizer.sep_token or "</s>"), ""
     except Exception as error:
         raise BadData(
             f"hf/{place.origin}: its tokenizer cannot be read ({error}); it needs a tokenizer.json"
         ) from error
-
-
-def _text(token: Any) -> str:
-    """A special token, which is written as a string or as an object."""
-    return str(token["content"] if isinstance(token, dict) else token)
 
 
 MODEL = "model.onnx"
@@ -445,7 +407,10 @@ class OnnxModel:
         self.workers = options.threads or processors()
         self.device = f"cpu by ONNX Runtime, {'int8' if card.quantised else 'float32'}, threads: {self.workers}"
         self.batch_tokens = 0 if card.quantised else options.batch_tokens or _ONNX_BATCH_TOKENS
-        self._session = _session(folder / MODEL)
+        try:
+            self._session = open_session(folder / MODEL)
+        except Exception as error:  # the runtime raises nothing more specific
+            raise BadData(f"{folder / MODEL}: {error}; export the model again") from error
         self._inputs = [each.name for each in self._session.get_inputs()]
 
     def logits(self, ids: NDArray[np.int64], mask: NDArray[np.int64], type_ids: NDArray[np.int64]) -> NDArray[Any]:
@@ -453,10 +418,3 @@ class OnnxModel:
         inputs = {"input_ids": ids, "attention_mask": mask, "token_type_ids": type_ids}
         logits: NDArray[Any] = self._session.run(None, {name: inputs[name] for name in self._inputs})[0]
         return logits
-
-
-def _session(path: Path) -> Any:
-    try:
-        return open_session(path)
-    except Exception as error:  # the runtime raises nothing more specific
-        raise BadData(f"{path}: {error}; export the model again") from error

@@ -108,7 +108,7 @@ class Named(msgspec.Struct):
     id: str
 
 
-class Counts(msgspec.Struct):
+class RequestCounts(msgspec.Struct):
     """OpenAI's counts of a batch's requests."""
 
     completed: int | None = None
@@ -133,7 +133,7 @@ class Batch(msgspec.Struct):
 
     id: str
     status: str
-    request_counts: Counts | None = None
+    request_counts: RequestCounts | None = None
     input_file_id: str | None = None
     output_file_id: str | None = None
     error_file_id: str | None = None
@@ -388,7 +388,7 @@ class OpenAIBatches(Batches):
     async def progress(self, id: str) -> BatchProgress:
         """Completed, failed, expired or cancelled batches have ended; the last two may have results as well."""
         batch = await self._json(Batch, "GET", f"/batches/{id}")
-        counts, errors = batch.request_counts or Counts(), batch.errors or Listed[BatchError]()
+        counts, errors = batch.request_counts or RequestCounts(), batch.errors or Listed[BatchError]()
         return BatchProgress(
             id,
             batch.status,
