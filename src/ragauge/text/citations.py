@@ -93,7 +93,10 @@ def _works_in(text: str, found: re.Match[str]) -> Iterator[CitedWork]:
 
 def _names_at_end(words: Sequence[str]) -> tuple[str, bool]:
     """The names at the end of some words, and whether the words before them mark a citation."""
-    first = next((i for i in range(len(words)) if _are_names(words[i:])), len(words))
+    first = len(words)  # the names begin after the last word that is neither name nor particle
+    while first and (_is_name(words[first - 1]) or _is_particle(words[first - 1])):
+        first -= 1
+    first = first if any(map(_is_name, words[first:])) else len(words)
     cited = first == 0 or _AUTHORS_SIGNAL.fullmatch(" ".join(words[:first])) is not None
     names = " ".join(words[first + _opening_length(words[first:]) :])
     return names, cited and not _is_date(names)
@@ -143,10 +146,6 @@ def _opening_length(words: Sequence[str]) -> int:
 def _opens(word: str) -> bool:
     bare = word.rstrip(",")
     return bool(_OPENING.fullmatch(bare) or OPENER.fullmatch(bare))
-
-
-def _are_names(words: Sequence[str]) -> bool:
-    return any(map(_is_name, words)) and all(_is_name(word) or _is_particle(word) for word in words)
 
 
 def _is_name(word: str) -> bool:

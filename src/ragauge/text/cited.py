@@ -125,8 +125,9 @@ class _CitationReading:
     def without_marks(self, span: Span) -> Span:
         """A span without leading and trailing marks."""
         start, end = span
-        while start in self._ends:
-            start = _past_space(self._text, self._ends[start])
+        while start in self._ends:  # and past white space
+            start = self._ends[start]
+            start = found.end() if (found := _SPACE.match(self._text, start)) else start
         while end > start and (end in self._starts or self._text[end - 1].isspace()):
             end = self._starts.get(end, end - 1)
         return start, end
@@ -134,7 +135,11 @@ class _CitationReading:
     def pieces(self, spans: Sequence[Span]) -> list[CitedPiece]:
         """The spans with words, each extended by its citations."""
         worded = [span for span in spans if self._has_words(span)]
-        leading = self._are_leading([self._site(mark, worded) for mark in self.marks], len(worded))
+        sites = [self._site(mark, worded) for mark in self.marks]
+        leads = (
+            not site.inside and site.preceding + 1 < len(worded) and (site.opens or not site.closes) for site in sites
+        )
+        leading = bool(sites) and sites[0].preceding < 0 and all(leads)
         citations: list[list[Citation]] = [[] for _ in worded]
         for one in self._citations if worded else ():
             site = self._site(one.span, worded)
@@ -159,19 +164,6 @@ class _CitationReading:
 
     def _line(self, at: int) -> int:
         return bisect_left(self._breaks, at)
-
-    def _are_leading(self, sites: Sequence[_CitationSite], spans: int) -> bool:
-        """Whether every mark precedes a span and closes no line, the first mark preceding the first span."""
-        return bool(sites) and sites[0].preceding < 0 and all(_leads(site, spans) for site in sites)
-
-
-def _leads(site: _CitationSite, spans: int) -> bool:
-    return not site.inside and site.preceding + 1 < spans and (site.opens or not site.closes)
-
-
-def _past_space(text: str, at: int) -> int:
-    found = _SPACE.match(text, at)
-    return found.end() if found else at
 
 
 def _within(at: int, spans: Sequence[Span]) -> bool:

@@ -278,7 +278,10 @@ def bleu(
         ValueError: no references, an unknown tokenizer or smoothing, or weights that are empty, negative or not finite
             (NLTK accepts negative and infinite ones and then leaves 0..1).
     """
-    _check_bleu_options(weights, smoothing)
+    if not weights or not all(math.isfinite(weight) and weight >= 0 for weight in weights):
+        raise ValueError(f"BLEU weights must be one or more finite numbers of at least 0, not {weights!r}")
+    if smoothing not in ("none", "method1"):
+        raise ValueError(f"unknown BLEU smoothing {smoothing!r}; use none or method1")
     tokenize = tokenizer_named(tokenizer)
     tokens = tokenize(response)
     reference_tokens = [tokenize(reference) for reference in check_references(references)]
@@ -286,43 +289,25 @@ def bleu(
     if not matches[0]:
         return 0.0
     totals = [max(1, len(tokens) - order) for order in range(len(weights))]
-    logs = [math.log(_precision(hits, total, smoothing)) for hits, total in zip(matches, totals, strict=True)]
+    instead = [sys.float_info.min if smoothing == "none" else _EPSILON / total for total in totals]
+    each = zip(matches, totals, instead, strict=True)
+    logs = [math.log(hits / total if hits else replaced) for hits, total, replaced in each]
     mean = math.exp(math.fsum(weight * log for weight, log in zip(weights, logs, strict=True)))
-    value = _brevity_penalty(len(tokens), list(map(len, reference_tokens))) * mean
+    closest = min(map(len, reference_tokens), key=lambda length: (abs(length - len(tokens)), length))
+    brevity_penalty = 1.0 if len(tokens) > closest else math.exp(1 - closest / len(tokens))
+    value = brevity_penalty * mean
     return 0.0 if smoothing == "none" and value < _NEGLIGIBLE else value
-
-
-def _check_bleu_options(weights: Sequence[float], smoothing: str) -> None:
-    if not weights or not all(math.isfinite(weight) and weight >= 0 for weight in weights):
-        raise ValueError(f"BLEU weights must be one or more finite numbers of at least 0, not {weights!r}")
-    if smoothing not in ("none", "method1"):
-        raise ValueError(f"unknown BLEU smoothing {smoothing!r}; use none or method1")
 
 
 def _bleu_matches(response: Sequence[str], references: Sequence[Sequence[str]], orders: int) -> list[int]:
     """The clipped matches of each order from 1; zero from the first order without any."""
     matches: list[int] = []
     for order in range(1, orders + 1):
-        matches.append(clipped_matches(ngrams(response, order), _max_counts(references, order)))
+        limits = reduce(or_, (Counter(ngrams(tokens, order)) for tokens in references))  # the maximum over references
+        matches.append(clipped_matches(ngrams(response, order), limits))
         if not matches[-1]:
             break
     return matches + [0] * (orders - len(matches))
-
-
-def _max_counts(references: Sequence[Sequence[str]], order: int) -> Counter[Hashable]:
-    """The maximum count of each n-gram over the references."""
-    return reduce(or_, (Counter(ngrams(tokens, order)) for tokens in references))
-
-
-def _precision(hits: int, total: int, smoothing: str) -> float:
-    if hits:
-        return hits / total
-    return sys.float_info.min if smoothing == "none" else _EPSILON / total
-
-
-def _brevity_penalty(length: int, reference_lengths: Sequence[int]) -> float:
-    closest = min(reference_lengths, key=lambda other: (abs(other - length), other))
-    return 1.0 if length > closest else math.exp(1 - closest / length)
 
 
 def chrf(response: str, references: Sequence[str], order: int = 6, beta: float = 2.0, words: int = 0) -> float:

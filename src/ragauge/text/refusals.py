@@ -226,18 +226,10 @@ _EAST_ASIAN = (
     "(?:文档|文件|资料|上下文|文中)[^。]{0,10}(?:没有|沒有|未)(?:提到|提及|提供|说明|說明)",
 )
 
+_FOREIGN = (*_GERMAN, *_SPANISH, *_FRENCH, *_ITALIAN, *_PORTUGUESE, *_DUTCH, *_EAST_ASIAN)
+
 #: Patterns of refusals in any sentence.
-ANYWHERE_PATTERNS = (
-    *_SPEAKERS,
-    *_SOURCES,
-    *_GERMAN,
-    *_SPANISH,
-    *_FRENCH,
-    *_ITALIAN,
-    *_PORTUGUESE,
-    *_DUTCH,
-    *_EAST_ASIAN,
-)
+ANYWHERE_PATTERNS = (*_SPEAKERS, *_SOURCES, *_FOREIGN)
 
 #: A cheap pattern that every refusing sentence matches.
 HINT_PATTERN = (
@@ -289,23 +281,21 @@ def is_refusal_sentence(sentence: str, instructed: str = "", *, cited: bool = Fa
         cited: whether the sentence has citations besides the marks in it. It may then still state that the sources do
             not say, or the speaker does not know; "There is no mention of slavery" is taken as content of the source.
     """
-    if _is_instructed(sentence, instructed):
-        return True
+    marks = citation_marks(sentence)
+    bare = unmarked(sentence, (0, len(sentence)), marks)
+    if instructed and _normalised(bare) in {_normalised(instructed[slice(*span)]) for span in sentences(instructed)}:
+        return True  # up to case, spaces, citations and the full stop
     if not _HINT.search(_normalised(sentence)):
         return False
-    marks = citation_marks(sentence)
-    wording = _CONCESSION.sub("", _without_quotations(unmarked(sentence, (0, len(sentence)), marks)), count=1)
+    wording = _CONCESSION.sub("", _without_quotations(bare), count=1)
     cited = cited or bool(marks)
-    return _refuses(wording, cited) and all(_adds_nothing(clause, cited) for clause in _TURN.split(wording))
+    return _refuses(wording, cited) and all(
+        _refuses(clause, cited) or _ASIDE.match(clause) or _NEGATION.match(clause) for clause in _TURN.split(wording)
+    )
 
 
 def _refuses(wording: str, cited: bool) -> bool:
     return bool(_ANYWHERE.search(wording) or (not cited and _UNCITED.search(wording)))
-
-
-def _adds_nothing(clause: str, cited: bool) -> bool:
-    """Whether a clause refuses too, apologises, describes the topic of the sources, or is a mere "not its price"."""
-    return _refuses(clause, cited) or bool(_ASIDE.match(clause) or _NEGATION.match(clause))
 
 
 def _without_quotations(sentence: str) -> str:
@@ -329,12 +319,6 @@ def refusal(text: str, instructed: str = "") -> list[Span]:
     refuses = {span: is_refusal_sentence(text[slice(*span)], instructed) for span in sentences(text)}
     others = [text[slice(*span)] for span, refusing in refuses.items() if not refusing]
     return [span for span, refusing in refuses.items() if refusing] if all(map(_is_aside, others)) else []
-
-
-def _is_instructed(sentence: str, instructed: str) -> bool:
-    """Whether a sentence is one of the instructed refusal, up to case, spaces, citations and the full stop."""
-    wording = _normalised(unmarked(sentence, (0, len(sentence)), citation_marks(sentence)))
-    return bool(instructed) and wording in {_normalised(instructed[slice(*span)]) for span in sentences(instructed)}
 
 
 def _is_aside(sentence: str) -> bool:

@@ -90,7 +90,7 @@ def sentence_starts(passage: str, marks: Sequence[Span] = ()) -> list[int]:
 
 def _proposals(passage: str) -> Iterator[int]:
     """Candidate starts, found in windows of bounded length since some splitters take quadratic time."""
-    propose = _with_stops if splitter() == "builtin" else _with_sentencex()
+    propose = _with_sentencex() if splitter() != "builtin" else lambda window: [f.end() for f in _STOP.finditer(window)]
     begin = 0
     while begin < len(passage):
         window = passage[begin : begin + _WINDOW]
@@ -99,10 +99,6 @@ def _proposals(passage: str) -> Iterator[int]:
         yield from (begin + end for end in ends)
         begin += len(window) if last or not ends else ends[-1]
     yield from (found.end() for found in _MISSED.finditer(passage))
-
-
-def _with_stops(window: str) -> list[int]:
-    return [found.end() for found in _STOP.finditer(window)]
 
 
 def _with_sentencex() -> Callable[[str], list[int]]:

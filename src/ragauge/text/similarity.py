@@ -26,12 +26,9 @@ def partial_ratio(one: str, other: str) -> int:
         return 0
     shorter, longer = (one, other) if len(one) <= len(other) else (other, one)
     starts = {max(0, j - i) for i, j in _common_runs(shorter, longer)}
-    return round(100 * max(_ratio(shorter, longer[start : start + len(shorter)]) for start in starts))
-
-
-def _ratio(one: str, other: str) -> float:
-    """Twice the length of the longest common subsequence over the summed lengths."""
-    return 2 * lcs_length(list(one), bit_columns([list(other)])) / (len(one) + len(other))
+    windows = [longer[start : start + len(shorter)] for start in starts]
+    common = ((lcs_length(list(shorter), bit_columns([list(window)])), len(window)) for window in windows)
+    return round(100 * max(2 * length / (len(shorter) + size) for length, size in common))
 
 
 def _common_runs(shorter: str, longer: str) -> Iterator[tuple[int, int]]:

@@ -12,86 +12,29 @@ from __future__ import annotations
 
 import re
 import string
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache, lru_cache
-from types import MappingProxyType
 from typing import Final
 from unicodedata import normalize
 
 from ragauge.text.patterns import category_class, characters
 
-_IRREGULAR: Final = {
-    "sky": "sky",
-    "skies": "sky",
-    "dying": "die",
-    "lying": "lie",
-    "tying": "tie",
-    "news": "news",
-    "innings": "inning",
-    "inning": "inning",
-    "outings": "outing",
-    "outing": "outing",
-    "cannings": "canning",
-    "canning": "canning",
-    "howe": "howe",
-    "proceed": "proceed",
-    "exceed": "exceed",
-    "succeed": "succeed",
-}
-# The first matching suffix decides, even if its condition then fails, so the order matters.
-_STEP_2: Final = (
-    ("ational", "ate"),
-    ("tional", "tion"),
-    ("enci", "ence"),
-    ("anci", "ance"),
-    ("izer", "ize"),
-    ("bli", "ble"),
-    ("alli", "al"),
-    ("entli", "ent"),
-    ("eli", "e"),
-    ("ousli", "ous"),
-    ("ization", "ize"),
-    ("ation", "ate"),
-    ("ator", "ate"),
-    ("alism", "al"),
-    ("iveness", "ive"),
-    ("fulness", "ful"),
-    ("ousness", "ous"),
-    ("aliti", "al"),
-    ("iviti", "ive"),
-    ("biliti", "ble"),
-    ("fulli", "ful"),
+
+def _rules(listed: str) -> list[tuple[str, str]]:
+    """Suffixes with their replacements. The first that matches decides, even if its condition then fails."""
+    return [(suffix, replacement) for suffix, _, replacement in (rule.partition(":") for rule in listed.split())]
+
+
+_IRREGULAR: Final = dict(
+    _rules("""sky:sky skies:sky dying:die lying:lie tying:tie news:news innings:inning inning:inning
+    outings:outing outing:outing cannings:canning canning:canning howe:howe proceed:proceed exceed:exceed
+    succeed:succeed""")
 )
-_STEP_3: Final = (
-    ("icate", "ic"),
-    ("ative", ""),
-    ("alize", "al"),
-    ("iciti", "ic"),
-    ("ical", "ic"),
-    ("ful", ""),
-    ("ness", ""),
-)
-_STEP_4: Final = (
-    "al",
-    "ance",
-    "ence",
-    "er",
-    "ic",
-    "able",
-    "ible",
-    "ant",
-    "ement",
-    "ment",
-    "ent",
-    "ion",
-    "ou",
-    "ism",
-    "ate",
-    "iti",
-    "ous",
-    "ive",
-    "ize",
-)
+_STEP_2: Final = _rules("""ational:ate tional:tion enci:ence anci:ance izer:ize bli:ble alli:al entli:ent eli:e
+    ousli:ous ization:ize ation:ate ator:ate alism:al iveness:ive fulness:ful ousness:ous aliti:al iviti:ive
+    biliti:ble fulli:ful""")
+_STEP_3: Final = _rules("icate:ic ative: alize:al iciti:ic ical:ic ful: ness:")
+_STEP_4: Final = "al ance ence er ic able ible ant ement ment ent ion ou ism ate iti ous ive ize".split()
 
 
 @lru_cache(maxsize=2**16)
@@ -170,19 +113,10 @@ def _step_5b(word: str) -> str:
     return word[:-1] if word.endswith("ll") and _measure(word[:-1]) > 1 else word
 
 
-_STEPS: Final[tuple[Callable[[str], str], ...]] = (
-    _step_1a,
-    _step_1b,
-    _step_1c,
-    _step_2,
-    _step_3,
-    _step_4,
-    _step_5a,
-    _step_5b,
-)
+_STEPS: Final = (_step_1a, _step_1b, _step_1c, _step_2, _step_3, _step_4, _step_5a, _step_5b)
 
 
-def _replace_ending(word: str, rules: tuple[tuple[str, str], ...]) -> str:
+def _replace_ending(word: str, rules: Sequence[tuple[str, str]]) -> str:
     for ending, replacement in rules:
         if word.endswith(ending):
             kept = word.removesuffix(ending)
@@ -303,14 +237,12 @@ def squad_tokens(text: str) -> list[str]:
     return _ARTICLE.sub(" ", text.lower().translate(_NO_PUNCTUATION)).split()
 
 
-TOKENIZERS: Final[Mapping[str, Tokenizer]] = MappingProxyType(
-    {
-        "rouge": rouge_tokens,
-        "unicode": unicode_tokens,
-        "valor": valor_tokens,
-        "whitespace": whitespace_tokens,
-    }
-)
+TOKENIZERS: Final[Mapping[str, Tokenizer]] = {
+    "rouge": rouge_tokens,
+    "unicode": unicode_tokens,
+    "valor": valor_tokens,
+    "whitespace": whitespace_tokens,
+}
 
 
 def tokenizer_named(name: str) -> Tokenizer:
