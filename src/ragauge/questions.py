@@ -125,10 +125,7 @@ class Decompose(msgspec.Struct, frozen=True, gc=False, omit_defaults=True, tag="
 class Entail(msgspec.Struct, frozen=True, gc=False, omit_defaults=True, tag="entail", tag_field="kind"):
     """Does `hypothesis` follow from the chunks of `premise` together, and does each chunk support or contradict it?
 
-    Args:
-        premise: the texts of the chunks.
-        hypothesis: a statement.
-        query: what the hypothesis answers, so that a fragment ("Six days.") can be read as a full statement.
+    query: what the hypothesis answers, so that a fragment ("Six days.") can be read as a full statement.
     """
 
     premise: tuple[str, ...]
@@ -197,9 +194,6 @@ class Judgment(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     """A question, its answer (or why there is none), and the judge that answered.
 
     Args:
-        question: the question.
-        answer: the answer, or the failure.
-        judge: the identity of the judge.
         key: its address in the store; see `judgment_key`.
         call: the id of the call to a model that produced the answer, if any; judgments of one call were asked in one
             pack.
@@ -259,7 +253,7 @@ def _invalid_chunks(question: Entail, verdict: Verdict) -> str | None:
     if verdict.chunks and len(verdict.chunks) != len(question.premise):
         return f"{len(verdict.chunks)} labels for {len(question.premise)} chunks"
     faults = (_invalid_span(text, [chunk.span]) for text, chunk in zip(question.premise, verdict.chunks, strict=False))
-    return next((fault for fault in faults if fault), None)
+    return next(filter(None, faults), None)
 
 
 def _invalid_grade(question: Rate, grade: Grade) -> str | None:

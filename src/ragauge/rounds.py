@@ -19,9 +19,7 @@ class Rounds:
     While texts remain to be decomposed, a round asks for that alone: other known questions wait to be asked with those
     about the statements, so that a judge that packs questions needs fewer calls.
 
-    Args:
-        sample: the sample.
-        needs: what its metrics must know; needs of one name are worked out once.
+    Needs of one name are worked out once.
     """
 
     def __init__(self, sample: Sample, needs: Iterable[Need[EvidenceTable]]) -> None:
@@ -30,16 +28,13 @@ class Rounds:
         self._pending: dict[str, Sequence[Question]] = {}
         self._judgments: dict[Question, Judgment] = {}
         for need in {need.name: need for need in needs}.values():
-            self._open(sample, need)
+            missing = [field for field in need.reads if getattr(sample, field) is None]
+            if missing:
+                self.outcomes[need.name] = Undefined(f"the sample has no {' and no '.join(missing)}")
+                continue
+            self._flows[need.name] = need.flow(sample)
+            self._step(need.name, None)
         self.questions = self._next_round()
-
-    def _open(self, sample: Sample, need: Need[EvidenceTable]) -> None:
-        missing = [field for field in need.reads if getattr(sample, field) is None]
-        if missing:
-            self.outcomes[need.name] = Undefined(f"the sample has no {' and no '.join(missing)}")
-            return
-        self._flows[need.name] = need.flow(sample)
-        self._step(need.name, None)
 
     def _step(self, need: str, questions: Sequence[Question] | None) -> None:
         """Run one flow, from its start or its pending `questions`, until it asks something unanswered or ends."""
@@ -62,7 +57,9 @@ class Rounds:
         judgments = [self._judgments[question] for question in questions]
         failures = [judgment.answer for judgment in judgments if isinstance(judgment.answer, Failure)]
         if failures:
-            raise _Unanswered(_summary(failures, len(judgments)))
+            ((commonest, _),) = Counter(map(str, failures)).most_common(1)
+            several = f" ({len(failures)} of {len(judgments)} questions unanswered)" if len(judgments) > 1 else ""
+            raise _Unanswered(commonest + several)
         return judgments
 
     def _next_round(self) -> list[Question]:
@@ -97,12 +94,6 @@ class Rounds:
 
 class _Unanswered(Exception):
     """A question that a flow waits for has no answer; the message is the reason."""
-
-
-def _summary(failures: Sequence[Failure], asked: int) -> str:
-    """One sentence for several failures: the most common one, and how many there were."""
-    ((commonest, _),) = Counter(map(str, failures)).most_common(1)
-    return commonest if asked == 1 else f"{commonest} ({len(failures)} of {asked} questions unanswered)"
 
 
 def unanswerable(needs: Iterable[Need[EvidenceTable]], can_answer: Callable[[str], bool]) -> list[str]:

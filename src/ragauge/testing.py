@@ -73,36 +73,23 @@ def check_judge(make: Callable[[], Judge], questions: Sequence[Question] = PLAIN
 
 async def _check_judge(make: Callable[[], Judge], questions: Sequence[Question]) -> None:
     judge = make()
-    before = judge.identity
-    _check_identity(before, make().identity)
-    _check_topics(judge.answers)
+    before, other = judge.identity, make().identity
+    _demand(isinstance(before, Identity), f"identity is {before!r}, not a ragauge.types.Identity")
+    _demand(before == other, f"two judges of the same settings have different identities: {before!r} and {other!r}")
+    _demand(pickle.loads(pickle.dumps(before)) == before, f"the identity {before!r} does not survive pickling")
+    _demand(bool(judge.answers), "answers is empty; name the kinds of question that it answers")
+    unknown = [topic for topic in judge.answers if topic.partition(":")[0] not in KINDS]
+    _demand(not unknown, f"answers names {unknown}; the kinds are {', '.join(KINDS)}")
     claimed = [question for question in questions if can_answer(judge, question)]
     answers = await _answers(judge, claimed)
     _demand(not all(isinstance(answer, Failure) for answer in answers), f"no question was answered: {answers[:1]}")
-    if not getattr(judge, "by_sample", False):
-        await _check_alone(judge, claimed, answers)
-    await _answers(judge, [])
-    await _answers(judge, [*questions, *_odd_questions()])
-    _demand(judge.identity == before, f"the identity changed from {before!r} to {judge.identity!r} by answering")
-
-
-async def _check_alone(judge: Judge, questions: Sequence[Question], answers: Sequence[Answer | Failure]) -> None:
-    for question, answer in zip(questions, answers, strict=True):
+    for question, answer in zip(claimed, answers, strict=True) if not getattr(judge, "by_sample", False) else ():
         (alone,) = await _answers(judge, [question])
         same = alone == answer or (isinstance(alone, Failure) and isinstance(answer, Failure))
         _demand(same, f"{question} is answered {alone} alone and {answer} in a batch")
-
-
-def _check_identity(one: Identity, other: Identity) -> None:
-    _demand(isinstance(one, Identity), f"identity is {one!r}, not a ragauge.types.Identity")
-    _demand(one == other, f"two judges of the same settings have different identities: {one!r} and {other!r}")
-    _demand(pickle.loads(pickle.dumps(one)) == one, f"the identity {one!r} does not survive pickling")
-
-
-def _check_topics(answers: frozenset[str]) -> None:
-    _demand(bool(answers), "answers is empty; name the kinds of question that it answers")
-    unknown = [claimed for claimed in answers if claimed.partition(":")[0] not in KINDS]
-    _demand(not unknown, f"answers names {unknown}; the kinds are {', '.join(KINDS)}")
+    await _answers(judge, [])
+    await _answers(judge, [*questions, *_odd_questions()])
+    _demand(judge.identity == before, f"the identity changed from {before!r} to {judge.identity!r} by answering")
 
 
 async def _answers(judge: Judge, questions: Sequence[Question]) -> Sequence[Answer | Failure]:
@@ -146,17 +133,12 @@ async def _pack_agreement(together: Judge, alone: Judge, questions: Sequence[Que
     same: dict[str, list[bool]] = {}
     answers = zip(questions, await together.answer(questions), await alone.answer(questions), strict=True)
     for question, *both in answers:
-        one, other = map(_value, both)
-        if one is not None and other is not None:
-            same.setdefault(kind(question), []).append(one == other)
+        values = [
+            one.label if isinstance(one, Verdict) else one.value for one in both if isinstance(one, Verdict | Grade)
+        ]
+        if len(values) == 2:
+            same.setdefault(kind(question), []).append(values[0] == values[1])
     return {name: Share(sum(each), len(each)) for name, each in same.items()}
-
-
-def _value(answer: Answer | Failure) -> Label | float | None:
-    """The label or grade of an answer that has one."""
-    if isinstance(answer, Verdict):
-        return answer.label
-    return answer.value if isinstance(answer, Grade) else None
 
 
 def check_store(make: Callable[[Path], Store]) -> None:

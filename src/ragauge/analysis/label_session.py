@@ -196,7 +196,7 @@ def _value(interval: Interval) -> str:
     return with_interval(interval.value, interval.low, interval.high)
 
 
-class Session:
+class LabelSession:
     """One person's way through the pieces of a metric, forward and back.
 
     given: number of labels given in this session.

@@ -16,7 +16,7 @@ import click
 
 from ragauge.analysis.compare import compare
 from ragauge.analysis.comparison import COMPARISON_WRITERS, changes_view, comparison_view
-from ragauge.analysis.label_session import Session, answer_words, keys_line, question_lines, summary_lines
+from ragauge.analysis.label_session import LabelSession, answer_words, keys_line, question_lines, summary_lines
 from ragauge.analysis.labels import Labelling
 from ragauge.analysis.parity import choose, measuring, parity
 from ragauge.analysis.parity_columns import NAMING, SYSTEMS, read_sheet
@@ -270,7 +270,7 @@ def _ask(session: Session) -> None:
     say("Nothing is left to label for this metric.")
 
 
-def _piece_lines(session: Session) -> Iterator[str]:
+def _piece_lines(session: LabelSession) -> Iterator[str]:
     """The question about the current piece, below a line for its sample if this is the sample's first piece."""
     piece = session.piece
     assert piece is not None

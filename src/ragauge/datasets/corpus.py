@@ -127,7 +127,10 @@ def read_corpus(path: str | Path, words: int = WORDS, *, skip_bad: bool = False)
         BadData: there is nothing to read; unless `skip_bad`, the first file or row that cannot be read.
     """
     root = Path(path)
-    files = list(_files(root)) if root.is_dir() else [root]
+    files = [root]
+    if root.is_dir():
+        below = [path for path in sorted(root.rglob("*")) if path.is_file()]
+        files = [path for path in below if not any(part.startswith(".") for part in path.relative_to(root).parts)]
     formats = {kind for kind in set(map(extension, files)) if kind in _TEXT or is_readable(kind)}
     reasons = {one: reason for one in files if (reason := _skip_reason(one, formats))}
     if not root.is_dir() and reasons:
@@ -138,13 +141,6 @@ def read_corpus(path: str | Path, words: int = WORDS, *, skip_bad: bool = False)
         why = f"; {splitter.bad[0]}" if splitter.bad else "; put .txt, .md, .jsonl or .parquet files there"
         raise BadData(f"{root}: no text in {len(files)} files{why}")
     return Corpus(str(root), found, dict(Counter(reasons.values())), tuple(splitter.bad))
-
-
-def _files(folder: Path) -> Iterator[Path]:
-    for path in sorted(folder.rglob("*")):
-        hidden = any(part.startswith(".") for part in path.relative_to(folder).parts)
-        if path.is_file() and not hidden:
-            yield path
 
 
 def _skip_reason(path: Path, formats: Collection[str]) -> str:

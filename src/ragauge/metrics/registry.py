@@ -21,70 +21,33 @@ from ragauge.metrics.base import Measure, Metric, composite, over_data, pooled, 
 from ragauge.text.citations import citation_marks
 from ragauge.types import Sample
 
-#: Measured by default, where the data has the fields they read.
-METRICS: tuple[Metric, ...] = (
-    claims.faithfulness,
-    claims.hallucination,
-    claims.answer_correctness,
-    retrieval.answer_relevance,
-    retrieval.context_precision,
-    retrieval.context_recall,
-    retrieval.context_relevance,
-    claims.context_coverage,
-    claims.claim_recall,
-    claims.claim_precision,
-    claims.claim_f1,
-    retrieval.claim_recall_at_contexts,
-    retrieval.context_precision_at_claims,
-    retrieval.context_utilization,
-    retrieval.noise_sensitivity,
-    retrieval.self_knowledge,
-    retrieval.claim_hallucination,
-    retrieval.relevance_rubric,
-    retrieval.chunk_utility,
-    retrieval.summary_coherence,
-    claims.bias,
-    claims.toxicity,
-    overlap.rouge,
-    overlap.bleu,
-    overlap.chrf,
-    overlap.exact_match,
-    overlap.token_f1,
-)
+_MODULES = (citations, claims, overlap, refusals, retrieval, trust)
+_BY_NAME = {one.name: one for module in _MODULES for one in vars(module).values() if isinstance(one, Metric)}
 
-#: Measured when asked for by name, and some of them where the data calls for it; see `usual`.
-ON_REQUEST: tuple[Metric, ...] = (
-    citations.citation_recall,
-    citations.citation_precision,
-    citations.citation_f1,
-    refusals.refusal,
-    refusals.answered_ratio,
-    claims.claim_match,
-    claims.string_match,
-    claims.list_match,
-)
+
+def _named(names: str) -> tuple[Metric, ...]:
+    return tuple(_BY_NAME[name] for name in names.split())
+
+
+#: Measured by default, where the data has the fields they read.
+METRICS = _named("""
+    faithfulness hallucination answer_correctness answer_relevance context_precision context_recall
+    context_relevance context_coverage claim_recall claim_precision claim_f1 claim_recall@contexts
+    context_precision@claims context_utilization noise_sensitivity self_knowledge claim_hallucination
+    relevance_rubric chunk_utility summary_coherence bias toxicity rouge bleu chrf exact_match token_f1
+""")
+
+#: Measured when asked for by name, and some of them where the data calls for it; see `default_metrics`.
+ON_REQUEST = _named("""
+    citation_recall citation_precision citation_f1 refusal answered_ratio claim_match string_match list_match
+""")
 
 #: Measured when asked for by name, each as one value of the whole data set.
-OVER_DATA: tuple[Metric, ...] = (
-    refusals.reject_recall,
-    refusals.reject_precision,
-    refusals.reject_f1,
-    refusals.answerable_recall,
-    refusals.answerable_precision,
-    refusals.answerable_f1,
-    refusals.macro_avg,
-    refusals.macro_f1,
-    trust.answered_correctness,
-    trust.calibrated_answered,
-    trust.calibrated_answerable,
-    trust.calibrated_f1,
-    trust.parametric,
-    trust.regular_citation_f1,
-    trust.answered_citation_recall,
-    trust.answered_citation_precision,
-    trust.answered_citation_f1,
-    trust.trust_score,
-)
+OVER_DATA = _named("""
+    reject_recall reject_precision reject_f1 answerable_recall answerable_precision answerable_f1 macro_avg
+    macro_f1 answered_correctness calibrated_answered calibrated_answerable calibrated_f1 parametric
+    regular_citation_f1 answered_citation_recall answered_citation_precision answered_citation_f1 trust_score
+""")
 
 #: The group of entry points by which installed packages offer metrics of their own: name -> a `Metric`.
 ENTRY_POINTS = "ragauge.metrics"
@@ -110,8 +73,6 @@ ALIASES = {
     "reject_prec": "reject_precision",
     **{f"{word}_{end}": f"reject_{full}" for word in ("refuse", "refusal") for end, full in _SPELLINGS.items()},
 }
-
-_BY_NAME = {one.name: one for one in CATALOGUE}
 
 #: Metrics requested together, which share parameters; "" stands for the one that `correctness` selects.
 FAMILIES: Mapping[str, tuple[str, ...]] = {

@@ -48,7 +48,7 @@ def context_precision(useful: CheckSets) -> float | Undefined:
     information retrieval as average precision. against: "references", or "response" for its use to the response, which
     ragas calls context utilization.
     """
-    verdicts = [any(ranks) for ranks in zip(*(checks.passed for checks in useful.sets), strict=True)]
+    verdicts = [any(ranks) for ranks in zip(*(checks.passed for checks in useful.tables), strict=True)]
     return average_precision(verdicts) if verdicts else Undefined(NO_CONTEXTS)
 
 

@@ -10,7 +10,7 @@ from ragauge.needs.base import Need, NothingToCount, QuestionFlow, gather, need
 from ragauge.needs.evidence import Statements, Support, Supports, Texts
 from ragauge.questions import Decompose, Entail
 from ragauge.text.sentences import sentences
-from ragauge.types import Chunk, Sample, Span, Statement
+from ragauge.types import Sample, Span, Statement
 
 
 def response_of(sample: Sample) -> str:
@@ -21,12 +21,9 @@ def response_of(sample: Sample) -> str:
 
 def citation_labels(sample: Sample) -> list[str]:
     """What a text may cite each chunk by: its id, its title, and its author and year where known."""
-    return [_citation_label(chunk) for chunk in sample.contexts or ()]
-
-
-def _citation_label(chunk: Chunk) -> str:
-    metadata = [str(chunk.metadata[key]) for key in ("author", "authors", "year", "date") if key in chunk.metadata]
-    return " ".join([chunk.id, chunk.title, *metadata])
+    keys = ("author", "authors", "year", "date")
+    known = [(one, [str(one.metadata[key]) for key in keys if key in one.metadata]) for one in sample.contexts or ()]
+    return [" ".join([chunk.id, chunk.title, *metadata]) for chunk, metadata in known]
 
 
 def references_of(sample: Sample) -> dict[str, str]:

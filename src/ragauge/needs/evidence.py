@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import cast
+from typing import Generic, TypeVar, cast
 
 import msgspec
 
+from ragauge.needs.base import EvidenceTable
 from ragauge.questions import Judgment
 from ragauge.scores import ChunkEvidence, Evidence
 from ragauge.types import Chunk, ChunkVerdict, Decomposition, Grade, Label, Statement, Verdict
@@ -126,16 +127,24 @@ def with_verdict(piece: Evidence, against: str, verdict: Verdict, chunks: Iterab
     )
 
 
+Table = TypeVar("Table", bound=EvidenceTable)
+
+
 @dataclass(frozen=True)
-class Supports:
+class _Tables(Generic[Table]):
     """One table per reference."""
 
-    tables: tuple[Support, ...]
+    tables: tuple[Table, ...]
 
     @property
     def evidence(self) -> tuple[Evidence, ...]:
         """The judged pieces, in the order of the text."""
         return tuple(piece for table in self.tables for piece in table.evidence)
+
+
+@dataclass(frozen=True)
+class Supports(_Tables[Support]):
+    """The verdicts on statements, once per reference."""
 
 
 @dataclass(frozen=True)
@@ -171,15 +180,8 @@ class Checks(_JudgedPieces):
 
 
 @dataclass(frozen=True)
-class CheckSets:
+class CheckSets(_Tables[Checks]):
     """The checks of the same pieces, once per reference."""
-
-    sets: tuple[Checks, ...]
-
-    @property
-    def evidence(self) -> tuple[Evidence, ...]:
-        """The judged pieces, in the order of the text."""
-        return tuple(piece for checks in self.sets for piece in checks.evidence)
 
 
 @dataclass(frozen=True)

@@ -123,7 +123,7 @@ _ANSWERED_ITEM = {"question", "answers", "docs", "output"}
 _LANGSMITH_EXAMPLE = {"dataset_id", "source_run_id", "modified_at"}
 _LANGSMITH_RUN = {"run_type", "trace_id", "dotted_order", "start_time", "parent_run_id"}
 
-#: Columns in which DeepEval joins chunks into one text.
+#: Columns in which DeepEval joins chunks into one text; one that the caller maps stays whole.
 _JOINED_COLUMNS = ("retrieval_context", "context")
 
 #: What DeepEval joins them with: a bar in the goldens that it saves and reads, a semicolon in the test cases that it
@@ -155,7 +155,9 @@ class ColumnMapping:
         self._seen = dict.fromkeys(seen)
         self._excluded: Collection[tuple[str, str]] = ()
         self._excluded = set(_misleading(rows, self._match([c for c in seen if folded(c) not in _AMBIGUOUS])))
-        self.delimiters = {column: _delimiter(rows, column) for column in _joined(seen, self._bound)}
+        is_deepeval = "input" in seen and ("actual_output" in seen or "retrieval_context" in seen)
+        joined = [one for one in _JOINED_COLUMNS if is_deepeval and one in seen and one not in self._bound]
+        self.delimiters = {column: _delimiter(rows, column) for column in joined}
         self.by_field: dict[str, str] = {}
         self.assign = lru_cache(maxsize=256)(self._assign)
         self.assign(tuple(seen))
@@ -240,7 +242,9 @@ def _misleading(rows: Sequence[Mapping[str, Any]], others: Mapping[str, str]) ->
             yield "source", "source"
     if not any(map(_holds_annotations, rows)):
         yield "references", "annotations"
-    if any(map(_is_benchmark_row, rows)):
+    columns_of = [set(map(folded, row)) for row in rows]
+    asked = [(row, columns) for row, columns in zip(rows, columns_of, strict=True) if {"question", "docs"} <= columns]
+    if any("claims" in columns or _holds_claims(row) for row, columns in asked):
         yield "response", "answer"
     if "references" not in others and not any(map(_holds_claims, rows)):
         yield "answers", "answers"
@@ -261,23 +265,11 @@ def _holds_annotations(row: Mapping[str, Any]) -> bool:
     return bool(found) and all(isinstance(item, Mapping) and "long_answer" in item for item in found)
 
 
-def _is_benchmark_row(row: Mapping[str, Any]) -> bool:
-    """Whether the row has documents and gold claims under the names of ALCE and Trust-Eval."""
-    columns = set(map(folded, row))
-    return {"question", "docs"} <= columns and ("claims" in columns or _holds_claims(row))
-
-
 def _is_example(row: Mapping[str, Any]) -> bool:
     """Whether the row is an example of a LangSmith data set, whose outputs are references, rather than a run."""
     metadata = row.get("metadata")
     split = isinstance(metadata, Mapping) and "dataset_split" in metadata
     return "outputs" in row and (split or not _LANGSMITH_EXAMPLE.isdisjoint(row)) and _LANGSMITH_RUN.isdisjoint(row)
-
-
-def _joined(seen: Sequence[str], mapped: Collection[str]) -> Iterator[str]:
-    """The columns in which DeepEval joins chunks, in DeepEval's own data; a column that the caller maps stays whole."""
-    if "input" in seen and ("actual_output" in seen or "retrieval_context" in seen):
-        yield from (column for column in _JOINED_COLUMNS if column in seen and column not in mapped)
 
 
 def _delimiter(rows: Sequence[Mapping[str, Any]], column: str) -> re.Pattern[str] | None:
