@@ -33,7 +33,7 @@ def moved(score: ScoreRecord, chance: random.Random) -> ScoreRecord:
 
 
 def repeated(records: list[SampleRecord], count: int, chance: random.Random) -> Iterator[SampleRecord]:
-    """So many samples like those of `records`."""
+    """Any number of samples like those of `records`."""
     for at in range(count):
         record = records[at % len(records)]
         sample = msgspec.structs.replace(record.sample, id=str(at), query=f"{record.sample.query} {at}")

@@ -3,7 +3,7 @@
     python benchmarks/corrected_coverage.py
 
 A sample has one to six claims, of which people support a share; a judge agrees with people on some samples, and is too
-lenient or wrong at random on the others. Beside it the interval of people's own mean over the same labels.
+lenient or wrong at random on the others. Next to it the interval of the human mean over the same labels.
 """
 
 from __future__ import annotations
@@ -59,10 +59,10 @@ def cell(judge: Callable[[np.random.Generator, Array, Array], Array], drawn: int
     found = []
     for _ in range(SETS):
         true, claims = people(chance, size)
-        said = judge(chance, true, claims)
+        reply = judge(chance, true, claims)
         asked = list(true[:drawn])
-        both = (corrected_mean(asked, list(said[:drawn]), list(said[drawn:])), mean_interval(asked))
-        found.append([said.mean() - TRUE_MEAN, *(figure for one in both for figure in figures(one))])
+        both = (corrected_mean(asked, list(reply[:drawn]), list(reply[drawn:])), mean_interval(asked))
+        found.append([reply.mean() - TRUE_MEAN, *(figure for one in both for figure in figures(one))])
     bias, covered, wide, plainly, plain = np.mean(found, axis=0)
     return f"{bias:+.3f} | {100 * covered:.1f} ({wide:.3f}) | {100 * plainly:.1f} ({plain:.3f})"
 

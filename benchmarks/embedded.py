@@ -1,4 +1,4 @@
-"""How many questions of entailment the embedded judge answers, beside merely counting words.
+"""How many questions of entailment the embedded judge answers, compared with merely counting words.
 
     python benchmarks/embedded.py
 

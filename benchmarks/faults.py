@@ -131,14 +131,14 @@ def rows(count: int) -> Iterator[dict[str, Any]]:
     for _ in range(count):
         contexts = [[sentence() for _ in range(3)] for _ in range(4)]
         known = [one for context in contexts for one in context]
-        said = chance.sample(known, 4)
-        altered = f"{said[3][:-3]}{chance.randint(100, 999)}."
-        response = [*said[: chance.randint(1, 3)], *(sentence() for _ in range(chance.randint(0, 2))), altered]
+        reply = chance.sample(known, 4)
+        altered = f"{reply[3][:-3]}{chance.randint(100, 999)}."
+        response = [*reply[: chance.randint(1, 3)], *(sentence() for _ in range(chance.randint(0, 2))), altered]
         yield {
-            "query": " ".join(said[0].split()[:6]) + "?",
+            "query": " ".join(reply[0].split()[:6]) + "?",
             "response": " ".join(response),
             "contexts": [" ".join(context) for context in contexts],
-            "references": [" ".join([said[0], *([sentence()] if chance.random() < 0.5 else []), known[-1]])],
+            "references": [" ".join([reply[0], *([sentence()] if chance.random() < 0.5 else []), known[-1]])],
         }
 
 
@@ -216,7 +216,7 @@ def _elsewhere(paths: Mapping[str, int]) -> int:
 
 
 class Verdict(NamedTuple):
-    """What is to be said of a fault. bad: why it must not be so; "" where all is well."""
+    """The line on a fault. bad: why it is wrong; "" where all is well."""
 
     unscored: int
     wrong: int

@@ -56,7 +56,7 @@ DEEP = ("[" * 3000, '{"a":' * 3000, "(" * 3000, "panel(" * 1500)
 
 
 def nested(depth: int) -> Any:
-    """Objects and lists in each other, so many deep."""
+    """Objects and lists nested to a given depth."""
     return {"a": [nested(depth - 2)]} if depth > 0 else "a"
 
 

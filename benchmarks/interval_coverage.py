@@ -166,9 +166,9 @@ def overlap(a: float, b: float) -> Draw:
     """True positives, false positives and false negatives of 1 to 4 statements each way."""
 
     def draw(chance: Generator, n: int) -> Array:
-        quality, said, expected = chance.beta(a, b, n), chance.integers(1, 5, n), chance.integers(1, 5, n)
-        tp = chance.binomial(said, quality)
-        return np.column_stack([tp, said - tp, chance.binomial(expected, 1 - quality)])
+        quality, reply, expected = chance.beta(a, b, n), chance.integers(1, 5, n), chance.integers(1, 5, n)
+        tp = chance.binomial(reply, quality)
+        return np.column_stack([tp, reply - tp, chance.binomial(expected, 1 - quality)])
 
     return draw
 
@@ -177,8 +177,8 @@ def both_ways(a: float, b: float) -> Draw:
     """Precise out of 1 to 6 claims, recalled out of 1 to 3."""
 
     def draw(chance: Generator, n: int) -> Array:
-        quality, said, expected = chance.beta(a, b, n), chance.integers(1, 7, n), chance.integers(1, 4, n)
-        return np.column_stack([chance.binomial(said, quality), said, chance.binomial(expected, quality), expected])
+        quality, reply, expected = chance.beta(a, b, n), chance.integers(1, 7, n), chance.integers(1, 4, n)
+        return np.column_stack([chance.binomial(reply, quality), reply, chance.binomial(expected, quality), expected])
 
     return draw
 

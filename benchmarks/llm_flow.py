@@ -77,7 +77,7 @@ class Took(NamedTuple):
 
 
 def rows(count: int) -> Iterator[Row]:
-    """Samples in made-up words; what is said is found in the contexts, but for one sentence."""
+    """Samples in made-up words; its statements are in the contexts, but for one sentence."""
     chance = random.Random(0)
     words = ["".join(chance.choices("etaoinshrdlucmfwyp", k=chance.randint(3, 9))) for _ in range(5_000)]
 
@@ -86,12 +86,12 @@ def rows(count: int) -> Iterator[Row]:
 
     for _ in range(count):
         contexts = [[sentence() for _ in range(7)] for _ in range(5)]
-        said = [chance.choice(context) for context in contexts]
+        reply = [chance.choice(context) for context in contexts]
         yield {
-            "query": " ".join(said[0].split()[:8]) + "?",
-            "response": " ".join([*said[:3], sentence()]),
+            "query": " ".join(reply[0].split()[:8]) + "?",
+            "response": " ".join([*reply[:3], sentence()]),
             "contexts": [" ".join(context) for context in contexts],
-            "references": [f"{said[0]} {said[4]}"],
+            "references": [f"{reply[0]} {reply[4]}"],
         }
 
 
@@ -114,17 +114,17 @@ class Bench:
             if process.stdout.readline() != "ready\n":
                 raise SystemExit(f"{system.name} did not get ready: {' '.join(command)}")
             self._stub.reset(latency=LATENCY, fault=faults)
-            said = json.loads(process.communicate("go\n")[0])
-        return self._figures(said)
+            reply = json.loads(process.communicate("go\n")[0])
+        return self._figures(reply)
 
-    def _figures(self, said: Mapping[str, float]) -> Took:
+    def _figures(self, reply: Mapping[str, float]) -> Took:
         stats = self._stub.stats()
-        calls = said.get("calls", stats["calls"])
+        calls = reply.get("calls", stats["calls"])
         characters = stats["prompt_characters"] / self._samples
         per_call = 1000 / calls
-        json_cpu = said.get("json", 0.0) * per_call
+        json_cpu = reply.get("json", 0.0) * per_call
         return Took(
-            calls / self._samples, characters, said["cpu"] * per_call, json_cpu, said["seconds"], said["unscored"]
+            calls / self._samples, characters, reply["cpu"] * per_call, json_cpu, reply["seconds"], reply["unscored"]
         )
 
 
@@ -159,9 +159,9 @@ def show_parts(found: Measured) -> None:
         print(f"{width:30} wide {all_of_it.cpu:6.3f} {parts.json:12.3f} {parts.cpu - parts.json:20.3f}")
 
 
-def show_beside(found: Measured, beside: Sequence[System]) -> None:
+def show_beside(found: Measured, matched: Sequence[System]) -> None:
     """Print what others need as multiples of what ragauge needs."""
-    for system, width in product(beside, WIDTHS):
+    for system, width in product(matched, WIDTHS):
         ours, theirs = found[OURS, width], found[system, width]
         per_sample = theirs.cpu * theirs.calls / (ours.cpu * ours.calls)
         print(
@@ -180,12 +180,12 @@ def show_faults(found: Measured, plain: Measured, samples: int) -> None:
 
 
 def ideal(took: Took, samples: int, width: int) -> float:
-    """Seconds that the calls take on the server's side, so many side by side."""
+    """Seconds that the calls take on the server's side, with a given concurrency."""
     return took.calls * samples * LATENCY / width
 
 
 def others(instructor: str | None, peer: str | None) -> list[System]:
-    """What there is to be measured beside ragauge."""
+    """The other systems to measure."""
     if instructor is None and find_spec("instructor"):
         instructor = sys.executable
     found = [System("ragauge through instructor", instructor, way="instructor")] if instructor else []
@@ -201,7 +201,7 @@ def main() -> None:
     arguments.add_argument("--instructor", metavar="PYTHON")
     arguments.add_argument("--peer", metavar="PYTHON")
     given = arguments.parse_args()
-    beside = others(given.instructor, given.peer)
+    matched = others(given.instructor, given.peer)
     data = list(rows(given.samples))
     contexts = statistics.mean(sum(map(len, row["contexts"])) for row in data)
     with tempfile.TemporaryDirectory() as folder, StubServer() as stub:
@@ -210,12 +210,12 @@ def main() -> None:
         bench = Bench(stub, path, given.samples)
         print(f"{given.samples} samples, contexts of {contexts:,.0f} characters, {LATENCY * 1000:.0f} ms, ", end="")
         print(f"median of {given.repetitions}")
-        plain = measured(bench, [OURS, NO_HTTP, FLOOR, *beside], given.repetitions)
+        plain = measured(bench, [OURS, NO_HTTP, FLOOR, *matched], given.repetitions)
         show_plain(plain, given.samples, contexts)
         show_parts(plain)
-        show_beside(plain, beside)
+        show_beside(plain, matched)
         if given.faults:
-            found = measured(bench, [OURS, *beside], given.repetitions, faulty=True)
+            found = measured(bench, [OURS, *matched], given.repetitions, faulty=True)
             show_faults(found, plain, given.samples)
 
 

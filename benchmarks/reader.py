@@ -1,8 +1,8 @@
-"""What the reader in the wheel reads in a second, beside a cross-encoder of the same weights.
+"""What the reader in the wheel reads in a second, compared with a cross-encoder of the same weights.
 
     python benchmarks/reader.py [--rounds 3]
 
-Pairs of a text of so many word pieces and a claim of some 20, on all cores. "alone": a new text for each claim. "ten":
+Pairs of a text of a given length and a claim of some 20 word pieces, on all cores. "alone": a new text for each claim. "ten":
 ten claims about each text. The cross-encoder reads text and claim as one sequence, each pair anew, with the same graph.
 Medians of the rounds. Texts are drawn from words; the model's time does not depend on what they say.
 """
@@ -37,7 +37,7 @@ def main() -> None:
 
 
 def drawn(chance: random.Random, pieces: int) -> str:
-    """A text of so many words, each of which is one piece."""
+    """A text of a given number of words, each of which is one piece."""
     return " ".join(chance.choice(WORDS) for _ in range(pieces))
 
 

@@ -18,16 +18,16 @@ JUDGE = Identity("test")
 
 
 def asking(name: str, *steps: str, reads: tuple[str, ...] = (), fault: str = "") -> Need[Statements]:
-    """A need that asks for the words of each step in turn, and finds all it was told; with a fault it finds nothing."""
+    """A need that asks for the words of each step in turn, and returns all answers; with a fault it returns nothing."""
 
     def flow(sample: Sample) -> QuestionFlow[Statements]:
-        told: list[Statement] = []
+        reported: list[Statement] = []
         for step in steps:
             judgments = yield [Decompose(word.replace("ID", sample.id)) for word in step.split()]
-            told += [piece for judgment in judgments for piece in Statements.of("response", judgment).pieces]
+            reported += [piece for judgment in judgments for piece in Statements.of("response", judgment).pieces]
         if fault:
             raise NothingToCount(fault)
-        return Statements("response", tuple(told))
+        return Statements("response", tuple(reported))
 
     return Need(name, reads, frozenset({"decompose"}), flow)
 
@@ -52,25 +52,25 @@ def finish(rounds: Rounds, answer: Callable[[Question], Answer | Failure] = echo
     return asked
 
 
-def told(outcome: NeedOutcome) -> list[str]:
+def reported(outcome: NeedOutcome) -> list[str]:
     """What a need found."""
     assert isinstance(outcome, Statements)
     return [piece.text for piece in outcome.pieces]
 
 
 def test_needs_go_on_together_wave_by_wave() -> None:
-    """Each round holds what all needs ask at that step, and each need is told its own answers in its own order."""
+    """Each round holds what all needs ask at that step, and each need receives its own answers in its own order."""
     rounds = Rounds(Sample("1"), [asking("one", "aID b", "cID"), asking("two", "d")])
     assert finish(rounds) == [["a1", "b", "d"], ["c1"]]
-    assert told(rounds.outcomes["one"]) == ["a1", "b", "c1"]
-    assert told(rounds.outcomes["two"]) == ["d"]
+    assert reported(rounds.outcomes["one"]) == ["a1", "b", "c1"]
+    assert reported(rounds.outcomes["two"]) == ["d"]
 
 
 def test_a_question_of_an_earlier_wave_is_not_asked_again() -> None:
-    """What was answered in one round is known in the next, so a need that comes to it late is told at once."""
+    """What was answered in one round is known in the next, so a need that asks it later is answered at once."""
     rounds = Rounds(Sample("1"), [asking("late", "a", "b c", "d"), asking("early", "c b")])
     assert finish(rounds) == [["a", "c", "b"], ["d"]]
-    assert told(rounds.outcomes["late"]) == ["a", "b", "c", "d"]
+    assert reported(rounds.outcomes["late"]) == ["a", "b", "c", "d"]
 
 
 def test_only_what_is_unknown_is_asked() -> None:
@@ -80,7 +80,7 @@ def test_only_what_is_unknown_is_asked() -> None:
     assert rounds.questions == [Decompose("c")]
     assert list(rounds.pending()) == [("late", Decompose("a")), ("late", Decompose("c"))]
     finish(rounds)
-    assert told(rounds.outcomes["late"]) == ["b", "a", "c"]
+    assert reported(rounds.outcomes["late"]) == ["b", "a", "c"]
 
 
 def test_equal_needs_are_worked_once() -> None:
@@ -100,9 +100,9 @@ def test_equal_needs_are_worked_once() -> None:
 def test_empty_steps_cost_no_wave() -> None:
     """A step without questions is answered at once, and a need without steps ends before the first round."""
     rounds = Rounds(Sample("1"), [asking("none"), asking("gap", "", "a", "", "b", "")])
-    assert told(rounds.outcomes["none"]) == []
+    assert reported(rounds.outcomes["none"]) == []
     assert finish(rounds) == [["a"], ["b"]]
-    assert told(rounds.outcomes["gap"]) == ["a", "b"]
+    assert reported(rounds.outcomes["gap"]) == ["a", "b"]
 
 
 def test_a_sample_without_the_fields_is_undefined() -> None:
@@ -115,7 +115,7 @@ def test_a_sample_without_the_fields_is_undefined() -> None:
     assert nothing.outcomes["one"] == Undefined("the sample has no response and no contexts")
     assert half.outcomes["one"] == Undefined("the sample has no contexts")
     assert finish(whole) == [["a"]]
-    assert told(whole.outcomes["one"]) == ["a"]
+    assert reported(whole.outcomes["one"]) == ["a"]
 
 
 @pytest.mark.parametrize("steps", [(), ("a",), ("a", "b")])
@@ -141,7 +141,7 @@ def test_a_failure_ends_the_needs_that_asked_and_no_others() -> None:
     rounds = Rounds(Sample("1"), [asking("bad", "a b", "never"), asking("good", "b", "c")])
     assert finish(rounds, failing("a")) == [["a", "b"], ["c"]]
     assert rounds.outcomes["bad"] == Failed("judge_error: no a (1 of 2 questions unanswered)")
-    assert told(rounds.outcomes["good"]) == ["b", "c"]
+    assert reported(rounds.outcomes["good"]) == ["b", "c"]
 
 
 def test_a_failed_question_is_not_asked_again_in_its_waves() -> None:
@@ -151,8 +151,8 @@ def test_a_failed_question_is_not_asked_again_in_its_waves() -> None:
     assert rounds.outcomes["first"] == rounds.outcomes["later"] == Failed("judge_error: no a")
 
 
-def test_several_failures_are_told_in_one_sentence() -> None:
-    """The commonest reason is told, and how many questions it concerns."""
+def test_several_failures_are_reported_in_one_sentence() -> None:
+    """The most common reason is given, with the number of questions it concerns."""
     rounds = Rounds(Sample("1"), [asking("one", "a b c")])
 
     def answer(question: Question) -> Answer | Failure:
@@ -196,7 +196,7 @@ def test_any_needs_end_without_asking_twice(plans: list[list[str]], broken: set[
     for i, plan in enumerate(plans):
         words = " ".join(plan).split()
         outcome = rounds.outcomes[str(i)]
-        assert isinstance(outcome, Failed) if broken & set(words) else told(outcome) == words
+        assert isinstance(outcome, Failed) if broken & set(words) else reported(outcome) == words
 
 
 def test_topics_that_nobody_answers() -> None:

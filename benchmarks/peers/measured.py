@@ -21,7 +21,7 @@ Row = Mapping[str, Any]
 
 
 class Task(NamedTuple):
-    """What to measure: rows, by calls to the server at `url`, so many side by side. way: if a system has several."""
+    """What to measure: rows, by calls to the server at `url`, with a given concurrency. way: one of several."""
 
     rows: list[Row]
     url: str

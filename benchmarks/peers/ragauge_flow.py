@@ -2,7 +2,7 @@
 
 - http: the judge as it is, over HTTP, into a store on disk.
 - replay: the same but for HTTP: replies were recorded before, and come back after the latency, so that samples are
-  interleaved as by a server. Printed beside it: what the JSON of these calls takes by itself (`json`, seconds of CPU):
+  interleaved as by a server. Printed next to it: what the JSON of these calls takes by itself (`json`, seconds of CPU):
   writing the document and the request, reading the response and the reply in it. Judgments written as JSON into the
   store count as storing, not as JSON.
 - bare: a loop of aiohttp that posts the very same bodies, which are ready, and does not look at the responses.
@@ -96,16 +96,16 @@ def json_seconds(exchanges: Exchanges) -> float:
         document = decode(request["messages"][1]["content"])
         done.append((document, request, reply.body, response["choices"][0]["message"]["content"]))
     began = time.process_time()
-    for document, request, response, said in done:
+    for document, request, response, output in done:
         encode(document).decode()
         encode(request)
         protocols.read_chat(response)
-        decode(said)
+        decode(output)
     return time.process_time() - began
 
 
 async def posted(given: Task, bodies: Sequence[bytes]) -> None:
-    """Post all bodies, so many side by side."""
+    """Post all bodies, with a given concurrency."""
     waiting, url, headers = iter(bodies), f"{given.url}{protocols.CHAT_PATH}", {"Content-Type": "application/json"}
 
     async def work(session: aiohttp.ClientSession) -> None:

@@ -14,7 +14,7 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
-from ragauge.version import VERSION as __version__  # noqa: F401  # listed in __all__
+from ragauge.version import VERSION
 
 if TYPE_CHECKING:
     from ragauge.analysis.compare import compare as compare
@@ -103,6 +103,8 @@ if TYPE_CHECKING:
     from ragauge.types import Sample as Sample
     from ragauge.types import Statement as Statement
     from ragauge.types import Verdict as Verdict
+
+__version__ = VERSION
 
 #: The module of each public name.
 _HOMES = {

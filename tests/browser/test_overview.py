@@ -40,7 +40,7 @@ def test_a_distribution_counts_every_value(watched: Watched, report: Path, basel
     assert watched.count() == f"{titles[1]} of 36 samples"
 
 
-def test_what_is_known_of_the_run_is_told(watched: Watched, report: Path, baseline: rg.Run) -> None:
+def test_what_is_known_of_the_run_is_reported(watched: Watched, report: Path, baseline: rg.Run) -> None:
     """Judge, cost, time, data, versions, what was left out, and how far to trust the embedded judge are on the page."""
     page = watched.open(report)
     facts = page.locator(".facts").inner_text()

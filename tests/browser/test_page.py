@@ -132,8 +132,8 @@ def test_a_damaged_report_says_so(part: str, watched: Watched, report: Path, tmp
     damaged = tmp_path / "damaged.html"
     damaged.write_text(re.sub(rf'<script [^>]*id="data-{part}".*?</script>', "", whole), encoding="utf-8")
     watched.page.goto(f"{damaged.as_uri()}#sample=q16")
-    said = watched.page.get_by_role("alert").inner_text()
-    assert f"cannot be read: the page has no data called {part}" in said
+    reply = watched.page.get_by_role("alert").inner_text()
+    assert f"cannot be read: the page has no data called {part}" in reply
 
 
 def test_the_last_of_many_steps_is_shown(watched: Watched, report: Path) -> None:

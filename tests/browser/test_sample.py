@@ -38,9 +38,9 @@ class Odd:
 
     async def answer(self, questions: Any) -> Any:
         """One answer, or failure, for each question."""
-        return [self._said(question) for question in questions]
+        return [self._reply(question) for question in questions]
 
-    def _said(self, question: Any) -> Any:
+    def _reply(self, question: Any) -> Any:
         match type(question).__name__:
             case "Decompose":
                 parts = ["Ada 👩‍🚀 wrote it 𝒾n 1843.", "𝒾n 1843", "1843. <img src=x", "not in the text"]
@@ -92,7 +92,7 @@ def test_spans_count_characters_as_python_does(odd: Path, watched: Watched) -> N
     assert [text for text, _, shade in page.evaluate(MARKS) if "opened" in shade] == ["1843", ".", " <img src=x"]
 
 
-def test_the_verdict_is_told_with_its_reasons(odd: Path, watched: Watched) -> None:
+def test_the_verdict_is_reported_with_its_reasons(odd: Path, watched: Watched) -> None:
     """An opened claim tells its verdict, rationale, probability, judge and judgment, and what each chunk says."""
     page = watched.open(odd, sample="<b>odd</b>", metric="faithfulness")
     opened = page.locator(".piece[aria-expanded=true]")
@@ -176,7 +176,7 @@ def test_a_metric_without_pieces_says_so(odd: Path, watched: Watched) -> None:
     assert page.locator("mark").count() == 0
 
 
-def test_an_unknown_sample_is_told(watched: Watched, report: Path) -> None:
+def test_an_unknown_sample_is_reported(watched: Watched, report: Path) -> None:
     """An address with an id that the run lacks says so."""
     page = watched.open(report, sample="q99")
     assert page.get_by_role("alert").inner_text() == "This run has no sample called q99."

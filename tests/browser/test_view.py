@@ -105,7 +105,7 @@ def test_two_runs_are_compared(watched: Watched, served: str) -> None:
 
 
 def test_a_verdict_is_corrected_by_keyboard(watched: Watched, served: str, store: Store) -> None:
-    """On a sample a key corrects the opened verdict; people's value stands beside the judge's, also after a restart."""
+    """On a sample a key corrects the opened verdict; the human value is next to the judge's, also after a restart."""
     page = watched.open(served, run=_run(store), sample="q16", metric="faithfulness")
     judged = page.locator(".scores a[aria-current]").inner_text()
     page.locator(".piece[aria-expanded=true]").focus()
@@ -205,9 +205,9 @@ def test_a_run_under_way_grows(watched: Watched, served: str, store: Store) -> N
     assert page.locator(".top [role=status]").inner_text() == ""
 
 
-def test_what_is_not_there_is_told(watched: Watched, served: str) -> None:
-    """A run that the store lacks is told on the page."""
-    with watched.page.expect_console_message(lambda said: "404 (Not Found)" in said.text):
+def test_what_is_not_there_is_reported(watched: Watched, served: str) -> None:
+    """The page reports a run that the store lacks."""
+    with watched.page.expect_console_message(lambda reply: "404 (Not Found)" in reply.text):
         page = watched.open(served, run="none")
     assert "unknown run 'none'" in page.get_by_role("alert").inner_text()
     watched.complaints.clear()

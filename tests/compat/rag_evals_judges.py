@@ -47,7 +47,7 @@ def sensible() -> rg.Judge:
 
 
 def validated(model: type[BaseModel], data: Any, chunks: int) -> Any:
-    """A model made of data about so many chunks."""
+    """A model made of data about a number of chunks."""
     return model.model_validate(data, context={"context": [{"id": i, "chunk": str(i)} for i in range(chunks)]})
 
 

@@ -274,7 +274,7 @@ def test_a_file_that_cannot_be_written_after_all(files: Path) -> None:
         done.save(Path("nowhere") / "out.csv")
 
 
-def test_what_the_extras_lack_is_said_once(files: Path) -> None:
+def test_what_the_extras_lack_is_reported_once(files: Path) -> None:
     """Without the libraries their columns are empty, and a line for each says what to install; unless not wanted."""
     done = evaluate("benchmark.csv", "responses.txt", judge=JUDGE)
     assert [line.rpartition(": ")[2] for line in done.missing] == [

@@ -64,12 +64,12 @@ def test_threads_share_a_judge(stub_server: StubFactory) -> None:
     judging = evaluator("faithfulness", rg.llm(f"openai/gpt-4o-mini?base_url={server.url}"))
     outputs = [{"answer": f"Ada wrote book {n}.", "documents": [f"Ada wrote book {n}."]} for n in range(16)]
     with ThreadPoolExecutor(8) as threads:
-        found = list(threads.map(lambda said: judging(INPUTS, said), outputs))
+        found = list(threads.map(lambda reply: judging(INPUTS, reply), outputs))
     assert [one["results"][0]["score"] for one in found] == [1.0] * 16
 
 
 def test_wrong_calls() -> None:
-    """What is no judge, no metric, or lacks a field, is told by name."""
+    """What is no judge, no metric, or lacks a field, is reported by name."""
     with pytest.raises(BadParameter, match="is not a judge"):
         evaluator("faithfulness", 7)
     with pytest.raises(UnknownName, match="unknown metric 'faith'"):

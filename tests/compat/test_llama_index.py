@@ -68,7 +68,7 @@ def test_undefined_is_neither_nought_nor_nan(library: Any) -> None:
     assert result.feedback == "undefined: the response makes no claim"
 
 
-def test_failed_is_told(library: Any) -> None:
+def test_failed_is_reported(library: Any) -> None:
     """Where the judge has no answer the score is None too, and the reason is the judge's."""
 
     def entail(premise: str, hypothesis: str) -> str:
@@ -133,8 +133,8 @@ def test_a_model_of_llama_index_judges(library: Any, stub_server: StubFactory) -
 
     class Posting(MockLLM):  # type: ignore[misc]  # the library is not there for mypy
         async def achat(self, messages: Any, **more: Any) -> ChatResponse:
-            said = [{"role": message.role.value, "content": message.content} for message in messages]
-            body = json.dumps({"model": "m", "messages": said}).encode()
+            output = [{"role": message.role.value, "content": message.content} for message in messages]
+            body = json.dumps({"model": "m", "messages": output}).encode()
             with urlopen(Request(url, body, {"Content-Type": "application/json"})) as reply:
                 text = json.load(reply)["choices"][0]["message"]["content"]
             return ChatResponse(message=ChatMessage(role="assistant", content=text))
@@ -159,7 +159,7 @@ def test_a_judge_by_name(library: Any, stub_server: StubFactory) -> None:
 
 
 def test_wrong_calls(library: Any) -> None:
-    """What is no metric, no single value, or lacks a field, is told by name."""
+    """What is no metric, no single value, or lacks a field, is reported by name."""
     with pytest.raises(UnknownName, match="unknown metric 'faith'"):
         llama_index.MetricEvaluator("faith")
     with pytest.raises(UnknownName, match=r"known: rouge\.rouge1"):

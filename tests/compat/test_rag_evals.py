@@ -60,8 +60,8 @@ def test_chunks_that_support_a_claim_only_together_are_all_named() -> None:
 
 def test_a_contradicted_claim_is_not_supported_and_says_by_which_chunk_it_would_be() -> None:
     """Where one chunk supports a claim and another contradicts it the claim counts against, and the id is kept."""
-    said = {"yes": "entailed", "no": "contradicted"}
-    judge = scripted(supports=lambda text, claim: said.get(text, "entailed"))
+    reply = {"yes": "entailed", "no": "contradicted"}
+    judge = scripted(supports=lambda text, claim: reply.get(text, "entailed"))
     found = Faithfulness.grade("q", "a", ["yes", "no"], judge)
 
     assert found.score == 0.0

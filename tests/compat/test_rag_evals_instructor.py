@@ -126,9 +126,9 @@ def test_programs_as_documented(served: StubServer, capsys: pytest.CaptureFixtur
     assert statement["supporting_chunk_ids"] == [2]
     exec(compile(PRECISION, "precision", "exec"), names)
     assert [chunk["id_chunk"] for chunk in names["result"].model_dump()["graded_chunks"]] == [0, 1, 2, 3]
-    told = capsys.readouterr().out
-    assert "Faithfulness score: " in told
-    assert "Precision score: " in told
+    reported = capsys.readouterr().out
+    assert "Faithfulness score: " in reported
+    assert "Precision score: " in reported
 
     exec(compile(ALL_AT_ONCE, "all at once", "exec"), names)
     found = asyncio.run(names["evaluate"](QUESTION, ANSWER, CONTEXT))
@@ -217,6 +217,6 @@ def test_a_template_of_ones_own() -> None:
 
 @pytest.mark.parametrize("client", ["embedded", None, sensible()])
 def test_an_evaluation_of_ones_own_needs_a_client_of_instructor(client: Any) -> None:
-    """A prompt cannot be put to other judges, which is said."""
+    """A prompt cannot be put to other judges, which is reported."""
     with pytest.raises(rg.BadParameter, match="needs a client of instructor"):
         TONE.grade("q", "a", ["c"], client)

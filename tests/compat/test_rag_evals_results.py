@@ -38,7 +38,7 @@ def test_graded_chunks_are_completed_and_sorted(data: st.DataObject) -> None:
     assert found.score == pytest.approx(sum(scores.values()) / 6)
 
 
-def test_chunks_left_out_are_told_and_have_the_type_of_the_others(caplog: pytest.LogCaptureFixture) -> None:
+def test_chunks_left_out_are_reported_and_have_the_type_of_the_others(caplog: pytest.LogCaptureFixture) -> None:
     """A binary grade that is added is False, dumps without a warning, and is logged."""
     with caplog.at_level(logging.WARNING):
         found = validated(ChunkGradedBinary, {"graded_chunks": [{"id_chunk": 1, "score": True}]}, 3)

@@ -87,7 +87,7 @@ def test_an_empty_text_counts_as_missing() -> None:
     ],
 )
 def test_samples_and_metrics_of_bad_arguments(make: Callable[[], Any], message: str) -> None:
-    """What is no text in a sample, and an argument that no metric of ragas has, is told by name."""
+    """What is no text in a sample, and an argument that no metric of ragas has, is reported by name."""
     with pytest.raises(BadInput, match=message):
         make()
 

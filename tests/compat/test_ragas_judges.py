@@ -75,8 +75,8 @@ class Chat:
     async def ainvoke(self, messages: list[dict[str, str]]) -> Any:
         """A good reply, as a message."""
         self.calls += 1
-        said = perfect_reply([(message["role"], message["content"]) for message in messages])
-        return SimpleNamespace(content=[{"type": "text", "text": said}])
+        reply = perfect_reply([(message["role"], message["content"]) for message in messages])
+        return SimpleNamespace(content=[{"type": "text", "text": reply}])
 
 
 @pytest.mark.parametrize("wrapped", [False, True])

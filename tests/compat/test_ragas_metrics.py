@@ -89,7 +89,7 @@ def test_without_contexts_context_precision_is_zero() -> None:
 
 
 def test_ragas_four_by_default() -> None:
-    """Without metrics ragas' four are measured, and the one for which ragas has another number is told of."""
+    """Without metrics ragas' four are measured, and the one for which ragas has another number is named."""
     with pytest.warns(UserWarning, match="answer_relevancy is not ragas'.*cosine"):
         result = evaluate(ROWS, llm=literal())
     assert list(result.runs) == ["answer_relevancy", "context_precision", "faithfulness", "context_recall"]
@@ -112,7 +112,7 @@ def test_other_numbers_are_warned_of(metric: metrics.Metric) -> None:
     ],
 )
 def test_unknown_modes(make: Callable[[], Any]) -> None:
-    """A mode that there is not is told when the metric is made."""
+    """An unknown mode is reported when the metric is made."""
     with pytest.raises(rg.UsageError):
         make()
 

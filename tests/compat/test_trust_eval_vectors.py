@@ -20,7 +20,7 @@ OF_STRINGS = {
 
 
 class Facts:
-    """The entailment that the vectors were recorded with: all facts of the hypothesis, F1 and so on, are told."""
+    """The entailment that the vectors were recorded with: all facts of the hypothesis, F1 and so on, are given."""
 
     def __init__(self) -> None:
         self.asked: list[tuple[str, str]] = []
@@ -28,8 +28,8 @@ class Facts:
     def __call__(self, premise: str, hypothesis: str) -> int:
         """1 or 0, as the model of the original says it."""
         self.asked.append((premise, hypothesis))
-        said = set(re.findall(r"\bF\d+\b", hypothesis))
-        return int(bool(said) and said <= set(re.findall(r"\bF\d+\b", premise)))
+        reply = set(re.findall(r"\bF\d+\b", hypothesis))
+        return int(bool(reply) and reply <= set(re.findall(r"\bF\d+\b", premise)))
 
 
 @pytest.fixture

@@ -98,7 +98,7 @@ def test_threads_may_share_an_evaluator(stub_server: StubFactory, monkeypatch: p
 
 
 def test_types_are_written_as_valor_writes_them() -> None:
-    """Shown they name their class as Valor's do, in JSON and beside texts they are the name alone."""
+    """Shown they name their class as Valor's do, in JSON and with texts they are the name alone."""
     assert (str(MetricType.BLEU), json.dumps(MetricType.BLEU)) == ("MetricType.BLEU", '"BLEU"')
     assert (MetricType.BLEU.value, MetricType.BLEU) == ("BLEU", "BLEU")
 
@@ -106,8 +106,8 @@ def test_types_are_written_as_valor_writes_them() -> None:
 @pytest.mark.parametrize(("verdicts", "value"), [("yes no no yes", 0.75), ("no yes no yes", 0.5), ("no no no no", 0.0)])
 def test_the_worked_example_of_valors_documentation(verdicts: str, value: float) -> None:
     """Context precision has the values of the example, and of several ground truths any makes a context useful."""
-    said = dict(zip("abcd", verdicts.split(), strict=True))
-    useful = rg.judge_from(relevant=lambda query, text, reference=None: said[text] == "yes" and reference == "g")
+    reply = dict(zip("abcd", verdicts.split(), strict=True))
+    useful = rg.judge_from(relevant=lambda query, text, reference=None: reply[text] == "yes" and reference == "g")
     for golden in (["g"], ["other", "g"]):
         response = QueryResponse("q", "r", Context(golden, list("abcd")))
         assert Evaluator(useful).compute_context_precision(response).value == value

@@ -73,7 +73,7 @@ def test_an_evaluator_that_cannot_be() -> None:
 
 
 def test_a_system_prompt_of_ones_own_is_warned_of() -> None:
-    """A system prompt is not sent, and a program that sets one is told."""
+    """A system prompt is not sent, and a program that sets one is warned."""
     with pytest.warns(UserWarning, match="default_system_prompt is not sent"):
         evaluator = Evaluator(default_system_prompt="You are a pirate.")
     assert evaluator.default_system_prompt == "You are a pirate."
@@ -110,7 +110,7 @@ def test_a_client_that_talks_nonsense() -> None:
 
 
 def test_a_client_that_raises(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What a client raises is told by the metric that wanted its reply, and is asked for again as often as is said."""
+    """What a client raises is reported by the metric that needed its reply, which is retried as often as configured."""
     monkeypatch.setattr("ragauge.judges.llm.adapters.PAUSE", 0)
     calls: list[int] = []
 

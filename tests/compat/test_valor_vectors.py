@@ -113,7 +113,7 @@ def test_rows_that_valor_refuses(vectors: list[Row]) -> None:
 def test_rows_on_retries(vectors: list[Row]) -> None:
     """A metric is tried once and `retries` times more; what was answered is not asked again, as it is by Valor."""
     response = QueryResponse("q", "response")
-    opinions = {"metric": "Bias", "inputs": {"args": {}, "llm_responses": [{"opinions": ["a"]}, _said("yes")]}}
+    opinions = {"metric": "Bias", "inputs": {"args": {}, "llm_responses": [{"opinions": ["a"]}, _reply("yes")]}}
     for row in (row for row in vectors if row["metric"] == "retry" and "outcomes" in row["inputs"]):
         judge = Scripted(answering(opinions), invalid=row["inputs"]["outcomes"].count("invalid"))
         metric, expected = computed("Bias", response, judge, row["inputs"]["retries"]), row["expected"]
@@ -195,14 +195,14 @@ def test_rows_of_the_predecessor(vectors: list[Row]) -> None:
     types = ["rouge1", "rouge2", "rougeL", "rougeLsum"]
     rows = [row for row in vectors if row["system"].startswith("valor-core") and "predictions" in row["inputs"]]
     for row in rows:
-        said, golden = row["inputs"]["predictions"], row["inputs"]["references"]
+        votes, golden = row["inputs"]["predictions"], row["inputs"]["references"]
         if row["metric"] == "ROUGE(multi-prediction)":
             more = {"rouge_types": types, "use_stemmer": row["inputs"]["use_stemmer"]}
-            each = [rouge({"prediction": p, "references": r, **more}) for p, r in zip(said, golden, strict=True)]
+            each = [rouge({"prediction": p, "references": r, **more}) for p, r in zip(votes, golden, strict=True)]
             assert each == row["expected"]
-        elif not (isinstance(said, str) and isinstance(golden, str)):  # today's Valor takes those two
+        elif not (isinstance(votes, str) and isinstance(golden, str)):  # today's Valor takes those two
             with pytest.raises(ValueError, match="must be"):
-                Evaluator.compute_rouge(QueryResponse("q", said, Context(golden)))
+                Evaluator.compute_rouge(QueryResponse("q", votes, Context(golden)))
     assert rows
 
 
@@ -230,7 +230,7 @@ def test_rows_of_valors_example_files(shared: Path) -> None:
     assert len(rows) > 50
 
 
-def _said(*verdicts: str) -> dict[str, Any]:
+def _reply(*verdicts: str) -> dict[str, Any]:
     return {"verdicts": [{"analysis": "", "verdict": verdict} for verdict in verdicts]}
 
 
@@ -244,39 +244,39 @@ def scripts(draw: st.DrawFn) -> Row:
     metric = draw(st.sampled_from([name for name in METRICS if name != "SummaryCoherence"]))
     contexts, golden, pieces = draw(FEW), draw(FEW), draw(FEW)
     texts = [f"s{i}" for i in range(pieces)]
-    said: list[Any] = []
+    votes: list[Any] = []
 
     def verdicts(count: int) -> dict[str, Any]:
-        return _said(*draw(st.lists(YES_NO, min_size=count, max_size=count)))
+        return _reply(*draw(st.lists(YES_NO, min_size=count, max_size=count)))
 
     args: dict[str, Any] = {"query": "q", "response": "response"}
     match metric:
         case "AnswerCorrectness":
             args["groundtruths"] = [f"g{k}" for k in range(golden)]
-            said = [{"statements": texts}]
+            votes = [{"statements": texts}]
             for k in range(golden):
                 hits, own = draw(st.integers(0, pieces)), [f"g{k}.{i}" for i in range(draw(FEW))]
                 missing = draw(st.integers(0, len(own)))
                 counts = {"TP": texts[:hits], "FP": texts[hits:], "FN": own[:missing]}
-                said += [{"statements": own}, counts]
+                votes += [{"statements": own}, counts]
         case "AnswerRelevance":
-            said = [{"statements": texts}, verdicts(pieces)]
+            votes = [{"statements": texts}, verdicts(pieces)]
         case "Bias" | "Toxicity":
-            said = [{"opinions": texts}] + ([verdicts(pieces)] if pieces else [])
+            votes = [{"opinions": texts}] + ([verdicts(pieces)] if pieces else [])
         case "ContextPrecision":
             args |= {"predicted_context": ["c"] * contexts, "groundtruth_context": ["g"] * golden}
-            said = [verdicts(contexts) for _ in range(golden)] if contexts else []
+            votes = [verdicts(contexts) for _ in range(golden)] if contexts else []
         case "ContextRecall":
             golden = min(golden, 1)
             args |= {"predicted_context": ["c"] * contexts, "groundtruth_context": ["g"] * golden}
-            said = [{"statements": texts}, verdicts(pieces)] if contexts and golden else []
+            votes = [{"statements": texts}, verdicts(pieces)] if contexts and golden else []
         case "ContextRelevance" | "Hallucination":
             args["context"] = ["c"] * contexts
-            said = [verdicts(contexts)] if contexts else []
+            votes = [verdicts(contexts)] if contexts else []
         case "Faithfulness":
             args["context"] = ["c"] * contexts
-            said = [{"claims": texts}, verdicts(pieces)][: 2 if pieces else 1] if contexts else []
-    return {"metric": metric, "inputs": {"args": args, "llm_responses": said}, "expected": None}
+            votes = [{"claims": texts}, verdicts(pieces)][: 2 if pieces else 1] if contexts else []
+    return {"metric": metric, "inputs": {"args": args, "llm_responses": votes}, "expected": None}
 
 
 @given(row=scripts())
@@ -284,13 +284,13 @@ def scripts(draw: st.DrawFn) -> Row:
 def test_valor_itself_agrees(row: Row) -> None:
     """Valor with a model that says what our judge says returns the same dict, or raises an error of the same kind."""
     theirs = pytest.importorskip("valor_lite.text_generation", reason="valor-lite is not installed")
-    response, said = response_of(row), iter(replies(row))
+    response, votes = response_of(row), iter(replies(row))
 
     class Client:
         model_name = "mock"
 
         def __call__(self, messages: list[dict[str, str]]) -> str:
-            return json.dumps(next(said))
+            return json.dumps(next(votes))
 
     def outcome(evaluator: Any, wanted: QueryResponse) -> Any:
         try:
@@ -302,7 +302,7 @@ def test_valor_itself_agrees(row: Row) -> None:
     context = theirs.Context(response.context.groundtruth, response.context.prediction)
     expected = outcome(theirs.Evaluator(Client()), theirs.QueryResponse(response.query, response.response, context))
     assert outcome(Evaluator(Scripted(answering(row))), response) == expected
-    assert next(said, None) is None
+    assert next(votes, None) is None
 
 
 def test_the_public_names_are_valors() -> None:

@@ -70,7 +70,7 @@ def test_people_who_call_a_question_answerable_have_the_last_word(answerable: bo
 
 
 def test_labels_of_some_documents_are_kept(judge: rg.Judge) -> None:
-    """A labelled document keeps its label beside one that the judge is asked about; odd labels are made anew."""
+    """A labelled document keeps its label when the judge is asked about another; odd labels are made anew."""
     docs = [{"text": "Tea", "answers_found": [0]}, {"text": "Tea"}, {"text": "Ice", "answers_found": [1, 0]}]
     (sample,) = build([{"question": "q", "answers": [["Tea"]], "docs": docs}], judge=judge).samples
     assert (_found(sample), sample.answerable) == ([[0], [1], [0]], True)
@@ -98,7 +98,7 @@ def test_any_wording_of_a_gold_answer_counts(wordings: list[str], judge: rg.Judg
 
 
 def test_further_references_that_are_not_taken_apart_are_counted(judge: rg.Judge) -> None:
-    """With a judge of claims the first of several correct answers alone is taken apart, and that is said."""
+    """With a judge of claims the first of several correct answers alone is decomposed, and the result says so."""
     rows = [{"question": "How is tea?", "references": ["Tea is hot; Tea is green", "Hot; green"]}, QUESTION]
     built = build(rows, CORPUS, judge=judge, claims=judge)
     assert built.samples[0].answers == (("Tea is hot",), ("Tea is green",))
@@ -119,7 +119,7 @@ def test_a_retriever_is_named(judge: rg.Judge, tmp_path: Path, monkeypatch: pyte
 
 
 def test_labels_that_the_new_documents_lack_are_made_anew(judge: rg.Judge) -> None:
-    """Documents of a corpus replace those in the data, and with them what was said of those."""
+    """Documents of a corpus replace those in the data, and their labels."""
     docs = [{"text": "Other.", "answers_found": [1]}]
     (sample,) = build([{"question": "Salt?", "answers": [["Pepper"]], "docs": docs}], CORPUS, judge=judge).samples
     assert [chunk.id for chunk in sample.contexts or ()] == ["z"]
@@ -217,7 +217,7 @@ def _decomposing(text: str) -> list[str]:
         ),
     ],
 )
-def test_what_cannot_be_built_is_said_first(options: dict[str, Any], error: type[Exception], message: str) -> None:
+def test_what_cannot_be_built_is_reported_first(options: dict[str, Any], error: type[Exception], message: str) -> None:
     """Mistakes of the call and of the data end with an error before any judge is asked."""
     with pytest.raises(error, match=message):
         build([QUESTION], **options)

@@ -47,7 +47,7 @@ def test_parquet_rows_are_documents(tmp_path: Path) -> None:
     assert [(one.id, one.text) for one in corpus.passages] == [("x#1", "One two."), ("x#2", "Three four.")]
 
 
-def test_what_is_left_out_is_said(tmp_path: Path) -> None:
+def test_what_is_left_out_is_reported(tmp_path: Path) -> None:
     """Files of other kinds and empty files are counted by kind; hidden ones are passed over."""
     corpus = read_corpus(_folder(tmp_path, a_txt="Text.", b_pdf="%PDF", c_png="x", d_txt="", hidden__e_txt="Text."))
     assert corpus.skipped == {".pdf": 1, ".png": 1, "empty": 1}
@@ -66,7 +66,7 @@ def test_what_is_left_out_is_said(tmp_path: Path) -> None:
     ],
 )
 def test_what_cannot_be_read_is_named(name: str, content: bytes, message: str, tmp_path: Path) -> None:
-    """A file or row without text ends in an error that names it and says how to mend it."""
+    """A file or row without text ends in an error that names it and says how to fix it."""
     path = tmp_path / name
     path.write_bytes(content)
     with pytest.raises(BadData, match=message.replace("(", r"\(")):
@@ -89,7 +89,7 @@ def test_the_digest_follows_the_text(tmp_path: Path) -> None:
 
 
 def test_bad_files_and_rows_are_skipped_on_request(tmp_path: Path) -> None:
-    """A file that is not UTF-8 and an odd row end the reading, or are left out with their errors beside the rest."""
+    """A file that is not UTF-8 and an odd row end the reading, or are left out with their errors recorded."""
     folder = _folder(tmp_path, b_jsonl='{"text": "Good."}\n{"name": "odd"}\n{broken\n{"text": "Fine."}', c_txt="Well.")
     (folder / "a.txt").write_bytes(b"caf\xe9")
     with pytest.raises(BadData, match=r"a\.txt: not UTF-8"):

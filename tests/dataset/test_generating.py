@@ -59,7 +59,7 @@ def test_the_refusal_is_an_option(form: Any) -> None:
 
 
 def test_the_usual_refusal_is_known_for_one() -> None:
-    """Trust-Eval's match and our own detector both know the sentence that systems are told to say."""
+    """Trust-Eval's match and our own detector both know the sentence that systems are instructed to use."""
     assert trust_eval.is_refusal(REFUSAL_SENTENCE)
     assert refusal(REFUSAL_SENTENCE)
 
@@ -126,7 +126,7 @@ def test_empty_answers_are_answers(system: Any) -> None:
     assert (generated.answered, generated.empty, generated.samples[0].response) == (1, 1, "")
 
 
-def test_a_system_that_fails_is_said_for_each_sample(system: Any) -> None:
+def test_a_system_that_fails_is_reported_for_each_sample(system: Any) -> None:
     """An exception for one sample is its reason; the others are answered."""
 
     def reply(document: dict[str, Any]) -> str:
@@ -251,7 +251,7 @@ def test_a_wrong_key_stops_the_rest(stub_server: Callable[..., Any], tmp_path: P
         assert len(list(store.calls())) == 1
 
 
-def test_a_missing_key_is_said_unless_nothing_is_asked(
+def test_a_missing_key_is_reported_unless_nothing_is_asked(
     stub_server: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Without a key nothing is asked; where the store holds every answer none is needed."""

@@ -123,7 +123,7 @@ def _raises(query: str) -> list[str]:
         (lambda query: b"bytes", "a value of type bytes, not text"),
     ],
 )
-def test_a_retriever_that_fails_is_told(retriever: Callable[[str], Any], message: str) -> None:
+def test_a_retriever_that_fails_is_reported(retriever: Callable[[str], Any], message: str) -> None:
     """What goes wrong in somebody's retriever is one kind of error, which says what."""
     with pytest.raises(RetrieverError, match=message):
         _find(RetrieverAdapter(retriever))

@@ -40,8 +40,8 @@ def test_refusals_are_shown_in_the_words_asked_for() -> None:
     shots = with_shots(AnswerBrief(refusal="Nothing found."), POOL, 4, 1).shots
     assert {shot.response for shot in shots if shot.id.startswith("r")} == {"Nothing found."}
     assert all(shot.id.startswith("a") for shot in with_shots(AnswerBrief(refusal=""), POOL, 4, 1).shots)
-    told = Sample("r9", "Question?", "Nope.", DOCUMENTS, metadata={"refusal_sentence": "Nope."})
-    assert with_shots(AnswerBrief(refusal="Nothing found."), [told], 1, 1).shots[0].response == "Nothing found."
+    reported = Sample("r9", "Question?", "Nope.", DOCUMENTS, metadata={"refusal_sentence": "Nope."})
+    assert with_shots(AnswerBrief(refusal="Nothing found."), [reported], 1, 1).shots[0].response == "Nothing found."
 
 
 def test_shots_stand_before_the_question() -> None:
@@ -60,7 +60,7 @@ def test_a_reference_may_stand_for_the_answer() -> None:
 
 
 def test_too_few_shots_are_an_error() -> None:
-    """Samples without question, documents or answer cannot be shown; too few of the others is said."""
+    """Samples without question, documents or answer cannot be examples; too few of the others is an error."""
     with pytest.raises(BadData, match="1 of 2 samples can be examples, 2 are needed"):
         with_shots(AnswerBrief(), [ANSWERS[0], Sample("x", "q", "a")], 2, 1)
 

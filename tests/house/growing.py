@@ -135,6 +135,6 @@ def made_of(*pieces: str) -> str:
 
 
 def texts(pairs: int) -> list[str]:
-    """A text of each piece, and of so many pairs of them in turn, drawn with a fixed seed."""
+    """A text of each piece, and of a number of pairs of them, drawn with a fixed seed."""
     chance = random.Random(0)
     return [made_of(piece) for piece in PIECES] + [made_of(*chance.sample(PIECES, 2)) for _ in range(pairs)]

@@ -47,7 +47,7 @@ def test_our_judges_keep_the_contract(make: Callable[[], rg.Judge]) -> None:
 
 
 class Good:
-    """A judge that finds everything relevant; what is wrong with it is said by the subclasses."""
+    """A judge that finds everything relevant; the subclasses say what is wrong with it."""
 
     identity = Identity("good")
     answers = frozenset({"relevant"})
@@ -127,7 +127,7 @@ def _answering(reply: Callable[[Any, Any], Any]) -> Callable[[], rg.Judge]:
         (Learning, "the identity changed"),
     ],
 )
-def test_a_judge_that_breaks_the_contract_is_told(make: Callable[[], rg.Judge], fault: str) -> None:
+def test_a_judge_that_breaks_the_contract_is_reported(make: Callable[[], rg.Judge], fault: str) -> None:
     """Each way of breaking the contract is found, and named."""
     with pytest.raises(AssertionError, match=fault):
         check_judge(make)
@@ -148,7 +148,7 @@ def test_our_store_keeps_the_contract() -> None:
     check_store(Store.open)
 
 
-def test_a_store_that_forgets_is_told() -> None:
+def test_a_store_that_forgets_is_reported() -> None:
     """A store that does not outlive its closing breaks the contract."""
 
     def forgetful(path: Path) -> Store:

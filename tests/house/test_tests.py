@@ -36,9 +36,9 @@ def test_every_test_says_what_it_proves_and_proves_it(path: Path) -> None:
     functions = [node for node in tree.body if isinstance(node, ast.FunctionDef)]
     checks = {function.name for function in functions if _asserts(function, set())}
     for test in _tests(tree):
-        said = ast.get_docstring(test) or ""
-        assert said.strip(), f"{path.name}: {test.name} has no docstring"
-        assert said.rstrip().endswith((".", "?", '."')), f"{path.name}: the docstring of {test.name} is no sentence"
+        reply = ast.get_docstring(test) or ""
+        assert reply.strip(), f"{path.name}: {test.name} has no docstring"
+        assert reply.rstrip().endswith((".", "?", '."')), f"{path.name}: the docstring of {test.name} is no sentence"
         assert _asserts(test, checks), f"{path.name}: {test.name} asserts nothing"
 
 

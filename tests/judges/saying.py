@@ -1,4 +1,4 @@
-"""Judges for tests that say what they are told to."""
+"""Judges for tests with prescribed answers."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Saying:
         self._says = says
 
     async def answer(self, questions: Sequence[Question]) -> Sequence[Answer | Failure]:
-        """What it is told to say."""
+        """The prescribed answers."""
         self.asked += questions
         return [self._says(question) if callable(self._says) else self._says for question in questions]
 
@@ -40,7 +40,7 @@ class Open(Saying):
         self.entered -= 1
 
     async def answer(self, questions: Sequence[Question]) -> Sequence[Answer | Failure]:
-        """What it is told to say, while it is open."""
+        """The prescribed answers, while it is open."""
         assert self.entered
         return await super().answer(questions)
 

@@ -13,7 +13,7 @@ from ragauge.types import Answer, Failure, Identity
 
 
 class Named:
-    """A judge known by its name, which answers what it is told to say."""
+    """A judge known by its name, which gives the prescribed answers."""
 
     def __init__(self, name: str, *answers: str) -> None:
         self.identity = Identity(name)
@@ -99,7 +99,7 @@ def test_an_empty_bench_is_refused() -> None:
         JudgeRouter({})
 
 
-def test_a_judge_is_told_by_its_members() -> None:
+def test_a_judge_is_reported_by_its_members() -> None:
     """Anything with the three members of a judge is one."""
     assert isinstance(ALL, Judge)
     assert not isinstance(object(), Judge)

@@ -1,4 +1,4 @@
-"""The cascade: what stands, what goes up, and what is said of it."""
+"""The cascade: what is accepted, what is escalated, and its notes."""
 
 from __future__ import annotations
 
@@ -69,14 +69,14 @@ def test_confidence_is_that_of_the_least_sure_label(answer: Answer | Failure, su
 def test_what_is_unsure_goes_up() -> None:
     """The first's verdicts stand from the threshold on; the second is asked the rest and nothing else."""
     sure, edge, unsure, failed = (Entail(("p",), name) for name in ("sure", "edge", "unsure", "failed"))
-    said: dict[Question, Answer | Failure] = {
+    message: dict[Question, Answer | Failure] = {
         sure: Verdict(N, 0.05),
         edge: Verdict(E, 0.9),
         unsure: Verdict(E, 0.89),
         failed: Failure("down"),
     }
     second = Saying("second", Verdict(N, 0.5))
-    answers = ask(Cascade(Saying("first", said.__getitem__), second, 0.9), *said)
+    answers = ask(Cascade(Saying("first", message.__getitem__), second, 0.9), *message)
     assert answers == [Verdict(N, 0.05), Verdict(E, 0.9), Verdict(N, 0.5), Verdict(N, 0.5)]
     assert second.asked == [unsure, failed]
 
@@ -202,16 +202,16 @@ def test_savings_are_reported() -> None:
 
 
 @pytest.mark.parametrize(
-    ("second", "said"),
+    ("second", "message"),
     [(Saying("b", at(1)), "were not asked of b."), (Priced("b", at(1)), "about 1 of its calls.")],
 )
-def test_what_is_not_known_is_not_said(second: Saying, said: str) -> None:
+def test_what_is_not_known_is_not_reported(second: Saying, message: str) -> None:
     """Of a second judge that makes no calls, or whose price is not known, no calls or dollars are made up."""
     if isinstance(second, Priced):
         second.cent = None
     cascade = Cascade(Saying("a", at(0.99)), second, 0.9)
     ask(cascade, CLAIM)
-    assert cascade.notes()[1].endswith(said)
+    assert cascade.notes()[1].endswith(message)
 
 
 def test_its_calls_are_at_most_all() -> None:

@@ -154,7 +154,7 @@ OPEN = [
 
 @pytest.mark.parametrize(("text", "expected"), TOLD_APART)
 def test_each_part_is_a_statement_of_its_own(text: str, expected: list[str]) -> None:
-    """What a sentence says of one subject is told apart and completed, in the order of the text."""
+    """What a sentence says of one subject is split and completed, in the order of the text."""
     assert [statement.text for statement in decompose(text)] == expected
 
 

@@ -22,16 +22,16 @@ from ragauge.types import Decomposition, Failure, Label, Verdict
 YES, NO = Label.ENTAILED, Label.NOT_ENTAILED
 
 
-def labels(said: list[tuple[float, bool]]) -> tuple[Saying, list[Judgment]]:
+def labels(votes: list[tuple[float, bool]]) -> tuple[Saying, list[Judgment]]:
     """A judge that supports every claim with a probability, and labels that say whether that is right."""
-    chance = {Entail((f"premise {at}",), "h"): p for at, (p, _) in enumerate(said)}
-    given = [label(q, Verdict(YES if right else NO), "ann") for q, (_, right) in zip(chance, said, strict=True)]
+    chance = {Entail((f"premise {at}",), "h"): p for at, (p, _) in enumerate(votes)}
+    given = [label(q, Verdict(YES if right else NO), "ann") for q, (_, right) in zip(chance, votes, strict=True)]
     return Open("judge", lambda question: Verdict(YES, chance[question])), given  # type: ignore[index]
 
 
-def fit(said: list[tuple[float, bool]], accuracy: float = 0.95) -> FittedThreshold:
+def fit(votes: list[tuple[float, bool]], accuracy: float = 0.95) -> FittedThreshold:
     """What is fitted for entailment."""
-    judge, given = labels(said)
+    judge, given = labels(votes)
     return asyncio.run(fit_threshold(judge, given, accuracy))["entail"]
 
 
@@ -50,7 +50,7 @@ def test_accuracy_has_to_be_shown() -> None:
     assert enough.threshold == 0.9
 
 
-def test_where_nothing_will_do_the_nearest_is_told() -> None:
+def test_where_nothing_will_do_the_nearest_is_reported() -> None:
     """A judge that is never right enough gets no threshold, and the figures of the best that there is."""
     found = fit([(0.9, n % 10 > 0) for n in range(300)] + [(0.6, n % 2 > 0) for n in range(300)])
     assert found.threshold is None
@@ -65,15 +65,15 @@ def test_without_probabilities_there_is_nothing_to_fit() -> None:
 
 
 @given(st.lists(st.tuples(st.floats(0, 1), st.booleans()), min_size=1, max_size=60), st.floats(0.05, 0.95))
-def test_beyond_what_is_fitted_it_is_right_enough(said: list[tuple[float, bool]], accuracy: float) -> None:
+def test_beyond_what_is_fitted_it_is_right_enough(votes: list[tuple[float, bool]], accuracy: float) -> None:
     """Beyond a threshold that is found the share right is at least what was asked for, counted by hand."""
-    found = fit(said, accuracy)
+    found = fit(votes, accuracy)
     if found.threshold is not None:
-        beyond = [right for p, right in said if max(p, 1 - p) >= found.threshold]
+        beyond = [right for p, right in votes if max(p, 1 - p) >= found.threshold]
         right = sum(beyond) / len(beyond)
         assert found.accuracy == pytest.approx(right)
         assert right + 1e-9 >= found.bound >= accuracy
-        assert found.share == pytest.approx(len(beyond) / len(said))
+        assert found.share == pytest.approx(len(beyond) / len(votes))
 
 
 def test_few_fits_are_too_low() -> None:

@@ -243,7 +243,7 @@ def test_what_cannot_be_called_is_refused(given: Any) -> None:
 
 
 def test_a_function_without_a_signature_is_called_plainly() -> None:
-    """A function whose signature cannot be told is given its arguments by position and nothing else."""
+    """A function without a readable signature gets its arguments by position and nothing else."""
     answer = ask(judge_from(classify=min), Classify("a", "toxic"))
     assert "must return a bool, not 'a'" in failed(answer).detail
 

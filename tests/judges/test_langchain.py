@@ -24,15 +24,15 @@ def reply_to(messages: Messages) -> str:
 
 
 class Blocking:
-    """A model that has no other way than to be waited for. said: makes a reply of a text."""
+    """A model with only a blocking method. reply: makes a reply of a text."""
 
-    def __init__(self, said: Any = str, **settings: Any) -> None:
-        self._said = said
+    def __init__(self, reply: Any = str, **settings: Any) -> None:
+        self._reply = reply
         vars(self).update(settings)
 
     def invoke(self, messages: Messages) -> Any:
         """The reply."""
-        return self._said(reply_to(messages))
+        return self._reply(reply_to(messages))
 
 
 class Awaited(Blocking):
@@ -44,12 +44,12 @@ class Awaited(Blocking):
 
     async def ainvoke(self, messages: Messages) -> Any:
         """The reply."""
-        return self._said(reply_to(messages))
+        return self._reply(reply_to(messages))
 
 
 @pytest.mark.parametrize("kind", [Blocking, Awaited])
 @pytest.mark.parametrize(
-    "said",
+    "reply",
     [
         str,
         lambda text: SimpleNamespace(content=text),
@@ -57,9 +57,9 @@ class Awaited(Blocking):
     ],
     ids=["text", "message", "blocks"],
 )
-def test_a_model_is_a_judge_as_it_is(kind: type[Blocking], said: Any) -> None:
+def test_a_model_is_a_judge_as_it_is(kind: type[Blocking], reply: Any) -> None:
     """A model judges, awaited or not, whether it replies with a text, a message, or a message in blocks."""
-    run = rg.evaluate(ROWS, "faithfulness", kind(said))
+    run = rg.evaluate(ROWS, "faithfulness", kind(reply))
     assert run.estimates["faithfulness"].n == 1
     assert run.scores[0]["faithfulness"].evidence
 

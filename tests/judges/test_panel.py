@@ -1,4 +1,4 @@
-"""The panel: what votes come to, who is asked, and what is said of agreement."""
+"""The panel: the result of votes, who is asked, and the notes on agreement."""
 
 from __future__ import annotations
 
@@ -38,9 +38,9 @@ claims = st.builds(
 )
 
 
-def panel_of(*said: Answer | Failure) -> Panel:
+def panel_of(*replies: Answer | Failure) -> Panel:
     """A panel of judges, each of which says one thing."""
-    return Panel([Saying(f"judge {at}", one) for at, one in enumerate(said)])
+    return Panel([Saying(f"judge {at}", one) for at, one in enumerate(replies)])
 
 
 def ask(panel: Panel, *questions: Question) -> list[Answer | Failure]:
@@ -56,7 +56,7 @@ def label(question: Question, *labels: Label) -> Label:
 
 
 @pytest.mark.parametrize(
-    ("votes", "said"),
+    ("votes", "replies"),
     [
         ((E, E, N), E),
         ((E, N, N), N),
@@ -73,9 +73,9 @@ def label(question: Question, *labels: Label) -> Label:
         ((X, C, C), C),
     ],
 )
-def test_a_label_takes_more_than_half_of_the_votes(votes: tuple[Label, ...], said: Label) -> None:
-    """Support and contradiction take more than half of the votes; otherwise neither is said, two-way if a vote is."""
-    assert label(CLAIM, *votes) == said
+def test_a_label_takes_more_than_half_of_the_votes(votes: tuple[Label, ...], replies: Label) -> None:
+    """Support and contradiction take more than half of the votes; otherwise it is neither, two-way if a vote is."""
+    assert label(CLAIM, *votes) == replies
 
 
 @pytest.mark.parametrize("question", [PASSAGE, Classify("t", "toxic")])
@@ -132,9 +132,9 @@ def test_a_grade_stays_among_those_given(values: list[float]) -> None:
 
 
 @given(claims, st.integers(2, 5))
-def test_equals_answer_as_each_alone(said: Verdict, members: int) -> None:
+def test_equals_answer_as_each_alone(replies: Verdict, members: int) -> None:
     """A panel of judges that say the same says that."""
-    assert ask(panel_of(*[said] * members), CHUNKED) == [said]
+    assert ask(panel_of(*[replies] * members), CHUNKED) == [replies]
 
 
 def test_equal_embedded_judges_answer_as_one() -> None:
@@ -154,7 +154,7 @@ def test_the_order_of_members_decides_no_verdict(votes: list[Verdict], random: o
     """Labels and probabilities do not depend on who comes first, ties included."""
     shuffled = list(votes)
     random.shuffle(shuffled)  # type: ignore[attr-defined]
-    one, other = (ask(panel_of(*said), CHUNKED)[0] for said in (votes, shuffled))
+    one, other = (ask(panel_of(*replies), CHUNKED)[0] for replies in (votes, shuffled))
     assert isinstance(one, Verdict)
     assert isinstance(other, Verdict)
     assert one.label == other.label
@@ -285,14 +285,14 @@ def test_agreement_is_reported() -> None:
     """Its notes say on how many questions all agreed, with kappa, how far grades lay apart, and who was missing."""
     a, b, c, d = (Relevant("q", text) for text in "abcd")
     yes, no = Verdict(YES), Verdict(NO)
-    said: list[dict[Question, Answer | Failure]] = [
+    replies: list[dict[Question, Answer | Failure]] = [
         {a: yes, b: no, c: yes, d: yes, CONCISE: Grade(1)},
         {a: yes, b: no, c: no, d: Failure("down"), CONCISE: Grade(0.5)},
         {a: yes, b: no, c: yes, d: yes, CONCISE: Grade(0.75)},
     ]
-    panel = Panel([Saying(name, answers.__getitem__) for name, answers in zip("xyz", said, strict=True)])
+    panel = Panel([Saying(name, answers.__getitem__) for name, answers in zip("xyz", replies, strict=True)])
     assert panel.notes() == []
-    ask(panel, *said[0])
+    ask(panel, *replies[0])
     assert panel.notes() == [
         "panel(x, y, z): all agreed on 2 of 3 relevant questions (67%, kappa 0.57).",
         "panel(x, y, z): grades lay 50% of their scale apart on average (1).",

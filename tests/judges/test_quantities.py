@@ -62,7 +62,7 @@ NOT_TOLD = [
 
 
 def is_told(claim: str, text: str) -> bool:
-    """Whether the one quantity of a claim is told in a text."""
+    """Whether a text states the one quantity of a claim."""
     [one] = quantities(words(claim))
     return one.is_told(words(text))
 
@@ -81,29 +81,29 @@ def test_another_quantity_is_not_found(claim: str, text: str) -> None:
 
 
 @pytest.mark.parametrize("text", ["3 miles (4.8 km)", "1 mile (1.6 km)", "100 °C (212 °F)", "6 feet, or 183 cm"])
-def test_what_is_told_twice_is_not_added(text: str) -> None:
-    """A quantity that is told again in another unit is two that are the same, and no sum."""
+def test_what_is_reported_twice_is_not_added(text: str) -> None:
+    """A quantity repeated in another unit is two equal ones, not a sum."""
     one, other = quantities(words(text))
     assert one.is_told(words(text))
     assert other.is_told(words(text))
 
 
-def test_a_quantity_is_told_as_exactly_as_it_is_claimed() -> None:
-    """ "5 miles" holds where 8 km are told, which are 4.97; "4.9 miles" does not."""
+def test_a_quantity_is_reported_as_exactly_as_it_is_claimed() -> None:
+    """ "5 miles" is entailed by 8 km, which are 4.97; "4.9 miles" does not."""
     assert is_told("5 miles", "8 km")
     assert not is_told("4.9 miles", "8 km")
 
 
 @given(st.integers(1, 500), st.sampled_from(sorted(UNITS)))
 def test_the_same_words_are_no_other_words(amount: int, unit: str) -> None:
-    """A quantity is not told otherwise by its own words, so that it is left to those who compare words."""
+    """A quantity does not contradict its own words; comparing these is left to the comparison of words."""
     found = words(f"{amount} {unit}")
     assert not any(one.is_told(found) for one in quantities(found))
 
 
 @given(st.integers(1, 300), st.sampled_from(["days", "hours", "minutes"]))
 def test_units_are_put_in_each_other(amount: int, unit: str) -> None:
-    """So many days, hours or minutes are 24 or 60 times as many of the next smaller unit."""
+    """A number of days, hours or minutes is 24 or 60 times that of the next smaller unit."""
     times, smaller = {"days": (24, "hours"), "hours": (60, "minutes"), "minutes": (60, "seconds")}[unit]
     assert is_told(f"{amount} {unit}", f"{times * amount} {smaller}")
     assert is_told(f"{times * amount} {smaller}", f"{amount} {unit}")
@@ -167,7 +167,7 @@ def test_an_answer_in_other_units_is_right() -> None:
 
 
 def test_a_rounded_answer_is_right() -> None:
-    """A bare number that is rounded is met by one that rounds to it, though nothing is said to be counted."""
+    """A bare rounded number matches one that rounds to it, even without a unit."""
     query = "How many people live there?"
     assert Lexical().entail(("331 million",), "about 330 million", query).label == Label.ENTAILED
     assert Lexical().entail(("350 million",), "about 330 million", query).label != Label.ENTAILED

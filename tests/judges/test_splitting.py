@@ -120,12 +120,12 @@ def test_a_passage_is_relevant_if_any_window_is() -> None:
     """One yes among the windows decides, with its reason and the place of its words in the whole text."""
     found = split(Relevant("Where is number 30?", LONG), 400)
     assert found is not None
-    said: list[Answer] = []
+    votes: list[Answer] = []
     for part in found.parts:
         assert isinstance(part, Relevant)
         at = part.text.find("number 30")
-        said.append(Verdict(Label.NO) if at < 0 else Verdict(Label.YES, span=(at, at + 9), rationale="there"))
-    merged = found.merge(said)
+        votes.append(Verdict(Label.NO) if at < 0 else Verdict(Label.YES, span=(at, at + 9), rationale="there"))
+    merged = found.merge(votes)
     assert isinstance(merged, Verdict)
     assert (merged.label, merged.rationale) == (Label.YES, "there")
     assert merged.span is not None
@@ -174,23 +174,23 @@ def test_claims_of_one_premise_have_the_same_windows() -> None:
     assert parts[0] == parts[1]
 
 
-@pytest.mark.parametrize(("said", "label"), [((E, N, C), C), ((N, E, N), E), ((N, N, N), N), ((E, C, E), C)])
-def test_a_contradiction_outweighs_support(said: tuple[Verdict, ...], label: Verdict) -> None:
+@pytest.mark.parametrize(("votes", "label"), [((E, N, C), C), ((N, E, N), E), ((N, N, N), N), ((E, C, E), C)])
+def test_a_contradiction_outweighs_support(votes: tuple[Verdict, ...], label: Verdict) -> None:
     """The joint label is a contradiction where any window contradicts, support where any supports, else neutral."""
     found = split(Entail(("a " * 100, "b " * 100, "c " * 100), "h"), 270)
     assert found is not None
-    merged = found.merge(said)
+    merged = found.merge(votes)
     assert isinstance(merged, Verdict)
     assert merged.label == label.label
-    assert [chunk.label for chunk in merged.chunks] == [verdict.label for verdict in said]
+    assert [chunk.label for chunk in merged.chunks] == [verdict.label for verdict in votes]
 
 
 @given(st.lists(SENTENCES.filter(lambda one: len(one) < 60), min_size=1, max_size=30), st.integers(300, 900), st.data())
 def test_a_sentence_of_a_chunk_is_entailed_however_it_is_split(
-    said: list[str], limit: int, data: st.DataObject
+    votes: list[str], limit: int, data: st.DataObject
 ) -> None:
-    """Windows that do not show a sentence of their chunk cannot contradict it, whatever stands beside the chunk."""
-    text, claim = " ".join(said), data.draw(st.sampled_from(said))
+    """Windows that do not show a sentence of their chunk cannot contradict it, whatever other chunks there are."""
+    text, claim = " ".join(votes), data.draw(st.sampled_from(votes))
     premise = (*data.draw(st.lists(st.just("0"), max_size=2)), text, *data.draw(st.lists(st.just("1"), max_size=2)))
     found = split(Entail(premise, claim), limit)
     if found is None:
@@ -215,9 +215,9 @@ def test_a_chunk_that_contradicts_outweighs_one_that_supports() -> None:
     chunks = (LONG[:500], LONG[500:1000])
     found = split(Entail(chunks, "Claim."), 400)
     assert found is not None
-    said = [E if isinstance(part, Entail) and part.premise[0] in chunks[0] else C for part in found.parts]
-    assert len(said) > 2
-    merged = found.merge(said)
+    votes = [E if isinstance(part, Entail) and part.premise[0] in chunks[0] else C for part in found.parts]
+    assert len(votes) > 2
+    merged = found.merge(votes)
     assert isinstance(merged, Verdict)
     assert merged.label is Label.CONTRADICTED
     assert [chunk.label for chunk in merged.chunks] == [Label.ENTAILED, Label.CONTRADICTED]

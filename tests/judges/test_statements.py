@@ -205,11 +205,11 @@ def test_texts_of_statements(text: str, expected: list[str]) -> None:
     assert [statement.text for statement in decompose(text, None)] == expected
 
 
-def test_a_refusal_and_what_is_told_after_it_are_apart() -> None:
+def test_a_refusal_and_what_is_reported_after_it_are_apart() -> None:
     """What follows a refusal after "but" is a claim of its own, even if it leans on a pronoun."""
-    refusal, told = decompose("The text does not say when he died, but he was born in 1950.", "When did he die?")
-    assert (refusal.claim, told.claim) == (False, True)
-    assert told.text == "he was born in 1950."
+    refusal, reported = decompose("The text does not say when he died, but he was born in 1950.", "When did he die?")
+    assert (refusal.claim, reported.claim) == (False, True)
+    assert reported.text == "he was born in 1950."
 
 
 def test_a_yes_without_a_query_is_no_claim() -> None:
@@ -265,7 +265,7 @@ def test_a_long_sentence_parts_at_semicolons() -> None:
 @given(text=TEXTS, query=QUERIES)
 @settings(max_examples=400, derandomize=True, deadline=None)
 def test_spans_are_ordered_nested_or_apart_and_lose_no_text(text: str, query: str | None) -> None:
-    """For any text the spans are in order, each behind those before it or within one, and hold all that is said."""
+    """For any text the spans are in order, each behind those before it or within one, and cover the whole text."""
     left_out = [*citation_marks(text)]
     for block in blocks(text):
         left_out.append((block.start, block.end if block.kind in ("code", "ruler") else block.body))

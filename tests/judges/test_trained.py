@@ -38,7 +38,7 @@ def _entail(premise: Sequence[str], hypothesis: str) -> Verdict:
     "claim",
     ["Marie Curie won the Nobel Prize in 1903.", "Marie Curie was born in Warsaw.", "The tower is 330 metres tall."],
 )
-def test_what_is_told_is_entailed(claim: str) -> None:
+def test_what_is_reported_is_entailed(claim: str) -> None:
     """A claim that one of two chunks tells is entailed, and that chunk says so."""
     verdict = _entail([CURIE, TOWER], claim)
     assert verdict.label == Label.ENTAILED
@@ -75,7 +75,7 @@ def test_an_answer_does_not_depend_on_what_else_is_asked() -> None:
 
 @settings(max_examples=25, deadline=None)
 @given(st.lists(st.sampled_from(f"{CURIE} {TOWER} {FILLER}".split()).map("{} was there.".format), min_size=2))
-def test_no_bit_of_what_is_said_of_a_claim_depends_on_the_claims_beside_it(claims: list[str]) -> None:
+def test_no_bit_of_what_is_reported_of_a_claim_depends_on_the_claims_beside_it(claims: list[str]) -> None:
     """The logits of claims of any number and lengths, read together, are those of each read alone."""
     claims = [*claims, " ".join(claims)]
     opened = reader()
@@ -148,8 +148,8 @@ def test_texts_read_side_by_side_are_read_alike() -> None:
     texts = [f"{CURIE} {FILLER * count}" for count in range(12)]
     with as_file(files("ragauge.judges.embedded") / MODEL) as path:
         alone, together = (Reader(open_session(path), workers) for workers in (1, 4))
-    said = [alone.read(text, [TOWER]) for text in texts]
-    assert list(together.side_by_side(lambda text: together.read(text, [TOWER]), texts)) == said
+    reply = [alone.read(text, [TOWER]) for text in texts]
+    assert list(together.side_by_side(lambda text: together.read(text, [TOWER]), texts)) == reply
     assert (together.embed(texts) == alone.embed(texts)).all()
 
 
@@ -172,10 +172,10 @@ def test_a_claim_of_several_sentences_is_read_sentence_by_sentence() -> None:
 def test_what_the_query_gives_is_not_looked_for() -> None:
     """Of a short claim that is read behind its query only its own words count for how like a text is."""
     claim, query = "the otter", "Which animal lives in the river?"
-    told = f"{query} {claim}"
-    spans = tuple(reader().encoded(told).spans)
-    weights = counted(told, spans, len(query)).weights
-    assert "".join(told[start:end] for (start, end), one in zip(spans, weights, strict=True) if one) == "otter"
+    reported = f"{query} {claim}"
+    spans = tuple(reader().encoded(reported).spans)
+    weights = counted(reported, spans, len(query)).weights
+    assert "".join(reported[start:end] for (start, end), one in zip(spans, weights, strict=True) if one) == "otter"
 
 
 def _tokens(texts: Sequence[str], claim: str) -> np.ndarray:
@@ -206,5 +206,5 @@ def test_any_texts_and_claim_can_be_matched(texts: list[str], claim: str) -> Non
 def test_a_claim_is_matched_less_with_a_word_that_no_text_has() -> None:
     """One rare word that stands nowhere lowers what the tokens tell, and two lower it more."""
     claims = ["She was born in Warsaw.", "She was born in Lisbon.", "She drowned in Lisbon."]
-    told, one, two = (matched(_tokens([CURIE], claim)) for claim in claims)
-    assert told > one > two
+    reported, one, two = (matched(_tokens([CURIE], claim)) for claim in claims)
+    assert reported > one > two

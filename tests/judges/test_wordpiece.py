@@ -102,7 +102,7 @@ def test_spans_are_in_order_and_cover_every_piece(text: str) -> None:
     ],
 )
 def test_a_piece_stands_for_these_characters(text: str, expected: list[tuple[str, str]]) -> None:
-    """By hand, with no other library: the pieces of a text, each beside the characters of its span."""
+    """By hand, with no other library: the pieces of a text, each with the characters of its span."""
     ids, _, spans = SMALL.encode(text)
     assert [(_PIECES[id], text[start:end]) for id, (start, end) in zip(ids, spans, strict=True)] == expected
 

@@ -56,10 +56,10 @@ def reply(body: Line) -> str:
     return oracle.reply(chat.read(json.dumps(body).encode(), frozenset()), "claims")
 
 
-def answered(line: Line, said: Callable[[Line], str] = reply) -> Line:
+def answered(line: Line, output: Callable[[Line], str] = reply) -> Line:
     """OpenAI's line of results for a request that was answered."""
     body = line["body"]
-    choice = {"index": 0, "message": {"role": "assistant", "content": said(body)}, "finish_reason": "stop"}
+    choice = {"index": 0, "message": {"role": "assistant", "content": output(body)}, "finish_reason": "stop"}
     usage = {"prompt_tokens": 1000, "completion_tokens": 100, "total_tokens": 1100}
     completion = {"id": "c", "object": "chat.completion", "model": body["model"], "choices": [choice], "usage": usage}
     response = {"status_code": 200, "request_id": "r", "body": completion}
@@ -68,9 +68,9 @@ def answered(line: Line, said: Callable[[Line], str] = reply) -> Line:
 
 def answered_message(line: Line) -> Line:
     """Anthropic's line of results for a request that was answered."""
-    said = oracle.reply(messages.read(json.dumps(line["params"]).encode(), frozenset()), "claims")
+    output = oracle.reply(messages.read(json.dumps(line["params"]).encode(), frozenset()), "claims")
     usage = {"input_tokens": 1000, "output_tokens": 100}
-    message = {"model": "m", "content": [{"type": "text", "text": said}], "stop_reason": "end_turn", "usage": usage}
+    message = {"model": "m", "content": [{"type": "text", "text": output}], "stop_reason": "end_turn", "usage": usage}
     return {"custom_id": line["custom_id"], "result": {"type": "succeeded", "message": message}}
 
 
@@ -98,7 +98,7 @@ class Killed(BaseException):
 
 
 def waves_of(folder: Folder, place: Path, answering: Answering = answered) -> Iterator[ExportedBatch]:
-    """Export and answer, wave after wave, until nothing is asked; each export as it came."""
+    """Export and answer, round after round, until nothing is asked; each export as it came."""
     while True:
         exported = export(folder)
         yield exported

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 
 class Clock:
-    """A clock that moves when it is told."""
+    """A clock that moves on request."""
 
     def __init__(self) -> None:
         self.now = 1000.0

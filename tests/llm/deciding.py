@@ -93,7 +93,7 @@ def body(dialect: Dialect, questions: Sequence[Question]) -> dict[str, Any]:
     return decoded
 
 
-def told(instructions: str) -> tuple[str, dict[str, Any]]:
+def reported(instructions: str) -> tuple[str, dict[str, Any]]:
     """The words and the texts of instructions."""
     words, _, texts = instructions.rpartition("\n")
     return words, json.loads(texts)
@@ -104,8 +104,8 @@ def answered(reply: object, questions: Sequence[Question]) -> list[Answer | Fail
     sheet = QuestionSheet()
     asks = sheet.add(questions)
     raw = reply if isinstance(reply, bytes) else json.dumps(reply).encode()
-    said = dict(zip(asks, read_answers(completion_of(raw).text, asks), strict=True))
-    return [sheet.answer(question, said) for question in questions]
+    output = dict(zip(asks, read_answers(completion_of(raw).text, asks), strict=True))
+    return [sheet.answer(question, output) for question in questions]
 
 
 def ask(judge: DecisionsJudge, questions: Sequence[Question]) -> list[Answer | Failure]:

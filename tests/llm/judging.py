@@ -44,7 +44,7 @@ def reasons(answers: Sequence[Answer | Failure]) -> list[str]:
 def without(*keys: str) -> Callable[[Prompt], str]:
     """A good reply but for these keys."""
     return lambda prompt: json.dumps(
-        {key: said for key, said in json.loads(perfect(prompt)).items() if key not in keys}
+        {key: output for key, output in json.loads(perfect(prompt)).items() if key not in keys}
     )
 
 

@@ -19,13 +19,13 @@ Reply = str | Completion | Exception
 
 def perfect(prompt: Prompt) -> str:
     """A good reply to a prompt."""
-    said = [(message["role"], message["content"]) for message in prompt.messages]
-    return perfect_reply(said, prompt.schema)
+    output = [(message["role"], message["content"]) for message in prompt.messages]
+    return perfect_reply(output, prompt.schema)
 
 
-def perfect_reply(said: list[tuple[str, str]], schema: dict[str, Any] | None = None) -> str:
+def perfect_reply(output: list[tuple[str, str]], schema: dict[str, Any] | None = None) -> str:
     """A good reply to messages, each a role and a text."""
-    return oracle.reply(Ask("model", said, schema), "claims")
+    return oracle.reply(Ask("model", output, schema), "claims")
 
 
 def failing(reason: str, *, fatal: bool = False) -> CallFailed:
@@ -98,8 +98,8 @@ def in_turn(*replies: Any) -> Callable[[Prompt], Reply]:
     left = list(replies)
 
     def reply(prompt: Prompt) -> Reply:
-        said = left.pop(0) if len(left) > 1 else left[0]
-        found: Reply = said(prompt) if callable(said) else said
+        output = left.pop(0) if len(left) > 1 else left[0]
+        found: Reply = output(prompt) if callable(output) else output
         return found
 
     return reply

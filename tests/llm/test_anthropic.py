@@ -32,10 +32,10 @@ PROMPT = Prompt("Judge.", "{}", SCHEMA, (Turn("bad", "1 is missing"),))
 
 def _body(options: str = "", form: ServerFeatures | None = None) -> dict[str, Any]:
     provider, model, chosen = parse_llm_spec(f"anthropic/claude-haiku-4-5{options}")
-    said: dict[str, Any] = json.loads(
+    reply: dict[str, Any] = json.loads(
         protocols.anthropic_body(PROMPT, model, chosen, form or initial_features(provider, model, chosen))
     )
-    return said
+    return reply
 
 
 def test_body() -> None:
@@ -58,7 +58,7 @@ def test_body() -> None:
 
 
 def test_body_with_options() -> None:
-    """Options stand in the fields of Anthropic's reference; effort beside the format of the output."""
+    """Options stand in the fields of Anthropic's reference; effort next to the output format."""
     body = _body("?max_tokens=9&temperature=1&reasoning_effort=low")
     assert body.items() >= {"max_tokens": 9, "temperature": 1}.items()
     assert body["output_config"].keys() == {"effort", "format"}
@@ -117,16 +117,16 @@ def test_how_replies_end(stop: str, end: str) -> None:
 
 def test_usage() -> None:
     """Tokens read from and written to the cache are part of the prompt."""
-    said = {"input_tokens": 5, "output_tokens": 2, "cache_read_input_tokens": 100, "cache_creation_input_tokens": 10}
-    read = protocols.read_anthropic(_reply(usage=said))
+    reply = {"input_tokens": 5, "output_tokens": 2, "cache_read_input_tokens": 100, "cache_creation_input_tokens": 10}
+    read = protocols.read_anthropic(_reply(usage=reply))
     assert isinstance(read, Completion)
     assert read.usage == TokenUsage(115, 2, 100)
 
 
 def test_an_error_inside_a_reply() -> None:
     """An error that comes with status 200 is a fault of the server."""
-    said = b'{"type": "error", "error": {"type": "overloaded_error", "message": "Overloaded"}}'
-    assert protocols.read_anthropic(said) == Fault(500, "Overloaded", "overloaded_error")
+    reply = b'{"type": "error", "error": {"type": "overloaded_error", "message": "Overloaded"}}'
+    assert protocols.read_anthropic(reply) == Fault(500, "Overloaded", "overloaded_error")
 
 
 @pytest.mark.parametrize("body", [b"", b"<html>", b"{}", b'{"content": 1}', _reply({"type": "text", "text": "x"})[:-9]])

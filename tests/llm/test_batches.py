@@ -49,7 +49,7 @@ def batch(tmp_path: Path, stub_server: StubFactory) -> Callable[..., tuple[Folde
 
 @pytest.mark.parametrize("model", MODELS)
 def test_submit_and_fetch_until_all_is_answered(model: str, batch: Callable[..., Any]) -> None:
-    """Wave after wave is sent, waited for, fetched and imported; a run then makes no call and scores every sample."""
+    """Wave after round is sent, waited for, fetched and imported; a run then makes no call and scores every sample."""
     folder, server = batch(model, batch_seconds=0.2)
     with folder:
         waves = 0
@@ -73,7 +73,7 @@ def test_submit_and_fetch_until_all_is_answered(model: str, batch: Callable[...,
 
 @pytest.mark.parametrize("model", MODELS)
 def test_what_failed_in_a_batch_is_asked_in_the_next(model: str, batch: Callable[..., Any]) -> None:
-    """Errors, expired requests and bad replies are told apart, and all questions are answered in the end."""
+    """Errors, expired requests and bad replies are distinguished, and all questions are answered in the end."""
     folder, _ = batch(model, script="500,expired,malformed,refusal,cut")
     with folder:
         export(folder)

@@ -86,11 +86,11 @@ def test_body_in_plain_text() -> None:
     assert _told(body) == SCHEMA
 
 
-def test_turns_are_said_again() -> None:
-    """Earlier replies and what was said to them follow the user's message."""
+def test_turns_are_reported_again() -> None:
+    """Earlier replies and the responses to them follow the user's message."""
     prompt = Prompt("Judge.", "{}", SCHEMA, (Turn("bad", "1 is missing"),))
-    said = [(message["role"], message["content"]) for message in _body("openai/m", prompt)["messages"]]
-    assert said[1:] == [("user", "{}"), ("assistant", "bad"), ("user", "1 is missing")]
+    reply = [(message["role"], message["content"]) for message in _body("openai/m", prompt)["messages"]]
+    assert reply[1:] == [("user", "{}"), ("assistant", "bad"), ("user", "1 is missing")]
 
 
 @given(st.text(), st.text())
@@ -124,14 +124,14 @@ def test_any_reply_is_read_as_it_is(text: str) -> None:
     ],
 )
 def test_how_replies_end(message: dict[str, Any], finish: str | None, text: str, end: str) -> None:
-    """Refusals, filters and truncation are told apart from an end, as OpenAI and Mistral name them."""
+    """Refusals, filters and truncation are distinguished from an end, as OpenAI and Mistral name them."""
     read = protocols.read_chat(_reply(message, finish))
     assert isinstance(read, Completion)
     assert (read.text, read.finish) == (text, end)
 
 
 @pytest.mark.parametrize(
-    ("said", "usage"),
+    ("reply", "usage"),
     [
         ({"prompt_tokens": 9, "completion_tokens": 2}, TokenUsage(9, 2)),
         (
@@ -144,9 +144,9 @@ def test_how_replies_end(message: dict[str, Any], finish: str | None, text: str,
         (None, None),
     ],
 )
-def test_usage(said: dict[str, Any] | None, usage: TokenUsage | None) -> None:
+def test_usage(reply: dict[str, Any] | None, usage: TokenUsage | None) -> None:
     """Tokens are read as OpenAI and DeepSeek count them; None where the server does not say."""
-    read = protocols.read_chat(_reply({"content": "{}"}, usage=said))
+    read = protocols.read_chat(_reply({"content": "{}"}, usage=reply))
     assert isinstance(read, Completion)
     assert read.usage == usage
 

@@ -31,7 +31,7 @@ def _transport(spec: str, url: str = "", environment: Mapping[str, str] = KEYS, 
 def _complete(
     kit: Kit, script: Script, spec: str = "openai/m", calls: int = 1, latency: float = 0.0, **more: Any
 ) -> tuple[list[Any], list[Request], HttpTransport]:
-    """What so many calls end with, side by side: replies and failures; and what the server was sent."""
+    """The results of several concurrent calls: replies and failures; and what the server was sent."""
 
     async def main() -> tuple[list[Any], list[Request], HttpTransport]:
         async with kit.serving(script, latency) as server, _transport(spec, server.url, **more) as transport:
@@ -53,8 +53,10 @@ def test_a_call_to_a_chat_server(kit: Kit) -> None:
 
 def test_a_call_to_anthropic(kit: Kit) -> None:
     """A prompt is posted to /messages with the key and the version in headers of their own."""
-    said = {"content": [{"type": "text", "text": "{}"}], "stop_reason": "end_turn", "model": "c"}
-    [reply], [request], _ = _complete(kit, lambda number, request: (200, {}, json.dumps(said).encode()), "anthropic/c")
+    output = {"content": [{"type": "text", "text": "{}"}], "stop_reason": "end_turn", "model": "c"}
+    [reply], [request], _ = _complete(
+        kit, lambda number, request: (200, {}, json.dumps(output).encode()), "anthropic/c"
+    )
     assert reply == Completion("{}", "stop", None, "c")
     assert request.path == "/v1/messages"
     assert request.headers["x-api-key"] == KEY
@@ -218,7 +220,7 @@ def hasty(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.usefixtures("hasty")
 def test_an_error_that_does_not_pass(kit: Kit) -> None:
-    """A server error is tried again, and reported with what the server said."""
+    """A server error is tried again, and reported with the server's message."""
     [failed], requests, transport = _complete(kit, lambda number, request: kit.refusal(500, "disk full"))
     assert isinstance(failed, CallFailed)
     assert failed.failure.reason == "server_error"
@@ -248,7 +250,7 @@ def test_a_server_that_is_not_there() -> None:
     [("openai/m", "OPENAI_API_KEY"), ("anthropic/c", "ANTHROPIC_API_KEY"), ("gemini/g", "GEMINI_API_KEY"),
      ("azure/m", "AZURE_OPENAI_ENDPOINT")],
 )  # fmt: skip
-def test_what_is_missing_is_told_before_anything_is_sent(spec: str, variable: str) -> None:
+def test_what_is_missing_is_reported_before_anything_is_sent(spec: str, variable: str) -> None:
     """Without a key, or the address that Azure needs, entering is a usage error that names the variable."""
 
     async def main() -> None:

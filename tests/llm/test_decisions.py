@@ -81,7 +81,7 @@ def test_a_request_that_is_too_much_is_halved() -> None:
 
 
 def test_other_failures_are_the_failures_of_all() -> None:
-    """A refusal that no halving mends is asked once, and is what each question fails with."""
+    """A refusal that halving does not avoid is asked once, and is what each question fails with."""
     server = Server(lambda _: "unauthorized")
     answers = ask(DecisionsJudge(server, SYSTEMONE, "model"), [*QUESTIONS, Decompose("text")])
     reasons = [answer.reason for answer in answers if isinstance(answer, Failure)]

@@ -58,7 +58,7 @@ def test_faults_of_a_server_lose_no_answer() -> None:
 
 
 @pytest.mark.parametrize(
-    ("status", "said", "reason", "calls"),
+    ("status", "message", "reason", "calls"),
     [
         (401, '{"error": {"message": "Incorrect API key"}}', "unauthorized", 1),
         (404, '{"detail": "Not Found"}', "no_such_model", 1),
@@ -67,15 +67,15 @@ def test_faults_of_a_server_lose_no_answer() -> None:
         (200, "not JSON", "invalid_answer", 3),
     ],
 )
-def test_errors_of_a_server_become_failures(status: int, said: str, reason: str, calls: int) -> None:
+def test_errors_of_a_server_become_failures(status: int, message: str, reason: str, calls: int) -> None:
     """What cannot be overcome is a failure with the reason, for every question, after few calls."""
     questions = [Relevant("query", "one"), Relevant("query", "two")]
-    answers, arrived = asyncio.run(over_http("vllm/m", [(status, said)] * 9, questions))
+    answers, arrived = asyncio.run(over_http("vllm/m", [(status, message)] * 9, questions))
     assert [answer.reason for answer in answers if isinstance(answer, Failure)] == [reason] * 2
     assert len(arrived) == calls
 
 
-def test_a_key_that_is_missing_is_said_before_anything_is_sent(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_key_that_is_missing_is_reported_before_anything_is_sent(monkeypatch: pytest.MonkeyPatch) -> None:
     """A run ends when it opens the judge; asked directly, the judge answers with failures that name the variable."""
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     judge = decisions_judge("openai/gpt-6-luna?base_url=https://api.openai.com/v1")

@@ -129,7 +129,7 @@ CHOICE = {"type": "choice", "choice": "entailed", "probabilities": {"entailed": 
     ],
 )
 def test_an_answer_that_is_none_becomes_a_failure(question: Question, answer: object) -> None:
-    """Answers that are left out, of another type or out of range are failures that keep what was said."""
+    """Answers that are left out, of another type or out of range are failures that keep the reply."""
     answers = {} if answer is None else {"1": answer}
     (failed,) = answered({"answers": answers}, [question])
     assert isinstance(failed, Failure)
@@ -149,8 +149,8 @@ def test_a_reply_that_is_none_fails_all(reply: bytes) -> None:
 
 def test_probabilities_may_be_left_out_and_rounded() -> None:
     """A choice without probabilities is a verdict without one; rounding past 1 is 1."""
-    said = {"1": {"type": "choice", "choice": "neutral"}, "2": {"type": "noul", "noul": 1.0000001}}
-    without, rounded = answered({"answers": said}, [Entail(("one",), "claim"), TOXIC])
+    output = {"1": {"type": "choice", "choice": "neutral"}, "2": {"type": "noul", "noul": 1.0000001}}
+    without, rounded = answered({"answers": output}, [Entail(("one",), "claim"), TOXIC])
     assert without == Verdict(Label.NEUTRAL, None, (ChunkVerdict(Label.NEUTRAL, None),))
     assert rounded == Verdict(Label.YES, 1.0)
 

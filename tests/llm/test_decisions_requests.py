@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
-from tests.llm.deciding import BOTH, DECISIONS, QUESTIONS, SYSTEMONE, TOXIC, body, told
+from tests.llm.deciding import BOTH, DECISIONS, QUESTIONS, SYSTEMONE, TOXIC, body, reported
 
 from ragauge.judges.llm.decisions_protocol import Dialect, QuestionSheet, digest
 from ragauge.questions import COHERENCE, Classify, Decompose, Entail, Rate, Relevant
@@ -53,7 +53,7 @@ def test_evidence_is_shared_and_asks_name_it(dialect: Dialect) -> None:
     evidence = json.loads(sent.get("input") or sent["state"])
     assert evidence["sources"] == {"S1": "one", "S2": "two", "S3": "reference", "S4": "query", "S5": "response"}
     questions = sent["questions"].values() if isinstance(sent["questions"], dict) else sent["questions"]
-    assert [told(question["instructions"])[1] for question in questions] == [
+    assert [reported(question["instructions"])[1] for question in questions] == [
         {"sources": ["S1", "S2"], "query": "query", "claim": "claim"},
         {"sources": ["S1"], "query": "query", "claim": "claim"},
         {"sources": ["S2"], "query": "query", "claim": "claim"},
@@ -86,7 +86,7 @@ ORDERS = [
 @BOTH
 @pytest.mark.parametrize("order", ORDERS)
 def test_text_that_gives_orders_stays_data(dialect: Dialect, order: str) -> None:
-    """Whatever a text holds, all that is said beside the texts is the same, and the text comes back whole as data."""
+    """Whatever a text holds, everything around the texts is the same, and the text comes back whole as data."""
 
     def parts(text: str) -> tuple[list[str], str, list[str]]:
         sent = body(
@@ -99,7 +99,7 @@ def test_text_that_gives_orders_stays_data(dialect: Dialect, order: str) -> None
             ],
         )
         questions = sent["questions"].values() if isinstance(sent["questions"], dict) else sent["questions"]
-        instructions = [told(question["instructions"]) for question in questions]
+        instructions = [reported(question["instructions"]) for question in questions]
         evidence = json.loads(sent.get("input") or sent["state"])
         assert list(evidence) == ["note", "sources"]
         texts = [evidence["sources"]["S1"]]

@@ -50,10 +50,10 @@ SEEN = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("status", "said", "reason"), SEEN)
-def test_what_servers_say(status: int, said: Any, reason: str) -> None:
-    """Error replies of OpenAI, Anthropic, Google, vLLM, llama.cpp, FastAPI and gateways are told apart."""
-    body = said.encode() if isinstance(said, str) else json.dumps(said).encode()
+@pytest.mark.parametrize(("status", "value", "reason"), SEEN)
+def test_what_servers_say(status: int, value: Any, reason: str) -> None:
+    """Error replies of OpenAI, Anthropic, Google, vLLM, llama.cpp, FastAPI and gateways are distinguished."""
+    body = value.encode() if isinstance(value, str) else json.dumps(value).encode()
     fault = read_fault(status, body)
     failed = call_failed(fault, "openai/m at host", "OPENAI_API_KEY")
     assert reason_of(fault) == failed.failure.reason == reason
@@ -74,7 +74,7 @@ def test_a_refused_key_is_not_quoted() -> None:
     st.none() | st.integers() | st.text(max_size=5),
     lambda inner: st.lists(inner, max_size=2)
     | st.dictionaries(st.sampled_from(["error", "message", "code", "type", "param", "detail"]), inner),
-).map(lambda said: json.dumps(said).encode()))  # fmt: skip
+).map(lambda value: json.dumps(value).encode()))  # fmt: skip
 def test_any_error_reply_is_read(status: int, body: bytes) -> None:
     """Whatever an error reply holds, it has a reason and a message."""
     fault = read_fault(status, body)
@@ -138,24 +138,29 @@ def test_what_a_server_asks_to_wait(headers: dict[str, str], body: bytes, second
 
 
 @pytest.mark.parametrize(
-    ("said", "seconds"),
+    ("value", "seconds"),
     [
         ("1s", 1), ("6m0s", 360), ("17ms", 0.017), ("2m59.56s", 179.56), ("1h2m3s", 3723), ("7.66", 7.66),
         ("2026-11-21T12:01:00Z", 60), ("2026-11-21T14:00:30+02:00", 30), ("2026-11-21T11:00:00Z", 0),
         ("", None), ("soon", None), ("1 s", None), ("s", None),
     ],
 )  # fmt: skip
-def test_when_a_limit_is_reset(said: str, seconds: float | None) -> None:
+def test_when_a_limit_is_reset(value: str, seconds: float | None) -> None:
     """Resets are read as OpenAI and Groq write them (durations) and as Anthropic does (RFC 3339)."""
     assert (
-        seconds_until(said, NOW) == pytest.approx(seconds) if seconds is not None else seconds_until(said, NOW) is None
+        seconds_until(value, NOW) == pytest.approx(seconds)
+        if seconds is not None
+        else seconds_until(value, NOW) is None
     )
 
 
 @given(st.text(max_size=20))
-def test_any_text_for_a_wait_is_survived(said: str) -> None:
+def test_any_text_for_a_wait_is_survived(value: str) -> None:
     """Whatever the headers hold, a wait is None or a number of seconds from 0."""
-    for seconds in (seconds_until(said, NOW), retry_after({"Retry-After": said}, said.encode(errors="replace"), NOW)):
+    for seconds in (
+        seconds_until(value, NOW),
+        retry_after({"Retry-After": value}, value.encode(errors="replace"), NOW),
+    ):
         assert seconds is None or seconds >= 0
 
 
@@ -163,9 +168,9 @@ _TIMES = ["Sat, 21 Nov 2026 12:00:30 GMT", "2026-11-21T14:00:30+02:00", "2m59.56
 
 
 @given(st.sampled_from(_TIMES), st.integers(0, 29), st.integers(0, 3), st.text("0123456789:+-.smhZ ,", max_size=40))
-def test_a_mutated_wait_is_survived(said: str, at: int, dropped: int, put: str) -> None:
+def test_a_mutated_wait_is_survived(value: str, at: int, dropped: int, put: str) -> None:
     """However a wait is damaged on its way, it is None or a finite number of seconds from 0."""
-    damaged = said[:at] + put + said[at + dropped :]
+    damaged = value[:at] + put + value[at + dropped :]
     delay = f'{{"retryDelay": "{damaged}s"}}'.encode()
     waits = (seconds_until(damaged, NOW), retry_after({"Retry-After": damaged}, b"", NOW), retry_after({}, delay, NOW))
     assert all(seconds is None or 0 <= seconds < float("inf") for seconds in waits)
@@ -173,8 +178,8 @@ def test_a_mutated_wait_is_survived(said: str, at: int, dropped: int, put: str) 
 
 def test_a_date_beyond_all_calendars_is_no_wait() -> None:
     """A date whose day or zone has too many digits for any calendar says nothing."""
-    for said in ("Sat, 21 Nov 2026 12:00:30 +" + "9" * 30, "Sat, " + "2" * 30 + " Nov 2026 12:00:30 GMT"):
-        assert retry_after({"Retry-After": said}, b"", NOW) is None
+    for value in ("Sat, 21 Nov 2026 12:00:30 +" + "9" * 30, "Sat, " + "2" * 30 + " Nov 2026 12:00:30 GMT"):
+        assert retry_after({"Retry-After": value}, b"", NOW) is None
 
 
 def test_what_is_left() -> None:

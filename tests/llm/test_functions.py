@@ -46,14 +46,14 @@ def _impatient(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_function_is_given_the_messages() -> None:
-    """A function gets system, user, and what was said before, and its text is the reply."""
+    """A function gets system, user and earlier turns, and its text is the reply."""
     heard: list[Messages] = []
 
-    def said(messages: Messages) -> str:
+    def reply(messages: Messages) -> str:
         heard.append(messages)
         return "yes"
 
-    assert complete(FunctionTransport(said)) == [Completion("yes")]
+    assert complete(FunctionTransport(reply)) == [Completion("yes")]
     roles = [message["role"] for message in heard[0]]
     assert roles == ["system", "user", "assistant", "user"]
     assert heard[0][-1]["content"] == "Again."
@@ -62,7 +62,7 @@ def test_a_function_is_given_the_messages() -> None:
 def test_async_functions_and_objects() -> None:
     """Async functions, objects with an async call, and functions that return something to wait for are waited for."""
 
-    async def said(messages: Messages) -> str:
+    async def reply(messages: Messages) -> str:
         await asyncio.sleep(0)
         return "yes"
 
@@ -72,7 +72,7 @@ def test_async_functions_and_objects() -> None:
         async def __call__(self, messages: Messages) -> str:
             return "yes"
 
-    for function in (said, Model(), lambda messages: said(messages)):
+    for function in (reply, Model(), lambda messages: reply(messages)):
         assert complete(FunctionTransport(function)) == [Completion("yes")]
 
 
@@ -217,5 +217,5 @@ def test_callables_of_any_form_are_taken() -> None:
     """The function may be any callable: built in, a method, a partial."""
     callables: list[Callable[[Any], Any]] = [str, "{}".format, partial(_other)]
     for function in callables:
-        (said,) = complete(FunctionTransport(function))
-        assert isinstance(said, Completion)
+        (reply,) = complete(FunctionTransport(function))
+        assert isinstance(reply, Completion)

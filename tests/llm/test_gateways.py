@@ -47,9 +47,9 @@ def script(kit: Kit, reply: Reply, usage: Any = WHOLE) -> Callable[[int, Request
     """A server that says what `reply` makes of the number of the call and a good reply to it."""
 
     def act(number: int, request: Request) -> Act:
-        said = [(message["role"], message["content"]) for message in request.body["messages"]]
+        output = [(message["role"], message["content"]) for message in request.body["messages"]]
         schema = request.body["response_format"]["json_schema"]["schema"]
-        return kit.reply(reply(number, perfect_reply(said, schema)), usage=usage)
+        return kit.reply(reply(number, perfect_reply(output, schema)), usage=usage)
 
     return act
 
@@ -200,7 +200,7 @@ def test_no_count_of_tokens_makes_a_good_reply_bad(kit: Kit, usage: Any) -> None
     assert run.record.spent.unpriced == 0
 
 
-def test_estimated_tokens_are_said(kit: Kit) -> None:
+def test_estimated_tokens_are_reported(kit: Kit) -> None:
     """A run whose tokens the server did not count says in its notes that they are estimates; another says nothing."""
     run, _ = measured(kit, lambda number, good: good, 3, {"prompt_tokens": 10})
     assert any("tokens and price of 6 calls are estimates" in note for note in run.record.notes)
@@ -220,14 +220,14 @@ def test_counts_are_believed_within_reason(prompt: int, completion: int, cached:
     assert credible(None, TokenUsage(sent, wrote)) == TokenUsage(sent, wrote)
 
 
-def test_cached_tokens_apart_are_told_from_those_within() -> None:
+def test_cached_tokens_apart_are_reported_from_those_within() -> None:
     """The same counts are read as the estimate of the prompt suggests: cached tokens on top of the others, or among."""
     assert credible(TokenUsage(1600, 60, 1500), TokenUsage(3000, 50)) == TokenUsage(3100, 60, 1500)
     assert credible(TokenUsage(3100, 60, 1500), TokenUsage(3000, 50)) == TokenUsage(3100, 60, 1500)
 
 
 @given(st.none() | st.booleans() | st.integers() | st.floats() | st.text() | st.lists(st.integers()))
-def test_what_is_no_count_counts_nothing(said: object) -> None:
+def test_what_is_no_count_counts_nothing(output: object) -> None:
     """A count is a number that a call can have; text, fractions of nothing, and the like are 0."""
-    assert 0 <= counted(said) < 10**8
-    assert json.dumps(counted(said)).isdigit()
+    assert 0 <= counted(output) < 10**8
+    assert json.dumps(counted(output)).isdigit()

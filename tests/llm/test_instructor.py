@@ -32,7 +32,7 @@ class Instructor:
         self.client: Any = None
         self.mode, self.provider = SimpleNamespace(value="tool_call"), SimpleNamespace(value="openai")
 
-    def _said(self, call: dict[str, Any]) -> Any:
+    def _reply(self, call: dict[str, Any]) -> Any:
         self.calls.append({**self.kwargs, **call})
         if isinstance(self.reply, Exception):
             raise self.reply
@@ -41,7 +41,7 @@ class Instructor:
 
     def create_with_completion(self, **call: Any) -> Any:
         """The parsed reply, and the raw one."""
-        return self._said(call)
+        return self._reply(call)
 
 
 class AsyncInstructor(Instructor):
@@ -49,7 +49,7 @@ class AsyncInstructor(Instructor):
 
     async def create_with_completion(self, **call: Any) -> Any:
         """The parsed reply, and the raw one."""
-        return self._said(call)
+        return self._reply(call)
 
 
 class Rejected(Exception):
@@ -157,7 +157,7 @@ def test_a_known_model_has_its_price(provider: str, model: str, same: str) -> No
 
 @pytest.mark.usefixtures("_instructor")
 def test_errors_of_the_client_are_failures() -> None:
-    """An error of the server is known by its status, and no key is repeated; any other error is told as it is."""
+    """An error of the server is known by its status, and no key is repeated; any other error is reported unchanged."""
     error = Rejected()
     error.__cause__ = Refused("no")
     failure = complete(Instructor(error, model="gpt-4o"))
@@ -170,7 +170,7 @@ def test_errors_of_the_client_are_failures() -> None:
 
 @pytest.mark.usefixtures("_instructor")
 def test_identity_and_call() -> None:
-    """Model, mode and arguments are in the identity, keys are not; instructor is told not to retry by itself."""
+    """Model, mode and arguments are in the identity, keys are not; instructor is configured not to retry by itself."""
     client = Instructor(raw("{}"), model="gpt-4o", seed=1, api_key="sk-1", timeout=3)
     transport = InstructorTransport(client, temperature=0)
     assert transport.name == "openai/gpt-4o"
@@ -186,20 +186,20 @@ def test_identity_and_call() -> None:
 
 @pytest.mark.usefixtures("_instructor")
 @pytest.mark.parametrize(
-    ("base_url", "told"),
+    ("base_url", "reported"),
     [
         ("https://api.openai.com/v1/", None),
         ("http://user:secret@127.0.0.1:8000/v1/?key=sk-1", "http://127.0.0.1:8000/v1"),
         ("https://proxy.example/v1", "https://proxy.example/v1"),
     ],
 )
-def test_another_server_is_another_judge(base_url: str, told: str | None) -> None:
+def test_another_server_is_another_judge(base_url: str, reported: str | None) -> None:
     """A server that is not the provider's own is in the identity, without secrets, and has no price until given."""
     client = Instructor(raw("{}"), model="gpt-4o")
     client.client = SimpleNamespace(base_url=base_url)
     judge = rg.llm(client)
-    assert dict(judge.identity.settings).get("base_url") == told
-    assert (judge.price is None) is (told is not None)
+    assert dict(judge.identity.settings).get("base_url") == reported
+    assert (judge.price is None) is (reported is not None)
     assert rg.llm(client, price=(1, 2)).price is not None
 
 
@@ -208,8 +208,8 @@ def test_another_server_is_another_judge(base_url: str, told: str | None) -> Non
 def test_a_client_judges(make: Any) -> None:
     """A client is a judge as it is, in `judge=` as in `rg.llm`."""
 
-    def reply(said: list[dict[str, str]]) -> Any:
-        return raw(perfect_reply([(one["role"], one["content"]) for one in said]), prompt_tokens=1000)
+    def reply(output: list[dict[str, str]]) -> Any:
+        return raw(perfect_reply([(one["role"], one["content"]) for one in output]), prompt_tokens=1000)
 
     client = make(reply, model="gpt-4o")
     assert is_instructor(client)

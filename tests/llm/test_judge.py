@@ -42,8 +42,8 @@ def test_it_keeps_the_contract() -> None:
 
 def test_packed_and_alone_can_be_compared() -> None:
     """The agreement of a judge with itself asking one thing a call is reported by kind."""
-    told = pack_agreement(LLMJudge(Model()), LLMJudge(Model(), pack="alone"))
-    assert told == {
+    reported = pack_agreement(LLMJudge(Model()), LLMJudge(Model(), pack="alone"))
+    assert reported == {
         kind: Share(total, total) for kind, total in (("entail", 2), ("relevant", 2), ("classify", 1), ("rate", 3))
     }
     assert pack_agreement(LLMJudge(Model()), LLMJudge(Model(lambda prompt: "no"))) == {}
@@ -90,7 +90,7 @@ def test_it_is_open_while_anybody_uses_it() -> None:
     assert (model.opened, model.closed) == (2, 2)
 
 
-def test_what_is_missing_to_begin_is_told() -> None:
+def test_what_is_missing_to_begin_is_reported() -> None:
     """A missing key ends a run before it begins; a judge that is only asked has it as a failure."""
 
     class Keyless(Model):
@@ -156,13 +156,13 @@ def _mangled(draw: Callable[[st.SearchStrategy[Any]], Any], text: str) -> Reply:
         return failing(draw(st.sampled_from(["timeout", "too_long", "content_filter", "bad_request"])))
     if sort == "noise":
         return str(draw(st.text(max_size=30)))
-    said = json.loads(text)
+    reply = json.loads(text)
     if sort == "keys":
-        return json.dumps({draw(st.sampled_from([key, "0", "T9", "x"])): value for key, value in said.items()})
+        return json.dumps({draw(st.sampled_from([key, "0", "T9", "x"])): value for key, value in reply.items()})
     if sort == "end":
         return Completion(text, draw(st.sampled_from(["stop", "length", "content_filter", "refusal"])))
     junk = st.recursive(st.none() | st.booleans() | st.integers() | st.text(max_size=5), st.lists, max_leaves=3)
-    return json.dumps({key: draw(st.one_of(st.just(value), junk)) for key, value in said.items()})
+    return json.dumps({key: draw(st.one_of(st.just(value), junk)) for key, value in reply.items()})
 
 
 @settings(max_examples=150)

@@ -74,14 +74,14 @@ def test_a_window_is_found_out_once() -> None:
 
 def _partial_view(prompt: Prompt) -> str:
     """What a model says that takes each claim which it does not see among the sources for contradicted."""
-    document, said = json.loads(prompt.user), {}
+    document, reply = json.loads(prompt.user), {}
     for group in document["entail"]:
         seen = group["sources"]
         for key, claim in group["claims"].items():
             holding = [name for name in seen if claim in document["sources"][name]]
             label = "entailed" if holding else "contradicted"
-            said[key] = {"why": "", "label": label, "supports": holding, "contradicts": []}
-    return json.dumps(said)
+            reply[key] = {"why": "", "label": label, "supports": holding, "contradicts": []}
+    return json.dumps(reply)
 
 
 @pytest.mark.parametrize("context", [None, 4000, pytest.param(8000, marks=pytest.mark.slow)])

@@ -62,7 +62,7 @@ def test_a_reply_without_end_is_asked_for_in_halves() -> None:
 
 
 def test_one_answer_without_end_is_a_failure() -> None:
-    """A single answer that is cut off each time is told to be brief, tried anew, and then is a truncated failure."""
+    """A single answer that is cut off each time is retried with a request to be brief, and then fails as truncated."""
     model = Model(lambda prompt: Completion('{"T1": [{"s": 1', "length"))
     (failure,) = ask(model, [TEXT])
     assert isinstance(failure, Failure)
@@ -91,7 +91,7 @@ def test_the_culprit_is_found(reply: Reply, reason: str, calls: int) -> None:
 
 
 def test_a_failure_keeps_the_reply() -> None:
-    """A question that nothing helps has a failure with what was wrong and what the model said, cut to a page."""
+    """A question that nothing helps has a failure with the fault and the model's reply, cut to a page."""
     model = Model(lambda prompt: '{"1": {"label": "maybe", "why": "' + "x" * 10_000 + '"}}')
     (failure,) = ask(model, [Classify("Hello.", "toxic")])
     assert isinstance(failure, Failure)

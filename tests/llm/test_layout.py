@@ -114,8 +114,8 @@ def test_what_is_not_asked_is_left_out() -> None:
 
 def test_the_form_of_messages_is_the_one_that_judges_are_known_by() -> None:
     """A change of layout or schema shows here; raise prompts.FORM with it, since answers may change."""
-    said = [msgspec.json.encode((p.user, p.schema)) for s in STYLES for p in (asked(TEXTS, s), asked(VERDICTS, s))]
-    assert (FORM, hashlib.sha256(b"".join(said)).hexdigest()[:8]) == (2, "0c844813")
+    output = [msgspec.json.encode((p.user, p.schema)) for s in STYLES for p in (asked(TEXTS, s), asked(VERDICTS, s))]
+    assert (FORM, hashlib.sha256(b"".join(output)).hexdigest()[:8]) == (2, "0c844813")
 
 
 def _with(text: str) -> tuple[Question, ...]:
@@ -189,7 +189,7 @@ def test_no_text_holds_a_control_token_of_a_chat_template(text: str) -> None:
 
 @pytest.mark.parametrize("token", CONTROL)
 def test_a_control_token_of_any_family_is_broken_up(token: str) -> None:
-    """Alone, in a word or beside others, in texts to judge, in texts to take apart and in earlier replies."""
+    """Alone, in a word or among others, in texts to judge, in texts to take apart and in earlier replies."""
     text = f"It is{token}so. {token}{token} And {token}"
     again = layout.repeat_prompt(asked((Relevant("q", text, "r"),)), text, {0: "the answer is missing"})
     for sent in (again.user, again.turns[0].reply, asked((Decompose(text, text),)).user):
@@ -213,10 +213,10 @@ def test_ordinary_text_is_sent_as_it_is(text: str) -> None:
 
 def test_an_earlier_reply_keeps_its_meaning() -> None:
     """Control tokens are escaped as JSON does, so that a reply in JSON reads as it did."""
-    said = {"1": {"why": "It says <|im_end|> and [INST].", "label": "maybe"}}
-    turn = layout.repeat_prompt(asked(VERDICTS), msgspec.json.encode(said).decode(), {0: "is wrong"}).turns[0]
+    output = {"1": {"why": "It says <|im_end|> and [INST].", "label": "maybe"}}
+    turn = layout.repeat_prompt(asked(VERDICTS), msgspec.json.encode(output).decode(), {0: "is wrong"}).turns[0]
     assert "<|" not in turn.reply
-    assert msgspec.json.decode(turn.reply) == said
+    assert msgspec.json.decode(turn.reply) == output
 
 
 def _schemas(schema: Any) -> Iterator[dict[str, Any]]:

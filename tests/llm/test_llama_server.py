@@ -84,14 +84,14 @@ def _completions(url: str, asked: Prompt, **options: Any) -> list[str]:
     """What the model says to a prompt, once for each seed."""
 
     async def main() -> list[str]:
-        said = []
+        output = []
         for seed in SEEDS:
             spec = parse_llm_spec(
                 "llamacpp/random", base_url=url, temperature=1.0, seed=seed, max_tokens=4000, **options
             )
             async with HttpTransport(*spec, {}) as transport:
-                said.append((await transport.complete(asked)).text)
-        return said
+                output.append((await transport.complete(asked)).text)
+        return output
 
     return asyncio.run(main())
 

@@ -128,7 +128,7 @@ def test_a_spec_that_nobody_answers_to(spec: str, message: str) -> None:
 
 
 def questions_of(sample: int) -> list[Question]:
-    """What a sample asks in a wave."""
+    """What a sample asks in a round."""
     chunks = tuple(f"In {sample + chunk} the harbour had {chunk} cranes and {sample} ships." for chunk in range(5))
     claims = [f"The harbour had {number} cranes." for number in range(6)]
     return [
@@ -142,7 +142,7 @@ async def _judged(judge: LLMJudge, samples: int, till: Till) -> list[tuple[Quest
     async with judge:
         waves = [questions_of(sample) for sample in range(samples)]
         answers = await asyncio.gather(*(judge.consult(wave, till) for wave in waves))
-    return [pair for wave, said in zip(waves, answers, strict=True) for pair in zip(wave, said, strict=True)]
+    return [pair for wave, output in zip(waves, answers, strict=True) for pair in zip(wave, output, strict=True)]
 
 
 @pytest.mark.parametrize("provider", ["openai", "anthropic"])
@@ -152,9 +152,9 @@ def test_no_answer_is_lost(provider: str, stub_server: StubFactory) -> None:
     server = stub_server(latency=0.005, fault=faults)
     till = Till()
     judge = rg.llm(f"{provider}/some-model", base_url=server.url, concurrency=32, price=(1, 2))
-    told = asyncio.run(_judged(judge, 80, till))
-    assert not [answer for _, answer in told if isinstance(answer, Failure)]
-    assert [checked(question, answer) for question, answer in told] == [answer for _, answer in told]
+    reported = asyncio.run(_judged(judge, 80, till))
+    assert not [answer for _, answer in reported if isinstance(answer, Failure)]
+    assert [checked(question, answer) for question, answer in reported] == [answer for _, answer in reported]
     stats = server.stats()
     assert sum(stats["faults"].values()) > 20
     assert sum(call.prompt_tokens for call in till.calls) <= stats["prompt_tokens"]
@@ -173,7 +173,7 @@ def test_a_clean_wave_takes_two_calls(stub_server: StubFactory) -> None:
     assert sum(call.cost or 0 for call in till.calls) == pytest.approx(dollars)
 
 
-def test_what_was_tried_again_is_told(stub_server: StubFactory) -> None:
+def test_what_was_tried_again_is_reported(stub_server: StubFactory) -> None:
     """A judge notes how often calls were tried again since it was opened, by reason, and nothing where none was."""
     server = stub_server(fault={"500": 0.5})
     judge = rg.llm("openai/some-model", base_url=server.url)
@@ -199,7 +199,7 @@ def test_what_was_tried_again_is_told(stub_server: StubFactory) -> None:
         ({"window": 100}, "too_long"),
     ],
 )
-def test_what_went_wrong_is_told_apart(options: dict[str, Any], reason: str, stub_server: StubFactory) -> None:
+def test_what_went_wrong_is_reported_apart(options: dict[str, Any], reason: str, stub_server: StubFactory) -> None:
     """Over real HTTP each way of failing comes out as its own reason, with a sentence, for each question that fails."""
     server = stub_server(**options)
     judge = rg.llm("openai/some-model", base_url=server.url, concurrency=4)
@@ -241,9 +241,9 @@ def test_a_server_that_cuts_prompts_is_found_out(kit: Kit) -> None:
 
     def serve(window: int) -> tuple[Answer | Failure, list[int]]:
         def script(number: int, request: Request) -> Act:
-            said = [(message["role"], message["content"]) for message in request.body["messages"]]
-            counted = min(window, sum(len(text) for _, text in said) // 4)
-            return kit.reply(perfect_reply(said), usage={"prompt_tokens": counted, "completion_tokens": 9})
+            output = [(message["role"], message["content"]) for message in request.body["messages"]]
+            counted = min(window, sum(len(text) for _, text in output) // 4)
+            return kit.reply(perfect_reply(output), usage={"prompt_tokens": counted, "completion_tokens": 9})
 
         async def served() -> tuple[Answer | Failure, list[int]]:
             async with kit.serving(script) as server:

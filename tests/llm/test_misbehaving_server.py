@@ -40,7 +40,7 @@ def test_no_mix_of_faults_loses_a_score_or_makes_one_wrong() -> None:
 
 @pytest.mark.slow
 def test_a_run_that_a_server_ends_is_complete_when_run_again() -> None:
-    """Told to wait for a year, or sent to another origin, a run says so, sends no prompt there, and can be resumed."""
+    """Asked to wait for a year, or redirected to another origin, a run says so, sends nothing, and can be resumed."""
     code, table = _measured(*ENDING)
     assert table.count("complete when run again") == len(ENDING), table
     assert code == 0, table

@@ -123,7 +123,7 @@ def test_chunks_come_first_and_every_text_once() -> None:
 
 
 def test_a_text_to_take_apart_has_at_least_one_sentence() -> None:
-    """Also a blank text has a sentence that a statement can be said to come from."""
+    """Even a blank text has a sentence that a statement can come from."""
     assert Pack((Decompose("One. Two."), Decompose(" "))).sentences == (((0, 4), (5, 9)), ((0, 1),))
 
 

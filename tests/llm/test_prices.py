@@ -130,7 +130,7 @@ def test_cached_tokens_are_part_of_the_prompt() -> None:
 
 
 def test_a_batch_costs_half() -> None:
-    """OpenAI's and Anthropic's batches cost half of everything; of others it is said only where it is known."""
+    """OpenAI's and Anthropic's batches cost half of everything; for others only where it is known."""
     price = price_of("openai/gpt-4o-mini")
     assert price is not None
     assert batch_factor("openai/gpt-4o-mini") == batch_factor("anthropic/claude-haiku-4-5") == 0.5
@@ -140,7 +140,7 @@ def test_a_batch_costs_half() -> None:
 
 
 def test_newer_claude_models_make_more_tokens() -> None:
-    """Those since 4.7 make about 1.3 tokens of what is one to others; earlier ones are not said to differ."""
+    """Those since 4.7 make about 1.3 tokens of what is one to others; for earlier ones no difference is assumed."""
     assert token_factor("anthropic/claude-haiku-5-5") == 1.3
     assert token_factor("anthropic/claude-haiku-4-5") == token_factor("openai/gpt-4o") == 1.0
 

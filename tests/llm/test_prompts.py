@@ -55,8 +55,8 @@ RULES = {
 def test_every_rule_of_the_rubrics_is_in_its_section(section: str, rules: tuple[str, ...]) -> None:
     """Each section speaks of every rule that its kind of question is judged by."""
     kinds = frozenset({section} & set(KINDS)) or frozenset(KINDS)
-    said = system(kinds, FULL).lower()
-    assert [rule for rule in rules if rule.lower() not in said] == []
+    reply = system(kinds, FULL).lower()
+    assert [rule for rule in rules if rule.lower() not in reply] == []
 
 
 @pytest.mark.parametrize(
@@ -71,8 +71,8 @@ def test_sections_stand_in_one_order_whatever_is_asked() -> None:
     """A call has the sections of its kinds alone, in the order of the kinds, behind the same preamble."""
     alone = {kind: system(frozenset({kind}), PLAIN) for kind in KINDS}
     preamble = system(frozenset(), PLAIN)
-    sections = [said.removeprefix(preamble) for said in alone.values()]
-    assert all(said.startswith(preamble) for said in alone.values())
+    sections = [reply.removeprefix(preamble) for reply in alone.values()]
+    assert all(reply.startswith(preamble) for reply in alone.values())
     assert system(frozenset(KINDS), PLAIN) == preamble + "".join(sections)
     assert system(frozenset({"rate", "entail"}), PLAIN) == preamble + sections[1] + sections[4]
 

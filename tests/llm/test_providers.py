@@ -34,7 +34,7 @@ def test_providers_are_as_documented() -> None:
 
 @pytest.mark.parametrize("name", PROVIDERS)
 def test_keys_travel_encrypted(name: str) -> None:
-    """A provider that is not on this machine is reached over https, and is not said to be local."""
+    """A provider that is not on this machine is reached over https, and does not count as local."""
     one = provider(name)
     assert one.local == (one.base_url or "https").startswith("http://127.0.0.1")
 
@@ -60,7 +60,7 @@ def test_ollama_host(host: str, url: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "variable", "said", "url"),
+    ("name", "variable", "written", "url"),
     [
         ("openai", "OPENAI_BASE_URL", "http://localhost:4000", "http://localhost:4000/v1"),
         ("openai", "OPENAI_BASE_URL", "https://gate/api/v2/", "https://gate/api/v2"),
@@ -73,29 +73,30 @@ def test_ollama_host(host: str, url: str) -> None:
         ("groq", "GROQ_BASE_URL", "https://gate/openai/v1", "https://gate/openai/v1"),
     ],
 )
-def test_base_urls_of_the_environment(name: str, variable: str, said: str, url: str) -> None:
+def test_base_urls_of_the_environment(name: str, variable: str, written: str, url: str) -> None:
     """An address in the environment goes before the provider's own, and its path is completed as its clients do."""
-    assert provider(name).base_url_from({variable: said}) == url
+    assert provider(name).base_url_from({variable: written}) == url
     assert provider(name).base_url_from({variable: "  "}) == provider(name).base_url
 
 
 @pytest.mark.parametrize(
-    "said", ["localhost:8000", "ftp://x", "http://", "http://h:port", "http://a b", "https://me:secret@h/v1", "h?key=1"]
+    "written",
+    ["localhost:8000", "ftp://x", "http://", "http://h:port", "http://a b", "https://me:secret@h/v1", "h?key=1"],
 )
-def test_an_address_that_is_none(said: str) -> None:
+def test_an_address_that_is_none(written: str) -> None:
     """What is no plain address is refused by naming its variable, without repeating what may be a password."""
     with pytest.raises(UsageError, match=r"^OPENAI_BASE_URL ") as refused:
-        provider("openai").base_url_from({"OPENAI_BASE_URL": said})
+        provider("openai").base_url_from({"OPENAI_BASE_URL": written})
     assert "secret" not in str(refused.value)
 
 
 @given(st.text(max_size=30))
-def test_any_address_gives_a_url_or_a_usage_error(said: str) -> None:
+def test_any_address_gives_a_url_or_a_usage_error(written: str) -> None:
     """Whatever a variable holds, the result is a web address or a UsageError."""
     for name in ("ollama", "anthropic", "azure"):
         one = provider(name)
         try:
-            url = one.base_url_from({one.bases[0]: said})
+            url = one.base_url_from({one.bases[0]: written})
         except UsageError:
             continue
         assert url == one.base_url or str(url).startswith(("http://", "https://"))

@@ -58,8 +58,8 @@ def test_what_the_server_says_is_left(prefix: str) -> None:
     """With 1 of 10 requests left and 9 s until there are 10, one call is sent at once and the others a second apart."""
     clock = Clock()
     rate = RateLimiter(None, None, clock)
-    said = {"remaining": "1", "limit": "10", "reset": "9"}
-    rate.update({prefix.format(what=what): value for what, value in said.items()})
+    reply = {"remaining": "1", "limit": "10", "reset": "9"}
+    rate.update({prefix.format(what=what): value for what, value in reply.items()})
     assert [rate.book(0) for _ in range(3)] == pytest.approx([0, 1, 2])
     clock.now += 60
     assert rate.book(0) == 0
@@ -107,7 +107,7 @@ def test_no_headers_break_the_rate_limiter(replies: list[dict[str, str]], tokens
 def test_a_queue_is_no_long_wait() -> None:
     """Of calls a second apart each is asked to wait a second, however many are booked before it."""
     rate = RateLimiter(None, None, Clock())
-    said = {"remaining": "0", "limit": "9", "reset": "9"}
-    rate.update({f"x-ratelimit-{what}-requests": value for what, value in said.items()})
+    reply = {"remaining": "0", "limit": "9", "reset": "9"}
+    rate.update({f"x-ratelimit-{what}-requests": value for what, value in reply.items()})
     assert [rate.book(0) for _ in range(1000)][-1] == pytest.approx(1000)
     assert rate.server_delay(0) == pytest.approx(1)

@@ -106,11 +106,11 @@ def _written(document: dict[str, Any]) -> dict[str, Any]:
     reply: dict[str, dict[str, Any]] = {}
     for group in document.get("entail", []):
         for key, claim in group["claims"].items():
-            said = {name: _follows(sources[name], claim) for name in group["sources"]}
-            reply[key] = {"label": _follows("".join(sources[name] for name in said), claim)}
-            if len(said) > 1:
-                reply[key]["supports"] = [name for name, label in said.items() if label == "entailed"]
-                reply[key]["contradicts"] = [name for name, label in said.items() if label == "contradicted"]
+            output = {name: _follows(sources[name], claim) for name in group["sources"]}
+            reply[key] = {"label": _follows("".join(sources[name] for name in output), claim)}
+            if len(output) > 1:
+                reply[key]["supports"] = [name for name, label in output.items() if label == "entailed"]
+                reply[key]["contradicts"] = [name for name, label in output.items() if label == "contradicted"]
     for group in document.get("relevant", []):
         items = {key: sources[name] for key, name in group.get("sources", {}).items()} | group.get("texts", {})
         reference = sources[group["reference"]] if "reference" in group else None
@@ -230,7 +230,7 @@ def test_an_item_that_is_no_answer_is_named_and_the_rest_kept(key: str, item: ob
 
 @pytest.mark.parametrize("second", ['{"label": "neutral"}', '{"label": "contradicted"}'])
 def test_a_key_that_is_answered_twice_is_not_answered(second: str) -> None:
-    """Which of two items is meant cannot be told."""
+    """Which of two items is meant cannot be determined."""
     reading = parse_reply(FOUR, json.dumps(GOOD)[:-1] + f', "2": {second}}}', PromptStyle())
     assert reading.faults == {1: "the answer is given more than once"}
     assert len(reading.answers) == 3
@@ -242,9 +242,9 @@ def test_a_key_that_is_answered_twice_is_not_answered(second: str) -> None:
 
 def test_a_reason_may_hold_what_looks_like_markup() -> None:
     """Only what stands before an answer is taken for a thought, and words in strings are not taken for keys."""
-    said = {**GOOD["2"], "why": 'It says </think> and "label" twice: "label", "label", {"2": {"label": "entailed"}}.'}
-    answer = parse_reply(FOUR, json.dumps({**GOOD, "2": said}), PromptStyle()).answers[1]
-    assert answer == Verdict(Label.NEUTRAL, chunks=(N,), rationale=said["why"])
+    output = {**GOOD["2"], "why": 'It says </think> and "label" twice: "label", "label", {"2": {"label": "entailed"}}.'}
+    answer = parse_reply(FOUR, json.dumps({**GOOD, "2": output}), PromptStyle()).answers[1]
+    assert answer == Verdict(Label.NEUTRAL, chunks=(N,), rationale=output["why"])
 
 
 @given(st.text() | st.text('{}[]",:1 \\'))
@@ -272,8 +272,8 @@ def test_half_a_surrogate_pair_is_no_answer() -> None:
 
 def test_case_white_space_and_numbers_in_quotes_are_read_as_meant() -> None:
     """Labels in capitals and grades as text are unambiguous; keys that nobody asked for are passed over."""
-    said = {"2": {"label": " Neutral\n"}, "3": {"label": "YES"}, "4": {"grade": " 4.0 "}, "5": {"label": "no"}}
-    reading = parse_reply(FOUR, json.dumps({**GOOD, **said}), PLAIN)
+    output = {"2": {"label": " Neutral\n"}, "3": {"label": "YES"}, "4": {"grade": " 4.0 "}, "5": {"label": "no"}}
+    reading = parse_reply(FOUR, json.dumps({**GOOD, **output}), PLAIN)
     assert reading.faults == {}
     assert [reading.answers[place] for place in (1, 2, 3)] == [
         Verdict(Label.NEUTRAL, chunks=(N,)),
@@ -284,15 +284,15 @@ def test_case_white_space_and_numbers_in_quotes_are_read_as_meant() -> None:
 
 def test_a_chunk_said_to_support_and_contradict_contradicts() -> None:
     """A contradiction weighs more, as in the metrics."""
-    said = {"label": "contradicted", "supports": ["S1", "S2"], "contradicts": ["S2"]}
-    answer = parse_reply(FOUR, json.dumps({**GOOD, "1": said}), PromptStyle()).answers[0]
+    output = {"label": "contradicted", "supports": ["S1", "S2"], "contradicts": ["S2"]}
+    answer = parse_reply(FOUR, json.dumps({**GOOD, "1": output}), PromptStyle()).answers[0]
     assert answer == Verdict(Label.CONTRADICTED, chunks=(E, C, E))
 
 
 def test_a_claim_may_be_borne_out_by_chunks_together_alone() -> None:
     """The joint label is the reply's; chunks it does not list are neutral."""
-    said = {"label": "entailed", "supports": [], "contradicts": []}
-    answer = parse_reply(FOUR, json.dumps({**GOOD, "1": said}), PromptStyle()).answers[0]
+    output = {"label": "entailed", "supports": [], "contradicts": []}
+    answer = parse_reply(FOUR, json.dumps({**GOOD, "1": output}), PromptStyle()).answers[0]
     assert answer == Verdict(Label.ENTAILED, chunks=(N, N, N))
 
 
@@ -335,7 +335,7 @@ def test_a_statement_that_cannot_be_used_faults_its_text(piece: object, fault: s
 
 
 def test_quoted_words_become_spans() -> None:
-    """A quote marks the chunk that says what is said of all, up to case and white space; unknown words mark nothing."""
+    """A quote marks the chunk that contains it, up to case and white space; unknown words mark nothing."""
     quotes = PromptStyle(rationales=False, quotes=True)
     pack = Pack((Entail(("Dogs  bark\nloud.", "No, dogs bark."), "h"), Relevant("q", "x" * 250), Entail(("p",), "h")))
     reply = {

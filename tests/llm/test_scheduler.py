@@ -111,25 +111,25 @@ def test_a_server_that_stops_answering_ends_the_run(reason: str) -> None:
     """Three calls in a row without a word of the server end all others; any word in between, and one counts anew."""
     scheduler = _scheduler()
     assert asyncio.run(scheduler.run(_failing(0))) == "answer"
-    told: list[CallFailed] = []
+    reported: list[CallFailed] = []
 
     def fail(reason: str, times: int) -> None:
         for _ in range(times):
             with pytest.raises(CallFailed) as failed:
                 asyncio.run(scheduler.run(_failing(99, reason)))
-            told.append(failed.value)
+            reported.append(failed.value)
 
     fail(reason, 2)
     fail("server_error", 1)
     fail(reason, 3)
-    assert [failed.fatal for failed in told] == [False] * 5 + [True]
-    assert told[-1].failure.reason == reason
-    assert "it stopped answering" in told[-1].failure.detail
+    assert [failed.fatal for failed in reported] == [False] * 5 + [True]
+    assert reported[-1].failure.reason == reason
+    assert "it stopped answering" in reported[-1].failure.detail
     fail(reason, 1)
-    assert (told[-1].fatal, told[-1].sent) == (True, False)
+    assert (reported[-1].fatal, reported[-1].sent) == (True, False)
     scheduler.restart()
     fail(reason, 1)
-    assert (told[-1].fatal, told[-1].sent) == (False, True)
+    assert (reported[-1].fatal, reported[-1].sent) == (False, True)
 
 
 def test_after_the_end_calls_fail_at_once() -> None:
@@ -217,7 +217,7 @@ def test_cancellation_from_outside_is_passed_on(stalled: bool) -> None:
 
 
 def test_a_timeout_around_a_call_works() -> None:
-    """`asyncio.timeout` around a call is a cancellation from outside, though a stall was mended before."""
+    """`asyncio.timeout` around a call is a cancellation from outside, even after recovery from a stall."""
     clock = Clock()
     scheduler = _scheduler(stalls=StallDetector(120, clock=clock))
 

@@ -69,7 +69,7 @@ async def _raw(*replies: Reply) -> AsyncIterator[tuple[str, list[str]]]:
         server.close()
 
 
-def _said(body: bytes, status: int = 200, *headers: str) -> Reply:
+def _reply(body: bytes, status: int = 200, *headers: str) -> Reply:
     async def write(writer: asyncio.StreamWriter) -> None:
         head = [f"HTTP/1.1 {status} So", f"Content-Length: {len(body)}", "Connection: close", *headers, "", ""]
         writer.write("\r\n".join(head).encode() + body)
@@ -88,7 +88,7 @@ def _endless(status: int = 200, piece: bytes = b" " * 50_000, pause: float = 0.0
     return write
 
 
-GOOD = _said(CHAT % b"fine")
+GOOD = _reply(CHAT % b"fine")
 
 
 def _complete(*replies: Reply, spec: str = "openai/m", **options: Any) -> tuple[Any, HttpTransport]:
@@ -118,9 +118,9 @@ def test_an_endless_reply_is_not_read() -> None:
 def test_a_reply_that_says_it_is_too_large_is_not_read() -> None:
     """A Content-Length beyond max_reply_bytes is enough to refuse a reply, and one at the bound is taken."""
     large = CHAT % (b"x" * 3_000_000)
-    reply, transport = _complete(_said(large), GOOD, max_reply_bytes=len(large) - 1)
+    reply, transport = _complete(_reply(large), GOOD, max_reply_bytes=len(large) - 1)
     assert (reply.text, transport.retries) == ("fine", {"reply_too_large": 1})
-    reply, transport = _complete(_said(large), max_reply_bytes=len(large))
+    reply, transport = _complete(_reply(large), max_reply_bytes=len(large))
     assert (len(reply.text), transport.retries) == (3_000_000, {})
 
 
@@ -128,10 +128,10 @@ def test_a_reply_in_another_encoding_is_not_unpacked() -> None:
     """A packed reply, which may be a bomb, is asked for again; a packed error page keeps its status."""
     packed = gzip.compress(CHAT % b"packed")
     reply, transport = _complete(
-        _said(packed, 200, "Content-Encoding: gzip"), _said(packed, 429, "Content-Encoding: gzip"), GOOD
+        _reply(packed, 200, "Content-Encoding: gzip"), _reply(packed, 429, "Content-Encoding: gzip"), GOOD
     )
     assert (reply.text, transport.retries) == ("fine", {"server_error": 1, "rate_limited": 1})
-    failed, _ = _complete(_said(packed, 200, "Content-Encoding: br"))
+    failed, _ = _complete(_reply(packed, 200, "Content-Encoding: br"))
     assert "the reply is in the content encoding 'br', which was not asked for" in failed.failure.detail
 
 
@@ -147,7 +147,7 @@ def test_what_cannot_be_decoded_is_asked_for_again(spec: str, form: bytes, statu
     """Replies and error pages of invalid UTF-8, or nested beyond any decoder, are faults that pass."""
     deep = b'{"error": ' + b"[" * 100_000 + b"]" * 100_000 + b"}"
     bad = [form % b"\xff\xfe", b"Zu viele Anfragen f\xfcr heute", deep]
-    reply, transport = _complete(*(_said(body, status) for body in bad), _said(form % b"fine"), spec=spec)
+    reply, transport = _complete(*(_reply(body, status) for body in bad), _reply(form % b"fine"), spec=spec)
     assert isinstance(reply, Completion)
     assert "fine" in reply.text
     assert sum(transport.retries.values()) == 3
@@ -158,7 +158,7 @@ def test_decisions_that_cannot_be_decoded_are_asked_for_again() -> None:
     good = json.dumps({"answers": {"1": {"type": "noul", "noul": 0.7}}}).encode()
 
     async def main() -> Any:
-        async with _raw(_said(b'{"answers": ' + b"[" * 100_000), _said(good)) as (url, _):
+        async with _raw(_reply(b'{"answers": ' + b"[" * 100_000), _reply(good)) as (url, _):
             return await decisions_judge("vllm/m", base_url=url).answer([Relevant("query", "one")])
 
     (answer,) = asyncio.run(main())
@@ -246,10 +246,10 @@ def test_a_key_over_plain_http_is_warned_of(
                 pass
 
     asyncio.run(main())
-    said = [record.getMessage() for record in caplog.records]
-    assert said == list(judge.notes())
-    assert [one.partition("/")[0] for one in said] == ["openai"] * warned
-    assert all("the key is sent unencrypted over http" in one and KEY not in one for one in said)
+    output = [record.getMessage() for record in caplog.records]
+    assert output == list(judge.notes())
+    assert [one.partition("/")[0] for one in output] == ["openai"] * warned
+    assert all("the key is sent unencrypted over http" in one and KEY not in one for one in output)
 
 
 RATES = {"remaining": "0", "limit": "10", "reset": "999999h"}
@@ -292,7 +292,7 @@ def test_calls_that_wait_end_with_the_run(kit: Kit) -> None:
 
 
 def test_a_long_wait_is_announced(kit: Kit, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What a run waits for is said when the wait begins, and in the notes of the run."""
+    """What a run waits for is reported when the wait begins, and in the notes of the run."""
     monkeypatch.setattr("ragauge.judges.llm.transport.scheduler.QUIET_WAIT", 0.01)
     script: list[Act] = [kit.refusal(429, headers={"Retry-After": "0.05"}), kit.reply()]
 
@@ -329,12 +329,12 @@ def _batch(*replies: Reply, into: Path | None = None) -> Any:
     return asyncio.run(main())
 
 
-DONE = _said(b'{"id": "b", "status": "completed", "output_file_id": "f"}')
+DONE = _reply(b'{"id": "b", "status": "completed", "output_file_id": "f"}')
 
 
 def test_results_are_written_within_bounds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Results may be larger than a reply, and are written as they arrive; without an end they are left at a bound."""
-    _batch(DONE, _said(b"x" * 17_000_000), into=tmp_path / "results")
+    _batch(DONE, _reply(b"x" * 17_000_000), into=tmp_path / "results")
     assert (tmp_path / "results").stat().st_size == 17_000_000
     monkeypatch.setattr("ragauge.judges.llm.transport.batches.MAX_RESULT_BYTES", 300_000)
     with pytest.raises(BatchFailed, match=r"GET /files/f/content: .* is larger than 300000 bytes"):
@@ -342,15 +342,15 @@ def test_results_are_written_within_bounds(tmp_path: Path, monkeypatch: pytest.M
     assert not (tmp_path / "endless").exists()
 
 
-def test_what_is_said_of_a_batch_is_read_within_bounds(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_reported_of_a_batch_is_read_within_bounds(monkeypatch: pytest.MonkeyPatch) -> None:
     """Endless, dripping and odd replies fail with the reason; a packed one and a Latin-1 error page are retried."""
     with pytest.raises(BatchFailed, match="is larger than 16000000 bytes"):
         _batch(_endless())
-    assert _batch(_said(gzip.compress(b"{}"), 200, "Content-Encoding: gzip"), DONE).ended
+    assert _batch(_reply(gzip.compress(b"{}"), 200, "Content-Encoding: gzip"), DONE).ended
     for body in (b'{"id": "\xff"}', b"[" * 100_000, b'{"status": "completed"}', b'{"id": 1, "status": "completed"}'):
         with pytest.raises(BatchFailed, match="is not the JSON expected"):
-            _batch(_said(body))
-    assert _batch(_said(b"f\xfcr heute", 429), DONE).ended
+            _batch(_reply(body))
+    assert _batch(_reply(b"f\xfcr heute", 429), DONE).ended
     monkeypatch.setattr("ragauge.judges.llm.transport.batches.TIMEOUT", 0.2)
     with pytest.raises(BatchFailed, match="the reply took too long"):
         _batch(_endless(piece=b" ", pause=0.01))
@@ -359,4 +359,4 @@ def test_what_is_said_of_a_batch_is_read_within_bounds(monkeypatch: pytest.Monke
 def test_a_batch_does_not_wait_for_hours() -> None:
     """Where a provider of batches asks for more than ten minutes, the command ends and says so."""
     with pytest.raises(BatchFailed, match="it asks to wait 3600 s: call again then"):
-        _batch(_said(b"{}", 429, "Retry-After: 3600"))
+        _batch(_reply(b"{}", 429, "Retry-After: 3600"))

@@ -62,7 +62,7 @@ def test_long_system_messages_are_cached(stub_server: StubFactory) -> None:
 
 
 @pytest.mark.parametrize(
-    ("more", "said"),
+    ("more", "message"),
     [
         ({"model": "o4-mini", "max_tokens": 5}, "max_completion_tokens"),
         ({"model": "gpt-5", "temperature": 0}, "temperature"),
@@ -71,11 +71,11 @@ def test_long_system_messages_are_cached(stub_server: StubFactory) -> None:
         ({"messages": "hello"}, "parse"),
     ],
 )
-def test_what_openai_refuses_is_refused(stub_server: StubFactory, more: dict[str, object], said: str) -> None:
+def test_what_openai_refuses_is_refused(stub_server: StubFactory, more: dict[str, object], message: str) -> None:
     """Parameters that a model does not take are answered by status 400 and the reason."""
     status, _, body = chat(stub_server(), **more)
     assert status == 400
-    assert said in body["error"]["message"]
+    assert message in body["error"]["message"]
 
 
 def test_strict_schemas_are_checked(stub_server: StubFactory) -> None:

@@ -1,4 +1,4 @@
-"""The faults of the stub: drawn by a seed, told as providers tell them."""
+"""The faults of the stub: drawn by a seed, in the form that providers use."""
 
 from __future__ import annotations
 
@@ -51,13 +51,13 @@ def test_unknown_faults_are_refused() -> None:
 def test_errors_have_the_codes_of_openai(
     stub_server: StubFactory, options: dict[str, Any], status: int, code: str
 ) -> None:
-    """Wrong keys, unknown models, long prompts, spent accounts and filters are told by status and code."""
+    """Wrong keys, unknown models, long prompts, spent accounts and filters have their status and code."""
     found, _, body = chat(stub_server(**options))
     assert (found, body["error"]["code"]) == (status, code)
 
 
 def test_errors_have_the_types_of_anthropic(stub_server: StubFactory) -> None:
-    """Overload and a missing version are told in Anthropic's form, with Retry-After where it was asked for."""
+    """Overload and a missing version have Anthropic's form, with Retry-After where it was asked for."""
     server = stub_server(script="529", retry_after="0.5")
     status, headers, body = post(server, "/v1/messages", GREETING, ANTHROPIC)
     assert (status, body["error"]["type"], headers["Retry-After"]) == (529, "overloaded_error", "0.5")
@@ -66,7 +66,7 @@ def test_errors_have_the_types_of_anthropic(stub_server: StubFactory) -> None:
 
 
 @pytest.mark.parametrize(("fault", "finish"), [("length", "length"), ("filter", "content_filter"), ("refusal", "stop")])
-def test_ends_are_told_apart(stub_server: StubFactory, fault: str, finish: str) -> None:
+def test_ends_are_reported_apart(stub_server: StubFactory, fault: str, finish: str) -> None:
     """Truncation, filters and refusals have their own marks in both protocols."""
     server = stub_server(script=f"{fault},{fault}")
     choice = chat(server)[2]["choices"][0]

@@ -20,8 +20,8 @@ from ragauge.types import Decomposition, Grade, Label, Verdict
 def ask(pack: Pack, style: PromptStyle, structured: bool) -> Ask:
     """A pack as the stub sees it."""
     asked = prompt_of(pack, style)
-    said = [(message["role"], message["content"]) for message in asked.messages]
-    return Ask("m", said, asked.schema if structured else None)
+    wording = [(message["role"], message["content"]) for message in asked.messages]
+    return Ask("m", wording, asked.schema if structured else None)
 
 
 @pytest.mark.parametrize("answers", ["claims", "split", "none"])
@@ -56,8 +56,8 @@ def test_a_question_asked_again_gets_only_what_it_lacks(structured: bool) -> Non
     [_, pack] = packs(QUESTIONS, PackLimits())
     style = PromptStyle()
     asked = repeat_prompt(prompt_of(pack, style), "{}", {1: "is missing", 4: "is missing"})
-    said = [(message["role"], message["content"]) for message in asked.messages]
-    reply = oracle.reply(Ask("m", said, asked.schema if structured else None), "claims")
+    wording = [(message["role"], message["content"]) for message in asked.messages]
+    reply = oracle.reply(Ask("m", wording, asked.schema if structured else None), "claims")
     assert list(msgspec.json.decode(reply)) == ["2", "5"]
 
 

@@ -49,7 +49,7 @@ class Stub:
 class Sampler:
     """Works by samples, two at a time; entails what begins with "good", without a probability; a grade is a length.
 
-    entered: how often. most: how many waves it had at once. waves: what it was asked together.
+    entered: how often. most: how many rounds it had at once. rounds: what it was asked together.
     """
 
     identity = Identity("sampler")

@@ -1,4 +1,4 @@
-"""How metrics are tested without a run, a store or a model: a driver of waves, and a world whose truth is in its texts.
+"""How metrics are tested without a run, a store or a model: a driver of rounds, and a world that its texts describe.
 
 In the world of words a text is a row of words, and each word is a statement.
 
@@ -98,7 +98,7 @@ def _statement(found: re.Match[str]) -> Statement:
 
 
 def _label(text: str, hypothesis: str) -> Label:
-    """What a text says of a hypothesis; support is told even where the text contradicts it too."""
+    """What a text says of a hypothesis; support is reported even where the text contradicts it too."""
     words, parts = re.split(r"[\s&]+", text), hypothesis.lstrip("+").split("&")
     if all(part in words for part in parts):
         return Label.ENTAILED
@@ -119,7 +119,7 @@ def sample_of(**fields: Any) -> Sample:
 class Drive:
     """Samples scored by measures with the answers of a function.
 
-    waves: what was asked, wave by wave. outcomes: by sample, how each need ended. scores: by sample.
+    rounds: what was asked, round by round. outcomes: by sample, how each need ended. scores: by sample.
     """
 
     def __init__(self, samples: Iterable[Sample], measures: Iterable[Measure], answering: Answering) -> None:
@@ -214,7 +214,7 @@ def sample() -> Sampling:
 
 @pytest.fixture(scope="session")
 def drive() -> type[Drive]:
-    """Drives samples through the waves of measures."""
+    """Drives samples through the rounds of measures."""
     return Drive
 
 

@@ -106,7 +106,7 @@ def test_metrics_are_chosen_in_any_form_and_once() -> None:
 
 
 def test_variants_in_one_run_are_keyed_by_their_spec() -> None:
-    """Two variants of a metric are told apart by their specs; the one without parameters keeps the plain name."""
+    """Two variants of a metric are distinguished by their specs; the one without parameters keeps the plain name."""
     plain, stemmed = select_metrics("rouge, rouge(stemmer=true,types=rouge1)")
     assert (plain.key, stemmed.key) == ("rouge", "rouge(stemmer=true,types=rouge1)")
     assert stemmed.values == ("rouge(stemmer=true,types=rouge1).rouge1",)
@@ -191,7 +191,7 @@ def test_one_value_by_its_name(name: str, spec: str, key: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "error", "told"),
+    ("name", "error", "reported"),
     [
         ("rouge", UnknownName, "unknown value of rouge 'rouge'; known: rouge.rouge1"),
         ("rouge.rougeX", UnknownName, "did you mean"),
@@ -199,7 +199,7 @@ def test_one_value_by_its_name(name: str, spec: str, key: str) -> None:
         ("macro_f1", BadParameter, "macro_f1 is a metric over the data set"),
     ],
 )
-def test_no_one_value(name: str, error: type[Exception], told: str) -> None:
+def test_no_one_value(name: str, error: type[Exception], reported: str) -> None:
     """A metric of several values, one over the data set, and a wrong name are no name of one value."""
-    with pytest.raises(error, match=told):
+    with pytest.raises(error, match=reported):
         value_of(name)

@@ -128,12 +128,12 @@ def by_definition(judge: Answering, response: str, contexts: list[str], referenc
         return answer
 
     def in_contexts(claim: str) -> bool:
-        said = verdict(tuple(contexts), claim)
-        return said.label is Label.ENTAILED and Label.CONTRADICTED not in {chunk.label for chunk in said.chunks}
+        reply = verdict(tuple(contexts), claim)
+        return reply.label is Label.ENTAILED and Label.CONTRADICTED not in {chunk.label for chunk in reply.chunks}
 
     def chunks_with(claim: str) -> set[int]:
-        said = verdict(tuple(contexts), claim).chunks
-        return {i for i, chunk in enumerate(said) if chunk.label is Label.ENTAILED}
+        reply = verdict(tuple(contexts), claim).chunks
+        return {i for i, chunk in enumerate(reply) if chunk.label is Label.ENTAILED}
 
     def in_text(text: str, claim: str) -> bool:
         return verdict((text,), claim).label is Label.ENTAILED

@@ -23,12 +23,12 @@ CHUNKS = ["a b", "b c", "d", "!a"]
 def words(question: Question) -> Answer:
     """A text supports a sentence whose small letters it all holds, and contradicts one of which it holds "!letter"."""
     assert isinstance(question, Entail)
-    said = {letter for letter in question.hypothesis if letter in "abcd"}
+    reply = {letter for letter in question.hypothesis if letter in "abcd"}
 
     def label(text: str) -> Label:
-        if said and said <= set(text.replace("!a", "")):
+        if reply and reply <= set(text.replace("!a", "")):
             return Label.ENTAILED
-        return Label.CONTRADICTED if any(f"!{letter}" in text for letter in said) else Label.NEUTRAL
+        return Label.CONTRADICTED if any(f"!{letter}" in text for letter in reply) else Label.NEUTRAL
 
     return Verdict(
         label(" ".join(question.premise)), chunks=tuple(ChunkVerdict(label(one)) for one in question.premise)
@@ -89,7 +89,7 @@ def test_a_response_without_documents_cites_nothing_there_is(value: Valuing) -> 
     assert value("citation_recall", **given) == "undefined: the sample has no contexts"
 
 
-def test_alone_is_told_by_the_joint_verdict(drive: type[Drive], sample: Sampling) -> None:
+def test_alone_is_reported_by_the_joint_verdict(drive: type[Drive], sample: Sampling) -> None:
     """A sentence with two citations of which one is redundant takes two questions, and one more metric takes none."""
     one = sample(response="A: b [1][3].", contexts=CHUNKS)
     done = drive([one], select_metrics("citation_recall,citation_precision,citation_f1"), words)
@@ -145,7 +145,7 @@ def test_every_sentence_and_citation_is_evidence(drive: type[Drive], sample: Sam
 def test_trust_eval_forgives_a_document_with_the_same_answer(
     variant: str, labels: list[list[int]], precision: float, value: Valuing
 ) -> None:
-    """A redundant citation counts there, and nowhere else, if a document cited beside it has the same answer."""
+    """A redundant citation counts there, and nowhere else, if another document cited there has the same answer."""
     chunks = [Chunk(text, metadata={"answers_found": found}) for text, found in zip(["a", "d"], labels, strict=True)]
     metric = f"citation_precision(variant={variant})"
     assert value(metric, response="A: a [1][2].", contexts=chunks, answering=words) == precision

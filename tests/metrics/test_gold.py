@@ -50,7 +50,7 @@ def test_lists_are_scored_both_ways(scores: Scoring, sample: Sampling) -> None:
     ],
 )
 def test_citations_are_left_out_however_they_are_written(style: str, response: str, scores: Scoring) -> None:
-    """What is looked for as strings or in a list is found beside citations of any style, and no part of an item."""
+    """What is looked for as strings or in a list is found despite citations of any style, and no part of an item."""
     one = Sample("1", response=response, contexts=(Chunk("z", "Smith 2020"), Chunk("z", "Lee 2019")))
     one = msgspec.structs.replace(one, answers=(("Daei",), ("Bican",)))
     listed = {key: score.value for key, score in scores(one, f"list_match(style={style})").items()}

@@ -63,7 +63,7 @@ def label(yes: Any) -> Label:
 
 
 def statements(count: int, name: str) -> Decomposition:
-    """So many statements."""
+    """This number of statements."""
     return Decomposition(tuple(Statement(f"{name}{i}") for i in range(count)))
 
 

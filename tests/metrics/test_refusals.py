@@ -26,7 +26,7 @@ def test_what_a_system_was_told_to_say_is_a_refusal(response: str, value: Valuin
 @pytest.mark.parametrize(
     ("response", "sentence"), [("Nope, sir. Tea is hot.", "Nope, sir."), ("Nope.", True), ("Nope.", ""), ("", "Nope.")]
 )
-def test_what_is_told_beside_it_is_an_answer(response: str, sentence: Any, value: Valuing) -> None:
+def test_what_is_reported_beside_it_is_an_answer(response: str, sentence: Any, value: Valuing) -> None:
     """More than the sentence is an answer; a value that is no sentence makes nothing a refusal."""
     assert value("refusal", response=response, metadata={"refusal_sentence": sentence}) == 0.0
 

@@ -207,8 +207,8 @@ def test_every_member_has_a_value_counts_or_a_reason(
     spec = f"trust(correctness={correctness},variant={variant},labels={labels})"
     for measure in select_metrics(spec):
         for score in scores(sample, measure, chance(seed)).values():
-            told = bool(score.counts) if isinstance(measure, DatasetMetric) else score.value is not None
-            assert told == (score.undefined is None)
+            reported = bool(score.counts) if isinstance(measure, DatasetMetric) else score.value is not None
+            assert reported == (score.undefined is None)
             assert score.value is None or 0 <= score.value <= 1
             assert all(count >= 0 for count in score.counts)
             assert score.failed is None

@@ -1,4 +1,4 @@
-"""Trust-Eval's vectors: the output block of whole data sets, and citations sentence by sentence, ALCE's beside them."""
+"""Trust-Eval's vectors: the output block of whole data sets, and citations sentence by sentence, and ALCE's."""
 
 from __future__ import annotations
 
@@ -48,8 +48,8 @@ def judge(question: Question) -> Answer:
     assert isinstance(question, Entail)
 
     def label(premise: str) -> Label:
-        said = facts(question.hypothesis)
-        return Label.ENTAILED if said and said <= facts(premise) else Label.NOT_ENTAILED
+        reply = facts(question.hypothesis)
+        return Label.ENTAILED if reply and reply <= facts(premise) else Label.NOT_ENTAILED
 
     return Verdict(
         label("\n".join(question.premise)), chunks=tuple(ChunkVerdict(label(one)) for one in question.premise)

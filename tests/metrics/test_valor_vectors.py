@@ -132,9 +132,9 @@ RULES: list[Rule] = [
 ]
 
 
-def verdicts(said: list[Any], step: int) -> list[bool]:
+def verdicts(votes: list[Any], step: int) -> list[bool]:
     """The yes and no of the reply at a step, none where Valor stops before it; "idk" is no yes."""
-    reply = said[step] if step < len(said) else {"verdicts": []}
+    reply = votes[step] if step < len(votes) else {"verdicts": []}
     return [verdict["verdict"] == "yes" for verdict in reply["verdicts"]]
 
 
@@ -148,12 +148,12 @@ def table_of(row: Row) -> dict[Question, Answer | Failure]:
     return _TABLES[row["metric"]](args(row), replies(row))
 
 
-def _answer_correctness(given: dict[str, Any], said: list[Any]) -> dict[Question, Answer | Failure]:
-    own = [f"p{i}" for i in range(len(said[0]["statements"]))]
+def _answer_correctness(given: dict[str, Any], votes: list[Any]) -> dict[Question, Answer | Failure]:
+    own = [f"p{i}" for i in range(len(votes[0]["statements"]))]
     table: dict[Question, Answer | Failure] = {Decompose("response", "q"): statements(own)}
     for k in range(len(given["groundtruths"])):
-        golden = [f"g{k}.{i}" for i in range(len(said[1 + 2 * k]["statements"]))]
-        counts = said[2 + 2 * k]
+        golden = [f"g{k}.{i}" for i in range(len(votes[1 + 2 * k]["statements"]))]
+        counts = votes[2 + 2 * k]
         table[Decompose(f"g{k}", "q")] = statements(golden)
         for i, statement in enumerate(own):
             table[Entail((f"g{k}",), statement, "q")] = support(i < len(counts["TP"]))
@@ -162,59 +162,59 @@ def _answer_correctness(given: dict[str, Any], said: list[Any]) -> dict[Question
     return table
 
 
-def _answer_relevance(given: dict[str, Any], said: list[Any]) -> dict[Question, Answer | Failure]:
-    texts = said[0]["statements"]
+def _answer_relevance(given: dict[str, Any], votes: list[Any]) -> dict[Question, Answer | Failure]:
+    texts = votes[0]["statements"]
     table: dict[Question, Answer | Failure] = {Decompose("response", "q"): statements(texts)}
-    return table | {Relevant("q", text): yes_no(yes) for text, yes in zip(texts, verdicts(said, 1), strict=True)}
+    return table | {Relevant("q", text): yes_no(yes) for text, yes in zip(texts, verdicts(votes, 1), strict=True)}
 
 
 def _opinions(trait: str) -> Callable[[dict[str, Any], list[Any]], dict[Question, Answer | Failure]]:
-    def table(given: dict[str, Any], said: list[Any]) -> dict[Question, Answer | Failure]:
-        texts = said[0]["opinions"]
-        answers = zip(texts, verdicts(said, 1), strict=True)
+    def table(given: dict[str, Any], votes: list[Any]) -> dict[Question, Answer | Failure]:
+        texts = votes[0]["opinions"]
+        answers = zip(texts, verdicts(votes, 1), strict=True)
         start: dict[Question, Answer | Failure] = {Decompose("response", "q"): statements(texts, opinion=True)}
         return start | {Classify(text, trait): yes_no(yes) for text, yes in answers}
 
     return table
 
 
-def _context_precision(given: dict[str, Any], said: list[Any]) -> dict[Question, Answer | Failure]:
+def _context_precision(given: dict[str, Any], votes: list[Any]) -> dict[Question, Answer | Failure]:
     return {
         Relevant("q", f"c{i}", f"g{k}"): yes_no(yes)
-        for k in range(len(said))
-        for i, yes in enumerate(verdicts(said, k))
+        for k in range(len(votes))
+        for i, yes in enumerate(verdicts(votes, k))
     }
 
 
-def _context_recall(given: dict[str, Any], said: list[Any]) -> dict[Question, Answer | Failure]:
-    if not said:  # Valor stops before it takes the ground truth apart; with any statement the share is 0
+def _context_recall(given: dict[str, Any], votes: list[Any]) -> dict[Question, Answer | Failure]:
+    if not votes:  # Valor stops before it takes the ground truth apart; with any statement the share is 0
         return {Decompose("g0", "q"): statements(["s"])}
     contexts = texts("c", given["predicted_context"])
-    golden = said[0]["statements"]
+    golden = votes[0]["statements"]
     table: dict[Question, Answer | Failure] = {Decompose("g0", "q"): statements(golden)}
     return table | {
         Entail(contexts, text, "q"): support(yes, len(contexts))
-        for text, yes in zip(golden, verdicts(said, 1), strict=True)
+        for text, yes in zip(golden, verdicts(votes, 1), strict=True)
     }
 
 
-def _context_relevance(given: dict[str, Any], said: list[Any]) -> dict[Question, Answer | Failure]:
-    return {Relevant("q", f"c{i}"): yes_no(yes) for i, yes in enumerate(verdicts(said, 0))}
+def _context_relevance(given: dict[str, Any], votes: list[Any]) -> dict[Question, Answer | Failure]:
+    return {Relevant("q", f"c{i}"): yes_no(yes) for i, yes in enumerate(verdicts(votes, 0))}
 
 
-def _faithfulness(given: dict[str, Any], said: list[Any]) -> dict[Question, Answer | Failure]:
-    if not said:  # Valor stops before it looks for claims; with any claim the share is 0
+def _faithfulness(given: dict[str, Any], votes: list[Any]) -> dict[Question, Answer | Failure]:
+    if not votes:  # Valor stops before it looks for claims; with any claim the share is 0
         return {Decompose("response", "q"): statements(["s"])}
-    contexts, claims = texts("c", given["context"]), said[0]["claims"]
+    contexts, claims = texts("c", given["context"]), votes[0]["claims"]
     table: dict[Question, Answer | Failure] = {Decompose("response", "q"): statements(claims)}
     return table | {
         Entail(contexts, text, "q"): support(yes, len(contexts))
-        for text, yes in zip(claims, verdicts(said, 1), strict=True)
+        for text, yes in zip(claims, verdicts(votes, 1), strict=True)
     }
 
 
-def _hallucination(given: dict[str, Any], said: list[Any]) -> dict[Question, Answer | Failure]:
-    labels = tuple(ChunkVerdict(Label.CONTRADICTED if yes else Label.NEUTRAL) for yes in verdicts(said, 0))
+def _hallucination(given: dict[str, Any], votes: list[Any]) -> dict[Question, Answer | Failure]:
+    labels = tuple(ChunkVerdict(Label.CONTRADICTED if yes else Label.NEUTRAL) for yes in verdicts(votes, 0))
     contexts = texts("c", given["context"])
     return {
         Decompose("response", "q"): statements(["s"]),

@@ -44,7 +44,7 @@ def test_chunks_are_read_with_their_titles(worked: Working) -> None:
 
 
 def test_chunks_are_checked_for_each_reference(worked: Working) -> None:
-    """Every reference that says something has its own checks of all chunks, asked in one wave."""
+    """Every reference that says something has its own checks of all chunks, asked in one round."""
     sample = Sample("1", query="q", contexts=CHUNKS[:2], references=("", "g", "h"))
     found, asked = worked(contexts_to_references.flow(sample))
     assert asked == [[Relevant("q", text, reference) for reference in ("g", "h") for text in ("q a", "q\nb")]]

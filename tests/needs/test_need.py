@@ -17,12 +17,12 @@ if TYPE_CHECKING:
 
 
 def asking(*steps: str) -> QuestionFlow[str]:
-    """A flow that asks for the words of each step, and returns all it was told."""
-    told = []
+    """A flow that asks for the words of each step, and returns all answers."""
+    reported = []
     for step in steps:
         judgments = yield [Decompose(word) for word in step.split()]
-        told += [judgment.question.text for judgment in judgments if isinstance(judgment.question, Decompose)]
-    return " ".join(told)
+        reported += [judgment.question.text for judgment in judgments if isinstance(judgment.question, Decompose)]
+    return " ".join(reported)
 
 
 def texts(asked: Sequence[Sequence[Question]]) -> list[list[str]]:
@@ -31,14 +31,14 @@ def texts(asked: Sequence[Sequence[Question]]) -> list[list[str]]:
 
 
 def test_flows_side_by_side_share_their_steps(worked: Working) -> None:
-    """What flows ask at the same step goes into one wave, and each is told its own answers, in its own order."""
+    """What flows ask at the same step goes into one round, and each receives its own answers, in its own order."""
     found, asked = worked(gather([asking("a b", "c"), asking("d"), asking("e", "f g", "h")]))
     assert found == ("a b c", "d", "e f g h")
     assert texts(asked) == [["a", "b", "d", "e"], ["c", "f", "g"], ["h"]]
 
 
 def test_flows_that_ask_nothing_end_at_once(worked: Working) -> None:
-    """Flows without a step cost no wave, alone or beside others; an empty step is passed on as it is."""
+    """Flows without a step cost no round, alone or with others; an empty step is passed on as it is."""
     assert worked(gather([])) == ((), [])
     assert worked(gather([asking(), asking()])) == (("", ""), [])
     found, asked = worked(gather([asking(), asking("a"), asking("")]))
@@ -47,7 +47,7 @@ def test_flows_that_ask_nothing_end_at_once(worked: Working) -> None:
 
 
 def test_flows_with_only_empty_steps_ask_an_empty_step(worked: Working) -> None:
-    """Where nobody asks anything the wave is empty, and the flows go on."""
+    """Where nobody asks anything the round is empty, and the flows go on."""
     found, asked = worked(gather([asking("", "a"), asking("")]))
     assert found == ("a", "")
     assert texts(asked) == [[], ["a"]]
@@ -68,14 +68,14 @@ def test_a_need_is_named_for_its_flow() -> None:
     """A declared need has its function's name, the fields it reads and the topics it asks."""
 
     @need(reads=["response"], asks=["decompose"])
-    def said(sample: Sample) -> QuestionFlow[Statements]:
+    def reply(sample: Sample) -> QuestionFlow[Statements]:
         (judgment,) = yield [Decompose(sample.response or "")]
         return Statements.of("response", judgment)
 
-    assert (said.name, said.reads, said.asks) == ("said", ("response",), frozenset({"decompose"}))
-    more = said.also_asking("entail:contradiction")
+    assert (reply.name, reply.reads, reply.asks) == ("said", ("response",), frozenset({"decompose"}))
+    more = reply.also_asking("entail:contradiction")
     assert (more.name, more.asks) == ("said", frozenset({"decompose", "entail:contradiction"}))
-    assert more.flow is said.flow
+    assert more.flow is reply.flow
 
 
 @pytest.mark.parametrize(

@@ -89,7 +89,7 @@ def test_without_a_premise_nothing_is_asked(worked: Working, contexts: tuple[Chu
 
 
 def test_one_text_among_blank_ones_is_a_premise(worked: Working) -> None:
-    """A blank chunk keeps its place beside one that says something."""
+    """A blank chunk keeps its place next to one with text."""
     found, asked = worked(response_in_contexts().flow(Sample("1", response="a", contexts=(Chunk(""), Chunk("a")))))
     assert asked[1] == [Entail(("", "a"), "a")]
     assert found.table == ((Label.NEUTRAL, Label.ENTAILED),)

@@ -23,7 +23,7 @@ def _config(architecture: str, **more: Any) -> dict[str, Any]:
         ("RobertaForSequenceClassification", "lytang/MiniCheck-RoBERTa-Large", "minicheck"),
     ],
 )
-def test_families_are_told_apart(architecture: str, name: str, family: str) -> None:
+def test_families_are_reported_apart(architecture: str, name: str, family: str) -> None:
     """The published models fall into their families by their configuration and what they are called."""
     assert family_of(_config(architecture), name, None, f"hf/{name}") == family
 
@@ -37,7 +37,7 @@ def test_a_family_may_be_named() -> None:
 
 
 @pytest.mark.parametrize(
-    ("config", "given", "said"),
+    ("config", "given", "message"),
     [
         (_config("T5ForConditionalGeneration"), None, "its input format is unknown"),
         (_config("BertForMaskedLM"), None, "BertForMaskedLM is no NLI model"),
@@ -45,9 +45,9 @@ def test_a_family_may_be_named() -> None:
         ({}, None, "is no NLI model"),
     ],
 )
-def test_a_model_of_no_family_is_refused(config: dict[str, Any], given: str | None, said: str) -> None:
-    """What cannot be told, or cannot be so, ends in an error that names the option."""
-    with pytest.raises(BadParameter, match=rf"{said}.*\?family=NAME"):
+def test_a_model_of_no_family_is_refused(config: dict[str, Any], given: str | None, message: str) -> None:
+    """What is unclear or impossible ends in an error that names the option."""
+    with pytest.raises(BadParameter, match=rf"{message}.*\?family=NAME"):
         family_of(config, "mine", given, "hf/mine")
 
 

@@ -80,7 +80,7 @@ def test_pairs_are_read_once(judge: NliJudge) -> None:
 
 
 def test_a_run_with_it(folder: Path) -> None:
-    """Metrics use it beside a judge that takes texts apart, and its notes stand in the run."""
+    """Metrics use it together with a judge that decomposes texts, and its notes are in the run."""
     run = rg.evaluate(
         _ROWS, metrics=["faithfulness", "hallucination"], judge={"decompose": "embedded", "entail": f"onnx/{folder}"}
     )
@@ -129,7 +129,7 @@ def test_it_needs_no_torch(folder: Path) -> None:
 
 
 def test_a_folder_that_is_none(tmp_path: Path, folder: Path) -> None:
-    """A folder that is absent, incomplete or damaged is named, with what would mend it."""
+    """A folder that is absent, incomplete or damaged is named, with how to fix it."""
     with pytest.raises(BadData, match="ragauge judges export hf/MODEL"):
         onnx_judge(f"onnx/{tmp_path}/absent")
     (tmp_path / "ragauge.json").write_bytes((folder / "ragauge.json").read_bytes())
@@ -143,7 +143,7 @@ def test_a_folder_that_is_none(tmp_path: Path, folder: Path) -> None:
 
 
 def test_the_card_says_what_the_model_is(folder: Path) -> None:
-    """The card beside the model is JSON that people can read."""
+    """The card next to the model is JSON that people can read."""
     card = json.loads((folder / "ragauge.json").read_text(encoding="utf-8"))
 
     assert card["family"] == "classifier"

@@ -16,7 +16,7 @@ def test_options_are_read() -> None:
 
 
 @pytest.mark.parametrize(
-    ("spec", "said"),
+    ("spec", "message"),
     [
         ("hf/", "write hf/MODEL"),
         ("hf/m?device=tpu", "device: must be cpu, mps, cuda"),
@@ -26,9 +26,9 @@ def test_options_are_read() -> None:
         ("hf/m?dtype=float16&dtype=float32", "is given twice"),
     ],
 )
-def test_values_that_cannot_be(spec: str, said: str) -> None:
+def test_values_that_cannot_be(spec: str, message: str) -> None:
     """A value out of range is refused, with what it must be."""
-    with pytest.raises(BadParameter, match=said):
+    with pytest.raises(BadParameter, match=message):
         parse_nli_spec(spec, HF)
 
 

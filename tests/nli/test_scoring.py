@@ -80,7 +80,7 @@ def test_a_budget_of_none_is_pair_by_pair() -> None:
 
 
 def test_a_batch_that_fails_costs_its_own_pairs() -> None:
-    """What the model fails at is said for the pairs of that batch, and the others have their scores."""
+    """A failure of the model is reported for the pairs of that batch, and the others have their scores."""
     found = PairScorer(_Model(batch_tokens=0)).scores([("!", "a"), ("?", "a"), ("y", "a")], _never)
 
     assert found["!", "a"] == "MemoryError: too much"

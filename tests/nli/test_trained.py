@@ -60,7 +60,7 @@ def test_two_chunks_support_a_claim_together(name: str, model: Model) -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_one_chunk_supports_and_another_contradicts(name: str, model: Model) -> None:
-    """Each chunk has its own label; of both together support is not said."""
+    """Each chunk has its own label; together they do not support it."""
     check_dispute(_judge(model, name))
 
 

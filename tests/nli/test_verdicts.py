@@ -70,7 +70,7 @@ def test_a_window_that_asserts_nothing_changes_no_label_that_does(windows: list[
     assert verdict_of_windows(THREE, [*windows, NEITHER]).label == label
 
 
-def test_windows_that_disagree_are_told() -> None:
+def test_windows_that_disagree_are_reported() -> None:
     """The probability of either side can be read where one window supports and another contradicts, and only there."""
     assert disagreement(THREE, [SURE, UNSURE, UNRELATED]) == (
         "of 3 windows of the premise, one supports it with 0.97 and one contradicts it with 0.60"

@@ -68,10 +68,10 @@ def _trained(network: Any, say: LogitsFunction, card: ModelCard, tokenizer: Any,
         for group in optimizer.param_groups:
             group["lr"] = 3e-3 * min(1.0, 2 * (1 - step / steps))
         drawn = [example(chance) for _ in range(_BATCH)]
-        said = say(
+        reply = say(
             network, *_tensors(pair_tokenizer, card, [(premise, hypothesis) for premise, hypothesis, _ in drawn])
         )
-        loss = torch.nn.functional.cross_entropy(said, torch.tensor([_class(card, label) for *_, label in drawn]))
+        loss = torch.nn.functional.cross_entropy(reply, torch.tensor([_class(card, label) for *_, label in drawn]))
         optimizer.zero_grad()
         loss.backward()
         optimizer.step()
@@ -160,8 +160,8 @@ def hhem(folder: Path) -> None:
     _save_tokenizer(tokenizer, foundation, "</s>")
     weights = {f"t5.{name}": value for name, value in model.state_dict().items() if "embed_tokens" not in name}
     save_file({name: value.contiguous() for name, value in weights.items()}, folder / "model.safetensors")
-    said = {"architectures": ["HHEMv2ForSequenceClassification"], "model_type": "HHEMv2Config"}
-    (folder / "config.json").write_text(json.dumps({**said, "foundation": str(foundation)}), encoding="utf-8")
+    reply = {"architectures": ["HHEMv2ForSequenceClassification"], "model_type": "HHEMv2Config"}
+    (folder / "config.json").write_text(json.dumps({**reply, "foundation": str(foundation)}), encoding="utf-8")
 
 
 def _save_tokenizer(tokenizer: Any, folder: Path, end: str) -> None:

@@ -41,6 +41,6 @@ def example(chance: random.Random) -> tuple[str, str, Label]:
     words += [chance.choice((MAKES, CONTRARY))[claim] for claim in others if chance.random() < 0.4]
     words += chance.choices((*FILLERS, "."), k=chance.randint(0, chance.choice((8, 8, 8, 36))))
     chance.shuffle(words)
-    told = [f"{claim} {chance.choice(DAYS)}" if chance.random() < 0.4 else claim for claim in claims]
-    premise, hypothesis = " ".join(words) + " .", " and ".join(told) + " ."
+    reported = [f"{claim} {chance.choice(DAYS)}" if chance.random() < 0.4 else claim for claim in claims]
+    premise, hypothesis = " ".join(words) + " .", " and ".join(reported) + " ."
     return premise, hypothesis, label(premise, hypothesis)

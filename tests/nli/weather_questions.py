@@ -43,7 +43,7 @@ def check_joint_support(judge: rg.Judge) -> None:
 def check_dispute(judge: rg.Judge) -> None:
     """One chunk supports and the other does not, or contradicts where the judge can tell; and so the whole.
 
-    Within a chunk what the judge is surest of is its label; a contradiction beside it is told where the judge can tell.
+    The most certain verdict within a chunk is its label; a contradiction in it is reported by a three-way judge.
     """
     (verdict,) = verdicts(judge, DISPUTED)
     against = Label.CONTRADICTED if "entail" in judge.answers else Label.NOT_ENTAILED

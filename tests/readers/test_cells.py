@@ -146,7 +146,7 @@ def test_ids_are_texts_and_default_to_the_row_number() -> None:
 
 
 def test_a_repeated_id_names_both_rows() -> None:
-    """Two rows of one id are refused with both numbers and the two ways to mend it."""
+    """Two rows of one id are refused with both numbers and the two ways to fix it."""
     rows = [{"query_id": name, "query": "q"} for name in ("a", "b", "a")]
     with pytest.raises(
         BadRow, match=r"row 3, column 'query_id': id 'a' was given to row 1 already; .*--map id=COLUMN.*--map id="

@@ -102,7 +102,7 @@ def test_rows_of_two_files_put_together_are_read_alike() -> None:
 
 
 def test_answers_are_claims_where_another_column_holds_references() -> None:
-    """A flat list `answers` beside a reference is a list of gold claims, each in one wording."""
+    """A flat list `answers` together with a reference is a list of gold claims, each in one wording."""
     (sample,) = read([{"query": "q", "reference": "r", "answers": ["x", "y"]}])
     assert (sample.references, sample.answers) == (("r",), (("x",), ("y",)))
 

@@ -21,7 +21,7 @@ Writing = Callable[..., Path]
 
 @pytest.fixture
 def written(tmp_path: Path) -> Writing:
-    """Writes rows of cells into the first sheet of a workbook, and a second sheet beside it."""
+    """Writes rows of cells into the first sheet of a workbook, and a second sheet."""
 
     def write(*rows: list[Any]) -> Path:
         book = openpyxl.Workbook()

@@ -1,4 +1,4 @@
-"""Files in each format, and what is said of those that cannot be read."""
+"""Files in each format, and the errors for those that cannot be read."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ def _sample(id: str, query: str | None, *golden: str) -> Sample:
     return Sample(id, query, references=golden)
 
 
-def _said(*pairs: tuple[str, str]) -> list[dict[str, str]]:
+def _reply(*pairs: tuple[str, str]) -> list[dict[str, str]]:
     return [{"question": question, "answer": answer} for question, answer in pairs]
 
 
@@ -40,7 +40,7 @@ def test_a_file_of_responses_has_questions_and_answers(tmp_path: Path) -> None:
 def test_position_case_and_white_space_do_not_matter() -> None:
     """Questions are the same in other words' order of rows; what has no counterpart is left out and named."""
     asked = [_sample("1", "Who  came?", "Ada."), _sample("2", "When?", "Never."), _sample("3", None, "x")]
-    samples, report = join(asked, _said(("why?", "So."), ("who came?\n", "Bob.")))
+    samples, report = join(asked, _reply(("why?", "So."), ("who came?\n", "Bob.")))
     assert [(one.id, one.response) for one in samples] == [("1", "Bob.")]
     assert report == {
         "without a response, left out": ["When?", "(none)"],
@@ -51,7 +51,7 @@ def test_position_case_and_white_space_do_not_matter() -> None:
 def test_what_stands_twice_is_named() -> None:
     """A question answered twice gets its first answer, one asked twice the same answer in both rows."""
     asked = [_sample("1", "Who?", "Ada."), _sample("2", "who?", "Bob.")]
-    samples, report = join(asked, _said(("Who?", "first"), ("WHO?", "second")))
+    samples, report = join(asked, _reply(("Who?", "first"), ("WHO?", "second")))
     assert [one.response for one in samples] == ["first", "first"]
     assert report == {
         "in the benchmark more than once": ["Who?", "who?"],
@@ -63,7 +63,7 @@ def test_what_a_spreadsheet_may_have_damaged_is_named() -> None:
     """Bare numbers and dates among the references, which spreadsheets make of $411 or May 24, are named."""
     golden = ["411", "0.25", "2022-10-27 00:00:00", "$411", "000 42.", "27 October", "2830067000000"]
     asked = [_sample(str(n), f"q{n}", text) for n, text in enumerate(golden)]
-    samples, report = join(asked, _said(*((f"q{n}", "a") for n in range(len(golden)))))
+    samples, report = join(asked, _reply(*((f"q{n}", "a") for n in range(len(golden)))))
     assert len(samples) == len(golden)
     assert list(report.values()) == [["q0", "q1", "q2", "q6"]]
 
@@ -87,17 +87,19 @@ def test_a_reading_is_joined_as_it_is() -> None:
         skip_bad_rows=True,
     )
     assert read(reading) is reading
-    assert [one.query for one in join(reading, _said(("who?", "Bob."))).samples] == ["Who?"]
+    assert [one.query for one in join(reading, _reply(("who?", "Bob."))).samples] == ["Who?"]
     assert len(reading.bad_rows) == 1
 
 
 @given(st.lists(st.sampled_from("abcdef"), max_size=8), st.lists(st.sampled_from("ABcdXY"), min_size=1, max_size=8))
-def test_every_question_is_joined_or_named(asked: Sequence[str], said: Sequence[str]) -> None:
+def test_every_question_is_joined_or_named(asked: Sequence[str], replied: Sequence[str]) -> None:
     """Whatever stands on either side, a row of the benchmark is joined or reported, and a response used or reported."""
     benchmark = [_sample(str(n), query, "x") for n, query in enumerate(asked)] or [_sample("0", "z", "x")]
-    samples, report = join(benchmark, _said(*((query, f"{query}!") for query in said)))
+    samples, report = join(benchmark, _reply(*((query, f"{query}!") for query in replied)))
     unanswered = report.get("without a response, left out", [])
     assert len(samples) + len(unanswered) == len(benchmark)
     assert all((one.response or "").casefold() == f"{one.query}!" for one in samples)
     unused = report.get("not in the benchmark, left out", [])
-    assert {query.casefold() for query in said} == {str(one.query) for one in samples} | set(map(str.casefold, unused))
+    assert {query.casefold() for query in replied} == {str(one.query) for one in samples} | set(
+        map(str.casefold, unused)
+    )

@@ -175,7 +175,7 @@ def test_contexts_of_a_table_read_by_pandas() -> None:
 
 
 def test_a_frame_with_two_columns_of_one_name_is_refused() -> None:
-    """Which of two equal names is meant cannot be told."""
+    """Which of two equal names is meant cannot be determined."""
     with pytest.raises(BadData, match=r"DataFrame: not a frame of rows .*give each column its own name"):
         list(read(pd.DataFrame([["q", "r"]], columns=["query", "query"])))
 

@@ -291,9 +291,9 @@ def test_grades_and_rationales_are_shown(tmp_path: Path) -> None:
         identity, answers = rg.judge_from(rate=len).identity, frozenset({"rate", "entail", "decompose"})
 
         async def answer(self, questions: Any) -> Any:
-            return [_said(question) for question in questions]
+            return [_reply(question) for question in questions]
 
-    def _said(question: Any) -> Any:
+    def _reply(question: Any) -> Any:
         match type(question).__name__:
             case "Rate":
                 return rg.Grade(4, "well put")

@@ -31,7 +31,7 @@ def test_a_bad_row_near_the_start_asks_nobody(judge: Any) -> None:
 
 
 def test_skipped_rows_are_counted(judge: Any) -> None:
-    """Rows that cannot be read are left out on request, counted and told."""
+    """Rows that cannot be read are skipped on request, counted and reported."""
     run = rg.evaluate(_rows(10, bad=6), "faithfulness", judge, skip_bad_rows=True)
     assert run.record.samples == run.estimates["faithfulness"].n == 9
     assert len(run.record.bad_rows) == 1
@@ -46,7 +46,7 @@ def test_nothing_but_bad_rows(judge: Any) -> None:
 
 
 def test_a_bad_row_far_down_keeps_what_was_judged(judge: Any, tmp_path: Path) -> None:
-    """A bad row behind those looked at first ends the run; its judgments stay, and the mended data goes on."""
+    """A bad row after the inspected ones ends the run; its judgments stay, and the corrected data continues it."""
     count, bad = PEEK + 2 * AT_ONCE, PEEK + AT_ONCE + 1
     with pytest.raises(BadRow, match=f"row {bad + 1}, "):
         rg.evaluate(_rows(count, bad), "faithfulness", judge, tmp_path)
@@ -56,6 +56,6 @@ def test_a_bad_row_far_down_keeps_what_was_judged(judge: Any, tmp_path: Path) ->
     assert interrupted.record.samples == interrupted.estimates["faithfulness"].n > PEEK - AT_ONCE
     assert interrupted.record.asked == before
 
-    mended = rg.evaluate(_rows(count, bad=-1), "faithfulness", judge, tmp_path)
-    assert mended.record.reused == before
-    assert mended.estimates["faithfulness"].n == count
+    corrected = rg.evaluate(_rows(count, bad=-1), "faithfulness", judge, tmp_path)
+    assert corrected.record.reused == before
+    assert corrected.estimates["faithfulness"].n == count

@@ -1,4 +1,4 @@
-"""Batches: export, results by hand, import, wave after wave."""
+"""Batches: export, results by hand, import, round after round."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ pytestmark = pytest.mark.usefixtures("key")
 
 
 def test_the_round_trip_gives_the_scores_of_a_live_run(tmp_path: Path, stub_server: StubFactory) -> None:
-    """Twenty samples by two waves of replies by hand: a run then asks nothing, and scores as a live run does."""
+    """Twenty samples by two rounds of replies by hand: a run then asks nothing, and scores as a live run does."""
     server = stub_server()
     spec = f"{SPEC}?base_url={server.url}"
     asked = settings(tmp_path, count=20, judge=spec)
@@ -67,7 +67,7 @@ def test_the_form_of_the_lines(tmp_path: Path) -> None:
 
 
 def test_results_may_come_in_parts_and_in_disorder(tmp_path: Path) -> None:
-    """Half of the results make half of the next wave; nothing that is under way is written twice."""
+    """Half of the results make half of the next round; nothing that is under way is written twice."""
     with Folder.make(tmp_path / "batch", settings(tmp_path)) as folder:
         found = lines(export(folder).files[0])
         first, second = found[::2], found[1::2]
@@ -80,7 +80,7 @@ def test_results_may_come_in_parts_and_in_disorder(tmp_path: Path) -> None:
 
 
 def test_judges_that_are_no_models_answer_at_once(tmp_path: Path) -> None:
-    """Where the embedded judge takes texts apart, the first wave has the verdicts."""
+    """Where the embedded judge takes texts apart, the first round has the verdicts."""
     asked = settings(tmp_path, judge={"decompose": "embedded", "*": SPEC}, metrics="faithfulness")
     with Folder.make(tmp_path / "batch", asked) as folder:
         first = export(folder)
@@ -107,7 +107,7 @@ def test_two_models_have_files_of_their_own(tmp_path: Path) -> None:
 
 
 def test_files_keep_to_the_limits_of_the_provider(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A wave that is more than one batch may hold goes into several files, each within the limits."""
+    """A round that is more than one batch may hold goes into several files, each within the limits."""
     from ragauge.judges.llm.transport.batches import LIMITS, BatchLimit
 
     monkeypatch.setitem(LIMITS, "chat", BatchLimit(4, 10**6))

@@ -59,7 +59,7 @@ def test_no_line_stops_an_import(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 
 
 def test_a_question_is_given_up_after_three_rounds(tmp_path: Path) -> None:
-    """A question that no reply answers is asked three times, told what was wrong, then kept with its last reply."""
+    """A question that no reply answers is asked three times, with the fault quoted, then kept with its last reply."""
     asked = settings(tmp_path, count=1, metrics="answer_relevance")
     with Folder.make(tmp_path / "batch", asked) as folder:
         waves = list(waves_of(folder, tmp_path, lambda line: answered(line, lambda body: "no")))

@@ -82,8 +82,8 @@ def test_thresholds_for_all_kinds_or_by_kind(spec: str, thresholds: dict[str, st
         ("cascade(embedded,openai/a,treshold=0.9)", UnknownName, "did you mean 'threshold'"),
     ],
 )
-def test_what_is_wrong_with_a_spec_is_said(spec: str, error: type[Exception], fault: str) -> None:
-    """A spec that cannot be read, and one that makes no sense, is refused with the way to mend it."""
+def test_what_is_wrong_with_a_spec_is_reported(spec: str, error: type[Exception], fault: str) -> None:
+    """A spec that cannot be read, and one that makes no sense, is refused with the way to fix it."""
     with pytest.raises(error, match=fault):
         load_judge(spec)
 
@@ -132,7 +132,7 @@ class Sure:
 
 
 def test_a_cascade_in_a_run(stub: Any, rows: Rows, tmp_path: Path) -> None:
-    """The second is asked only what goes up, what the first said is kept, and the record says what was saved."""
+    """The second is asked only what goes up, the first judge's answers are kept, and the record says what was saved."""
     first, second = Sure(stub(name="a")), stub(name="b")
     with Store.open(tmp_path / "store") as store:
         run = rg.evaluate(rows(4), ["answer_relevance"], rg.cascade(first, second, threshold=0.9), store)

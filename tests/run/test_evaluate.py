@@ -83,7 +83,7 @@ def test_the_default_set_leaves_out_what_the_judge_cannot_answer(stub: Make) -> 
     assert judge.kinds == {"decompose", "entail", "relevant"}
 
 
-def test_what_is_left_out_is_said_in_print(judge: Any) -> None:
+def test_what_is_left_out_is_reported_in_print(judge: Any) -> None:
     """The printed run names the metrics that were not measured."""
     run = rg.evaluate([{"query": "who", "response": "Ada."}], judge=judge)
     assert "Not measured:" in str(run)
@@ -144,7 +144,7 @@ def test_no_data_is_refused(judge: Any) -> None:
 
 
 def test_metrics_of_ones_own(judge: Any) -> None:
-    """A metric and a rubric of the caller's own are measured beside ours, on their own scale."""
+    """A metric and a rubric of the caller's own are measured together with ours, on their own scale."""
     from ragauge.needs.entailment import response_and_references
 
     @rg.metric(response_and_references, scale=(0, 100))
@@ -170,7 +170,7 @@ def test_questions_are_asked_once(judge: Any, rows: Make) -> None:
     assert len(judge.asked) == len(set(judge.asked)) == run.record.asked
 
 
-def test_progress_is_told(judge: Any, rows: Make) -> None:
+def test_progress_is_reported(judge: Any, rows: Make) -> None:
     """The caller hears of every sample, in order."""
     heard: list[int] = []
     rg.evaluate(rows(2 * AT_ONCE + 1), "bleu", judge, progress=heard.append)

@@ -11,7 +11,7 @@ from ragauge.run.scheduler import ordered_map
 
 
 async def _collected(waits: list[int], width: int) -> tuple[list[int], int]:
-    """The results of works that let others go first so many times, and how many were under way at once."""
+    """The results of tasks that yield to others a number of times, and how many were under way at once."""
     under_way = most = 0
 
     async def work(item: tuple[int, int]) -> int:

@@ -186,7 +186,7 @@ def test_a_failure_keeps_what_the_judge_replied(stub_server: StubFactory) -> Non
     assert failure["raw"]
 
 
-def test_too_little_money_for_a_sample_is_said(stub_server: StubFactory) -> None:
+def test_too_little_money_for_a_sample_is_reported(stub_server: StubFactory) -> None:
     """A limit below the price of one sample ends the run with an error, not with an empty run."""
     with pytest.raises(rg.RunFailed, match=r"limit of .* before a single sample"):
         rg.evaluate(_samples(5), METRICS, _judge(stub_server()), max_cost=1e-5)

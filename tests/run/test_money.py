@@ -79,7 +79,7 @@ def test_a_limit_below_one_sample_sends_nothing(server: StubServer, tmp_path: Pa
     assert Store.open(tmp_path).runs() == []
 
 
-def test_money_that_is_gone_before_a_sample_is_done_is_said(stub_server: StubFactory, tmp_path: Path) -> None:
+def test_money_that_is_gone_before_a_sample_is_done_is_reported(stub_server: StubFactory, tmp_path: Path) -> None:
     """A first sample that costs more than was foreseen leaves a run without samples, which says what was spent."""
     server = stub_server(fault={"invalid": 1.0})
     limit = rg.plan(_samples(1), METRICS, judge(server)).cost.dollars
@@ -104,7 +104,7 @@ def _call(folder: Path, *arguments: object) -> Result:
 
 
 def test_the_command_says_what_is_done_and_goes_on(server: StubServer, tmp_path: Path) -> None:
-    """The exit code is 4, the samples done and the money are said, and repeating the command finishes the run."""
+    """The exit code is 4, the samples done and the money are reported, and repeating the command finishes the run."""
     name = f"openai/gpt-4o-mini?base_url={server.url}"
     store = ("--store", tmp_path / "kept", "-j", name)
     whole = rg.plan(tmp_path / "data.jsonl" if _call(tmp_path, "--no-store") else "", METRICS[:1] + METRICS[2:3], name)
@@ -145,9 +145,9 @@ def test_a_limit_holds_whatever_the_server_counts(usage: Any, share: float) -> N
     samples = _samples(8)
 
     def script(number: int, request: Request) -> Act:
-        said = [(message["role"], message["content"]) for message in request.body["messages"]]
+        output = [(message["role"], message["content"]) for message in request.body["messages"]]
         schema = request.body["response_format"]["json_schema"]["schema"]
-        return Kit().reply(perfect_reply(said, schema), usage=usage)
+        return Kit().reply(perfect_reply(output, schema), usage=usage)
 
     async def ran() -> tuple[Run, float]:
         async with Kit().serving(script) as server:

@@ -140,7 +140,7 @@ def test_a_scorer_needs_only_the_fields_of_the_metric_asked_for() -> None:
 
 
 def test_what_no_scorer_can_be_made_of() -> None:
-    """What is no single value of a metric, and no judge, is told when the scorer is made."""
+    """What is no single value of a metric, and no judge, is reported when the scorer is made."""
     with pytest.raises(rg.UnknownName, match=r"known: rouge\.rouge1"):
         rg.Scorer(["rouge"])
     with pytest.raises(rg.BadParameter, match="not a judge"):

@@ -72,7 +72,7 @@ def test_what_gives_no_block(rows: list[Any], options: Any, error: type[Exceptio
 
 
 def test_a_run_of_something_else() -> None:
-    """A run that did not ask what Trust-Eval counts is told apart, with the metrics to measure."""
+    """A run that did not ask what Trust-Eval counts is refused, with the metrics to measure."""
     run = rg.evaluate([row("Tea is hot [1].")], "answered_ratio", rg.judge_from(entail=holds))
     with pytest.raises(rg.UsageError, match="the run did not ask what Trust-Eval counts; measure 'trust"):
         rg.trust_eval_block(run)

@@ -31,7 +31,7 @@ def p_by_signs(differences: Sequence[float], true: float = 0.0) -> float:
 
 
 def all_signs(count: int) -> list[tuple[int, ...]]:
-    """Every way to give so many differences a sign."""
+    """Every way to give the differences a sign."""
     return list(product((1, -1), repeat=count))
 
 

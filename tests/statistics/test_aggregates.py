@@ -168,7 +168,7 @@ def test_an_undefined_resample_counts_as_the_end_of_the_scale() -> None:
     ],
 )
 def test_bad_input_is_named(counts: list[tuple[float, ...]], given: dict[str, object], message: str) -> None:
-    """Counts or values that make no sense are errors that say how to mend them."""
+    """Counts or values that make no sense are errors that say how to fix them."""
     with pytest.raises(BadParameter, match=message):
         aggregate_interval(counts, pooled, **given)  # type: ignore[arg-type]
 

@@ -24,7 +24,7 @@ def test_few_rows_are_divided_in_every_way(rows: list[tuple[int, int]]) -> None:
 
 
 def test_many_rows_are_divided_at_random() -> None:
-    """Beyond thirteen rows there are so many random ways, and the one that leaves a side empty."""
+    """Beyond thirteen rows the divisions are random, plus the one that leaves a side empty."""
     rows = np.arange(40, dtype=float).reshape(20, 2)
     one, other = halves(rows, seed=0, resamples=300)
     assert one.shape == (301, 2)

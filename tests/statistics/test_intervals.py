@@ -165,7 +165,7 @@ def test_covers_the_truth(p: float) -> None:
     ],
 )
 def test_bad_input_is_named(values: list[float], given: dict[str, object], message: str) -> None:
-    """A value off the scale, a wrong scale, confidence or number of clusters is an error that says how to mend it."""
+    """A value off the scale, a wrong scale, confidence or number of clusters is an error that says how to fix it."""
     with pytest.raises(BadParameter, match=message):
         mean_interval(values, **given)  # type: ignore[arg-type]
 

@@ -35,8 +35,8 @@ def test_without_anything_to_tell_it_is_undefined(table: dict[tuple[str, ...], i
 def test_raters_have_no_order(patterns: dict[tuple[str, ...], int], order: list[int]) -> None:
     """Kappa stays the same when the raters change places, and is never above 1."""
     moved: Counter[tuple[str, ...]] = Counter()
-    for said, count in patterns.items():
-        moved[tuple(said[at] for at in order)] += count
+    for reply, count in patterns.items():
+        moved[tuple(reply[at] for at in order)] += count
     value = kappa(patterns)
     assert kappa(moved) == (None if value is None else pytest.approx(value))
     assert value is None or value <= 1
@@ -48,8 +48,8 @@ def test_three_raters_have_the_figures_of_their_pairs(patterns: dict[tuple[str, 
     total = sum(patterns.values())
     agreed, chance = [], []
     for a, b in ((0, 1), (0, 2), (1, 2)):
-        agreed.append(sum(n for said, n in patterns.items() if said[a] == said[b]) / total)
-        rates = [{c: sum(n for said, n in patterns.items() if said[r] == c) / total for c in "abc"} for r in (a, b)]
+        agreed.append(sum(n for reply, n in patterns.items() if reply[a] == reply[b]) / total)
+        rates = [{c: sum(n for reply, n in patterns.items() if reply[r] == c) / total for c in "abc"} for r in (a, b)]
         chance.append(sum(rates[0][c] * rates[1][c] for c in "abc"))
     observed, expected = sum(agreed) / 3, sum(chance) / 3
     value = kappa(patterns)

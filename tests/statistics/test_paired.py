@@ -1,4 +1,4 @@
-"""Paired differences: the test by signs, the interval of what it does not reject, and what is told of both."""
+"""Paired differences: the test by signs, the interval of what it does not reject, and how both are described."""
 
 from __future__ import annotations
 
@@ -209,6 +209,6 @@ def test_nothing_to_compare_has_no_number() -> None:
     ],
 )
 def test_bad_differences_are_named(differences: list[float], given: dict[str, Any], message: str) -> None:
-    """Differences or settings that make no sense are errors that say how to mend them."""
+    """Differences or settings that make no sense are errors that say how to fix them."""
     with pytest.raises(BadParameter, match=message):
         paired_mean(differences, **given)

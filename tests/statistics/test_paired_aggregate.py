@@ -140,6 +140,6 @@ def test_systems_of_unequal_length_raise_no_more_false_alarms() -> None:
     ],
 )
 def test_bad_counts_are_named(first: list[tuple[float, ...]], second: list[tuple[float, ...]], message: str) -> None:
-    """Counts that make no sense are errors that say how to mend them."""
+    """Counts that make no sense are errors that say how to fix them."""
     with pytest.raises(BadParameter, match=message):
         paired_aggregate(first, second, pooled)

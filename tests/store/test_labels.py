@@ -48,7 +48,7 @@ def test_only_answers_of_people_are_labels(store: Store, judgment: Callable[...,
 
 
 def test_a_label_says_how_it_came_about(store: Store) -> None:
-    """Labels given blind are found by their data, those on random draws among them; other labels are told apart."""
+    """Labels given blind are found by their data, those on random draws among them; other labels are distinguished."""
     given = [label(QUESTION, Verdict(each), "ann") for each in (Label.ENTAILED, Label.NEUTRAL, Label.CONTRADICTED)]
     store.keep_labels(given[:1], blind="data", chance=True)
     store.keep_labels(given[1:2], blind="data")

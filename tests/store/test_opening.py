@@ -40,7 +40,7 @@ def test_an_existing_file_may_have_any_name(tmp_path: Path) -> None:
 
 
 def test_closing_leaves_one_file(tmp_path: Path, judgment: Make) -> None:
-    """The last to close a store leaves neither log nor index beside the file, and may close it twice."""
+    """The last to close a store leaves neither log nor index next to the file, and may close it twice."""
     store = Store.open(tmp_path)
     store.keep([judgment()])
     store.close()
@@ -238,10 +238,10 @@ def test_a_store_is_read_where_nothing_can_be_written(
         path.chmod(0o400)
     (tmp_path / "kept").chmod(0o500)
     try:
-        said, _ = python(READER, tmp_path / "kept", preexec_fn=heed_modes).communicate(timeout=60)
+        reply, _ = python(READER, tmp_path / "kept", preexec_fn=heed_modes).communicate(timeout=60)
     finally:
         (tmp_path / "kept").chmod(0o700)
-    count, *refusals = said.splitlines()
+    count, *refusals = reply.splitlines()
     assert count == "1"
     assert len(refusals) == 2
     assert all("choose a folder that can be written with --store" in refusal for refusal in refusals)

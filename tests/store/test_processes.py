@@ -42,8 +42,8 @@ with Store.open(folder) as store:
 def integrity(path: Path) -> str:
     """What SQLite says of the file as a whole."""
     with closing(sqlite3.connect(path)) as db:
-        (said,) = db.execute("PRAGMA integrity_check").fetchone()
-    return str(said)
+        (reply,) = db.execute("PRAGMA integrity_check").fetchone()
+    return str(reply)
 
 
 def ended_well(*children: subprocess.Popen[str]) -> list[str]:

@@ -69,7 +69,7 @@ def test_references_clip_jointly() -> None:
 
 
 def test_of_two_references_equally_close_in_length_the_shorter_counts() -> None:
-    """Three words beside two and four suffer no penalty for brevity."""
+    """Three words against references of two and four have no brevity penalty."""
     assert bleu("a b c", ["a b c d", "a b"], [1]) == 1.0
 
 

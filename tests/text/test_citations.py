@@ -53,7 +53,7 @@ def read(text: str, labels: list[str], style: CitationStyle = "brackets") -> lis
     ],
 )
 def test_brackets(text: str, found: list[str]) -> None:
-    """Numbers in brackets are read one by one, with ranges written out, and years are told apart."""
+    """Numbers in brackets are read one by one, with ranges written out, and years are distinguished."""
     assert read(text, FIVE) == found
 
 
@@ -225,7 +225,7 @@ def test_a_source_given_in_between_ends_with_its_line() -> None:
 
 @pytest.mark.parametrize("text", ["Sources: nobody knows [1].", "The sources: [1] and others.", "[1]: bees hum."])
 def test_a_sentence_on_sources_is_a_sentence(text: str) -> None:
-    """A word such as "sources" opens a list only where nothing else is said."""
+    """A word such as "sources" opens a list only where it stands alone."""
     assert len(cited_sentences(text, FIVE)) == 1
 
 

@@ -82,7 +82,7 @@ def test_valor_rouge_rows_with_several_predictions(vectors: list[Row]) -> None:
     for row in of_metric(vectors, "ROUGE(multi-prediction)"):
         given = row["inputs"]
         pairs = zip(given["predictions"], given["references"], strict=True)
-        assert [rouge(said, golden, DEFAULT_TYPES, given["use_stemmer"]) for said, golden in pairs] == row["expected"]
+        assert [rouge(reply, golden, DEFAULT_TYPES, given["use_stemmer"]) for reply, golden in pairs] == row["expected"]
 
 
 def test_valor_bleu_rows(vectors: list[Row]) -> None:

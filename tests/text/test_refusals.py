@@ -70,7 +70,7 @@ TABLE = [
 
 @pytest.mark.parametrize("row", [row for row in TABLE if row["seen"] == "known"], ids=lambda row: row["text"])
 def test_sentences_that_the_rules_were_written_with(row: dict[str, Any]) -> None:
-    """Each is told as it should be: what declines, and what only sounds like it."""
+    """Each is classified correctly: what declines, and what only sounds like it."""
     assert bool(refusal(row["text"])) == row["refusal"]
 
 
@@ -100,7 +100,7 @@ def test_what_cites_refuses_only_if_it_names_who_does_not_say(sentence: str, ref
 
 @pytest.mark.parametrize("text", ["I Don't Know", '"I don\'t know."', "**The documents do not say.**"])
 def test_a_refusal_that_is_quoted_whole_is_one(text: str) -> None:
-    """Quotation marks, emphasis and capitals around all that is said change nothing."""
+    """Quotation marks, emphasis and capitals around the whole text change nothing."""
     assert is_refusal_sentence(text)
 
 
@@ -131,7 +131,7 @@ def test_a_sentence_that_tells_something_is_none(text: str) -> None:
     ],
 )
 def test_a_response_that_only_declines_is_a_refusal(text: str, declining: list[str] | None) -> None:
-    """Apologies, advice and words about the documents may stand beside it; anything told makes it an answer."""
+    """Apologies, advice and words about the documents may accompany it; any information makes it an answer."""
     assert [text[a:b] for a, b in refusal(text)] == ([text] if declining is None else declining)
 
 

@@ -36,7 +36,7 @@ class UnicodeTokenizer(Tokenizer):  # type: ignore[misc]
 @given(response=TIED_TEXTS, references=st.lists(TIED_TEXTS, min_size=1, max_size=3))
 @settings(max_examples=100, derandomize=True, deadline=None)
 def test_tied_texts_score_as_in_rouge_score(response: str, references: list[str]) -> None:
-    """Repetitive texts of several lines, beside several references, give rouge-score's F-measures exactly."""
+    """Repetitive texts of several lines, against several references, give rouge-score's F-measures exactly."""
     expected = {name: score.fmeasure for name, score in PLAIN.score_multi(references, response).items()}
     assert rouge(response, references, TYPES) == expected
 

@@ -76,7 +76,7 @@ def test_golden_splits_without_the_library(case: dict[str, Any]) -> None:
 
 
 def test_the_splitter_is_named_with_its_version() -> None:
-    """What splits here is told, so that a judge can make it part of its identity."""
+    """The splitter in use is named, so that a judge can make it part of its identity."""
     assert splitter().startswith("sentencex ")
 
 
@@ -129,7 +129,7 @@ def test_a_lone_surrogate_is_a_character_like_another() -> None:
 
 
 def test_a_passage_is_split_without_regard_to_its_lines() -> None:
-    """Spans are told in characters of the whole text, and a line break inside the passage ends nothing."""
+    """Spans are given in characters of the whole text, and a line break inside the passage ends nothing."""
     text = "Not this. One two\nthree. Four."
     assert [text[slice(*span)] for span in sentences_within(text, (9, len(text)))] == ["One two\nthree.", "Four."]
     assert sentences_within(text, (9, 10)) == []

@@ -66,8 +66,8 @@ def test_the_packaged_reader_says_what_torch_says(weights: dict[str, Any]) -> No
     group = train_reader.Tokens(premise, [(ids, [-1] * len(ids), 0, "") for ids in claims])
     with torch.no_grad():
         reading, _ = train_reader.read(model, train_reader.packed([group], "cpu"))
-    said = np.array(reader().read(TEXT, CLAIMS))
-    assert _chances(said) == pytest.approx(_chances(reading.labels.numpy()), abs=0.05)
+    reply = np.array(reader().read(TEXT, CLAIMS))
+    assert _chances(reply) == pytest.approx(_chances(reading.labels.numpy()), abs=0.05)
 
 
 def _chances(logits: Any) -> Any:

@@ -8,10 +8,10 @@ import msgspec
 
 
 class Ask(msgspec.Struct):
-    """A call. said: role and text of each message. tool: the function to be called; "" where the reply is text."""
+    """A call. turns: role and text of each message. tool: the function to be called; "" where the reply is text."""
 
     model: str
-    said: list[tuple[str, str]]
+    turns: list[tuple[str, str]]
     schema: dict[str, Any] | None = None
     tool: str = ""
     limit: int | None = None
@@ -19,20 +19,20 @@ class Ask(msgspec.Struct):
     @property
     def texts(self) -> list[str]:
         """All message contents."""
-        return [text for _, text in self.said]
+        return [text for _, text in self.turns]
 
     @property
     def system(self) -> str:
         """The first system message, or ""."""
-        return next((text for role, text in self.said if role in ("system", "developer")), "")
+        return next((text for role, text in self.turns if role in ("system", "developer")), "")
 
     @property
     def user(self) -> list[str]:
-        """What the user said, in order."""
-        return [text for role, text in self.said if role == "user"]
+        """The texts of the user, in order."""
+        return [text for role, text in self.turns if role == "user"]
 
 
-class Said(msgspec.Struct):
+class StubReply(msgspec.Struct):
     """The stub's reply. finish: "stop", "length", "content_filter" or "refusal"."""
 
     text: str

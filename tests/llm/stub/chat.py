@@ -6,7 +6,7 @@ import time
 from typing import Any
 
 import msgspec
-from tests.llm.stub.asks import Ask, Refused, Said, text_of
+from tests.llm.stub.asks import Ask, Refused, StubReply, text_of
 from tests.llm.stub.instances import unfit
 
 PATH = "/chat/completions"
@@ -39,8 +39,8 @@ def read(body: bytes, without: frozenset[str]) -> Ask:
         raise Refused(400, "", message) from None
     _check_parameters(request)
     schema, tool = _form(request, without)
-    said = [(message["role"], text_of(message.get("content"))) for message in request.messages]
-    return Ask(request.model, said, schema, tool, request.max_completion_tokens or request.max_tokens)
+    reply = [(message["role"], text_of(message.get("content"))) for message in request.messages]
+    return Ask(request.model, reply, schema, tool, request.max_completion_tokens or request.max_tokens)
 
 
 def _check_parameters(request: _Request) -> None:
@@ -78,38 +78,38 @@ def _form(request: _Request, without: frozenset[str]) -> tuple[dict[str, Any] | 
     return schema, ""
 
 
-def write(ask: Ask, said: Said, number: int) -> dict[str, Any]:
+def write(ask: Ask, reply: StubReply, number: int) -> dict[str, Any]:
     """The body of a reply."""
-    refused = said.finish == "refusal"
+    refused = reply.finish == "refusal"
     message: dict[str, Any] = {
         "role": "assistant",
-        "content": None if refused or ask.tool else said.text,
+        "content": None if refused or ask.tool else reply.text,
         "refusal": "I'm sorry, but I can't help with that." if refused else None,
     }
     if ask.tool and not refused:
-        function = {"name": ask.tool, "arguments": said.text}
+        function = {"name": ask.tool, "arguments": reply.text}
         message["tool_calls"] = [{"id": f"call_{number}", "type": "function", "function": function}]
     return {
         "id": f"chatcmpl-{number}",
         "object": "chat.completion",
         "created": int(time.time()),
         "model": ask.model,
-        "choices": [{"index": 0, "message": message, "logprobs": None, "finish_reason": _finish(ask, said)}],
+        "choices": [{"index": 0, "message": message, "logprobs": None, "finish_reason": _finish(ask, reply)}],
         "usage": {
-            "prompt_tokens": said.prompt,
-            "completion_tokens": said.completion,
-            "total_tokens": said.prompt + said.completion,
-            "prompt_tokens_details": {"cached_tokens": said.cached, "audio_tokens": 0},
+            "prompt_tokens": reply.prompt,
+            "completion_tokens": reply.completion,
+            "total_tokens": reply.prompt + reply.completion,
+            "prompt_tokens_details": {"cached_tokens": reply.cached, "audio_tokens": 0},
             "completion_tokens_details": {"reasoning_tokens": 0, "audio_tokens": 0},
         },
         "system_fingerprint": "fp_stub",
     }
 
 
-def _finish(ask: Ask, said: Said) -> str:
-    if said.finish == "refusal" or (said.finish == "stop" and not ask.tool):
+def _finish(ask: Ask, reply: StubReply) -> str:
+    if reply.finish == "refusal" or (reply.finish == "stop" and not ask.tool):
         return "stop"
-    return "tool_calls" if said.finish == "stop" else said.finish
+    return "tool_calls" if reply.finish == "stop" else reply.finish
 
 
 def error(status: int, kind: str, message: str, param: str | None = None) -> dict[str, Any]:

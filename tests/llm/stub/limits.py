@@ -60,14 +60,14 @@ class Limits:
         """What is left, as OpenAI or Anthropic tell it; nothing where there are no limits."""
         if not self._on:
             return {}
-        said: dict[str, str] = {}
+        reply: dict[str, str] = {}
         for name, bucket in (("requests", self._requests), ("tokens", self._tokens)):
             left = str(max(0, int(bucket.left())))
             if anthropic:
                 reset = (datetime.now(UTC) + timedelta(seconds=bucket.wait)).isoformat(timespec="seconds")
-                said |= {f"anthropic-ratelimit-{name}-limit": str(bucket.per_minute)}
-                said |= {f"anthropic-ratelimit-{name}-remaining": left, f"anthropic-ratelimit-{name}-reset": reset}
+                reply |= {f"anthropic-ratelimit-{name}-limit": str(bucket.per_minute)}
+                reply |= {f"anthropic-ratelimit-{name}-remaining": left, f"anthropic-ratelimit-{name}-reset": reset}
             else:
-                said |= {f"x-ratelimit-limit-{name}": str(bucket.per_minute), f"x-ratelimit-remaining-{name}": left}
-                said |= {f"x-ratelimit-reset-{name}": f"{math.ceil(bucket.wait * 1000)}ms"}
-        return said
+                reply |= {f"x-ratelimit-limit-{name}": str(bucket.per_minute), f"x-ratelimit-remaining-{name}": left}
+                reply |= {f"x-ratelimit-reset-{name}": f"{math.ceil(bucket.wait * 1000)}ms"}
+        return reply

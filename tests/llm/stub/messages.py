@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import msgspec
-from tests.llm.stub.asks import Ask, Refused, Said, text_of
+from tests.llm.stub.asks import Ask, Refused, StubReply, text_of
 from tests.llm.stub.instances import unfit
 
 PATH = "/messages"
@@ -44,8 +44,8 @@ def read(body: bytes, without: frozenset[str]) -> Ask:
         raise Refused(400, "", f"The request body is not valid: {fault}") from None
     _check_turns(request.messages)
     schema, tool = _form(request, without)
-    said = [(message["role"], text_of(message["content"])) for message in request.messages]
-    return Ask(request.model, [("system", text_of(request.system)), *said], schema, tool, request.max_tokens)
+    reply = [(message["role"], text_of(message["content"])) for message in request.messages]
+    return Ask(request.model, [("system", text_of(request.system)), *reply], schema, tool, request.max_tokens)
 
 
 def _check_turns(messages: list[dict[str, Any]]) -> None:
@@ -71,25 +71,25 @@ def _form(request: _Request, without: frozenset[str]) -> tuple[dict[str, Any] | 
     return form["schema"], ""
 
 
-def write(ask: Ask, said: Said, number: int) -> dict[str, Any]:
+def write(ask: Ask, reply: StubReply, number: int) -> dict[str, Any]:
     """The body of a reply."""
-    content: list[dict[str, Any]] = [{"type": "text", "text": said.text}]
+    content: list[dict[str, Any]] = [{"type": "text", "text": reply.text}]
     if ask.tool:
-        content = [{"type": "tool_use", "id": f"toolu_{number}", "name": ask.tool, "input": _loose(said.text)}]
-    stop = _STOPS[said.finish]
+        content = [{"type": "tool_use", "id": f"toolu_{number}", "name": ask.tool, "input": _loose(reply.text)}]
+    stop = _STOPS[reply.finish]
     return {
         "id": f"msg_{number}",
         "type": "message",
         "role": "assistant",
         "model": ask.model,
-        "content": [] if stop == "refusal" or not said.text else content,
+        "content": [] if stop == "refusal" or not reply.text else content,
         "stop_reason": "tool_use" if ask.tool and stop == "end_turn" else stop,
         "stop_sequence": None,
         "usage": {
-            "input_tokens": said.prompt - said.cached,
+            "input_tokens": reply.prompt - reply.cached,
             "cache_creation_input_tokens": 0,
-            "cache_read_input_tokens": said.cached,
-            "output_tokens": said.completion,
+            "cache_read_input_tokens": reply.cached,
+            "output_tokens": reply.completion,
         },
     }
 

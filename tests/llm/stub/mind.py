@@ -7,7 +7,7 @@ from types import ModuleType
 
 import msgspec
 from tests.llm.stub import chat, messages, oracle
-from tests.llm.stub.asks import Ask, Refused, Said
+from tests.llm.stub.asks import Ask, Refused, StubReply
 from tests.llm.stub.counting import head, prompt_tokens, tokens
 from tests.llm.stub.faults import Faults
 from tests.llm.stub.limits import Limits
@@ -42,11 +42,11 @@ class Mind:
         try:
             self._check_key(protocol, headers)
             self._check_limits(fault)
-            said = self._answered(protocol, body, fault)
+            answered = self._answered(protocol, body, fault)
         except Refused as refused:
             return dressed(self._refusal(protocol, refused, fault, jitter), headers.get("Host", ""))
         more = self._limits.headers(protocol is messages)
-        return dressed(Reply(200, said, more, fault, jitter), headers.get("Host", ""))
+        return dressed(Reply(200, answered, more, fault, jitter), headers.get("Host", ""))
 
     def _check_key(self, protocol: ModuleType, headers: Mapping[str, str]) -> None:
         if protocol is messages and "anthropic-version" not in headers:
@@ -73,12 +73,12 @@ class Mind:
         if self._options.model and ask.model not in self._options.model:
             message = f"The model '{ask.model}' does not exist or you do not have access to it."
             raise Refused(404, "model_not_found", message)
-        said = self._said(ask, fault)
-        self._limits.spend(said.prompt + said.completion)
-        self._count(ask, said)
-        return _ENCODER.encode(completed(protocol.write(ask, said, self.tally.calls), fault))
+        answered = self._reply(ask, fault)
+        self._limits.spend(answered.prompt + answered.completion)
+        self._count(ask, answered)
+        return _ENCODER.encode(completed(protocol.write(ask, answered, self.tally.calls), fault))
 
-    def _said(self, ask: Ask, fault: str) -> Said:
+    def _reply(self, ask: Ask, fault: str) -> StubReply:
         prompt = prompt_tokens(ask.texts)
         if self._options.window and prompt > self._options.window:
             window = f"This model's maximum context length is {self._options.window} tokens."
@@ -89,7 +89,7 @@ class Mind:
         completion = tokens(text)
         if ask.limit is not None and completion > ask.limit:
             text, completion, finish = head(text, ask.limit), ask.limit, "length"
-        return Said(text, finish, prompt, completion, self._cached(ask))
+        return StubReply(text, finish, prompt, completion, self._cached(ask))
 
     def _cached(self, ask: Ask) -> int:
         """Tokens of the system message, where that came before and is long enough for a cache."""
@@ -99,11 +99,11 @@ class Mind:
         held = tokens(system) if known else 0
         return held - held % _CACHE_STEP if held >= _CACHEABLE else 0
 
-    def _count(self, ask: Ask, said: Said) -> None:
+    def _count(self, ask: Ask, answered: StubReply) -> None:
         self.tally.prompt_characters += sum(map(len, ask.texts))
-        self.tally.prompt_tokens += said.prompt
-        self.tally.cached_tokens += said.cached
-        self.tally.completion_tokens += said.completion
+        self.tally.prompt_tokens += answered.prompt
+        self.tally.cached_tokens += answered.cached
+        self.tally.completion_tokens += answered.completion
 
     def _refusal(self, protocol: ModuleType, refused: Refused, fault: str, jitter: float) -> Reply:
         headers = self._limits.headers(protocol is messages)

@@ -4,7 +4,7 @@
 - entail: a source entails a claim that has most of its content words, and contradicts it where a number of the claim is
   missing among numbers of its own; otherwise it is neutral.
 - relevant: "yes" where a third of the query's content words occur. classify: "no".
-- rate: the higher on the scale, the more words of the response occur in what stands beside it.
+- rate: the higher on the scale, the more words of the response occur in the other texts.
 - a question with documents: see `generation`.
 
 It knows nothing of what the request ought to look like beyond this, and so takes the form of an answer from the
@@ -164,8 +164,8 @@ def _entailments(group: dict[str, Any], texts: dict[str, str], words: dict[str, 
         contradicts = [name for name, label in zip(names, labels, strict=True) if label == "contradicted"]
         label = "entailed" if supports else "contradicted" if contradicts else union.label(content)
         quote = quotes[(supports or contradicts)[0]] if supports or contradicts else ""
-        said = {"why": f"The sources leave it {label}.", "quote": quote, "label": label}
-        yield number, {**said, "supports": supports, "contradicts": contradicts} if len(names) > 1 else said
+        answered = {"why": f"The sources leave it {label}.", "quote": quote, "label": label}
+        yield number, {**answered, "supports": supports, "contradicts": contradicts} if len(names) > 1 else answered
 
 
 def _relevant(query: Words, text: Words) -> dict[str, Any]:
@@ -179,8 +179,8 @@ def _first_words(text: str) -> str:
 
 def _grade(rubric: dict[str, Any], item: dict[str, Any], words: dict[str, Words]) -> float:
     response = _content(words[item["response"]]) if "response" in item else frozenset()
-    beside = frozenset().union(*(words[name] for field in item if field != "response" for name in _ids(item[field])))
-    share = len(response & beside) / len(response) if response and beside else 0.5
+    matched = frozenset().union(*(words[name] for field in item if field != "response" for name in _ids(item[field])))
+    share = len(response & matched) / len(response) if response and matched else 0.5
     low: float = rubric["low"]
     high: float = rubric["high"]
     grade = low + share * (high - low)

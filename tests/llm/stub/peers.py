@@ -1,4 +1,4 @@
-"""Answers to the prompts of Valor, which ask for JSON in prose alone, so that benchmarks can run it beside ragauge.
+"""Answers to the prompts of Valor, which ask for JSON in prose alone, so that benchmarks can compare it with ragauge.
 
 Its prompts end in sections, a title and a text or a Python list each, and "JSON:"; an example of the reply comes first.
 """

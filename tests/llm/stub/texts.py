@@ -44,7 +44,7 @@ def opposite(answer: Any) -> Any:
     if "label" in answer:
         label = _FLIPPED[answer["label"]]
         lists = {"supports": answer.get("contradicts"), "contradicts": answer.get("supports")}
-        return {**answer, "label": label, **{name: said for name, said in lists.items() if name in answer}}
+        return {**answer, "label": label, **{name: answered for name, answered in lists.items() if name in answer}}
     return {**answer, "grade": 1 - answer["grade"]} if answer.get("grade") in (0, 1) else answer
 
 
@@ -79,8 +79,8 @@ def _unknown_id(item: Body) -> Body:
 def _doubled(text: str) -> str:
     """Each key is given twice, with opposite answers."""
     reply = msgspec.json.decode(text)
-    pairs = [(key, said) for key, answer in reply.items() for said in (answer, opposite(answer))]
-    return "{" + ",".join(f'"{key}":{_encode(said).decode()}' for key, said in pairs) + "}"
+    pairs = [(key, answered) for key, answer in reply.items() for answered in (answer, opposite(answer))]
+    return "{" + ",".join(f'"{key}":{_encode(answered).decode()}' for key, answered in pairs) + "}"
 
 
 #: Faults of the model's text, which stays a good chat completion.
