@@ -2,9 +2,9 @@
 
     python benchmarks/reader.py [--rounds 3]
 
-Pairs of a text of a given length and a claim of some 20 word pieces, on all cores. "alone": a new text for each claim. "ten":
-ten claims about each text. The cross-encoder reads text and claim as one sequence, each pair anew, with the same graph.
-Medians of the rounds. Texts are drawn from words; the model's time does not depend on what they say.
+Pairs of a text of a given length and a claim of some 20 word pieces, on all cores. "alone": a new text for each
+claim. "ten": ten claims about each text. The cross-encoder reads text and claim as one sequence, each pair anew, with
+the same graph. Medians of the rounds. Texts are drawn from words; the model's time does not depend on what they say.
 """
 
 from __future__ import annotations
