@@ -52,8 +52,6 @@ class BadRow(BadData):
         where: the file, or "data".
         row: the data row, from 1.
         column: the offending column, or None.
-        problem: what is wrong.
-        fix: how to fix it.
     """
 
     def __init__(self, where: str, row: int, column: str | None, problem: str, fix: str) -> None:

@@ -120,7 +120,6 @@ class Evidence(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
         span: its characters there.
         against: what it was compared with: "contexts", "references[0]", "query", or a rubric's name; empty for traits.
         label: the verdict; set unless `value` is.
-        value: the grade.
         probability: of ENTAILED or YES, in 0..1.
         chunks: the verdict on each chunk, for entailment.
         rationale: the judge's reason, if it gave one.
@@ -283,7 +282,6 @@ def check_gate(gate: Gate, better: Better, scale: Scale | None, given: str, othe
     """Raise BadParameter for a gate that good values fail, or whose bound is off the scale.
 
     Args:
-        gate: the gate.
         better: whether higher or lower is better for its metric.
         scale: of its metric; None where unknown.
         given: the gate as the caller wrote it, for the message.

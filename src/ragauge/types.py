@@ -13,7 +13,6 @@ class Chunk(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     """One retrieved context.
 
     Args:
-        text: the text.
         id: the retriever's id, or the 1-based position as text where it has none.
         title: the title of the document, if any.
         metadata: anything else known about it; `answers_found` holds gold labels (see docs/trust-eval.md).
@@ -126,7 +125,6 @@ class ChunkVerdict(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     """The label of a hypothesis given one chunk alone.
 
     Args:
-        label: the label.
         probability: that the chunk entails the hypothesis, in 0..1.
         span: the deciding characters of the chunk's passage.
     """
@@ -268,8 +266,6 @@ class ModelResponse(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
 
     Args:
         key: a hash of the prompt and the system, 32 hex digits.
-        text: the response.
-        system: the system.
         call: the id of the call that produced it.
     """
 

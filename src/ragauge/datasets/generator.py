@@ -110,8 +110,6 @@ def with_shots(
     shown with its first reference.
 
     Args:
-        brief: how to answer.
-        samples: the samples to draw from.
         count: the number of examples.
         seed: of the draw.
         top: the number of documents of each example that are shown; None for all.

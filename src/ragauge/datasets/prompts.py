@@ -40,7 +40,6 @@ class AnswerBrief(msgspec.Struct, frozen=True):
     """Instructions on how to answer.
 
     Attributes:
-        form: the form of the response.
         refusal: the sentence to answer with where the documents hold no answer; "" where the model must answer.
         shots: few-shot examples, which precede each question.
     """
@@ -90,7 +89,6 @@ class Responder:
     """Has a model answer prompts. An asynchronous context manager; the client is opened at the first call.
 
     Attributes:
-        identity: the model and its settings.
         asked: the number of responses that took a call.
         reused: the number of responses that the store had.
     """

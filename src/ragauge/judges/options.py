@@ -52,8 +52,7 @@ class OptionParser(Generic[T]):
         """The options from names and values; texts are converted to the types of the options.
 
         Args:
-            given: Values by name.
-            known: The options that are accepted; all by default.
+                known: The options that are accepted; all by default.
 
         Raises:
             UnknownName: An option is not among the known ones.

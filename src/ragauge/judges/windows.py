@@ -198,7 +198,6 @@ def windows(text: str, size: int, overlap: int) -> list[Span]:
     A sentence longer than `size` is cut between words. A paragraph's end in the second half of a window ends it.
 
     Args:
-        text: The text.
         size: Characters of a window.
         overlap: Each window after the first begins with the last sentences of the previous one that fit into this
             many characters; less than half of `size`.

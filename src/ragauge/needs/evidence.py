@@ -64,7 +64,6 @@ class Support:
     """Verdicts on statements given chunks, all together and each alone.
 
     Args:
-        statements: the hypotheses.
         against: where the chunks come from: "contexts", "references[0]", "query".
         chunks: the ids of the chunks.
         judgments: one per statement; empty where there was no premise.

@@ -35,7 +35,6 @@ def join(benchmark: Any, responses: Any) -> Joined:
 
     Args:
         benchmark: the samples, in any form that `read` takes, or a SampleReader.
-        responses: the responses, in the same forms.
 
     Raises:
         BadData: no question has a response; and what `read` raises.

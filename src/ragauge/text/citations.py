@@ -270,9 +270,7 @@ def citations_in(text: str, labels: Sequence[str], style: CitationStyle = "brack
     after a month, or after names that match no label and are not marked as cited.
 
     Args:
-        text: the text.
         labels: one per chunk, with authors and year for the style "authors"; for numbers only their count matters.
-        style: how citations are written.
     """
     return list(_by_author(text, labels) if style == "authors" else _by_number(text, len(labels), style))
 

@@ -152,16 +152,10 @@ def _split_inline_list(text: str, block: Block) -> Iterator[Block]:
         cut += block.body
         if cut <= body:
             continue
-        yield Block(kind, start, body, _trimmed(text, body, cut))
+        yield Block(kind, start, body, body + len(text[body:cut].rstrip()))
         marker = _ITEM.match(text, cut, end)
         kind, start, body = "item", cut, marker.end() if marker else cut
     yield Block(kind, start, body, end)
-
-
-def _trimmed(text: str, start: int, end: int) -> int:
-    while end > start and text[end - 1].isspace():
-        end -= 1
-    return end
 
 
 def _item_starts(content: str) -> list[int]:

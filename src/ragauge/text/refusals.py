@@ -276,7 +276,6 @@ def is_refusal_sentence(sentence: str, instructed: str = "", *, cited: bool = Fa
     the most common forms in German, Spanish, French, Italian, Portuguese, Dutch, Japanese and Chinese.
 
     Args:
-        sentence: the sentence.
         instructed: the refusal that the speaker was instructed to give; its sentences are refusals, whatever they are.
         cited: whether the sentence has citations besides the marks in it. It may then still state that the sources do
             not say, or the speaker does not know; "There is no mention of slavery" is taken as content of the source.
@@ -313,7 +312,6 @@ def refusal(text: str, instructed: str = "") -> list[Span]:
     information, or one that cites a document, makes the response an answer. An empty text is no refusal.
 
     Args:
-        text: the response.
         instructed: the refusal that the system was instructed to give.
     """
     refuses = {span: is_refusal_sentence(text[slice(*span)], instructed) for span in sentences(text)}

@@ -73,7 +73,6 @@ class NliJudge:
 
     Args:
         name: For the identity.
-        card: Describes the model.
         load: Opens the model, at the first question.
         settings: What else can change an answer, such as the dtype.
     """

@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from ragauge.errors import BadData
+from ragauge.host import LazyModule
 from ragauge.judges.nli.formats import ModelCard, TextPair, format_pair
 from ragauge.judges.windows import group_units
 from ragauge.text.sentences import sentences
@@ -28,6 +29,8 @@ from ragauge.types import Span
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
+else:
+    np = LazyModule("numpy")
 
 
 class Tokens(NamedTuple):
@@ -191,16 +194,17 @@ class PairScorer:
         texts, tokens = self._tokenize(unique)
         new = [text for text in tokens if text not in self._cache]
         faults = self._run({text: tokens[text] for text in new}, stopped)
-        found = {pair: self._found(texts[pair], faults) for pair in unique}
+        found: dict[TextPair, Scored] = {}
+        for pair in unique:
+            parts = texts[pair]
+            if isinstance(parts, str):
+                found[pair] = parts
+                continue
+            fault = next((faults[text] for text in parts if text in faults), None)
+            found[pair] = fault or [self._cache[text] for text in parts]
         while len(self._cache) > _CACHE_SIZE:
             del self._cache[next(iter(self._cache))]
         return found
-
-    def _found(self, texts: Sequence[TextPair] | str, faults: dict[TextPair, str]) -> Scored:
-        if isinstance(texts, str):
-            return texts
-        fault = next((faults[text] for text in texts if text in faults), None)
-        return fault or [self._cache[text] for text in texts]
 
     def _tokenize(
         self, pairs: Sequence[TextPair]
@@ -248,8 +252,6 @@ class PairScorer:
         return faults
 
     def _batch(self, batch: Sequence[Tokens], stopped: Callable[[], bool]) -> list[ClassProbabilities]:
-        import numpy as np
-
         if stopped():
             raise InterruptedError("the caller was cancelled")
         longest = max(len(tokens.ids) for tokens in batch)
@@ -276,8 +278,6 @@ def _batches(tokens: dict[TextPair, Tokens], budget: int) -> Iterator[list[TextP
 
 
 def _softmax(logits: NDArray[Any]) -> list[ClassProbabilities]:
-    import numpy as np
-
     shifted = np.asarray(logits, dtype=np.float64)
     if not np.isfinite(shifted).all():
         raise ArithmeticError("the model gave no finite number; with dtype=float32 it may")
