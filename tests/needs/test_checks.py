@@ -48,7 +48,7 @@ def test_chunks_are_checked_for_each_reference(worked: Working) -> None:
     sample = Sample("1", query="q", contexts=CHUNKS[:2], references=("", "g", "h"))
     found, asked = worked(contexts_to_references.flow(sample))
     assert asked == [[Relevant("q", text, reference) for reference in ("g", "h") for text in ("q a", "q\nb")]]
-    assert [checks.passed for checks in found.sets] == [(True, True), (True, True)]
+    assert [checks.passed for checks in found.tables] == [(True, True), (True, True)]
     assert [piece.against for piece in found.evidence] == ["references[1]"] * 2 + ["references[2]"] * 2
 
 
@@ -56,7 +56,7 @@ def test_chunks_are_checked_for_the_response(worked: Working) -> None:
     """Where there is no reference, every chunk is checked for its use to the response."""
     found, asked = worked(contexts_to_response.flow(Sample("1", query="q", contexts=CHUNKS[:2], response="r a")))
     assert asked == [[Relevant("q", text, "r a") for text in ("q a", "q\nb")]]
-    assert [checks.passed for checks in found.sets] == [(True, True)]
+    assert [checks.passed for checks in found.tables] == [(True, True)]
     assert [piece.against for piece in found.evidence] == ["response"] * 2
 
 

@@ -72,9 +72,9 @@ def test_a_need_is_named_for_its_flow() -> None:
         (judgment,) = yield [Decompose(sample.response or "")]
         return Statements.of("response", judgment)
 
-    assert (reply.name, reply.reads, reply.asks) == ("said", ("response",), frozenset({"decompose"}))
+    assert (reply.name, reply.reads, reply.asks) == ("reply", ("response",), frozenset({"decompose"}))
     more = reply.also_asking("entail:contradiction")
-    assert (more.name, more.asks) == ("said", frozenset({"decompose", "entail:contradiction"}))
+    assert (more.name, more.asks) == ("reply", frozenset({"decompose", "entail:contradiction"}))
     assert more.flow is reply.flow
 
 
