@@ -144,7 +144,7 @@ def test_a_failure_ends_the_needs_that_asked_and_no_others() -> None:
     assert reported(rounds.outcomes["good"]) == ["b", "c"]
 
 
-def test_a_failed_question_is_not_asked_again_in_its_waves() -> None:
+def test_a_failed_question_is_not_asked_again_in_later_rounds() -> None:
     """A need that comes later to a question that failed fails with the same reason, at no further call."""
     rounds = Rounds(Sample("1"), [asking("first", "a"), asking("later", "b", "a")])
     assert finish(rounds, failing("a")) == [["a", "b"]]

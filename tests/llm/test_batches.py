@@ -52,9 +52,9 @@ def test_submit_and_fetch_until_all_is_answered(model: str, batch: Callable[...,
     """Wave after round is sent, waited for, fetched and imported; a run then makes no call and scores every sample."""
     folder, server = batch(model, batch_seconds=0.2)
     with folder:
-        waves = 0
+        rounds = 0
         while not export(folder).done:
-            waves += 1
+            rounds += 1
             (sent,) = submit(folder)
             assert submit(folder) == []
             assert [one.status for _, one in status(folder) if one] == ["in_progress"]
@@ -67,7 +67,7 @@ def test_submit_and_fetch_until_all_is_answered(model: str, batch: Callable[...,
         asked = folder.settings
     calls = server.stats()["calls"]
     run = rg.evaluate(asked.data, METRICS, asked.judge, asked.store)
-    assert (waves, run.record.asked, server.stats()["calls"]) == (2, 0, calls)
+    assert (rounds, run.record.asked, server.stats()["calls"]) == (2, 0, calls)
     assert all(estimate.n == 6 for estimate in run.estimates.values())
 
 

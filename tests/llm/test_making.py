@@ -140,9 +140,9 @@ def questions_of(sample: int) -> list[Question]:
 
 async def _judged(judge: LLMJudge, samples: int, till: Till) -> list[tuple[Question, Answer | Failure]]:
     async with judge:
-        waves = [questions_of(sample) for sample in range(samples)]
-        answers = await asyncio.gather(*(judge.consult(wave, till) for wave in waves))
-    return [pair for wave, output in zip(waves, answers, strict=True) for pair in zip(wave, output, strict=True)]
+        rounds = [questions_of(sample) for sample in range(samples)]
+        answers = await asyncio.gather(*(judge.consult(asked, till) for asked in rounds))
+    return [pair for asked, output in zip(rounds, answers, strict=True) for pair in zip(asked, output, strict=True)]
 
 
 @pytest.mark.parametrize("provider", ["openai", "anthropic"])

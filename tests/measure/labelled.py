@@ -58,7 +58,7 @@ class Sampler:
 
     def __init__(self) -> None:
         self.entered = self.most = self._busy = 0
-        self.waves: list[list[Question]] = []
+        self.rounds: list[list[Question]] = []
 
     async def __aenter__(self) -> Sampler:
         """Counts."""
@@ -70,7 +70,7 @@ class Sampler:
 
     async def answer(self, questions: Sequence[Question]) -> list[Answer | Failure]:
         """An answer for each question, a moment later."""
-        self.waves.append(list(questions))
+        self.rounds.append(list(questions))
         self._busy += 1
         self.most = max(self.most, self._busy)
         await asyncio.sleep(0.001)

@@ -40,7 +40,7 @@ def test_a_judge_by_sample_is_asked_concurrently(tmp_path: Path) -> None:
     judge = Sampler()
     measured(judge, tmp_path)
     assert (judge.entered, judge.most) == (1, 2)
-    assert [len(wave) for wave in judge.waves] == [2] * 5 + [1] * 4
+    assert [len(asked) for asked in judge.rounds] == [2] * 5 + [1] * 4
 
 
 def test_a_judge_without_probabilities_has_no_auc(tmp_path: Path) -> None:

@@ -125,15 +125,15 @@ class Drive:
     def __init__(self, samples: Iterable[Sample], measures: Iterable[Measure], answering: Answering) -> None:
         samples, measures = list(samples), list(measures)
         many = [Rounds(sample, [need for measure in measures for need in measure.needs]) for sample in samples]
-        self.waves: list[list[Question]] = []
+        self.rounds: list[list[Question]] = []
         judgments: dict[Question, Judgment] = {}
-        while wanted := [question for waves in many for question in waves.questions]:
+        while wanted := [question for driver in many for question in driver.questions]:
             questions = [question for question in dict.fromkeys(wanted) if question not in judgments]
-            self.waves += [questions] if questions else []
+            self.rounds += [questions] if questions else []
             judgments |= {q: Judgment(q, answering(q), JUDGE, judgment_key(q, JUDGE)) for q in questions}
-            for waves in many:
-                waves.advance(judgments)
-        self.outcomes = [waves.outcomes for waves in many]
+            for driver in many:
+                driver.advance(judgments)
+        self.outcomes = [driver.outcomes for driver in many]
         self.scores = [
             {key: score for measure in measures for key, score in measure.scores(ended).items()}
             for ended in self.outcomes
@@ -142,7 +142,7 @@ class Drive:
     @property
     def questions(self) -> list[Question]:
         """All that was asked."""
-        return [question for wave in self.waves for question in wave]
+        return [question for asked in self.rounds for question in asked]
 
     def evidence(self, need: str) -> tuple[Evidence, ...]:
         """The evidence that a need of the first sample found."""

@@ -93,7 +93,7 @@ def test_alone_is_reported_by_the_joint_verdict(drive: type[Drive], sample: Samp
     """A sentence with two citations of which one is redundant takes two questions, and one more metric takes none."""
     one = sample(response="A: b [1][3].", contexts=CHUNKS)
     done = drive([one], select_metrics("citation_recall,citation_precision,citation_f1"), words)
-    assert [[question.premise for question in wave] for wave in done.waves] == [[("a b", "d")], [("a b",)]]  # type: ignore[union-attr]
+    assert [[question.premise for question in asked] for asked in done.rounds] == [[("a b", "d")], [("a b",)]]  # type: ignore[union-attr]
 
 
 def test_people_who_judged_the_documents_together_are_asked_of_each(drive: type[Drive], sample: Sampling) -> None:

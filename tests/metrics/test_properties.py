@@ -71,13 +71,13 @@ def test_counts_give_the_value(scores: Scoring, chance: Callable[[int], Answerin
 
 
 @given(some=st.lists(samples, min_size=1, max_size=3), seed=seeds)
-def test_no_question_is_asked_twice_and_waves_are_few(
+def test_no_question_is_asked_twice_and_rounds_are_few(
     drive: type[Drive], chance: Callable[[int], Answering], some: list[Sample], seed: int
 ) -> None:
     """The whole catalogue on some samples asks each question once, and a sample takes at most three rounds."""
     done = drive(some, METRICS, chance(seed))
     assert len(set(done.questions)) == len(done.questions)
-    assert len(drive(some[:1], METRICS, chance(seed)).waves) <= 3
+    assert len(drive(some[:1], METRICS, chance(seed)).rounds) <= 3
 
 
 @given(sample=samples, subset=subsets, seed=seeds)

@@ -61,10 +61,10 @@ def items(data: Sequence[dict[str, Any]], correctness: Correctness) -> list[Trus
     wanted = needs(correctness)
     found = []
     for sample in read(list(data)):
-        waves = Rounds(sample, wanted)
-        while questions := waves.questions:
-            waves.advance({q: Judgment(q, judge(q), NLI, judgment_key(q, NLI)) for q in questions})
-        found.append(TrustEvalItem(sample, *(waves.outcomes[need.name] for need in wanted)))  # type: ignore[arg-type]
+        driver = Rounds(sample, wanted)
+        while questions := driver.questions:
+            driver.advance({q: Judgment(q, judge(q), NLI, judgment_key(q, NLI)) for q in questions})
+        found.append(TrustEvalItem(sample, *(driver.outcomes[need.name] for need in wanted)))  # type: ignore[arg-type]
     return found
 
 
