@@ -49,7 +49,7 @@ def batch(tmp_path: Path, stub_server: StubFactory) -> Callable[..., tuple[Folde
 
 @pytest.mark.parametrize("model", MODELS)
 def test_submit_and_fetch_until_all_is_answered(model: str, batch: Callable[..., Any]) -> None:
-    """Wave after round is sent, waited for, fetched and imported; a run then makes no call and scores every sample."""
+    """Round after round is sent, waited for, fetched and imported; a run then makes no call and scores every sample."""
     folder, server = batch(model, batch_seconds=0.2)
     with folder:
         rounds = 0
