@@ -113,7 +113,7 @@ def _data(folder: Path) -> Path:
 
     path = folder / "data.jsonl"
     with path.open("w") as file:
-        for n in range(64):
+        for n in range(96):
             chunks = [" ".join(sentence(n) for _ in range(8)) for _ in range(4)]
             response = f"{chunks[0].partition('.')[0]}. {sentence(n)}"
             file.write(json.dumps({"query": sentence(n), "response": response, "contexts": chunks}) + "\n")
@@ -147,12 +147,12 @@ def test_a_killed_run_goes_on_where_it_was(tmp_path: Path) -> None:
     whole = _document(tmp_path / "whole.json")
 
     store = tmp_path / "store"
-    _stop(_start([*COMMAND, "--store", "store"], tmp_path), lambda: _kept(store) > 150, signal.SIGKILL)
+    _stop(_start([*COMMAND, "--store", "store"], tmp_path), lambda: _kept(store) > 400, signal.SIGKILL)
     kept = _kept(store)
-    assert 150 < kept < whole["run"]["asked"]
+    assert 400 < kept < whole["run"]["asked"]
     part = rg.Run.open(store)
     assert part.record.status == "running"
-    assert 0 < part.record.samples == part.estimates["faithfulness"].n < 64
+    assert 0 < part.record.samples == part.estimates["faithfulness"].n < 96
     _finish([*COMMAND, "--store", "store", "-o", "resumed.json"], tmp_path)
     resumed = _document(tmp_path / "resumed.json")
     assert resumed["run"]["asked"] == whole["run"]["asked"] - kept
@@ -177,7 +177,7 @@ def test_a_stopped_run_says_how_to_go_on(tmp_path: Path, signals: tuple[signal.S
     _data(tmp_path)
     store = tmp_path / ".ragauge"
     child = _start(COMMAND, tmp_path)
-    while _kept(store) <= 150:
+    while _kept(store) <= 400:
         assert child.poll() is None, child.communicate()
         time.sleep(0.02)
     for number in signals:
@@ -195,7 +195,7 @@ def test_a_stopped_run_says_how_to_go_on(tmp_path: Path, signals: tuple[signal.S
     kept = _kept(store)
     assert "faithfulness" in _finish(COMMAND, tmp_path)
     record = rg.Run.open(store).record
-    assert (record.status, record.samples) == ("finished", 64)
+    assert (record.status, record.samples) == ("finished", 96)
     assert record.asked == _kept(store) - kept > 0
 
 
