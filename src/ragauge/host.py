@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Sequence
+from importlib import import_module
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
@@ -93,3 +94,15 @@ def load_only(points: Sequence[EntryPoint], what: str, error: type[UsageError] =
 def source_of(point: EntryPoint) -> str:
     """The target of an entry point and its package, for messages."""
     return f"{point.value!r} of the package {point.dist.name!r}" if point.dist else repr(point.value)
+
+
+class LazyModule:
+    """A module that is imported when one of its names is first used, for libraries that take long to load."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __getattr__(self, name: str) -> Any:
+        module = import_module(self._name)
+        vars(self).update(vars(module))
+        return getattr(module, name)

@@ -241,13 +241,13 @@ def label_command(run: str, store: Store, metric: str | None, by: str | None) ->
     """
     labelling = Labelling(Run.open(store, run))
     chosen = labelling.metric(metric)
-    session = Session(labelling, chosen, by or getpass.getuser())
+    session = LabelSession(labelling, chosen, by or getpass.getuser())
     _ask(session)
     say("", f"{counted(session.given, 'label')} given.")
     say(*summary_lines(labelling.summaries([chosen])))
 
 
-def _ask(session: Session) -> None:
+def _ask(session: LabelSession) -> None:
     """Ask about one piece after the other until nothing is left or the person quits."""
     while session.piece is not None:
         say(*_piece_lines(session))
