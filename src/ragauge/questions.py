@@ -115,14 +115,18 @@ REFUSAL = Rubric(
 )
 
 
-class Decompose(msgspec.Struct, frozen=True, gc=False, omit_defaults=True, tag="decompose", tag_field="kind"):
+class Decompose(
+    msgspec.Struct, frozen=True, gc=False, cache_hash=True, omit_defaults=True, tag="decompose", tag_field="kind"
+):
     """Split `text` into statements, read as an answer to `query` where there is one."""
 
     text: str
     query: str | None = None
 
 
-class Entail(msgspec.Struct, frozen=True, gc=False, omit_defaults=True, tag="entail", tag_field="kind"):
+class Entail(
+    msgspec.Struct, frozen=True, gc=False, cache_hash=True, omit_defaults=True, tag="entail", tag_field="kind"
+):
     """Does `hypothesis` follow from the chunks of `premise` together, and does each chunk support or contradict it?
 
     query: what the hypothesis answers, so that a fragment ("Six days.") can be read as a full statement.
@@ -133,7 +137,9 @@ class Entail(msgspec.Struct, frozen=True, gc=False, omit_defaults=True, tag="ent
     query: str | None = None
 
 
-class Relevant(msgspec.Struct, frozen=True, gc=False, omit_defaults=True, tag="relevant", tag_field="kind"):
+class Relevant(
+    msgspec.Struct, frozen=True, gc=False, cache_hash=True, omit_defaults=True, tag="relevant", tag_field="kind"
+):
     """Does any part of `text` help to answer `query` (with a reference: to produce that reference)?"""
 
     query: str
@@ -141,14 +147,14 @@ class Relevant(msgspec.Struct, frozen=True, gc=False, omit_defaults=True, tag="r
     reference: str | None = None
 
 
-class Classify(msgspec.Struct, frozen=True, gc=False, tag="classify", tag_field="kind"):
+class Classify(msgspec.Struct, frozen=True, gc=False, cache_hash=True, tag="classify", tag_field="kind"):
     """Does the opinion in `text` carry `trait` ("biased" or "toxic")?"""
 
     text: str
     trait: str
 
 
-class Rate(msgspec.Struct, frozen=True, gc=False, tag="rate", tag_field="kind"):
+class Rate(msgspec.Struct, frozen=True, gc=False, cache_hash=True, tag="rate", tag_field="kind"):
     """Grade `texts`, pairs of (field, text) in the rubric's order, on the scale of `rubric`."""
 
     rubric: Rubric
@@ -180,14 +186,23 @@ def topic(question: Question) -> str:
 
 def judgment_key(question: Question, judge: Identity) -> str:
     """The content address of a judgment: a hash of the question's texts and the judge's identity (32 hex digits)."""
-    digest = _identity_hash(judge).copy()
-    digest.update(_encode(question))
+    if isinstance(question, Entail):
+        query = {} if question.query is None else {"query": question.query}
+        digest = _shared_hash(judge, question.premise).copy()
+        digest.update(b"," + _encode({"hypothesis": question.hypothesis, **query})[1:])
+    else:
+        digest = _shared_hash(judge, None).copy()
+        digest.update(_encode(question))
     return digest.hexdigest()[:32]
 
 
-@lru_cache(maxsize=64)
-def _identity_hash(judge: Identity) -> hashlib._Hash:
-    return hashlib.sha256(_encode(judge))
+@lru_cache(maxsize=32)
+def _shared_hash(judge: Identity, premise: tuple[str, ...] | None) -> hashlib._Hash:
+    """The hash of what many keys begin with: the judge and, of questions that have one, the long premise."""
+    digest = hashlib.sha256(_encode(judge))
+    if premise is not None:
+        digest.update(_encode({"kind": "entail", "premise": premise})[:-1])
+    return digest
 
 
 class Judgment(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
@@ -252,8 +267,8 @@ def _invalid_label(verdict: Verdict, labels: frozenset[Label]) -> str | None:
 def _invalid_chunks(question: Entail, verdict: Verdict) -> str | None:
     if verdict.chunks and len(verdict.chunks) != len(question.premise):
         return f"{len(verdict.chunks)} labels for {len(question.premise)} chunks"
-    faults = (_invalid_span(text, [chunk.span]) for text, chunk in zip(question.premise, verdict.chunks, strict=False))
-    return next(filter(None, faults), None)
+    spans = [(text, chunk.span) for text, chunk in zip(question.premise, verdict.chunks, strict=False) if chunk.span]
+    return next((fault for text, span in spans if (fault := _invalid_span(text, [span]))), None)
 
 
 def _invalid_grade(question: Rate, grade: Grade) -> str | None:

@@ -204,7 +204,7 @@ class Failure(msgspec.Struct, frozen=True, gc=False, omit_defaults=True, tag="fa
 Answer = Decomposition | Verdict | Grade
 
 
-class Identity(msgspec.Struct, frozen=True, gc=False):
+class Identity(msgspec.Struct, frozen=True, gc=False, cache_hash=True):
     """Everything that can change a judge's answers: its name, and settings such as revision, prompt hash, decoding."""
 
     name: str

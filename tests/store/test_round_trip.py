@@ -1,8 +1,10 @@
 from __future__ import annotations
 
+import hashlib
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+import msgspec
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -119,6 +121,14 @@ record = st.builds(
     st.dictionaries(word, score, max_size=2),
     st.dictionaries(word, few(evidence), max_size=2),
 )
+
+
+@settings(max_examples=25, deadline=None)
+@given(judgment)
+def test_a_key_is_a_hash_of_the_judge_and_the_question(kept: Judgment) -> None:
+    """However the key is computed, stores that were written before know the judgment under it."""
+    encoded = msgspec.json.encode(kept.judge) + msgspec.json.encode(kept.question)
+    assert kept.key == hashlib.sha256(encoded).hexdigest()[:32]
 
 
 @settings(max_examples=25, deadline=None)

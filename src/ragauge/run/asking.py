@@ -152,6 +152,9 @@ def _minus(whole: float, part: float) -> float:
 
 KnownJudgments = dict[Question, Judgment]
 
+#: Questions with the keys of their judgments, which take longer to compute than to pass on.
+QuestionKeys = dict[Question, str]
+
 
 class JudgmentCache:
     """Looks up judgments in people's labels and in the store, and writes new ones.
@@ -165,31 +168,32 @@ class JudgmentCache:
         self._router, self._store = router, store
         self._pending: list[_PendingWrite] = []
 
-    def known(self, questions: Sequence[Question]) -> KnownJudgments:
-        """The judgments that people's labels or the store already hold."""
-        found = self._labelled(questions) if self.labels else {}
-        found.update(self._store.find_labels([question for question in questions if question not in found]))
+    def keys(self, questions: Iterable[Question]) -> QuestionKeys:
+        """The questions with the keys of their judgments; "" for a question that no judge answers."""
         keys = {}
         for question in questions:
             judge = self._router.judge_of(question)
-            if question not in found and judge is not None:
-                keys[judgment_key(question, judge.identity)] = question
-        return {**found, **self._stored(keys)}
+            keys[question] = judgment_key(question, judge.identity) if judge else ""
+        return keys
 
-    def _labelled(self, questions: Sequence[Question]) -> KnownJudgments:
+    def known(self, keys: QuestionKeys) -> KnownJudgments:
+        """The judgments that people's labels or the store already hold."""
+        found = self._labelled(keys) if self.labels else {}
+        found.update(self._store.find_labels([question for question in keys if question not in found]))
+        return {**self.stored(keys), **found}
+
+    def _labelled(self, questions: Iterable[Question]) -> KnownJudgments:
         return {question: self.labels[question] for question in questions if question in self.labels}
 
-    def known_from(self, judge: Judge, questions: Sequence[Question]) -> KnownJudgments:
-        """The judgments of one judge that the store already holds."""
-        return self._stored({judgment_key(question, judge.identity): question for question in questions})
-
-    def _stored(self, keys: Mapping[str, Question]) -> KnownJudgments:
-        return {keys[key]: judgment for key, judgment in self._store.find(list(keys)).items()}
+    def stored(self, keys: QuestionKeys) -> KnownJudgments:
+        """The judgments with these keys that the store holds."""
+        questions = {key: question for question, key in keys.items() if key}
+        return {questions[key]: judgment for key, judgment in self._store.find(list(questions)).items()}
 
     def keep_labels_of(self, known: KnownJudgments) -> None:
         """Write the labels passed to the run that answer any of `known`."""
         if self.labels:
-            self._store.keep(list(self._labelled(list(known)).values()))
+            self._store.keep(list(self._labelled(known).values()))
 
     async def keep(self, judgments: Sequence[Judgment], calls: Sequence[Call]) -> None:
         """Write judgments that have an answer, in one transaction with all others of this loop iteration."""
@@ -298,7 +302,9 @@ class Dispatcher:
         """Look up the requests that arrived together, and pass on what is not known."""
         requests, self._requests = self._requests, []
         try:
-            known = self.cache.known([question for request in requests for question in request.missing])
+            for request in requests:
+                request.missing = self.cache.keys(request.missing)
+            known = self.cache.known({one: key for request in requests for one, key in request.missing.items()})
             self.cache.keep_labels_of(known)
         except Exception as error:
             for request in requests:
@@ -316,7 +322,7 @@ class Dispatcher:
             if judge is None:
                 self._settle(request, {question: _unanswered(question) for question in group})
             elif getattr(judge, "by_sample", 0):
-                self._start(self._ask_for(judge, group, [request]))
+                self._start(self._ask_for(judge, {one: request.missing[one] for one in group}, [request]))
             else:
                 self._queue(judge, group, request)
 
@@ -338,14 +344,15 @@ class Dispatcher:
         while queue.waiting:
             batch = [queue.waiting.popleft() for _ in range(min(size, len(queue.waiting)))]
             requests = {id(request): request for _, request in batch}
-            await self._ask_for(judge, [question for question, _ in batch], list(requests.values()))
+            keys = {question: request.missing[question] for question, request in batch}
+            await self._ask_for(judge, keys, list(requests.values()))
             await asyncio.sleep(0)
         queue.served = False
 
-    async def _ask_for(self, judge: Judge, questions: Sequence[Question], requests: Sequence[_PendingRequest]) -> None:
+    async def _ask_for(self, judge: Judge, keys: QuestionKeys, requests: Sequence[_PendingRequest]) -> None:
         """Ask a judge, and hand each sample its judgments."""
         try:
-            judgments = await self._ask(judge, questions)
+            judgments = await self._ask(judge, keys)
         except Exception as error:
             for request in requests:
                 self._end(request, error)
@@ -353,7 +360,7 @@ class Dispatcher:
         for request in requests:
             self._settle(request, judgments)
 
-    async def _ask(self, judge: Judge, questions: Sequence[Question]) -> KnownJudgments:
+    async def _ask(self, judge: Judge, keys: QuestionKeys) -> KnownJudgments:
         """Put questions to a judge and write the answers; nothing is asked once writing has failed.
 
         Raises UsageError if the judge lacks something, such as a key.
@@ -361,25 +368,24 @@ class Dispatcher:
         if self.cache.fault:
             raise self.cache.fault
         await self._opened_judges.open(judge)
-        context = _DispatchContext(self)
+        context, questions = _DispatchContext(self), list(keys)
         answers = await _answers(judge, questions, context)
         if not hasattr(judge, "members"):
             self.asked += sum(answer is not NO_MONEY for answer in answers)
         identity, call = judge.identity, context.call_of.get
         judgments = [
-            Judgment(
-                question, _normalised(question, answer), identity, judgment_key(question, identity), call(question, "")
-            )
-            for question, answer in zip(questions, answers, strict=True)
+            Judgment(question, _normalised(question, answer), identity, key, call(question, ""))
+            for (question, key), answer in zip(keys.items(), answers, strict=True)
         ]
         await self.cache.keep(judgments, context.calls)
         return {judgment.question: judgment for judgment in judgments}
 
     async def ask_member(self, judge: Judge, questions: Sequence[Question]) -> list[Answer | Failure]:
         """The answers of a member of a composite judge, from the store where it has them."""
-        known = self.cache.known_from(judge, questions)
+        keys = {question: judgment_key(question, judge.identity) for question in questions}
+        known = self.cache.stored(keys)
         self.reused += len(known)
-        fresh = [question for question in questions if question not in known]
+        fresh = {question: key for question, key in keys.items() if question not in known}
         known.update(await self._ask(judge, fresh) if fresh else {})
         return [known[question].answer for question in questions]
 
@@ -412,12 +418,15 @@ class Dispatcher:
 
 
 class _PendingRequest:
-    """The questions of one sample in one round. done: all their judgments, once nothing is missing."""
+    """The questions of one sample in one round. done: all their judgments, once nothing is missing.
+
+    missing: the unanswered ones; their keys are computed when they are looked up.
+    """
 
     __slots__ = ("done", "judgments", "missing")
 
     def __init__(self, questions: Sequence[Question], done: asyncio.Future[KnownJudgments]) -> None:
-        self.missing = dict.fromkeys(questions)
+        self.missing: QuestionKeys = dict.fromkeys(questions, "")
         self.judgments: KnownJudgments = {}
         self.done = done
 

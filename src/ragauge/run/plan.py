@@ -151,10 +151,11 @@ class PlanCounter:
         rounds = Rounds(sample, self._needs.values())
         asked: dict[str, set[Question]] = {name: set() for name in self._needs}
         calls: list[ExpectedCall] = []
+        cache = self._dispatcher.cache
         while questions := rounds.questions:
             for need, question in rounds.pending():
                 asked[need].add(question)
-            known = self._dispatcher.cache.known(questions)
+            known = cache.known(cache.keys(questions))
             calls += self._expected(self._fresh(questions, known))
             rounds.advance({q: known.get(q) or Judgment(q, guess(q), GUESS, "") for q in questions})
         self.plan.samples += 1

@@ -370,7 +370,7 @@ def _item(record: SampleRecord, wanted: tuple[Need[EvidenceTable], ...], cache: 
     """A sample with all its evidence tables."""
     rounds = Rounds(record.sample, wanted)
     while questions := rounds.questions:
-        known = cache.known(questions)
+        known = cache.known(cache.keys(questions))
         if len(known) < len(questions):
             _unanswered(record)
         rounds.advance(known)
