@@ -7,14 +7,13 @@ from __future__ import annotations
 
 import sqlite3
 import struct
-from collections import ChainMap
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import msgspec
 
 from ragauge.errors import StoreError, UnknownName, UsageError
-from ragauge.questions import Entail, Judgment, Question, Rate, judgment_key, kind
+from ragauge.questions import Entail, Judgment, Question, judgment_key
 from ragauge.scores import RunRecord, SampleRecord
 from ragauge.store.texts import (
     QUERY_SIZE,
@@ -22,7 +21,6 @@ from ragauge.store.texts import (
     batches,
     digest,
     keep_texts,
-    long_texts,
     pack,
     placeholders,
     read_texts,
@@ -84,14 +82,15 @@ def keep_judgments(db: sqlite3.Connection, judgments: Sequence[Judgment], known:
     Returns:
         The same for the other texts of the judgments.
     """
-    judgments = list(answered(judgments))
+    references: dict[str, dict[str, int]] = {}
+    premises: dict[tuple[str, ...], Any] = {}
+    trees = [_referring(judgment.question, references, premises) for judgment in answered(judgments)]
     judges = {judgment.judge: _encode(judgment.judge).decode() for judgment in judgments}
-    questions = [_plain(judgment.question) for judgment in judgments]
-    premises = {judgment.question.premise for judgment in judgments if isinstance(judgment.question, Entail)}
-    wanted = {*judges.values(), *long_texts(questions), *long_texts(premises)}
+    wanted = {*references, *judges.values()}
     new = keep_texts(db, [text for text in wanted if text not in known])
-    numbers = ChainMap(new, known) if new else known
-    referred = {premise: msgspec.Raw(_encode(refer(premise, numbers))) for premise in premises}
+    numbers = {text: new.get(text) or known[text] for text in wanted}
+    for text, reference in references.items():
+        reference["$"] = numbers[text]
     db.executemany(
         "INSERT INTO judgments (key, judge, question, answer, call) VALUES (?, ?, ?, ?, ?)"
         " ON CONFLICT (key) DO NOTHING",
@@ -99,28 +98,25 @@ def keep_judgments(db: sqlite3.Connection, judgments: Sequence[Judgment], known:
             (
                 bytes.fromhex(judgment.key),
                 numbers[judges[judgment.judge]],
-                pack(_encode({**refer(plain, numbers), **_premise(judgment.question, referred)})),
+                pack(_encode(tree)),
                 pack(_encode(judgment.answer)),
                 judgment.call,
             )
-            for judgment, plain in zip(judgments, questions, strict=True)
+            for judgment, tree in zip(judgments, trees, strict=True)
         ],
     )
     return new
 
 
-def _plain(question: Question) -> dict[str, Any]:
-    """The question without its premise as plain data, in which lists may be tuples."""
-    fields = {name: value for name, value in msgspec.structs.asdict(question).items() if value is not None}
-    fields.pop("premise", None)
-    if isinstance(question, Rate):
-        fields["rubric"] = msgspec.to_builtins(question.rubric)
-    return {"kind": kind(question), **fields}
-
-
-def _premise(question: Question, referred: Mapping[tuple[str, ...], msgspec.Raw]) -> dict[str, msgspec.Raw]:
-    """The encoded premise, which is the same object for all questions of a sample that share it."""
-    return {"premise": referred[question.premise]} if isinstance(question, Entail) else {}
+def _referring(question: Question, references: dict[str, dict[str, int]], premises: dict[tuple[str, ...], Any]) -> Any:
+    """The question as plain data that refers to its long texts; a premise that several share is converted once."""
+    tree = msgspec.to_builtins(question)
+    if not isinstance(question, Entail):
+        return refer(tree, references)
+    premise = tree.pop("premise")
+    if question.premise not in premises:
+        premises[question.premise] = refer(premise, references)
+    return {**refer(tree, references), "premise": premises[question.premise]}
 
 
 def find_judgments(db: sqlite3.Connection, keys: Sequence[str]) -> dict[str, Judgment]:

@@ -64,9 +64,6 @@ CACHE_CHARACTERS = 20_000_000
 QUERY_SIZE = 500
 
 
-_NESTED = (dict, list, tuple)
-
-
 class TextNumbers(dict[str, int]):
     """A cache of the numbers of texts that this process has lately written or looked up.
 
@@ -88,38 +85,38 @@ class TextNumbers(dict[str, int]):
 
 def keep_texts(db: sqlite3.Connection, texts: Iterable[str]) -> dict[str, int]:
     """The number of each text, stored if new. To be called inside a write transaction."""
-    addresses = {digest(text.encode()): text for text in texts}
-    numbers = {addresses[address]: number for address, number in _select(db, "digest, id", "digest", addresses)}
-    new = {address: text for address, text in addresses.items() if text not in numbers}
-    db.executemany(
-        "INSERT INTO texts (digest, text) VALUES (?, ?)", [(key, pack(text.encode())) for key, text in new.items()]
-    )
-    numbers.update((new[address], number) for address, number in _select(db, "digest, id", "digest", new))
+    insert = "INSERT INTO texts (digest, text) VALUES (?, ?) ON CONFLICT (digest) DO NOTHING"
+    numbers: dict[str, int] = {}
+    for text in texts:
+        data = text.encode()
+        address = digest(data)
+        row = db.execute(insert, (address, pack(data)))
+        if row.rowcount:
+            numbers[text] = row.lastrowid or 0
+        else:
+            (numbers[text],) = db.execute("SELECT id FROM texts WHERE digest = ?", (address,)).fetchone()
     return numbers
 
 
 def read_texts(db: sqlite3.Connection, numbers: Collection[int]) -> dict[int, str]:
     """The texts with these numbers."""
-    return {number: unpack(cell).decode() for number, cell in _select(db, "id, text", "id", numbers)}
+    texts: dict[int, str] = {}
+    for batch in batches(numbers):
+        rows = db.execute(f"SELECT id, text FROM texts WHERE id IN ({placeholders(batch)})", batch)
+        texts.update((number, unpack(cell).decode()) for number, cell in rows)
+    return texts
 
 
-def long_texts(tree: Any) -> Iterator[str]:
-    """The strings in the plain data of a question that go to the table of texts."""
-    for branch in tree.values() if type(tree) is dict else tree:
-        if type(branch) is str:
-            if len(branch) >= LONG_TEXT:
-                yield branch
-        elif type(branch) in _NESTED:
-            yield from long_texts(branch)
+def refer(tree: Any, references: dict[str, dict[str, int]]) -> Any:
+    """The same plain data with each long text replaced by its reference, to which {"$": its number} is yet to be added.
 
-
-def refer(tree: Any, numbers: Mapping[str, int]) -> Any:
-    """The same plain data with each long text replaced by {"$": its number}."""
+    references: by text; those of new texts are added.
+    """
     if type(tree) is str:
-        return {"$": numbers[tree]} if len(tree) >= LONG_TEXT else tree
+        return references.setdefault(tree, {}) if len(tree) >= LONG_TEXT else tree
     if type(tree) is dict:
-        return {name: refer(branch, numbers) for name, branch in tree.items()}
-    return [refer(branch, numbers) for branch in tree] if type(tree) in _NESTED else tree
+        return {name: refer(branch, references) for name, branch in tree.items()}
+    return [refer(branch, references) for branch in tree] if type(tree) in (list, tuple) else tree
 
 
 def references(tree: Any) -> Iterator[int]:
@@ -147,8 +144,3 @@ def batches(items: Iterable[T]) -> Iterator[Sequence[T]]:
 def placeholders(items: Sequence[object]) -> str:
     """One SQL placeholder per item."""
     return ", ".join("?" * len(items))
-
-
-def _select(db: sqlite3.Connection, columns: str, by: str, values: Iterable[bytes | int]) -> Iterator[tuple[Any, Any]]:
-    for batch in batches(values):
-        yield from db.execute(f"SELECT {columns} FROM texts WHERE {by} IN ({placeholders(batch)})", batch)
