@@ -10,7 +10,7 @@ from importlib import import_module
 from inspect import getclosurevars, iscoroutinefunction, isfunction
 from random import uniform
 from threading import Thread
-from typing import Any
+from typing import Any, Self
 from urllib.parse import urlsplit, urlunsplit
 
 import msgspec
@@ -90,7 +90,24 @@ def _run(done: Future[Any], function: Callable[..., Any], args: tuple[object, ..
         done.set_exception(error)
 
 
-class FunctionTransport:
+class _CallerTransport:
+    """What transports over a `Caller` share."""
+
+    _caller: Caller
+
+    async def __aenter__(self) -> Self:
+        await self._caller.__aenter__()
+        return self
+
+    async def __aexit__(self, *exc: object) -> None:
+        await self._caller.__aexit__(*exc)
+
+    def stop(self, failure: Failure) -> None:
+        """Calls that were not made yet fail with this."""
+        self._caller.stop(failure)
+
+
+class FunctionTransport(_CallerTransport):
     """Carries prompts to a function, sync or async, that takes a list of messages and returns the text of the reply.
 
     A function that knows how many tokens a call took returns a Completion. Messages are dicts with "role" ("system",
@@ -111,20 +128,9 @@ class FunctionTransport:
         self.settings, self._notes = found.settings, found.notes
         self._caller = Caller(function, concurrency, retries)
 
-    async def __aenter__(self) -> FunctionTransport:
-        await self._caller.__aenter__()
-        return self
-
-    async def __aexit__(self, *exc: object) -> None:
-        await self._caller.__aexit__(*exc)
-
     def notes(self) -> Sequence[str]:
         """That the function needs a name for its answers to be reused, where it does."""
         return self._notes
-
-    def stop(self, failure: Failure) -> None:
-        """Calls that were not made yet fail with this."""
-        self._caller.stop(failure)
 
     async def complete(self, prompt: Prompt) -> Completion:
         """The function's reply. Raises CallFailed."""
@@ -165,7 +171,7 @@ def is_instructor(client: object) -> bool:
     return instructor is not None and isinstance(client, instructor.Instructor)
 
 
-class InstructorTransport:
+class InstructorTransport(_CallerTransport):
     """Carries prompts through an `instructor` client, sync or async, in the mode it was made for.
 
     model: where the client was made without one. options: arguments of the client's call, such as temperature=0.
@@ -189,17 +195,6 @@ class InstructorTransport:
         self.settings = _settings(client, options)
         asynchronous = isinstance(client, sys.modules["instructor"].AsyncInstructor)
         self._caller = Caller(self._waited if asynchronous else self._asked, concurrency, RETRIES)
-
-    async def __aenter__(self) -> InstructorTransport:
-        await self._caller.__aenter__()
-        return self
-
-    async def __aexit__(self, *exc: object) -> None:
-        await self._caller.__aexit__(*exc)
-
-    def stop(self, failure: Failure) -> None:
-        """Calls that were not made yet fail with this."""
-        self._caller.stop(failure)
 
     async def complete(self, prompt: Prompt) -> Completion:
         """The reply, whether or not instructor finds it valid. Raises CallFailed."""

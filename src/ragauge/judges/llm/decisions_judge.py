@@ -27,7 +27,6 @@ from ragauge.judges.llm.judge import ModelJudge
 from ragauge.judges.llm.messages import CallFailed, CallTempo, Completion, Prompt, TokenUsage, Transport
 from ragauge.judges.llm.pricing import Price, estimate, price_of, token_factor
 from ragauge.judges.llm.providers import LLMOptions, parse_llm_spec
-from ragauge.judges.llm.transport.client import HttpTransport
 from ragauge.judges.windows import halves
 from ragauge.questions import Question, kind
 from ragauge.types import Answer, Failure, Identity
@@ -205,7 +204,7 @@ def decisions_judge(spec: str, *, dialect: str | None = None, **options: object)
     for option in LLMOptions.__struct_fields__:
         if option not in _SUPPORTED and getattr(chosen, option) != getattr(_DEFAULTS, option):
             raise BadParameter(f"{option}: a decisions endpoint takes none; leave it out")
-    transport = DecisionsTransport(HttpTransport(provider, model, chosen), DIALECTS[name].path)
+    transport = DecisionsTransport(provider, model, chosen, DIALECTS[name].path)
     return DecisionsJudge(transport, DIALECTS[name], model, price_of(transport.name, chosen.price))
 
 

@@ -31,6 +31,7 @@ import msgspec
 
 from ragauge.judges.llm.layout import escaped
 from ragauge.judges.llm.messages import Completion, Prompt, TokenUsage
+from ragauge.judges.llm.providers import LLMOptions, Provider
 from ragauge.judges.llm.transport.client import HttpTransport
 from ragauge.questions import COHERENCE, TOPICAL_MATCH, Classify, Entail, Question, Rate, Relevant, Rubric, kind
 from ragauge.text.decoding import decoded
@@ -497,41 +498,19 @@ def digest(dialect: Dialect) -> str:
     return hashlib.sha256(decisions_request(dialect, "", sheet.sources, asks).encode()).hexdigest()[:8]
 
 
-class DecisionsTransport:
-    """A Transport whose prompts are requests: the user's message is the whole body, the reply's text the whole reply.
+class DecisionsTransport(HttpTransport):
+    """Its prompts are requests: the user's message is the whole body, the reply's text the whole reply.
 
     path: of the endpoint, below the base URL.
     """
 
-    def __init__(self, http: HttpTransport, path: str) -> None:
-        self._http, self._path = http, path
-
-    @property
-    def name(self) -> str:
-        """The model, as "provider/model"."""
-        return self._http.name
-
-    @property
-    def settings(self) -> tuple[tuple[str, str], ...]:
-        """What else can change a reply."""
-        return self._http.settings
-
-    def notes(self) -> list[str]:
-        """The transport's notes on how its calls went."""
-        return self._http.notes()
-
-    async def __aenter__(self) -> DecisionsTransport:
-        """Open the session. Raises UsageError where the key or the address is missing; nothing is sent."""
-        await self._http.__aenter__()
-        return self
-
-    async def __aexit__(self, *exc: object) -> None:
-        """Close the session."""
-        await self._http.__aexit__(*exc)
+    def __init__(self, provider: Provider, model: str, options: LLMOptions, path: str) -> None:
+        super().__init__(provider, model, options)
+        self._path = path
 
     async def complete(self, prompt: Prompt) -> Completion:
         """The reply to a request. Raises CallFailed."""
-        reply = await self._http.post(self._path, prompt.user.encode())
+        reply = await self.post(self._path, prompt.user.encode())
         if reply.status != 200:
-            raise self._http.failed(reply)
+            raise self.failed(reply)
         return completion_of(reply.body)
