@@ -47,6 +47,7 @@ _ITEM = re.compile(
     re.VERBOSE,
 )
 _QUOTE = re.compile(r"(?:>[ \t]*)+(?=\S)")
+_STROKES = frozenset("-*_=|+:")
 _ONLY_MARKS = re.compile(rf"(?:(?:{MARK})[\s.,]*)+")
 
 _FIRST_BULLET = re.compile(r":\s+[*•+-]\s+(?=\S)")
@@ -113,8 +114,10 @@ def _line_block(text: str, start: int, end: int) -> Block:
 
 
 def _is_ruler(line: str) -> bool:
+    if line[0] not in _STROKES:
+        return False
     strokes = "".join(line.split())
-    if len(strokes) < 3 or not set(strokes) <= set("-*_=|+:"):
+    if len(strokes) < 3 or not _STROKES.issuperset(strokes):
         return False
     return len(set(strokes)) == 1 or (set(strokes) <= set("|+:-") and "-" in strokes)
 
@@ -160,7 +163,7 @@ def _split_inline_list(text: str, block: Block) -> Iterator[Block]:
 
 def _item_starts(content: str) -> list[int]:
     """Where the items of an inline list start: after a colon and a bullet, at round bullets, at 1., 2., 3. in order."""
-    cuts = {found.end() for found in _ROUND_BULLET.finditer(content)}
+    cuts = set() if content.isascii() else {found.end() for found in _ROUND_BULLET.finditer(content)}
     if bullet := _FIRST_BULLET.search(content):
         cuts |= {found.end() for found in _LATER_BULLET.finditer(content, bullet.start())}
         cuts.add(bullet.start() + len(bullet[0]) - len(bullet[0][1:].lstrip()))

@@ -38,8 +38,11 @@ _STOP = re.compile(
     re.VERBOSE,
 )
 _MISSED = re.compile(
-    r"""(?:\([^()]{12,400}|(?<!\w\s)\([A-Z][^()]{3,400})[.!?]\)\s+(?=[A-Z"“(])  # (A whole sentence.) Next
-      | (?:…|\.(?<!\.\.)\.\.++)\s++(?=[A-Z])                         # Well... Next
+    # Every alternative starts with a character of its own, so that the search skips all others.
+    r"""\([^()]{12,400}[.!?]\)\s+(?=[A-Z"“(])                         # (A whole sentence.) Next
+      | \((?<!\w\s\()[A-Z][^()]{3,400}[.!?]\)\s+(?=[A-Z"“(])
+      | …\s++(?=[A-Z])
+      | \.(?<!\.\.)\.\.++\s++(?=[A-Z])                               # Well... Next
       | No\.(?:(?<=\ANo\.)|(?<=[.!?]\sNo\.))\s+(?=[A-Z])             # No. Next
       | \.(?<=[Vv]itamin\s[A-Z]\.)\s+(?=[A-Z])                      # vitamin C. Next
       | \.(?<=[a-z]{2}\.)(?<!\b(?:vol|fig|art|sec)\.)(?<!\b(?:ch|pt|al|vs|dr|st)\.)\s+(?=I[\s'’])  # for me. I

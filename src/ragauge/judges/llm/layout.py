@@ -31,13 +31,10 @@ _CAPITALS = "INST|IMG|AUDIO|THINK|ARGS|BOS|EOS|UNK|PAD|SEP|CLS|g?MASK|PREFIX|MID
 
 #: The first character of control tokens of chat templates: <|im_end|> and <｜User｜>, </s> and <seed:bos>, <<SYS>>,
 #: <start_of_turn>, [|system|], [INST], [TOOL_CALLS]. No tag of HTML has an underscore in its name.
-_CONTROL_TOKEN = re.compile(
-    r"[<\[](?:"
-    rf"(?<=<)(?=[|｜]|/?(?:[a-z]+:)?(?:{_WORDS})>|/?[A-Za-z]{{2,}}(?:_[A-Za-z0-9]+)+>|</?[A-Z]+>>)"
-    rf"|(?<=\[)(?=\|[A-Za-z_]{{2,}}\|\]|/?(?:{_CAPITALS})\]|/?[A-Z]{{2,}}(?:_[A-Z]{{2,}})+\])"
-    r")"
-)
-_ESCAPES = {"<": "\\u003c", "[": "\\u005b"}
+_CONTROL_TOKENS = {
+    r"\\u003c": re.compile(rf"<(?=[|｜]|/?(?:[a-z]+:)?(?:{_WORDS})>|/?[A-Za-z]{{2,}}(?:_[A-Za-z0-9]+)+>|</?[A-Z]+>>)"),
+    r"\\u005b": re.compile(rf"\[(?=\|[A-Za-z_]{{2,}}\|\]|/?(?:{_CAPITALS})\]|/?[A-Z]{{2,}}(?:_[A-Z]{{2,}})+\])"),
+}
 
 _ENTAIL, _PASSAGE, _REMARK = VerdictForm("entail"), VerdictForm("passage"), VerdictForm("remark")
 
@@ -71,7 +68,9 @@ def escaped(document: str) -> str:
 
     Texts without one, such as HTML, Markdown and mathematics, are left as they are.
     """
-    return _CONTROL_TOKEN.sub(lambda found: _ESCAPES[found[0]], document)
+    for escape, opening in _CONTROL_TOKENS.items():
+        document = opening.sub(escape, document)
+    return document
 
 
 def _decomposition(pack: Pack) -> tuple[Json, Schema]:

@@ -183,10 +183,8 @@ def estimate(text: str) -> float:
     import numpy as np
 
     data = b"\n" + text.encode("utf-8", "surrogatepass")
-    frequencies = _frequencies()
-    even = np.frombuffer(data, "<u2", len(data) // 2)
-    odd = np.frombuffer(data, "<u2", (len(data) - 1) // 2, offset=1)
-    return int(frequencies[even].sum(dtype=np.int64) + frequencies[odd].sum(dtype=np.int64)) / _SCALE
+    pairs = np.ndarray(len(data) - 1, "<u2", data, strides=1)
+    return int(_frequencies()[pairs].sum()) / _SCALE
 
 
 def prompt_tokens(prompt: Prompt) -> int:
@@ -230,8 +228,8 @@ def _verdict_tokens(question: Question, style: PromptStyle) -> int:
 
 
 @cache
-def _frequencies() -> NDArray[np.uint8]:
+def _frequencies() -> NDArray[np.int64]:
     """How often a token begins within each pair of bytes, in 255ths."""
     import numpy as np
 
-    return np.frombuffer(zlib.decompress(files(__package__).joinpath("tokens.bin").read_bytes()), np.uint8)
+    return np.frombuffer(zlib.decompress(files(__package__).joinpath("tokens.bin").read_bytes()), np.uint8).astype(int)
