@@ -1,10 +1,11 @@
 """How much memory a run takes as its data grows.
 
-    python benchmarks/memory.py [--most 100000] [--embedded-most 10000]
+    python benchmarks/memory.py [rouge function LLM embedded] [--sizes 100 1000 10000 100000]
 
-Peak resident memory and seconds of whole runs from a file into a store on disk, each in a process of its own: "rouge",
-which asks no judge; "embedded", the embedded judge; "LLM", a judge over HTTP, against the stub server of the tests.
-Rows are short, and no two are alike.
+Peak resident memory and seconds of CPU of whole runs from a file into a store on disk, each in a process of its own:
+"rouge", which asks no judge; "function", a judge made of functions that answer at once; "LLM", a judge over HTTP,
+against the stub server of the tests; "embedded", the embedded judge. Rows are short, and no two are alike.
+"bytes a row" is by how much the peak is higher than at the size before, for each additional row.
 """
 
 from __future__ import annotations
@@ -32,44 +33,55 @@ WORDS = (
     "harbour council spring ship water north engine paper light stone river letter market tower house bridge garden "
     "window winter teacher captain village forest island museum station doctor farmer signal mirror".split()
 )
-SIZES = (100, 1_000, 10_000, 100_000)
-METRICS = {"rouge": "rouge", "embedded": "faithfulness", "LLM": "faithfulness"}
+METRICS = {"rouge": "rouge", "function": "faithfulness", "LLM": "faithfulness", "embedded": "faithfulness"}
 
 
 def main() -> None:
     """Measure one way at one size, or print the table."""
     options = argparse.ArgumentParser()
-    options.add_argument("--most", type=int, default=SIZES[-1], help="rows of the largest run")
-    options.add_argument("--embedded-most", type=int, default=10_000, help="... with the embedded judge")
-    options.add_argument("--one", nargs=3, metavar=("WAY", "ROWS", "JUDGE"), help=argparse.SUPPRESS)
+    options.add_argument("ways", nargs="*", choices=METRICS, default=list(METRICS), help="what to measure")
+    options.add_argument("--sizes", nargs="+", type=int, default=[100, 1_000, 10_000, 100_000], help="rows")
+    options.add_argument("--url", help=argparse.SUPPRESS)
     asked = options.parse_args()
-    if asked.one:
-        way, rows, judge = asked.one
-        print(json.dumps(measured(METRICS[way], int(rows), judge)))
+    if asked.url:
+        print(json.dumps(measured(asked.ways[0], asked.sizes[0], asked.url)))
         return
-    print(f"{'':10}{'rows':>9}{'seconds':>9}{'peak MB':>9}")
+    print(f"{'':10}{'rows':>9}{'CPU s':>9}{'peak MB':>9}{'bytes a row':>13}")
     with StubServer() as stub:
-        for way in METRICS:
-            judge = f"openai/stub?base_url={stub.url}&concurrency=16" if way == "LLM" else "embedded"
-            most = min(asked.most, asked.embedded_most) if way == "embedded" else asked.most
-            for rows in (size for size in SIZES if size <= most):
-                command = [sys.executable, __file__, "--one", way, str(rows), judge]
+        for way in asked.ways:
+            before = None
+            for rows in asked.sizes:
+                command = [sys.executable, __file__, way, f"--sizes={rows}", f"--url={stub.url}"]
                 environment = {**os.environ, "OPENAI_API_KEY": "none"}
                 done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True, env=environment)
                 seconds, peak = json.loads(done.stdout)
-                print(f"{way:10}{rows:9,}{seconds:9.1f}{peak:9.0f}", flush=True)
+                growth = f"{(peak - before[1]) * 2**20 / (rows - before[0]):13,.0f}" if before else ""
+                print(f"{way:10}{rows:9,}{seconds:9.1f}{peak:9.1f}{growth}", flush=True)
+                before = rows, peak
 
 
-def measured(metric: str, rows: int, judge: str) -> tuple[float, float]:
-    """Seconds of a run, and the peak of this process in megabytes."""
+def measured(way: str, rows: int, url: str) -> tuple[float, float]:
+    """Seconds of CPU of a run, and the peak of this process in megabytes."""
     with TemporaryDirectory() as folder:
         data = Path(folder) / "data.jsonl"
         with data.open("w", encoding="utf-8") as file:
             file.writelines(json.dumps(row) + "\n" for row in drawn(rows))
-        begun = time.perf_counter()
-        rg.evaluate(data, metric, judge=judge, store=Path(folder) / "store")
-        seconds = time.perf_counter() - begun
+        begun = time.process_time()
+        rg.evaluate(data, METRICS[way], judge=judge_of(way, url), store=Path(folder) / "store")
+        seconds = time.process_time() - begun
     return seconds, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+
+
+def judge_of(way: str, url: str) -> Any:
+    """The judge of a way."""
+    if way == "LLM":
+        return f"openai/stub?base_url={url}&concurrency=16"
+    if way == "function":
+        return rg.judge_from(
+            decompose=lambda text: [text],
+            entail=lambda premise, hypothesis: "entailed" if hypothesis in premise else "neutral",
+        )
+    return "embedded"
 
 
 def drawn(rows: int) -> Iterator[dict[str, Any]]:

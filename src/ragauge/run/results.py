@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from array import array
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -98,11 +99,12 @@ class Accumulators:
 
     def add(self, record: SampleRecord) -> None:
         """Add one sample; scores of other metrics are ignored."""
-        response = record.sample.response
+        response, group = record.sample.response, record.sample.group
         self.empty += response is not None and not response.strip()
+        group = sys.intern(group) if group else group  # one string for all samples of the group
         for key, score in (record.scores | record.counted).items():
             if key in self._by_key:
-                self._by_key[key].add(score, record.sample.group)
+                self._by_key[key].add(score, group)
 
     def failures(self) -> dict[str, str]:
         """For each value with failed scores, the first reason."""
