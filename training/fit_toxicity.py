@@ -1,11 +1,11 @@
 """Fit the toxicity layer of the embedded judge.
 
-    python training/fit_toxicity.py TRAIN/nli_pairs.jsonl.gz
+    python training/fit_toxicity.py TRAIN/nli_pairs.jsonl.gz [--ablate]
 
 Examples are sentences made from frames (training/toxic_text.py), harmless sentences of the training pairs, and texts of
 several of these sentences. Families of frames are held out in turn: figures are printed for families unseen in fitting,
 and the constants that join the sentences of a text are fitted on such figures. Writes data/toxicity.json. The seed
-fixes everything.
+fixes everything. With --ablate nothing is written: what each cue is worth on unseen families is printed instead.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from logistic import newton
 from rows import by_source
 from toxic_text import Example, examples, families
 
-from ragauge.judges.embedded.trained.toxicity import Layer, joined, measured, pieces
+from ragauge.judges.embedded.toxicity import CUES, Layer, combined, features, pieces
 from ragauge.statistics.agreement import auc
 
 PER_FRAME, PER_SOURCE, TEXTS, FOLDS, SEED = 9, 90, 2400, 8, 7
@@ -66,9 +66,12 @@ class Data(NamedTuple):
         return newton(values, self.labels[chosen], self.weights[chosen], PENALTY)
 
 
-def main(pairs: Path, embed: Embed) -> None:
+def main(pairs: Path, embed: Embed, *, ablate: bool = False) -> None:
     """Make the examples, fit on all but one fold in turn, then on all; write the constants, report."""
     data = read(pairs, embed)
+    if ablate:
+        ablated(data)
+        return
     texts = list(texts_of(data, random.Random(SEED)))
     joint, logits = judged_unseen(data, texts, embed)
     toxic = np.array([text.toxic for text in texts], float)
@@ -85,7 +88,7 @@ def read(pairs: Path, embed: Embed) -> Data:
     made = [*examples(PER_FRAME, chance), *plain(pairs, chance)]
     found = [one.text for one in made]
     labels, folds = np.array([one.toxic for one in made], float), np.array([folded(one.family) for one in made])
-    return Data(made, measured(found, embed(found)), labels, weighted(made), folds)
+    return Data(made, features(found, embed(found)), labels, weighted(made), folds)
 
 
 def plain(pairs: Path, chance: random.Random) -> Iterator[Example]:
@@ -148,7 +151,7 @@ def judged_unseen(data: Data, texts: Sequence[Text], embed: Embed) -> tuple[Any,
     """What is joined of each text (with a 1 in front), and the logit of each example, by layers that saw neither."""
     groups = [text.units for text in texts]
     flat = [unit for group in groups for unit in group]
-    values = np.split(measured(flat, embed(flat)), np.cumsum([len(group) for group in groups])[:-1])
+    values = np.split(features(flat, embed(flat)), np.cumsum([len(group) for group in groups])[:-1])
     logits, joint = np.zeros(len(data.examples)), np.zeros((len(texts), 4))
     for fold in range(FOLDS):
         own = data.folds == fold
@@ -156,8 +159,25 @@ def judged_unseen(data: Data, texts: Sequence[Text], embed: Embed) -> tuple[Any,
         logits[own] = data.values[own] @ weights + constant
         for at, text in enumerate(texts):
             if text.fold == fold:
-                joint[at] = 1.0, *joined(values[at] @ weights + constant)
+                joint[at] = 1.0, *combined(values[at] @ weights + constant)
     return joint, logits
+
+
+def ablated(data: Data) -> None:
+    """Print how sentences of unseen families are told apart without each cue; each half of the folds is fitted."""
+    toxic, kinds = np.array([one.toxic for one in data.examples]), np.array([kind(one) for one in data.examples])
+    first = len(data.values[0]) - len(CUES)
+    for name, dropped in (
+        ("none", []),
+        *((name, [first + at]) for at, name in enumerate(CUES)),
+        ("all", slice(first, None)),
+    ):
+        kept, logits = data._replace(values=np.delete(data.values, dropped, axis=1)), np.zeros(len(toxic))
+        for half in (data.folds < FOLDS // 2, data.folds >= FOLDS // 2):
+            constant, *weights = kept.fitted(half)
+            logits[~half] = kept.values[~half] @ weights + constant
+        hard = kinds != "plain"
+        print(f"without {name:10} auc {auc(toxic, logits):.4f}, hard {auc(toxic[hard], logits[hard]):.4f}")
 
 
 def prior_weights(toxic: Any) -> Any:
@@ -187,4 +207,4 @@ def report(data: Data, logits: Any, texts: Sequence[Text], joint: Any) -> None:
 if __name__ == "__main__":
     from ragauge.judges.embedded.trained.reader import reader
 
-    main(Path(sys.argv[1]), reader().embed)
+    main(Path(sys.argv[1]), reader().embed, ablate="--ablate" in sys.argv)

@@ -18,7 +18,10 @@ def newton(values: Any, labels: Any, weights: Any, penalty: float = PENALTY) -> 
         chances = 1 / (1 + np.exp(-np.clip(values @ constants, -30, 30)))
         slope = values.T @ (weights * (labels - chances)) - penalties * constants
         curve = (values.T * (weights * chances * (1 - chances))) @ values + np.diag(penalties)
-        constants = constants + np.linalg.solve(curve + 1e-9 * np.eye(len(curve)), slope)
+        step = np.linalg.solve(curve + 1e-9 * np.eye(len(curve)), slope)
+        constants = constants + step
+        if np.abs(step).max() < 1e-9:
+            break
     return constants
 
 

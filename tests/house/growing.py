@@ -10,9 +10,9 @@ from ragauge.judges.embedded.lexical.answer_forms import asked, has_form
 from ragauge.judges.embedded.lexical.heart import Lexical
 from ragauge.judges.embedded.lexical.queries import polarity, read_query
 from ragauge.judges.embedded.lexical.relevance import relevant
-from ragauge.judges.embedded.statements.decomposing import decompose
-from ragauge.judges.embedded.statements.opinions import is_hostile, voice
-from ragauge.judges.embedded.trained.toxicity import pieces, units
+from ragauge.judges.embedded.opinions import stance
+from ragauge.judges.embedded.statements import claims_nothing, decompose, is_fragment
+from ragauge.judges.embedded.toxicity import attacks, cues, pieces, units
 from ragauge.judges.embedded.trained.windows import windows
 from ragauge.judges.embedded.trained.wordpiece import WordPiece, vocabulary
 from ragauge.judges.llm.packing import Pack
@@ -97,7 +97,7 @@ READERS: dict[str, Callable[[str], object]] = {
     "decompose to a query": lambda given: decompose(given[:200], given),
     "golden": lambda given: (to_references(given, True), to_references(given, False), to_gold_claims(given)),
     "markdown": blocks,
-    "opinions": lambda given: (voice(given), is_hostile(given)),
+    "opinions": lambda given: (stance(given), attacks(given), claims_nothing(given), is_fragment(given)),
     "passages": lambda given: (passages(given), sections(given)),
     "polarity": polarity,
     "punkt": punkt_sentences,
@@ -115,7 +115,7 @@ READERS: dict[str, Callable[[str], object]] = {
     "squad": lambda given: (tokens.squad_normalise(given), overlap.token_f1(given, [given])),
     "text": lambda given: _LEXICAL.verdict(Entail((given,), _CLAIM)),
     "tokens": lambda given: [tokenizer_named(name)(given) for name in TOKENIZERS],
-    "toxicity": lambda given: (units(given), pieces(given)),
+    "toxicity": lambda given: (units(given), pieces(given), cues(given)),
     "trust-eval": lambda given: (
         trust_eval.without_citations(given),
         trust_eval.citations(given),

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from ragauge.judges.embedded.lexical.heart import Lexical
-from ragauge.judges.embedded.statements.decomposing import decompose
+from ragauge.judges.embedded.statements import decompose
 from ragauge.judges.embedded.trained.heart import Trained
 from ragauge.questions import Entail
 from ragauge.text.sentences import sentences

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from ragauge.judges.embedded.lexical.answer_forms import has_form, instructs, is_fragment
+from ragauge.judges.embedded.lexical.answer_forms import has_form, instructs
 from ragauge.judges.embedded.lexical.heart import Lexical
-from ragauge.judges.embedded.statements.decomposing import decompose
 from ragauge.types import Label
 
 PORT = "On which port does the server listen?"
@@ -63,18 +62,6 @@ def test_what_answers_nothing_is_not_relevant(query: str, text: str) -> None:
     assert Lexical().relevant(query, text, None).label == Label.NO
 
 
-@pytest.mark.parametrize("text", ["Voyager 2", "Six days, without renewal", "Meat, eggs, feathers and down", "No."])
-def test_a_phrase_is_a_fragment(text: str) -> None:
-    """Names, numbers and lists without a verb are fragments."""
-    assert is_fragment(text)
-
-
-@pytest.mark.parametrize("text", ["Taylor Swift likes chicken.", "It is six days.", "Why?", "The Moon pulls the sea."])
-def test_a_sentence_is_no_fragment(text: str) -> None:
-    """A verb, or what looks like one with its object, makes a sentence."""
-    assert not is_fragment(text)
-
-
 def test_a_form_fits_only_what_is_asked() -> None:
     """A number does not answer who, nor an instruction what happened."""
     assert not has_form("How many moons does Mars have?", "Phobos and Deimos")
@@ -100,25 +87,3 @@ def test_a_title_counts_in_every_sentence() -> None:
     claim = "The filter of the Halvorsted D640 must be rinsed once a week."
     assert Lexical().entail((chunk,), claim, None).label == Label.ENTAILED
     assert Lexical().entail((chunk.partition("\n")[2],), claim, None).label == Label.NEUTRAL
-
-
-@pytest.mark.parametrize(
-    "text",
-    ["df = spark.read.table('sales')", "spark.conf.set('a.b', 'true')", "SELECT name FROM users", "import numpy as np",
-     "pip install some-package", "https://example.org/docs/page-2", "See the documentation.",
-     "For more information, see https://example.org."],
-)  # fmt: skip
-def test_code_and_pointers_claim_nothing(text: str) -> None:
-    """A command or a link says what to type or where to read; it is no claim to be supported."""
-    assert [statement.claim for statement in decompose(f"Prices rose. {text}" if " " not in text else text)][
-        -1
-    ] is False
-
-
-@pytest.mark.parametrize(
-    "text",
-    ["Revenue = 5 million.", "Git is a tool for versions.", "See also rates, which rose to 5 %.", "Select users."],
-)
-def test_a_sentence_is_no_code(text: str) -> None:
-    """Sentences that merely look a little like code or pointers stay claims."""
-    assert decompose(text)[0].claim

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragauge.judges.embedded.trained.toxicity import CUES, cues, joined, pieces, toxicities
+from ragauge.judges.embedded.toxicity import CUES, combined, cues, pieces, toxicities
 
 
 class Blank:
@@ -28,23 +28,18 @@ class Blank:
 PRESENT = [
     ("You are an idiot.", "attack"),
     ("Shut up, nobody asked.", "attack"),
-    ("My neighbour called her an idiot in the yard.", "attack_quoted"),
-    ("Holy shit, it works!", "profane"),
     ("All those immigrants are just lazy.", "slant"),
     ("You lost the key.", "reader"),
-    ("I lost my key.", "self"),
-    ("It isn't there.", "denial"),
     ("The paper said that he left.", "reported"),
     ("That remark was racist.", "condemned"),
-    ("GIVE THAT BACK NOW", "shouted"),
 ]
 ABSENT = [
-    ("Holy shit, it works!", "attack"),
+    ("Holy cow, it works!", "attack"),
     ('She read "The Idiot" by Dostoevsky.', "attack"),
+    ("The Idiot is a novel.", "attack"),
     ("My neighbour called her an idiot in the yard.", "attack"),
+    ("Flame retardants kill all bacteria.", "attack"),
     ("The mayor opened the bridge.", "reader"),
-    ("NASA launched it.", "shouted"),
-    ("He knows the way.", "denial"),
 ]
 
 
@@ -63,11 +58,11 @@ def test_a_cue_is_not_found_where_there_is_none(text: str, cue: str) -> None:
 def test_an_insult_in_the_middle_of_a_text_counts() -> None:
     """One hostile sentence among harmless ones makes a text more likely to be toxic, wherever it stands."""
     harmless, hostile = "The mayor opened the bridge.", "You are an idiot."
-    plain, *told = toxicities(
+    plain, *attacked = toxicities(
         [" ".join([harmless] * 3), *(" ".join(text) for text in _placed(hostile, harmless))], Blank()
     )
-    assert len(told) == 3
-    assert all(chance > plain for chance in told)
+    assert len(attacked) == 3
+    assert all(chance > plain for chance in attacked)
 
 
 def _placed(one: str, other: str) -> list[list[str]]:
@@ -103,10 +98,10 @@ def test_a_long_sentence_is_read_in_runs_of_words() -> None:
     assert " ".join(found).split() == words
 
 
-def test_the_strongest_piece_and_the_whole_are_joined() -> None:
+def test_the_strongest_piece_and_the_whole_are_combined() -> None:
     """The logits of a text are its strongest piece, the whole that stands last, and the log of the number of pieces."""
-    assert joined(np.array([-2.0])) == (-2.0, -2.0, 0.0)
-    assert joined(np.array([-2.0, 3.0, 1.0])) == pytest.approx((3.0, 1.0, np.log(2)))
+    assert combined(np.array([-2.0])) == (-2.0, -2.0, 0.0)
+    assert combined(np.array([-2.0, 3.0, 1.0])) == pytest.approx((3.0, 1.0, np.log(2)))
 
 
 @given(st.text(max_size=200))

@@ -1,8 +1,10 @@
-"""Statements: what the embedded judge takes a text apart into, case by case, and what holds for any text."""
+"""Statements: what the embedded judge decomposes texts into, case by case, and what holds for any text."""
 
 from __future__ import annotations
 
+import asyncio
 import csv
+import json
 import sys
 from pathlib import Path
 
@@ -10,53 +12,49 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ragauge.judges.embedded.statements.clauses import clauses
-from ragauge.judges.embedded.statements.decomposing import decompose
-from ragauge.judges.embedded.statements.fillers import is_filler
-from ragauge.judges.embedded.statements.frames import frame_length
-from ragauge.judges.embedded.statements.opinions import Voice, is_hostile, voice
+from ragauge.analysis.measure import match_claims
+from ragauge.judges.embedded.judge import EmbeddedJudge
+from ragauge.judges.embedded.statements import decompose, is_fragment
+from ragauge.questions import Decompose
 from ragauge.text.citations import citation_marks
 from ragauge.text.markdown import blocks
-from ragauge.text.refusals import is_refusal_sentence
-from ragauge.types import Span
+from ragauge.types import Decomposition, Span
 
-CLAIM, OPINION, BOTH, NEITHER = (True, False), (False, True), (True, True), (False, False)
+ROOT = Path(__file__).parents[2]
 
 FRAGMENTS = [
-    "Paris is big. ",
-    "I think so. ",
-    "Sure! ",
-    "You idiot! ",
-    "; the cat was here",
-    ", and the dog ran ",
-    "\n\n",
-    "\n",
+    *(
+        "Paris is big. ",
+        "I think so. ",
+        "Sure! ",
+        "You idiot! ",
+        "; the cat was here",
+        ", and the dog ran ",
+        "\n\n",
+        "\n",
+    ),
+    *(
+        "- ",
+        "1. ",
+        "# ",
+        "Ann Lee, who was born in Ulm, ",
+        "left Rome.",
+        "met Bob Ray, who was old.",
+        "He saw Ulm, which is a town.",
+    ),
+    *(
+        "She is in **Ulm** [1] and was in Bonn [2]. ",
+        "| a | b |\n",
+        "|---|---|\n",
+        "```\n",
+        "> ",
+        "[1]",
+        "[2, 3] ",
+        "**",
+        "*",
+    ),
+    *("Sources:\n", ": ", "I don't know, but he was old. ", "Why? ", "😀 ", "U.S. ", '"', "(", "word ", "，", "天。"),
 ]
-FRAGMENTS += [
-    "- ",
-    "1. ",
-    "# ",
-    "Ann Lee, who was born in Ulm, ",
-    "Founded in 1976, ",
-    "Bob, a painter, ",
-    "won a prize and became a nurse. ",
-    "was born in Ulm on 3 May 1950",
-    " and died in *Bonn*. ",
-    "It is a cat and the oldest pet. ",
-    "met Bob Ray, who was old.",
-    "She is in **Ulm** [1] and was in Bonn [2]. ",
-    "| a | b |\n",
-    "|---|---|\n",
-    "```\n",
-    "> ",
-    "[1]",
-    "[2, 3] ",
-    "**",
-    "*",
-    "Sources:\n",
-    ": ",
-]
-FRAGMENTS += ["I don't know. ", "Why? ", "😀 ", "U.S. ", '"', "(", "word ", "，", "天。"]
 TEXTS = st.one_of(
     st.text(max_size=300),
     st.text(st.characters(), max_size=60),
@@ -64,208 +62,219 @@ TEXTS = st.one_of(
 )
 QUERIES = st.sampled_from([None, "What is it?"])
 
-WHOLE_TEXTS = [
-    # An answer to a query, and the flags of its single statement.
-    ("Yes", CLAIM),
-    ("No.", CLAIM),
-    ("Six days", CLAIM),
-    ("1989", CLAIM),
-    ("the second act", CLAIM),
-    ("**Paris**", CLAIM),
-    ("Absolutely!", CLAIM),
-    ("Who Wants to Be a Millionaire?", CLAIM),
-    ("Einstein was born on 20th March 1879.", CLAIM),
-    ("The Earth is flat.", CLAIM),
-    ("Otters give birth.", CLAIM),
-    ("Fox News claimed that the president is an idiot.", CLAIM),
-    ("According to critics, the film is stupid.", CLAIM),
-    ('"The best film ever," said Smith.', CLAIM),
-    ("She is widely regarded as one of the greatest singers.", CLAIM),
-    ("A Beautiful Mind won four Oscars.", CLAIM),
-    ("The Idiot is a novel by Dostoevsky.", CLAIM),
-    ("Great Britain is an island.", CLAIM),
-    ("Dogs are animals.", CLAIM),
-    ("The cause of death was cancer.", CLAIM),
-    ("Packages get lost in transit.", CLAIM),
-    ("Antibiotics kill all bacteria.", CLAIM),
-    ("It is important to note that salt melts ice.", CLAIM),
-    ("The greatest common divisor is 4.", CLAIM),
-    ("Welcome to the Jungle was released in 1987.", CLAIM),
-    ("Police were unable to find the suspect.", CLAIM),
-    ("Vitamin D is not found in many food sources.", CLAIM),
-    ("It is unknown who built it.", CLAIM),
-    ("Although the text gives no date, it names the place.", CLAIM),
-    ("The executive closed the deal while their assistant took notes.", CLAIM),
-    ("Studies show a correlation between density and crime.", CLAIM),
-    ("東京は日本の首都です。", CLAIM),
-    ("The film is awful.", OPINION),
-    ("I love Paris.", OPINION),
-    ("You're clueless and have no idea what you're talking about.", OPINION),
-    ("The president is an idiot.", OPINION),
-    ("Only an idiot would think this.", OPINION),
-    ("You'll regret saying things like that.", OPINION),
-    ("People like you should be banned from speaking.", OPINION),
-    ("What a stupid idea!", OPINION),
-    ("YOU ARE STUPID", OPINION),
-    ("Kill all immigrants.", OPINION),
-    ("Meiner Meinung nach ist das falsch.", OPINION),
-    ("I think the Earth is flat.", BOTH),
-    ("I believe he was born in 1950.", BOTH),
-    ("The film is awful because it was cut by the studio.", BOTH),
-    ("Critics say the film is slow, but I love it.", BOTH),
-    ("The government should raise taxes.", BOTH),
-    ("You should restart the router.", BOTH),
-    ("The businessman closed the deal while his female assistant took notes.", BOTH),
-    ("The radical left-wing politician is trying to destroy our country.", BOTH),
-    ("This Asian student must be good at math.", BOTH),
-    ("Crime rates are always higher in those big cities.", BOTH),
-    ("Sadly, the store closed.", BOTH),
-    ("Her impressive speech lasted an hour.", BOTH),
-    ("Are you stupid?", OPINION),
-    ("What do you mean?", NEITHER),
-    ("Could you provide more details?", NEITHER),
-    ("I don't know.", NEITHER),
-    ("I could not find the date in the documents.", NEITHER),
-    ("The documents do not say when he died.", NEITHER),
-    ("The answer is not provided in the given context.", NEITHER),
-    ("I'm sorry, but I cannot answer that.", NEITHER),
-    ("Not mentioned.", NEITHER),
-    ("As an AI language model, I do not have opinions.", NEITHER),
-    ("Ich weiß es nicht.", NEITHER),
-    ("Je ne sais pas.", NEITHER),
-    ("No hay información en el texto.", NEITHER),
-    ("Hello!", NEITHER),
-    ("Sure, here is a summary of the points:", NEITHER),
-    ("I hope this helps!", NEITHER),
-    ("Let me know if you have more questions.", NEITHER),
-    ("Thank you for asking!", NEITHER),
-    ("Best regards,", NEITHER),
-    ("Based on the provided context:", NEITHER),
-    ("In summary:", NEITHER),
-    ("😀", NEITHER),
-    ("!?", NEITHER),
+CLAIMS = [
+    "Yes",
+    "No.",
+    "Six days",
+    "1989",
+    "**Paris**",
+    "The Earth is flat.",
+    "Dogs are animals.",
+    "Great Britain is an island.",
+    "Fox News claimed that the president is an idiot.",
+    '"The best film ever," said Smith.',
+    "Packages are lost in transit.",
+    "Flame retardants kill all bacteria.",
+    "It is important to note that salt melts ice.",
+    "Welcome to the Jungle was released in 1987.",
+    "Vitamin D is not found in many food sources.",
+    "Although the text gives no date, it names the place.",
+    "The museum's ledger does not record the year.",
+    "Revenue = 5 million.",
+    "See also rates, which rose to 5 %.",
+    "Have a look at the link in the message.",
+    "東京は日本の首都です。",
+]
+OPINIONS = [
+    "I love Paris.",
+    "You're clueless and have no idea what you're talking about.",
+    "The president is an idiot.",
+    "You'll regret saying things like that.",
+    "YOU ARE STUPID",
+    "Kill all immigrants.",
+    "Are you stupid?",
+]
+CLAIMS_AND_OPINIONS = [
+    "I think the Earth is flat.",
+    "In my opinion, he was born in 1950.",
+    "The government should raise taxes.",
+    "The film is awful because it was cut by the studio.",
+    "Sadly, the store closed.",
+    "All those immigrants are rich.",
+]
+NEITHER = [
+    "What do you mean?",
+    "Could you provide more details?",
+    "I don't know.",
+    "The documents do not say when he died.",
+    "The passages explain the reset as follows.",
+    "This is in passage 3.",
+    "I'm sorry, but I cannot answer that.",
+    "As an AI language model, I do not have opinions.",
+    "Ich weiß es nicht.",
+    "Hello!",
+    "Sure, here is a summary of the points:",
+    "I hope this helps!",
+    "Let me know if you have more questions.",
+    "Thank you for asking!",
+    "Best regards,",
+    "In summary:",
+    "See the documentation.",
+    "https://example.org/docs/page-2",
+    "df = spark.read.table('sales')",
+    "pip install some-package",
+    "😀",
+    "!?",
+]
+FLAGS = [
+    *((text, True, False) for text in CLAIMS),
+    *((text, False, True) for text in OPINIONS),
+    *((text, True, True) for text in CLAIMS_AND_OPINIONS),
+    *((text, False, False) for text in NEITHER),
 ]
 
-SPLITS = [
-    # A text and the texts of its statements.
+DECOMPOSED = [
     ("", []),
-    (" \n ", []),
     ("[1][2]", []),
     ("It rose. [1][2] It fell [3].", ["It rose.", "It fell."]),
     ("The **bold** claim is *true*.", ["The bold claim is true."]),
-    ("Based on the provided context, it rose [1].", ["it rose."]),
-    ("Answer: Paris", ["Paris"]),
-    ("Based on context, the bridge opened in 1932.", ["the bridge opened in 1932."]),
-    ("According to passage 2, the bridge opened in 1932.", ["the bridge opened in 1932."]),
-    ("However, passage 2 mentions that a locksmith can help.", ["a locksmith can help."]),
-    ("The provided text states that the museum is free.", ["the museum is free."]),
-    ("From the information provided, we can see that the fee is $20.", ["the fee is $20."]),
-    ("It is important to note that results may vary.", ["results may vary."]),
-    ('The answer to the question "Who wrote Hamlet?" is: William Shakespeare.', ["William Shakespeare."]),
+    ("Based on the provided context, it rose [1].", ["It rose."]),
+    ("According to passage 2, the bridge opened in 1932.", ["The bridge opened in 1932."]),
+    ("The provided text states that the museum is free.", ["The museum is free."]),
     ("According to the Act, mileage is paid.", ["According to the Act, mileage is paid."]),
-    ("The article was written in 1932.", ["The article was written in 1932."]),
-    ("In the article, he says that it rose.", ["he says that it rose."]),
-    ("Sources close to him say that it rose.", ["Sources close to him say that it rose."]),
-    ("# Title\n- One is a.\n- Two", ["Title", "One is a.", "Two"]),
-    ("| Name | Year |\n|---|---|\n| Ada | 1815 |", ["Name | Year", "Ada | 1815"]),
+    ("Answer: Paris", ["Paris"]),
+    ("# Title\n- One is a.\n- Two", ["Title", "One is a.", "Title: Two"]),
+    (
+        "The kit holds:\n- two screws\n- A lid is in it.",
+        ["The kit holds:", "The kit holds: two screws", "A lid is in it."],
+    ),
+    ("Here are the parts:\n- two screws", ["Here are the parts:", "two screws"]),
+    ("| Name | Year |\n|---|---|\n| Ada | 1815 |", ["Name | Year", "Name: Ada, Year: 1815"]),
+    ("| | 2020 |\n|---|---|\n| Wages | |", [" | 2020", "Wages"]),
     ("It works.\n```\nx = 1\n```\n---\nDone.", ["It works.", "Done."]),
     (
         "Acme was founded in 1976, and Apex was founded in 1975.",
         ["Acme was founded in 1976.", "Apex was founded in 1975."],
     ),
-    ("Sales rose by 5%; the firm paid a dividend.", ["Sales rose by 5%.", "the firm paid a dividend."]),
-    ("The text does not say when he died, but he was born in 1950.", None),
-    ("It rose by 5%; the firm paid tax", ["It rose by 5%", "the firm paid tax"]),
-    ("He was born in France, and he died in Spain.", ["He was born in France.", "he died in Spain."]),
-    ("He met Bob in France, and she died in Spain.", ["He met Bob in France, and she died in Spain."]),
-    ("Summers are hot, and winters are cold.", ["Summers are hot.", "winters are cold."]),
-    ("The prize was shared, and others have won it.", ["The prize was shared, and others have won it."]),
+    ("Sales were up by 5%; the firm paid a dividend.", ["Sales were up by 5%.", "The firm paid a dividend."]),
     ("He saw France, Spain, and the towns that were old.", ["He saw France, Spain, and the towns that were old."]),
     ("He said that Acme was old, and Apex was new.", ["He said that Acme was old, and Apex was new."]),
     ("If it was late, and the shop was shut, we left.", ["If it was late, and the shop was shut, we left."]),
-    (
-        "This was wrapped at a column of an editor\nby somebody.",
-        ["This was wrapped at a column of an editor by somebody."],
-    ),
-    ("1. One\n   goes on.\n2. Two", ["One", "goes on.", "Two"]),
+    ("The tower, which was built in 1889, is high.", ["The tower is high.", "The tower was built in 1889."]),
+    ("He lived in Ulm, which is a city.", ["He lived in Ulm.", "Ulm is a city."]),
+    ("The lid is shut, which keeps it warm.", ["The lid is shut.", "This keeps it warm."]),
+    ("In Ulm, who was ill, Ann left.", ["In Ulm, who was ill, Ann left."]),
+    ("Ann met Bob in Ulm, who was ill, and left.", ["Ann met Bob in Ulm, who was ill, and left."]),
+    ("Is he old, and was he ill?", ["Is he old, and was he ill?"]),
 ]
+"""Texts with the texts of their statements."""
+
+MISSED = frozenset(
+    "C002 C008 C012 C050 C052 C056 C069 C071 C082 C083 C084 C089 C091 C094 C095 C098 C099 C109 C111".split()
+)
+"""The cases of benchmarks/probes that are not met; no rule was written by looking at them."""
 
 
-@pytest.mark.parametrize(("text", "flags"), WHOLE_TEXTS)
-def test_flags_of_an_answer(text: str, flags: tuple[bool, bool]) -> None:
-    """An answer of one sentence has the flags it should, and its span is the whole text."""
+@pytest.mark.parametrize(("text", "claim", "opinion"), FLAGS)
+def test_flags_of_an_answer(text: str, claim: bool, opinion: bool) -> None:
+    """An answer of one sentence is a claim, an opinion, both or neither, and its span is the whole text."""
     (statement,) = decompose(text, "What about it?")
-    assert (statement.claim, statement.opinion) == flags
+    assert (statement.claim, statement.opinion) == (claim, opinion)
     assert statement.span == (0, len(text))
 
 
-@pytest.mark.parametrize(("text", "expected"), [case for case in SPLITS if case[1] is not None])
+@pytest.mark.parametrize(("text", "expected"), DECOMPOSED)
 def test_texts_of_statements(text: str, expected: list[str]) -> None:
-    """A text is taken apart into the statements it should be, with their wording."""
-    assert [statement.text for statement in decompose(text, None)] == expected
+    """A text is decomposed into the statements it should be, with their wording."""
+    assert [statement.text for statement in decompose(text)] == expected
 
 
-def test_a_refusal_and_what_is_reported_after_it_are_apart() -> None:
-    """What follows a refusal after "but" is a claim of its own, even if it leans on a pronoun."""
-    refusal, reported = decompose("The text does not say when he died, but he was born in 1950.", "When did he die?")
-    assert (refusal.claim, reported.claim) == (False, True)
-    assert reported.text == "he was born in 1950."
+def test_the_judge_answers_with_the_statements() -> None:
+    """`Decompose` is answered with them, in the order of the questions."""
+    answers = asyncio.run(EmbeddedJudge().answer([Decompose("It rose."), Decompose("Yes.", "Did it?")]))
+    assert answers == [Decomposition(decompose("It rose.")), Decomposition(decompose("Yes.", "Did it?"))]
 
 
-def test_a_yes_without_a_query_is_no_claim() -> None:
-    """Without a query a bare yes says nothing; with one it is a claim."""
-    assert not decompose("Yes.", None)[0].claim
-    assert decompose("Yes.", "Is it so?")[0].claim
+def test_cases_written_before_any_rule() -> None:
+    """The probes' cases yield as many claims as expected, each like one of these; MISSED lists the others."""
+    lines = (ROOT / "benchmarks/probes/cases.jsonl").read_text(encoding="utf-8").splitlines()
+    missed = set()
+    for case in map(json.loads, lines):
+        if case["kind"] == "decompose":
+            found = [one.text for one in decompose(case["input"]["text"], case["input"].get("query")) if one.claim]
+            same = len(found) == len(case["expected"]) == match_claims(found, case["expected"]).pairs
+            missed |= set() if same else {case["id"]}
+    assert missed == MISSED
 
 
-def test_a_yes_before_the_answer_is_a_claim_and_an_assent_is_not() -> None:
-    """ "Yes." answers the query; "Certainly!" before the answer only agrees to give one."""
-    assert [statement.claim for statement in decompose("Yes. It is big.", "Is it?")] == [True, True]
-    assert [statement.claim for statement in decompose("Certainly! It is big.", "Is it?")] == [False, True]
+def test_a_refusal_and_what_follows_it_are_apart() -> None:
+    """What follows a refusal after "but" is a claim of its own, even if it begins with a pronoun."""
+    refusal, rest = decompose("The text does not say when he died, but he was born in 1950.", "When did he die?")
+    assert (refusal.claim, rest.claim) == (False, True)
+    assert rest.text == "He was born in 1950."
+
+
+def test_a_yes_is_a_claim_only_in_answer_to_a_query() -> None:
+    """Without a query a bare yes says nothing; "Certainly!" only agrees to answer."""
+    assert not decompose("Yes.")[0].claim
+    assert [one.claim for one in decompose("Yes. It is big.", "Is it?")] == [True, True]
+    assert [one.claim for one in decompose("Certainly! It is big.", "Is it?")] == [False, True]
 
 
 def test_what_introduces_a_list_is_no_claim() -> None:
     """A line that ends in a colon is a claim by itself, and none before list items, rows or code."""
     for list_ in ("- Fire\n- Theft", "1. Fire", "| Fire |\n", "```\nFire\n```"):
-        assert not decompose(f"The risks of the firm are:\n{list_}", None)[0].claim
-    assert decompose("The risks of the firm are two:\n\nFire is one.", None)[0].claim
+        assert not decompose(f"The risks of the firm are:\n{list_}")[0].claim
+    assert decompose("The risks of the firm are two:\n\nFire is one.")[0].claim
 
 
 def test_headings_and_header_rows_are_no_claims() -> None:
     """Headings, lines in bold, and the first row of a table name what follows."""
     text = "## Revenue\n**Sales**\nThey rose.\n\n| Year | Sum |\n|---|---|\n| 2020 | 5 |\n| 2021 | 6 |"
-    assert [statement.claim for statement in decompose(text, None)] == [False, False, True, False, True, True]
+    assert [one.claim for one in decompose(text)] == [False, False, True, False, True, True]
 
 
 def test_a_list_of_sources_is_no_claim() -> None:
     """What is listed under "Sources:" supports the answer and is not part of it, until a heading begins anew."""
     text = "It rose. [1]\n\nSources:\n[1] Smith, Prices.\n- Jones, Wages.\n\n# More\nIt fell."
-    assert [statement.claim for statement in decompose(text, None)] == [True, False, False, False, False, True]
+    assert [one.claim for one in decompose(text)] == [True, False, False, False, False, True]
 
 
 def test_spans_cover_marks_and_openings_that_the_text_leaves_out() -> None:
-    """A span reaches over citation marks, emphasis and joining words, so that citations can be found in it."""
+    """A span covers citation marks, emphasis and joining words, so that citations can be found in it."""
     text = "- According to the context, **Acme** was founded in 1976 [1], and Apex was founded in 1975. [2]"
-    first, second = decompose(text, None)
+    first, second = decompose(text)
     assert text[slice(*first.span or ())] == "According to the context, **Acme** was founded in 1976 [1],"
     assert first.text == "Acme was founded in 1976."
     assert text[slice(*second.span or ())] == "and Apex was founded in 1975. [2]"
     assert second.text == "Apex was founded in 1975."
 
 
-def test_a_long_sentence_parts_at_semicolons() -> None:
-    """More than sixty words part at semicolons that clauses follow, and a mere list stays together."""
-    clause = "the holder of the note is paid by the agent of the firm on the day " * 3
-    text = f"It holds that {clause}; {clause}; {clause}."
-    assert len(clauses(text, (0, len(text)))) == 3
-    listed = f"It covers {'the fees of the firm and of its agents and ' * 8}cars; tax; wages; rent; food and drink."
-    assert clauses(listed, (0, len(listed))) == [(0, len(listed))]
+def test_a_relative_clause_has_a_span_of_its_own() -> None:
+    """It lies within the clause that it interrupts, and behind the one that it ends."""
+    text = "Rome [1], which is old, has a harbour. It is near Ostia, which is a port."
+    spans = [text[slice(*one.span or ())] for one in decompose(text)]
+    assert spans == [text[:38], "which is old", "It is near Ostia,", "which is a port."]
+
+
+@pytest.mark.parametrize("text", ["Voyager 2", "Six days, without renewal", "Meat, eggs, feathers and down", "No."])
+def test_a_phrase_is_a_fragment(text: str) -> None:
+    """Names, numbers and lists without a verb are fragments."""
+    assert is_fragment(text)
+
+
+@pytest.mark.parametrize(
+    "text", ["Taylor Swift likes chicken.", "It is six days.", "Why?", "The Moon pulls the sea.", ""]
+)
+def test_a_sentence_is_no_fragment(text: str) -> None:
+    """A verb, or what looks like one with its object, makes a sentence."""
+    assert not is_fragment(text)
 
 
 @given(text=TEXTS, query=QUERIES)
 @settings(max_examples=400, derandomize=True, deadline=None)
 def test_spans_are_ordered_nested_or_apart_and_lose_no_text(text: str, query: str | None) -> None:
-    """For any text the spans are in order, each behind those before it or within one, and cover the whole text."""
+    """For any text the spans are in order, each after those before it or within one, and cover all that is stated."""
     left_out = [*citation_marks(text)]
     for block in blocks(text):
         left_out.append((block.start, block.end if block.kind in ("code", "ruler") else block.body))
@@ -285,20 +294,11 @@ def test_spans_are_ordered_nested_or_apart_and_lose_no_text(text: str, query: st
 
 @given(text=TEXTS, query=QUERIES)
 @settings(max_examples=200, derandomize=True, deadline=None)
-def test_any_text_is_taken_apart_the_same_way_twice(text: str, query: str | None) -> None:
+def test_any_text_is_decomposed_the_same_way_twice(text: str, query: str | None) -> None:
     """For any text statements have words, no line breaks, and are the same when asked for again."""
     statements = decompose(text, query)
     assert statements == decompose(text, query)
-    assert all(statement.text.strip() and "\n" not in statement.text for statement in statements)
-
-
-@given(text=st.text(st.characters(), max_size=120))
-@settings(max_examples=300, derandomize=True, deadline=None)
-def test_any_sentence_can_be_examined(text: str) -> None:
-    """No text makes the detectors fail."""
-    assert isinstance(voice(text), Voice)
-    assert {is_hostile(text), is_filler(text), is_refusal_sentence(text)} <= {True, False}
-    assert 0 <= frame_length(text) <= len(text)
+    assert all(one.text.strip() and "\n" not in one.text for one in statements)
 
 
 @pytest.mark.parametrize(
@@ -310,11 +310,11 @@ def test_the_work_grows_with_the_text(joined: str) -> None:
     parts = [sentence if joined else f"{sentence}, "]
     _calls(joined.join(parts))  # which loads the tables
     assert _calls(joined.join(parts * 200)) < 2.2 * _calls(joined.join(parts * 100))
-    assert decompose(joined.join(parts * 5000), None)
+    assert decompose(joined.join(parts * 5000))
 
 
 def _calls(text: str) -> int:
-    """How many functions are called to take a text apart."""
+    """How many functions are called to decompose a text."""
     count = 0
 
     def counted(_frame: object, event: str, _value: object) -> None:
@@ -323,10 +323,20 @@ def _calls(text: str) -> int:
 
     sys.setprofile(counted)
     try:
-        decompose(text, None)
+        decompose(text)
     finally:
         sys.setprofile(None)
     return count
+
+
+def test_the_examples_of_the_documentation() -> None:
+    """Each text in the table of the documentation is decomposed as it says."""
+    page = (ROOT / "docs/embedded-judge.md").read_text(encoding="utf-8")
+    table = page.partition("| text | claims |")[2].partition("\n\n")[0]
+    rows = [line.strip("| ").split(" | ") for line in table.splitlines()[2:]]
+    assert len(rows) >= 5
+    for text, claims in rows:
+        assert " ".join(one.text for one in decompose(text.replace("⏎", "\n")) if one.claim) == claims
 
 
 @pytest.mark.shared

@@ -7,13 +7,13 @@ from collections.abc import Iterator, Sequence
 from types import MappingProxyType
 from typing import Protocol
 
-from ragauge.judges.embedded.statements.decomposing import decompose
+from ragauge.judges.embedded.statements import decompose
 from ragauge.judges.embedded.trained.heart import Trained
 from ragauge.questions import Decompose, Question, topic
 from ragauge.text.sentences import splitter
 from ragauge.types import Answer, Decomposition, Failure, Identity, Verdict
 
-_RULES = "13"  # raised with every change that can change an answer
+_RULES = "14"  # raised with every change that can change an answer
 _BREATH = 32  # questions between two moments in which others may run
 
 

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from ragauge.judges.embedded.lexical.lexicon import AUXILIARIES, FUNCTION_WORDS
 from ragauge.judges.embedded.lexical.queries import polarity
-from ragauge.judges.embedded.statements.clauses import FINITE, LIKELY_FINITE
+from ragauge.judges.embedded.statements import FINITE
 from ragauge.text.patterns import any_of, phrases
 
 _FRAGMENT = 8  # words a fragment has at most
@@ -166,4 +166,4 @@ def is_fragment(text: str) -> bool:
     found = _WORD.findall(text)
     if not found or len(found) > _FRAGMENT or text.rstrip().endswith("?") or _CLAUSE.search(text):
         return False
-    return LIKELY_FINITE.isdisjoint(word.lower() for word in found[:-1] if word != "May") and found[-1] not in FINITE
+    return FINITE.isdisjoint(word.lower() for word in found[:-1] if word != "May") and found[-1] not in FINITE

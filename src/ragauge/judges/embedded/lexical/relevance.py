@@ -11,7 +11,7 @@ from ragauge.judges.embedded.lexical.entailment import leaning
 from ragauge.judges.embedded.lexical.passages import Passage, Sentence, passage
 from ragauge.judges.embedded.lexical.queries import polarity, read_query
 from ragauge.judges.embedded.lexical.words import Kind, words
-from ragauge.judges.embedded.statements.fillers import is_filler
+from ragauge.judges.embedded.statements import claims_nothing
 from ragauge.text.patterns import any_of
 from ragauge.text.refusals import is_refusal_sentence
 from ragauge.types import Label, Verdict
@@ -76,7 +76,7 @@ def _says_nothing(query: str, sentence: Sentence) -> bool:
     """
     if asked(query).polar and polarity(sentence.text)[0] is not None:
         return False
-    return is_refusal_sentence(sentence.text) or is_filler(sentence.text) or _beyond(query, sentence.text)
+    return is_refusal_sentence(sentence.text) or claims_nothing(sentence.text) or _beyond(query, sentence.text)
 
 
 def _by_share(wanted: Claim, sentence: Sentence, shared: Sequence[int], by_words: float) -> float:

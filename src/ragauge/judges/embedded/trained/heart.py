@@ -12,9 +12,9 @@ from ragauge.judges.embedded.lexical.heart import Lexical
 from ragauge.judges.embedded.lexical.passages import passage
 from ragauge.judges.embedded.lexical.queries import read_query
 from ragauge.judges.embedded.lexical.relevance import relevant
+from ragauge.judges.embedded.toxicity import toxicities
 from ragauge.judges.embedded.trained.reader import fingerprint, reader
 from ragauge.judges.embedded.trained.support import Support
-from ragauge.judges.embedded.trained.toxicity import toxicities
 from ragauge.judges.embedded.trained.windows import telling
 from ragauge.questions import Classify, Entail, Question, Relevant
 from ragauge.types import Label, Verdict

@@ -1,1 +1,0 @@
-"""The embedded judge's answer to Decompose: a text as statements, by rules and word lists."""
