@@ -103,11 +103,9 @@ _WORD = re.compile(r"[^\W_]+(?:['’.&-][^\W_]+)*|[,;:()]")
 _JOINING = any_of("and but while whereas yet so though although")
 _JOIN = re.compile(rf"(?:;|,(?=\s+{_JOINING}\s))\s+(?P<word>(?:{_JOINING}\s+)?)(?=\S)")
 _INNER_RELATIVE = re.compile(r"(?P<subject>[^,;:]{2,80}), (?P<relative>(?:which|who) (?P<verb>[^,;:]+)),")
-_LAST_RELATIVE = re.compile(
-    r"(?P<name>(?:[A-Z][\w'’.-]* ){0,5}[A-Z][\w'’-]*)?(?<=\w), "
-    r"(?P<relative>(?:which|(?P<person>who)) (?P<verb>[^,;:]+))\Z"
-)
-_FRAGMENT, _SUBJECT, _LEFT, _RIGHT = 8, 8, 400, 120  # words of a fragment, of a subject; characters examined
+_LAST_RELATIVE = re.compile(r"(?<=\w), (?P<relative>(?:which|(?P<person>who)) (?P<verb>[^,;:]+))\Z")
+_NAME = re.compile(r"\b(?:[A-Z][\w'’.-]* ){0,5}[A-Z][\w'’-]*\Z")
+_FRAGMENT, _SUBJECT, _LEFT, _RIGHT, _LONGEST_NAME = 8, 8, 400, 120, 80  # the first two in words, others in characters
 
 
 class _Piece(NamedTuple):
@@ -146,8 +144,9 @@ def decompose(text: str, query: str | None = None) -> tuple[Statement, ...]:
 def is_fragment(text: str) -> bool:
     """Whether a short text has no finite verb, as far as a list of verbs shows: "Six days", "the second act"."""
     words = _words(text)
-    verbal = not FINITE.isdisjoint(words) or _VERB_AND_OBJECT.search(text)
-    return 0 < len(words) <= _FRAGMENT and not verbal and not text.rstrip().endswith("?")
+    if not 0 < len(words) <= _FRAGMENT or text.rstrip().endswith("?"):
+        return False
+    return FINITE.isdisjoint(words) and not _VERB_AND_OBJECT.search(text)
 
 
 def _pieces(text: str, marks: Sequence[Span]) -> Iterator[_Piece]:
@@ -197,8 +196,10 @@ def _plain(wording: str) -> str:
 def _clauses(text: str, sentence: Span, marks: Sequence[Span]) -> Iterator[_Piece]:
     """A sentence, or the clauses in it that stand by themselves, each as a sentence of its own."""
     start, end = begin, _ = sentence  # `begin`: where the words of a clause begin, after the one that joins it
-    for join in () if _QUESTION.search(text, *sentence) else _JOIN.finditer(text, *sentence):
-        if _are_clauses(text[begin : join.start()], join["word"], text[join.end() : min(end, join.end() + _RIGHT)]):
+    joins = [] if _QUESTION.search(text, *sentence) else [*_JOIN.finditer(text, *sentence)]
+    for join in joins:
+        left, right = (begin, join.start()), (join.end(), min(end, join.end() + _RIGHT))
+        if left[1] - left[0] <= _LEFT and _are_clauses(text[slice(*left)], join["word"], text[slice(*right)]):
             yield from _relatives(text, (start, join.start() + 1), begin, marks, whole=False)
             start, begin = join.start("word"), join.end()
     yield from _relatives(text, (start, end), begin, marks, whole=(start, end) == sentence)
@@ -206,7 +207,7 @@ def _clauses(text: str, sentence: Span, marks: Sequence[Span]) -> Iterator[_Piec
 
 def _are_clauses(left: str, word: str, right: str) -> bool:
     """Whether both sides of a join have a subject and a verb, or the left only states what is not known."""
-    if len(left) > _LEFT or left.count('"') % 2 or left.count("(") != left.count(")"):
+    if left.count('"') % 2 or left.count("(") != left.count(")"):
         return False
     before, after = _words(left), _words(right)
     if is_refusal_sentence(left):
@@ -224,17 +225,14 @@ def _relatives(text: str, span: Span, begin: int, marks: Sequence[Span], *, whol
 
     end = span[1]
     inner, last = _INNER_RELATIVE.match(text, begin, end), _LAST_RELATIVE.search(text, begin, end)
+    name = _NAME.search(text, max(begin, last.start() - _LONGEST_NAME), last.start()) if last else None
     if inner and _is_subject(inner["subject"]):
         rest, relative = inner.end("relative") + 1, inner.span("relative")
         yield _Piece(span, sentence(inner.span("subject"), (rest, end)))
         yield _Piece(relative, sentence(inner.span("subject"), inner.span("verb")))
-    elif (
-        last
-        and (last["name"] or not last["person"])
-        and any(map(_is_verb, _words(text[begin : last.start("relative")])))
-    ):
-        yield _Piece((span[0], last.start("relative") - 1), sentence((begin, last.start("relative") - 2)))
-        yield _Piece(last.span("relative"), sentence(last.span("verb"), subject=last["name"] or "This"))
+    elif last and any(map(_is_verb, _words(text[begin : last.start()]))) and (name or not last["person"]):
+        yield _Piece((span[0], last.start() + 1), sentence((begin, last.start())))
+        yield _Piece(last.span("relative"), sentence(last.span("verb"), subject=name[0] if name else "This"))
     elif whole:
         yield _Piece(span, _plain(unmarked(text, span, marks)))
     else:
