@@ -201,7 +201,7 @@ def _passage(chunk: Any) -> str:
 
 
 def _words(text: str) -> set[str]:
-    return set(re.findall(r"\w+", re.sub(r"\[\d+]", "", text)))
+    return set(re.findall(r"\w+", re.sub(r"\[\d+]", "", text.lower())))
 
 
 def test_spans_slice_back_to_the_text(document: Any) -> None:
