@@ -6,14 +6,15 @@ import random
 from collections.abc import Callable
 
 from ragauge.datasets.corpus import passages, sections
-from ragauge.judges.embedded.lexical import Lexical
+from ragauge.judges.embedded.lexical.answer_forms import asked, has_form
+from ragauge.judges.embedded.lexical.heart import Lexical
+from ragauge.judges.embedded.lexical.queries import polarity, read_query
+from ragauge.judges.embedded.lexical.relevance import relevant
 from ragauge.judges.embedded.opinions import stance
 from ragauge.judges.embedded.statements import claims_nothing, decompose, is_fragment
 from ragauge.judges.embedded.toxicity import attacks, cues, pieces, units
-from ragauge.judges.embedded.windows import windows
-from ragauge.judges.embedded.wordpiece import WordPiece, vocabulary
-from ragauge.judges.embedded.words import overlap as overlap_of
-from ragauge.judges.embedded.words import words
+from ragauge.judges.embedded.trained.windows import windows
+from ragauge.judges.embedded.trained.wordpiece import WordPiece, vocabulary
 from ragauge.judges.llm.packing import Pack
 from ragauge.judges.llm.prompts import PromptStyle
 from ragauge.judges.llm.replies import extract_object, locate_quote, parse_reply
@@ -77,6 +78,9 @@ _LEXICAL = Lexical()
 
 #: A function of a text, by a name.
 READERS: dict[str, Callable[[str], object]] = {
+    "answers: asked": asked.__wrapped__,
+    "answers: form": lambda given: has_form(_QUESTION, given),
+    "answers: form of a query": lambda given: has_form(given, _CLAIM),
     "block file": lambda given: list(block_rows(given.splitlines(), "file")),
     "bleu": lambda given: bleu(given, [given[1:]]),
     "chrf": lambda given: chrf(given, [given[1:]]),
@@ -95,10 +99,12 @@ READERS: dict[str, Callable[[str], object]] = {
     "markdown": blocks,
     "opinions": lambda given: (stance(given), attacks(given), claims_nothing(given), is_fragment(given)),
     "passages": lambda given: (passages(given), sections(given)),
+    "polarity": polarity,
     "punkt": punkt_sentences,
-    "overlap": lambda given: (words.__wrapped__(given), overlap_of(given, _CLAIM), overlap_of(_CLAIM, given)),
+    "query": read_query.__wrapped__,
     "query and text": lambda given: _LEXICAL.verdict(Relevant(given, _CLAIM)),
     "refusals": lambda given: (refusal(given), is_refusal_sentence(given)),
+    "relevance": lambda given: relevant(_QUESTION, given, None),
     "reply": lambda given: parse_reply(_PACK, given, PromptStyle()),
     "reply after a brace": lambda given: extract_object('{"1": ' + given, _LABELS),
     "reply: quote": lambda given: locate_quote(given, f" {given}x"),
@@ -129,6 +135,6 @@ def made_of(*pieces: str) -> str:
 
 
 def texts(pairs: int) -> list[str]:
-    """A text of each piece, and of so many pairs of them in turn, drawn with a fixed seed."""
+    """A text of each piece, and of a number of pairs of them, drawn with a fixed seed."""
     chance = random.Random(0)
     return [made_of(piece) for piece in PIECES] + [made_of(*chance.sample(PIECES, 2)) for _ in range(pairs)]

@@ -1,0 +1,58 @@
+"""What the embedded judge leaves unread, and how many verdicts that changes.
+
+    python benchmarks/skipping.py FOLDER [--each 300]
+
+FOLDER holds labelled sets, as for `ragauge judges measure`; the claims of its sets of entailment and of citations are
+judged as always, and with every window of every chunk read that is read at all (a claim that stands there word for word
+is not). Prints for each set how many windows are read for a claim, either way, and
+the share of claims whose label differs.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from pathlib import Path
+
+from ragauge.analysis.labelled_sets import labelled_files, read_cases
+from ragauge.judges.embedded.trained.reader import reader
+from ragauge.judges.embedded.trained.support import Support
+from ragauge.questions import Entail
+
+EVERYTHING = 10**6
+
+
+def main() -> None:
+    """Print a line for each set."""
+    options = argparse.ArgumentParser()
+    options.add_argument("folder", type=Path)
+    options.add_argument("--each", type=int, default=300, help="claims of a set at most")
+    given = options.parse_args()
+    print(f"{'set':28}{'claims':>8}{'read':>8}{'of':>8}{'other label':>13}")
+    for file in labelled_files(given.folder):
+        if file.name.startswith(("ent_", "cit_")):
+            report(file, given.each)
+
+
+def report(file: Path, each: int) -> None:
+    """The line of one set."""
+    cases = read_cases(file, each) or ()
+    asked = [question for case in cases for question in case.questions if isinstance(question, Entail)]
+    if not asked:
+        return
+    skipping, reading = Support(reader()), Support(reader(), hopeless=0.0, most=EVERYTHING)
+    labels, windows = zip(*(judged(support, asked) for support in (skipping, reading)), strict=True)
+    other = sum(one != two for one, two in zip(*labels, strict=True)) / len(asked)
+    read, all_of_them = (count / len(asked) for count in windows)
+    print(f"{file.name.partition('.')[0]:28}{len(asked):8}{read:8.2f}{all_of_them:8.2f}{other:13.1%}", flush=True)
+
+
+def judged(support: Support, asked: Sequence[Entail]) -> tuple[list[str], int]:
+    """The labels, and how many windows were read for them, each once for each claim about it."""
+    for _ in support.prepare(asked):
+        pass
+    return [str(support.verdict(question).label) for question in asked], sum(map(support.windows, asked))
+
+
+if __name__ == "__main__":
+    main()

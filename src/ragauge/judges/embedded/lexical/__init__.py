@@ -1,0 +1,1 @@
+"""The lexical heart: entailment and relevance from words alone."""

@@ -1,0 +1,1 @@
+"""The trained heart: entailment, relevance and toxicity with a small model."""

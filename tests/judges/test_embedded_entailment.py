@@ -1,0 +1,209 @@
+"""Entailment of the embedded judge: cases written by hand, each with the label a reader would give."""
+
+from __future__ import annotations
+
+import pytest
+
+from ragauge.judges.embedded.lexical.heart import Lexical
+from ragauge.types import Label, Verdict
+
+EINSTEIN = (
+    "Albert Einstein (born 14 March 1879) was a German-born theoretical physicist, widely held to be one of the "
+    "greatest and most influential scientists of all time"
+)
+TOWER = "The Eiffel Tower was completed in 1889. It is 330 metres tall and stands in Paris."
+FIRM = "Acme Corporation reported revenue of $1.5 billion in 2021, up 10% from the year ago. It employs 1,000 people."
+TREATY = "The treaty was signed on 14 March 1879 in Berlin by five countries."
+MATCH = "Real Madrid defeated Juventus 4-1 in the final in Cardiff."
+PACT = "On 27 February 2009, a free trade agreement with the bloc of ten countries and Australia was signed."
+SCHOLAR = "At the age of 17, Ibn Khaldun lost both his parents to the Black Death, a plague that hit Tunis in 1348."
+PLANS = "The pro plan costs $50 and the basic plan costs $20 a month."
+ENERGY = "A gram of fat gives about 9 kilocalories, a gram of alcohol about 7."
+REPORTS = "Hand in the expense report within 30 calendar days of the last day of the trip, with receipts above €15."
+REPAIRS = (
+    "The tenant may not withhold the rent. When the deadline has passed, however, the tenant may have the repair done "
+    "and deduct the cost from the next rent."
+)
+
+SUPPORTED = [
+    (EINSTEIN, "Einstein was born in Germany on 14th March 1879."),
+    (EINSTEIN, "Albert Einstein was born on March 14, 1879."),
+    (EINSTEIN, "Albert Einstein was a German physicist."),
+    (EINSTEIN, "Einstein was a theoretical physicist born in Germany."),
+    (EINSTEIN, "Einstein was born on 1879-03-14."),
+    (TOWER, "The Eiffel Tower was completed in 1889."),
+    (TOWER, "The Eiffel Tower stands in Paris."),
+    (TOWER, "The Eiffel Tower is 330 meters tall."),
+    (FIRM, "Acme Corporation reported revenue of $1,500 million in 2021."),
+    (FIRM, "Acme reported revenues of 1.5 billion dollars in 2021."),
+    (FIRM, "Acme Corporation employs one thousand people."),
+    (FIRM, "Acme Corporation employs 1000 people."),
+    (FIRM, "Revenue of Acme was up 10 percent."),
+    (FIRM, "Revenue of Acme was up ten per cent."),
+    (TREATY, "The treaty was signed in Berlin."),
+    (TREATY, "Five countries signed the treaty."),
+    (TREATY, "5 countries signed the treaty."),
+    (TREATY, "The treaty was signed on the 14th of March, 1879."),
+    (MATCH, "Juventus was defeated in Cardiff."),
+    ("She went to the market and bought three apples.", "She bought 3 apples."),
+    ("The children wrote letters to their teacher.", "A child wrote a letter to the teacher."),
+    ("The French army won the battle.", "The army of France won the battle."),
+    ("The U.S. joined the war in 1917.", "The United States joined the war in 1917."),
+    ("The company purchased the factory in May.", "The company bought the factory in May."),
+    ("Marie Curie wasn't the first winner.", "Marie Curie was not the first winner."),
+    ("Marie Curie wasn 't the first winner .", "Marie Curie was not the first winner."),
+    ("The twentieth century began in 1901.", "The 20th century began in 1901."),
+    ("Two-thirds of the members voted for the motion.", "Two thirds of the members voted for the motion."),
+    ("Der Fluss fließt durch München.", "Der Fluss fließt durch München."),
+    ("Wilhelm Röntgen won the prize.", "Wilhelm Rontgen won the prize."),
+    (PLANS, "The basic plan costs $20."),
+    (ENERGY, "Alcohol gives about 7 kilocalories per gram."),
+    ("The lake has a depth of about 1,470 metres.", "The lake is about 1,470 metres deep."),
+    ("北京是中国的首都。", "中国的首都是北京。"),
+    ("東京は日本の首都です。", "日本の首都は東京です。"),
+    ("The firm employs 22,000 people in Australia.", "The firm employs over twenty thousand people in Australia."),
+    ("Routine work takes 69 percent of the costs within finance.", "Routine work takes almost 70% of finance costs."),
+    ("The flight from Oslo took 45 minutes.", "The flight from Oslo took less than 50 minutes."),
+    ("Profit grew by 3.14 % in May.", "Profit grew by 3.1 % in May."),
+    ("The city has 7,382,000 people.", "The city has 7.4 million people."),
+    ("The shop closes at 18:30 on Fridays.", "On Fridays the shop closes at 6:30 p.m."),
+    (PACT, "Australia signed a free trade agreement on 27 February 2009."),
+    (SCHOLAR, "Khaldun lost his parents at 17."),
+    ("The play was adapted for films in 1949 and 1987.", "The play was adapted for films in 1987."),
+    (
+        "The engine is an inline 6-cylinder of 2.5 litres or 3 litres.",
+        "The engine is an inline 6-cylinder of 3 litres.",
+    ),
+    ("We didn't even notice that Everett was missing.", "Everett was missing."),
+]
+
+CONTRADICTED = [
+    (EINSTEIN, "Einstein was born in Germany on 20th March 1879."),
+    (EINSTEIN, "Albert Einstein was born on 14 March 1880."),
+    (EINSTEIN, "Albert Einstein was born on 14 April 1879."),
+    (TOWER, "The Eiffel Tower was completed in 1899."),
+    (TOWER, "The Eiffel Tower was not completed in 1889."),
+    (TREATY, "The treaty was signed on 14 May 1879 in Berlin."),
+    (TREATY, "The treaty was signed by six countries on 14 March 1879 in Berlin."),
+    (TREATY, "The treaty was never signed in Berlin."),
+    ("Revenue increased in the second quarter.", "Revenue decreased in the second quarter."),
+    ("Profit rose sharply after the merger.", "Profit fell sharply after the merger."),
+    ("The company won the lawsuit.", "The company did not win the lawsuit."),
+    ("The company did not win the lawsuit.", "The company won the lawsuit."),
+    ("The company did n't win the lawsuit .", "The company won the lawsuit."),
+    ("She did not know the answer to the question.", "She knew the answer to the question."),
+    ("The bridge was built before the war.", "The bridge was built after the war."),
+    ("African elephants are larger than Asian elephants.", "Asian elephants are larger than African elephants."),
+    ("The city lies north of the river.", "The city lies south of the river."),
+    ("Smoking is prohibited in the building.", "Smoking is allowed in the building."),
+    ("The court found the man guilty.", "The court found the man innocent."),
+    ("The museum is open on Sundays.", "The museum is closed on Sundays."),
+    ("The drug is safe for children.", "The drug is unsafe for children."),
+    ("The meeting starts at 9:30 on Monday.", "The meeting starts at 8:30 on Monday."),
+    ("The drug increased mortality among adults in 2020.", "The drug reduced mortality among adults in 2020."),
+    ("Revenue rose in 2020.", "Revenue declined in 2020."),
+    (PLANS, "The pro plan costs $20."),
+    (ENERGY, "Fat gives about 7 kilocalories per gram."),
+    (REPORTS, "Expense reports are due within 60 calendar days of the last day of the trip."),
+    ("The firm employs 18,000 people in Australia.", "The firm employs over twenty thousand people in Australia."),
+    ("Routine work takes 40 percent of the costs within finance.", "Routine work takes almost 70% of finance costs."),
+    ("The firm employs 45,000 people in Australia.", "The firm employs over twenty thousand people in Australia."),
+    ("Profit grew by 3.14 % in May.", "Profit grew by 3.2 % in May."),
+    ("The city has 7,382,000 people.", "The city has 7.5 million people."),
+    ("It runs with Python 3.14 on the server.", "It runs with Python 3.1 on the server."),
+    (PACT, "The agreement was signed on 10 February 2009."),
+    ("The firm had 300 staff in 2010 and 500 in 2015.", "In 2015 the firm had 300 staff."),
+]
+
+UNSUPPORTED = [
+    (EINSTEIN, "Einstein played the violin."),
+    (EINSTEIN, "Einstein won the Nobel Prize in 1921."),
+    (TOWER, "Gustave Eiffel was an engineer."),
+    (TOWER, "The tower attracts seven million visitors a year."),
+    (FIRM, "Acme Corporation was founded in Ohio by two brothers."),
+    (FIRM, "Globex reported a loss of $3 million."),
+    (MATCH, "Barcelona won the league."),
+    (MATCH, "The referee showed two red cards."),
+    ("The weather was fine.", "The harvest failed because of drought."),
+    ("", "Anything at all is claimed here."),
+    ("   ", "Anything at all is claimed here."),
+    ("Aspirin is safe for adults.", "Aspirin is safe for children."),
+    ("Thing 20 is red and weighs 20 kg.", "Thing 20 is blue."),
+    ("北京是中国的首都。", "中国的首都是上海。"),
+    ("北京是中国的首都。", "上海是中国最大的城市。"),
+    ("Bananas are rich in potassium.", "Oranges are rich in vitamin C."),
+    ("The two sisters had their hair braided in the morning.", "One of the sisters had her hair braided at noon."),
+    ("The firm has 22,000 machines in Australia.", "The firm has over twenty thousand people in Australia."),
+]
+
+
+def entail(premise: tuple[str, ...] | str, hypothesis: str, query: str | None = None) -> Verdict:
+    """The verdict of the lexical heart."""
+    texts = (premise,) if isinstance(premise, str) else premise
+    return Lexical().entail(texts, hypothesis, query)
+
+
+@pytest.mark.parametrize(("premise", "hypothesis"), SUPPORTED)
+def test_what_the_premise_says_is_entailed(premise: str, hypothesis: str) -> None:
+    """The same fact in another form of number, date, name or word is entailed."""
+    verdict = entail(premise, hypothesis)
+    assert verdict.label == Label.ENTAILED
+    assert verdict.probability is not None
+    assert verdict.probability >= 0.5
+
+
+@pytest.mark.parametrize(("premise", "hypothesis"), CONTRADICTED)
+def test_a_changed_detail_contradicts(premise: str, hypothesis: str) -> None:
+    """The same fact with one number, date, negation or contrary changed is contradicted."""
+    verdict = entail(premise, hypothesis)
+    assert verdict.label == Label.CONTRADICTED
+    assert verdict.probability is not None
+    assert verdict.probability < 0.5
+
+
+@pytest.mark.parametrize(("premise", "hypothesis"), UNSUPPORTED)
+def test_what_the_premise_lacks_is_neutral(premise: str, hypothesis: str) -> None:
+    """A premise that merely lacks a claim neither supports nor contradicts it."""
+    assert entail(premise, hypothesis).label == Label.NEUTRAL
+
+
+def test_a_negation_before_but_denies_nothing_after_it() -> None:
+    """One sentence with a "but" is not contradicted by a text that says the same in two."""
+    claim = "You may not withhold rent, but once the deadline has passed you may have the repair done."
+    assert entail(REPAIRS, claim).label != Label.CONTRADICTED
+
+
+def test_two_chunks_support_only_together() -> None:
+    """A claim whose halves stand in two chunks is entailed by both and by neither alone."""
+    chunks = ("Marie Curie was born in Warsaw.", "Marie Curie won the Nobel Prize in 1903.")
+    verdict = entail(chunks, "Marie Curie, born in Warsaw, won the Nobel Prize in 1903.")
+    assert verdict.label == Label.ENTAILED
+    assert [chunk.label for chunk in verdict.chunks] == [Label.NEUTRAL, Label.NEUTRAL]
+
+
+def test_one_chunk_supports_and_another_contradicts() -> None:
+    """Both are said of their chunks, and the claim as a whole is not supported."""
+    chunks = ("The bridge was opened in 1932.", "The bridge was opened in 1934.")
+    verdict = entail(chunks, "The bridge was opened in 1932.")
+    assert [chunk.label for chunk in verdict.chunks] == [Label.ENTAILED, Label.CONTRADICTED]
+    assert verdict.label == Label.CONTRADICTED
+
+
+def test_the_same_event_in_another_year_is_no_contradiction() -> None:
+    """A sentence whose year and figure both differ speaks of another year."""
+    chunks = ("Revenue was $5 million in 2019.", "Revenue was $6 million in 2020.")
+    verdict = entail(chunks, "Revenue was $5 million in 2019.")
+    assert verdict.label == Label.ENTAILED
+    assert verdict.chunks[1].label == Label.NEUTRAL
+
+
+def test_the_span_is_the_deciding_sentence() -> None:
+    """The characters given for a chunk are those of the sentence that says most."""
+    start, end = entail(TOWER, "The Eiffel Tower was completed in 1889.").chunks[0].span or (0, 0)
+    assert TOWER[start:end] == "The Eiffel Tower was completed in 1889."
+
+
+def test_no_premise_supports_nothing() -> None:
+    """Without any chunk a claim is neutral and no chunk is spoken of."""
+    verdict = entail((), "The bridge was opened in 1932.")
+    assert (verdict.label, verdict.chunks) == (Label.NEUTRAL, ())

@@ -1,0 +1,210 @@
+"""The trained heart: what the packaged reader says of claims, and that nothing else sways it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from importlib.resources import as_file, files
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ragauge.judges.embedded.judge import EmbeddedJudge
+from ragauge.judges.embedded.trained.heart import Trained
+from ragauge.judges.embedded.trained.likeness import likeness
+from ragauge.judges.embedded.trained.matching import SEEN, counted, matched, tokens_of
+from ragauge.judges.embedded.trained.reader import MODEL, Reader, fingerprint, reader
+from ragauge.judges.onnx import open_session
+from ragauge.questions import Classify, Entail, Relevant
+from ragauge.types import Label, Verdict
+
+CURIE = (
+    "Marie Curie, a Polish physicist, won the Nobel Prize in 1903 with her husband Pierre. She was born in Warsaw and "
+    "moved to Paris, where she taught at the Sorbonne."
+)
+TOWER = "The Eiffel Tower was built by Gustave Eiffel's company between 1887 and 1889. It is 330 metres tall."
+FILLER = "The harbour was dredged in spring, and the council met on Tuesday to talk about parking. "
+
+
+def _entail(premise: Sequence[str], hypothesis: str) -> Verdict:
+    verdict = Trained().verdict(Entail(tuple(premise), hypothesis))
+    assert verdict is not None
+    return verdict
+
+
+@pytest.mark.parametrize(
+    "claim",
+    ["Marie Curie won the Nobel Prize in 1903.", "Marie Curie was born in Warsaw.", "The tower is 330 metres tall."],
+)
+def test_what_is_reported_is_entailed(claim: str) -> None:
+    """A claim that one of two chunks tells is entailed, and that chunk says so."""
+    verdict = _entail([CURIE, TOWER], claim)
+    assert verdict.label == Label.ENTAILED
+    assert sum(chunk.label == Label.ENTAILED for chunk in verdict.chunks) == 1
+
+
+@pytest.mark.parametrize(
+    "claim",
+    [
+        "Marie Curie won the Nobel Prize in 1911.",
+        "The tower is 250 metres tall.",
+        "Marie Curie was not born in Warsaw.",
+    ],
+)
+def test_another_value_or_a_negation_contradicts(claim: str) -> None:
+    """One number with another in its place, and a negation, speak against a text."""
+    assert _entail([CURIE, TOWER], claim).label == Label.CONTRADICTED
+
+
+@pytest.mark.parametrize("claim", ["Marie Curie had two daughters.", "Parking in the harbour is free on Sundays."])
+def test_what_is_not_told_is_not_entailed(claim: str) -> None:
+    """A claim on which the texts are silent is not entailed, whoever it is about."""
+    assert _entail([CURIE, TOWER], claim).label != Label.ENTAILED
+
+
+def test_an_answer_does_not_depend_on_what_else_is_asked() -> None:
+    """A question alone, and among many about the same and other texts, gets the same verdict to the last digit."""
+    claims = ["Marie Curie won the Nobel Prize in 1911.", "Curie taught in Paris.", "It is tall.", "Pierre was French."]
+    questions = [Entail((CURIE, TOWER), claim) for claim in claims] + [Entail((TOWER,), claim) for claim in claims]
+    together = asyncio.run(EmbeddedJudge().answer(questions))
+    alone = [asyncio.run(EmbeddedJudge().answer([question]))[0] for question in questions]
+    assert together == alone
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.lists(st.sampled_from(f"{CURIE} {TOWER} {FILLER}".split()).map("{} was there.".format), min_size=2))
+def test_no_bit_of_what_is_reported_of_a_claim_depends_on_the_claims_beside_it(claims: list[str]) -> None:
+    """The logits of claims of any number and lengths, read together, are those of each read alone."""
+    claims = [*claims, " ".join(claims)]
+    opened = reader()
+    assert opened.read(CURIE, claims) == [opened.read(CURIE, [claim])[0] for claim in claims]
+
+
+def test_a_long_text_is_read_wherever_the_claim_stands() -> None:
+    """In some 5,000 words the one sentence that tells is found, at the beginning, in the middle and at the end."""
+    for before in (0, 150, 300):
+        text = FILLER * before + TOWER + " " + FILLER * (300 - before)
+        assert _entail([text], "The Eiffel Tower is 330 metres tall.").label == Label.ENTAILED
+
+
+def test_a_claim_may_draw_on_two_chunks() -> None:
+    """What two chunks tell a part of each is entailed by both together, and by neither alone."""
+    one, two = "Anna Berg founded the Oslo Tea Company in 1921.", "The Oslo Tea Company closed in 1974."
+    verdict = _entail([one, two], "The Oslo Tea Company was founded in 1921 and closed in 1974.")
+    assert verdict.label == Label.ENTAILED
+    assert all(chunk.label != Label.CONTRADICTED for chunk in verdict.chunks)
+
+
+def test_hopeless_chunks_are_not_read() -> None:
+    """A chunk that holds no word of weight of a claim costs no reading."""
+    heart = Trained()
+    question = Entail((CURIE, TOWER), "The tower is 330 metres tall.")
+    assert len(list(heart.prepare([question]))) == 1
+
+
+def test_relevance_knows_meaning_besides_words() -> None:
+    """A passage that answers a question in other words is nearer to it than one on another matter."""
+    heart = Trained()
+    own = heart.verdict(Relevant("How high is the landmark in Paris?", TOWER))
+    other = heart.verdict(Relevant("How high is the landmark in Paris?", FILLER * 2))
+    assert own is not None
+    assert other is not None
+    assert (own.probability or 0) > (other.probability or 0)
+
+
+def test_a_threat_is_toxic_and_a_complaint_is_not() -> None:
+    """The judge answers whether an opinion is toxic; criticism of a thing is none."""
+    heart = Trained()
+    threat = heart.verdict(Classify("I will find you and make you suffer, you worthless idiot.", "toxic"))
+    complaint = heart.verdict(Classify("I was disappointed by the slow delivery.", "toxic"))
+    assert threat is not None
+    assert complaint is not None
+    assert (threat.label, complaint.label) == (Label.YES, Label.NO)
+
+
+def test_bias_is_not_answered() -> None:
+    """The judge does not claim to know bias."""
+    assert Trained().verdict(Classify("Women drive badly.", "biased")) is None
+    assert "classify:biased" not in EmbeddedJudge().answers
+
+
+def test_the_model_is_part_of_the_identity() -> None:
+    """Answers of another model are never taken for those of this one."""
+    assert ("reader", fingerprint()) in EmbeddedJudge().identity.settings
+
+
+def test_embeddings_have_length_one_and_are_kept() -> None:
+    """A text's vector is a direction; asked twice it is the same."""
+    found = reader().embed([CURIE, TOWER, CURIE])
+    assert found.shape == (3, 384)
+    assert np.allclose(np.linalg.norm(found, axis=1), 1, atol=1e-5)
+    assert (found[0] == found[2]).all()
+
+
+def test_texts_read_side_by_side_are_read_alike() -> None:
+    """With however many threads texts are read, each gets what it gets alone, in the order of the texts."""
+    texts = [f"{CURIE} {FILLER * count}" for count in range(12)]
+    with as_file(files("ragauge.judges.embedded") / MODEL) as path:
+        alone, together = (Reader(open_session(path), workers) for workers in (1, 4))
+    reply = [alone.read(text, [TOWER]) for text in texts]
+    assert list(together.side_by_side(lambda text: together.read(text, [TOWER]), texts)) == reply
+    assert (together.embed(texts) == alone.embed(texts)).all()
+
+
+def test_an_empty_or_endless_claim_is_read() -> None:
+    """Whatever a claim's length, it gets a verdict."""
+    opened: Reader = reader()
+    assert len(opened.read(CURIE, ["", "word " * 5000])) == 2
+    assert len(opened.read("", ["Something."])) == 1
+
+
+def test_a_claim_of_several_sentences_is_read_sentence_by_sentence() -> None:
+    """Two sentences are entailed where each stands in another stretch of a long text, and not if one is nowhere."""
+    text = f"{CURIE} {FILLER * 60}{TOWER}"
+    true = "Marie Curie taught at the Sorbonne. The Eiffel Tower was built between 1887 and 1889."
+    false = "Marie Curie taught at the Sorbonne. The Louvre was rebuilt by a famous architect from Boston."
+    assert _entail([text], true).label == Label.ENTAILED
+    assert _entail([text], false).label != Label.ENTAILED
+
+
+def test_what_the_query_gives_is_not_looked_for() -> None:
+    """Of a short claim that is read behind its query only its own words count for how like a text is."""
+    claim, query = "the otter", "Which animal lives in the river?"
+    reported = f"{query} {claim}"
+    spans = tuple(reader().encoded(reported).spans)
+    weights = counted(reported, spans, len(query)).weights
+    assert "".join(reported[start:end] for (start, end), one in zip(spans, weights, strict=True) if one) == "otter"
+
+
+def _tokens(texts: Sequence[str], claim: str) -> np.ndarray:
+    """What is seen of the tokens of a claim."""
+    own = counted(claim, reader().encoded(claim).spans, 0)
+    return tokens_of([likeness(reader(), text, claim) for text in texts], own)
+
+
+def test_a_token_is_seen_in_all_texts_and_in_the_sentence_that_holds_most() -> None:
+    """ "Warsaw" stands in one text, but not in the sentence of another that holds most of the claim."""
+    claim = "Marie Curie won the Nobel Prize in Warsaw."
+    spans = reader().encoded(claim).spans
+    [warsaw] = [at for at, (start, end) in enumerate(spans) if claim[start:end] == "Warsaw"]
+    best, held, same, *_ = _tokens([CURIE, TOWER], claim)[warsaw]
+    assert best == same > held
+
+
+@pytest.mark.parametrize("texts", [["", CURIE], [" \n"], ["。", TOWER]])
+@pytest.mark.parametrize("claim", ["Curie", "", "。", "Marie Curie won the Nobel Prize in 1903."])
+def test_any_texts_and_claim_can_be_matched(texts: list[str], claim: str) -> None:
+    """Texts and claims without words give a finite number, whatever the order of the texts."""
+    tokens = _tokens(texts, claim)
+    assert tokens.shape[1] == SEEN
+    assert np.isfinite(matched(tokens))
+    assert matched(tokens) == matched(_tokens(texts[::-1], claim))
+
+
+def test_a_claim_is_matched_less_with_a_word_that_no_text_has() -> None:
+    """One rare word that stands nowhere lowers what the tokens tell, and two lower it more."""
+    claims = ["She was born in Warsaw.", "She was born in Lisbon.", "She drowned in Lisbon."]
+    reported, one, two = (matched(_tokens([CURIE], claim)) for claim in claims)
+    assert reported > one > two

