@@ -12,10 +12,21 @@ from typing import NamedTuple
 
 from ragauge.judges.embedded.lexical.lexicon import AUXILIARIES, FUNCTION_WORDS
 from ragauge.judges.embedded.lexical.queries import polarity
-from ragauge.judges.embedded.statements import FINITE
 from ragauge.text.patterns import any_of, phrases
 
 _FRAGMENT = 8  # words a fragment has at most
+_FINITE = frozenset(
+    """is are was were has have had does did will would can could may might must shall should cannot isn't aren't
+    wasn't weren't hasn't haven't hadn't doesn't didn't won't wouldn't can't couldn't shouldn't became began broke
+    came chose drew drove fell flew gave went grew knew ran rose saw sang spoke swam took threw wore wrote ate drank
+    hid rode shook stole swore woke""".split()
+)
+_LIKELY_FINITE = _FINITE | frozenset(
+    """made said left lost won sold told found held led met paid built bought brought caught felt fought kept sent
+    spent taught thought stood cut put set hit let read spread cost contains includes remains makes produces means
+    requires provides offers uses shows refers consists begins ends lives lies serves supports covers allows causes
+    leads becomes plays takes gives holds owns employs sells""".split()
+)
 _GERMAN_POLAR = any_of("ist sind war hat haben kann können darf dürfen muss müssen soll sollen gibt wird werden")
 _POLAR = re.compile(rf"(?:and |or |und )?(?:{any_of(' '.join(sorted(AUXILIARIES)))}|{_GERMAN_POLAR})\b")
 _NAMED = re.compile(
@@ -156,7 +167,7 @@ def instructs(text: str) -> bool:
     if len(found) < 2 or found[0] in FUNCTION_WORDS or not found[0].isalpha() or _AMOUNT.match(lower):
         return False
     if found[1] == "sie" or found[0] in _DIRECTIVES:
-        return found[1] not in FINITE
+        return found[1] not in _FINITE
     base = not found[0].endswith(_NOT_BASE) and not found[0].endswith(("s", "ed"))
     return base and found[1] in _IMPERATIVE_SECOND
 
@@ -166,4 +177,4 @@ def is_fragment(text: str) -> bool:
     found = _WORD.findall(text)
     if not found or len(found) > _FRAGMENT or text.rstrip().endswith("?") or _CLAUSE.search(text):
         return False
-    return FINITE.isdisjoint(word.lower() for word in found[:-1] if word != "May") and found[-1] not in FINITE
+    return _LIKELY_FINITE.isdisjoint(word.lower() for word in found[:-1] if word != "May") and found[-1] not in _FINITE
