@@ -42,10 +42,91 @@ Metrics are written in one grammar, in Python and on the command line:
 | `composite(faithfulness=0.4,rouge.rougeL=0.6)` | the weighted mean of values; alone, the preset of RAG Evals |
 | `pooled(faithfulness)` | over the whole data set: all hits over all totals |
 | `trust(correctness=em)` | a family: Trust-Eval's metrics, each with those of the parameters that it has |
+| `max_words(100)`, `contains_any(refund+exchange)` | parameters may be given in their order |
+| `criterion("It is polite, and short",1-5)` | texts with spaces or one of `,()+=` are in quotation marks |
 
 In Python `rouge(stemmer=True)` on a metric object gives the same. A metric of several values reports each as
 `rouge.rouge1` and so on. Where one run holds several variants of a metric, those with parameters are keyed by their
 full spec.
+
+## What counts as a claim
+
+LLM judges are instructed by these rules, and people who label go by them:
+
+- A claim can be checked, be it true or false. Alternatives, comparisons, conditions and ranges are one claim; the
+  heading of a list is part of each item; citation marks are left out. Nothing is added from outside the text and the
+  query.
+- What a text says about its own sources ("The passages do not say when", "This is in passage 3") is no claim. With
+  `sources=claim` of an LLM judge it is one, entailed where it is true of the chunks.
+- An instruction claims that this is what to do. A question claims what it takes for granted; one that insults is an
+  opinion.
+- A chunk that is a bare fragment ("two") is read as an answer to the query. A pronoun that nothing explains may stand
+  for whom the chunks speak of.
+- Numbers match when equal, converted, or rounded to the precision of the claim. Of a range, a claim that names one
+  value follows only if it hedges. (`claim_match` and Dataworkz' metrics have rules of their own.)
+- "May X" follows from X. X does not follow from "may X", which does not contradict it either.
+- A claim that one chunk entails and another contradicts is contradicted, unless dates or wording show which chunk is
+  superseded; a superseded chunk counts as neutral. In RefChecker (Hu et al., 2024) support outweighs;
+  `conflicts=entailed` of an LLM judge does so.
+
+## Criteria in your own words
+
+`criterion` asks any judge that rates, which the embedded one does not, for a grade. Steps, levels, examples and the
+fields that the judge sees are optional, so that it stands for G-Eval, for yes-or-no aspects and for rubrics:
+
+```sh
+ragauge run answers.jsonl -j openai/gpt-4o-mini -m 'criterion("The answer is polite and offers a next step",1-5)'
+ragauge run answers.jsonl -j openai/gpt-4o-mini \\
+  -m 'criterion("It insults the reader",0-1,better=lower,name=insult)' # 0-1: no or yes
+ragauge run answers.jsonl -j openai/gpt-4o-mini \\
+  -m 'criterion("Says the same",reads=response+references,levels="5: the same"+"1: the contrary")'
+```
+
+```python
+import ragauge as rg
+
+polite = rg.criterion("The answer is polite and offers a next step", "1-5", name="polite")
+judge = rg.judge_from(rate=lambda rubric, query, response: (5, "it thanks") if "thank" in response.lower() else 3)
+run = rg.evaluate("answers.jsonl", metrics=[polite], judge=judge)
+assert 3 <= run.estimates["polite"].value <= 5
+```
+
+The judge's reason is the rationale of the evidence. Grades of people (`ragauge label`) take precedence as for any
+question, and `ragauge label` reports how far the judge agrees with them.
+
+## Checks
+
+A check is a plain function of a sample, which asks no judge: `json_valid`, `json_schema`, `matches`, `starts_with`,
+`contains_all`, `contains_any`, `contains_none`, `min_words`, `max_words`, `max_characters`, `language`, `latency_below`
+and `cost_below`, or your own:
+
+```python
+@rg.check
+def short(sample, *, words=50):
+    """Whether the response has few words."""
+    count = len(sample.response.split())
+    return count <= words, f"{count} words"
+
+
+run = rg.evaluate("answers.jsonl", metrics=[short(words=3), "max_words(100)", 'matches("[a-z]")'])
+assert run.estimates["max_words"].value == 1
+```
+
+It returns a bool, a number on its scale, or a pair of one and the reason, which is shown as evidence. One that raises
+fails the score of its sample and nothing else, as does any metric.
+
+## Retrieval by id
+
+Where the relevant chunks are known, as `reference_contexts` (ids or texts; objects may have a `grade`) or as
+`reference_context_ids` (a list, or an object from id to grade), the ranking is measured as in trec_eval:
+
+```python
+row = {"query": "?", "retrieved_context_ids": ["d3", "d1"], "reference_context_ids": {"d1": 2, "d7": 1}}
+scores = rg.score(row, "retrieval_precision(k=1),retrieval_recall,hit_rate,mrr,map,ndcg(k=10)")
+assert (scores["retrieval_recall"].value, scores["mrr"].value) == (0.5, 0.5)
+```
+
+`map` and `mrr` are average precision and reciprocal rank of each sample; their estimates are the means.
 
 ## Metrics of your own
 
@@ -53,9 +134,6 @@ A metric is a function from the evidence tables of its needs to counts, a number
 declares the needs. Equal questions of several metrics are asked once.
 
 ```python
-import ragauge as rg
-
-
 @rg.metric(rg.response_in_contexts(), better="lower")
 def unsupported(support):
     """Share of the response's claims that the contexts do not entail."""
@@ -94,7 +172,7 @@ def echo(echoed):
 assert rg.score({"query": "Ada sang.", "response": "Ada sang."}, echo)["echo"].value == 1
 ```
 
-A metric declared with `over="data"` is one value of the counts of the whole data set when it is asked for by name.
+A metric declared with `over="data"` is one value of the counts of the whole data set, by name and as an object.
 
 An installed package offers metrics by name with an entry point of the group `ragauge.metrics`; `echo` then works
 wherever a metric is named, on the command line too. Names of ragauge's own metrics cannot be taken.
@@ -137,8 +215,8 @@ def _metric_lines(metric: Metric) -> Iterator[str]:
     yield f"- asks: {_listed(asks)}"
     if metric.parts:
         yield f"- values: {_listed(metric.values)}"
-    if metric.defaults:
-        yield f"- parameters: {_listed(f'{key}={value}' for key, value in metric.defaults.items())}"
+    if metric.usage:
+        yield f"- parameters: {_listed(metric.usage)}"
     yield ""
 
 
@@ -166,9 +244,15 @@ A progress bar is shown on a terminal and left out when the output is piped. `NO
 
 def commands_page() -> str:
     """docs/command-line.md."""
-    names = [[name] for name in COMMANDS] + [["judges", "measure"], ["judges", "fit"], ["judges", "export"]]
+    names = [[name] for name in COMMANDS] + [
+        ["judges", "measure"],
+        ["judges", "fit"],
+        ["judges", "export"],
+        ["judges", "prompts"],
+    ]
     names += [["dataworkz", name] for name in ("evaluate", "evaluate_question")]
     names += [["batch", name] for name in ("export", "submit", "status", "fetch", "import")]
+    names.append(["store", "copy"])
     return "\n".join([_COMMANDS_HEAD, *(_help(name) for name in names)])
 
 

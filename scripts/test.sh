@@ -1,8 +1,8 @@
 #!/bin/sh
 # Install ragauge for development into .venv and run its fast tests.
 # With --all, as in CI: lint, types, import layers, and all tests, including those that need torch, the libraries of other
-# systems, Debian's Chromium (the report page), WordNet (generated training claims) or strace (what leaves the process).
-# These three are installed where the system allows it; tests that lack something are skipped.
+# systems, Debian's Chromium (the report page), PostgreSQL (stores), WordNet (generated training claims) or strace (what leaves
+# the process). These four are installed where the system allows it; tests that lack something are skipped.
 set -eu
 cd "$(dirname "$0")/.."
 [ -x .venv/bin/python ] || python3 -m venv .venv
@@ -12,8 +12,8 @@ extras=dev
 if [ "${1:-}" != --all ]; then
     exec .venv/bin/python -m pytest -n auto
 fi
-if { ! command -v chromium || ! command -v strace || [ ! -d /usr/share/wordnet ]; } >/dev/null && command -v apt-get >/dev/null && [ "$(id -u)" = 0 ]; then
-    { apt-get update && apt-get install -y --no-install-recommends chromium strace wordnet-base; } >/dev/null || true
+if { ! command -v chromium || ! command -v strace || [ ! -d /usr/share/wordnet ] || [ ! -d /usr/lib/postgresql ]; } >/dev/null && command -v apt-get >/dev/null && [ "$(id -u)" = 0 ]; then
+    { apt-get update && apt-get install -y --no-install-recommends chromium postgresql strace wordnet-base; } >/dev/null || true
 fi
 .venv/bin/ruff check .
 .venv/bin/ruff format --check .

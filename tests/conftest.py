@@ -11,6 +11,7 @@ import pytest
 from hypothesis import settings
 from tests.llm.stub.fixture import stub_pool as stub_pool
 from tests.llm.stub.fixture import stub_server as stub_server
+from tests.postgres import postgres as postgres
 
 from ragauge.host import disable_telemetry
 

@@ -8,10 +8,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragauge.needs.base import EvidenceTable, Failed, Need, NeedOutcome, NothingToCount, QuestionFlow, Undefined
+from ragauge.needs.base import (
+    EvidenceTable,
+    Failed,
+    Need,
+    NeedOutcome,
+    NothingToCount,
+    QuestionFlow,
+    Rounds,
+    Undefined,
+    missing_fields,
+    unanswerable,
+)
 from ragauge.needs.evidence import Statements
 from ragauge.questions import Decompose, Judgment, Question, judgment_key
-from ragauge.rounds import Rounds, missing_fields, unanswerable
 from ragauge.types import Answer, Decomposition, Failure, Identity, Sample, Statement
 
 JUDGE = Identity("test")

@@ -17,10 +17,10 @@ from typing import TYPE_CHECKING, Any
 from ragauge.version import VERSION
 
 if TYPE_CHECKING:
+    from ragauge.analysis.compare import Comparison as Comparison
     from ragauge.analysis.compare import compare as compare
-    from ragauge.analysis.comparison import Comparison as Comparison
+    from ragauge.analysis.parity import Parity as Parity
     from ragauge.analysis.parity import parity as parity
-    from ragauge.analysis.parity_results import Parity as Parity
     from ragauge.errors import BadData as BadData
     from ragauge.errors import BadParameter as BadParameter
     from ragauge.errors import BadRow as BadRow
@@ -37,10 +37,12 @@ if TYPE_CHECKING:
     from ragauge.judges.llm.build import llm as llm
     from ragauge.metrics.base import Metric as Metric
     from ragauge.metrics.base import metric as metric
+    from ragauge.metrics.checks import check as check
     from ragauge.metrics.claims import ClaimScores as ClaimScores
     from ragauge.metrics.claims import claim_scores as claim_scores
     from ragauge.metrics.registry import value_of as value_of
-    from ragauge.metrics.retrieval import graded as graded
+    from ragauge.metrics.rubrics import criterion as criterion
+    from ragauge.metrics.rubrics import graded as graded
     from ragauge.needs.base import EvidenceTable as EvidenceTable
     from ragauge.needs.base import Failed as Failed
     from ragauge.needs.base import Need as Need
@@ -65,16 +67,16 @@ if TYPE_CHECKING:
     from ragauge.readers import read as read
     from ragauge.report.explain import explain as explain
     from ragauge.report.sections import report_section as report_section
+    from ragauge.run.evaluate import Scorer as Scorer
     from ragauge.run.evaluate import evaluate as evaluate
     from ragauge.run.evaluate import evaluate_async as evaluate_async
+    from ragauge.run.evaluate import rescore as rescore
+    from ragauge.run.evaluate import score as score
+    from ragauge.run.evaluate import score_async as score_async
     from ragauge.run.plan import Plan as Plan
     from ragauge.run.plan import plan as plan
     from ragauge.run.results import Run as Run
     from ragauge.run.results import trust_eval_block as trust_eval_block
-    from ragauge.run.score import Scorer as Scorer
-    from ragauge.run.score import rescore as rescore
-    from ragauge.run.score import score as score
-    from ragauge.run.score import score_async as score_async
     from ragauge.run.specs import cascade as cascade
     from ragauge.run.specs import load_judge as load_judge
     from ragauge.run.specs import load_judges as load_judges
@@ -110,19 +112,18 @@ __version__ = VERSION
 _HOMES = {
     name: module
     for module, names in {
-        "analysis.compare": "compare",
-        "analysis.comparison": "Comparison",
-        "analysis.parity": "parity",
-        "analysis.parity_results": "Parity",
+        "analysis.compare": "Comparison compare",
+        "analysis.parity": "Parity parity",
         "errors": "BadData BadParameter BadRow MissingExtra MissingField RagaugeError RunFailed StoreError "
         "UnanswerableNeed UnknownName UsageError",
         "judges.base": "Judge",
         "judges.function": "judge_from",
         "judges.llm.build": "llm",
         "metrics.base": "Metric metric",
+        "metrics.checks": "check",
         "metrics.claims": "ClaimScores claim_scores",
         "metrics.registry": "value_of",
-        "metrics.retrieval": "graded",
+        "metrics.rubrics": "criterion graded",
         "needs.base": "EvidenceTable Failed Need NothingToCount QuestionFlow Undefined gather need",
         "needs.entailment": "response_in_contexts response_statements",
         "needs.evidence": "Statements Support",
@@ -130,10 +131,9 @@ _HOMES = {
         "readers": "join read",
         "report.explain": "explain",
         "report.sections": "report_section",
-        "run.evaluate": "evaluate evaluate_async",
+        "run.evaluate": "Scorer evaluate evaluate_async rescore score score_async",
         "run.plan": "Plan plan",
         "run.results": "Run trust_eval_block",
-        "run.score": "Scorer rescore score score_async",
         "run.specs": "cascade load_judge load_judges panel",
         "run.sync": "blocking",
         "scores": "ChunkEvidence Estimate Evidence F1Counts Incidence PrecisionRecall Score Share",

@@ -28,13 +28,27 @@ class UsageError(RagaugeError):
 
 
 class UnknownName(UsageError):
-    """An unknown name; close matches are suggested."""
+    """An unknown name; up to three names are suggested.
 
-    def __init__(self, what: str, name: str, known: Iterable[str]) -> None:
+    Args:
+        what, name: the kind of thing, and the name that was given.
+        known: all names of that kind.
+        related: names to suggest besides those that are spelled alike, best first.
+        listing: where all names are listed, for kinds of many names.
+    """
+
+    def __init__(
+        self, what: str, name: str, known: Iterable[str], related: Iterable[str] = (), listing: str = ""
+    ) -> None:
         names = sorted(known)
-        close = get_close_matches(name, names, n=3)
-        hint = f"did you mean {' or '.join(map(repr, close))}?" if close else f"known: {', '.join(names)}"
-        super().__init__(f"unknown {what} {name!r}; {hint}")
+        close = list(dict.fromkeys([*get_close_matches(name, names, n=3), *related]))[:3]
+        hint = f"did you mean {' or '.join(map(repr, close))}?" if close else f"known: {_some(names)}"
+        super().__init__(f"unknown {what} {name!r}; {hint}{listing and f' {listing}'}")
+
+
+def _some(names: list[str], most: int = 20) -> str:
+    """The first names, and how many more there are."""
+    return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")
 
 
 class BadParameter(UsageError):

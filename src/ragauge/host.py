@@ -1,4 +1,4 @@
-"""The host: files private to their owner, telemetry switches of libraries, and what installed packages offer."""
+"""The host: private files, JSON from outside, telemetry switches of libraries, and what installed packages offer."""
 
 from __future__ import annotations
 
@@ -8,7 +8,9 @@ from collections.abc import Sequence
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import msgspec
 
 from ragauge.errors import BadParameter, UsageError
 
@@ -106,3 +108,19 @@ class LazyModule:
         module = import_module(self._name)
         vars(self).update(vars(module))
         return getattr(module, name)
+
+
+T = TypeVar("T")
+
+
+def decoded(json: bytes | str | msgspec.Raw, decoder: msgspec.json.Decoder[T]) -> T:
+    """The value of a JSON text.
+
+    Raises ValueError, with a readable message, for invalid syntax, type, encoding or depth.
+    """
+    try:
+        return decoder.decode(json)
+    except UnicodeDecodeError as error:
+        raise ValueError(f"it is not UTF-8: {error.reason}") from error
+    except RecursionError as error:
+        raise ValueError("its arrays and objects are nested too deeply") from error

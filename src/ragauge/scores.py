@@ -228,30 +228,99 @@ _WORSE: Mapping[Better, Literal["below", "above"]] = {"higher": "below", "lower"
 
 
 class Gate(msgspec.Struct, frozen=True):
-    """A bound that the estimate of a metric must meet.
+    """A bound that the estimate of a metric must meet, over all samples or over one slice.
 
     Args:
         metric: the key of the metric.
         bound: the bound, on the metric's scale.
         fails: the side of the bound on which the gate fails.
+        column, value: the slice: the samples with this value of a metadata column. Empty: all samples.
     """
 
     metric: str
     bound: float
     fails: Literal["below", "above"] = "below"
+    column: str = ""
+    value: str = ""
 
-    def failure(self, estimates: Mapping[str, Estimate]) -> str | None:
+    @property
+    def key(self) -> str:
+        """The metric, with its slice if it has one: "faithfulness@domain=finance"."""
+        return f"{self.metric}@{self.column}={self.value}" if self.column else self.metric
+
+    def estimate(self, run: RunRecord) -> Estimate | None:
+        """The estimate that the gate is about; None if the run has none."""
+        if not self.column:
+            return run.estimates.get(self.metric)
+        found = (one.estimates.get(self.metric) for one in run.slices.get(self.column, ()) if one.value == self.value)
+        return next(found, None)
+
+    def covers(self, sample: Sample) -> bool:
+        """Whether the gate is about this sample."""
+        return not self.column or slice_value(sample, self.column) == self.value
+
+    def failure(self, run: RunRecord) -> str | None:
         """Why the gate fails, or None. A metric without a value fails."""
-        estimate = estimates.get(self.metric)
+        estimate = self.estimate(run)
         if estimate is None or estimate.value is None:
-            return f"{self.metric} has no value"
+            values = [one.value for one in run.slices.get(self.column, ())]
+            known = f": {self.column} is one of {', '.join(values)}" if values and self.value not in values else ""
+            return f"{self.key} has no value{known}"
         below = self.fails == "below"
         if (estimate.value < self.bound) if below else (estimate.value > self.bound):
-            return f"{self.metric} is {estimate.value:.3f}, {self.fails} {self.bound:g}"
+            return f"{self.key} is {estimate.value:.3f}, {self.fails} {self.bound:g}"
         return None
 
     def __str__(self) -> str:
-        return f"{self.metric} {_SIGNS[self.fails]} {self.bound:g}"
+        return f"{self.key} {_SIGNS[self.fails]} {self.bound:g}"
+
+
+class Slice(msgspec.Struct, frozen=True):
+    """The samples with one value of a metadata column.
+
+    Args:
+        value: the value, as text.
+        samples: the number of samples.
+        estimates: the estimates over these samples, by metric.
+        worse: the metrics that are worse here than in all other samples, at a level of 5 % over all comparisons.
+    """
+
+    value: str
+    samples: int
+    estimates: dict[str, Estimate]
+    worse: tuple[str, ...] = ()
+
+
+#: The slice of samples that lack the column.
+NO_VALUE = "(none)"
+
+
+def slice_value(sample: Sample, column: str) -> str:
+    """The value of a metadata column as text; JSON unless it is a string."""
+    value = sample.metadata.get(column)
+    if value is None:
+        return NO_VALUE
+    return value if isinstance(value, str) else msgspec.json.encode(value).decode()
+
+
+def gate_on(key: str, bound: float, fails: Literal["below", "above"] | None, known: Mapping[str, Better]) -> Gate:
+    """The gate on a metric, or on a metric in a slice as in "faithfulness@domain=finance".
+
+    Args:
+        key: the metric, with its slice if it has one.
+        bound: the bound.
+        fails: the side on which the gate fails; None for the side on which the metric is worse.
+        known: metric -> whether higher or lower is better.
+
+    Raises UnknownName for another metric.
+    """
+    for metric in sorted(known, key=len, reverse=True):  # claim_recall@contexts before claim_recall
+        column, equals, value = key.removeprefix(f"{metric}@").partition("=")
+        if key == metric:
+            return Gate(metric, bound, fails or _WORSE[known[metric]])
+        if key.startswith(f"{metric}@") and column and equals:
+            return Gate(metric, bound, fails or _WORSE[known[metric]], column, value)
+    raise UnknownName("metric of this run", key.rpartition("@")[0] if "=" in key and "@" in key else key, known)
 
 
 def gates_of(bounds: Mapping[str, float] | Sequence[Gate], estimates: Mapping[str, Estimate]) -> tuple[Gate, ...]:
@@ -263,12 +332,11 @@ def gates_of(bounds: Mapping[str, float] | Sequence[Gate], estimates: Mapping[st
             its metric is better.
     """
     if isinstance(bounds, Mapping):
-        for metric, bound in bounds.items():
-            if metric not in estimates:
-                raise UnknownName("metric of this run", metric, estimates)
+        better = {metric: estimate.better for metric, estimate in estimates.items()}
+        given, bounds = bounds, [gate_on(key, bound, None, better) for key, bound in bounds.items()]
+        for key, bound in given.items():
             if isinstance(bound, bool) or not isinstance(bound, int | float) or isnan(bound):
-                raise BadParameter(f"the bound of {metric} is {bound!r}; give a number")
-        bounds = [Gate(metric, bound, _WORSE[estimates[metric].better]) for metric, bound in bounds.items()]
+                raise BadParameter(f"the bound of {key} is {bound!r}; give a number")
     gates = tuple(bounds)
     for gate in gates:
         if gate.metric in estimates:
@@ -344,6 +412,9 @@ class RunRecord(msgspec.Struct, omit_defaults=True):
         failures, undefined: by metric, the first reason why samples failed, or are undefined.
         empty: the number of empty responses.
         bad_rows: the error messages of rows skipped on request.
+        slices: by metadata column, the slices that were asked for, the worst first.
+        about: by metric, what it is in one line.
+        columns: the columns of the data that are no fields of a sample; each sample has their values as `metadata`.
     """
 
     id: str
@@ -372,3 +443,6 @@ class RunRecord(msgspec.Struct, omit_defaults=True):
     bad_rows: tuple[str, ...] = ()
     gates: tuple[Gate, ...] = ()
     estimates: dict[str, Estimate] = {}
+    slices: dict[str, tuple[Slice, ...]] = {}
+    about: dict[str, str] = {}
+    columns: tuple[str, ...] = ()

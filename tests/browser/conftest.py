@@ -31,6 +31,7 @@ def browser() -> Iterator[Browser]:
         pytest.skip("Chromium is not installed: apt-get install chromium, or name one in CHROMIUM")
     with sync_api.sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=executable, args=["--no-sandbox"])
+        sync_api.expect.set_options(timeout=20_000)
         yield browser
         browser.close()
 

@@ -7,8 +7,11 @@ from tests.browser.watching import Watched
 
 import ragauge as rg
 from ragauge.report import sections
+from ragauge.report.explain import headline_metrics
 from ragauge.report.patterns import CUTS, PATTERNS, patterns_of, signs_of
 from ragauge.report.wording import interval, number
+
+expect = pytest.importorskip("playwright.sync_api", reason="Playwright is not installed").expect
 
 pytestmark = pytest.mark.slow
 
@@ -16,9 +19,12 @@ pytestmark = pytest.mark.slow
 def test_estimates_are_those_of_the_run(watched: Watched, report: Path, baseline: rg.Run) -> None:
     """Each metric has a row with its value, interval, n, undefined and failed as the run has them, and a chart."""
     page = watched.open(report)
+    page.locator(".estimates summary").click()
     rows = page.locator(".estimates tbody tr")
     assert rows.count() == len(baseline.estimates)
-    for i, (key, estimate) in enumerate(baseline.estimates.items()):
+    headline = headline_metrics(baseline.record)
+    for i, key in enumerate(sorted(baseline.estimates, key=lambda key: key not in headline)):
+        estimate = baseline.estimates[key]
         cells = [cell.strip() for cell in rows.nth(i).locator("th, td").all_inner_texts()]
         counts = [str(estimate.n), *(str(each or "") for each in (estimate.undefined, estimate.failed))]
         assert [cells[0].split()[0], cells[1], cells[2], *cells[4:]] == [
@@ -27,12 +33,13 @@ def test_estimates_are_those_of_the_run(watched: Watched, report: Path, baseline
             interval(estimate),
             *counts,
         ]
-    assert page.locator(".histogram").count() == len(baseline.estimates)
+    expect(page.locator(".histogram")).to_have_count(len(baseline.estimates))
 
 
 def test_a_distribution_counts_every_value(watched: Watched, report: Path, baseline: rg.Run) -> None:
     """The bars of a histogram hold as many samples as have a value, and each leads to its samples."""
     page = watched.open(report)
+    page.locator("summary", has_text="more metric").click()
     bars = page.locator(".estimates tr", has_text="context_relevance").locator(".histogram .bar")
     titles = [title.split()[0] for title in bars.locator("title").all_text_contents()]
     assert sum(map(int, titles)) == baseline.estimates["context_relevance"].n
@@ -137,3 +144,23 @@ def test_a_registered_section_is_on_the_page(
     assert section.locator("thead th").all_inner_texts() == ["2", "1"]
     assert section.locator("tbody tr").count() == 36
     assert section.locator("tbody td.figure").count() == 36
+
+
+def test_the_worst_answers_show_their_response_and_claim(watched: Watched, report: Path) -> None:
+    """Each of the worst answers has its response and the claim that decides, and metrics say what they are."""
+    page = watched.open(report)
+    first = page.locator("ol.examples > li").first
+    assert first.locator(".answer").count() == 2
+    assert first.locator(".badge").inner_text() in ("✗ contradicted", "○ not supported")
+    assert (
+        "Share of the contexts that some claim of the response contradicts." in page.locator(".estimates").inner_text()
+    )
+
+
+def test_a_comparison_is_a_page(watched: Watched, baseline: rg.Run, candidate: rg.Run, tmp_path: Path) -> None:
+    """The page of a comparison shows every compared metric and what changed, without links that lead nowhere."""
+    written = rg.compare(baseline, candidate, "faithfulness,bleu").save(tmp_path / "compared.html")
+    page = watched.open(written)
+    expect(page.locator("tr[data-metric]")).to_have_count(2)
+    expect(page.locator("main a[href]")).to_have_count(0)
+    assert "Largest changes" in page.locator("main").inner_text()

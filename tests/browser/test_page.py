@@ -16,6 +16,8 @@ import ragauge as rg
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
 
+expect = pytest.importorskip("playwright.sync_api", reason="Playwright is not installed").expect
+
 pytestmark = pytest.mark.slow
 
 ROUTES = [
@@ -54,7 +56,7 @@ def test_a_report_asks_for_nothing_else(watched: Watched, report: Path) -> None:
 def test_a_report_can_be_served(watched: Watched, served: str) -> None:
     """From a server it shows the same, and asks for nothing but itself."""
     page = watched.open(served)
-    assert page.locator("h1").inner_text() == "demo baseline"
+    expect(page.locator("h1")).to_have_text("demo baseline")
     watched.follow(page.locator(".examples a").first, "sample")
     assert page.locator(".piece").count() > 0
     assert {address.partition("#")[0] for address in watched.asked} <= {served, "about:blank", "data:,"}
@@ -142,7 +144,7 @@ def test_the_last_of_many_steps_is_shown(watched: Watched, report: Path) -> None
     page.evaluate("for (const id of ['q01', 'q02', 'q33']) location.hash = `#sample=${id}`")
     page.get_by_role("heading", name="Sample q33").wait_for()
     page.wait_for_timeout(100)
-    assert page.locator("h1").inner_text() == "Sample q33"
+    expect(page.locator("h1")).to_have_text("Sample q33")
 
 
 def test_no_other_script_runs(browser: Browser, report: Path, tmp_path: Path) -> None:
@@ -162,9 +164,9 @@ def test_a_run_of_nothing(watched: Watched, tmp_path: Path) -> None:
     """A run of which no sample has a value, and one whose metrics are over the data set, show what there is."""
     run = rg.evaluate([{"query": "q", "response": "", "contexts": []}], "faithfulness,pooled(faithfulness)")
     page = watched.open(run.save(tmp_path / "report.html"))
-    assert page.locator(".estimates tbody tr").count() == 2
-    assert page.locator(".histogram").count() == 0
+    expect(page.locator(".estimates tbody tr")).to_have_count(2)
+    expect(page.locator(".histogram")).to_have_count(0)
     over = rg.evaluate([{"query": "q", "response": "a", "answerable": True}], "reject_f1")
     page = watched.open(over.save(tmp_path / "report.html"), sample="1")
-    assert page.locator(".response .passage").inner_text() == "a"
+    expect(page.locator(".response .passage")).to_have_text("a")
     assert "this sample adds 0, 0, 0 to its counts" in page.locator(".explanation").inner_text()

@@ -9,9 +9,11 @@ from tests.browser.watching import Watched
 import ragauge as rg
 from ragauge.types import ChunkVerdict, Decomposition, Failure, Grade, Label, Statement, Verdict
 
-#: The characters of each judged piece, and of what decides, as the page marks them: [text, piece, classes].
+expect = pytest.importorskip("playwright.sync_api", reason="Playwright is not installed").expect
+
 pytestmark = pytest.mark.slow
 
+#: The characters of each judged piece, and of what decides, as the page marks them: [text, piece, classes].
 MARKS = "[...document.querySelectorAll('mark')].map((m) => [m.textContent, m.dataset.piece ?? null, m.className])"
 
 RESPONSE = "😀 Ada 👩‍🚀 wrote it 𝒾n 1843. <img src=x onerror=alert(1)> \u202eBob\u202c did not, عدا."
@@ -78,7 +80,7 @@ def test_texts_are_shown_as_they_stand(odd: Path, watched: Watched) -> None:
     assert page.locator(".response .passage").text_content() == RESPONSE
     assert page.locator(".contexts .passage").first.text_content() == f"T😀\n{CHUNK}"
     assert "<em>so</em>" in page.locator(".reasons q").first.inner_text()
-    assert page.locator("main img, main script, main b:not(.scores b), main em").count() == 0
+    expect(page.locator("main img, main script, main b:not(.scores b), main em")).to_have_count(0)
 
 
 def test_spans_count_characters_as_python_does(odd: Path, watched: Watched) -> None:
@@ -124,7 +126,7 @@ def test_missing_scores_tell_why(odd: Path, watched: Watched) -> None:
     page = watched.open(odd, sample="<b>odd</b>", metric="answer_relevance")
     assert "failed: invalid_answer: no <b>JSON</b>" in page.locator(".explanation").inner_text()
     assert page.locator("pre").first.inner_text() == "I think <i>so</i>"
-    assert page.locator(".scores a[aria-current]").inner_text() == "answer_relevance failed"
+    expect(page.locator(".scores a[aria-current]")).to_have_text("answer_relevance failed")
 
 
 def test_grades_are_shown(odd: Path, watched: Watched) -> None:
@@ -161,6 +163,7 @@ def test_metrics_and_neighbours_are_links(watched: Watched, report: Path) -> Non
     page = watched.open(report, view="samples", pattern="missed")
     ids = watched.shown()
     watched.follow(page.locator(".rows a").first, "sample")
+    page.locator("summary", has_text="more score").click()
     page.locator(".scores a", has_text="context_relevance").click()
     page.get_by_role("heading", name="Contexts, checked against query").wait_for()
     page.get_by_text("next →").click()
@@ -173,7 +176,7 @@ def test_a_metric_without_pieces_says_so(odd: Path, watched: Watched) -> None:
     """A metric that judges nothing shows its value, or why it has none, and the texts."""
     page = watched.open(odd, sample="<b>odd</b>", metric="bleu")
     assert "Nothing was judged for this metric." in page.locator(".explanation").inner_text()
-    assert page.locator("mark").count() == 0
+    expect(page.locator("mark")).to_have_count(0)
 
 
 def test_an_unknown_sample_is_reported(watched: Watched, report: Path) -> None:

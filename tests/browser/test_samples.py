@@ -7,6 +7,8 @@ from tests.browser.watching import Watched
 
 import ragauge as rg
 
+expect = pytest.importorskip("playwright.sync_api", reason="Playwright is not installed").expect
+
 pytestmark = pytest.mark.slow
 
 
@@ -87,10 +89,10 @@ def test_a_list_is_read_by_keyboard(watched: Watched, report: Path) -> None:
     assert grid.get_attribute("aria-activedescendant") == page.locator(".row.active").get_attribute("id")
     page.keyboard.press("Enter")
     page.wait_for_selector("html[data-ready=sample]")
-    assert page.locator("h1").inner_text() == f"Sample {chosen}"
+    expect(page.locator("h1")).to_have_text(f"Sample {chosen}")
     page.keyboard.press("Escape")
     page.wait_for_selector("html[data-ready=samples]")
-    assert page.locator(".row.active .id").inner_text() == chosen
+    expect(page.locator(".row.active .id")).to_have_text(chosen)
     assert page.evaluate("document.activeElement.className") == "grid"
 
 
@@ -132,10 +134,10 @@ def test_a_long_list_draws_what_is_in_sight(long: Path, watched: Watched) -> Non
     assert page.locator(".grid").get_attribute("aria-rowcount") == "5001"
     page.keyboard.press("Enter")
     page.wait_for_selector("html[data-ready=sample]")
-    assert page.locator(".query .passage").inner_text() == "what is 4999?"
+    expect(page.locator(".query .passage")).to_have_text("what is 4999?")
     page.keyboard.press("ArrowLeft")
     page.get_by_text("what is 4998?").wait_for()
-    assert page.locator("h1").inner_text() == "Sample n4998"
+    expect(page.locator("h1")).to_have_text("Sample n4998")
 
 
 def test_samples_are_filtered_by_group(long: Path, watched: Watched) -> None:
@@ -151,7 +153,7 @@ def test_a_printed_list_shows_more_than_the_window(long: Path, watched: Watched)
     page = watched.open(long, view="samples")
     page.emulate_media(media="print")
     page.evaluate("dispatchEvent(new Event('beforeprint'))")
-    assert page.locator(".rows .row").count() == 200
+    expect(page.locator(".rows .row")).to_have_count(200)
     page.emulate_media(media="screen")
     page.evaluate("dispatchEvent(new Event('afterprint'))")
     assert page.locator(".rows .row").count() < 200

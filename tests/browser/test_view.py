@@ -55,10 +55,10 @@ def _run(store: Store, name: str = "baseline") -> str:
 def test_runs_are_listed_and_opened(watched: Watched, served: str, store: Store) -> None:
     """The list has every run, the newest first; a run opens with its overview and samples, and leads back."""
     page = watched.open(served)
-    assert page.locator("h1").inner_text() == "2 runs"
-    assert page.locator(".runs tbody th a").all_inner_texts() == ["candidate", "baseline"]
+    expect(page.locator("h1")).to_have_text("2 runs")
+    expect(page.locator(".runs tbody th a")).to_have_text(["candidate", "baseline"])
     watched.follow(page.get_by_role("link", name="baseline"), "overview")
-    assert page.locator("h1").inner_text() == "baseline"
+    expect(page.locator("h1")).to_have_text("baseline")
     assert page.title() == "baseline – ragauge"
     watched.follow(page.locator(".examples a").first, "sample")
     assert page.locator(".piece").count() > 0
@@ -97,7 +97,7 @@ def test_two_runs_are_compared(watched: Watched, served: str) -> None:
     assert "Is B better than A?" in page.locator("h1").inner_text()
     page.locator(".examples > li > a").first.click()
     page.wait_for_selector(".sides section:nth-of-type(2) .response")
-    assert page.locator(".sides > section").count() == 2
+    expect(page.locator(".sides > section")).to_have_count(2)
     responses = page.locator(".sides .response .passage").all_inner_texts()
     assert len(set(responses)) == 2
     page.keyboard.press("Escape")
@@ -119,7 +119,7 @@ def test_a_verdict_is_corrected_by_keyboard(watched: Watched, served: str, store
     again = Server(store, "bob")
     again.start()
     page = watched.open(again.address, run=_run(store), sample="q16", metric="faithfulness")
-    assert page.locator(".scores a[aria-current]").inner_text() == moved
+    expect(page.locator(".scores a[aria-current]")).to_have_text(moved)
     again.close()
 
 
@@ -129,7 +129,7 @@ def test_a_verdict_is_accepted_by_keyboard(watched: Watched, served: str, store:
     page.locator(".piece[aria-expanded=true]").focus()
     page.keyboard.press("a")
     page.get_by_text("ann says: ").wait_for()
-    assert page.locator(".scores .people").count() == 0
+    expect(page.locator(".scores .people")).to_have_count(0)
     (label,) = store.labels()
     assert len(label.answer.chunks) == len(label.question.premise)  # type: ignore[union-attr]
 
@@ -140,7 +140,7 @@ def test_labels_are_given_blind(watched: Watched, served: str, store: Store) -> 
     page = watched.open(served, run=run, view="label")
     status, cells = page.locator("main [role=status]"), page.locator("tr[data-metric=faithfulness] td")
     assert "drawn at random" in status.inner_text()
-    assert page.locator(".judge").count() == 0
+    expect(page.locator(".judge")).to_have_count(0)
     judge, corrected = cells.nth(0).inner_text(), cells.nth(1).inner_text()
     assert corrected == "–"
     for given in range(1, 10):
@@ -153,7 +153,7 @@ def test_labels_are_given_blind(watched: Watched, served: str, store: Store) -> 
     expect(cells.nth(2)).to_have_text("1 of 33")
     corrected = cells.nth(1).inner_text()
     assert re.fullmatch(r"\d\.\d{3} \[\d\.\d{3}, \d\.\d{3}\]", corrected)
-    assert cells.nth(0).inner_text() == judge
+    expect(cells.nth(0)).to_have_text(judge)
     assert len(store.labels(blind=store.run(run).data_hash, chance=True)) == given
     page.reload()
     expect(cells.nth(1)).to_have_text(corrected)
@@ -170,10 +170,10 @@ def test_a_person_asks_for_the_verdict_and_goes_back(watched: Watched, served: s
     expect(judge).to_contain_text("The judge says: ")
     page.keyboard.press("ArrowRight")
     expect(status).not_to_have_text(first)
-    assert judge.count() == 0
+    expect(judge).to_have_count(0)
     page.keyboard.press("ArrowLeft")
     expect(status).to_have_text(first)
-    assert judge.count() == 1
+    expect(judge).to_have_count(1)
     page.keyboard.press("s")
     expect(status).not_to_have_text(first)
     assert len(store.labels()) == 1
@@ -195,14 +195,14 @@ def test_a_run_under_way_grows(watched: Watched, served: str, store: Store) -> N
     expect(row).to_contain_text("under way")
     expect(row.locator("td").nth(4)).to_have_text("5")
     store.keep_samples(running.id, 5, samples[5:9])
-    expect(row.locator("td").nth(4)).to_have_text("9", timeout=20_000)
+    expect(row.locator("td").nth(4)).to_have_text("9")
     watched.follow(row.get_by_role("link", name="running"), "overview")
     page.get_by_text("9 samples so far").wait_for()
     store.keep_samples(running.id, 9, samples[9:])
     page.get_by_text("36 samples so far").wait_for(timeout=20_000)
     store.finish(msgspec.structs.replace(record, id=running.id, name="running"))
-    expect(page.get_by_role("link", name="Label")).to_have_count(1, timeout=20_000)
-    assert page.locator(".top [role=status]").inner_text() == ""
+    expect(page.get_by_role("link", name="Label")).to_have_count(1)
+    expect(page.locator(".top [role=status]")).to_have_text("")
 
 
 def test_what_is_not_there_is_reported(watched: Watched, served: str) -> None:

@@ -177,8 +177,8 @@ def test_a_run_saves_raw_csv(tmp_path: Path) -> None:
 
 
 def test_commands_print_through_one_place() -> None:
-    """No module of the command line but `screen` writes lines itself; the prompt of `label` quotes nothing."""
+    """No module of the command line but `main` writes lines itself; the prompt of `label` quotes nothing."""
     modules = (Path(rg.__file__).parent / "cli").glob("*.py")
     lines = [(path.name, line.strip()) for path in modules for line in path.read_text(encoding="utf-8").splitlines()]
     wrote = [(name, line) for name, line in lines if re.search(r"click\.s?echo\(|(?<![.\w])print\(", line)]
-    assert [one for one in wrote if one[0] != "screen.py"] == [("runs.py", 'click.echo("> ", nl=False)')]
+    assert [one for one in wrote if one[0] != "main.py"] == [("runs.py", 'click.echo("> ", nl=False)')]

@@ -43,7 +43,7 @@ def test_piped_output_is_plain(start: Start) -> None:
 
 def test_piped_tables_are_whole(start: Start) -> None:
     """Where output is piped a table is as wide as it needs to be: no name and no number is cut."""
-    output, _ = start("run", "data.jsonl", COLUMNS="40").communicate(timeout=60)
+    output, _ = start("run", "data.jsonl", "-m", "all", COLUMNS="40").communicate(timeout=60)
     assert "claim_recall@contexts ↑" in output
     assert "noise_sensitivity.irrelevant ↓" in output
     assert "…" not in output

@@ -44,7 +44,7 @@ def test_the_default_store_is_in_the_working_directory(call: Call, folder: Path)
     call("run", "data.jsonl")
     again = call("run", "data.jsonl")
     assert sorted(path.name for path in folder.iterdir()) == [".ragauge", "data.jsonl"]
-    assert ", 0 judgments asked, " in again.stdout
+    assert "judgments (all from the store)" in again.stdout
     assert len(rg.Store.open(folder / ".ragauge").runs()) == 2
 
 
@@ -198,3 +198,36 @@ def test_metrics_left_out_are_named(call: Call, folder: Path) -> None:
     assert result.exit_code == 0
     assert "Not measured: " in result.stdout
     assert "--map contexts=COLUMN" in " ".join(result.stdout.split())
+
+
+def test_the_first_screen_says_what_matters(call: Call) -> None:
+    """Six metrics, the worst answers with their deciding claim, and what to do next; -m all shows every metric."""
+    call("run", "data.jsonl", "--name", "first")
+    result = call("run", "data.jsonl")
+    shown = result.stdout
+    table = shown.partition("Not shown")[0]
+    assert [line.split()[0] for line in table.splitlines() if " ↑ " in line or " ↓ " in line] == [
+        *("faithfulness", "hallucination", "answer_correctness", "answer_relevance"),
+        *("context_precision", "context_recall"),
+    ]
+    assert "other metrics (-m all)" in shown
+    assert "Worst by faithfulness  Share of the response's claims that the contexts entail." in shown
+    assert shown.count("Ada Bell wrote book") >= 3
+    assert "The judge was unsure of " in shown
+    assert "ragauge view " in shown
+    assert "compare it with the run before: ragauge compare " in shown
+    assert "token_f1" not in shown
+    assert "token_f1" in call("report", "-m", "all").stdout
+
+
+def test_estimates_by_a_column(call: Call, folder: Path) -> None:
+    """--by shows the slices, gates on a slice exit with 3 if it fails, and mistakes say how to fix them."""
+    done = call("run", "data.jsonl", "-m", "rouge", "--by", "house", "--fail-under", "rouge.rougeL@house=house 1:0.99")
+    assert done.exit_code == 3
+    assert "By house" in done.stdout
+    assert "gate failed: rouge.rougeL@house=house 1 is 0." in done.stderr
+    assert "By house" in call("report", "--by", "house").stdout
+    wrong = call("run", "data.jsonl", "-m", "rouge", "--by", "hose")
+    assert (wrong.exit_code, "did you mean 'house'" in wrong.stderr) == (2, True)
+    form = call("run", "data.jsonl", "-m", "rouge", "--fail-under", "rouge.rougeL@house=one")
+    assert (form.exit_code, "write METRIC@COLUMN=VALUE:NUMBER" in form.stderr) == (2, True)

@@ -291,14 +291,18 @@ def test_the_extras_fill_their_columns(files: Path, monkeypatch: pytest.MonkeyPa
     """BERTScore is asked once for all rows as Dataworkz asks it; an empty response has none, and one may fail alone."""
     asked: list[Any] = []
 
-    def score(*texts: list[str], **options: Any) -> tuple[list[float], ...]:
-        asked.append((texts, options))
-        return ([0.5], [-0.25], [0.125])
+    class BERTScorer:
+        def __init__(self, **options: Any) -> None:
+            asked.append(options)
 
-    monkeypatch.setitem(sys.modules, "bert_score", SimpleNamespace(score=score))
+        def score(self, *texts: list[str]) -> tuple[list[float], ...]:
+            asked.append(texts)
+            return ([0.5], [-0.25], [0.125])
+
+    monkeypatch.setitem(sys.modules, "bert_score", SimpleNamespace(BERTScorer=BERTScorer))
     answers = [{"question": QUESTIONS[0], "answer": ANSWERS[0]}, {"question": QUESTIONS[1], "answer": ""}]
     done = evaluate("benchmark.csv", answers, judge=JUDGE)
-    assert asked == [(([ANSWERS[0]], [GOLDEN[0]]), {"lang": "en", "rescale_with_baseline": True})]
+    assert asked == [{"lang": "en", "rescale_with_baseline": True}, ([ANSWERS[0]], [GOLDEN[0]])]
     columns = ("Bert Precision", "Bert Recall", "Bert Score F1", "Similarity Score")
     assert [done.rows[0][column] for column in columns] == [0.5, -0.25, 0.125, None]
     assert [done.rows[1][column] for column in columns] == [None] * 4

@@ -30,12 +30,13 @@ def model(tmp_path: Path) -> Path:
 
 def test_columns_of_models_are_filled_by_the_real_libraries(model: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Equal texts have 1 in all four columns, others less, and an empty response nothing."""
-    utils = pytest.importorskip("bert_score.utils", reason="needs ragauge[bertscore]")
+    bert_score = pytest.importorskip("bert_score", reason="needs ragauge[bertscore]")
     sentence_transformers = pytest.importorskip("sentence_transformers", reason="needs ragauge[similarity]")
     embedder: Any = sentence_transformers.SentenceTransformer
     monkeypatch.setattr(sentence_transformers, "SentenceTransformer", lambda name: embedder(str(model)))
-    monkeypatch.setitem(utils.lang2model, "en", str(model))
-    monkeypatch.setitem(utils.model2layers, str(model), 2)
+    monkeypatch.setitem(bert_score.utils.lang2model, "en", str(model))
+    monkeypatch.setitem(bert_score.utils.model2layers, str(model), 2)
+    monkeypatch.setattr(bert_score.BERTScorer, "baseline_vals", 0.0)  # the library has none of this model
     golden = [{"query": name, "reference": f"ada came by {name}."} for name in ("car", "boat", "train")]
     answers = {"car": "ada came by car.", "boat": "nobody is there", "train": ""}
     responses = [{"query": name, "response": answer} for name, answer in answers.items()]

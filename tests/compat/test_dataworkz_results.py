@@ -151,3 +151,16 @@ def test_the_written_file_reads_as_theirs(evaluation: Evaluation, tmp_path: Path
             int(row["Golden Response Claim Count"]),
             int(row["Common Claim Count"]),
         ]
+
+
+@pytest.mark.slow
+def test_the_figures_on_the_page(results: Rows) -> None:
+    """The means of the default judge on their hundred answers are those that the page gives."""
+    golden = [{"query": row["Question"], "reference": row["Golden Response"]} for row in results]
+    said = [{"query": row["Question"], "response": row["Candidate Response"]} for row in results]
+    done = evaluate(golden, said, extras=False)
+    figures = [done.means[column][0] for column in ("LLM Recall", "LLM Precision", "LLM F1")] + [done.micro.precision]
+    page = " ".join((Path(__file__).parents[2] / "docs/migrating/dataworkz.md").read_text("utf-8").split())
+    texts = [f"{figure:.3f}".lstrip("0") for figure in figures if figure is not None]
+    form = "recall {} (theirs .825), precision {} (.735), F1 {} (.749), and over all claims precision {} (.648)"
+    assert form.format(*texts) in page

@@ -15,8 +15,7 @@ from ragauge.judges.embedded.statements import claims_nothing, decompose, is_fra
 from ragauge.judges.embedded.toxicity import attacks, cues, pieces, units
 from ragauge.judges.embedded.trained.windows import windows
 from ragauge.judges.embedded.trained.wordpiece import WordPiece, vocabulary
-from ragauge.judges.llm.packing import Pack
-from ragauge.judges.llm.prompts import PromptStyle
+from ragauge.judges.llm.packing import Pack, PromptStyle
 from ragauge.judges.llm.replies import extract_object, locate_quote, parse_reply
 from ragauge.judges.windows import split
 from ragauge.questions import Decompose, Entail, Relevant

@@ -72,7 +72,7 @@ def test_settings_are_in_the_identity() -> None:
     assert cold.identity == rg.load_judge(Awaited(model_name="chatty", temperature=0.0)).identity
 
 
-COUNTED = {"input_tokens": 600, "output_tokens": 40, "total_tokens": 640, "input_token_details": {"cache_read": 100}}
+COUNTED = {"input_tokens": 900, "output_tokens": 40, "total_tokens": 940, "input_token_details": {"cache_read": 100}}
 
 
 def chat_openai(**settings: Any) -> Any:
@@ -85,8 +85,8 @@ def test_tokens_are_counted_and_paid_for() -> None:
     """What a message says of its tokens is in the run, at the price of the model, and a limit holds."""
     run = rg.evaluate(ROWS, "faithfulness", chat_openai(model_name="gpt-4o-mini"), max_cost=1)
     spent = run.record.spent
-    assert (spent.calls, spent.prompt_tokens, spent.cached_tokens, spent.completion_tokens) == (2, 1200, 200, 80)
-    assert spent.cost == pytest.approx((1000 * 0.15 + 200 * 0.075 + 80 * 0.6) / 1e6)
+    assert (spent.calls, spent.prompt_tokens, spent.cached_tokens, spent.completion_tokens) == (2, 1800, 200, 80)
+    assert spent.cost == pytest.approx((1600 * 0.15 + 200 * 0.075 + 80 * 0.6) / 1e6)
     with pytest.raises(rg.RunFailed, match="less than one sample is expected to cost"):
         rg.evaluate(ROWS, "faithfulness", chat_openai(model_name="gpt-4o-mini"), max_cost=1e-6)
 
@@ -106,7 +106,7 @@ def test_messages_of_langchain_itself_know_their_tokens() -> None:
     """The tokens of an AIMessage are those that the run reports."""
     message = pytest.importorskip("langchain_core.messages").AIMessage
     run = rg.evaluate(ROWS, "faithfulness", Awaited(lambda text: message(content=text, usage_metadata=COUNTED)))
-    assert run.record.spent.prompt_tokens == 1200
+    assert run.record.spent.prompt_tokens == 1800
 
 
 def test_a_model_that_raises_is_a_failure() -> None:

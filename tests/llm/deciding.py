@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 from aiohttp import web
 
-from ragauge.judges.llm.decisions_judge import DecisionsJudge
-from ragauge.judges.llm.decisions_protocol import (
+from ragauge.judges.llm.decisions import (
     DIALECTS,
+    DecisionsJudge,
     Dialect,
     QuestionSheet,
     completion_of,

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from ragauge.judges.llm.messages import Completion, Prompt, TokenUsage, Turn
 from ragauge.judges.llm.providers import LLMOptions, parse_llm_spec
 from ragauge.judges.llm.transport import protocols
-from ragauge.judges.llm.transport.faults import Fault, ReplyError
 from ragauge.judges.llm.transport.protocols import ServerFeatures, initial_features
+from ragauge.judges.llm.transport.session import Fault, ReplyError
 
 SCHEMA = {"type": "object", "properties": {"1": {"type": "integer", "minimum": 1}}, "required": ["1"]}
 PROMPT = Prompt("Judge.", '{"sources": {}}', SCHEMA)

@@ -8,8 +8,7 @@ from typing import Any
 
 from tests.llm.deciding import BOTH, QUESTIONS, SYSTEMONE, ask, reply_to
 
-from ragauge.judges.llm.decisions_judge import DecisionsJudge
-from ragauge.judges.llm.decisions_protocol import Dialect, completion_of
+from ragauge.judges.llm.decisions import DecisionsJudge, Dialect, completion_of
 from ragauge.judges.llm.messages import CallFailed, Completion, Prompt
 from ragauge.questions import Decompose, Entail, Question, Relevant
 from ragauge.testing import check_judge

@@ -13,7 +13,7 @@ from tests.llm.deciding import TOXIC, ask, reply_to, serving
 
 from ragauge.errors import BadParameter, UnknownName, UsageError
 from ragauge.judges.base import checked
-from ragauge.judges.llm.decisions_judge import decisions_judge
+from ragauge.judges.llm.decisions import decisions_judge
 from ragauge.questions import Question, Relevant
 from ragauge.testing import PLAIN
 from ragauge.types import Answer, Failure, Label, Verdict

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from tests.llm.deciding import BOTH, COHERENT, QUESTIONS, TOXIC, answered, body, reply_to
 
 from ragauge.judges.base import checked
-from ragauge.judges.llm.decisions_protocol import Dialect, completion_of, levels
+from ragauge.judges.llm.decisions import Dialect, completion_of, levels
 from ragauge.judges.llm.messages import TokenUsage
 from ragauge.questions import COHERENCE, TOPICAL_MATCH, Classify, Decompose, Entail, Question, Rate, Relevant, Rubric
 from ragauge.types import ChunkVerdict, Failure, Grade, Label, Verdict

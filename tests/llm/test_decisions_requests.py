@@ -7,7 +7,7 @@ import json
 import pytest
 from tests.llm.deciding import BOTH, DECISIONS, QUESTIONS, SYSTEMONE, TOXIC, body, reported
 
-from ragauge.judges.llm.decisions_protocol import Dialect, QuestionSheet, digest
+from ragauge.judges.llm.decisions import Dialect, QuestionSheet, digest
 from ragauge.questions import COHERENCE, Classify, Decompose, Entail, Rate, Relevant
 
 
@@ -116,5 +116,5 @@ def test_the_identity_knows_wording_and_dialect(monkeypatch: pytest.MonkeyPatch)
     """A word that is changed, and another dialect, make another digest."""
     before = digest.__wrapped__(SYSTEMONE)
     assert before == digest(SYSTEMONE) != digest(DECISIONS)
-    monkeypatch.setattr("ragauge.judges.llm.decisions_protocol.NOTE", "another")
+    monkeypatch.setattr("ragauge.judges.llm.decisions.NOTE", "another")
     assert digest.__wrapped__(SYSTEMONE) != before

@@ -16,7 +16,7 @@ from tests.llm.models import Till
 
 import ragauge as rg
 from ragauge.judges.base import ContextJudge, ForecastingJudge
-from ragauge.judges.llm.decisions_judge import DecisionsJudge, decisions_judge
+from ragauge.judges.llm.decisions import DecisionsJudge, decisions_judge
 from ragauge.judges.llm.pricing import Price
 from ragauge.questions import COHERENCE, Decompose, Entail, Question, Rate, Relevant
 from ragauge.scores import RunRecord

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragauge.judges.llm.transport.faults import Fault, call_failed, is_transient, read_fault, reason_of
 from ragauge.judges.llm.transport.protocols import ServerFeatures, downgraded
 from ragauge.judges.llm.transport.scheduler import read_allowance, retry_after, seconds_until
+from ragauge.judges.llm.transport.session import Fault, call_failed, is_transient, read_fault, reason_of
 
 NOW = datetime(2026, 11, 21, 12, 0, 0, tzinfo=UTC)
 

@@ -18,6 +18,7 @@ from ragauge.errors import BadParameter, UsageError
 from ragauge.judges.base import ContextJudge, ForecastingJudge, Judge, checked
 from ragauge.judges.llm.judge import LLMJudge
 from ragauge.judges.llm.messages import Completion
+from ragauge.judges.llm.packing import PromptStyle
 from ragauge.questions import Decompose, Relevant, kind
 from ragauge.scores import Share
 from ragauge.testing import PLAIN, check_judge, pack_agreement
@@ -36,7 +37,7 @@ def test_it_is_a_judge_that_consults_and_expects() -> None:
 def test_it_keeps_the_contract() -> None:
     """It passes the contract that anybody's judge can run, packed and alone."""
     check_judge(lambda: LLMJudge(Model()))
-    check_judge(lambda: LLMJudge(Model(), pack="alone", rationales=False, quotes=True))
+    check_judge(lambda: LLMJudge(Model(), pack="alone", style=PromptStyle(False, True)))
     assert LLMJudge(Model()).answers == {"decompose", "entail", "relevant", "classify", "rate"}
 
 
@@ -46,7 +47,7 @@ def test_packed_and_alone_can_be_compared() -> None:
     assert reported == {
         kind: Share(total, total) for kind, total in (("entail", 2), ("relevant", 2), ("classify", 1), ("rate", 3))
     }
-    assert pack_agreement(LLMJudge(Model()), LLMJudge(Model(lambda prompt: "no"))) == {}
+    assert pack_agreement(LLMJudge(Model()), LLMJudge(Model(lambda prompt: "never"))) == {}
 
 
 def test_a_wave_takes_as_few_calls_as_it_fits_in() -> None:
@@ -128,8 +129,8 @@ def test_identity_tells_what_can_change_an_answer() -> None:
     judges = [
         LLMJudge(Model()),
         LLMJudge(Model(), pack="alone"),
-        LLMJudge(Model(), rationales=False),
-        LLMJudge(Model(), quotes=True),
+        LLMJudge(Model(), style=PromptStyle(rationales=False)),
+        LLMJudge(Model(), style=PromptStyle(quotes=True)),
         LLMJudge(Model(), context=8000),
     ]
     assert len({judge.identity for judge in judges}) == 5
@@ -171,7 +172,7 @@ def test_whatever_comes_back_every_question_ends(data: st.DataObject) -> None:
     """Any garbage leads to answers that fit or typed failures, in order, in at most four calls a question."""
     questions = data.draw(st.lists(st.sampled_from([*CLAIMS, TEXT, *PLAIN]), min_size=1, max_size=6, unique=True))
     model, till = Model(lambda prompt: _mangled(data.draw, perfect(prompt))), Till()
-    answers = consult(model, questions, till, quotes=True)
+    answers = consult(model, questions, till, style=PromptStyle(quotes=True))
     assert len(answers) == len(questions)
     for question, answer in zip(questions, answers, strict=True):
         assert checked(question, answer) is answer, (kind(question), answer)

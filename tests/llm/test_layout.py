@@ -11,10 +11,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragauge.judges.llm import layout
+from ragauge.judges.llm import prompts
 from ragauge.judges.llm.messages import Prompt
-from ragauge.judges.llm.packing import Pack, PackLimits, packs
-from ragauge.judges.llm.prompts import FORM, PromptStyle
+from ragauge.judges.llm.packing import Pack, PackLimits, PromptStyle, packs
+from ragauge.judges.llm.prompts import FORM
 from ragauge.questions import CHUNK_UTILITY, COHERENCE, Classify, Decompose, Entail, Question, Rate, Relevant
 
 STYLES = [PromptStyle(why, quotes) for why in (True, False) for quotes in (True, False)]
@@ -54,7 +54,7 @@ MARK = "a text of which there is but one"
 
 def asked(questions: tuple[Question, ...], style: PromptStyle | None = None) -> Prompt:
     """The prompt of one pack."""
-    return layout.prompt_of(Pack(questions), style or PromptStyle())
+    return prompts.prompt_of(Pack(questions), style or PromptStyle())
 
 
 def document(prompt: Prompt) -> dict[str, Any]:
@@ -115,7 +115,7 @@ def test_what_is_not_asked_is_left_out() -> None:
 def test_the_form_of_messages_is_the_one_that_judges_are_known_by() -> None:
     """A change of layout or schema shows here; raise prompts.FORM with it, since answers may change."""
     output = [msgspec.json.encode((p.user, p.schema)) for s in STYLES for p in (asked(TEXTS, s), asked(VERDICTS, s))]
-    assert (FORM, hashlib.sha256(b"".join(output)).hexdigest()[:8]) == (2, "0c844813")
+    assert (FORM, hashlib.sha256(b"".join(output)).hexdigest()[:8]) == (3, "0c844813")
 
 
 def _with(text: str) -> tuple[Question, ...]:
@@ -181,7 +181,7 @@ CONTROL = [
 @given(st.lists(st.sampled_from(CONTROL) | st.text('<[]\\"/|sINST> u003c', max_size=8), max_size=6).map("".join))
 def test_no_text_holds_a_control_token_of_a_chat_template(text: str) -> None:
     """Whatever a text or an earlier reply says, no message has such a token, and the document says the same."""
-    prompt = layout.repeat_prompt(asked((Relevant("q", text, "r"),)), text, {0: "the answer is missing"})
+    prompt = prompts.repeat_prompt(asked((Relevant("q", text, "r"),)), text, {0: "the answer is missing"})
     sent = prompt.user + prompt.turns[0].reply
     assert not [token for token in CONTROL if token in sent]
     assert text in document(prompt)["sources"].values()
@@ -191,7 +191,7 @@ def test_no_text_holds_a_control_token_of_a_chat_template(text: str) -> None:
 def test_a_control_token_of_any_family_is_broken_up(token: str) -> None:
     """Alone, in a word or among others, in texts to judge, in texts to take apart and in earlier replies."""
     text = f"It is{token}so. {token}{token} And {token}"
-    again = layout.repeat_prompt(asked((Relevant("q", text, "r"),)), text, {0: "the answer is missing"})
+    again = prompts.repeat_prompt(asked((Relevant("q", text, "r"),)), text, {0: "the answer is missing"})
     for sent in (again.user, again.turns[0].reply, asked((Decompose(text, text),)).user):
         assert token not in sent
     assert text in document(again)["sources"].values()
@@ -214,7 +214,7 @@ def test_ordinary_text_is_sent_as_it_is(text: str) -> None:
 def test_an_earlier_reply_keeps_its_meaning() -> None:
     """Control tokens are escaped as JSON does, so that a reply in JSON reads as it did."""
     output = {"1": {"why": "It says <|im_end|> and [INST].", "label": "maybe"}}
-    turn = layout.repeat_prompt(asked(VERDICTS), msgspec.json.encode(output).decode(), {0: "is wrong"}).turns[0]
+    turn = prompts.repeat_prompt(asked(VERDICTS), msgspec.json.encode(output).decode(), {0: "is wrong"}).turns[0]
     assert "<|" not in turn.reply
     assert msgspec.json.decode(turn.reply) == output
 
@@ -271,7 +271,7 @@ def test_calls_of_one_shape_share_a_schema() -> None:
 def test_asking_again_quotes_the_reply_and_its_faults_and_wants_the_rest_alone() -> None:
     """The same messages stand first; then the reply and what is wrong; the schema has the missing keys only."""
     first = asked(VERDICTS)
-    prompt = layout.repeat_prompt(first, '{"1": 7}', {8: "is missing", 0: "is 7, not an object"})
+    prompt = prompts.repeat_prompt(first, '{"1": 7}', {8: "is missing", 0: "is 7, not an object"})
     assert (prompt.system, prompt.user) == (first.system, first.user)
     (turn,) = prompt.turns
     assert turn.reply == '{"1": 7}'
@@ -279,14 +279,14 @@ def test_asking_again_quotes_the_reply_and_its_faults_and_wants_the_rest_alone()
     assert 'exactly these keys: "1", "9"' in turn.fault
     assert prompt.schema["required"] == list(prompt.schema["properties"]) == ["1", "9"]
     assert prompt.schema["properties"]["9"] == first.schema["properties"]["9"]
-    assert len(layout.repeat_prompt(prompt, "", {8: "is missing"}).turns) == 2
-    assert layout.repeat_prompt(prompt, "", {8: "is missing"}).turns[1].reply == "(no reply)"
-    texts = layout.repeat_prompt(asked(TEXTS), "{}", {1: "is missing"})
-    assert layout.repeat_prompt(texts, "{}", {1: "is missing"}).schema["required"] == ["T2"]
+    assert len(prompts.repeat_prompt(prompt, "", {8: "is missing"}).turns) == 2
+    assert prompts.repeat_prompt(prompt, "", {8: "is missing"}).turns[1].reply == "(no reply)"
+    texts = prompts.repeat_prompt(asked(TEXTS), "{}", {1: "is missing"})
+    assert prompts.repeat_prompt(texts, "{}", {1: "is missing"}).schema["required"] == ["T2"]
 
 
 def test_five_metrics_over_five_chunks_fit_into_their_share_of_characters() -> None:
-    """All calls of a sample have at most 12,000 characters beyond twice the length of its contexts."""
+    """All calls of a sample have at most 6,500 characters beyond twice the length of its contexts."""
     chunks = tuple(f"Chunk {n}: ".ljust(600, "x") for n in range(5))
     response = " ".join(f"The response makes claim number {n} in a sentence of middling length." for n in range(6))
     reference = " ".join(f"The reference makes statement number {n} in a sentence." for n in range(3))
@@ -297,7 +297,7 @@ def test_five_metrics_over_five_chunks_fit_into_their_share_of_characters() -> N
     verdicts += [Relevant(QUERY, claim) for claim in claims]
     verdicts += [Relevant(QUERY, chunk, reference) for chunk in chunks]
     waves = ([Decompose(response, QUERY), Decompose(reference, QUERY)], verdicts)
-    calls = [layout.prompt_of(pack, PromptStyle()) for wave in waves for pack in packs(wave, PackLimits())]
-    assert len(calls) <= 3
+    calls = [prompts.prompt_of(pack, PromptStyle()) for wave in waves for pack in packs(wave, PackLimits())]
+    assert len(calls) == 2
     sent = sum(len(message["content"]) for call in calls for message in call.messages)
-    assert sent <= 12_000 + 2 * sum(map(len, chunks))
+    assert sent <= 6_500 + 2 * sum(map(len, chunks))

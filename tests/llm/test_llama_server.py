@@ -19,10 +19,9 @@ from tests.llm.llama import build
 from tests.llm.llama.tiny import write
 
 from ragauge.judges.llm.build import llm
-from ragauge.judges.llm.layout import prompt_of, repeat_prompt
 from ragauge.judges.llm.messages import Prompt
-from ragauge.judges.llm.packing import Pack, PackLimits, packs
-from ragauge.judges.llm.prompts import PromptStyle
+from ragauge.judges.llm.packing import Pack, PackLimits, PromptStyle, packs
+from ragauge.judges.llm.prompts import prompt_of, repeat_prompt
 from ragauge.judges.llm.providers import parse_llm_spec
 from ragauge.judges.llm.replies import parse_reply
 from ragauge.judges.llm.transport.client import HttpTransport
@@ -100,12 +99,18 @@ def _packs() -> list[Pack]:
     return packs(QUESTIONS, PackLimits())
 
 
+#: Faults of replies that no schema prevents.
+_BEYOND_SCHEMAS = re.compile('no statement whose "s" is|yet lists')
+
+
 @pytest.mark.parametrize("pack", _packs(), ids=lambda pack: "+".join(sorted(pack.kinds)))
 @pytest.mark.parametrize("style", STYLES, ids=str)
 def test_what_the_schema_lets_through_is_an_answer(url: str, pack: Pack, style: PromptStyle) -> None:
-    """Requests for every kind of question are taken, and random text held to their schemas has no fault."""
+    """Requests for every kind of question are taken, and random text held to their schemas has a fault only where it
+    leaves out a sentence or disagrees with itself."""
     replies = _completions(url, prompt_of(pack, style), structured="schema")
-    assert [parse_reply(pack, reply, style).faults for reply in replies] == [{}] * len(SEEDS)
+    faults = [fault for reply in replies for fault in parse_reply(pack, reply, style).faults.values()]
+    assert [fault for fault in faults if not _BEYOND_SCHEMAS.search(fault)] == []
     assert len(set(replies)) > 1
 
 
@@ -114,7 +119,7 @@ def test_grades_in_fractions_are_numbers(url: str) -> None:
     pack, style = Pack((FRACTION,)), PromptStyle()
     for reply in _completions(url, prompt_of(pack, style), structured="schema"):
         reading = parse_reply(pack, reply, style)
-        assert reading.answers or "which is not a number from 0 to 1" in reading.faults[0]
+        assert reading.answers or "not a number from 0 to 1" in reading.faults[0]
 
 
 def test_a_question_asked_again_is_held_to_its_own_schema(url: str) -> None:
@@ -123,7 +128,8 @@ def test_a_question_asked_again_is_held_to_its_own_schema(url: str) -> None:
     asked = repeat_prompt(prompt_of(pack, style), "{", {1: "is missing", 4: "is missing"})
     for reply in _completions(url, asked, structured="schema"):
         reading = parse_reply(pack, reply, style)
-        assert set(reading.answers) == {1, 4}
+        beyond = {place for place, fault in reading.faults.items() if _BEYOND_SCHEMAS.search(fault)}
+        assert set(reading.answers) | beyond == {1, 4}
 
 
 @pytest.mark.parametrize("structured", ["json", "plain"])
@@ -136,7 +142,10 @@ def test_requests_without_a_schema_are_taken(url: str, structured: str) -> None:
 
 
 def test_the_judge_answers_every_question(url: str) -> None:
-    """The whole judge, as users make it, leaves no question of any kind without an answer."""
+    """The whole judge, as users make it, leaves a question of any kind without an answer only where four random replies
+    leave out a sentence or disagree with themselves."""
     judge = llm("llamacpp/random", base_url=url, temperature=1.0, seed=1, max_tokens=4000)
     answers = asyncio.run(judge.answer(QUESTIONS))
-    assert [answer for answer in answers if isinstance(answer, Failure)] == []
+    failed = [answer for answer in answers if isinstance(answer, Failure)]
+    assert [failure for failure in failed if not _BEYOND_SCHEMAS.search(failure.detail)] == []
+    assert len(failed) < len(QUESTIONS)

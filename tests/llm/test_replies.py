@@ -11,9 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragauge.judges.base import checked
-from ragauge.judges.llm import layout
-from ragauge.judges.llm.packing import Pack, PackLimits, packs
-from ragauge.judges.llm.prompts import PromptStyle
+from ragauge.judges.llm import prompts
+from ragauge.judges.llm.packing import Pack, PackLimits, PromptStyle, packs
 from ragauge.judges.llm.replies import ParsedReply, locate_quote, parse_reply
 from ragauge.questions import COHERENCE, CONCISENESS, Classify, Decompose, Entail, Question, Rate, Relevant
 from ragauge.types import Answer, ChunkVerdict, Decomposition, Grade, Label, Statement, Verdict
@@ -56,6 +55,8 @@ ANSWERS: dict[int, Answer] = {
     2: Verdict(Label.YES, rationale="names them"),
     3: Grade(4.0, "holds together"),
 }
+HELLO = {"s": 1, "text": "Hello.", "kind": "neither"}
+GREETED = {1: Decomposition((Statement("Hello.", (0, 6), False, False),))}
 TEXT = Pack((Decompose("Cats purr. They bark, hiss and bite!", "Who?"), Decompose("Hello.", "Who?")))
 
 
@@ -81,9 +82,12 @@ def instances(schema: dict[str, Any], defs: dict[str, Any]) -> st.SearchStrategy
 def test_every_instance_of_the_schema_is_a_reply_without_fault(
     pack: Pack, style: PromptStyle, data: st.DataObject
 ) -> None:
-    """A server that keeps to the schema is never asked twice, and its answers fit their questions."""
-    schema = layout.prompt_of(pack, style).schema
-    reply = data.draw(instances(schema, schema["$defs"]))
+    """A server that keeps to the schema and to itself is never asked twice, and its answers fit their questions."""
+    schema = prompts.prompt_of(pack, style).schema
+    reply = {key: agreeing(item) for key, item in data.draw(instances(schema, schema["$defs"])).items()}
+    for key, text in json.loads(prompts.prompt_of(pack, style).user).get("texts", {}).items():
+        reply[key] = [{**piece, "text": text[str(piece["s"])]} for piece in reply[key]]
+        reply[key] += [{"s": int(number), "text": words, "kind": "neither"} for number, words in text.items()]
     reading = parse_reply(pack, json.dumps(reply, ensure_ascii=data.draw(st.booleans())), style)
     assert reading.faults == {}
     for position, question in enumerate(pack.questions):
@@ -91,9 +95,20 @@ def test_every_instance_of_the_schema_is_a_reply_without_fault(
         assert checked(question, answer) is answer
 
 
+def agreeing(item: Any) -> Any:
+    """A verdict without the lists of sources that its label denies."""
+    denied = {"neutral": ("supports", "contradicts"), "entailed": ("contradicts",), "contradicted": ("supports",)}
+    return item | {name: [] for name in denied.get(item.get("label"), ()) if name in item} if "label" in item else item
+
+
 def _follows(source: str, claim: str) -> str:
     """What the made-up judge of these tests says of one source and a claim."""
     return ("entailed", "neutral", "contradicted")[(len(source) + len(claim)) % 3]
+
+
+def _joint(labels: list[str]) -> str:
+    """What that judge says of all sources of a claim."""
+    return next((label for label in ("contradicted", "entailed") if label in labels), "neutral")
 
 
 def _helps(text: str, query: str, reference: str | None) -> str:
@@ -107,7 +122,7 @@ def _written(document: dict[str, Any]) -> dict[str, Any]:
     for group in document.get("entail", []):
         for key, claim in group["claims"].items():
             output = {name: _follows(sources[name], claim) for name in group["sources"]}
-            reply[key] = {"label": _follows("".join(sources[name] for name in output), claim)}
+            reply[key] = {"label": _joint(list(output.values()))}
             if len(output) > 1:
                 reply[key]["supports"] = [name for name, label in output.items() if label == "entailed"]
                 reply[key]["contradicts"] = [name for name, label in output.items() if label == "contradicted"]
@@ -130,8 +145,8 @@ def _expected(question: Question) -> Answer:
     """What that judge says to a question, of which it sees the texts."""
     match question:
         case Entail(premise, hypothesis, _):
-            label = Label(_follows("".join(dict.fromkeys(premise)), hypothesis))
             alone = [Label(_follows(text, hypothesis)) for text in premise]
+            label = Label(_joint([each.value for each in alone]))
             return Verdict(label, chunks=tuple(map(ChunkVerdict, alone)))
         case Relevant(query, text, reference):
             return Verdict(Label(_helps(text, query, reference)))
@@ -147,7 +162,7 @@ def _expected(question: Question) -> Answer:
 def test_what_a_judge_says_of_the_document_is_what_it_says_of_the_questions(questions: list[Question]) -> None:
     """Texts are found again behind their ids: no answer goes to another question, chunk or text."""
     for pack in packs(questions, PackLimits(prompt_chars=150)):
-        document = json.loads(layout.prompt_of(pack, PLAIN).user)
+        document = json.loads(prompts.prompt_of(pack, PLAIN).user)
         reading = parse_reply(pack, json.dumps(_written(document)), PLAIN)
         assert reading == ParsedReply({i: _expected(question) for i, question in enumerate(pack.questions)}, {}, True)
 
@@ -191,23 +206,28 @@ def test_a_reply_that_is_cut_off_keeps_its_whole_items(opening: str) -> None:
 
 
 def test_a_list_of_statements_that_is_cut_off_is_a_fault() -> None:
-    """A text that is taken apart by half would count too few statements."""
-    reply = '{"T2": [], "T1": [{"s": 1, "text": "Cats purr.", "kind": "claim"}, {"s": 2, "te'
-    reading = parse_reply(TEXT, reply, PromptStyle())
-    assert reading.answers == {1: Decomposition(())}
-    assert reading.faults == {0: "the answer is missing"}
+    """A text that is taken apart by half would count too few statements; those of whole sentences are kept."""
+    whole = '{"T2": [' + json.dumps(HELLO) + '], "T1": [{"s": 1, "text": "Cats purr.", "kind": "claim"}'
+    for reply in (whole, whole + ', {"s": 2, "te'):
+        reading = parse_reply(TEXT, reply, PromptStyle())
+        assert reading.answers == GREETED
+        assert reading.faults == {0: "the answer is cut off"}
+        assert reading.partial == {}
+    reading = parse_reply(TEXT, whole + ', {"s": 2, "text": "Cats bark.", "kind": "claim"}, {"s"', PromptStyle())
+    assert reading.faults == {0: "the answer is cut off"}
+    assert reading.partial == {0: (Decomposition((Statement("Cats purr.", (0, 10)),)), 11)}
 
 
 BAD = [
     ("1", {"label": "entailed", "supports": ["S9"], "contradicts": []}, 'has in "supports" some text, not one of'),
     ("1", {"label": "entailed", "supports": [1], "contradicts": []}, 'has in "supports" 1, not one of its sources S1'),
     ("1", {"label": "entailed", "supports": ["S1"]}, 'has no list "contradicts"'),
-    ("1", {"label": "entailed", "supports": "S1", "contradicts": []}, 'has as "supports" some text, not a list'),
+    ("1", {"label": "entailed", "supports": "S9", "contradicts": []}, 'has as "supports" some text, not a list'),
     ("2", {"label": "supported"}, 'has as its "label" some text, not one of entailed, neutral, contradicted'),
     ("2", {"label": ["yes"]}, 'has as its "label" a list, not one of entailed, neutral, contradicted'),
     ("3", {"label": True}, 'has as its "label" true, not one of yes, no'),
     ("3", {}, 'has as its "label" null, not one of yes, no'),
-    ("3", "yes", "is some text, not an object"),
+    ("3", "perhaps", 'has as its "label" some text, not one of yes, no'),
     ("4", {"grade": 6}, 'has as its "grade" 6, not a whole number from 1 to 5'),
     ("4", {"grade": 2.5}, 'has as its "grade" 2.5, not a whole number from 1 to 5'),
     ("4", {"grade": True}, 'has as its "grade" true, not a whole number from 1 to 5'),
@@ -235,7 +255,7 @@ def test_a_key_that_is_answered_twice_is_not_answered(second: str) -> None:
     assert reading.faults == {1: "the answer is given more than once"}
     assert len(reading.answers) == 3
     twice = parse_reply(
-        TEXT, '{"T1": [], "T2": [], "T1": [{"s": 1, "text": "Cats purr.", "kind": "claim"}]}', PromptStyle()
+        TEXT, f'{{"T1": [], "T2": [{json.dumps(HELLO)}], "T1": [{{"s": 1, "text": "C", "kind": "claim"}}]}}', PLAIN
     )
     assert twice.faults == {0: "the answer is given more than once"}
 
@@ -306,7 +326,7 @@ def test_statements_lie_where_their_words_are() -> None:
         {"s": 2, "text": "Cats bark.", "kind": "claim"},
         {"s": 2, "text": "bite!", "kind": "neither"},
     ]
-    answer = parse_reply(TEXT, json.dumps({"T1": pieces, "T2": []}), PromptStyle()).answers[0]
+    answer = parse_reply(TEXT, json.dumps({"T1": pieces, "T2": [HELLO]}), PromptStyle()).answers[0]
     assert answer == Decomposition(
         (
             Statement("Cats purr.", (0, 10), True, True),
@@ -324,13 +344,13 @@ def test_statements_lie_where_their_words_are() -> None:
         ({"s": 1.5, "text": "t", "kind": "claim"}, 'has a statement whose "s" is 1.5; its sentences are 1 to 2'),
         ({"s": 1, "kind": "claim"}, 'has a statement whose "text" is null, not a string'),
         ({"s": 1, "text": "t", "kind": "fact"}, 'has a statement whose "kind" is some text, not one of claim, opinion'),
-        ("Cats purr.", "is some text, not an object"),
+        ("Cats purr.", "has as a statement some text, not an object"),
     ],
 )
 def test_a_statement_that_cannot_be_used_faults_its_text(piece: object, fault: str) -> None:
     """A text is taken apart as a whole, so one bad statement has it asked again, and it alone."""
-    reading = parse_reply(TEXT, json.dumps({"T1": [piece], "T2": []}), PromptStyle())
-    assert reading.answers == {1: Decomposition(())}
+    reading = parse_reply(TEXT, json.dumps({"T1": [piece], "T2": [HELLO]}), PromptStyle())
+    assert reading.answers == GREETED
     assert reading.faults[0].startswith(f"the answer {fault}")
 
 

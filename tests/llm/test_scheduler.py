@@ -10,7 +10,6 @@ import pytest
 from tests.llm.clock import Clock
 
 from ragauge.judges.llm.messages import CallFailed
-from ragauge.judges.llm.transport.faults import ReplyError
 from ragauge.judges.llm.transport.scheduler import (
     RATE_RETRIES,
     RETRIES,
@@ -19,6 +18,7 @@ from ragauge.judges.llm.transport.scheduler import (
     RetryScheduler,
     StallDetector,
 )
+from ragauge.judges.llm.transport.session import ReplyError
 from ragauge.types import Failure
 
 

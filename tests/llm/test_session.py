@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import ragauge as rg
-from ragauge.judges.llm.decisions_judge import decisions_judge
+from ragauge.judges.llm.decisions import decisions_judge
 from ragauge.judges.llm.messages import CallFailed, Completion, Prompt
 from ragauge.judges.llm.providers import parse_llm_spec
 from ragauge.judges.llm.transport.batches import BatchFailed, batches

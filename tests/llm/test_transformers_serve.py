@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from ragauge.judges.base import checked
-from ragauge.judges.llm.decisions_judge import decisions_judge
+from ragauge.judges.llm.decisions import decisions_judge
 from ragauge.questions import TOPICAL_MATCH, Classify, Decompose, Entail, Question, Rate, Relevant
 from ragauge.testing import PLAIN
 from ragauge.types import Answer, Failure, Grade, Verdict

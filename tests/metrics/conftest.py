@@ -23,8 +23,9 @@ import pytest
 
 from ragauge.metrics.base import Measure
 from ragauge.metrics.registry import select_metrics
+from ragauge.needs.base import Rounds
 from ragauge.questions import Classify, Decompose, Entail, Judgment, Question, Rate, Relevant, judgment_key
-from ragauge.rounds import Rounds
+from ragauge.readers.contexts import to_chunks
 from ragauge.scores import Evidence, Score
 from ragauge.types import (
     Answer,
@@ -106,11 +107,11 @@ def _label(text: str, hypothesis: str) -> Label:
 
 
 def sample_of(**fields: Any) -> Sample:
-    """A sample whose contexts may be given as texts."""
+    """A sample whose contexts may be given as texts or objects."""
     for name in ("contexts", "reference_contexts"):
         if fields.get(name) is not None:
             chunks = (Chunk(c, id=str(i)) if isinstance(c, str) else c for i, c in enumerate(fields[name], 1))
-            fields[name] = tuple(chunks)
+            fields[name] = to_chunks(tuple(chunks)) or ()
     if fields.get("references") is not None:
         fields["references"] = tuple(fields["references"])
     return Sample(**{"id": "1", **fields})

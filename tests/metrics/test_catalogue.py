@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from ragauge.errors import BadParameter, UnknownName, UsageError
 from ragauge.metrics.base import Metric
-from ragauge.metrics.overlap import rouge
+from ragauge.metrics.checks import rouge
 from ragauge.metrics.registry import ALIASES, METRICS, metric_named, parse_metric, select_metrics, split_specs, value_of
 
 
@@ -67,7 +67,8 @@ def test_a_spec_is_read_and_written(spec: str, canonical: str) -> None:
         ("chunk_precison", UnknownName, "chunk_precision"),
         ("composit", UnknownName, "composite"),
         ("rouge(typs=rouge1)", UnknownName, "unknown parameter of rouge 'typs'; did you mean 'types'"),
-        ("rouge(types)", BadParameter, r"'types' is not of the form parameter=value"),
+        ("rouge(types)", BadParameter, r"'types' is not valid; choose from rouge1, "),
+        ("composite(rouge)", BadParameter, r"'rouge' is not of the form parameter=value"),
         ("rouge(types=rouge1,types=rouge2)", BadParameter, "gives 'types' twice"),
         ("composite(faithfulness=1,faithfulness=2)", BadParameter, "gives 'faithfulness' twice"),
         ("composite(faithfulness=much)", BadParameter, "'much' is not a number"),
@@ -135,6 +136,7 @@ VALUES: dict[str, st.SearchStrategy[Any]] = {
     "units": st.sampled_from(["claims", "sentences"]),
     "counting": st.sampled_from(["own", "common"]),
     "against": st.sampled_from(["references", "response"]),
+    "of": st.sampled_from(["references", "source"]),
 }
 
 
@@ -143,7 +145,8 @@ def test_what_is_written_reads_as_the_same_metric(data: st.DataObject) -> None:
     """Any metric with any parameters in range writes a spec that reads as a metric with the same parameters."""
     one = data.draw(st.sampled_from(METRICS))
     names = data.draw(st.lists(st.sampled_from(sorted(one.defaults)), unique=True)) if one.defaults else []
-    bound = one(**{name: data.draw(VALUES[name], label=name) for name in names})
+    other = {"against": st.sampled_from(["contexts", "source"])} if one.name == "faithfulness" else {}
+    bound = one(**{name: data.draw((VALUES | other)[name], label=name) for name in names})
     again = parse_metric(bound.spec)
     assert isinstance(again, Metric)
     assert {**one.defaults, **again.params} == {**one.defaults, **bound.params}

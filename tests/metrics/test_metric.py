@@ -8,8 +8,8 @@ import pytest
 
 from ragauge.errors import BadParameter, UnknownName
 from ragauge.metrics.base import Measure, Metric, MetricResult, metric
+from ragauge.metrics.checks import bleu, chrf, rouge
 from ragauge.metrics.claims import faithfulness, hallucination
-from ragauge.metrics.overlap import bleu, chrf, rouge
 from ragauge.metrics.registry import METRICS
 from ragauge.needs.base import Failed, NeedOutcome, Undefined
 from ragauge.needs.entailment import response_and_references
@@ -103,7 +103,7 @@ def test_a_metric_is_called_for_other_parameters() -> None:
         (rouge, "types", "", "choose from"),
         (rouge, "stemmer", "maybe", "bool"),
         (rouge, "tokenizer", "nltk", "choose from rouge, unicode"),
-        (bleu, "weights", "", "float"),
+        (bleu, "weights", "", "length"),
         (bleu, "weights", (), "length"),
         (bleu, "weights", (-0.1,), ">= 0"),
         (bleu, "weights", (float("nan"),), ">= 0"),

@@ -8,7 +8,7 @@ import pytest
 
 from ragauge.errors import BadParameter, UnknownName
 from ragauge.metrics.registry import parse_metric
-from ragauge.metrics.retrieval import graded
+from ragauge.metrics.rubrics import graded
 from ragauge.questions import CHUNK_UTILITY, COHERENCE, COMPLETENESS, CONCISENESS, TOPICAL_MATCH, Question, Rate, Rubric
 from ragauge.types import Answer, Chunk, Failure, Grade
 

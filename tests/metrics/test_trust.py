@@ -12,7 +12,6 @@ from tests.metrics.labelled import FLAG, NO, doc, row
 
 from ragauge.errors import BadParameter, UnknownName
 from ragauge.metrics.base import DatasetMetric
-from ragauge.metrics.refusals import MeanF1, MeanRecall, RefusalConfusion
 from ragauge.metrics.registry import (
     ALIASES,
     FAMILIES,
@@ -22,8 +21,8 @@ from ragauge.metrics.registry import (
     parse_metric,
     select_metrics,
 )
-from ragauge.metrics.trust import MeanCitations, Trust, trust_eval_block
-from ragauge.statistics.aggregates import aggregate_interval
+from ragauge.metrics.trust import MeanCitations, MeanF1, MeanRecall, RefusalConfusion, Trust, trust_eval_block
+from ragauge.statistics.intervals import aggregate_interval
 from ragauge.types import Sample
 
 if TYPE_CHECKING:

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from ragauge.metrics.trust import TrustEvalItem, needs, trust_eval_block
+from ragauge.needs.base import Rounds
 from ragauge.needs.gold import Correctness
 from ragauge.questions import Entail, Judgment, Question, judgment_key
 from ragauge.readers import read
-from ragauge.rounds import Rounds
 from ragauge.types import Answer, ChunkVerdict, Identity, Label, Verdict
 
 if TYPE_CHECKING:

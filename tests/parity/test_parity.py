@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from tests.parity.conftest import SUPPORTED
 
 import ragauge as rg
-from ragauge.analysis.parity_results import CAUSES, ParityColumn
+from ragauge.analysis.parity import CAUSES, ParityColumn
 from ragauge.errors import UsageError
 
 #: What faithfulness is on the first eleven rows.
@@ -126,10 +126,10 @@ def test_trust_eval_is_in_per_cent(judge: rg.Judge) -> None:
 def test_a_custom_metric(rows: list[dict[str, Any]], judge: rg.Judge) -> None:
     """A metric that is in no catalogue is compared on a scale that spans the numbers."""
 
-    @rg.metric(name="stars", scale=(1.0, 5.0))
-    def stars() -> float:
-        """Always four."""
-        return 4.0
+    @rg.check(scale=(1.0, 5.0))
+    def stars(sample: rg.Sample) -> float:
+        """Four for each."""
+        return 4.0 if sample else 1.0
 
     run = rg.evaluate(rows, [stars], judge)
     (column,) = rg.parity(run, [{**row, "rating": 2} for row in rows], "valor", columns={"rating": "stars"}).columns

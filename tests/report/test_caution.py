@@ -36,7 +36,7 @@ def card(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def run(**judges: Identity) -> RunRecord:
     """A run of these judges."""
-    return RunRecord("id", "2026", "data", (), dict(judges), "1")
+    return RunRecord("id", "2026", "data", (), dict(judges), "1", asked=1)
 
 
 @pytest.mark.usefixtures("card")

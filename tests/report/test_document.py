@@ -40,6 +40,9 @@ RUN = {
     "spent": dict,
     "stopped": str,
     "notes": list,
+    "slices": dict,
+    "about": dict,
+    "columns": list,
 }
 SPENT = {"calls", "prompt_tokens", "cached_tokens", "completion_tokens", "cost", "unpriced"}
 PIECE = {"text", "field", "span", "against", "label", "value", "probability", "chunks", "rationale", "judgment"}

@@ -17,7 +17,7 @@ def test_the_worse_side_of_a_bound_fails() -> None:
     run = measured()
     run.hold_to({"faithfulness": 0.5, "hallucination": 0.5})
     assert run.record.gates == (Gate("faithfulness", 0.5, "below"), Gate("hallucination", 0.5, "above"))
-    assert [gate.failure(run.estimates) for gate in run.record.gates] == ["faithfulness is 0.444, below 0.5", None]
+    assert [gate.failure(run.record) for gate in run.record.gates] == ["faithfulness is 0.444, below 0.5", None]
     assert [str(gate) for gate in run.record.gates] == ["faithfulness ≥ 0.5", "hallucination ≤ 0.5"]
 
 
@@ -27,7 +27,7 @@ def test_an_estimate_on_its_bound_passes() -> None:
     value = run.estimates["hallucination"].value
     assert value is not None
     gates = [Gate("hallucination", value, "above"), Gate("hallucination", value, "below")]
-    assert [gate.failure(run.estimates) for gate in gates] == [None, None]
+    assert [gate.failure(run.record) for gate in gates] == [None, None]
 
 
 def test_gates_are_kept_with_the_run(tmp_path: Path) -> None:
@@ -35,7 +35,8 @@ def test_gates_are_kept_with_the_run(tmp_path: Path) -> None:
     run = measured(store=tmp_path / "store")
     run.hold_to({"faithfulness": 0.5})
     again = rg.Run.open(tmp_path / "store")
-    assert list(again.to_dict()["run"]["gates"]) == [{"metric": "faithfulness", "bound": 0.5, "fails": "below"}]
+    (kept,) = again.to_dict()["run"]["gates"]
+    assert kept == {"metric": "faithfulness", "bound": 0.5, "fails": "below", "column": "", "value": ""}
     again.hold_to({"hallucination": 0.1})
     assert [gate.metric for gate in rg.Run.open(tmp_path / "store").record.gates] == ["hallucination"]
 

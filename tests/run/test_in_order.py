@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragauge.run.scheduler import ordered_map
+from ragauge.run.sync import ordered_map
 
 
 async def _collected(waits: list[int], width: int) -> tuple[list[int], int]:

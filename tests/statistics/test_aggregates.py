@@ -8,8 +8,7 @@ from hypothesis import strategies as st
 
 from ragauge.errors import BadParameter
 from ragauge.scores import F1Counts, PrecisionRecall, Share
-from ragauge.statistics.aggregates import aggregate_interval
-from ragauge.statistics.intervals import Interval, mean_interval
+from ragauge.statistics.intervals import Interval, aggregate_interval, mean_interval
 
 
 def pooled(sums: Sequence[float]) -> float | None:

@@ -172,7 +172,7 @@ def test_bad_input_is_named(values: list[float], given: dict[str, object], messa
 
 def test_importing_the_statistics_does_not_load_numpy() -> None:
     """numpy is loaded when an interval is made, not before."""
-    code = "import sys, ragauge.statistics.aggregates; print('numpy' in sys.modules)"
+    code = "import sys, ragauge.statistics.intervals; print('numpy' in sys.modules)"
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=environment)
     assert done.stdout.strip() == "False"

@@ -18,9 +18,31 @@ from ragauge.types import ChunkVerdict, Identity, Label, Verdict
 JUDGE = Identity("stub", (("revision", "1"),))
 
 
+@pytest.fixture(params=["sqlite", "postgres"])
+def place(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """Where a store can be made, of each kind."""
+    return request.getfixturevalue("postgres").new() if request.param == "postgres" else str(tmp_path / "kept")
+
+
+@pytest.fixture(scope="session", params=["sqlite", "postgres"])
+def fresh(request: pytest.FixtureRequest) -> Callable[[], Store]:
+    """Makes empty stores of each kind, for tests that try many examples."""
+    if request.param == "sqlite":
+        return Store.temporary
+    server = request.getfixturevalue("postgres")
+    return lambda: Store.open(server.new())
+
+
 @pytest.fixture
-def store(tmp_path: Path) -> Iterator[Store]:
+def store(place: str) -> Iterator[Store]:
     """An empty store."""
+    with Store.open(place) as opened:
+        yield opened
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Iterator[Store]:
+    """An empty store in a file."""
     with Store.open(tmp_path / "kept") as opened:
         yield opened
 

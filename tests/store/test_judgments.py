@@ -23,11 +23,11 @@ def test_a_kept_judgment_is_found_by_its_key(store: Store, judgment: Make) -> No
     assert store.find([kept.key, judgment(2).key]) == {kept.key: kept}
 
 
-def test_judgments_outlive_the_store_object(tmp_path: Path, judgment: Make) -> None:
+def test_judgments_outlive_the_store_object(place: str, judgment: Make) -> None:
     """A store that is closed and opened again holds the same judgments."""
-    with Store.open(tmp_path) as first:
+    with Store.open(place) as first:
         first.keep([judgment(1)])
-    with Store.open(tmp_path) as second:
+    with Store.open(place) as second:
         assert list(second.judgments()) == [judgment(1)]
 
 
@@ -78,10 +78,10 @@ def test_listing_does_not_hold_the_store(store: Store, judgment: Make) -> None:
     assert len(seen + list(listing)) == 700
 
 
-def test_a_shared_text_is_stored_once(store: Store, judgment: Make) -> None:
+def test_a_shared_text_is_stored_once(file: Store, judgment: Make) -> None:
     """The chunk that 50 questions share is one row; so is the judge."""
-    store.keep([judgment(n) for n in range(50)])
-    with sqlite3.connect(store.path) as db:
+    file.keep([judgment(n) for n in range(50)])
+    with sqlite3.connect(file.path) as db:
         (texts,) = db.execute("SELECT count(*) FROM texts").fetchone()
     db.close()
     assert texts == 50 + 1 + 1

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 import ragauge as rg
-from ragauge.store.memory import LIMIT, MemoryStore
+from ragauge.store.store import MEMORY_LIMIT, MemoryStore
 
 
 def _rows(count: int) -> list[dict[str, object]]:
@@ -18,7 +18,7 @@ def _kept(run: rg.Run) -> list[object]:
     return [*run.records(), run.values("token_f1"), run.scores[-1].sample, len(run.scores), run.estimates]
 
 
-@pytest.mark.parametrize("count", [1, LIMIT + 1, pytest.param(2 * LIMIT + 70, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("count", [1, MEMORY_LIMIT + 1, pytest.param(2 * MEMORY_LIMIT + 70, marks=pytest.mark.slow)])
 def test_a_run_that_nobody_keeps_is_the_run_that_a_store_keeps(tmp_path: Path, count: int) -> None:
     """Samples, values and estimates are equal, whether the run fits in memory or has gone on in a temporary file."""
     in_memory = rg.evaluate(_rows(count), "token_f1,rouge")
@@ -31,9 +31,9 @@ def test_a_run_that_nobody_keeps_is_the_run_that_a_store_keeps(tmp_path: Path, c
 def test_small_runs_make_no_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Up to the limit nothing is written; beyond it a folder is made, and removed with the store."""
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
-    run = rg.evaluate(_rows(LIMIT), "token_f1")
+    run = rg.evaluate(_rows(MEMORY_LIMIT), "token_f1")
     assert list(tmp_path.iterdir()) == []
-    large = rg.evaluate(_rows(LIMIT + 1), "token_f1")
+    large = rg.evaluate(_rows(MEMORY_LIMIT + 1), "token_f1")
     assert len(list(tmp_path.iterdir())) == 1
     run.store.close()
     large.store.close()

@@ -160,25 +160,25 @@ def test_a_folder_that_cannot_be_written(tmp_path: Path) -> None:
         Store.open(tmp_path)
 
 
-def test_a_damaged_row_is_named_as_such(store: Store, judgment: Make) -> None:
+def test_a_damaged_row_is_named_as_such(file: Store, judgment: Make) -> None:
     """A row that was written by hand, or by a broken disk, is a StoreError that names the file."""
-    store.keep([judgment()])
-    with closing(sqlite3.connect(store.path)) as db, db:
+    file.keep([judgment()])
+    with closing(sqlite3.connect(file.path)) as db, db:
         db.execute('UPDATE judgments SET answer = \'{"type": "nonsense"}\'')
     with pytest.raises(
         StoreError, match=r"store\.db: cannot find judgments: a row is damaged: Invalid value 'nonsense'"
     ):
-        store.find([judgment().key])
+        file.find([judgment().key])
 
 
-def test_a_full_disk_leaves_whole_batches(store: Store, judgment: Make) -> None:
+def test_a_full_disk_leaves_whole_batches(file: Store, judgment: Make) -> None:
     """When the file cannot grow, the batch in hand is undone, those before it stay, and reading goes on."""
-    store.keep([judgment(n) for n in range(10)])
-    with store._database.reading("limit the size") as db:
+    file.keep([judgment(n) for n in range(10)])
+    with file._database.reading("limit the size") as db:  # type: ignore[union-attr]
         db.execute("PRAGMA max_page_count = 20")
     with pytest.raises(StoreError, match="disk is full; free some space"):
-        store.keep([judgment(n) for n in range(10, 5000)])
-    assert len(list(store.judgments())) == 10
+        file.keep([judgment(n) for n in range(10, 5000)])
+    assert len(list(file.judgments())) == 10
 
 
 @pytest.mark.parametrize("text", [b"CREATE TABLE \xff\xfe", b"no SQL", b""])
@@ -193,13 +193,13 @@ def test_a_damaged_schema_is_named_as_such(tmp_path: Path, text: bytes) -> None:
 
 
 @pytest.mark.parametrize("harm", ["UPDATE texts SET text = x'ff'", "DELETE FROM texts"])
-def test_what_refers_to_nothing_is_damage(store: Store, judgment: Make, harm: str) -> None:
+def test_what_refers_to_nothing_is_damage(file: Store, judgment: Make, harm: str) -> None:
     """A text that is none, and a reference to a text that is gone, are a StoreError."""
-    store.keep([judgment()])
-    with closing(sqlite3.connect(store.path)) as db, db:
+    file.keep([judgment()])
+    with closing(sqlite3.connect(file.path)) as db, db:
         db.execute(harm)
     with pytest.raises(StoreError, match=r"store\.db: cannot find judgments: .* is damaged.*move the file away"):
-        store.find([judgment().key])
+        file.find([judgment().key])
 
 
 READER = """

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Callable
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -39,6 +40,7 @@ number = st.floats(allow_nan=False, allow_infinity=False)
 share = st.floats(0, 1)
 text = st.text() | st.text(min_size=100, max_size=300) | st.sampled_from(['{"$": 1}', "word " * 100])
 word = st.text(max_size=8)
+metric_name = word.map(lambda drawn: drawn.replace("\0", ""))  # PostgreSQL keeps no NUL in a name
 span = st.tuples(st.integers(0, 99), st.integers(0, 99))
 label_ = st.sampled_from(Label)
 entailment = st.sampled_from([Label.ENTAILED, Label.NEUTRAL, Label.CONTRADICTED, Label.NOT_ENTAILED])
@@ -118,7 +120,7 @@ evidence = st.builds(
 record = st.builds(
     SampleRecord,
     sample,
-    st.dictionaries(word, score, max_size=2),
+    st.dictionaries(metric_name, score, max_size=2),
     st.dictionaries(word, few(evidence), max_size=2),
 )
 
@@ -133,9 +135,9 @@ def test_a_key_is_a_hash_of_the_judge_and_the_question(kept: Judgment) -> None:
 
 @settings(max_examples=25, deadline=None)
 @given(judgments)
-def test_what_is_found_is_what_was_kept(kept: list[Judgment]) -> None:
+def test_what_is_found_is_what_was_kept(fresh: Callable[[], Store], kept: list[Judgment]) -> None:
     """Judgments of all kinds of question come back equal, by key and in order."""
-    with Store.temporary() as store:
+    with fresh() as store:
         store.keep(kept)
         assert store.find([each.key for each in kept]) == {each.key: each for each in kept}
         assert list(store.judgments()) == kept
@@ -158,9 +160,9 @@ def test_what_is_read_from_a_recording_is_what_was_written(written: list[Judgmen
 
 @settings(max_examples=60, deadline=None)
 @given(st.lists(record, min_size=1, max_size=2))
-def test_samples_come_back_as_they_were(records: list[SampleRecord]) -> None:
+def test_samples_come_back_as_they_were(fresh: Callable[[], Store], records: list[SampleRecord]) -> None:
     """Sample records, with evidence and any metadata, come back equal; so do the values of each metric."""
-    with Store.temporary() as store:
+    with fresh() as store:
         store.begin(RunRecord("r", "2026-11-20T00:00:00Z", "data", (), {}, "0"))
         store.keep_samples("r", 0, records)
         assert list(store.samples("r")) == records
@@ -171,10 +173,10 @@ def test_samples_come_back_as_they_were(records: list[SampleRecord]) -> None:
 
 @settings(max_examples=40, deadline=None)
 @given(st.lists(answered, max_size=6, unique_by=lambda each: each[0]))
-def test_labels_are_found_by_their_question(given_: list[tuple[object, object]]) -> None:
+def test_labels_are_found_by_their_question(fresh: Callable[[], Store], given_: list[tuple[object, object]]) -> None:
     """Labels on questions of every kind are found with the answer that was given."""
     labels = [label(question, answer, "ann") for question, answer in given_]  # type: ignore[arg-type]
-    with Store.temporary() as store:
+    with fresh() as store:
         store.keep_labels(labels)
         assert store.find_labels([each.question for each in labels]) == {each.question: each for each in labels}
         assert store.labels() == labels

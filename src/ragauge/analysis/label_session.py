@@ -6,8 +6,7 @@ from collections.abc import Iterator, Mapping
 
 import msgspec
 
-from ragauge.analysis.label_summary import Agreement, LabelSummary
-from ragauge.analysis.labels import Labelling, LabelPiece, SampleDraw
+from ragauge.analysis.labels import Agreement, Labelling, LabelPiece, LabelSummary, SampleDraw
 from ragauge.errors import UsageError
 from ragauge.questions import Classify, Decompose, Entail, Question, Rate, Relevant, invalid_reason
 from ragauge.report.wording import counted, number, printable, with_interval

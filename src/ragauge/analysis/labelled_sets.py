@@ -86,8 +86,8 @@ def _fault(problem: Exception) -> str:
 
 
 def _label(value: Any) -> int:
-    """A label as 1 or 0. Raises ValueError for anything else."""
-    if value not in (0, 1):
+    """A label as 1 or 0, "1" and "0" included. Raises ValueError for anything else."""
+    if value not in (0, 1, "0", "1"):
         raise ValueError(f"the label {value!r} is neither 1 nor 0")
     return int(value)
 

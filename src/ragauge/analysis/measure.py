@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
-from ragauge.analysis.comparison import is_significant
+from ragauge.analysis.compare import is_significant
 from ragauge.analysis.labelled_sets import LabelledCase, labelled_files, read_cases
 from ragauge.errors import BadData, RunFailed
 from ragauge.judges.base import DEFAULT_BATCH, Judge, JudgeAnswers, can_answer

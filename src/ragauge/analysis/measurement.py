@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
-from ragauge.analysis.comparison import LEVEL
+from ragauge.analysis.compare import LEVEL
 from ragauge.analysis.measure import BaselineDifference, SetResult
 from ragauge.errors import BadData
 from ragauge.report.files import save_text

@@ -4,32 +4,393 @@ from __future__ import annotations
 
 import heapq
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections import deque
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from itertools import islice
+from math import floor, fsum
+from pathlib import Path
 from typing import Any, NamedTuple
 
+import msgspec
+
 from ragauge.analysis.parity_columns import SYSTEMS, Column, RowName, ScoreSheet, number_in, read_sheet
-from ragauge.analysis.parity_results import (
-    CAUSES,
-    FigureScale,
-    Parity,
-    ParityColumn,
-    ParityDifference,
-    ParityFigures,
-    ParityRow,
-    ParityTotal,
-    cause_of,
-    figures,
-    match_rows,
-)
-from ragauge.errors import UnknownName, UsageError
+from ragauge.errors import BadData, UnknownName, UsageError
 from ragauge.metrics.base import Measure
 from ragauge.metrics.registry import FAMILIES, select_metrics
 from ragauge.readers.columns import ALIASES, folded, rank
-from ragauge.report.explain import decisive, pieces_words
-from ragauge.report.wording import shortened
+from ragauge.report.explain import decisive, is_share, pieces_words
+from ragauge.report.files import save_text
+from ragauge.report.text import plain
+from ragauge.report.wording import by_reason, counted, number, one_line, shortened, with_interval
 from ragauge.run.results import Run
 from ragauge.scores import RunRecord, ScoreRecord
+from ragauge.statistics.agreement import group_interval, spearman
+from ragauge.statistics.intervals import Clusters, Interval
+from ragauge.statistics.paired import paired_mean
+
+#: The number of rows without a sample that are named.
+SHOWN = 5
+
+Key = Callable[[RowName], Hashable]
+
+
+class RowMatching(msgspec.Struct, frozen=True):
+    """How rows of scores were matched with samples.
+
+    by: "position", "id", or "query and response" (or one of the two). pairs: number of matches. rows, samples: number
+    on either side. alone: ids of the first rows without a sample.
+    """
+
+    by: str
+    pairs: int
+    rows: int
+    samples: int
+    alone: tuple[str, ...] = ()
+
+
+def match_rows(sheet: ScoreSheet, samples: Sequence[RowName]) -> tuple[RowMatching, list[tuple[int, int]]]:
+    """Match the rows of `sheet` with `samples`, as pairs of positions: by id if possible, else by texts, else in order.
+
+    Ids (row numbers if there is no column of ids) are used if all ids of one side occur on the other and the texts of
+    matched rows agree; without texts to check, both sides must have the same ids. Texts that occur several times are
+    matched in order. Positions are used only without texts to check, and if there are as many rows as samples.
+
+    Raises BadData if nothing matches.
+    """
+    lines = sheet.lines
+    sizes = len(lines), len(samples)
+    fields = [field for field in ("query", "response") if _has(field, lines) and _has(field, samples)]
+    pairs = _pairs(lines, samples, lambda one: one.id)
+    enough = len(pairs) == (min(sizes) if fields else max(sizes))
+    by = "position" if sheet.numbered else "id"
+    if not (pairs and enough and all(_texts(lines[i], fields) == _texts(samples[j], fields) for i, j in pairs)):
+        pairs = _pairs(lines, samples, lambda one: _texts(one, fields)) if fields else []
+        by = " and ".join(fields)
+    if not pairs:
+        if fields or sizes[0] != sizes[1]:
+            raise BadData(_unmatched(sheet, sizes, fields))
+        pairs, by = [(i, i) for i in range(len(lines))], "position"
+    found = {i for i, _ in pairs}
+    alone = (line.id for i, line in enumerate(lines) if i not in found)
+    return RowMatching(by, len(pairs), *sizes, tuple(islice(alone, SHOWN))), pairs
+
+
+def _has(field: str, rows: Sequence[RowName]) -> bool:
+    return any(getattr(row, field) is not None for row in rows)
+
+
+def _texts(row: RowName, fields: Sequence[str]) -> tuple[str, ...]:
+    """The texts of a row, without regard to white space and case."""
+    return tuple(" ".join((getattr(row, field) or "").split()).casefold() for field in fields)
+
+
+def _pairs(lines: Sequence[RowName], samples: Sequence[RowName], key: Key) -> list[tuple[int, int]]:
+    """Positions of rows and samples with equal keys; the second row of a key goes with its second sample."""
+    places: dict[Hashable, deque[int]] = {}
+    for j, sample in enumerate(samples):
+        places.setdefault(key(sample), deque()).append(j)
+    return [(i, places[key(line)].popleft()) for i, line in enumerate(lines) if places.get(key(line))]
+
+
+def _unmatched(sheet: ScoreSheet, sizes: tuple[int, int], fields: Sequence[str]) -> str:
+    shown = shortened(sheet.lines[0].query or sheet.lines[0].response or "", 80)
+    why = f"no row has the {' and '.join(fields)} of a sample (the first row: {shown!r})"
+    if not fields:
+        why = f"{sizes[0]} rows and {sizes[1]} samples, without matching ids or texts"
+    return f"{sheet.name}: {why}; give the rows that were measured, with their ids or their query and response"
+
+
+SCHEMA = "ragauge.parity/1"
+
+#: The endings of files that a comparison is written to.
+PARITY_WRITERS = (".md", ".json")
+
+
+class ParityRow(msgspec.Struct, frozen=True, omit_defaults=True):
+    """One row on which the two differ.
+
+    theirs, ours: the numbers on our scale, None if missing; why: the reason.
+    evidence: lines with our deciding pieces, and their explanations.
+    """
+
+    id: str
+    query: str
+    theirs: float | None
+    ours: float | None
+    why: str = ""
+    evidence: tuple[str, ...] = ()
+
+
+class ParityDifference(msgspec.Struct, frozen=True):
+    """The rows that differ for one cause, a key of `CAUSES`: their number, and the worst of them."""
+
+    cause: str
+    count: int
+    rows: tuple[ParityRow, ...]
+
+
+class ParityFigures(msgspec.Struct, frozen=True):
+    """The figures of the n rows with a number on both sides.
+
+    difference: the mean of ours - theirs with a 95 % interval; None if theirs are off their scale.
+    rank: Spearman's correlation, None if either side is constant; its 95 % interval for 10 to 10,000 rows.
+    close: number of rows on which the numbers differ by at most 0.05 of our scale.
+    """
+
+    n: int
+    mean_theirs: float | None
+    mean_ours: float | None
+    difference: Interval | None
+    rank: float | None
+    rank_interval: tuple[float, float] | None
+    close: int
+
+
+class ParityColumn(msgspec.Struct, frozen=True):
+    """A column of theirs compared with a value of ours.
+
+    neither: number of rows without a number on either side. notes: another definition, another scale.
+    """
+
+    theirs: str
+    ours: str
+    figures: ParityFigures
+    neither: int
+    notes: tuple[str, ...]
+    differences: tuple[ParityDifference, ...]
+
+
+class ParityTotal(msgspec.Struct, frozen=True):
+    """Their score of the whole data set, on our scale, and our estimate with its 95 % interval."""
+
+    theirs: str
+    ours: str
+    value: float
+    estimate: float | None
+    low: float | None
+    high: float | None
+    n: int
+    notes: tuple[str, ...] = ()
+
+
+class Parity(msgspec.Struct, frozen=True):
+    """Another system's scores compared with those of a run.
+
+    system: whose scores. scores: the file. run, judge: the run and its judges.
+    matching: how rows were matched with samples; None if the scores are for the whole data set.
+    columns, totals: the comparisons by row, or of whole data sets. left: columns that were not compared, with the
+    reason.
+    """
+
+    system: str = msgspec.field(name="peer")
+    scores: str
+    run: str
+    judge: str
+    matching: RowMatching | None
+    columns: tuple[ParityColumn, ...]
+    totals: tuple[ParityTotal, ...]
+    left: dict[str, str]
+
+    def to_dict(self) -> dict[str, Any]:
+        """The comparison as one document of schema "ragauge.parity/1"."""
+        document: dict[str, Any] = {"schema": SCHEMA, **msgspec.to_builtins(self)}
+        return document
+
+    def save(self, path: str | Path) -> Path:
+        """Write the comparison to a .json or .md file. Raises UsageError for other endings."""
+        as_json = msgspec.json.encode(self.to_dict()).decode()
+        return save_text(Path(path), {".json": lambda: as_json, ".md": lambda: parity_markdown(self)})
+
+    def __str__(self) -> str:
+        return parity_text(self)
+
+
+FigureScale = tuple[float, float]
+
+#: Numbers that differ by at most this share of the scale are taken as equal.
+CLOSE = 0.05
+
+#: The number of pairs for which a rank correlation has an interval; with more it would be narrower than 0.05.
+FEWEST, MOST = 10, 10_000
+
+#: The tolerance for rounded numbers at the ends of a scale.
+ROUNDING = 1e-6
+
+
+def figures(
+    theirs: Sequence[float], ours: Sequence[float], clusters: Clusters, scale: FigureScale, of_theirs: FigureScale
+) -> ParityFigures:
+    """The figures of pairs of numbers. scale: of ours; of_theirs: of theirs. clusters: as for `paired_mean`."""
+    pairs, n = list(zip(theirs, ours, strict=True)), len(ours)
+    difference = rank_interval = None
+    if n and all(on_scale_of(value, of_theirs) for value in theirs):
+        widest = (scale[0] - of_theirs[1] - ROUNDING, scale[1] - of_theirs[0] + ROUNDING)
+        difference = paired_mean([b - a for a, b in pairs], scale=widest, clusters=clusters).interval
+    rank = spearman(theirs, ours)
+    if rank is not None and FEWEST <= n <= MOST:
+        groups = [at if name is None else name for at, name in enumerate(clusters or [None] * n)]
+        resamples = max(200, min(1000, 1_000_000 // n))
+        rank_interval = group_interval(theirs, ours, groups, spearman, resamples=resamples)
+    return ParityFigures(
+        n=n,
+        mean_theirs=fsum(theirs) / n if n else None,
+        mean_ours=fsum(ours) / n if n else None,
+        difference=difference,
+        rank=rank,
+        rank_interval=rank_interval,
+        close=sum(on_scale_of(a, of_theirs) and abs(a - b) <= closeness(scale) for a, b in pairs),
+    )
+
+
+def closeness(scale: FigureScale) -> float:
+    """The largest difference of two numbers on a scale that are taken as equal."""
+    return CLOSE * (scale[1] - scale[0])
+
+
+def on_scale_of(value: float, scale: FigureScale) -> bool:
+    """Whether a number is on a scale, up to rounding."""
+    return scale[0] - ROUNDING <= value <= scale[1] + ROUNDING
+
+
+#: cause -> its meaning, in the order of reports.
+CAUSES = {
+    "undefined_here": "nothing to count here, a number there",
+    "failed_here": "no answer of the judge here, a number there",
+    "missing_there": "a number here, none there (NaN, empty or an error)",
+    "scale": "their number is off our scale",
+    "definition": "another definition",
+    "pieces": "other claims: their number is no share of as many pieces as were found here",
+    "verdicts": "other verdicts or other claims",
+    "numbers": "other numbers, with no verdicts behind ours",
+}
+
+#: The rounding of another system's numbers, and the number of pieces up to which rounded shares can be distinguished.
+_EXACT, _FEW = 0.005, 50
+
+
+def cause_of(
+    theirs: float | None, ours: ScoreRecord, column: Column, scale: FigureScale, of_theirs: FigureScale
+) -> str | None:
+    """The cause of a difference, None if there is none. scale: of ours; of_theirs: of theirs, as converted."""
+    if ours.value is None:
+        return None if theirs is None else "failed_here" if ours.failed else "undefined_here"
+    if theirs is None:
+        return "missing_there"
+    if not on_scale_of(theirs, of_theirs):
+        return "scale"
+    if abs(theirs - ours.value) <= closeness(scale):
+        return None
+    if column.differs:
+        return "definition"
+    if not ours.evidence:
+        return "numbers"
+    return "verdicts" if _could_be_of_as_many(theirs, ours) else "pieces"
+
+
+def _could_be_of_as_many(value: float, ours: ScoreRecord) -> bool:
+    """Whether a number can be a share of as many pieces as ours, given how exactly numbers are written."""
+    if not is_share(ours) or ours.counts[1] > _FEW:
+        return True
+    nearest = floor(value * ours.counts[1] + 0.5) / ours.counts[1]
+    return abs(value - nearest) <= _EXACT
+
+
+#: The mark of a heading, an item or a row.
+_MARK = re.compile(r"(?:#+ | *- |\|)?")
+
+
+def parity_text(parity: Parity) -> str:
+    """The comparison as plain text."""
+    return "".join(f"{one_line(line)}\n" for line in _lines(parity))
+
+
+def parity_markdown(parity: Parity) -> str:
+    """The comparison as Markdown; quoted texts are shown literally."""
+    split = ((line, match.end()) for line in _lines(parity) if (match := _MARK.match(line)))
+    return "".join(f"{line[:end]}{plain(line[end:])}\n" for line, end in split)
+
+
+def _lines(parity: Parity) -> Iterator[str]:
+    yield f"# ragauge compared with {parity.system}"
+    yield ""
+    yield f"Theirs: {parity.scores}. Ours: run {parity.run}, judge {parity.judge}."
+    if parity.matching:
+        yield _matching_words(parity.matching)
+    yield ""
+    yield from _totals(parity.totals) if parity.totals else _table(_FIGURES, map(_figure_cells, parity.columns))
+    for reason in by_reason(parity.left):
+        yield from ("", f"Not compared: {reason}.")
+    for compared in parity.columns:
+        yield from _compared(compared)
+
+
+def _matching_words(matching: RowMatching) -> str:
+    rows, samples = counted(matching.rows, "row"), counted(matching.samples, "sample")
+    matched = f"{matching.pairs} of {rows} matched with {samples} by {matching.by}."
+    more = matching.rows - matching.pairs - len(matching.alone)
+    alone = ", ".join(matching.alone) + (f" and {more} more" if more else "")
+    return f"{matched} Without a sample: {alone}." if alone else matched
+
+
+def _table(head: str, rows: Iterable[Iterable[str]]) -> Iterator[str]:
+    yield f"| {head} |"
+    yield "|" + "---|" * (head.count("|") + 1)
+    yield from (f"| {' | '.join(cell.replace('|', '∣') for cell in cells)} |" for cells in rows)
+
+
+def _with_interval(value: float | None, low: float | None, high: float | None) -> str:
+    # 0.000, never -0.000
+    return with_interval(value, low, high, lambda one: number(None if one is None else round(one, 3) + 0.0))
+
+
+_FIGURES = "theirs | ours | n | mean theirs | mean ours | ours − theirs, 95 % | rank correlation, 95 % | within 0.05"
+
+
+def _figure_cells(one: ParityColumn) -> list[str]:
+    f = one.figures
+    return [
+        *(one.theirs, one.ours, str(f.n), number(f.mean_theirs), number(f.mean_ours)),
+        _with_interval(f.difference.value, f.difference.low, f.difference.high) if f.difference else "–",
+        _with_interval(f.rank, *(f.rank_interval or (None, None))),
+        f"{f.close / f.n:.0%}" if f.n else "–",
+    ]
+
+
+def _totals(totals: Iterable[ParityTotal]) -> Iterator[str]:
+    yield "Their scores are for the whole data set."
+    yield ""
+    head = "theirs | ours | n | value theirs | value ours, 95 % | theirs in our interval"
+    yield from _table(head, map(_total_cells, totals))
+    for one in totals:
+        if one.notes:
+            yield from ("", f"{one.theirs}: {'; '.join(one.notes)}.")
+
+
+def _total_cells(one: ParityTotal) -> list[str]:
+    within = "–" if one.low is None or one.high is None else "yes" if one.low <= one.value <= one.high else "no"
+    ours = _with_interval(one.estimate, one.low, one.high)
+    return [one.theirs, one.ours, str(one.n), number(one.value), ours, within]
+
+
+def _compared(one: ParityColumn) -> Iterator[str]:
+    yield from ("", f"## {one.theirs} and {one.ours}", "")
+    yield from (f"- {note}" for note in one.notes)
+    if one.notes:
+        yield ""
+    differ = sum(difference.count for difference in one.differences)
+    neither = f"; {counted(one.neither, 'row')} without a number on either side" if one.neither else ""
+    yield f"{counted(one.figures.close, 'row')} within 0.05, {differ} differ{neither}."
+    for difference in one.differences:
+        shown = len(difference.rows)
+        more = f", the worst {shown}" if 0 < shown < difference.count else ""
+        yield from ("", f"### {CAUSES[difference.cause]}: {counted(difference.count, 'row')}{more}", "")
+        for row in difference.rows:
+            why = f" ({row.why})" if row.why else ""
+            words = f"{row.id}: theirs {number(row.theirs)}, ours {number(row.ours)}{why}. {row.query}"
+            yield f"- {words.rstrip()}"
+            yield from (f"  - {line}" for line in row.evidence)
+
 
 #: A column in per cent, or with the opposite meaning: "LLM F1/100", "1-error".
 _WRITTEN = re.compile(r"(?P<flipped>1-)?(?P<name>.+?)(/(?P<per>\d+(\.\d+)?))?")

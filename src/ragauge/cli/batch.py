@@ -8,14 +8,15 @@ from typing import Any
 
 import click
 
+from ragauge.cli.main import say
 from ragauge.cli.options import data_options, evaluation_arguments, store_option
 from ragauge.cli.run import progress_bar
-from ragauge.cli.screen import say
 from ragauge.errors import BadParameter
 from ragauge.report.wording import counted, dollars, usage_words
 from ragauge.run.batch.collect import Imported, Sent, fetch, import_results, lost, status, submit
 from ragauge.run.batch.export import export
 from ragauge.run.batch.folder import UNANSWERED, BatchSettings, Folder
+from ragauge.store import Place
 
 _folder = click.argument("folder", type=click.Path(path_type=Path))
 
@@ -43,7 +44,7 @@ def command() -> None:
     metavar="FOLDER",
     help="Folder for the files and the state of the batch.",
 )
-def export_command(data: str, store: Path, folder: Path, **given: Any) -> None:
+def export_command(data: str, store: Place, folder: Path, **given: Any) -> None:
     """Write the unanswered questions about DATA as files of requests. Nothing is sent, and no key is needed.
 
     The same command again continues where it stopped.
@@ -54,7 +55,7 @@ def export_command(data: str, store: Path, folder: Path, **given: Any) -> None:
     labels = asked.pop("labels")
     settings = BatchSettings(
         data=str(Path(data).resolve()),
-        store=str(store.resolve()),
+        store=str(store.resolve() if isinstance(store, Path) else store),
         labels=str(labels.resolve()) if labels else None,
         **asked,
     )

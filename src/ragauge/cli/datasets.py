@@ -10,9 +10,9 @@ from typing import Any, get_args
 
 import click
 
+from ragauge.cli.main import say
 from ragauge.cli.options import judge_option, judges_option, samples_option, work_options
 from ragauge.cli.run import closing_lines, end_of_work, progress_bar, stoppable
-from ragauge.cli.screen import say
 from ragauge.datasets import Built, Generated, build, generate
 from ragauge.datasets.builder import TOP
 from ragauge.datasets.generator import SHOTS

@@ -9,14 +9,15 @@ from typing import Any
 
 import click
 
+from ragauge.cli.main import say
 from ragauge.cli.options import gates, judge_option, judges_option, max_cost_option, store_options, work_options
 from ragauge.cli.run import end, progress_bar, stoppable
-from ragauge.cli.screen import say
 from ragauge.compat.dataworkz import COLUMNS, LLM, METRICS, Evaluation, evaluate, evaluate_question
 from ragauge.errors import RunFailed, UsageError
 from ragauge.readers import read
 from ragauge.report.wording import footnotes
 from ragauge.scores import Gate
+from ragauge.store import Place
 
 _extras = click.option("--no-extras", is_flag=True, help="No BERTScore and no similarity, even where installed.")
 
@@ -86,7 +87,7 @@ def question_command(
     candidate_response: str,
     judges: Sequence[str],
     no_extras: bool,
-    store: Path | None,
+    store: Place | None,
     max_cost: float | None,
 ) -> None:
     """Compare one response with one golden response."""
@@ -126,7 +127,7 @@ def _digits(value: float | None) -> str:
     return "–" if value is None else f"{value:.4f}"
 
 
-def _end(done: Evaluation, conditions: Sequence[Gate], store: Path | None) -> None:
+def _end(done: Evaluation, conditions: Sequence[Gate], store: Place | None) -> None:
     """Print the footnotes; exit with 1 if no claims were judged, else as `ragauge run` does."""
     record = done.run.record
     say(*footnotes(record))

@@ -11,19 +11,19 @@ import msgspec
 from ragauge.analysis.measure import SetResult, adjusted, measure
 from ragauge.analysis.measurement import MEASUREMENT_WRITERS, Measurement, measurement_view
 from ragauge.analysis.thresholds import FittedThreshold, fit_threshold, labelled_sets
+from ragauge.cli.main import say, screen
 from ragauge.cli.options import max_cost_option, output_option, store_options
 from ragauge.cli.run import progress_bar, stop, stoppable
-from ragauge.cli.screen import say, screen
 from ragauge.errors import BadData, BadParameter, RunFailed
 from ragauge.judges.base import Judge
-from ragauge.questions import Judgment
+from ragauge.questions import KINDS, Judgment
 from ragauge.report.files import check_ending, check_place
 from ragauge.report.wording import usage_words
 from ragauge.run.asking import Budget, Dispatcher, JudgmentCache, check_priced
 from ragauge.run.prepare import opened_store
 from ragauge.run.specs import DESCRIPTIONS, load_judge, load_judges
 from ragauge.run.sync import blocking
-from ragauge.store import read_labels
+from ragauge.store import Place, read_labels
 
 #: The default judges to compare with.
 _BASELINES = {"embedded": "lexical"}
@@ -65,7 +65,7 @@ def measure_command(
     data: Path,
     against: str | None,
     limit: int | None,
-    store: Path | None,
+    store: Place | None,
     max_cost: float | None,
     output: Sequence[Path],
 ) -> None:
@@ -121,7 +121,7 @@ def fit_command(
     data: Path | None,
     accuracy: float,
     limit: int | None,
-    store: Path | None,
+    store: Place | None,
     max_cost: float | None,
 ) -> None:
     """Fit the threshold beyond which JUDGE is right often enough to be the first of a cascade, on people's labels.
@@ -162,6 +162,38 @@ def export_command(judge: str, folder: Path, int8: bool) -> None:
     say(f"use: onnx/{folder}")
 
 
+@command.command("prompts")
+@click.argument("judge", metavar="[PROVIDER/MODEL]", default="openai/gpt-4o-mini")
+@click.option(
+    "--write",
+    type=click.Path(file_okay=False, path_type=Path),
+    help="Write the sections into this folder, to edit them.",
+)
+def prompts_command(judge: str, write: Path | None) -> None:
+    """Print the instructions that an LLM judge is sent, with the options behind its name.
+
+    A folder of edited sections is given to a judge as PROVIDER/MODEL?prompts=FOLDER; the packaged text stands for
+    sections that it lacks.
+    """
+    from ragauge.judges.llm.judge import prompt_style
+    from ragauge.judges.llm.prompts import digest, file_name, sections, system
+    from ragauge.judges.llm.providers import parse_llm_spec
+
+    style = prompt_style(parse_llm_spec(judge).options)
+    if write is None:
+        for title, kinds in (("decompose", {"decompose"}), ("verdicts and grades", set(KINDS) - {"decompose"})):
+            say(f"=== calls for {title} ===", *system(frozenset(kinds), style).splitlines(), "")
+        say(f"version {digest(style)}")
+        return
+    write.mkdir(parents=True, exist_ok=True)
+    for name, text in sections(style).items():
+        path = write / file_name(name)
+        if path.exists():
+            raise BadParameter(f"{path} exists; give a folder without sections")
+        path.write_text(f"{text}\n", encoding="utf-8")
+        say(f"wrote {path}")
+
+
 def _fit_words(fitted: FittedThreshold, accuracy: float) -> str:
     if fitted.accuracy is None:
         return f"no probability with any of {fitted.labelled} answers"
@@ -177,7 +209,9 @@ class _CachedJudge:
     judges are measured.
     """
 
-    def __init__(self, judge: Judge, store: Path | None, max_cost: float | None, baseline: Judge | None = None) -> None:
+    def __init__(
+        self, judge: Judge, store: Place | None, max_cost: float | None, baseline: Judge | None = None
+    ) -> None:
         check_priced([judge, *([baseline] if baseline else [])], max_cost)
         router = load_judges(judge)
         self._store = store

@@ -16,13 +16,33 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from io import TextIOWrapper
 from types import FrameType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from ragauge.cli.screen import say
-from ragauge.errors import RagaugeError, UsageError
+from ragauge.errors import RagaugeError, UnknownName, UsageError
+from ragauge.report.wording import one_line
 from ragauge.version import VERSION
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+#: The width of output that is not to a terminal.
+PIPED_WIDTH = 110
+
+
+def say(*lines: str, err: bool = False) -> None:
+    """Print lines to standard output or standard error, without line breaks and control characters in them."""
+    for line in lines:
+        click.echo(one_line(line), err=err)
+
+
+def screen() -> Console:
+    """Standard output as a console of rich; plain and of a fixed width if it is piped."""
+    from ragauge.report.text import printing_console
+
+    return printing_console(width=None if sys.stdout.isatty() else PIPED_WIDTH)
+
 
 #: The exit code of a command that Ctrl-C ended, and of one that SIGTERM ended.
 INTERRUPTED, TERMINATED = 130, 143
@@ -94,6 +114,7 @@ COMMANDS = {
     "parity": "ragauge.cli.runs:parity_command",
     "metrics": "ragauge.cli.metrics:command",
     "judges": "ragauge.cli.judges:command",
+    "store": "ragauge.cli.runs:store_command",
 }
 
 
@@ -111,6 +132,14 @@ class Commands(click.Group):
         module, _, name = COMMANDS[cmd_name].partition(":")
         command: click.Command = getattr(importlib.import_module(module), name)
         return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Find the command. Raises UnknownName with close matches."""
+        if args[0] not in COMMANDS and not args[0].startswith("-"):
+            raise UnknownName("command", args[0], COMMANDS)
+        return super().resolve_command(ctx, args)
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command; a known error becomes a message and an exit code."""

@@ -6,9 +6,9 @@ import inspect
 
 import click
 
-from ragauge.cli.screen import say, screen
+from ragauge.cli.main import say, screen
 from ragauge.errors import BadParameter
-from ragauge.metrics.base import Metric, spec_of
+from ragauge.metrics.base import Metric
 from ragauge.metrics.registry import ALIASES, CATALOGUE, installed_names, metric_named
 from ragauge.report.text import rich_table
 from ragauge.report.wording import arrow
@@ -52,7 +52,7 @@ def command(name: str | None) -> None:
 
 
 def _about(metric: Metric) -> str:
-    params = ", ".join(f"{key}={spec_of(value)}" for key, value in metric.defaults.items()) or "none"
+    params = ", ".join(metric.usage) or "none"
     return "\n".join(
         [
             f"{metric.key}  {metric.scale[0]:g}..{metric.scale[1]:g}, {metric.better} is better",

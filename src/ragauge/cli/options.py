@@ -11,11 +11,11 @@ from typing import Any, Literal, TypeVar, cast
 
 import click
 
-from ragauge.errors import BadParameter, UnknownName, UsageError
+from ragauge.errors import BadParameter, UsageError
 from ragauge.metrics.registry import CATALOGUE, select_metrics
 from ragauge.report.files import WRITERS
-from ragauge.scores import Gate, check_gate
-from ragauge.store import Store
+from ragauge.scores import Better, Gate, check_gate, gate_on
+from ragauge.store import Place, Store, is_url
 
 #: The option for each side of a bound on which a gate fails.
 _OPTIONS: Mapping[Literal["below", "above"], str] = {"below": "--fail-under", "above": "--fail-over"}
@@ -30,30 +30,34 @@ def gates(under: Sequence[str], over: Sequence[str], metrics: str | None) -> lis
     known = {
         key: metric for metric in (CATALOGUE if metrics is None else select_metrics(metrics)) for key in metric.values
     }
-    conditions = _read(under, "below") + _read(over, "above")
+    better = {key: metric.better for key, metric in known.items()}
+    conditions = _read(under, "below", better) + _read(over, "above", better)
     for gate in conditions:
-        if gate.metric not in known:
-            raise UnknownName("metric of this run", gate.metric, known)
-        metric, condition = known[gate.metric], f"{gate.metric}={gate.bound:g}"
+        metric, condition = known[gate.metric], f"{gate.key}{':' if gate.column else '='}{gate.bound:g}"
         other = f"write {_OPTIONS['above' if gate.fails == 'below' else 'below']} {condition}"
         check_gate(gate, metric.better, metric.scale, f"{_OPTIONS[gate.fails]} {condition}", other)
     return conditions
 
 
-def _read(given: Sequence[str], fails: Literal["below", "above"]) -> list[Gate]:
+def _read(given: Sequence[str], fails: Literal["below", "above"], known: Mapping[str, Better]) -> list[Gate]:
     option, found = _OPTIONS[fails], []
     for condition in given:
-        metric, equals, bound = condition.rpartition("=")  # a metric's own parameters may contain a "="
-        if not equals:
+        # a metric's own parameters may contain a "=", and a slice does, as in faithfulness@domain=finance:0.8
+        key, sign, bound = condition.rpartition(":" if re.search(r"@[^@=]+=.*:", condition) else "=")
+        if not sign:
             raise BadParameter(f"{option} {condition}: write {option} METRIC=NUMBER")
         try:
             number = float(bound)
         except ValueError:
             number = nan
         if not isfinite(number):
-            raise BadParameter(f"{option} {condition}: {bound!r} is not a number; write METRIC=NUMBER")
-        found.append(Gate(metric, number, fails))
+            raise BadParameter(f"{option} {condition}: {bound!r} is not a number; write {_form(key)}")
+        found.append(gate_on(key, number, fails, known))
     return found
+
+
+def _form(key: str) -> str:
+    return "METRIC@COLUMN=VALUE:NUMBER" if "@" in key else "METRIC=NUMBER"
 
 
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -94,16 +98,19 @@ raw_csv_option = click.option(
 )
 
 
-def show_option(default: int) -> Option[Any]:
-    """--show, the number of worst samples to show."""
+def show_option(default: int | None = None) -> Option[Any]:
+    """--show, the number of worst samples to show. default: None for three in short."""
+    help = "Show the N worst samples with all their evidence."
+    if default is None:
+        help += " [default: three with the claim that decides]"
     return click.option(
-        "--show",
-        type=click.IntRange(min=0),
-        default=default,
-        show_default=default > 0,
-        metavar="N",
-        help="Show the N worst samples with their evidence.",
+        "--show", type=click.IntRange(min=0), default=default, show_default=bool(default), metavar="N", help=help
     )
+
+
+by_option = click.option(
+    "--by", multiple=True, metavar="COLUMN", help="Estimates for each value of this column of DATA, repeatable."
+)
 
 
 _MAP = click.option(
@@ -119,7 +126,6 @@ data_options = combined(
         "-m",
         "--metrics",
         metavar="LIST",
-        callback=lambda _context, _option, given: None if given == "all" else given,
         help="Metrics, such as faithfulness,rouge(stemmer=true). [default: all that DATA has the fields for]",
     ),
     judges_option("embedded, recording:PATH, python:MODULE:NAME, or KIND=JUDGE, repeatable. [default: embedded]"),
@@ -135,15 +141,41 @@ data_options = combined(
 )
 
 
-def evaluation_arguments(judges: Sequence[str], mapping: Sequence[str], **others: Any) -> dict[str, Any]:
+def evaluation_arguments(
+    judges: Sequence[str], mapping: Sequence[str], metrics: str | None, **others: Any
+) -> dict[str, Any]:
     """The options of `data_options` as arguments of `ragauge.evaluate`."""
-    return {**others, "judge": judge_option(judges), "map": pairs(mapping, "--map")}
+    wanted = None if metrics == "all" else metrics
+    return {**others, "metrics": wanted, "judge": judge_option(judges), "map": pairs(mapping, "--map")}
+
+
+class _Store(click.ParamType):  # type: ignore[type-arg]  # generic from click 8.2 on, and 8.1 will do
+    """A folder or file, or the URL of a database, which is shown without its password."""
+
+    name = "path"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Place:
+        """See click."""
+        if not is_url(value):
+            return Path(value)
+        from ragauge.store.postgres import PostgresUrl
+
+        return PostgresUrl(value)
+
+
+STORE = _Store()
+
+
+def existing_store(place: Place, *, to_read: bool = True) -> Store:
+    """Open a store. Raises UsageError where there is none."""
+    if not Store.exists(place):
+        raise UsageError(f"there is no store at {place}; `ragauge run` makes one, --store names another")
+    return Store.open(place, to_read=to_read)
 
 
 def store_option(help: str, **more: Any) -> Option[Any]:
-    """--store, the folder or file. help: what is kept there."""
-    kind = click.Path(path_type=Path)
-    return click.option("--store", type=kind, default=DEFAULT_STORE, show_default=True, help=help, **more)
+    """--store, the folder, file or PostgreSQL database. help: what is kept there."""
+    return click.option("--store", type=STORE, default=DEFAULT_STORE, show_default=True, help=help, **more)
 
 
 def open_store_option(help: str, *, to_read: bool = True) -> Option[Any]:
@@ -152,10 +184,8 @@ def open_store_option(help: str, *, to_read: bool = True) -> Option[Any]:
     to_read: the command writes nothing, so the store may be read-only.
     """
 
-    def opened(context: click.Context, _: click.Parameter, path: Path) -> Store:
-        if not path.exists():
-            raise UsageError(f"there is no store at {path}; `ragauge run` makes one, --store names another")
-        return context.with_resource(Store.open(path, to_read=to_read))
+    def opened(context: click.Context, _: click.Parameter, place: Place) -> Store:
+        return context.with_resource(existing_store(place, to_read=to_read))
 
     return store_option(help, callback=opened)
 
@@ -164,8 +194,8 @@ def _set_no_store(context: click.Context, _: click.Parameter, given: bool) -> No
     context.meta["ragauge.no_store"] = given
 
 
-def _store_or_none(context: click.Context, _: click.Parameter, path: Path) -> Path | None:
-    return None if context.meta["ragauge.no_store"] else path
+def _store_or_none(context: click.Context, _: click.Parameter, place: Place) -> Place | None:
+    return None if context.meta["ragauge.no_store"] else place
 
 
 #: --store and --no-store; with the latter the command receives None as `store`.

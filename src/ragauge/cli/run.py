@@ -11,8 +11,10 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
-from ragauge.cli.main import ending
+from ragauge.cli.main import ending, say, screen
 from ragauge.cli.options import (
+    DEFAULT_STORE,
+    by_option,
     data_options,
     evaluation_arguments,
     gates,
@@ -22,16 +24,16 @@ from ragauge.cli.options import (
     show_option,
     store_options,
 )
-from ragauge.cli.screen import say, screen
 from ragauge.errors import RunFailed
-from ragauge.report.explain import chooser, worst
+from ragauge.report.explain import certainty_words, chooser, headline_metrics, worst
 from ragauge.report.files import check_output
-from ragauge.report.text import estimates_table, run_view, sample_view
+from ragauge.report.text import estimates_table, run_view, sample_view, worst_view
 from ragauge.report.wording import counted, usage_words
 from ragauge.run.evaluate import evaluate
 from ragauge.run.plan import plan
 from ragauge.run.results import Run
 from ragauge.scores import Gate
+from ragauge.store import Place
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -78,7 +80,7 @@ def _announced(show: Callable[[str], None]) -> Iterator[None]:
 
 
 @contextmanager
-def stoppable(store: Path | None, what: str = "judgment", more: str = "") -> Iterator[None]:
+def stoppable(store: Place | None, what: str = "judgment", more: str = "") -> Iterator[None]:
     """Exit with 130 if the work is interrupted, or with 143 on SIGTERM, and print how to go on.
 
     what: what is kept. more: the end of the sentence.
@@ -97,7 +99,7 @@ def stoppable(store: Path | None, what: str = "judgment", more: str = "") -> Ite
 
 
 @contextmanager
-def judging(store: Path | None, limit: int | None = None, label: str = "judging") -> Iterator[Callable[[int], None]]:
+def judging(store: Place | None, limit: int | None = None, label: str = "judging") -> Iterator[Callable[[int], None]]:
     """A progress bar for a run that may be interrupted."""
     shown = ", and `ragauge report` shows what is done"
     with stoppable(store, more=shown), progress_bar(label, limit) as progress:
@@ -114,7 +116,7 @@ def closing_lines(made: SampleSet) -> Iterator[str]:
         yield usage_words(made.spent)
 
 
-def end_of_work(made: SampleSet, whole: int, store: Path | None) -> None:
+def end_of_work(made: SampleSet, whole: int, store: Place | None) -> None:
     """Exit with 1 if no sample is complete, with 4 if the work was stopped."""
     if made.samples and not whole:
         raise RunFailed(f"no sample is whole, the first because {next(iter(made.failures.first.values()))}")
@@ -122,7 +124,7 @@ def end_of_work(made: SampleSet, whole: int, store: Path | None) -> None:
         stop(made.stopped, store)
 
 
-def stop(why: str, store: Path | None) -> NoReturn:
+def stop(why: str, store: Place | None) -> NoReturn:
     """Exit with 4, and print why the work was stopped and how to go on. store: where finished work is kept."""
     after = "the same command goes on from there" if store else "what is not shown or written is lost (--no-store)"
     say(f"stopped: {why}; {after}", err=True)
@@ -136,12 +138,14 @@ def stop(why: str, store: Path | None) -> NoReturn:
 @raw_csv_option
 @click.option("--name", default="", help="A name for the run.")
 @max_cost_option
-@show_option(0)
+@show_option()
+@by_option
 @click.option(
     "--fail-under",
     multiple=True,
     metavar="METRIC=VALUE",
-    help="Exit with 3 if the estimate is lower, for metrics of which more is better; repeatable.",
+    help="Exit with 3 if the estimate is lower, for metrics of which more is better; repeatable. "
+    "METRIC@COLUMN=VALUE:NUMBER is for a slice.",
 )
 @click.option(
     "--fail-over",
@@ -151,12 +155,13 @@ def stop(why: str, store: Path | None) -> NoReturn:
 )
 def run_command(
     data: str,
-    store: Path | None,
+    store: Place | None,
     output: Sequence[Path],
     raw_csv: bool,
     name: str,
     max_cost: float | None,
-    show: int,
+    show: int | None,
+    by: Sequence[str],
     fail_under: Sequence[str],
     fail_over: Sequence[str],
     **given: Any,
@@ -171,27 +176,56 @@ def run_command(
     conditions = gates(fail_under, fail_over, asked["metrics"])
     with judging(store, asked["limit"]) as progress:
         run = evaluate(data, store=store, max_cost=max_cost, name=name, progress=progress, **asked)
+    for column in by:
+        run.by(column)
     run.hold_to(conditions)
     written = [run.save(path, raw_csv=raw_csv) for path in output]
-    show_run(run, show)
+    show_run(run, show, every=given["metrics"] is not None)
     for path in written:
         say(f"wrote {path}")
     if store:
-        say(f"run {run.id}; read it again with: ragauge report {run.id}")
+        say(*next_steps(run, store))
     end(run, conditions, store)
 
 
-def show_run(run: Run, count: int) -> None:
-    """Print the estimates and the `count` worst samples with their evidence."""
+def next_steps(run: Run, store: Place) -> Iterator[str]:
+    """How to read a run again, open it in the browser, and compare it."""
+    kept = "" if store == Path(DEFAULT_STORE) else f" --store {store}"
+    yield f"run {run.id}; read it again with: ragauge report {run.id}{kept}"
+    yield f"all evidence in the browser:  ragauge view {run.id}{kept}"
+    earlier = next((one for one in run.store.runs() if one.id != run.id and one.data == run.record.data), None)
+    old, new = (earlier.id, run.id) if earlier else (run.id, "latest")
+    yield f"compare it with {'the run before' if earlier else 'a later run'}: ragauge compare {old} {new}{kept}"
+
+
+#: How many of the worst samples are shown in short.
+WORST = 3
+
+
+def show_run(run: Run, count: int | None, every: bool = False) -> None:
+    """Print the estimates and the worst samples.
+
+    count: the number of samples with all their evidence; None: three, each with the claim that decides. every: whether
+    all metrics are shown, or six of them.
+    """
     console = screen()
-    for part in run_view(run.record, console.width, run.sections()):
+    for part in run_view(run.record, console.width, run.sections(), None if every else headline_metrics(run.record)):
         console.print(part)
     key = chooser(run.record)
-    if count and key:
-        console.print()
-        console.print(f"Worst by {key}:")
-        console.print()
-        show_worst(console, run, key, count)
+    if not key or count == 0:
+        return
+    console.print()
+    better = run.estimates[key].better
+    if count is None:
+        shown = worst(run.records(), key, better, WORST)
+        for part in (*worst_view(shown, key, better, run.record.about.get(key, "")), ""):
+            console.print(part)
+        if sure := certainty_words(run.records(), key):
+            console.print(sure)
+        return
+    console.print(f"Worst by {key}:")
+    console.print()
+    show_worst(console, run, key, count)
 
 
 def show_worst(console: Console, run: Run, key: str, count: int) -> None:
@@ -201,7 +235,7 @@ def show_worst(console: Console, run: Run, key: str, count: int) -> None:
             console.print(part)
 
 
-def end(run: Run, conditions: Sequence[Gate], store: Path | None) -> None:
+def end(run: Run, conditions: Sequence[Gate], store: Place | None) -> None:
     """Exit with 1 if no score has a value, with 4 if the run was stopped, with 3 if a gate failed.
 
     store: where the run is kept, or None.
@@ -213,7 +247,7 @@ def end(run: Run, conditions: Sequence[Gate], store: Path | None) -> None:
         raise RunFailed(f"no score has a value{because}{stopped}")
     if run.record.stopped:
         stop(run.record.stopped, store)
-    failed = [line for gate in conditions if (line := gate.failure(run.estimates))]
+    failed = [line for gate in conditions if (line := gate.failure(run.record))]
     say(*(f"gate failed: {line}" for line in failed), err=True)
     if failed:
         raise SystemExit(3)
@@ -222,7 +256,7 @@ def end(run: Run, conditions: Sequence[Gate], store: Path | None) -> None:
 @click.command("plan")
 @data_options
 @store_options
-def plan_command(data: str, store: Path | None, **given: Any) -> None:
+def plan_command(data: str, store: Place | None, **given: Any) -> None:
     """Say what `run` would ask and cost, without asking: questions, calls, tokens, price and time, by metric too."""
     asked = evaluation_arguments(**given)
     with progress_bar("planning", asked["limit"]) as progress:
@@ -244,7 +278,7 @@ METRICS = (
 @output_option("Write the candidate's run")
 @raw_csv_option
 @show_option(2)
-def demo_command(store: Path | None, output: Sequence[Path], raw_csv: bool, show: int) -> None:
+def demo_command(store: Place | None, output: Sequence[Path], raw_csv: bool, show: int) -> None:
     """Measure two versions of an assistant on packaged data with the embedded judge: offline, no key."""
     for path in output:
         check_output(path)
@@ -257,13 +291,13 @@ def demo_command(store: Path | None, output: Sequence[Path], raw_csv: bool, show
     seen = "To look at it in a browser: ragauge demo -o demo.html"
     if store is not None:
         baseline = runs["baseline"]
-        page = baseline.save(baseline.store.path.with_name("demo.html"))
+        page = baseline.save((baseline.store.folder or Path()) / "demo.html")
         seen = f"The baseline's report, to open in a browser: {page}"
     console.print(seen)
     console.print("Now your own data: ragauge run FILE        what can be measured: ragauge metrics")
 
 
-def measured(store: Path | None) -> dict[str, Run]:
+def measured(store: Place | None) -> dict[str, Run]:
     """The runs of the two systems by name."""
     runs = {}
     for system in SYSTEMS:

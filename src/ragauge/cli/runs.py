@@ -14,15 +14,16 @@ from typing import Any
 
 import click
 
-from ragauge.analysis.compare import compare
-from ragauge.analysis.comparison import COMPARISON_WRITERS, changes_view, comparison_view
+from ragauge.analysis.compare import COMPARISON_WRITERS, changes_view, compare, comparison_view
 from ragauge.analysis.label_session import LabelSession, answer_words, keys_line, question_lines, summary_lines
 from ragauge.analysis.labels import Labelling
-from ragauge.analysis.parity import choose, measuring, parity
+from ragauge.analysis.parity import PARITY_WRITERS, choose, measuring, parity
 from ragauge.analysis.parity_columns import NAMING, SYSTEMS, read_sheet
-from ragauge.analysis.parity_results import PARITY_WRITERS
-from ragauge.cli.main import TERMINATED, ending
+from ragauge.cli.main import TERMINATED, ending, say, screen
 from ragauge.cli.options import (
+    STORE,
+    by_option,
+    existing_store,
     judge_option,
     judges_option,
     open_store_option,
@@ -31,15 +32,14 @@ from ragauge.cli.options import (
     show_option,
     work_options,
 )
-from ragauge.cli.run import end, judging, show_run
-from ragauge.cli.screen import say, screen
+from ragauge.cli.run import end, judging, progress_bar, show_run
 from ragauge.errors import BadParameter, UsageError
 from ragauge.metrics.registry import split_specs
 from ragauge.report.files import check_ending, check_place
 from ragauge.report.wording import counted
 from ragauge.run.evaluate import evaluate
 from ragauge.run.results import Run
-from ragauge.store import Store
+from ragauge.store import Place, Store
 from ragauge.view import Server
 
 
@@ -48,19 +48,32 @@ from ragauge.view import Server
 @open_store_option("Where the run is kept.")
 @output_option("Write it")
 @raw_csv_option
-@show_option(3)
+@show_option()
+@click.option("-m", "--metrics", type=click.Choice(["all"]), help="Show all metrics. [default: six]")
+@by_option
 @click.option("--list", "listed", is_flag=True, help="List the runs of the store instead.")
-def report_command(run: str, store: Store, output: Sequence[Path], raw_csv: bool, show: int, listed: bool) -> None:
+def report_command(
+    run: str,
+    store: Store,
+    output: Sequence[Path],
+    raw_csv: bool,
+    show: int | None,
+    metrics: str | None,
+    by: Sequence[str],
+    listed: bool,
+) -> None:
     """Show RUN (an id, the beginning of one, or a name); by default the newest. Nothing is judged again."""
     if listed:
         for record in store.runs():
             say(f"{record.id}  {record.status:<11} {record.samples:>7} samples  {record.name or record.data}")
         return
     found = Run.open(store, run)
+    for column in by:
+        found.by(column)
     for path in output:
         say(f"wrote {found.save(path, raw_csv=raw_csv)}")
     if not output:
-        show_run(found, show)
+        show_run(found, show, every=metrics == "all")
 
 
 @click.command("view")
@@ -283,3 +296,21 @@ def _piece_lines(session: LabelSession) -> Iterator[str]:
     if session.answer_given is not None:
         yield f"Your label: {answer_words(session.answer_given)}."
     yield keys_line(piece)
+
+
+@click.group("store")
+def store_command() -> None:
+    """Work on stores: files, or databases given as postgresql://USER@HOST/DATABASE."""
+
+
+@store_command.command("copy")
+@click.argument("source", type=STORE)
+@click.argument("target", type=STORE)
+def copy_command(source: Place, target: Place) -> None:
+    """Add the judgments of the store SOURCE to the store TARGET, where its own answers stay.
+
+    Runs, calls and labels are not copied. Stopped half-way, the same command goes on.
+    """
+    with existing_store(source) as read, Store.open(target) as written, progress_bar("copying", None) as progress:
+        count, new = read.copy_to(written, progress)
+    say(f"{counted(count, 'judgment')} read, {new:,} new in {target}")

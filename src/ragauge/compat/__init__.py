@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Sequence
 from functools import cache
 from importlib import import_module
+from types import ModuleType
 from typing import Any
 
 import ragauge as rg
@@ -11,6 +14,13 @@ import ragauge as rg
 
 class BadInput(rg.BadParameter, ValueError, TypeError):
     """The input cannot be measured. Other systems raise a ValueError or a TypeError here, and this is both."""
+
+
+class NotOffered(rg.UsageError, ImportError):
+    """A name of another system that its front door lacks; the message says what to use instead."""
+
+    def __init__(self, module: str, name: str, instead: str) -> None:
+        super().__init__(f"{module} has no {name}; {instead}")
 
 
 class UndefinedScore(rg.UsageError, ZeroDivisionError):
@@ -25,3 +35,45 @@ def derived(ours: type, module: str, name: str, extra: str) -> Any:
     except ImportError:
         raise rg.MissingExtra(ours.__module__, extra) from None
     return type(ours.__name__.strip("_"), (ours, theirs), {"__doc__": ours.__doc__, "__module__": ours.__module__})
+
+
+class _Names(ModuleType):
+    """A module of names that are those of another one."""
+
+    home: str
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(sys.modules[self.home], name)
+
+
+def modules(home: str, *names: str, package: str = "") -> None:
+    """Let the names of a module be imported from further modules too, where another system has them.
+
+    Args:
+        home: the module.
+        names: the further modules, such as "metrics.faithfulness".
+        package: what they are in; the module itself unless given.
+    """
+    for name in names:
+        path = f"{package or home}.{name}"
+        module = _Names(path)
+        module.home, module.__path__ = home, []
+        sys.modules[path] = module
+
+
+async def runs_of(rows: Any, measured: Sequence[tuple[Any, Any]], store: Any = None, **options: Any) -> list[rg.Run]:
+    """The run of each metric; metrics of one judge share a run, and all share judgments.
+
+    Args:
+        rows, store, options: as for `rg.evaluate`.
+        measured: pairs of a metric and its judge.
+    """
+    opened = rg.Store.temporary() if store is None else store
+    runs: dict[int, rg.Run] = {}
+    for first, (_, judge) in enumerate(measured):
+        if first not in runs:
+            group = [i for i, (_, other) in enumerate(measured) if i not in runs and other == judge]
+            metrics = [measured[i][0] for i in group]
+            run = await rg.evaluate_async(rows, metrics, judge, opened, **options)
+            runs |= dict.fromkeys(group, run)
+    return [runs[i] for i in range(len(measured))]

@@ -3,22 +3,50 @@
 from __future__ import annotations
 
 import asyncio
+import inspect
 import logging
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Coroutine, Generator, Sequence
 from dataclasses import dataclass
+from functools import wraps
 from statistics import fmean
 from typing import Annotated, Any, Generic, Self, TypeVar
 
 import ragauge as rg
 from ragauge.compat import UndefinedScore as UndefinedScore
+from ragauge.compat import modules
 
 try:
     from pydantic import BaseModel, Field, ValidationInfo, computed_field, field_validator, model_validator
 except ImportError:
     raise rg.MissingExtra("ragauge.compat.rag_evals", "instructor") from None
 
-base = sys.modules[__name__]  # the module where RAG Evals has ContextEvaluation and the models of graded chunks
+_PAGES = ("faithfulness", "precision", "relevance", "recall", "utility")
+modules(__name__, "base", "metrics", *(f"metrics.{page}" for page in _PAGES))
+base = sys.modules[f"{__name__}.base"]
+
+
+class Result(BaseModel):
+    """A result, which may be awaited and gathered, as RAG Evals' examples do."""
+
+    __hash__ = object.__hash__
+
+    def __await__(self) -> Generator[None, None, Self]:
+        yield from ()
+        return self
+
+
+def _grade(agrade: Callable[..., Coroutine[Any, Any, Any]]) -> Callable[..., Any]:
+    """`agrade` without await; within an event loop it is to be awaited where the client is an async one."""
+    wait = rg.blocking(agrade, "grade", shared=True)
+
+    @wraps(wait)
+    def grade(self: Any, question: str, answer: str | None, context: list[Any], client: Any, **more: Any) -> Any:
+        is_async = inspect.iscoroutinefunction(getattr(client, "create", None)) and asyncio._get_running_loop()
+        return (agrade if is_async else wait)(self, question, answer, context, client, **more)
+
+    return grade
+
 
 Unit = Annotated[float, Field(ge=0, le=1)]
 
@@ -47,7 +75,7 @@ class ChunkBinaryScore(ChunkScore):
     score: bool
 
 
-class ChunkGraded(BaseModel):
+class ChunkGraded(Result):
     """Chunks with scores from 0 to 1. Validated with the context: model_validate(data, context={"context": [...]})."""
 
     graded_chunks: list[ChunkScore]
@@ -96,7 +124,7 @@ class StatementEvaluation(BaseModel):
         return self
 
 
-class FaithfulnessResult(BaseModel):
+class FaithfulnessResult(Result):
     """The statements of an answer."""
 
     statements: list[StatementEvaluation]
@@ -107,7 +135,7 @@ class FaithfulnessResult(BaseModel):
         return fmean(each.is_supported for each in self.statements) if self.statements else 0.0
 
 
-class RelevanceScore(BaseModel):
+class RelevanceScore(Result):
     """How well an answer fits its question, by three grades from 0 to 1, and why."""
 
     topical_match: Unit
@@ -131,7 +159,7 @@ class ChunkRecallEvaluation(BaseModel):
     missing_info: str | None = None
 
 
-class ContextRecallResult(BaseModel):
+class ContextRecallResult(Result):
     """How much of the retrieved information an answer covers."""
 
     evaluated_chunks: list[ChunkRecallEvaluation]
@@ -157,7 +185,7 @@ class ChunkUtilityScore(BaseModel):
     justification: str
 
 
-class ChunkUtilityResult(BaseModel):
+class ChunkUtilityResult(Result):
     """How useful the chunks are."""
 
     evaluated_chunks: list[ChunkUtilityScore]
@@ -175,7 +203,7 @@ class ChunkUtilityResult(BaseModel):
     least_useful_chunk = property(lambda self: self._first(min), doc="The first of the least useful, None without any.")
 
 
-class CompositeResult(BaseModel):
+class CompositeResult(Result):
     """Three results for one answer, and their weighted mean."""
 
     faithfulness: FaithfulnessResult
@@ -220,7 +248,7 @@ class Metric(Generic[Made]):
         except rg.MissingField as error:
             raise rg.MissingField(f"{str(error).partition('; ')[0]}; an argument is None or blank") from None
 
-    grade = rg.blocking(agrade, "grade", shared=True)
+    grade = _grade(agrade)
 
 
 def _statements(scores: Scores) -> FaithfulnessResult:
@@ -308,4 +336,4 @@ class ContextEvaluation(BaseModel):
         )
         return await reply if asyncio.iscoroutine(reply) else reply
 
-    grade = rg.blocking(agrade, "grade", shared=True)
+    grade = _grade(agrade)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import json
+import logging
 import warnings
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, fields
@@ -12,7 +13,11 @@ from pathlib import Path
 from typing import Any, Literal
 
 import ragauge as rg
+from ragauge.compat import modules
 from ragauge.datasets import Built, Generated, build, generate
+
+modules(__name__, *"config data evaluator logging_config response_generator retrieval".split())
+logger = logging.getLogger(__name__)
 
 Item = dict[str, Any]
 Result = dict[str, float | None]
@@ -88,13 +93,13 @@ def retrieve(queries: str | Sequence[str], top_k: int = 5, corpus: Any = None, s
         queries: one query, or several.
         top_k: documents per query.
         corpus: a folder or file that is searched by BM25, or a retriever as for `ragauge.datasets.build`; None searches
-            the packaged toy corpus about a fictional island.
+            that of generator_config.yaml, else the packaged toy corpus about a fictional island.
         store: the store for the index.
 
     Raises:
         MissingExtra: a folder or file is searched, and bm25s is not installed.
     """
-    if corpus is None:
+    if corpus is None and (corpus := _configured(None, "generator_config.yaml").corpus) is None:
         corpus = Path(str(resources.files("ragauge.datasets") / "mini" / "corpus"))
         warnings.warn(
             "no corpus was given: the toy corpus that is searched has no answers to real questions", stacklevel=2
@@ -137,8 +142,7 @@ def _samples(made: Built | Generated) -> Sequence[rg.Sample]:
 
 
 #: Settings of Trust-Eval that can only have their defaults.
-_FIXED = {"rejection_flag": FLAG, "rejection_threshold": 85, "num_samples": 1, "posthoc": False, "external_docs": None}
-_FIXED |= {"parametric": True, "calib": True}
+_FIXED = {"rejection_flag": FLAG, "rejection_threshold": 85, "num_samples": 1, "parametric": True, "calib": True}
 
 #: Settings of Trust-Eval without effect here: of its prompts and examples, and of its model's sampling and loading.
 _UNUSED = """compute_citations compute_correctness is_qampari lora_path max_retry posthoc_retriever temperature top_p
@@ -155,7 +159,9 @@ class Config:
     data_type: "asqa", "qampari" or "eli5" stand for the eval_type "em", "em5" or "cm", whichever is given.
     model: what answers, as for `ragauge.datasets.generate`. ndoc: the documents an item keeps. rejection: whether the
     model is asked to refuse where they hold no answer. corpus: as for `retrieve`.
-    data_file: items to be answered; quick_test: how many of them. eval_file: answered items. result_path: the numbers.
+    posthoc: whether the model answers without documents, and autoais_model adds the citations.
+    data_file: items to be answered, whose documents external_docs cannot replace; quick_test: how many of them.
+    eval_file: answered items. result_path: the numbers.
     autoais_model: as `entail` of `evaluate`; prefix, at_most_citations: as there. store: keeps answers and judgments.
     Raises UnknownName for settings that neither system knows, BadParameter for values that cannot be had here.
     """
@@ -165,8 +171,10 @@ class Config:
     model: Any = None
     ndoc: int = 5
     rejection: bool = True
+    posthoc: bool = False
     corpus: Any = None
     data_file: str = ""
+    external_docs: str | None = None
     quick_test: int | None = None
     eval_file: str = ""
     result_path: str = ""
@@ -185,6 +193,8 @@ class Config:
         if unused := sorted(given.keys() & {*_UNUSED}):
             warnings.warn(f"settings without effect here: {', '.join(unused)}", stacklevel=2)
         vars(self).update({name: value for name, value in given.items() if name in own})
+        if self.external_docs not in (None, self.data_file):
+            raise rg.BadParameter(f"external_docs={self.external_docs!r} must be data_file, whose items have documents")
         self.eval_type = _EVAL_TYPES.get(self.data_type, self.eval_type)
         file = f"{self.data_type or 'eli5'}_eval_top100_calibrated.json"
         self.data_file, self.eval_file = self.data_file or f"data/{file}", self.eval_file or f"eval_data/{file}"
@@ -222,15 +232,28 @@ class ResponseGenerator:
                 data = (found["data"] if isinstance(found, Mapping) else found)[: config.quick_test]
             except (OSError, ValueError, LookupError, TypeError) as error:
                 raise rg.BadData(f"{config.data_file}: {error!r:.80}; call create_dataset() or fix it") from error
-        shown = [{key: item[key] for key in ("question", "docs")} for item in data]
         form: Literal["list", "prose"] = "list" if config.data_type == "qampari" else "prose"
-        refusal = f"{FLAG} in the documents." if config.rejection else ""
-        generated = generate(shown, config.model, form=form, refusal=refusal, top=config.ndoc, store=config.store)
+        if form == "prose":  # raises MissingExtra before a model is paid for answers that cannot be evaluated
+            made_up = {"question": "Q?", "response": "A. B.", "contexts": ["A."]}
+            rg.plan([made_up], "citation_recall(variant=trust_eval)", _judge(config.autoais_model))
+        refusal = f"{FLAG} in the documents." if config.rejection and not config.posthoc else ""
+        shown = [{"question": item["question"], "docs": [] if config.posthoc else item["docs"]} for item in data]
+        options: Item = {"form": form, "top": config.ndoc or None, "store": config.store}
+        outputs = [one.response or "" for one in _samples(generate(shown, config.model, refusal=refusal, **options))]
+        if config.posthoc:
+            outputs = [self._cited(item, output, options) for item, output in zip(data, outputs, strict=True)]
         self.eval_data = [
-            {**item, "docs": item["docs"][: config.ndoc], "output": sample.response}
-            for item, sample in zip(data, _samples(generated), strict=True)
+            {**item, "docs": item["docs"][: config.ndoc], "output": output}
+            for item, output in zip(data, outputs, strict=True)
         ]
         return self.eval_data
+
+    def _cited(self, item: Item, output: str, options: Item) -> str:
+        """The output with citations of the documents that support its sentences."""
+        shown = {"question": item["question"], "docs": item["docs"]}
+        reply = json.dumps({"answer": output})
+        cited = generate([shown], lambda _: reply, refusal="", cite=_judge(self.config.autoais_model), **options)
+        return _samples(cited)[0].response or ""
 
     def save_responses(self, output_path: str | Path | None = None) -> None:
         """Write the answered items as JSON: {"data": ..., "config": ...}."""

@@ -22,12 +22,11 @@ from ragauge.datasets.samples import (
 )
 from ragauge.errors import BadParameter, MissingField, UnanswerableNeed
 from ragauge.judges.base import JudgeLike, JudgeRouter
-from ragauge.needs.base import Failed, Need, NothingToCount, QuestionFlow
+from ragauge.needs.base import Failed, Need, NothingToCount, QuestionFlow, unanswerable
 from ragauge.needs.gold import GOLD_LABELS_KEY, GoldAnswers, GoldRow, gold_in_contexts, gold_labels
 from ragauge.questions import Decompose
 from ragauge.readers import SampleReader
 from ragauge.readers.columns import rank
-from ragauge.rounds import unanswerable
 from ragauge.run.asking import Budget, Dispatcher, JudgmentCache, Stopped, check_priced
 from ragauge.run.prepare import opened_store
 from ragauge.run.specs import load_judges, python_object
@@ -176,7 +175,7 @@ async def build_async(
     reader, samples = _questions(questions, given)
     documents = read_corpus(corpus, skip_bad=given.skip_bad_rows) if isinstance(corpus, str | Path) else corpus
     opened = opened_store(given.store)
-    found = _retriever(documents, retriever, opened.path.parent if given.store is not None else None)
+    found = _retriever(documents, retriever, opened.folder if given.store is not None else None)
     if found is None and reader.columns and "contexts" not in reader.columns:
         raise MissingField(f"{reader.name}: no documents; give a corpus (--corpus FOLDER), or a retriever")
     dispatcher = Dispatcher(router, JudgmentCache(router, opened, {}), Budget(given.max_cost))

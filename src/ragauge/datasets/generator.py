@@ -27,12 +27,11 @@ from ragauge.errors import BadData, BadParameter, UnanswerableNeed
 from ragauge.judges.base import JudgeLike
 from ragauge.judges.llm.build import model_client
 from ragauge.judges.llm.client import ModelClient
-from ragauge.needs.base import Failed, Need, NothingToCount, QuestionFlow
+from ragauge.needs.base import Failed, Need, NothingToCount, QuestionFlow, unanswerable
 from ragauge.needs.checks import REFUSAL_KEY, instructed_refusal
 from ragauge.needs.entailment import citation_labels, support
 from ragauge.needs.evidence import Statements, Support
 from ragauge.readers import SampleReader, read
-from ragauge.rounds import unanswerable
 from ragauge.run.asking import Budget, Dispatcher, JudgmentCache, Stopped, check_priced
 from ragauge.run.prepare import opened_store
 from ragauge.run.specs import load_judges

@@ -14,8 +14,8 @@ import msgspec
 from ragauge.judges.llm import pricing
 from ragauge.judges.llm.client import ModelClient
 from ragauge.judges.llm.judge import unanswered
-from ragauge.judges.llm.layout import escaped
 from ragauge.judges.llm.messages import CallFailed, Completion, Prompt, TokenUsage, Turn
+from ragauge.judges.llm.prompts import escaped
 from ragauge.judges.llm.replies import REPEATED, extract_object
 from ragauge.run.asking import Budget, LazyExitStack, Stopped
 from ragauge.store import Store

@@ -12,13 +12,12 @@ from typing import Any, TypeVar
 import msgspec
 
 from ragauge.errors import UsageError
-from ragauge.needs.base import EvidenceTable, Need, NeedOutcome
+from ragauge.needs.base import EvidenceTable, Need, NeedOutcome, Rounds
 from ragauge.readers import SampleReader, read
 from ragauge.report.files import check_place, replacing
-from ragauge.rounds import Rounds
 from ragauge.run.asking import Dispatcher, Stopped
 from ragauge.run.prepare import StoreLike
-from ragauge.run.scheduler import ordered_map
+from ragauge.run.sync import ordered_map
 from ragauge.types import Chunk, Sample, TotalUsage
 
 #: The key of a sample's metadata for its failures: part of the sample -> why it is missing.

@@ -267,9 +267,10 @@ class FunctionJudge:
 
     async def _rate(self, question: Rate) -> Grade:
         grade = await self._call("rate", question.rubric.name, **dict(question.texts))
+        grade, reason = grade if isinstance(grade, tuple) and len(grade) == 2 else (grade, None)
         if isinstance(grade, bool) or not isinstance(grade, int | float):
             raise _UnusableReply("rate() must return a number", grade)
-        return Grade(float(grade))
+        return Grade(float(grade), reason)
 
 
 _ANSWER: dict[type, Callable[[FunctionJudge, Any], Awaitable[Answer]]] = {
@@ -347,7 +348,7 @@ def judge_from(
     each chunk, and with all chunks joined by newlines for the joint label; a single chunk is asked once.
     relevant(query, text, reference=None) -> bool. classify(text, trait) -> bool; traits are "biased" and "toxic".
     Any of these three may return (answer, probability) instead, the probability that it is True or entailed.
-    rate(rubric, **texts) -> a number on the scale of the rubric of that name.
+    rate(rubric, **texts) -> a number on the scale of the rubric of that name, or a pair of one and the reason.
     decompose and entail are passed `query=` where they take it.
 
     name: the judge's identity in a store; change it when the functions change what they answer. Without it the

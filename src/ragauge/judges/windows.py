@@ -87,6 +87,13 @@ def halves(question: Question) -> SplitQuestion | None:
     return split(question, size // 2) if size > MIN_SPLIT_CHARS else None
 
 
+def split_at(question: Question, end: int) -> SplitQuestion:
+    """A text to decompose in two parts: up to this character, and the rest."""
+    assert isinstance(question, Decompose)
+    parts = tuple(msgspec.structs.replace(question, text=text) for text in (question.text[:end], question.text[end:]))
+    return SplitQuestion(parts, lambda answers: _merged_statements((0, end), answers))
+
+
 def _sizes(question: Question) -> tuple[int, int]:
     """The characters that can be split, and those that each part repeats."""
     match question:

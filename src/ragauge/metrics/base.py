@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import inspect
 import math
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from numbers import Real
 from typing import Annotated, Any, Literal, Self, get_args, get_origin, get_type_hints
 
 import msgspec
 
-from ragauge.errors import BadParameter, UnknownName
-from ragauge.needs.base import EvidenceTable, Failed, Need, NeedOutcome, Undefined
+from ragauge.errors import BadParameter, MissingExtra, UnknownName
+from ragauge.needs.base import EvidenceTable, Failed, Need, NeedOutcome, Undefined, raised
 from ragauge.needs.evidence import NotReported
 from ragauge.scores import Better, Counts, Scale, Score, Share
 
@@ -54,14 +56,15 @@ class _Named:
 class Metric(_Named):
     """A metric over samples.
 
-    Calling a metric with other parameters gives a new one: `rouge(stemmer=True)`.
+    Calling a metric with other parameters gives a new one: `rouge(stemmer=True)`, `max_words(100)`. A parameter called
+    `name` is the key of its scores.
 
     Args:
         name: the name in the registry.
         function: from the evidence tables of its needs to its value.
         declared: its needs, or functions from parameters to them.
-        better: whether higher or lower is better.
-        scale: its lowest and highest value.
+        better_of: whether higher or lower is better, or a function from parameters to that.
+        scale_of: its lowest and highest value, or a function from parameters to them.
         parts_of: from parameters to the names of its values; none for a metric of one value.
         params: the parameters it was bound with.
         over: "data" if, by name, it is measured as one value of the whole data set.
@@ -69,8 +72,8 @@ class Metric(_Named):
 
     function: Callable[..., MetricResult] = field(repr=False)
     declared: tuple[Need[EvidenceTable] | Callable[..., Need[EvidenceTable]], ...] = field(repr=False)
-    better: Better = "higher"
-    scale: Scale = (0.0, 1.0)
+    better_of: Better | Callable[..., Better] = "higher"
+    scale_of: Scale | Callable[..., Scale] = (0.0, 1.0)
     parts_of: Callable[..., Sequence[str]] = field(default=lambda: (), repr=False)
     params: Mapping[str, Any] = field(default_factory=dict)
     over: Over = "samples"
@@ -79,6 +82,16 @@ class Metric(_Named):
     def needs(self) -> tuple[Need[EvidenceTable], ...]:
         """The needs whose evidence it counts, given its parameters."""
         return tuple(one if isinstance(one, Need) else self._bind(one) for one in self.declared)
+
+    @cached_property
+    def better(self) -> Better:
+        """Whether higher or lower is better."""
+        return self._bind(self.better_of) if callable(self.better_of) else self.better_of
+
+    @cached_property
+    def scale(self) -> Scale:
+        """Its lowest and highest value."""
+        return self._bind(self.scale_of) if callable(self.scale_of) else self.scale_of
 
     @cached_property
     def parts(self) -> tuple[str, ...]:
@@ -93,7 +106,7 @@ class Metric(_Named):
     @property
     def spec(self) -> str:
         """The metric as written in a spec: its name with the parameters that differ from their defaults."""
-        given = [f"{key}={spec_of(value)}" for key, value in self.params.items() if value != self.defaults[key]]
+        given = [f"{key}={spec_of(value)}" for key, value in self.params.items() if value != self.defaults.get(key)]
         return f"{self.name}({','.join(given)})" if given else self.name
 
     @property
@@ -109,10 +122,20 @@ class Metric(_Named):
         return (inspect.getdoc(self.function) or "").partition("\n")[0]
 
     @cached_property
-    def defaults(self) -> dict[str, Any]:
-        """Its parameters with their defaults: those of its function and of its needs."""
+    def parameters(self) -> dict[str, inspect.Parameter]:
+        """Its parameters: those of its function and of its needs."""
         of_needs = [p for one in self._need_factories for p in inspect.signature(one).parameters.values()]
-        return {p.name: p.default for p in (*self._function_parameters, *of_needs) if p.default is not p.empty}
+        return {p.name: p for p in (*of_needs, *self._function_parameters)}
+
+    @cached_property
+    def defaults(self) -> dict[str, Any]:
+        """The defaults of its parameters; a required one has none."""
+        return {name: p.default for name, p in self.parameters.items() if p.default is not p.empty}
+
+    @property
+    def usage(self) -> list[str]:
+        """Its parameters as written in a spec, with their defaults."""
+        return [f"{key}={spec_of(self.defaults[key])}" if key in self.defaults else key for key in self.parameters]
 
     @property
     def _need_factories(self) -> list[Callable[..., Need[EvidenceTable]]]:
@@ -125,26 +148,40 @@ class Metric(_Named):
         return [p for p in inspect.signature(self.function).parameters.values() if p.kind is p.KEYWORD_ONLY]
 
     def _bind(self, function: Callable[..., Any]) -> Any:
-        """Call `function` with the metric's parameters that it accepts."""
-        values = {**self.defaults, **self.params}
+        """Call `function` with the metric's parameters that it accepts; a required one not yet given is ""."""
+        values = {**dict.fromkeys(self.parameters, ""), **self.defaults, **self.params}
         return function(**{name: values[name] for name in inspect.signature(function).parameters if name in values})
 
-    def __call__(self, **params: Any) -> Metric:
+    def __call__(self, *values: Any, **params: Any) -> Metric:
         """The same metric with other parameters. Raises BadParameter for an invalid value, UnknownName for a name."""
         hints: dict[str, Any] = {}
         for one in (*self._need_factories, self.function):
             hints |= get_type_hints(one, include_extras=True)
+        if len(values) > len(self.parameters):
+            takes = ", ".join(self.usage) or "no parameter"
+            raise BadParameter(f"{self.name} was given {len(values)} values; it takes {takes}")
+        placed = dict(zip(self.parameters, values, strict=False))
+        if twice := placed.keys() & params.keys():
+            raise BadParameter(f"{self.name} was given {' and '.join(map(repr, sorted(twice)))} twice")
         bound = dict(self.params)
-        for key, value in params.items():
-            if key not in self.defaults:
-                raise UnknownName(f"parameter of {self.name}", key, self.defaults)
-            bound[key] = _converted(value, hints[key], f"{self.name}({key}=...)")
-        metric = replace(self, params=bound)
+        for key, value in (placed | params).items():
+            if key not in self.parameters:
+                raise UnknownName(f"parameter of {self.name}", key, self.parameters)
+            bound[key] = _converted(value, hints.get(key, Any), f"{self.name}({key}=...)")
+        bound = {key: value for key, value in bound.items() if key not in self.defaults or value != self.defaults[key]}
+        metric = replace(self, params=bound, label=bound.get("name") or self.label)
         try:
-            metric.parts, metric.needs  # noqa: B018  # raises for a parameter out of range here, not in the run
+            metric.parts, metric.needs, metric.scale  # noqa: B018  # raises for a parameter out of range here, not in the run
         except ValueError as error:
             raise BadParameter(f"{self.name}: {error}") from error
         return metric
+
+    def complete(self) -> Metric:
+        """The metric itself. Raises BadParameter where it lacks a required parameter."""
+        missing = [name for name in self.parameters if name not in self.defaults and name not in self.params]
+        if missing:
+            raise BadParameter(f"{self.name} needs {', '.join(missing)}; write {self.name}({', '.join(self.usage)})")
+        return self
 
     def scores(self, outcomes: Mapping[str, NeedOutcome]) -> dict[str, Score]:
         """Its scores for one sample, without evidence, from the outcomes of its needs by name."""
@@ -160,11 +197,14 @@ class Metric(_Named):
         params = {p.name: self.params[p.name] for p in self._function_parameters if p.name in self.params}
         try:
             result = self.function(*ended, **params)
+            by_part = result if isinstance(result, Mapping) else {"": result}
+            return {key: by_part[part] for part, key in zip(self.parts or ("",), self.values, strict=True)}
         except NotReported as missing:
             return dict.fromkeys(self.values, Failed(str(missing)))
-        by_part = result if isinstance(result, Mapping) else {"": result}
-        names = dict(zip(self.parts or ("",), self.values, strict=True))
-        return {names[part]: one for part, one in by_part.items()}
+        except MissingExtra:
+            raise
+        except Exception as error:  # the code of a user's metric may raise anything
+            return dict.fromkeys(self.values, Failed(raised(self.name, error)))
 
     def _on_scale(self, score: Score) -> Score:
         """The score; failed where its value is not on the metric's scale."""
@@ -182,23 +222,56 @@ def _score(one: MetricValue, counts_alone: bool = False) -> Score:
         return Score(undefined=one.reason)
     if isinstance(one, Failed):
         return Score(failed=one.reason)
-    if isinstance(one, float | int):
+    if isinstance(one, Real):
         return Score(value=float(one))
+    if not isinstance(one, Counts):
+        return Score(failed=f"the metric returned {one!r}; return counts, a number or Undefined(reason)")
     value = None if counts_alone else one.value
     if value is None and not counts_alone:
         return Score(undefined="nothing to count")
     return Score(value=value, counts=tuple(map(float, one.numbers)))
 
 
+class Quoted(str):
+    """A text that was written in quotation marks in a spec."""
+
+
+def split_at(text: str, separator: str) -> list[str]:
+    """Split a spec outside parentheses and quotation marks. Raises BadParameter where a quotation mark is left open."""
+    pieces, depth, quoted, start = [], 0, False, 0
+    for match in re.finditer(r'\\.|[()"]|' + re.escape(separator), text, re.DOTALL):
+        found = match[0]
+        quoted ^= found == '"'
+        if not quoted:
+            depth += (found == "(") - (found == ")")
+            if found == separator and depth == 0:
+                pieces.append(text[start : match.start()])
+                start = match.end()
+    if quoted:
+        raise BadParameter(f"{text!r}: a quotation mark is not closed")
+    return [*pieces, text[start:]]
+
+
+def unquoted(text: str) -> str:
+    """What a spec writes in quotation marks, in which a backslash precedes a mark or a backslash; else the text."""
+    match = re.fullmatch(r'\s*"((?:[^"\\]|\\.)*)"\s*', text, re.DOTALL)
+    return Quoted(re.sub(r'\\(["\\])', r"\1", match[1])) if match else text
+
+
 def _converted(value: Any, hint: Any, where: str) -> Any:
     """A parameter converted to its annotation; text such as "rouge1+rougeL" or "true" is parsed."""
     plain_hint = hint.__origin__ if get_origin(hint) is Annotated else hint
-    unpacked = value.split("+") if isinstance(value, str) and get_origin(plain_hint) is tuple else value
+    given = value
+    if isinstance(value, str):
+        is_list = get_origin(plain_hint) is tuple
+        pieces = [value] if isinstance(value, Quoted) else split_at(value, "+") if is_list and value else []
+        given = [str(unquoted(piece)) for piece in pieces] if is_list else str(value)
     try:
-        return msgspec.convert(unpacked, hint, strict=False)
+        return msgspec.convert(given, hint, strict=False)
     except msgspec.ValidationError as error:
         choices = ", ".join(_choices(hint))
-        fix = f"choose from {choices}" if choices else str(error)
+        described = [one.description for one in getattr(hint, "__metadata__", ()) if getattr(one, "description", None)]
+        fix = f"choose from {choices}" if choices else f"give {described[0]}" if described else str(error)
         raise BadParameter(f"{where}: {value!r} is not valid; {fix}") from error
 
 
@@ -213,31 +286,38 @@ def spec_of(value: Any) -> str:
     """A parameter as written in a spec."""
     if isinstance(value, tuple | list):
         return "+".join(map(spec_of, value))
+    if isinstance(value, str) and not re.fullmatch(r"[^\s,()+=\"\\]+", value):
+        return '"' + re.sub(r'(["\\])', r"\\\1", value) + '"'
     return str(value).lower() if isinstance(value, bool) else str(value).replace("e+", "e")
 
 
 def metric(
     *needs: Need[EvidenceTable] | Callable[..., Need[EvidenceTable]],
     name: str = "",
-    better: Better = "higher",
-    scale: Scale = (0.0, 1.0),
+    better: Better | Callable[..., Better] = "higher",
+    scale: Scale | Callable[..., Scale] = (0.0, 1.0),
     parts: Callable[..., Sequence[str]] | Sequence[str] = (),
     over: Over = "samples",
 ) -> Callable[[Callable[..., MetricResult]], Metric]:
     """Decorate a function from evidence tables to counts, a number, or `Undefined` to make it a metric.
 
-    The metric's parameters are the keyword-only ones of the function and those of its needs; all must have defaults
-    and annotations.
+    The metric's parameters are the keyword-only ones of the function and those of its needs, with their annotations;
+    one without a default must be given.
 
     Args:
         needs: what the metric must know; the function gets their evidence tables in this order. A need may also be a
             function from parameters to a need.
         name: the name of the metric; that of the function if empty.
-        better: whether higher or lower is better.
-        scale: its lowest and highest value.
+        better, scale: whether higher or lower is better, and its lowest and highest value; or functions from
+            parameters to these.
         parts: the names of its values, for a function that returns a mapping; or a function from parameters to them.
         over: "data" if, by name, it is measured as one value of the counts of the whole data set.
+
+    Raises:
+        BadParameter: no need is given.
     """
+    if not needs:
+        raise BadParameter("a metric has at least one need; decorate a function of a sample with @ragauge.check")
 
     def declare(function: Callable[..., MetricResult]) -> Metric:
         named = parts if callable(parts) else lambda: parts

@@ -2,6 +2,13 @@
 
 Gold claims are matched as in Trust-Eval (Song et al., ICLR 2025): by entailment ("cm"), as a string ("em"), or as an
 item of a list of which five are enough ("em5"; QAMPARI).
+
+Citations are measured as in ALCE (Gao et al., "Enabling large language models to generate text with citations", EMNLP
+2023). variant: "default" parses [1, 2], [1-3], [1 and 2], [Document 1], and citations after the full stop or before
+each sentence; a year in brackets is no citation; a citation of a missing document counts as wrong, and the others of
+its sentence still count; a sentence that a cited document contradicts is not supported; refusing sentences and lists of
+sources need no citation. "trust_eval" and "alce" follow those systems, which split sentences with NLTK's Punkt (pip
+install 'ragauge[trust]') and read `at_most` citations of a sentence.
 """
 
 from __future__ import annotations
@@ -13,7 +20,11 @@ from ragauge.errors import BadParameter
 from ragauge.metrics.base import metric, share
 from ragauge.needs.base import Failed, Undefined
 from ragauge.needs.checks import contexts_to_query, opinions_with
+from ragauge.needs.citations import CitationSupport, citations
 from ragauge.needs.entailment import (
+    ClaimsOf,
+    claims_in_query,
+    claims_in_response,
     reference_claims_in_query,
     reference_claims_in_response,
     references_in_response,
@@ -23,7 +34,7 @@ from ragauge.needs.entailment import (
     response_in_references,
 )
 from ragauge.needs.evidence import Checks, Support, Supports
-from ragauge.needs.gold import Correctness, MatchedGold, claims_entailed, claims_listed, claims_present
+from ragauge.needs.gold import Correctness, MatchedGold, Variant, claims_entailed, claims_listed, claims_present
 from ragauge.scores import F1Counts, Incidence, PrecisionRecall, Share
 from ragauge.types import Label
 
@@ -36,6 +47,7 @@ def faithfulness(support: Support) -> Share | Undefined:
 
     Unrelated claims count as unsupported, as in ragas (Es et al., 2024). A claim that any chunk contradicts is not
     supported, even if another chunk supports it. No contexts: 0. units: "claims", or "sentences" split by rule.
+    against: "contexts", or "source" for a summary.
     """
     return share(support.entailed, NO_CLAIMS)
 
@@ -88,14 +100,16 @@ def claims_beyond_query(table: Support, in_query: Support) -> list[bool]:
     ]
 
 
-@metric(reference_claims_in_response, reference_claims_in_query)
-def claim_recall(in_response: Supports, in_query: Supports) -> Share | Undefined:
+@metric(claims_in_response, claims_in_query)
+def claim_recall(in_response: Supports, in_query: Supports, *, of: ClaimsOf = "references") -> Share | Undefined:
     """Share of the reference's claims that the response entails; the best over the references.
 
-    Claims that the query already presupposes are excluded. As in Dataworkz (golden claims present).
+    Claims that the query already presupposes are excluded. As in Dataworkz (golden claims present). of: "references",
+    or "source" for how much of its source a summary covers.
     """
     each = [claims_beyond_query(table, given) for table, given in zip(in_response.tables, in_query.tables, strict=True)]
-    return best_share(each, "no reference makes a claim beyond the query")
+    subject = "no reference makes" if of == "references" else "the source does not make"
+    return best_share(each, f"{subject} a claim beyond the query")
 
 
 @metric(response_claims_in_references, response_claims_in_query)
@@ -306,3 +320,44 @@ def matched_share(matched: MatchedGold, correctness: Correctness) -> float:
 
 def _matched_and_contained(matched: MatchedGold, in_documents: Sequence[bool]) -> int:
     return sum(match and contained for match, contained in zip(matched.claims, in_documents, strict=True))
+
+
+NO_SENTENCE = "the response has no sentence that needs a citation"
+NO_CITATION = "the response cites nothing"
+
+
+@metric(citations)
+def citation_recall(citing: CitationSupport) -> Share | Undefined:
+    """Share of the response's sentences that the documents they cite together support (ALCE).
+
+    A sentence without a citation is not supported; nor is an empty response, which counts as one sentence. variant:
+    "default", "trust_eval" or "alce", which leave empty responses undefined. style: how citations are written,
+    "brackets", "parentheses" or "authors". units: "sentences", or "items" of a list, prefixed with the query.
+    at_most: how many citations of a sentence the other two variants read.
+    """
+    supported = citing.supported
+    return Share(sum(supported), len(supported)) if supported else Undefined(NO_SENTENCE)
+
+
+@metric(citations)
+def citation_precision(citing: CitationSupport, *, variant: Variant = "default") -> Share | Incidence | Undefined:
+    """Share of the citations that are needed: their sentence is supported, by them alone or not without them.
+
+    A citation is redundant if it fails alone and the others of its sentence suffice (ALCE). Without citations it is
+    undefined, and 0 in the variants "trust_eval" and "alce". Parameters as of citation_recall.
+    """
+    if not citing.sentences:
+        return Undefined(NO_SENTENCE)
+    precise = citing.precise
+    if not precise:
+        return Undefined(NO_CITATION) if variant == "default" else Incidence(0, 0)
+    return Share(sum(precise), len(precise))
+
+
+@metric(citations)
+def citation_f1(citing: CitationSupport) -> PrecisionRecall | Undefined:
+    """Harmonic mean of citation precision and citation recall; 0 where nothing is supported."""
+    if not citing.sentences:
+        return Undefined(NO_SENTENCE)
+    precise, supported = citing.precise, citing.supported
+    return PrecisionRecall(sum(precise), len(precise), sum(supported), len(supported))

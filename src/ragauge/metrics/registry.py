@@ -5,6 +5,8 @@ rouge(types=rouge1+rougeL,stemmer=true)        with parameters; lists are joined
 composite(faithfulness=0.4,rouge.rougeL=0.6)   a weighted mean of values
 pooled(faithfulness)                           over the data set
 trust(correctness=em)                          a family: several metrics that share parameters
+max_words(100)                                 parameters in their order
+criterion("It is polite, and short",1-5)       texts with , ( ) + = or spaces in quotation marks
 """
 
 from __future__ import annotations
@@ -13,15 +15,28 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from difflib import get_close_matches
+from typing import Any
 
 from ragauge.errors import BadParameter, UnknownName
 from ragauge.host import installed, load_only, source_of
-from ragauge.metrics import citations, claims, overlap, refusals, retrieval, trust
-from ragauge.metrics.base import Measure, Metric, composite, over_data, pooled, value_named
+from ragauge.metrics import checks, claims, retrieval, rubrics, trust
+from ragauge.metrics.base import (
+    Measure,
+    Metric,
+    composite,
+    over_data,
+    pooled,
+    split_at,
+    unquoted,
+    value_named,
+)
+from ragauge.needs.base import Need
+from ragauge.needs.checks import aligned
 from ragauge.text.citations import citation_marks
 from ragauge.types import Sample
 
-_MODULES = (citations, claims, overlap, refusals, retrieval, trust)
+_MODULES = (checks, claims, retrieval, rubrics, trust)
 _BY_NAME = {one.name: one for module in _MODULES for one in vars(module).values() if isinstance(one, Metric)}
 
 
@@ -40,6 +55,9 @@ METRICS = _named("""
 #: Measured when asked for by name, and some of them where the data calls for it; see `default_metrics`.
 ON_REQUEST = _named("""
     citation_recall citation_precision citation_f1 refusal answered_ratio claim_match string_match list_match
+    retrieval_precision retrieval_recall hit_rate mrr map ndcg similarity bertscore criterion
+    json_valid json_schema matches starts_with contains_all contains_any contains_none
+    min_words max_words max_characters language latency_below cost_below
 """)
 
 #: Measured when asked for by name, each as one value of the whole data set.
@@ -60,6 +78,8 @@ _SPELLINGS = {"rec": "recall", "recall": "recall", "prec": "precision", "precisi
 #: Other names of the same metrics; those about refusals are spelled in three ways in Trust-Eval.
 ALIASES = {
     "chunk_precision": "context_relevance",
+    "reciprocal_rank": "mrr",
+    "average_precision": "map",
     "cm": "claim_match",
     "em": "string_match",
     "em5": "list_match",
@@ -92,12 +112,17 @@ PRESET = {"faithfulness": 0.4, "chunk_precision": 0.3, "relevance_rubric.overall
 
 
 def default_metrics(samples: Sequence[Sample]) -> tuple[Measure, ...]:
-    """The metrics measured by default: METRICS, and more where responses cite or there are gold claims."""
+    """The metrics measured by default, and more where there are citations, gold claims, a source or relevant ids."""
     more: list[Measure] = []
+    if any(one.source and one.response is not None for one in samples):
+        summarised = (claims.faithfulness(against="source"), claims.claim_recall(of="source"))
+        more += [one.renamed(one.spec) for one in summarised]
+    if any(place is not None for one in samples for place in aligned(one)[2]):
+        more += [retrieval.retrieval_precision, retrieval.retrieval_recall, retrieval.mrr, retrieval.ndcg]
     if any(one.contexts is not None and citation_marks(one.response or "") for one in samples):
-        more += [citations.citation_recall, citations.citation_precision]
+        more += [claims.citation_recall, claims.citation_precision]
     if any(one.answers for one in samples):
-        more += [claims.claim_match, refusals.refusal]
+        more += [claims.claim_match, trust.refusal]
     return (*METRICS, *more)
 
 
@@ -124,12 +149,42 @@ def _installed_metric(name: str) -> Metric:
     points = [point for point in installed(ENTRY_POINTS) if point.name == name]
     if not points:
         known = [*_BY_NAME, *ALIASES, *FAMILIES, "composite", "pooled", *installed_names()]
-        raise UnknownName("metric", name, known)
+        raise UnknownName("metric", name, known, _suggestions(name, known), "`ragauge metrics` lists all")
     metric = load_only(points, f"metric {name!r}")
     if not isinstance(metric, Metric):
         where = source_of(points[0])
         raise BadParameter(f"metric {name!r}, {where}, is not a metric; decorate its function with @ragauge.metric")
     return replace(metric, name=name)
+
+
+#: What others call it -> what ragauge calls it.
+_ELSEWHERE = {
+    theirs: own
+    for own, names in {
+        "faithfulness": "groundedness grounding hallucinations summarization",
+        "answer_relevance": "answer_relevancy response_relevancy relevance",
+        "answer_correctness": "correctness accuracy factuality factual_correctness answer_accuracy",
+        "criterion": "g_eval geval aspect_critic rubric rubrics llm_judge coherence politeness tone style",
+        "similarity": "embedding cosine semantic_similarity",
+        "matches": "regex",
+        "max_words": "length",
+    }.items()
+    for theirs in names.split()
+}
+
+
+#: What to suggest for a name that is like no other.
+_DEFAULTS = ("faithfulness", "answer_correctness", "context_recall")
+
+
+def _suggestions(name: str, known: Sequence[str]) -> list[str]:
+    """Metrics that go by an unknown name elsewhere, or have its words in their names or summaries, best first."""
+    words = {word for word in re.split(r"[\W_]+", name.casefold()) if len(word) > 2}
+    elsewhere = [_ELSEWHERE[one] for one in get_close_matches(name.casefold(), _ELSEWHERE, cutoff=0.8)]
+    named = [one for one in _BY_NAME if words & set(re.split(r"[\W_]+", one))]
+    summarised = [one.name for one in CATALOGUE if words & set(re.findall(r"\w+", one.summary.casefold()))]
+    found = [*elsewhere, *named, *summarised]
+    return found if found or get_close_matches(name, known) else [*_DEFAULTS]
 
 
 def parse_metric(spec: str) -> Measure:
@@ -152,17 +207,25 @@ def parse_metrics(spec: str) -> list[Measure]:
         if not isinstance(metric, Metric):
             raise BadParameter(f"pooled({inside or ''}): only a metric over samples can be pooled")
         return [pooled(metric)]
-    arguments = _arguments(inside or "", spec)
+    values, arguments = _arguments(inside or "", spec)
+    if name not in {"composite", *FAMILIES}:
+        return [_single(name, values, arguments)]
+    if values:
+        raise BadParameter(f"{spec!r}: {values[0]!r} is not of the form parameter=value")
     if name == "composite":
         return [composite({key: _number(value, spec) for key, value in arguments.items()} or PRESET, parse_metric)]
-    if name in FAMILIES:
-        return _family(name, arguments)
-    return [_single(name, arguments)]
+    return _family(name, arguments)
 
 
-def _single(name: str, arguments: Mapping[str, str]) -> Measure:
-    metric = metric_named(name)(**arguments)
-    return over_data(metric) if metric.over == "data" else metric
+def _single(name: str, values: Sequence[str], arguments: Mapping[str, str]) -> Measure:
+    return _measure(metric_named(name)(*values, **arguments))
+
+
+def _measure(metric: Measure) -> Measure:
+    """The metric as it is measured. Raises BadParameter where a required parameter is missing."""
+    if not isinstance(metric, Metric):
+        return metric
+    return over_data(metric.complete()) if metric.over == "data" else metric.complete()
 
 
 def _family(family: str, arguments: dict[str, str]) -> list[Measure]:
@@ -177,21 +240,27 @@ def _family(family: str, arguments: dict[str, str]) -> list[Measure]:
     if mode == "em5":
         arguments = {"units": "items", **arguments}
     return [
-        _single(name, {key: value for key, value in arguments.items() if key in metric_named(name).defaults})
+        _single(name, (), {key: value for key, value in arguments.items() if key in metric_named(name).defaults})
         for name in dict.fromkeys(names)
     ]
 
 
-def _arguments(inside: str, spec: str) -> dict[str, str]:
+def _arguments(inside: str, spec: str) -> tuple[list[str], dict[str, str]]:
+    """The parameters given by their order, and those given by name."""
+    values: list[str] = []
     arguments: dict[str, str] = {}
     for pair in split_specs(inside):
-        key, equals, value = map(str.strip, pair.rpartition("="))
-        if not equals:
+        *names, value = split_at(pair, "=")
+        key = "=".join(names).strip()
+        if not names and arguments:
             raise BadParameter(f"{spec!r}: {pair!r} is not of the form parameter=value")
         if key in arguments:
             raise BadParameter(f"{spec!r} gives {key!r} twice")
-        arguments[key] = value
-    return arguments
+        if names:
+            arguments[key] = unquoted(value.strip())
+        else:
+            values.append(unquoted(value.strip()))
+    return values, arguments
 
 
 def _number(text: str, spec: str) -> float:
@@ -202,14 +271,8 @@ def _number(text: str, spec: str) -> float:
 
 
 def split_specs(specs: str) -> list[str]:
-    """Split specs at commas outside parentheses; empty ones are dropped."""
-    pieces, depth, start = [], 0, 0
-    for i, character in enumerate(specs):
-        depth += (character == "(") - (character == ")")
-        if character == "," and depth == 0:
-            pieces.append(specs[start:i])
-            start = i + 1
-    return [piece.strip() for piece in [*pieces, specs[start:]] if piece.strip()]
+    """Split specs at commas outside parentheses and quotation marks; empty ones are dropped."""
+    return [piece.strip() for piece in split_at(specs, ",") if piece.strip()]
 
 
 def select_metrics(metrics: str | Measure | Iterable[str | Measure]) -> tuple[Measure, ...]:
@@ -228,17 +291,28 @@ def select_metrics(metrics: str | Measure | Iterable[str | Measure]) -> tuple[Me
         if isinstance(one, str):
             measures += [each for spec in split_specs(one) for each in parse_metrics(spec)]
         elif isinstance(one, Measure):
-            measures.append(one)
+            measures.append(_measure(one))
         else:
-            raise BadParameter(f"{one!r} is not a metric; give a spec such as 'faithfulness', or a metric itself")
+            fix = "decorate a function of a sample with @ragauge.check" if callable(one) else "give a metric itself"
+            raise BadParameter(f"{one!r} is not a metric; give a spec such as 'faithfulness', or {fix}")
     by_name: dict[tuple[str, str], Measure] = {}
     for measure in measures:
         if by_name.setdefault((measure.key, measure.spec), measure) != measure:
             raise BadParameter(f"two different metrics are called {measure.key!r}; rename one with .renamed(...)")
     if not by_name:
         raise BadParameter("no metric was requested")
+    needs: dict[str, Need[Any]] = {}
+    for need in (need for measure in by_name.values() for need in measure.needs):
+        if _flow_of(needs.setdefault(need.name, need)) != _flow_of(need):
+            raise BadParameter(f"two different needs are called {need.name!r}; give each a name of its own")
     shared = Counter(key for key, _ in by_name)
     return tuple(one.renamed(spec) if shared[key] > 1 and spec != key else one for (key, spec), one in by_name.items())
+
+
+def _flow_of(need: Need[Any]) -> tuple[object, ...]:
+    """What a need does, equal for those that equal calls of a function made."""
+    cells = getattr(need.flow, "__closure__", None) or ()
+    return getattr(need.flow, "__code__", need.flow), *(cell.cell_contents for cell in cells)
 
 
 def value_of(name: str) -> tuple[Measure, str]:

@@ -2,22 +2,28 @@
 
 A claim is correct when a reference entails it, grounded when the contexts together do. With several references a
 claim is correct if any of them entails it.
+
+Where the relevant chunks are known, ranks are measured as in trec_eval, on the first k of them, or on all for k=0. A
+chunk that is retrieved twice counts once, at its better rank. Relevant chunks may have grades; one without is graded 1,
+and 0 is not relevant.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
-from statistics import fmean
-from typing import Literal
+from typing import Annotated, Literal
 
-from ragauge.metrics.base import Metric, MetricValue, metric, share
+from msgspec import Meta
+
+from ragauge.metrics.base import MetricValue, metric, share
 from ragauge.metrics.claims import NO_CLAIMS, best_share
 from ragauge.needs.base import Need, Undefined
 from ragauge.needs.checks import (
     contexts_to_query,
     contexts_to_references,
     contexts_to_response,
-    grade_of,
+    retrieval_ranks,
     statements_to_query,
 )
 from ragauge.needs.entailment import (
@@ -27,8 +33,7 @@ from ragauge.needs.entailment import (
     response_claims_in_references,
     response_in_contexts,
 )
-from ragauge.needs.evidence import Checks, CheckSets, Grades, Support, Supports
-from ragauge.questions import CHUNK_UTILITY, COHERENCE, COMPLETENESS, CONCISENESS, TOPICAL_MATCH, Rubric
+from ragauge.needs.evidence import Checks, CheckSets, Ranks, Support, Supports
 from ragauge.scores import Share
 from ragauge.types import Label
 
@@ -106,47 +111,6 @@ def answer_relevance(relevant: Checks) -> Share | Undefined:
     return share(relevant.passed, "the response makes no statement")
 
 
-@metric(
-    grade_of(TOPICAL_MATCH),
-    grade_of(COMPLETENESS),
-    grade_of(CONCISENESS),
-    parts=("topical_match", "completeness", "conciseness", "overall"),
-)
-def relevance_rubric(topical: Grades, complete: Grades, concise: Grades) -> Mapping[str, float]:
-    """Topical match, completeness and conciseness, each 0-1, and their mean as `overall`. As in RAG Evals."""
-    grades = [grades.values[0] for grades in (topical, complete, concise)]
-    return dict(zip(("topical_match", "completeness", "conciseness", "overall"), [*grades, fmean(grades)], strict=True))
-
-
-@metric(grade_of(CHUNK_UTILITY))
-def chunk_utility(useful: Grades) -> float | Undefined:
-    """Mean usefulness (0-1) of the contexts for answering the query. As in the RAG Evals documentation."""
-    return fmean(useful.values) if useful.values else Undefined(NO_CONTEXTS)
-
-
-@metric(grade_of(COHERENCE), scale=(1.0, 5.0))
-def summary_coherence(grade: Grades) -> float:
-    """How well a summary covers and orders the key points of its source: a whole number from 1 to 5.
-
-    The coherence rubric of G-Eval (Liu et al., 2023), as in Valor.
-    """
-    return grade.values[0]
-
-
-def graded(rubric: Rubric) -> Metric:
-    """A metric of your own: the grade of a sample on a rubric, or the mean grade of its chunks.
-
-    Args:
-        rubric: what is graded; its name becomes the metric's.
-    """
-
-    def grade(grades: Grades) -> float | Undefined:
-        return fmean(grades.values) if grades.values else Undefined(NO_CONTEXTS)
-
-    grade.__doc__ = rubric.wording
-    return metric(grade_of(rubric), name=rubric.name, scale=(rubric.low, rubric.high))(grade)
-
-
 def _correct(in_references: Supports) -> list[bool]:
     return [any(column) for column in zip(*(table.entailed for table in in_references.tables), strict=True)]
 
@@ -199,3 +163,60 @@ def claim_hallucination(grounding: Support, correctness: Supports) -> Share | Un
     """Share of the response's claims that are neither correct nor supported by the contexts."""
     each = _grounded_and_correct(grounding, correctness)
     return share((not correct and not grounded for grounded, correct in each), NO_CLAIMS)
+
+
+#: How many of the first ranks count; 0 stands for all.
+Cutoff = Annotated[int, Meta(ge=0, description="a whole number of at least 0")]
+
+
+def _first(ranks: Ranks, k: int) -> tuple[float, ...]:
+    return ranks.grades[:k] if k else ranks.grades
+
+
+def _found(ranks: Ranks, k: int) -> int:
+    return sum(grade > 0 for grade in _first(ranks, k))
+
+
+@metric(retrieval_ranks)
+def retrieval_precision(ranks: Ranks, *, k: Cutoff = 0) -> Share | Undefined:
+    """Share of the first k retrieved contexts that are relevant by id or text; with k, missing ranks count as wrong."""
+    total = k or len(ranks.grades)
+    return Share(_found(ranks, k), total) if total else Undefined(NO_CONTEXTS)
+
+
+@metric(retrieval_ranks)
+def retrieval_recall(ranks: Ranks, *, k: Cutoff = 0) -> Share:
+    """Share of the relevant contexts, known by id or text, among the first k retrieved ones."""
+    return Share(_found(ranks, k), len(ranks.ideal))
+
+
+@metric(retrieval_ranks)
+def hit_rate(ranks: Ranks, *, k: Cutoff = 0) -> Share:
+    """1 if some relevant context, known by id or text, is among the first k retrieved ones, else 0."""
+    return Share(_found(ranks, k) > 0, 1)
+
+
+@metric(retrieval_ranks)
+def mrr(ranks: Ranks, *, k: Cutoff = 0) -> float:
+    """Mean reciprocal rank: 1 / rank of the first relevant context, known by id or text; 0 without one."""
+    return next((1 / rank for rank, grade in enumerate(_first(ranks, k), 1) if grade > 0), 0.0)
+
+
+@metric(retrieval_ranks, name="map")
+def mean_average_precision(ranks: Ranks, *, k: Cutoff = 0) -> float:
+    """Mean average precision: precision at the rank of each relevant context, known by id or text, 0 if not found."""
+    found = [grade > 0 for grade in _first(ranks, k)]
+    return average_precision(found) * sum(found) / len(ranks.ideal)
+
+
+@metric(retrieval_ranks)
+def ndcg(ranks: Ranks, *, k: Cutoff = 0) -> float:
+    """Normalised discounted cumulative gain of contexts known by id or text (Järvelin & Kekäläinen, 2002).
+
+    The gain is the grade, the discount log2(rank + 1), and the ideal ranking has all relevant contexts, best first.
+    """
+    return _gain(_first(ranks, k)) / _gain(ranks.ideal[:k] if k else ranks.ideal)
+
+
+def _gain(grades: Sequence[float]) -> float:
+    return sum(grade / math.log2(rank + 1) for rank, grade in enumerate(grades, 1))

@@ -1,19 +1,24 @@
-"""Needs about single pieces: relevance, traits of opinions, grades, and whether a response is a refusal."""
+"""Needs about single pieces: relevance, ranks, traits of opinions, grades, refusals, and functions of a sample."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import json
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import Literal
+from numbers import Real
+from typing import Any, Literal
+
+import msgspec
 
 from ragauge.needs.base import Need, NothingToCount, QuestionFlow, gather, need
 from ragauge.needs.entailment import references_of, response_of, response_statements
-from ragauge.needs.evidence import Checks, CheckSets, Grades, chunk_pieces
+from ragauge.needs.evidence import Checks, CheckSets, Grades, Measured, Ranks, chunk_pieces
 from ragauge.questions import REFUSAL, Classify, Rate, Relevant, Rubric
 from ragauge.scores import Evidence
 from ragauge.text import trust_eval
 from ragauge.text.refusals import refusal
+from ragauge.text.similarity import bertscore, similarity
 from ragauge.types import Chunk, Label, Sample
 
 
@@ -157,3 +162,117 @@ def _by_rules(sample: Sample) -> QuestionFlow[RefusalCheck]:
 
 def _whole_response(text: str, refused: bool) -> tuple[Evidence, ...]:
     return (Evidence(text, "response", (0, len(text)), "refusal", Label.YES if refused else Label.NO),)
+
+
+def measured_by(name: str, reads: Sequence[str], function: Callable[[Sample], Any]) -> Need[Measured]:
+    """A need that calls a function of the sample and asks nothing.
+
+    Args:
+        name: of the need; what it shows is said to be against it.
+        reads: as of `Need`.
+        function: returns a bool or a number, or one with the reason.
+    """
+
+    def flow(sample: Sample) -> QuestionFlow[Measured]:
+        yield from ()
+        result = function(sample)
+        value, reason = result if isinstance(result, tuple) and len(result) == 2 else (result, None)
+        value = value.item() if hasattr(value, "item") else value  # numpy's numbers
+        if not isinstance(value, Real):
+            raise TypeError(f"it returned {result!r}; return a bool, a number, or one of them with a reason")
+        label = (Label.YES if value else Label.NO) if isinstance(value, bool) else None
+        text = sample.response or ""
+        grade, why = None if label else float(value), None if reason is None else str(reason)
+        piece = Evidence(text, "response", (0, len(text)), name, label, grade, rationale=why)
+        return Measured({"": float(value)}, (piece,))
+
+    return Need(name, tuple(reads), frozenset(), flow)
+
+
+def _similar(sample: Sample) -> QuestionFlow[Measured]:
+    yield from ()
+    references, text = references_of(sample), response_of(sample)
+    values = similarity([text] * len(references), list(references.values()))
+    best, name = max(zip(values, references, strict=True))
+    best = min(max(best, -1.0), 1.0)
+    return Measured({"": best}, (Evidence(text, "response", (0, len(text)), name, value=best),))
+
+
+def _bertscored(sample: Sample) -> QuestionFlow[Measured]:
+    yield from ()
+    references, text = references_of(sample), response_of(sample)
+    scores = bertscore([text] * len(references), list(references.values()))
+    f1, precision, recall, name = max(zip(scores.f1, scores.precision, scores.recall, references, strict=True))
+    piece = Evidence(text, "response", (0, len(text)), name, value=f1)
+    return Measured({"precision": precision, "recall": recall, "f1": f1}, (piece,))
+
+
+similarity_to_references = Need("similarity_to_references", ("response", "references"), frozenset(), _similar)
+bertscore_to_references = Need("bertscore_to_references", ("response", "references"), frozenset(), _bertscored)
+
+
+_RETRIEVED = "contexts or metadata.retrieved_context_ids"
+_RELEVANT = "reference_contexts or metadata.reference_context_ids"
+
+
+@need(reads=[_RETRIEVED, _RELEVANT])
+def retrieval_ranks(sample: Sample) -> QuestionFlow[Ranks]:
+    """The grades of the retrieved chunks among the relevant ones, and of all relevant ones."""
+    yield from ()
+    retrieved, relevant, found = aligned(sample)
+    grades = [_grade_of(chunk) for chunk in relevant]
+    ideal = tuple(sorted((grade for grade in grades if grade > 0), reverse=True))
+    if not ideal:
+        raise NothingToCount("the sample has no relevant context")
+    ranks = tuple(0.0 if i is None else grades[i] for i in found)
+    field = "contexts" if sample.contexts is not None else "retrieved_context_ids"
+    pieces = (Evidence(chunk.passage or chunk.id, f"{field}[{i}]") for i, chunk in enumerate(retrieved))
+    labels = [Label.YES if grade else Label.NO for grade in ranks]
+    evidence = tuple(
+        msgspec.structs.replace(piece, against="reference_contexts", label=label)
+        for piece, label in zip(pieces, labels, strict=True)
+    )
+    return Ranks(ranks, ideal, evidence)
+
+
+def aligned(sample: Sample) -> tuple[list[Chunk], list[Chunk], list[int | None]]:
+    """The retrieved chunks, the relevant ones, and the position of each retrieved one among these, None if not there.
+
+    Chunks are the same if they share an id or a text. Positions in place of ids (see `Chunk`) are no ids. A second
+    chunk that is the same as a relevant one is not relevant.
+    """
+    retrieved, known_by = _chunks_or_ids(sample.contexts, sample.metadata.get("retrieved_context_ids"))
+    relevant, wanted_by = _chunks_or_ids(sample.reference_contexts, sample.metadata.get("reference_context_ids"))
+    places: dict[str, int] = {}
+    for i, names in enumerate(wanted_by):
+        places |= {name: i for name in names if name not in places}
+    found: list[int | None] = []
+    for names in known_by:
+        place = next((places[name] for name in names if name in places), None)
+        found.append(None if place in found else place)
+    return retrieved, relevant, found
+
+
+def _chunks_or_ids(chunks: Sequence[Chunk] | None, ids: Any) -> tuple[list[Chunk], list[list[str]]]:
+    """Chunks, or chunks made of ids, and the names of each."""
+    if chunks is None:
+        if isinstance(ids, str) and ids.lstrip()[:1] in ("[", "{"):
+            ids = json.loads(ids)
+        items = ids.items() if isinstance(ids, Mapping) else [ids] if isinstance(ids, str | int) else ids or ()
+        pairs = [item if isinstance(item, tuple) else (item, 1) for item in items]
+        chunks = [Chunk("", str(id), metadata={"grade": grade}) for id, grade in pairs]
+        return list(chunks), [[chunk.id] for chunk in chunks]
+    have_ids = any(chunk.id != str(position) for position, chunk in enumerate(chunks, 1))
+    texts = [" ".join(chunk.text.split()) for chunk in chunks]
+    return list(chunks), [[chunk.id, text] if have_ids else [text] for chunk, text in zip(chunks, texts, strict=True)]
+
+
+def _grade_of(chunk: Chunk) -> float:
+    grade = chunk.metadata.get("grade", chunk.metadata.get("relevance", 1))
+    try:
+        value = float(grade)
+    except (TypeError, ValueError):
+        value = -1.0
+    if not 0 <= value < float("inf"):
+        raise ValueError(f"the grade of the reference context {chunk.id!r} is {grade!r}; give a number of at least 0")
+    return value

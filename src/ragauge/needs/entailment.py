@@ -60,9 +60,19 @@ def response_claims(sample: Sample) -> QuestionFlow[Statements]:
     return statements.claims
 
 
-def reference_statements(sample: Sample) -> QuestionFlow[tuple[Statements, ...]]:
-    """The statements of each reference."""
-    references = references_of(sample)
+#: Whose claims are looked for: those of each reference, or of the text that was summarised.
+ClaimsOf = Literal["references", "source"]
+
+
+def _source_of(sample: Sample) -> str:
+    if not (sample.source or "").strip():
+        raise NothingToCount("the source is empty")
+    return sample.source or ""
+
+
+def reference_statements(sample: Sample, of: ClaimsOf = "references") -> QuestionFlow[tuple[Statements, ...]]:
+    """The statements of each reference, or of the source."""
+    references = references_of(sample) if of == "references" else {"source": _source_of(sample)}
     judgments = yield [Decompose(text, sample.query) for text in references.values()]
     return tuple(map(Statements.of, references, judgments))
 
@@ -116,15 +126,19 @@ def _in_query(sample: Sample, statements: Statements) -> QuestionFlow[Support]:
 
 
 @cache
-def response_in_contexts(units: ClaimUnits = "claims") -> Need[Support]:
-    """Are the claims (or sentences) of the response supported by the contexts?"""
+def response_in_contexts(
+    units: ClaimUnits = "claims", against: Literal["contexts", "source"] = "contexts"
+) -> Need[Support]:
+    """Are the claims (or sentences) of the response supported by the contexts, or by the source?"""
 
     def flow(sample: Sample) -> QuestionFlow[Support]:
         statements = yield from _SPLITTERS[units](sample)
-        return (yield from _in_contexts(sample, statements))
+        if against == "contexts":
+            return (yield from _in_contexts(sample, statements))
+        return (yield from support(statements, "source", [("source", _source_of(sample))], sample.query))
 
     asks = {"entail:support"} | ({"decompose"} if units == "claims" else set())
-    return Need(f"response_in_contexts({units})", ("response", "contexts"), frozenset(asks), flow)
+    return Need(f"response_in_{against}({units})", ("response", against), frozenset(asks), flow)
 
 
 @need(reads=["response", "references"], asks=["decompose", "entail:support"])
@@ -148,11 +162,32 @@ def references_in_response(sample: Sample) -> QuestionFlow[Supports]:
     return (yield from _in_response(sample, references))
 
 
-@need(reads=["response", "references"], asks=["decompose", "entail:support"])
-def reference_claims_in_response(sample: Sample) -> QuestionFlow[Supports]:
-    """Are the claims of each reference supported by the response?"""
-    references = yield from reference_statements(sample)
-    return (yield from _in_response(sample, [one.claims for one in references]))
+@cache
+def claims_in_response(of: ClaimsOf = "references") -> Need[Supports]:
+    """Are the claims of each reference, or of the source, supported by the response?"""
+
+    def flow(sample: Sample) -> QuestionFlow[Supports]:
+        references = yield from reference_statements(sample, of)
+        return (yield from _in_response(sample, [one.claims for one in references]))
+
+    return Need(f"{_OWNERS[of]}_claims_in_response", ("response", of), frozenset({"decompose", "entail:support"}), flow)
+
+
+@cache
+def claims_in_query(of: ClaimsOf = "references") -> Need[Supports]:
+    """Which claims of each reference, or of the source, does the query already presuppose?"""
+
+    def flow(sample: Sample) -> QuestionFlow[Supports]:
+        references = yield from reference_statements(sample, of)
+        return Supports((yield from gather([_in_query(sample, one.claims) for one in references])))
+
+    return Need(f"{_OWNERS[of]}_claims_in_query", (of,), frozenset({"decompose", "entail:support"}), flow)
+
+
+_OWNERS: dict[ClaimsOf, str] = {"references": "reference", "source": "source"}
+
+reference_claims_in_response = claims_in_response()
+reference_claims_in_query = claims_in_query()
 
 
 @need(reads=["references", "contexts"], asks=["decompose", "entail:support"])
@@ -174,10 +209,3 @@ def response_claims_in_query(sample: Sample) -> QuestionFlow[Support]:
     """Which claims of the response does the query already presuppose?"""
     statements = yield from response_claims(sample)
     return (yield from _in_query(sample, statements))
-
-
-@need(reads=["references"], asks=["decompose", "entail:support"])
-def reference_claims_in_query(sample: Sample) -> QuestionFlow[Supports]:
-    """Which claims of each reference does the query already presuppose?"""
-    references = yield from reference_statements(sample)
-    return Supports((yield from gather([_in_query(sample, one.claims) for one in references])))

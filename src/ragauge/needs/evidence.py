@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Generic, TypeVar, cast
 
@@ -196,3 +196,25 @@ class Grades(_JudgedPieces):
 def chunk_pieces(contexts: Sequence[Chunk], against: str) -> tuple[Evidence, ...]:
     """Each chunk as a piece not yet judged."""
     return tuple(Evidence(chunk.passage, f"contexts[{i}]", against=against) for i, chunk in enumerate(contexts))
+
+
+@dataclass(frozen=True)
+class Measured:
+    """Numbers that a function made of the sample, by part; the one of a function without parts is under ""."""
+
+    values: Mapping[str, float]
+    evidence: tuple[Evidence, ...]
+
+
+@dataclass(frozen=True)
+class Ranks:
+    """Retrieved chunks compared with those that are relevant.
+
+    Args:
+        grades: of each retrieved chunk in its order; 0 where it is not relevant.
+        ideal: of all relevant chunks, best first.
+    """
+
+    grades: tuple[float, ...]
+    ideal: tuple[float, ...]
+    evidence: tuple[Evidence, ...]

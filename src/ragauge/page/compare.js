@@ -5,32 +5,30 @@ import { arrow, counted, number } from "./format.js";
 import { scoreOf } from "./data.js";
 import { address } from "./filters.js";
 import { evidenceList, evidenceView, queryAndResponse } from "./evidence.js";
-import { fetchData, openServed } from "./server.js";
 
-/** The comparison of two runs, from the document of `ragauge compare`. */
-export async function comparison(a, b) {
-  const found = await fetchData("api/compare", { a, b });
+/** The comparison of two runs, from the document of `ragauge compare`. link: the address of a view, null without one. */
+export function comparison(found, link) {
   const matched = `${counted(found.samples, "sample")} in both, matched by ${found.by}.`;
   const groups = found.groups === null ? "" : ` In ${counted(found.groups, "group")}.`;
   return [
     element("h1", { tabindex: -1 }, "Is B better than A?"),
-    element("p", {}, "A: ", runLink(found.a), " · B: ", runLink(found.b)),
+    element("p", {}, "A: ", runLink(found.a, link), " · B: ", runLink(found.b, link)),
     element("p", { class: "quiet" }, `${matched}${groups}${unmatched(found)}`),
     ...found.notes.map((note) => element("p", { class: "caution" }, note)),
     differences(found),
     element("p", { class: "quiet" }, LEGEND),
     missingValues(found),
-    changes(found),
+    changes(found, link),
     leftOut(found),
   ];
 }
 
 const LEGEND =
-  "p: two-sided, adjusted for all tests (Holm). +/=/−: samples on which B is better, equal, worse. Detects: the smallest " +
+  "p: two-sided, adjusted for all tests (Holm). +/=/−: samples on which B is better, equal, worse. Can detect: the smallest " +
   "true difference that this many samples would show in 80 of 100 comparisons.";
 
-function runLink({ id, name, data }) {
-  return element("a", { href: `#${new URLSearchParams({ run: id })}` }, quoted(name || data), ` (${id})`);
+function runLink({ id, name, data }, link) {
+  return element("a", { href: link({ run: id }) }, quoted(name || data), ` (${id})`);
 }
 
 function unmatched({ only_a: onlyA, only_b: onlyB }) {
@@ -48,7 +46,7 @@ const HEADS = {
   n: "figure",
   "+/=/−": "figure",
   "B is": null,
-  detects: "figure",
+  "can detect": "figure",
 };
 
 function differences(found) {
@@ -93,20 +91,20 @@ function missingValues({ differences }) {
   return lines.length ? details("Samples not compared, for lack of a value", element("ul", {}, lines)) : null;
 }
 
-function changes(found) {
+function changes(found, link) {
   if (!found.changes.length) return null;
   const p = ({ metric }) => found.differences[metric].p ?? 1;
   const sorted = found.changes.toSorted((one, other) => p(one) - p(other));
-  const listed = sorted.map((change) => changedSample(found, change));
+  const listed = sorted.map((change) => changedSample(found, change, link));
   return element("section", {}, element("h2", {}, "Largest changes"), element("ul", { class: "examples" }, listed));
 }
 
-function changedSample({ a, b }, { metric, id, query, a: before, b: after, pieces }) {
-  const href = `#${new URLSearchParams({ a: a.id, b: b.id, sample: id, metric })}`;
+function changedSample({ a, b }, { metric, id, query, a: before, b: after, pieces }, link) {
+  const href = link({ a: a.id, b: b.id, sample: id, metric });
   const values = element("span", { class: "value" }, `${metric} ${number(before)} → ${number(after)}`);
   const evidence = pieces.map(({ run, said }) => element("li", {}, `${run.toUpperCase()}: `, quoted(said)));
-  const link = element("a", { href }, values, " ", quoted(query || id));
-  return element("li", {}, link, element("ul", { class: "quiet" }, evidence));
+  const title = element("a", { href }, values, " ", quoted(query || id));
+  return element("li", {}, title, element("ul", { class: "quiet" }, evidence));
 }
 
 function leftOut({ left_out: reasons }) {
@@ -114,9 +112,9 @@ function leftOut({ left_out: reasons }) {
   return lines.length ? details("Metrics not compared", element("ul", { class: "quiet" }, lines)) : null;
 }
 
-/** The sample called `id` in runs A and B, side by side, by one metric. */
-export async function sideBySide(a, b, id, metric) {
-  const [first, second] = await Promise.all([openServed(a), openServed(b)]);
+/** The sample called `id` in runs A and B, side by side, by one metric. open: opens a run by its id. */
+export async function sideBySide(open, a, b, id, metric) {
+  const [first, second] = await Promise.all([open(a), open(b)]);
   const row = first.rows.get(id) ?? second.rows.get(id);
   const title = first.rows.has(id) ? first.index.titles[row] : second.index.titles[row];
   const sides = await Promise.all([side("A", first, id, title, metric), side("B", second, id, title, metric)]);

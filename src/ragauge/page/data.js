@@ -8,7 +8,8 @@ export async function openEmbedded() {
   return new RunData(head, index, embedded);
 }
 
-async function embedded(name) {
+/** A part of the data that is embedded in this page. */
+export async function embedded(name) {
   const part = document.getElementById(`data-${name}`);
   if (!part) throw new Error(`the page has no data called ${name}; the file may be incomplete`);
   const bytes = Uint8Array.from(atob(part.textContent), (character) => character.charCodeAt(0));

@@ -26,6 +26,17 @@ function firstToOpen(evidence, better) {
   return ranked.sort((one, other) => one[0] - other[0] || one[1] - other[1])[0]?.[1] ?? -1;
 }
 
+/** The entry of the evidence for a metric that decides its score, undefined without evidence. */
+export function decidingEvidence(record, metric, better) {
+  const evidence = evidenceOf(record, metric);
+  return evidence[firstToOpen(evidence, better)];
+}
+
+/** The verdict on an entry. */
+export function verdictBadge(item, better) {
+  return badge(tone(item.label, better), verdictName(item));
+}
+
 /** The verdict of each chunk on an item of evidence: [{field, chunk, label, probability, span, text}]. */
 function chunkVerdicts({ sample }, { chunks = [], against }) {
   return chunks.map((chunk, i) => {
@@ -213,7 +224,7 @@ function badges(view, field) {
   const verdicts = opened ? chunkVerdicts(view.record, opened).filter((one) => one.field === field) : [];
   const words = { good: "supports", bad: "contradicts" };
   return [
-    whole.map((item) => badge(tone(item.label, view.better), verdictName(item))),
+    whole.map((item) => verdictBadge(item, view.better)),
     verdicts.map(({ label }) => badge(tone(label), words[tone(label)] ?? "neutral")),
   ];
 }

@@ -1,13 +1,20 @@
-// The report: shows the run that is embedded in the page, in the view of the address.
+// The report: shows the run, or the comparison of two, that is embedded in the page.
 
-import { openEmbedded } from "./data.js";
-import { RunPage, showError, showLinks, startPage } from "./page.js";
+import { embedded, openEmbedded } from "./data.js";
+import { RunPage, main, showError, showLinks, startPage } from "./page.js";
+import { comparison } from "./compare.js";
 
-const opening = openEmbedded().then((data) => new RunPage(data));
+const compared = document.getElementById("data-comparison") !== null;
+const opening = compared ? embedded("comparison") : openEmbedded().then((data) => new RunPage(data));
 let page = null;
 
 async function show(moved) {
   try {
+    if (compared) {
+      main.replaceChildren(...comparison(await opening, () => null).filter(Boolean));
+      document.documentElement.dataset.ready = "compare";
+      return;
+    }
     page = await opening;
     showLinks(...page.links());
     await page.show(moved);

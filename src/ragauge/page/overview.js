@@ -12,6 +12,7 @@ import {
   thresholdMetrics,
 } from "./filters.js";
 import { histogram } from "./charts.js";
+import { decidingEvidence, verdictBadge } from "./evidence.js";
 
 const WORST = 5;
 const EXAMPLES = 3;
@@ -28,8 +29,9 @@ const HEADS = {
 };
 
 /** The whole view. thresholds: of the patterns, which the reader can change. */
-export function overview(data, thresholds) {
+export async function overview(data, thresholds) {
   const { words } = data.head;
+  const worst = await worstSamples(data);
   return [
     element("h1", { tabindex: -1 }, data.name),
     element("p", { class: "quiet" }, words.headline),
@@ -39,16 +41,16 @@ export function overview(data, thresholds) {
     element(
       "div",
       { class: "overview" },
-      element("div", {}, worstSamples(data), failurePatterns(data, thresholds)),
-      estimates(data),
+      element("div", {}, worst),
+      element("div", {}, estimates(data), ...(data.head.sections ?? []).map(addedSection)),
     ),
-    ...(data.head.sections ?? []).map(addedSection),
+    failurePatterns(data, thresholds),
     data.labels?.summary() ?? null,
     element("section", {}, element("h2", {}, "The run"), facts(data), notes(words.footnotes)),
   ];
 }
 
-function worstSamples(data) {
+async function worstSamples(data) {
   const filter = defaultFilter(data);
   const metric = filter.sort;
   if (!metric) return null;
@@ -57,7 +59,24 @@ function worstSamples(data) {
     .filter((row) => data.index.values[metric][row] !== null);
   const all = element("a", { href: address(data, { view: "samples", filter }) }, `All ${counted(data.size, "sample")}`);
   const heading = element("h2", {}, `Worst answers by ${metric}`);
-  return element("section", {}, heading, examples("ol", data, rows, metric, filter), element("p", {}, all));
+  const list = examples("ol", data, rows, metric, filter);
+  const records = await Promise.all(rows.map((row) => data.sample(row)));
+  records.forEach((record, i) => list.children[i].append(...answer(data, record, metric)));
+  return element("section", {}, heading, about(data, metric), list, element("p", {}, all));
+}
+
+/** A response, and the claim in it that decides the score. */
+function answer(data, record, metric) {
+  const piece = decidingEvidence(record, metric, data.better(metric));
+  const response = quoted(record.sample.response || "(empty response)", "div", { class: "answer" });
+  const claim = () => element("div", { class: "answer" }, verdictBadge(piece, data.better(metric)), " ", quoted(piece.text));
+  return [response, piece ? claim() : null].filter(Boolean);
+}
+
+/** What a metric is, in one line; runs of earlier versions do not say. */
+function about(data, metric) {
+  const words = data.head.run.about?.[metric];
+  return words ? element("p", { class: "quiet about-metric" }, words) : null;
 }
 
 /** Samples with their values, as links. */
@@ -145,15 +164,23 @@ function thresholdFields(data, thresholds, redraw) {
 
 /** Every metric in a row; names, bars and counts link to their samples. */
 function estimates(data) {
-  const rows = Object.entries(data.head.estimates).map(([metric, estimate]) => estimateRow(data, metric, estimate));
+  const all = Object.entries(data.head.estimates).map(([metric, estimate]) => [
+    data.head.headline.includes(metric),
+    estimateRow(data, metric, estimate),
+  ]);
+  const rows = (first) => all.filter(([is]) => is === first).map(([, row]) => row);
+  const others = rows(false);
   const legend =
     "↑ higher is better, ↓ lower is better. The bar above a distribution is the interval, the tick in it the value.";
   return element(
     "section",
     { class: "estimates" },
     element("h2", {}, "Estimates"),
-    table("Estimates", HEADS, element("tbody", {}, rows)),
+    table("Estimates", HEADS, element("tbody", {}, rows(true))),
     element("p", { class: "quiet" }, legend),
+    others.length
+      ? details(`${counted(others.length, "more metric")}`, table("More estimates", HEADS, element("tbody", {}, others)))
+      : null,
   );
 }
 
@@ -169,7 +196,7 @@ function estimateRow(data, metric, estimate) {
   return element(
     "tr",
     {},
-    element("th", { scope: "row" }, values ? element("a", { href: link({}) }, name) : name),
+    element("th", { scope: "row" }, values ? element("a", { href: link({}) }, name) : name, about(data, metric)),
     figure(number(estimate.value), { class: "figure strong" }),
     figure(interval(estimate), { title: estimate.method }),
     element("td", {}, values && estimate.n ? histogram(metric, values, estimate, between) : ""),
@@ -206,7 +233,7 @@ function facts(data) {
     status: run.status,
     data: `${run.data}, ${counted(run.samples, "sample")}, hash ${run.data_hash || "unknown"}`,
     judges: Object.entries(run.judges).map(([kind, judge]) => describeJudge(kind, judge)),
-    judgments: `${whole(run.asked)} asked, ${whole(run.reused)} reused, ${run.labelled} from people`,
+    judgments: `${whole(run.asked)} by the judge, ${whole(run.reused)} from the store, ${run.labelled} by people`,
     cost: words.spent || "none: no model was called",
     time: `${run.seconds.toFixed(1)} s, started ${run.started}`,
     version: `ragauge ${run.version}, document ${data.head.schema}`,

@@ -118,8 +118,10 @@ export class RunPage {
     });
   }
 
-  #overview() {
-    main.replaceChildren(...overview(this.data, this.thresholds).filter(Boolean));
+  async #overview() {
+    const route = this.#route;
+    const nodes = await overview(this.data, this.thresholds);
+    if (route === this.#route) main.replaceChildren(...nodes.filter(Boolean));
   }
 
   async #samples(route) {

@@ -1,7 +1,7 @@
 // One sample: query and response, its scores, and the evidence of one of them.
 
-import { element, quoted } from "./dom.js";
-import { arrow, number, whole } from "./format.js";
+import { details, element, quoted } from "./dom.js";
+import { arrow, counted, number, whole } from "./format.js";
 import { evidenceOf, metricsOf, scoreOf } from "./data.js";
 import { address, matchesPattern } from "./filters.js";
 import { evidenceList, evidenceView, queryAndResponse, referenceTexts } from "./evidence.js";
@@ -82,15 +82,19 @@ function patternTags(data, thresholds, row) {
 }
 
 function scores({ data, filter, metric: current, labels }, record) {
-  const links = metricsOf(record).map((metric) => {
+  const link = (metric) => {
     const { value, failed, counts } = scoreOf(record, metric);
     const missing = counts ? "counted" : failed ? "failed" : "undefined";
     const shown = element("b", {}, value === undefined ? missing : number(value));
     const href = address(data, { view: "sample", sample: record.id, metric, filter });
     const attributes = { href, "aria-current": metric === current ? "true" : null };
     return element("a", attributes, metric, " ", shown, labels?.corrected(metric, value) ?? null);
-  });
-  return element("nav", { class: "scores", "aria-label": "Scores" }, links);
+  };
+  const first = (metric) => metric === current || data.head.headline.includes(metric);
+  const metrics = metricsOf(record);
+  const others = metrics.filter((metric) => !first(metric)).map(link);
+  const more = others.length ? details(counted(others.length, "more score"), others) : null;
+  return element("nav", { class: "scores", "aria-label": "Scores" }, metrics.filter(first).map(link), more);
 }
 
 function explanation({ record, metric, evidence, better }) {

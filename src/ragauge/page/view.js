@@ -28,9 +28,10 @@ async function show(moved) {
   }
 }
 
-function compared(given) {
+async function compared(given) {
   const [a, b, sample] = ["a", "b", "sample"].map((name) => given.get(name));
-  return sample === null ? comparison(a, b) : sideBySide(a, b, sample, given.get("metric"));
+  if (sample !== null) return sideBySide(openServed, a, b, sample, given.get("metric"));
+  return comparison(await fetchData("api/compare", { a, b }), (view) => `#${new URLSearchParams(view)}`);
 }
 
 async function showNodes(making, view, request, moved) {

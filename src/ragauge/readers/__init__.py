@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from ragauge.readers.join import Joined, join
-from ragauge.readers.read import SampleReader, read
+from ragauge.readers.read import Joined, SampleReader, join, read
 
 __all__ = ["Joined", "SampleReader", "join", "read"]

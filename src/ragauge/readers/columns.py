@@ -8,31 +8,36 @@ from functools import lru_cache
 from typing import Any
 
 from ragauge.errors import BadData, UnknownName
-from ragauge.readers.values import Malformed, list_items, native
+from ragauge.readers.exports import messages, said
+from ragauge.readers.values import Malformed, list_items, native, parse_object
 from ragauge.types import FIELDS
 
 #: Field -> the columns that may hold it, best first. A name listed under two fields ("answer", "context") is taken for
-#: the later one only where a better column already holds the earlier.
+#: the later one only where a better column already holds the earlier. A point leads into an object or a list.
 ALIASES: dict[str, tuple[str, ...]] = {
     field: tuple(names.split())
     for field, names in {
         "id": "id sample_id query_id question_id example_id qid SNo.",
-        "query": "query question user_input input inputs questions user_query request prompt",
+        "query": """query question user_input input inputs questions user_query request prompt prompt.raw
+            attributes.llm.input_messages attributes.input.value messages conversation conversations turns""",
         "response": """response actual_output candidate_response prediction predicted_answer predicted_answers
-            generated_answer output outputs result completion answer summary""",
+            generated_answer output outputs result completion answer summary output.message.content
+            outputs.generations.0.0.text outputs.choices.0.message.content attributes.llm.output_messages
+            attributes.output.value outputs.messages output.messages""",
         "contexts": """contexts retrieved_contexts retrieval_context retrieved_context context_list
             retrieved_documents retrieved_chunks source_documents source_nodes docs documents chunks passages
             passage context""",
         "answers": "answers qa_pairs claims expected_facts",
         "references": """references reference ground_truth ground_truths groundtruth gt_answer golden_response
             golden_answer gold_answer expected_output expected_response expected_answer reference_outputs
-            ground_truth_answers correct_answers expectations expected highlights annotations answers answer summary""",
+            ground_truth_answers correct_answers expectations expected expected_response/value target highlights
+            annotations answers answer summary reference_outputs.messages""",
         "reference_contexts": """reference_contexts golden_context golden_contexts gold_contexts ideal_contexts
             ground_truth_documents expected_retrieved_context context""",
         "source": "source_text document article source text",
         "answerable": "answerable is_answerable has_answer",
-        "system": "system system_name model model_name",
-        "group": "group group_id cluster cluster_id",
+        "system": "system system_name model model_name provider.id output.model attributes.llm.model_name",
+        "group": "group group_id cluster cluster_id testIdx",
         "metadata": "metadata",
         "retrieved_context_ids": "retrieved_context_ids",
         "reference_context_ids": "reference_context_ids",
@@ -55,6 +60,12 @@ WRAPPERS: dict[str, tuple[str, ...]] = {
     "reference_outputs": _REFERENCE_FIELDS,
     "expectations": _REFERENCE_FIELDS,
     "expected": _REFERENCE_FIELDS,
+    "reference": _REFERENCE_FIELDS,
+    "request": _INPUT_FIELDS,
+    "response": _OUTPUT_FIELDS,
+    "vars": (*_INPUT_FIELDS, *_REFERENCE_FIELDS),
+    "attributes.input.value": _INPUT_FIELDS,
+    "attributes.output.value": _OUTPUT_FIELDS,
 }
 
 
@@ -69,6 +80,15 @@ _RANKS = {
 _WRAPPERS = {folded(name): fields for name, fields in WRAPPERS.items()}
 
 
+def _above(paths: Iterable[str]) -> set[str]:
+    """The paths of the objects and lists that hold what the paths name: "a" and "a.b" for "a.b.c"."""
+    split = [path.split(".") for path in paths]
+    return {".".join(names[:length]) for names in split for length in range(1, len(names))}
+
+
+_ABOVE = {folded(path) for path in _above([*WRAPPERS, *(name for names in ALIASES.values() for name in names)])}
+
+
 def wrapped_fields(column: str) -> tuple[str, ...]:
     """The fields that columns inside `column` may hold; none where it is not a known wrapper."""
     return _WRAPPERS.get(folded(column), ())
@@ -77,40 +97,57 @@ def wrapped_fields(column: str) -> tuple[str, ...]:
 def rank(field: str, column: str) -> int | None:
     """How well a column's name fits a field, 0 best; None where it does not.
 
-    A column within a wrapper is written with a point, as in "inputs.question", and comes after all plain columns.
+    A column within a wrapper is written with a point, as in "inputs.question", and comes after all plain columns, and
+    the paths of known exports come last.
     """
     ranks = _RANKS[field]
-    wrapper, point, leaf = column.partition(".")
-    if point and field in wrapped_fields(wrapper):
-        inner = ranks.get(folded(leaf))
-        return None if inner is None else inner + len(ranks)
-    return ranks.get(folded(column))
+    wrapper, _, leaf = column.rpartition(".")
+    if field in wrapped_fields(wrapper) and (inner := ranks.get(folded(leaf))) is not None:
+        return inner + len(ranks)
+    found = ranks.get(folded(column))
+    return found if found is None or "." not in column else found + 2 * len(ranks)
 
 
 def flatten_wrappers(
     row: Mapping[str, Any], opened: Collection[str] = (), known_as: Callable[[str], str] = str
 ) -> Mapping[str, Any]:
-    """The row with the columns of its wrappers as columns of its own, under names such as "inputs.question".
+    """The row with what its wrappers hold as columns of its own, under names such as "inputs.question".
 
-    A wrapper around one value under an unknown name is that value: {"outputs": {"x": "Yes"}} is "Yes".
+    A wrapper around one value under an unknown name is that value: {"outputs": {"x": "Yes"}} is "Yes"; but a
+    `response` must be a text.
 
     Args:
         row: column -> value.
-        opened: columns to flatten besides the known wrappers, since the caller's map names columns inside them.
+        opened: paths of objects and lists, or of texts of them, to flatten besides those that are known, since the
+            caller's map names columns inside them.
         known_as: from a column to its name among the aliases.
     """
-    if not any(isinstance(value, Mapping) for value in row.values()):
+    if not opened and not any(isinstance(value, Mapping | list) for value in row.values()):
         return row
     flat: dict[str, Any] = {}
     for column, value in row.items():
-        fields = wrapped_fields(known_as(column))
-        if isinstance(value, Mapping) and (column in opened or fields):
-            inner = {f"{column}.{name}": item for name, item in value.items()}
-            known = any(rank(field, known_as(name)) is not None for field in fields for name in inner)
-            flat |= inner if known or len(inner) != 1 or column in opened else {column: next(iter(value.values()))}
-        else:
-            flat[column] = value
+        flat |= _flattened(column, value, opened, known_as)
     return flat
+
+
+def _flattened(path: str, value: Any, opened: Collection[str], known_as: Callable[[str], str]) -> Mapping[str, Any]:
+    """The columns of a value, by their paths; the value itself under its own path if it is not to be opened."""
+    fields, asked = wrapped_fields(known_as(path)), path in opened
+    if asked and isinstance(value, str):
+        value = parse_object(value) or list_items(value) or value
+    if not (asked or fields or folded(known_as(path)) in _ABOVE):
+        return {path: value}
+    if isinstance(value, list) and (asked or folded(f"{known_as(path)}.0") in _ABOVE):
+        value = {str(place): item for place, item in enumerate(value)}
+    if not value or not isinstance(value, Mapping) or (not asked and messages(value)):
+        return {path: value}
+    inner: dict[str, Any] = {}
+    for name, item in value.items():
+        inner |= _flattened(f"{path}.{name}", item, opened, known_as)
+    is_known = any(rank(field, known_as(column)) is not None for field in fields for column in inner)
+    if is_known or asked or not fields or len(value) != 1:
+        return inner
+    return {path: value if path in fields else next(iter(value.values()))}
 
 
 #: Columns whose meaning depends on the others.
@@ -146,13 +183,14 @@ class ColumnMapping:
     """
 
     def __init__(self, name: str, given: Mapping[str, str], first_rows: Sequence[Mapping[str, Any]]) -> None:
-        self._opened = {column.partition(".")[0] for column in given.values() if "." in column}
+        self._opened = _above(given.values())
         self._outputs_are_references = any(map(_is_example, first_rows))
         rows = [self.unfold(row) for row in first_rows]
         seen = list(dict.fromkeys(column for row in rows for column in row))
         self._given = {field: _resolve(field, column, seen) for field, column in given.items()}
         self._bound = {column: field for field, column in self._given.items() if column}
         self._seen = dict.fromkeys(seen)
+        self._chats = {column: fields for column in seen if (fields := _said_in(rows, column))}
         self._excluded: Collection[tuple[str, str]] = ()
         self._excluded = set(_misleading(rows, self._match([c for c in seen if folded(c) not in _AMBIGUOUS])))
         is_deepeval = "input" in seen and ("actual_output" in seen or "retrieval_context" in seen)
@@ -200,6 +238,10 @@ class ColumnMapping:
                 withheld.add(column)
             elif column in present and column not in withheld and REQUIRES.get(field, field) in (*found, field):
                 found[field] = column
+        for column, fields in self._chats.items():
+            ranks = [rank(field, self._known_as(column)) for field in ("query", "response")]
+            if column in present and (column in self._given.values() or ranks != [None, None]):
+                found = {field: column for field in fields if field not in self._given} | found
         return found
 
     def _best(self, field: str, columns: Iterable[str]) -> str:
@@ -270,6 +312,12 @@ def _is_example(row: Mapping[str, Any]) -> bool:
     metadata = row.get("metadata")
     split = isinstance(metadata, Mapping) and "dataset_split" in metadata
     return "outputs" in row and (split or not _LANGSMITH_EXAMPLE.isdisjoint(row)) and _LANGSMITH_RUN.isdisjoint(row)
+
+
+def _said_in(rows: Sequence[Mapping[str, Any]], column: str) -> list[str]:
+    """The fields that the conversations in a column hold in any of the rows."""
+    found = [messages(native(row.get(column))) for row in rows]
+    return [field for field in ("query", "response", "contexts") if any(said(one, field) is not None for one in found)]
 
 
 def _delimiter(rows: Sequence[Mapping[str, Any]], column: str) -> re.Pattern[str] | None:

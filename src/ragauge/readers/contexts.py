@@ -42,7 +42,7 @@ def to_chunks(value: Any, delimiter: re.Pattern[str] | None = None) -> tuple[Chu
     value = native(value)
     if is_blank(value):
         return None
-    return tuple(_chunk(native(item), position) for position, item in enumerate(_items(value, delimiter), start=1))
+    return tuple(_chunk(native(item), position) for position, item in enumerate(items(value, delimiter), start=1))
 
 
 def is_single(value: Any) -> bool:
@@ -55,7 +55,7 @@ def with_ids(given: tuple[Chunk, ...], ids: Any) -> tuple[Chunk, ...]:
     ids = native(ids)
     if ids is None:
         return given
-    names = _items(ids)
+    names = items(ids)
     if len(names) != len(given):
         raise Malformed(f"{len(names)} ids for {len(given)} contexts", "give one id for each, in the same order")
     named = zip(given, names, strict=True)
@@ -77,7 +77,7 @@ def merge_metadata(given: Any, other: dict[str, Any]) -> dict[str, Any]:
     return {**other, "metadata": jsonable(given)}
 
 
-def _items(value: Any, delimiter: re.Pattern[str] | None = None) -> Sequence[Any]:
+def items(value: Any, delimiter: re.Pattern[str] | None = None) -> Sequence[Any]:
     """The items of a cell of contexts, each a text, an object or a document."""
     if (items := list_items(value)) is not None:
         return items

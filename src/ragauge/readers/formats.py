@@ -10,6 +10,7 @@ import itertools
 import json
 import os
 import re
+import struct
 import sys
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -20,10 +21,11 @@ from functools import partial
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 from xml.parsers.expat import ExpatError, ParserCreate
-from zipfile import ZipFile
+from zipfile import BadZipFile, ZipFile, ZipInfo
 
 from ragauge.errors import BadData, MissingExtra, RagaugeError
 from ragauge.host import installed, load_only
+from ragauge.readers.exports import inspect_rows
 from ragauge.readers.values import Malformed, describe, native
 
 if TYPE_CHECKING:
@@ -130,8 +132,17 @@ def mapping_rows(found: Mapping[str, Any], name: str) -> Sequence[Any]:
     for key in ROW_KEYS:
         rows = found.get(key)
         if isinstance(rows, list) and all(isinstance(row, Mapping) for row in rows):
-            return rows
+            return (
+                list(inspect_rows(found, rows)) if key == "samples" and isinstance(found.get("eval"), Mapping) else rows
+            )
+        if isinstance(rows, Mapping) and isinstance(rows.get(key), list):  # promptfoo
+            return mapping_rows(rows, name)
+    names, cells = found.get("columns"), found.get("data")
+    if isinstance(names, list) and isinstance(cells, list) and all(isinstance(row, list) for row in cells):
+        return [dict(zip(map(str, names), row, strict=False)) for row in cells]  # MLflow, pandas' orient="split"
     columns = {column: native(values) for column, values in found.items()}
+    if _is_indexed(columns):  # what pandas writes by default
+        columns = {column: list(values.values()) for column, values in columns.items()}
     if not columns or not all(isinstance(values, list | tuple) for values in columns.values()):
         return [found]
     lengths = {column: len(values) for column, values in columns.items()}
@@ -139,6 +150,17 @@ def mapping_rows(found: Mapping[str, Any], name: str) -> Sequence[Any]:
         listed = ", ".join(f"{column} {length}" for column, length in lengths.items())
         raise BadData(f"{name}: columns of different lengths: {listed}; give each column one value a row")
     return [dict(zip(columns, values, strict=True)) for values in zip(*columns.values(), strict=True)]
+
+
+def _is_indexed(columns: Mapping[str, Any]) -> bool:
+    """Whether every column is an object from the same keys: numbers of rows, or the values of one of the columns."""
+    keys, *others = [list(values) if isinstance(values, Mapping) else [] for values in columns.values()] or [[]]
+    numbered = all(key.isdigit() for key in keys)
+    return (
+        keys != []
+        and all(other == keys for other in others)
+        and (numbered or any(list(values.values()) == keys for values in columns.values()))
+    )
 
 
 def parse_json(text: str) -> Any:
@@ -287,13 +309,20 @@ BATCH = 256
 _DAMAGED = (OSError, ValueError, OverflowError)
 
 
-def parquet_rows(path: Path) -> Iterator[dict[str, Any]]:
-    """The rows of a Parquet file. Raises MissingExtra without pyarrow, BadData where the file is broken."""
+def pyarrow_for(task: str) -> Any:
+    """The package pyarrow. Raises MissingExtra, which says that the task needs it."""
     try:
         import pyarrow
+        import pyarrow.interchange
         import pyarrow.parquet
     except ImportError:
-        raise MissingExtra("reading Parquet files", "arrow") from None
+        raise MissingExtra(task, "arrow") from None
+    return pyarrow
+
+
+def parquet_rows(path: Path) -> Iterator[dict[str, Any]]:
+    """The rows of a Parquet file. Raises MissingExtra without pyarrow, BadData where the file is broken."""
+    pyarrow = pyarrow_for("reading Parquet files")
     try:
         with pyarrow.parquet.ParquetFile(path, pre_buffer=False) as file:
             for batch in file.iter_batches(batch_size=BATCH):
@@ -304,10 +333,7 @@ def parquet_rows(path: Path) -> Iterator[dict[str, Any]]:
 
 def arrow_rows(path: Path) -> Iterator[dict[str, Any]]:
     """The rows of an Arrow IPC file, as Feather and `datasets` write it. Raises as `parquet_rows` does."""
-    try:
-        import pyarrow
-    except ImportError:
-        raise MissingExtra("reading Arrow files", "arrow") from None
+    pyarrow = pyarrow_for("reading Arrow files")
     try:
         with pyarrow.memory_map(str(path)) as source:
             for batch in _batches(source):
@@ -329,6 +355,34 @@ def _batches(source: Any) -> Iterator[Any]:
         return
     for number in range(file.num_record_batches):
         yield file.get_batch(number)
+
+
+#: The number of Zstandard among the methods of a zip file, which Python's zipfile reads from 3.14 on.
+_ZSTANDARD = 93
+
+
+def eval_rows(path: Path) -> Iterator[Mapping[str, Any]]:
+    """The samples of a log of Inspect. Raises MissingExtra without pyarrow, BadData where the file is no whole log."""
+    try:
+        with path.open("rb") as file, ZipFile(file) as log:
+            header = parse_json(_part(file, log, log.getinfo("header.json")))
+            parts = [part for part in log.infolist() if part.filename.startswith("samples/")]
+            if not parts:
+                why = "was run without log_samples" if header.get("status") == "success" else "ended before any sample"
+                raise BadData(f"{path}: a log of Inspect without samples, since it {why}; run it again")
+            yield from inspect_rows(header, (parse_json(_part(file, log, part)) for part in parts))
+    except (BadZipFile, KeyError, AttributeError, NotImplementedError, MemoryError, zlib.error, *_DAMAGED) as error:
+        raise BadData(f"{path}: not a whole log of Inspect ({error}); write it again") from None
+
+
+def _part(file: IO[bytes], log: ZipFile, part: ZipInfo) -> str:
+    if part.compress_type != _ZSTANDARD:
+        return log.read(part).decode()
+    file.seek(part.header_offset + 26)  # where the lengths of the name and of the extra field are, which follow
+    file.seek(sum(struct.unpack("<HH", file.read(4))), os.SEEK_CUR)
+    packed = file.read(part.compress_size)
+    whole = pyarrow_for("reading logs of Inspect").decompress(packed, part.file_size, "zstd", asbytes=True)
+    return str(whole, "utf-8")
 
 
 _TAG = re.compile(r"\s*(question|answer|links|systemid) :(.*)", re.IGNORECASE | re.DOTALL)
@@ -373,6 +427,7 @@ _BINARY: dict[str, Callable[[Path], Iterator[Any]]] = {
     ".arrow": arrow_rows,
     ".feather": arrow_rows,
     ".xlsx": excel_rows,
+    ".eval": eval_rows,
 }
 
 #: The extensions of the formats that are built in; those of text may be followed by .gz.

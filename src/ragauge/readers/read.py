@@ -1,21 +1,23 @@
-"""`read`: data of any form as samples, with the meaning of its columns."""
+"""`read`: data of any form as samples, and the meaning of its columns; `join`: the responses to a benchmark."""
 
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import chain, islice
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import msgspec
 
-from ragauge.errors import BadData, BadParameter, BadRow, MissingExtra
+from ragauge.errors import BadData, BadParameter, BadRow
 from ragauge.readers.columns import ColumnMapping, folded
-from ragauge.readers.contexts import merge_metadata, to_chunks, to_gold_claims, to_references, with_ids
-from ragauge.readers.formats import BATCH, Source, file_source, mapping_rows, sized, standard_input
+from ragauge.readers.contexts import items, merge_metadata, to_chunks, to_gold_claims, to_references, with_ids
+from ragauge.readers.exports import messages, said, samples_of
+from ragauge.readers.formats import BATCH, Source, file_source, mapping_rows, pyarrow_for, sized, standard_input
 from ragauge.readers.values import Malformed, boolean, describe, jsonable, native, text, text_or_none
 from ragauge.types import FIELDS, Chunk, Sample
 
@@ -53,21 +55,14 @@ def _lazy(found: Any) -> Iterator[dict[str, Any]]:
 
 
 def _stream(data: Any) -> Iterator[dict[str, Any]]:
-    try:
-        import pyarrow
-    except ImportError:
-        raise MissingExtra("reading an Arrow stream", "arrow") from None
-    for batch in pyarrow.RecordBatchReader.from_stream(data):
+    for batch in pyarrow_for("reading an Arrow stream").RecordBatchReader.from_stream(data):
         for start in range(0, batch.num_rows, BATCH):
             yield from batch.slice(start, BATCH).to_pylist()
 
 
 def _exchanged(data: Any) -> Iterator[dict[str, Any]]:
-    try:
-        from pyarrow.interchange import from_dataframe
-    except ImportError:
-        raise MissingExtra("reading a frame through the interchange protocol", "arrow") from None
-    yield from from_dataframe(data).to_pylist()
+    pyarrow = pyarrow_for("reading a frame through the interchange protocol")
+    yield from pyarrow.interchange.from_dataframe(data).to_pylist()
 
 
 def in_memory(data: Any) -> Source:
@@ -98,7 +93,8 @@ def _hugging_face_source(data: Any) -> Source:
     if isinstance(data, Mapping):
         splits = ", ".join(map(repr, data))
         raise BadData(f"{name}: holds the splits {splits}; give one of them, such as data[{next(iter(data), '')!r}]")
-    return Source(name, partial(iter, data))
+    formatted = getattr(data, "format", None) or {}
+    return Source(name, partial(iter, data if formatted.get("type") == "custom" else data.with_format(None)))
 
 
 CellValue = TypeVar("CellValue")
@@ -111,10 +107,10 @@ def sample(cells: Mapping[str, Any], columns: ColumnMapping, where: str, number:
     row.check()
     return Sample(
         id=row.value("id", text_or_none) or str(number),
-        query=row.value("query", text_or_none),
-        response=row.value("response", _response),
+        query=row.value("query", partial(_spoken, field="query")),
+        response=row.value("response", partial(_spoken, field="response")),
         contexts=row.chunks("contexts", "retrieved_context_ids"),
-        references=row.value("references", partial(to_references, plural=row.is_plural("references"))),
+        references=row.value("references", row.references),
         source=row.value("source", text_or_none),
         reference_contexts=row.chunks("reference_contexts", "reference_context_ids"),
         answers=row.value("answers", to_gold_claims),
@@ -154,12 +150,13 @@ class _SampleRow:
     def chunks(self, field: str, ids: str) -> tuple[Chunk, ...] | None:
         """The chunks of a field, with the ids of a separate column if there is one."""
         delimiter = self.delimiters.get(self.columns.get(field, ""))
-        found = self.value(field, partial(to_chunks, delimiter=delimiter))
+        found = self.value(field, partial(_retrieved, delimiter=delimiter))
         return found if not found else self.value(ids, partial(with_ids, found)) or found
 
-    def is_plural(self, field: str) -> bool:
-        """Whether the name of a field's column promises several values."""
-        return folded(self.columns.get(field, "")).endswith("s")
+    def references(self, value: Any) -> tuple[str, ...] | None:
+        """The correct answers; a list that is written as text is one if the column's name promises several."""
+        value = said(messages(value), "response") if messages(value) else value
+        return to_references(value, folded(self.columns["references"]).endswith("s"))
 
     def metadata(self) -> dict[str, Any]:
         """The metadata column and all columns that hold no field."""
@@ -169,10 +166,22 @@ class _SampleRow:
         return self.value("metadata", lambda given: merge_metadata(given, other)) or other
 
 
-def _response(value: Any) -> str | None:
-    """Unlike in other fields, an empty text is present: the system gave an empty answer."""
+def _spoken(value: Any, field: str) -> str | None:
+    """A query or response, or what a conversation has of it.
+
+    Unlike a query, an empty response is present: the system gave an empty answer.
+    """
     value = native(value)
-    return None if value is None else text(value)
+    value = said(messages(value), field) if not isinstance(value, str) and messages(value) else value
+    return text_or_none(value) if field == "query" or value is None else text(value)
+
+
+def _retrieved(value: Any, delimiter: re.Pattern[str] | None) -> tuple[Chunk, ...] | None:
+    """The chunks of a cell, or what tools gave in a conversation."""
+    if isinstance(value, str) or not (conversation := messages(native(value))):
+        return to_chunks(value, delimiter)
+    found = said(conversation, "contexts")
+    return found and to_chunks([item for given in found for item in items(given)])
 
 
 #: Rows that are inspected before the first sample is made, to find out what the columns mean.
@@ -230,7 +239,7 @@ class SampleReader:
         self.name = source.name
         self.bad_rows: list[BadRow] = []
         self._source, self._skip_bad_rows, self._limit = source, skip_bad_rows, limit
-        rows = islice(source.rows(), limit)
+        rows = self._source_rows()
         first_rows = list(islice(rows, INSPECTED))
         if not first_rows:
             raise BadData(f"{self.name}: no rows; write one sample a row")
@@ -270,7 +279,10 @@ class SampleReader:
         rows, self._opened = self._opened, None
         if rows is None and self._source.once:
             raise BadData(f"{self.name}: can be read only once; put its rows in a list to read them again")
-        return rows or islice(self._source.rows(), self._limit)
+        return rows or self._source_rows()
+
+    def _source_rows(self) -> Iterator[Any]:
+        return islice(samples_of(self._source.rows(), self.name), self._limit)
 
     def _checked(self, row: Any, number: int) -> Sample | Mapping[str, Any]:
         """The row, if it is a sample or has cells. Raises BadRow."""
@@ -320,3 +332,60 @@ def as_mapping(row: Any) -> Mapping[str, Any] | None:
     if hasattr(row, "__dataclass_fields__") and not isinstance(row, type):
         return dict(vars(row))
     return None
+
+
+#: The fields that come from the responses.
+RESPONSE_FIELDS = ("response", "contexts", "system")
+
+#: What spreadsheets turn $411 and May 24 into.
+_SPREADSHEET_VALUE = re.compile(r"-?\d+(\.\d+)?|\d{4}-\d\d-\d\d 00:00:00")
+
+
+class Joined(NamedTuple):
+    """The samples of the benchmark that have a response, in its order; and remarks -> the questions they apply to."""
+
+    samples: list[Sample]
+    report: dict[str, list[str]]
+
+
+def join(benchmark: Any, responses: Any) -> Joined:
+    """The samples of a benchmark with the responses to their questions, whatever the order of either.
+
+    Questions are equal where they differ only in white space and case. Responses bring their contexts and the name of
+    their system, if they have them. The report lists what has no counterpart and is left out, questions that occur
+    more than once on a side, of whose responses the first is taken, and references that a spreadsheet may have damaged.
+
+    Args:
+        benchmark: the samples, in any form that `read` takes, or a SampleReader.
+
+    Raises:
+        BadData: no question has a response; and what `read` raises.
+    """
+    questions, reader = list(read(benchmark)), read(responses)
+    responded = [one for one in reader if one.query and one.response is not None]
+    if not responded:
+        raise BadData(f"{reader.name}: no question with an answer; is it a file of responses?")
+    asked, answered = (Counter(map(_question, side)) for side in (questions, responded))
+    first = {_question(one): one for one in reversed(responded)}
+    samples = [_joined(one, first[_question(one)]) for one in questions if _question(one) in first]
+    remarks = {
+        "without a response, left out": [one for one in questions if _question(one) not in first],
+        "not in the benchmark, left out": [one for one in responded if not asked[_question(one)]],
+        "in the benchmark more than once": [one for one in questions if asked[_question(one)] > 1],
+        "answered more than once, the first counts": [one for one in responded if answered[_question(one)] > 1],
+        "with a reference that is a bare number or date, as spreadsheets make of $411 or May 24": [
+            one for one in samples if any(map(_SPREADSHEET_VALUE.fullmatch, one.references or ()))
+        ],
+    }
+    report = {remark: [one.query or "(none)" for one in rows] for remark, rows in remarks.items() if rows}
+    return Joined(samples, report)
+
+
+def _question(sample: Sample) -> str:
+    """The question in the form in which questions are compared."""
+    return " ".join((sample.query or "").split()).casefold()
+
+
+def _joined(sample: Sample, response: Sample) -> Sample:
+    added = {field: value for field in RESPONSE_FIELDS if (value := getattr(response, field)) is not None}
+    return msgspec.structs.replace(sample, **added)

@@ -1,4 +1,4 @@
-"""A run for CI: JUnit XML, and SARIF 2.1.0 with the location of each unsupported claim."""
+"""A run for other tools: JUnit XML, SARIF 2.1.0 with the location of each unsupported claim, OpenTelemetry events."""
 
 from __future__ import annotations
 
@@ -10,20 +10,25 @@ from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
 from itertools import repeat
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import quote
 from xml.etree.ElementTree import Element, ElementTree, SubElement, indent
 
+from ragauge.errors import MissingExtra, UsageError
 from ragauge.report.explain import (
     UnsupportedClaim,
     estimate_numbers,
+    explain,
     failing,
     unsupported_claim_words,
     unsupported_claims,
 )
-from ragauge.report.wording import flat, footnotes, headline, one_line
-from ragauge.scores import RunRecord, SampleRecord
+from ragauge.report.wording import caution, flat, footnotes, headline, one_line
+from ragauge.scores import Estimate, RunRecord, SampleRecord
 from ragauge.types import Sample, Span
+
+if TYPE_CHECKING:
+    from opentelemetry._logs import LoggerProvider
 
 #: Characters that XML 1.0 cannot hold, escaped or not.
 _NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
@@ -47,11 +52,14 @@ def write_junit(run: RunRecord, samples: Iterable[SampleRecord], path: Path) -> 
     whole = SubElement(suite, "testcase", {**named, "name": "run", "time": seconds})
     if run.status != "finished":
         _outcome(whole, "error", flat(footnotes(run)[0]))
-    SubElement(whole, "system-out").text = _clean("\n".join(map(flat, [headline(run), *footnotes(run)])))
-    faults = {gate.metric: text for gate, text in reversed(failing(run, run.gates, samples))}
-    for metric in dict.fromkeys([*run.estimates, *run.left_out, *faults]):
-        case = SubElement(suite, "testcase", {**named, "name": _clean(metric)})
-        _measured(run, case, metric, faults.get(metric))
+    SubElement(whole, "system-out").text = _clean(
+        "\n".join(map(flat, [headline(run), *footnotes(run), caution(run)])).rstrip()
+    )
+    faults = {gate.key: text for gate, text in reversed(failing(run, run.gates, samples))}
+    estimates = {**run.estimates, **{gate.key: gate.estimate(run) for gate in run.gates}}
+    for key in dict.fromkeys([*estimates, *run.left_out]):
+        case = SubElement(suite, "testcase", {**named, "name": _clean(key)})
+        _measured(run, case, key, estimates.get(key), faults.get(key))
     suite.set("tests", str(len(suite.findall("testcase"))))
     for plural, kind in (("failures", "failure"), ("errors", "error"), ("skipped", "skipped")):
         suite.set(plural, str(len(suite.findall(f"testcase/{kind}"))))
@@ -61,10 +69,9 @@ def write_junit(run: RunRecord, samples: Iterable[SampleRecord], path: Path) -> 
     ElementTree(root).write(path, encoding="utf-8", xml_declaration=True)
 
 
-def _measured(run: RunRecord, case: Element, metric: str, fault: str | None) -> None:
-    """The outcome of the test of one value."""
-    estimate = run.estimates.get(metric)
-    gates = ", ".join(str(gate) for gate in run.gates if gate.metric == metric)
+def _measured(run: RunRecord, case: Element, metric: str, estimate: Estimate | None, fault: str | None) -> None:
+    """The outcome of the test of one value, of all samples or of a slice."""
+    gates = ", ".join(str(gate) for gate in run.gates if gate.key == metric)
     _junit_properties(case, {**(estimate_numbers(estimate) if estimate else {}), **({"gates": gates} if gates else {})})
     if fault:
         _outcome(case, "failure", fault)
@@ -273,3 +280,66 @@ def _uri(path: Path) -> str:
     """The URI of a file, relative to the working directory if it is in it, as code scanning requires."""
     whole, here = path.resolve(), Path.cwd()
     return quote(whole.relative_to(here).as_posix()) if whole.is_relative_to(here) else whole.as_uri()
+
+
+NAME = "gen_ai.evaluation.result"
+
+#: The events between two flushes: a batch processor drops those that exceed its queue of 2048.
+AT_ONCE = 500
+
+
+def emit_events(run: RunRecord, samples: Iterable[SampleRecord], provider: LoggerProvider | None = None) -> int:
+    """Emit the scores through a provider, or else the one that is set for the process.
+
+    Events of a sample whose metadata have a `traceparent` (W3C) belong to that span, and have its `response_id`.
+
+    Returns:
+        The number of events.
+
+    Raises:
+        MissingExtra: OpenTelemetry is not installed.
+        UsageError: No provider is set.
+    """
+    try:
+        from opentelemetry._logs import get_logger_provider
+        from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
+    except ImportError:
+        raise MissingExtra("emitting events", "otel") from None
+    chosen = provider or get_logger_provider()
+    if provider is None and not hasattr(chosen, "force_flush"):  # the default provider drops everything
+        raise UsageError("no OpenTelemetry LoggerProvider is set; set one with set_logger_provider(), or give it")
+    flush = getattr(chosen, "force_flush", lambda: None)
+    logger = chosen.get_logger("ragauge", run.version)
+    nanoseconds = int(datetime.fromisoformat(run.finished or run.started).timestamp() * 1e9)
+    number = 0
+    for record in samples:
+        parent = record.sample.metadata.get("traceparent")
+        context = TraceContextTextMapPropagator().extract({"traceparent": parent}) if isinstance(parent, str) else None
+        for key in record.scores:
+            attributes = _attributes(run, record, key)
+            logger.emit(timestamp=nanoseconds, context=context, event_name=NAME, attributes=attributes)
+            number += 1
+            if number % AT_ONCE == 0:
+                flush()
+    flush()
+    return number
+
+
+def _attributes(run: RunRecord, record: SampleRecord, key: str) -> dict[str, Any]:
+    score, better = record.score(key), run.estimates[key].better
+    response_id = record.sample.metadata.get("response_id")
+    # the conventions have `_OTHER` for a failure without a code
+    error = next((one.reason for one in record.failures if one.reason in (score.failed or "")), "_OTHER")
+    known = {
+        "gen_ai.evaluation.score.value": score.value,
+        "gen_ai.evaluation.score.label": "undefined" if score.undefined else None,
+        "error.type": error if score.failed else None,
+        "gen_ai.response.id": None if response_id is None else str(response_id),
+    }
+    return {
+        "gen_ai.evaluation.name": key,
+        "gen_ai.evaluation.explanation": explain(score, better),
+        **{name: value for name, value in known.items() if value is not None},
+        "ragauge.run.id": run.id,
+        "ragauge.sample.id": record.sample.id,
+    }

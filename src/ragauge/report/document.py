@@ -1,4 +1,4 @@
-"""The document of a run: versioned plain data, whole or in the parts that the page reads.
+"""The document of a run: versioned plain data, whole, in the parts that the page reads, or as one HTML file.
 
 Each part is JSON, gzip-compressed. `head`: the document without samples, and a description in words. `index`: columns
 over all samples, for charts, filters and sorting. `texts`: the texts to search. `samples-N`: the N-th block of samples.
@@ -7,14 +7,20 @@ over all samples, for charts, filters and sorting. `texts`: the texts to search.
 from __future__ import annotations
 
 import gzip
+import re
+from base64 import b64encode
 from collections.abc import Iterable, Iterator, Sequence
 from functools import reduce
+from hashlib import sha256
+from html import escape
+from importlib.resources import files
 from operator import or_
+from pathlib import Path
 from typing import Any
 
 import msgspec
 
-from ragauge.report.explain import chooser
+from ragauge.report.explain import chooser, headline_metrics
 from ragauge.report.patterns import CUTS, PATTERNS, patterns_of, signs_of
 from ragauge.report.sections import Section, cell_text
 from ragauge.report.wording import caution, footnotes, headline, shortened, usage_words
@@ -117,7 +123,15 @@ def page_head(run: RunRecord, sections: Sequence[Section] = ()) -> dict[str, Any
     spent = usage_words(run.spent) if run.spent.calls else ""
     words = {"headline": headline(run), "footnotes": footnotes(run), "caution": caution(run), "spent": spent}
     added = {"sections": [_page_section(section) for section in sections]} if sections else {}
-    return {**head_document(run), **added, "words": words, "chooser": chooser(run), "block": BLOCK, "bits": BITS}
+    return {
+        **head_document(run),
+        **added,
+        "words": words,
+        "chooser": chooser(run),
+        "headline": headline_metrics(run),
+        "block": BLOCK,
+        "bits": BITS,
+    }
 
 
 def _page_section(section: Section) -> dict[str, Any]:
@@ -177,3 +191,60 @@ class Index:
         groups = {"groups": self.groups} if any(self.groups) else {}
         shared = {"values": self.values, "failed": self.failed, "labels": self.labels}
         return {"ids": self.ids, "titles": self.titles, **groups, "signs": signs, **shared}
+
+
+#: The names that a module imports, and the other module.
+_IMPORT = re.compile(r'^import \{([^}]*)\} from "\./(\w+)\.js";$', re.MULTILINE)
+#: A name that a module exports, and the keywords before it.
+_EXPORT = re.compile(r"^export ((?:async )?(?:function|class|const) )(\w+)", re.MULTILINE)
+
+
+def write_html(run: RunRecord, samples: Iterable[SampleRecord], path: Path, sections: Sequence[Section] = ()) -> None:
+    """Write the page with all data of the run; samples are written as they are read."""
+    with path.open("w", encoding="utf-8") as file:
+        file.writelines(page_with(f"{run.name or run.data} – ragauge", parts(run, samples, sections)))
+
+
+def page_with(title: str, data: Iterable[tuple[str, bytes]]) -> Iterator[str]:
+    """The page with parts of data under their names, piece by piece."""
+    before, after = page(title).split("<!-- data -->")
+    yield before
+    for name, part in data:
+        yield f'<script type="application/gzip" id="data-{name}">{b64encode(part).decode("ascii")}</script>\n'
+    yield after
+
+
+def page(title: str, connect: str = "'none'", entry: str = "main") -> str:
+    """The page without data, which replaces `<!-- data -->`.
+
+    Its Content-Security-Policy allows this style and this script only, so that no text of a sample can become code.
+    connect: the policy's source that the script may fetch from. entry: the first module.
+    """
+    style, script = _read("style.css"), "\n".join(["const modules = {};", *_scopes(entry, set())])
+    policy = (
+        f"default-src 'none'; script-src '{_digest(script)}'; style-src '{_digest(style)}'; img-src data:; "
+        f"connect-src {connect}; base-uri 'none'; form-action 'none'"
+    )
+    filled = {"title": escape(title), "policy": policy, "style": style, "script": script}
+    return re.sub(r"<!-- (title|policy|style|script) -->", lambda mark: filled[mark[1]], _read("index.html"))
+
+
+def _scopes(name: str, made: set[str]) -> Iterator[str]:
+    """A module after those that it imports, each as a function that returns what the module exports."""
+    if name in made:
+        return
+    made.add(name)
+    source = _read(f"{name}.js")
+    for _, imported in _IMPORT.findall(source):
+        yield from _scopes(imported, made)
+    exported = ", ".join(each for _, each in _EXPORT.findall(source))
+    body = _EXPORT.sub(r"\1\2", _IMPORT.sub(r"const {\1} = modules.\2;", source))
+    yield f"modules.{name} = (() => {{\n{body}return {{ {exported} }};\n}})();"
+
+
+def _read(name: str) -> str:
+    return (files("ragauge") / "page" / name).read_text(encoding="utf-8")
+
+
+def _digest(text: str) -> str:
+    return "sha256-" + b64encode(sha256(text.encode()).digest()).decode("ascii")

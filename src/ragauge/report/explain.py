@@ -94,22 +94,78 @@ def is_share(score: Score | ScoreRecord) -> bool:
     return len(score.counts) == 2 and score.counts[1] > 0 and score.value == score.counts[0] / score.counts[1]
 
 
-#: The metrics that choose the worst samples: the first of these that was measured, else any other.
-CHOOSERS = ("faithfulness", "answer_correctness", "claim_f1", "context_recall", "answer_relevance", "rouge.rougeL")
+#: The metrics that are shown first; the first of these that was measured chooses the worst samples.
+HEADLINE = (
+    *("faithfulness", "answer_correctness", "answer_relevance", "context_recall", "hallucination"),
+    *("context_precision", "trust_score", "summary_coherence", "claim_f1", "rouge.rougeL", "token_f1", "exact_match"),
+)
+
+#: How many metrics are shown first.
+HEADLINES = 6
+
+
+def headline_metrics(run: RunRecord) -> list[str]:
+    """The six metrics to show first, of those with a value, in the order of the run."""
+    measured = [key for key, estimate in run.estimates.items() if estimate.n]
+    first = sorted(measured, key=lambda key: HEADLINE.index(key) if key in HEADLINE else len(HEADLINE))[:HEADLINES]
+    return [key for key in measured if key in first]
 
 
 def chooser(run: RunRecord) -> str | None:
     """The metric by which the worst samples of a run are chosen; None if no metric gives samples a value."""
     measured = [key for key, estimate in run.estimates.items() if estimate.over == "samples" and estimate.n]
-    return next((key for key in (*CHOOSERS, *measured) if key in measured), None)
+    return next((key for key in (*HEADLINE, *measured) if key in measured), None)
 
 
 def worst(samples: Iterable[SampleRecord], key: str, better: Better, count: int) -> list[SampleRecord]:
-    """The `count` worst samples by one metric, worst first; samples without a value are left out."""
+    """The `count` worst samples by one metric, worst first; samples without a value are left out.
+
+    Of equal ones those with a contradicted claim come first, then those about which the judge is surest.
+    """
     sign = 1 if better == "higher" else -1
-    valued = ((record.scores[key].value, i, record) for i, record in enumerate(samples) if key in record.scores)
-    ranked = ((sign * value, i, record) for value, i, record in valued if value is not None)
-    return [record for _, _, record in heapq.nsmallest(count, ranked, key=lambda each: each[:2])]
+
+    def rank(at: int, record: SampleRecord) -> tuple[float, bool, float, int] | None:
+        value = record.scores[key].value if key in record.scores else None
+        if value is None:
+            return None
+        piece = deciding(record.score(key), better)
+        contradicted = piece is not None and piece.label is Label.CONTRADICTED
+        return sign * value, not contradicted, -certainty(piece), at
+
+    ranked = ((rank(i, record), record) for i, record in enumerate(samples))
+    valued = ((place, record) for place, record in ranked if place is not None)
+    return [record for _, record in heapq.nsmallest(count, valued, key=lambda each: each[0])]
+
+
+def deciding(score: Score, better: Better) -> Evidence | None:
+    """The piece that counts most against the text: a contradicted one, else the one of which the judge is surest."""
+    pieces = decisive(score, raising=better == "lower", better=better)
+    graded = [piece for piece in pieces if piece.value is not None]
+    if graded:
+        return min(graded, key=lambda piece: (piece.value or 0) * (1 if better == "higher" else -1))
+    return min(pieces, key=lambda piece: (piece.label is not Label.CONTRADICTED, -certainty(piece)), default=None)
+
+
+def certainty(piece: Evidence | None) -> float:
+    """The probability of the label of a piece; 0 where the judge gave none."""
+    if piece is None or piece.probability is None:
+        return 0.0
+    return piece.probability if piece.label in GOOD else 1 - piece.probability
+
+
+#: The probabilities between which a judge is unsure.
+UNSURE = (0.3, 0.7)
+
+
+def certainty_words(samples: Iterable[SampleRecord], key: str) -> str:
+    """How sure the judge was of its verdicts behind one metric; empty where it gave no probabilities."""
+    pieces = (piece for record in samples if key in record.scores for piece in record.score(key).evidence)
+    given = [piece.probability for piece in pieces if piece.label and piece.probability is not None]
+    unsure = sum(UNSURE[0] < probability < UNSURE[1] for probability in given)
+    if not given:
+        return ""
+    between = f"probability of support between {UNSURE[0]:g} and {UNSURE[1]:g}"
+    return f"The judge was unsure of {unsure} of the {counted(len(given), 'verdict')} behind {key} ({between})."
 
 
 #: contradicted: by the contexts, what it cites, or a reference. unsupported: by the contexts, or what it cites.
@@ -168,16 +224,17 @@ def failing(run: RunRecord, gates: Sequence[Gate], samples: Iterable[SampleRecor
 
     The samples are read once, and not at all if every gate is met.
     """
-    failed = [(gate, failure) for gate in gates if (failure := gate.failure(run.estimates))]
-    better = {gate.metric: _better(run, gate.metric) for gate, _ in failed}
-    worst_of: dict[str, list[SampleRecord]] = {metric: [] for metric in better}
+    failed = {gate: failure for gate in gates if (failure := gate.failure(run))}
+    better = {gate.metric: _better(run, gate.metric) for gate in failed}
+    worst_of: dict[Gate, list[SampleRecord]] = {gate: [] for gate in failed}
     for record in samples if failed else ():
-        for metric, records in worst_of.items():
-            worst_of[metric] = worst([*records, record], metric, better[metric], MAX_PIECES)
+        for gate, records in worst_of.items():
+            if gate.covers(record.sample):
+                worst_of[gate] = worst([*records, record], gate.metric, better[gate.metric], MAX_PIECES)
     texts = []
-    for gate, failure in failed:
-        lines = [failure + _because(run, gate.metric)]
-        for record in worst_of[gate.metric]:
+    for gate, failure in failed.items():
+        lines = [failure + _because(run, gate)]
+        for record in worst_of[gate]:
             query = f" “{shortened(record.sample.query, 80)}”" if record.sample.query else ""
             lines.append(f"  {record.sample.id}{query}: {explain(record.score(gate.metric), better[gate.metric])}")
         texts.append((gate, "\n".join(map(one_line, lines))))
@@ -188,14 +245,17 @@ def _better(run: RunRecord, metric: str) -> Better:
     return run.estimates[metric].better if metric in run.estimates else "higher"
 
 
-def _because(run: RunRecord, metric: str) -> str:
-    """The interval and n of an estimate, and why samples are missing from it."""
-    estimate = run.estimates.get(metric)
+def _because(run: RunRecord, gate: Gate) -> str:
+    """The interval and n of the estimate of a gate, and why samples are missing from it."""
+    metric, estimate = gate.metric, gate.estimate(run)
+    if estimate is None and gate.column:
+        return ""
     if estimate is None:
         return f": {run.left_out[metric]}" if metric in run.left_out else ": it was not measured"
     reasons = {"undefined": run.undefined.get(metric), "failed": run.failures.get(metric)}
     known = {why: reason for why, reason in reasons.items() if reason}
-    missing = [f"{getattr(estimate, why)} {why}, the first because: {reason}" for why, reason in known.items()]
+    counts = {why: getattr(estimate, why) for why in known}
+    missing = [f"{n} {why}, the first because: {known[why]}" for why, n in counts.items() if n]
     within = f" {interval(estimate)}" if estimate.n else ""
     return "; ".join([f"{within}; {counted(estimate.n, 'sample')}", *missing])
 

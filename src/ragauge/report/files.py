@@ -18,8 +18,7 @@ from typing import TYPE_CHECKING, Any
 from ragauge.errors import MissingExtra, UsageError
 from ragauge.host import make_file, make_folder
 from ragauge.report.ci import write_junit, write_sarif
-from ragauge.report.document import head_document, sample_document
-from ragauge.report.html import write_html
+from ragauge.report.document import head_document, sample_document, write_html
 from ragauge.report.sections import Section
 from ragauge.report.text import run_markdown
 from ragauge.report.wording import by_reason
@@ -123,7 +122,7 @@ def write_claims_csv(_: RunRecord, samples: Samples, path: Path, raw_csv: bool =
 
 
 def _as_json(cell: Any) -> Any:
-    return json.dumps(cell, ensure_ascii=False) if isinstance(cell, list) else cell
+    return json.dumps(cell, ensure_ascii=False) if isinstance(cell, list | dict) else cell
 
 
 def write_claims_parquet(_: RunRecord, samples: Samples, path: Path) -> None:
@@ -237,14 +236,21 @@ def _jsonl(_: RunRecord, samples: Samples, path: Path) -> None:
 
 
 def _csv(run: RunRecord, samples: Samples, path: Path, raw_csv: bool = False) -> None:
-    write_csv(path, columns(run), rows(run, samples), raw_csv)
+    for_csv = ({column: _as_json(cell) for column, cell in row.items()} for row in rows(run, samples))
+    write_csv(path, columns(run), for_csv, raw_csv)
 
 
 def _parquet(run: RunRecord, samples: Samples, path: Path) -> None:
     import pyarrow
     import pyarrow.parquet
 
-    pyarrow.parquet.write_table(pyarrow.Table.from_pylist(list(rows(run, samples))), path)
+    found = list(rows(run, samples))
+    for column in _metadata(run):
+        kinds = {type(row[column]) for row in found} - {type(None)}
+        if not any(kinds <= kind for kind in ({bool}, {str}, {int, float})):  # a column of Parquet has one type
+            for row in found:
+                row[column] = None if row[column] is None else json.dumps(row[column], ensure_ascii=False)
+    pyarrow.parquet.write_table(pyarrow.Table.from_pylist(found), path)
 
 
 def _markdown(run: RunRecord, samples: Samples, path: Path, sections: Sequence[Section] = ()) -> None:
@@ -267,7 +273,7 @@ WRITERS: dict[str, Callable[..., None]] = {
 
 def columns(run: RunRecord) -> list[str]:
     """The columns of the flat table; `remarks` gives the reason of a missing value."""
-    return ["id", "query", "response", *_metrics(run), "remarks"]
+    return [*_TEXTS, *_metadata(run), *_metrics(run), "remarks"]
 
 
 def rows(run: RunRecord, samples: Samples) -> Iterator[dict[str, Any]]:
@@ -280,9 +286,19 @@ def rows(run: RunRecord, samples: Samples) -> Iterator[dict[str, Any]]:
             "id": record.sample.id,
             "query": record.sample.query,
             "response": record.sample.response,
+            **{name: record.sample.metadata.get(column) for name, column in _metadata(run).items()},
             **{key: record.scores[key].value if key in record.scores else None for key in _metrics(run)},
             "remarks": "; ".join(by_reason(missing)),
         }
+
+
+_TEXTS = ("id", "query", "response")
+
+
+def _metadata(run: RunRecord) -> dict[str, str]:
+    """The other columns of the data by their names here, which are none of the table's own."""
+    own = {*_TEXTS, *run.estimates, "remarks"}
+    return {f"metadata.{column}" if column in own else column: column for column in run.columns}
 
 
 def _metrics(run: RunRecord) -> list[str]:
@@ -296,5 +312,4 @@ def run_frame(run: RunRecord, samples: Samples) -> pandas.DataFrame:
     except ImportError:
         raise MissingExtra("to_pandas()", "pandas") from None
     frame = pandas.DataFrame(list(rows(run, samples)), columns=columns(run))
-    texts = {"id", "query", "response", "remarks"}
-    return frame.astype({column: float for column in frame.columns if column not in texts})
+    return frame.astype(dict.fromkeys(_metrics(run), float))

@@ -12,7 +12,9 @@ import msgspec
 
 from ragauge.errors import UsageError
 from ragauge.host import installed
-from ragauge.report.wording import number
+from ragauge.report.explain import chooser, headline_metrics
+from ragauge.report.wording import arrow, counted, number, with_interval
+from ragauge.scores import RunRecord
 
 #: The content of a cell; None without a value.
 Cell = str | int | float | None
@@ -92,6 +94,40 @@ def sections_of(run: Any) -> tuple[Section, ...]:
     faults = _load_entry_points()
     made = (_section(title, function, run) for title, function in list(SECTIONS.items()))
     return (*faults, *(section for section in made if section is not None))
+
+
+#: How many metrics the table of slices has columns for.
+SLICE_METRICS = 3
+
+
+def slice_section(run: RunRecord, column: str) -> Section:
+    """The slices of a run by one column, the worst first."""
+    slices, headline = run.slices[column], headline_metrics(run)
+    key = chooser(run)
+    known = [one for one in dict.fromkeys([key, *headline]) if one and all(one in part.estimates for part in slices)]
+    keys = known[:SLICE_METRICS]
+    rows: tuple[tuple[Cell, ...], ...] = tuple(
+        (
+            part.value,
+            part.samples,
+            *(
+                with_interval(one.value, one.low, one.high) + (" ▼" if metric in part.worse else "")
+                for metric in keys
+                for one in [part.estimates[metric]]
+            ),
+            ", ".join(metric for metric in part.worse if metric not in keys),
+        )
+        for part in slices
+    )
+    heads = (column, "samples", *(f"{metric} {arrow(run.estimates[metric].better)}" for metric in keys))
+    also = any(row[-1] for row in rows)
+    marked = "▼ is" if any(part.worse for part in slices) else "None is"
+    about = (
+        f"The worst first; intervals are of each slice by itself. {marked} worse than all other samples beyond chance "
+        f"(5 % over {counted(len(slices), 'slice')} and {counted(len(headline), 'metric')}, Bonferroni)."
+    )
+    shown = rows if also else tuple(row[:-1] for row in rows)
+    return Section(f"By {column}", about, (*heads, "also worse") if also else heads, shown)
 
 
 def _section(title: str, function: SectionFunction, run: Any) -> Section | None:

@@ -8,7 +8,18 @@ from html import escape
 from itertools import repeat
 from typing import TYPE_CHECKING, Any, Literal
 
-from ragauge.report.explain import chooser, worst
+import msgspec
+
+from ragauge.report.explain import (
+    HEADLINE,
+    HEADLINES,
+    certainty,
+    chooser,
+    deciding,
+    headline_metrics,
+    piece_words,
+    worst,
+)
 from ragauge.report.sections import Section
 from ragauge.report.wording import (
     BAD,
@@ -17,6 +28,7 @@ from ragauge.report.wording import (
     bar,
     caution,
     chunk_words,
+    counted,
     flat,
     footnotes,
     headline,
@@ -27,7 +39,7 @@ from ragauge.report.wording import (
     shortened,
     verdict_words,
 )
-from ragauge.scores import RunRecord, SampleRecord
+from ragauge.scores import Better, RunRecord, SampleRecord
 
 if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions, RenderableType
@@ -47,11 +59,11 @@ def run_text(run: RunRecord, width: int = 100, sections: Sequence[Section] = ())
 
 def plain_text(parts: Iterable[RenderableType], width: int) -> str:
     """These parts as a terminal of this width shows them, without colours."""
-    console = printing_console(width=width, color_system=None)
+    console = printing_console(width=width, color_system=None, force_jupyter=False)
     with console.capture() as captured:
         for part in parts:
             console.print(part)
-    return captured.get().rstrip()
+    return "\n".join(map(str.rstrip, captured.get().rstrip().splitlines()))
 
 
 def printing_console(**options: Any) -> Console:
@@ -78,11 +90,46 @@ def printing_console(**options: Any) -> Console:
     return Printing(highlight=False, markup=False, emoji=False, **options)
 
 
-def run_view(run: RunRecord, width: int, sections: Sequence[Section] = ()) -> list[RenderableType]:
-    """The headline, the estimates (with bars if there is room), the sections, the footnotes and the caution."""
-    table = estimates_table({"value": run}, bars=width >= BARS_FROM)
+def run_view(
+    run: RunRecord, width: int, sections: Sequence[Section] = (), shown: Collection[str] | None = None
+) -> list[RenderableType]:
+    """The headline, the estimates (with bars if there is room), the sections, the footnotes and the caution.
+
+    shown: the metrics to show. None: all of them, and the reasons why others were not measured.
+    """
+    estimates = {key: one for key, one in run.estimates.items() if shown is None or key in shown}
+    some = msgspec.structs.replace(run, estimates=estimates)
+    table = estimates_table({"value": some}, bars=width >= BARS_FROM)
     added = [part for section in sections for part in _section_view(section)]
-    return [headline(run), table, *added, *footnotes(run), *filter(None, [caution(run)])]
+    more = [name for name in (*run.estimates, *run.left_out) if name not in estimates] if shown is not None else []
+    others = f"Not shown: {counted(len(more), 'other metric')} (-m all), {len(run.left_out)} of them not measured."
+    notes = [
+        *footnotes(run, None if shown is None else {*shown, *HEADLINE[:HEADLINES]}),
+        *([others] if more else []),
+        *filter(None, [caution(run, short=shown is not None)]),
+    ]
+    return [headline(run), table, *added, *notes]
+
+
+def worst_view(records: Sequence[SampleRecord], key: str, better: Better, about: str) -> Iterator[RenderableType]:
+    """The worst samples in short: query, response, and the claim that decides."""
+    from rich.padding import Padding
+    from rich.text import Text
+
+    def indented(text: str, style: str = "") -> Padding:
+        return Padding(Text(text, style=style), (0, 0, 0, 7), expand=False)
+
+    yield Text.assemble((f"Worst by {key}", "bold"), (f"  {about}" if about else "", "dim"))
+    for record in records:
+        piece, score = deciding(record.score(key), better), record.score(key)
+        yield ""
+        asked = shortened(record.sample.query or record.sample.source or "", 80)
+        yield Text.assemble((f"{score_words(score)}  ", "bold"), (f"{record.sample.id}  ", "dim"), asked)
+        yield indented(shortened(record.sample.response or "(empty)", 200))
+        if piece is not None:
+            style = "red" if piece.label in BAD else "yellow"
+            sure = f", {certainty(piece):.0%} sure" if piece.label and piece.probability is not None else ""
+            yield indented(f"{'✗' if piece.label in BAD else '○'} {piece_words(piece)}{sure}", style)
 
 
 def _section_view(section: Section) -> Iterator[RenderableType]:
@@ -173,15 +220,21 @@ _HEAD = "<tr><th>metric</th><th>value</th><th>95 % interval</th><th>n</th><th>un
 
 
 def run_html(run: RunRecord, sections: Sequence[Section] = ()) -> str:
-    """The estimates and sections as tables without styles, for notebooks."""
-    rows = "".join(
-        f"<tr><td>{escape(key)} {arrow(one.better)}</td><td>{number(one.value)}</td><td>{interval(one)}</td>"
+    """The estimates and sections as tables without styles, for notebooks: six metrics, the others folded away."""
+    rows = {
+        key: f'<tr title="{escape(flat(run.about.get(key, "")))}"><td>{escape(key)} {arrow(one.better)}</td>'
+        f"<td>{number(one.value)}</td><td>{interval(one)}</td>"
         f"<td>{one.n}</td><td>{one.undefined}</td><td>{one.failed}</td></tr>"
         for key, one in run.estimates.items()
-    )
-    notes = "".join(f"<li>{escape(flat(note))}</li>" for note in footnotes(run))
+    }
+    first = headline_metrics(run) or list(rows)
+    others = "".join(row for key, row in rows.items() if key not in first)
+    shown = f"<table>{_HEAD}{''.join(rows[key] for key in first)}</table>"
+    notes = [f"<li>{escape(flat(note))}</li>" for note in (*footnotes(run), caution(run)) if note]
+    folded = f"<table>{_HEAD}{others}</table>" if others else ""
+    folded = f"<details><summary>more metrics and notes</summary>{folded}<ul>{''.join(notes)}</ul></details>"
     added = "".join(map(_section_html, sections))
-    return f"<p>{escape(flat(headline(run)))}</p><table>{_HEAD}{rows}</table>{added}<ul>{notes}</ul>"
+    return f"<p>{escape(flat(headline(run)))}</p>{shown}{added}{folded if others or notes else ''}"
 
 
 def _section_html(section: Section) -> str:
@@ -209,7 +262,7 @@ def run_markdown(run: RunRecord, samples: Iterable[SampleRecord], sections: Sequ
     worst samples are those by the metric of a gate that failed, or else by the usual one.
     """
     report = "\n".join(_lines(run, sections))[:LENGTH] + "\n"
-    failed = [gate.metric for gate in run.gates if gate.failure(run.estimates)]
+    failed = [gate.metric for gate in run.gates if gate.failure(run)]
     shown = (key for key in failed if key in run.estimates and run.estimates[key].over == "samples")
     key = next(shown, None) or chooser(run)
     if key is None:
@@ -230,7 +283,7 @@ def _lines(run: RunRecord, sections: Sequence[Section]) -> Iterator[str]:
     yield plain(f"{headline(run)}, ragauge {run.version}, started {run.started}.")
     yield ""
     for gate in run.gates:
-        failure = gate.failure(run.estimates)
+        failure = gate.failure(run)
         yield f"- ❌ **{plain(failure)}**" if failure else f"- ✅ {plain(str(gate))}"
     if run.gates:
         yield ""
@@ -241,7 +294,7 @@ def _lines(run: RunRecord, sections: Sequence[Section]) -> Iterator[str]:
     )
     yield from markdown_table(head, rows)
     yield ""
-    yield from (f"- {plain(shortened(note, 2 * TEXT))}" for note in footnotes(run))
+    yield from (f"- {plain(shortened(note, 2 * TEXT))}" for note in (*footnotes(run), caution(run)) if note)
     for section in sections:
         yield from ("", f"## {plain(section.title)}")
         if section.description:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from importlib.resources import files
 from typing import Any
 
@@ -155,8 +155,15 @@ def usage_words(spent: TotalUsage) -> str:
     )
 
 
-def footnotes(run: RunRecord) -> list[str]:
-    """Notes on the estimates: how the run ended, its usage, and what was skipped, failed or not measured."""
+#: The share of undefined scores from which on a short report gives the reason.
+OFTEN = 0.1
+
+
+def footnotes(run: RunRecord, shown: Collection[str] | None = None) -> list[str]:
+    """Notes on the estimates: how the run ended, its usage, and what was skipped, failed or not measured.
+
+    shown: the metrics that notes are wanted of, only those that can change a decision; None for all.
+    """
     notes = []
     if run.status != "finished":
         why = f" because {run.stopped}" if run.stopped else ""
@@ -172,8 +179,11 @@ def footnotes(run: RunRecord) -> list[str]:
     if run.empty:
         notes.append(f"Empty responses: {run.empty} of {run.samples}.")
     notes += [f"Failed at least once: {one}." for one in by_reason(run.failures)]
-    notes += [f"Undefined at least once: {one}." for one in by_reason(run.undefined)]
-    return notes + [f"Not measured: {one}." for one in by_reason(run.left_out)]
+    often = {key for key, one in run.estimates.items() if one.undefined >= OFTEN * run.samples}
+    undefined = {key: why for key, why in run.undefined.items() if shown is None or (key in shown and key in often)}
+    notes += [f"Undefined at least once: {one}." for one in by_reason(undefined)]
+    left_out = {key: why for key, why in run.left_out.items() if shown is None or key in shown}
+    return notes + [f"Not measured: {one}." for one in by_reason(left_out)]
 
 
 def by_reason(reasons: Mapping[str, str]) -> list[str]:
@@ -190,8 +200,10 @@ def headline(run: RunRecord) -> str:
     measured = f"{run.name or run.data}: {counted(run.samples, 'sample')}, judge {judges}"
     if run.status == "running":
         return measured
-    people = f" ({run.labelled} from people)" if run.labelled else ""
-    return f"{measured}, {run.asked} judgments asked, {run.reused} known{people}, {run.seconds:.1f} s"
+    people = f", {run.labelled} of them from people" if run.labelled else ""
+    stored = "all" if run.reused and not run.asked else str(run.reused)
+    known = f" ({stored} from the store{people})" if run.reused else ""
+    return f"{measured}, {counted(run.asked + run.reused, 'judgment')}{known}, {run.seconds:.1f} s"
 
 
 #: The measurement of the packaged judge, written by `ragauge judges measure embedded -o FILE.json`.
@@ -215,9 +227,12 @@ _RANKED = {
 }
 
 
-def caution(run: RunRecord) -> str:
-    """How far the judges of the package can be trusted; empty if the run did not use them."""
-    judges = list(run.judges.values())
+def caution(run: RunRecord, short: bool = False) -> str:
+    """How far the judges of the package can be trusted; empty if the run did not ask them.
+
+    short: say it of claims alone.
+    """
+    judges = list(run.judges.values()) if run.asked or run.reused else []
     found = []
     embedded = [judge for judge in judges if re.search(r"\bembedded\b", judge.name)]
     if embedded:
@@ -225,16 +240,17 @@ def caution(run: RunRecord) -> str:
         # a member of another judge has its settings under its position; the sentence splitter may differ
         measured = {tuple(setting) for setting in card["judge"]["settings"] if setting[0] != "splitter"}
         given = ({(name.rpartition(".")[2], value) for name, value in judge.settings} for judge in embedded)
-        found.append(_measured(card["sets"]) if all(measured <= own for own in given) else _UNMEASURED)
+        kinds = dict(list(_RANKED.items())[: 1 if short else None])
+        found.append(_measured(card["sets"], kinds) if all(measured <= own for own in given) else _UNMEASURED)
     if any(re.search(r"\blexical\b", judge.name) for judge in judges):
         found.append(_LEXICAL)
     return " ".join(found)
 
 
-def _measured(sets: Sequence[Mapping[str, Any]]) -> str:
+def _measured(sets: Sequence[Mapping[str, Any]], ranked: Mapping[str, tuple[str, ...]]) -> str:
     """The range of the AUC over the sets of each kind."""
     listed = []
-    for what, kinds in _RANKED.items():
+    for what, kinds in ranked.items():
         known = [one["auc"]["value"] for one in sets if one.get("auc") and one["name"].partition("_")[0] in kinds]
         if known:
             ends = dict.fromkeys(f"{value:.2f}" for value in (min(known), max(known)))

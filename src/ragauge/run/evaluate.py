@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
+import sys
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sized
 from contextlib import aclosing
 from datetime import UTC, datetime
 from functools import cached_property
@@ -12,17 +14,19 @@ from typing import Any
 
 import msgspec
 
-from ragauge.errors import RunFailed, UsageError
-from ragauge.judges.base import JudgeLike, notes_of
+from ragauge.errors import BadParameter, RunFailed, UsageError
+from ragauge.judges.base import JudgeLike, JudgeRouter, LookupJudge, notes_of
 from ragauge.metrics.base import DatasetMetric
+from ragauge.metrics.registry import value_of
+from ragauge.needs.base import Rounds, missing_fields
+from ragauge.readers import read
 from ragauge.report.wording import dollars
-from ragauge.rounds import Rounds
 from ragauge.run.asking import Stopped
 from ragauge.run.plan import PlanCounter
-from ragauge.run.prepare import LabelsLike, MetricsLike, Prepared, StoreLike, prepared
-from ragauge.run.results import Accumulators, Run
-from ragauge.run.scheduler import ordered_map
-from ragauge.run.sync import blocking
+from ragauge.run.prepare import LabelsLike, MetricsLike, Prepared, StoreLike, opened_store, prepared
+from ragauge.run.results import Accumulators, Run, SampleScores
+from ragauge.run.specs import load_judges
+from ragauge.run.sync import blocking, ordered_map
 from ragauge.scores import Evidence, RunRecord, SampleRecord, ScoreRecord
 from ragauge.types import Sample
 from ragauge.version import VERSION
@@ -63,7 +67,7 @@ async def evaluate_async(
         skip_bad_rows: skip rows that cannot be read, and count them, instead of ending with an error.
         max_cost: dollars; the run stops before its calls cost more, and keeps what is done.
         name: a name for the run.
-        progress: called with the number of samples done.
+        progress: called with the number of samples done; None: a bar in notebooks, nothing elsewhere.
 
     Returns:
         The run: estimates with intervals, scores with evidence.
@@ -75,7 +79,8 @@ async def evaluate_async(
         StoreError: the store cannot be read or written.
     """
     task = prepared(data, metrics, judge, store, labels, map, group, limit, skip_bad_rows, max_cost)
-    return await Evaluation(task, name).go(progress)
+    total = len(data) if isinstance(data, Sized) and not isinstance(data, str) else None
+    return await Evaluation(task, name).go(progress or notebook_progress(limit or total))
 
 
 evaluate = blocking(evaluate_async, "evaluate")
@@ -85,6 +90,23 @@ AT_ONCE = 32
 
 #: How many failures a sample's record keeps, each with the unusable reply.
 FAILURES = 5
+
+
+def notebook_progress(total: int | None) -> Callable[[int], None] | None:
+    """Shows the number of samples done as a bar below the cell of a notebook; None elsewhere. total: if known."""
+    shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
+    if not hasattr(shell, "kernel"):
+        return None
+    from IPython.display import HTML, display
+
+    known = "" if total is None else f' max="{total}"'
+    bar = display(HTML(f"<progress{known}></progress>"), display_id=True)
+
+    def show(done: int) -> None:
+        value = "" if total is None else f' value="{done}"'
+        bar.update(HTML(f"<progress{known}{value}></progress> {done} samples judged"))
+
+    return show
 
 
 class Evaluation:
@@ -124,7 +146,7 @@ class Evaluation:
         finally:
             if not cannot:
                 self._finish(status)
-        return Run(self._store, self._record)
+        return Run(self._store, self._record, self._settings.metrics)
 
     async def _measure(self, progress: Callable[[int], None] | None) -> str:
         """Score the samples concurrently; returns how the run ended.
@@ -237,13 +259,117 @@ class Evaluation:
         record.notes = tuple(note for judge in dispatcher.router.unique() for note in notes_of(judge))
         record.labels, record.labelled = len(dispatcher.cache.labels), dispatcher.labelled
         record.failures, record.undefined = self._accumulators.failures(), self._accumulators.undefined()
-        record.empty = self._accumulators.empty
+        record.empty, record.columns = self._accumulators.empty, tuple(self._accumulators.columns)
         record.bad_rows = tuple(str(bad) for bad in self._reading.bad_rows)
         record.data_hash = self._digest.hexdigest()[:32]
         measured = {key for metric in self._settings.metrics for key in metric.values}
         record.estimates = {key: one for key, one in self._accumulators.estimates().items() if key in measured}
+        record.about = {key: metric.summary for metric in self._settings.metrics for key in metric.values}
         self._store.finish(record)
 
 
 def _now() -> str:
     return datetime.now(UTC).isoformat(timespec="seconds")
+
+
+async def score_async(
+    sample: Any,
+    metrics: MetricsLike = None,
+    judge: JudgeLike = "embedded",
+    store: StoreLike = None,
+    *,
+    attempts: int = 1,
+    strict: bool = False,
+    **options: Any,
+) -> SampleScores:
+    """The scores of one sample, for programs that score an answer right away; `score` is the synchronous form.
+
+        rg.score({"query": "Who wrote it?", "response": "Ada.", "contexts": ["Ada wrote it."]})["faithfulness"]
+
+    Make a judge that is used repeatedly once, with `load_judge` or `load_judges`; threads may share it through `score`.
+    For many samples `evaluate` is faster.
+
+    Args:
+        sample: a dict, or anything else that can be a row of `evaluate`.
+        metrics, judge, store, options: as of `evaluate`.
+        attempts: the greatest number of runs while a score fails; each asks only for what is missing.
+        strict: raise RunFailed if a score still fails.
+
+    Returns:
+        The scores by metric key.
+
+    Raises:
+        RunFailed: a score failed and `strict` is set; also as `evaluate`.
+        UsageError, StoreError: as `evaluate`.
+    """
+    if attempts < 1:
+        raise BadParameter(f"attempts={attempts} must be 1 or more")
+    opened = opened_store(store)
+    for _ in range(attempts):
+        run = await evaluate_async([sample], metrics, judge, opened, **{"progress": lambda _: None, **options})
+        if not run.record.failures:
+            break
+    for metric, reason in run.record.failures.items() if strict else ():
+        raise RunFailed(f"{metric}: {reason}")
+    return run.scores[0]
+
+
+score = blocking(score_async, "score", shared=True)
+
+
+class Scorer:
+    """Scores a sample by one metric at a time, as evaluators of other libraries do, with the calls of all at once.
+
+        scorer = rg.Scorer(["faithfulness", "answer_relevance"], judge="openai/gpt-4o-mini")
+        scores = await scorer.score_async("faithfulness", {"query": ..., "response": ..., "contexts": [...]})
+
+    Args:
+        metrics: values of metrics, such as "faithfulness" or "rouge.rougeL"; `values` maps each to its metric and the
+            key of its score.
+        judge, store, options: as of `evaluate`; without a store, judgments live as long as the scorer.
+
+    Raises:
+        UsageError: a metric or judge is unknown.
+    """
+
+    def __init__(
+        self, metrics: Iterable[str], judge: JudgeLike = "embedded", store: StoreLike = None, **options: Any
+    ) -> None:
+        self.values = {name: value_of(name) for name in metrics}
+        self._router, self._store, self._options = load_judges(judge), opened_store(store), options
+        self._in_flight: dict[Any, asyncio.Task[SampleScores]] = {}
+
+    async def score_async(self, name: str, row: Any) -> SampleScores:
+        """The scores of one metric, and of the others that the sample has the fields for.
+
+        Concurrent requests for other metrics of the same sample share one run. Raises as `evaluate` does.
+        """
+        (sample,) = read([row])
+        wanted, _ = self.values[name]
+        able = [one for one, _ in self.values.values() if one is wanted or not missing_fields(one.needs, [sample])]
+        asked = (asyncio.get_running_loop(), repr(sample), tuple(one.spec for one in able))
+        if asked not in self._in_flight:
+            scoring = score_async(sample, able, self._router, self._store, **self._options)
+            self._in_flight[asked] = asyncio.ensure_future(scoring)
+            self._in_flight[asked].add_done_callback(lambda _: self._in_flight.pop(asked))
+        return await asyncio.shield(self._in_flight[asked])
+
+    score = blocking(score_async, "score", shared=True)
+
+
+def rescore(run: Run, metrics: MetricsLike = None) -> Run:
+    """Score the samples of a run again from the judgments in its store; no judge is asked.
+
+    Args:
+        run: a run whose store is open.
+        metrics: as of `evaluate`; None: those of the run.
+
+    Returns:
+        The new run, kept in the same store. A score that needs a judgment which is not there is failed, and says so.
+
+    Raises:
+        UsageError: as `evaluate`.
+    """
+    router = JudgeRouter({kind: LookupJudge(identity) for kind, identity in run.record.judges.items()})
+    samples = (record.sample for record in run.records())
+    return evaluate(samples, metrics or run.record.metrics, router, run.store, name=run.record.name)

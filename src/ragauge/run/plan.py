@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 from ragauge.judges.base import ExpectedCall, ForecastingJudge, JudgeLike
 from ragauge.judges.embedded import decompose
+from ragauge.needs.base import Rounds
 from ragauge.questions import KINDS, Decompose, Entail, Judgment, Question, Rate, judgment_key, kind
 from ragauge.report.wording import dollars, one_line
-from ragauge.rounds import Rounds
 from ragauge.run.asking import Dispatcher
 from ragauge.run.prepare import LabelsLike, MetricsLike, RunSettings, StoreLike, prepared
 from ragauge.store import Store
@@ -123,7 +122,7 @@ def plan(
     Raises:
         UsageError: as `evaluate` raises before it asks.
     """
-    there = store if isinstance(store, Store) or (store is not None and Path(store).exists()) else None
+    there = store if isinstance(store, Store) or (store is not None and Store.exists(store)) else None
     task = prepared(data, metrics, judge, there, labels, map, group, limit, skip_bad_rows)
     counting = PlanCounter(task.settings, task.dispatcher)
     for sample in task.samples:

@@ -5,21 +5,21 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import chain, islice
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 from ragauge.errors import BadData, MissingField, UnanswerableNeed, UsageError
 from ragauge.judges.base import JudgeLike, JudgeRouter
 from ragauge.metrics.base import Measure
 from ragauge.metrics.registry import default_metrics, select_metrics
+from ragauge.needs.base import missing_fields, unanswerable
 from ragauge.questions import Judgment, Question
 from ragauge.readers import SampleReader, read
 from ragauge.readers.columns import rank
 from ragauge.report.wording import by_reason
-from ragauge.rounds import missing_fields, unanswerable
 from ragauge.run.asking import Budget, Dispatcher, JudgmentCache, check_priced
 from ragauge.run.specs import load_judges
-from ragauge.store import Store, read_labels
-from ragauge.store.memory import MemoryStore
+from ragauge.store import Place, Store, read_labels
+from ragauge.store.store import MemoryStore
 from ragauge.types import Sample
 
 MetricsLike = str | Measure | Iterable[str | Measure] | None
@@ -82,12 +82,15 @@ def _missing(metric: Measure, samples: Sequence[Sample], columns: Mapping[str, s
     fields = missing_fields(metric.needs, samples)
     if not fields:
         return None
+    if column := next((field[9:] for field in fields if field.startswith("metadata.")), ""):
+        return f"no sample has the column {column!r}; give the name of the right one to the metric, as column=NAME"
     named = " and ".join(f"{field!r}" + (f" ({_WANTED[field]})" if field in _WANTED else "") for field in fields)
     return f"no sample has {named}; {_fix_for(fields, columns)}"
 
 
 def _fix_for(fields: Sequence[str], columns: Mapping[str, str]) -> str:
     """How to supply a missing field: its column is empty, is used for another field, or has an unknown name."""
+    fields = [field.partition(" or ")[0] for field in fields]
     for field in fields:
         for other, column in columns.items():
             if other == field:
@@ -111,7 +114,7 @@ def _unanswerable(metric: Measure, router: JudgeRouter, unable: Collection[str])
 #: How many samples are read ahead, before any judge is asked, to see which fields the data has.
 PEEK = 1000
 
-StoreLike = Store | str | Path | None
+StoreLike: TypeAlias = "Store | Place | None"
 LabelsLike = str | Path | Iterable[Judgment] | None
 
 

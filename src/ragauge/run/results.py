@@ -4,32 +4,32 @@ from __future__ import annotations
 
 import sys
 from array import array
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, get_args, overload
 
 import msgspec
 
-from ragauge.errors import BadData, BadParameter, RunFailed, UsageError
+from ragauge.errors import BadData, BadParameter, RunFailed, UnknownName, UsageError
 from ragauge.judges.base import JudgeRouter, LookupJudge
 from ragauge.metrics import trust
 from ragauge.metrics.base import DatasetMetric, Measure
 from ragauge.metrics.registry import select_metrics
 from ragauge.metrics.trust import RefusalPrefix, TrustEvalItem
-from ragauge.needs.base import EvidenceTable, Need, Undefined
+from ragauge.needs.base import EvidenceTable, Need, Rounds, Undefined
 from ragauge.needs.gold import Correctness
 from ragauge.report.document import run_document
-from ragauge.report.explain import explain
+from ragauge.report.explain import chooser, explain, headline_metrics, worst
 from ragauge.report.files import save
-from ragauge.report.sections import Section, sections_of
-from ragauge.report.text import run_html, run_markdown, run_text
-from ragauge.rounds import Rounds
+from ragauge.report.sections import Section, sections_of, slice_section
+from ragauge.report.text import plain_text, run_html, run_markdown, run_text, worst_view
+from ragauge.report.wording import score_words
 from ragauge.run.asking import JudgmentCache
-from ragauge.scores import Estimate, Gate, RunRecord, SampleRecord, Score, ScoreRecord, gates_of
-from ragauge.statistics.aggregates import aggregate_interval
-from ragauge.statistics.intervals import Interval, mean_interval
-from ragauge.store import Store
+from ragauge.scores import Estimate, Gate, RunRecord, SampleRecord, Score, ScoreRecord, Slice, gates_of, slice_value
+from ragauge.statistics.intervals import Interval, aggregate_interval, mean_interval
+from ragauge.store import Place, Store
 from ragauge.types import Sample
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ class Accumulator:
 
     def estimate(self) -> Estimate:
         """The estimate over the scores added so far."""
-        interval = self._interval()
+        interval = self.interval()
         return Estimate(
             interval.value,
             interval.low,
@@ -82,41 +82,123 @@ class Accumulator:
             scale=self.measure.scale,
         )
 
-    def _interval(self) -> Interval:
+    def interval(self, confidence: float = 0.95) -> Interval:
+        """The value over the scores added so far, with its interval."""
         clusters = self.groups if any(group is not None for group in self.groups) else None
-        scale = self.measure.scale
+        given: dict[str, Any] = {"scale": self.measure.scale, "clusters": clusters, "confidence": confidence}
         if isinstance(self.measure, DatasetMetric):
-            return aggregate_interval(self.counts, self.measure.total, scale=scale, clusters=clusters)
-        return mean_interval(self.values, scale=scale, clusters=clusters)
+            return aggregate_interval(self.counts, self.measure.total, **given)
+        return mean_interval(self.values, **given)
+
+    def extend(self, other: Accumulator) -> None:
+        """Add the scores of another accumulator of the same value."""
+        self.values.extend(other.values)
+        self.counts += other.counts
+        self.groups += other.groups
 
 
 class Accumulators:
-    """The accumulators of all metrics of a run. empty: the number of empty responses."""
+    """The accumulators of all metrics of a run.
+
+    empty: the number of empty responses. columns: the names of all metadata. by_key: by value of a metric.
+    """
 
     def __init__(self, metrics: Iterable[Measure]) -> None:
         self.empty = 0
-        self._by_key = {key: Accumulator(metric) for metric in metrics for key in metric.values}
+        self.columns: dict[str, None] = {}
+        self.by_key = {key: Accumulator(metric) for metric in metrics for key in metric.values}
 
     def add(self, record: SampleRecord) -> None:
         """Add one sample; scores of other metrics are ignored."""
         response, group = record.sample.response, record.sample.group
+        self.columns.update(dict.fromkeys(record.sample.metadata))
         self.empty += response is not None and not response.strip()
         group = sys.intern(group) if group else group  # one string for all samples of the group
         for key, score in (record.scores | record.counted).items():
-            if key in self._by_key:
-                self._by_key[key].add(score, group)
+            if key in self.by_key:
+                self.by_key[key].add(score, group)
 
     def failures(self) -> dict[str, str]:
         """For each value with failed scores, the first reason."""
-        return {key: accumulator.first_failure for key, accumulator in self._by_key.items() if accumulator.failed}
+        return {key: accumulator.first_failure for key, accumulator in self.by_key.items() if accumulator.failed}
 
     def undefined(self) -> dict[str, str]:
         """For each value with undefined scores, the first reason."""
-        return {key: accumulator.first_undefined for key, accumulator in self._by_key.items() if accumulator.undefined}
+        return {key: accumulator.first_undefined for key, accumulator in self.by_key.items() if accumulator.undefined}
 
     def estimates(self) -> dict[str, Estimate]:
         """An estimate for each value of each metric."""
-        return {key: accumulator.estimate() for key, accumulator in self._by_key.items()}
+        return {key: accumulator.estimate() for key, accumulator in self.by_key.items()}
+
+
+def recovered_record(record: RunRecord) -> tuple[Measure, ...]:
+    """The metrics of a run that the registry knows."""
+    known = []
+    for spec in record.metrics:
+        try:
+            select_metrics(spec)
+        except UsageError:
+            continue
+        known.append(spec)
+    return select_metrics(known) if known else ()
+
+
+#: The most values of a column that is sliced by.
+MAX_SLICES = 50
+
+#: The chance of any slice that is no worse than the others being marked as worse.
+LEVEL = 0.05
+
+
+def slices_of(
+    samples: Iterable[SampleRecord], metrics: Collection[Measure], column: str, compared: Collection[str]
+) -> list[Slice]:
+    """The estimates for each value of a metadata column, in order of first occurrence.
+
+    A metric is worse in a slice than in all other samples if its interval there lies on the worse side of theirs. The
+    confidence of these intervals is that of a Bonferroni correction for all slices and `compared` metrics.
+
+    Raises:
+        UnknownName: no sample has the column.
+        UsageError: it has more than MAX_SLICES values.
+    """
+    parts: dict[str, Accumulators] = {}
+    sizes: Counter[str] = Counter()
+    for record in samples:
+        value = slice_value(record.sample, column)
+        parts.setdefault(value, Accumulators(metrics)).add(record)
+        sizes[value] += 1
+        if len(parts) > MAX_SLICES:
+            few = "slice by a column of few, such as a domain or a language"
+            raise UsageError(f"{column!r} has more than {MAX_SLICES} values; {few}")
+    columns = {name for part in parts.values() for name in part.columns}
+    if column not in columns:
+        if not columns:
+            raise UsageError(f"there is no column {column!r}: the samples have no columns beyond the known fields")
+        raise UnknownName("metadata column", column, columns)
+    confidence = 1 - LEVEL / max(1, len(parts) * len(compared))
+    return [
+        Slice(
+            value,
+            sizes[value],
+            part.estimates(),
+            tuple(key for key in compared if key in part.by_key and _is_worse(key, value, parts, confidence)),
+        )
+        for value, part in parts.items()
+    ]
+
+
+def _is_worse(key: str, value: str, parts: dict[str, Accumulators], confidence: float) -> bool:
+    """Whether a metric is worse in one slice than in the others together."""
+    here = parts[value].by_key[key]
+    others = Accumulator(here.measure)
+    for name, part in parts.items():
+        if name != value:
+            others.extend(part.by_key[key])
+    one, rest = here.interval(confidence), others.interval(confidence)
+    if one.low is None or one.high is None or rest.low is None or rest.high is None:
+        return False
+    return one.high < rest.low if here.measure.better == "higher" else one.low > rest.high
 
 
 def recovered_run(store: Store, record: RunRecord) -> RunRecord:
@@ -133,19 +215,8 @@ def recovered_run(store: Store, record: RunRecord) -> RunRecord:
         failures=accumulators.failures(),
         undefined=accumulators.undefined(),
         empty=accumulators.empty,
+        columns=tuple(accumulators.columns),
     )
-
-
-def recovered_record(record: RunRecord) -> tuple[Measure, ...]:
-    """The metrics of a run that the registry knows."""
-    known = []
-    for spec in record.metrics:
-        try:
-            select_metrics(spec)
-        except UsageError:
-            continue
-        known.append(spec)
-    return select_metrics(known) if known else ()
 
 
 class SampleScores(dict[str, Score]):
@@ -165,6 +236,11 @@ class SampleScores(dict[str, Score]):
         """The contribution of the sample to each metric over the data set."""
         return {key: self._record.score(key) for key in self._record.counted}
 
+    def __repr__(self) -> str:
+        values = [f"{key} {score_words(score)}" for key, score in self.items()]
+        more = f", and {len(values) - SHOWN_SCORES} more" if len(values) > SHOWN_SCORES else ""
+        return f"<{self.sample.id}: {', '.join(values[:SHOWN_SCORES])}{more}>"
+
     def explain(self, key: str) -> str:
         """A score in words, with the evidence that lowers it; see `ragauge.explain`."""
         return explain(self[key], self._estimates[key].better)
@@ -176,6 +252,21 @@ class SampleScores(dict[str, Score]):
                 f"run.scores[i].counted[{key!r}] the contribution of a sample"
             )
         raise KeyError(f"no score is called {key!r}; there are {', '.join(self)}")
+
+
+#: How many scores the short form of a sample's scores shows.
+SHOWN_SCORES = 3
+
+
+class WorstSamples(list[SampleScores]):
+    """The worst samples of a run, which are shown with their response and the claim that decides."""
+
+    def __init__(self, found: Sequence[SampleScores], text: str) -> None:
+        super().__init__(found)
+        self._text = text
+
+    def __repr__(self) -> str:
+        return self._text
 
 
 class Scores(Sequence[SampleScores]):
@@ -211,12 +302,13 @@ class Run:
     Score. left_out: metrics that were not measured, with the reason. record: all other data about the run.
     """
 
-    def __init__(self, store: Store, record: RunRecord) -> None:
+    def __init__(self, store: Store, record: RunRecord, metrics: Sequence[Measure] | None = None) -> None:
         self._store = store
+        self._metrics = metrics
         self.record = record
 
     @classmethod
-    def open(cls, store: Store | str | Path, run: str = "latest") -> Run:
+    def open(cls, store: Store | Place, run: str = "latest") -> Run:
         """Open a run of a store by its id, its name, the beginning of its id, or "latest".
 
         An unfinished run has the samples that are done.
@@ -226,7 +318,7 @@ class Run:
             UsageError: there is no store.
             StoreError: the store cannot be read.
         """
-        if not isinstance(store, Store) and not Path(store).exists():
+        if not isinstance(store, Store) and not Store.exists(store):
             raise UsageError(f"there is no store at {store}; `ragauge run` makes one, as does evaluate(store=...)")
         opened = store if isinstance(store, Store) else Store.open(store, to_read=True)
         record = opened.run(run)
@@ -265,16 +357,72 @@ class Run:
         """The values of one metric by position; None if undefined or failed."""
         return self._store.values(self.record.id, metric)
 
+    def worst(self, count: int = 3, metric: str | None = None) -> WorstSamples:
+        """The samples with the worst scores, worst first; equal ones by contradiction, then by how sure the judge is.
+
+        Args:
+            count: how many.
+            metric: the metric; None for the one that reports choose.
+
+        Returns:
+            Their scores with evidence; the list prints as responses with the claim that decides each score.
+
+        Raises:
+            UnknownName: samples have no score of this metric.
+        """
+        over = [key for key, one in self.estimates.items() if one.over == "samples"]
+        key = metric or chooser(self.record)
+        if key is None:
+            return WorstSamples([], "no sample has a score")
+        if key not in over:
+            raise UnknownName("metric of this run", key, over)
+        better = self.estimates[key].better
+        found = worst(self.records(), key, better, count)
+        text = plain_text(worst_view(found, key, better, self.record.about.get(key, "")), 100)
+        return WorstSamples([SampleScores(record, self.estimates) for record in found], text)
+
+    def by(self, column: str) -> tuple[Slice, ...]:
+        """The estimates for each value of a metadata column, the worst slice first.
+
+            for part in run.by("domain"):
+                print(part.value, part.samples, part.estimates["faithfulness"], part.worse)
+
+        Reports of this run show them from then on. Metrics of your own are missing in a run that was opened from
+        a store.
+
+        Args:
+            column: a column of the data that is no field of a sample; it has at most 50 values.
+
+        Returns:
+            The slices. Each has an interval of its own; `worse` is corrected for all slices and headline metrics.
+
+        Raises:
+            UnknownName: no sample has the column.
+            UsageError: the column has too many values.
+        """
+        if column not in self.record.slices:
+            metrics = recovered_record(self.record) if self._metrics is None else self._metrics
+            found = slices_of(self.records(), metrics, column, headline_metrics(self.record))
+            key = chooser(self.record)
+            sign = -1 if key and self.estimates[key].better == "lower" else 1
+
+            def rank(part: Slice) -> tuple[bool, float]:
+                value = part.estimates[key].value if key in part.estimates else None
+                return value is None, sign * (value or 0)
+
+            self.record.slices[column] = tuple(sorted(found, key=rank))
+        return self.record.slices[column]
+
     def sections(self) -> tuple[Section, ...]:
-        """The sections that functions registered with `ragauge.report_section` add to reports of this run."""
-        return sections_of(self)
+        """The tables below the estimates in reports: of slices, and of functions registered with `report_section`."""
+        return (*(slice_section(self.record, column) for column in self.record.slices), *sections_of(self))
 
     def to_dict(self) -> dict[str, Any]:
         """The whole run as one document of schema "ragauge.run/1"; see docs/output.md."""
         return run_document(self.record, self.records(), self.sections())
 
     def to_pandas(self) -> pandas.DataFrame:
-        """One row per sample: id, query, response, and a column per metric; NaN if there is no value.
+        """One row per sample: id, query, response, metadata, and a column per metric; NaN if there is no value.
 
         Raises MissingExtra if pandas is not installed.
         """
@@ -308,7 +456,7 @@ class Run:
             MissingExtra: OpenTelemetry is not installed.
             UsageError: no provider is set.
         """
-        from ragauge.report.events import emit_events
+        from ragauge.report.ci import emit_events
 
         return emit_events(self.record, self.records(), provider)
 
@@ -316,13 +464,16 @@ class Run:
         """Set the gates of the run, replacing earlier ones; reports show which hold.
 
         Args:
-            bounds: metric key -> the lowest acceptable value, or the highest if lower is better; or gates.
+            bounds: metric key -> the lowest acceptable value, or the highest if lower is better; or gates. A key such
+                as "faithfulness@domain=finance" is of a slice, see `by`.
 
         Raises:
-            UnknownName: a metric was not measured.
+            UnknownName: a metric was not measured, or no sample has the column of a slice.
             BadParameter: a bound is not a number or off the metric's scale, or a gate fails on the better side.
         """
         self.record.gates = gates_of(bounds, self.estimates)
+        for column in {gate.column for gate in self.record.gates if gate.column}:
+            self.by(column)
         self._store.finish(self.record)
 
     def __repr__(self) -> str:

@@ -61,7 +61,7 @@ def python_object(argument: str) -> Any:
 
 
 def _decisions(argument: str) -> Judge:
-    from ragauge.judges.llm.decisions_judge import decisions_judge
+    from ragauge.judges.llm.decisions import decisions_judge
 
     return decisions_judge(argument)
 

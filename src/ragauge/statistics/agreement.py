@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from ragauge.errors import BadParameter
 from ragauge.host import LazyModule
-from ragauge.statistics.aggregates import aggregate_interval
-from ragauge.statistics.intervals import Clusters, Interval, mean_interval
+from ragauge.statistics.intervals import Clusters, Interval, aggregate_interval, mean_interval
 from ragauge.statistics.paired import MIN_DIFFERING, Paired
 
 if TYPE_CHECKING:

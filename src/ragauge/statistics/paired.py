@@ -10,12 +10,14 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from ragauge.host import LazyModule
-from ragauge.statistics.aggregates import CountFunction, aggregate_interval, count_rows
 from ragauge.statistics.intervals import (
     ROUNDING,
     Clusters,
+    CountFunction,
     Interval,
+    aggregate_interval,
     check_parameters,
+    count_rows,
     mean_interval,
     on_unit_scale,
     sums_by_cluster,

@@ -8,14 +8,19 @@ import struct
 import threading
 import time
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
+from typing import Any, Concatenate, ParamSpec, TypeVar
 
 import msgspec
 
 from ragauge.errors import StoreError
 from ragauge.host import make_file, make_folder
+from ragauge.store.texts import Connection, Row, batches, pack, placeholders
+
+Work = ParamSpec("Work")
+T = TypeVar("T")
 
 #: SQLite's application id, "raga" in ASCII, which distinguishes a store from another program's database.
 APPLICATION = 0x72616761
@@ -121,6 +126,24 @@ _MIGRATE_COPY = "open it once where it can be written, as with: ragauge report -
 _CANNOT_WRITE = "choose a folder that can be written with --store, or keep nothing with --no-store"
 
 
+class _Connection(sqlite3.Connection):
+    """A connection with what the tables need beyond sqlite3."""
+
+    pack = staticmethod(pack)
+
+    def select_in(self, sql: str, values: Iterable[Any]) -> list[Row]:
+        """See `Connection`."""
+        found: list[Row] = []
+        for batch in batches(values):
+            found += self.execute(sql.replace("IN ?", f"IN ({placeholders(batch)})"), batch)
+        return found
+
+    def insert_new(self, table: str, columns: Sequence[str], rows: Sequence[Row]) -> None:
+        """See `Connection`."""
+        into = f"INSERT INTO {table} ({', '.join(columns)}) VALUES ({placeholders(columns)})"
+        self.executemany(f"{into} ON CONFLICT ({columns[0]}) DO NOTHING", rows)
+
+
 class Database:
     """One connection, which threads may share: each use holds a lock.
 
@@ -161,19 +184,33 @@ class Database:
                 migrate(self._db)
 
     @contextmanager
-    def reading(self, what: str) -> Iterator[sqlite3.Connection]:
+    def reading(self, what: str) -> Iterator[_Connection]:
         """The connection, for queries. what: for error messages, such as "read runs"."""
         with self._lock, store_errors(self.path, what, (*_DAMAGE, LookupError, TypeError)):
             yield self._db
 
     @contextmanager
-    def writing(self, what: str) -> Iterator[sqlite3.Connection]:
+    def writing(self, what: str) -> Iterator[_Connection]:
         """The connection inside a transaction, which is committed at the end, or rolled back where the block raises."""
         with self._lock, store_errors(self.path, what):
             with _transaction(self._db):
                 yield self._db
             if _size(log_of(self.path)) > LOG_LIMIT:
                 self._checkpoint()
+
+    def read(
+        self, what: str, query: Callable[Concatenate[Connection, Work], T], *args: Work.args, **named: Work.kwargs
+    ) -> T:
+        """The result of a query. what: for error messages, such as "read runs"."""
+        with self.reading(what) as db:
+            return query(db, *args, **named)
+
+    def write(
+        self, what: str, change: Callable[Concatenate[Connection, Work], T], *args: Work.args, **named: Work.kwargs
+    ) -> T:
+        """The result of a function that changes something, in a transaction: all of its changes are made, or none."""
+        with self.writing(what) as db:
+            return change(db, *args, **named)
 
     def _checkpoint(self) -> None:
         """Copy the log into the database file, as far as readers allow, unless another connection is writing.
@@ -201,7 +238,7 @@ def _is_writable(path: Path) -> bool:
     return os.access(path, os.W_OK) and os.access(path.parent, os.W_OK)
 
 
-def _connected(path: Path, read_only: bool) -> sqlite3.Connection:
+def _connected(path: Path, read_only: bool) -> _Connection:
     """A connection to the file, which is created if it does not exist.
 
     A read-only file without a log has no writer, and is read without locks, which would need a file of their own.
@@ -213,7 +250,8 @@ def _connected(path: Path, read_only: bool) -> sqlite3.Connection:
     else:
         make_folder(path.parent)
         make_file(path)
-    return sqlite3.connect(place, uri=read_only, timeout=BUSY_TIMEOUT, isolation_level=None, check_same_thread=False)
+    options: dict[str, Any] = {"timeout": BUSY_TIMEOUT, "isolation_level": None, "check_same_thread": False}
+    return sqlite3.connect(place, uri=read_only, factory=_Connection, **options)
 
 
 def log_of(path: Path) -> Path:

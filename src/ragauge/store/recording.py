@@ -12,9 +12,9 @@ from pathlib import Path
 import msgspec
 
 from ragauge.errors import BadData, UsageError
+from ragauge.host import decoded
 from ragauge.questions import Judgment, Question, invalid_reason, judgment_key
 from ragauge.store.tables import answered, label
-from ragauge.text.decoding import decoded
 from ragauge.types import Answer, Failure, Grade, Identity, Label, Verdict
 
 

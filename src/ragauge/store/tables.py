@@ -5,9 +5,9 @@ Functions that change something must be called inside a write transaction.
 
 from __future__ import annotations
 
-import sqlite3
 import struct
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import UTC, datetime
 from typing import Any
 
 import msgspec
@@ -18,11 +18,9 @@ from ragauge.scores import RunRecord, SampleRecord
 from ragauge.store.texts import (
     QUERY_SIZE,
     Cell,
-    batches,
+    Connection,
     digest,
     keep_texts,
-    pack,
-    placeholders,
     read_texts,
     refer,
     references,
@@ -53,12 +51,11 @@ PEOPLE = "people"
 JudgmentRow = tuple[bytes, int, Cell, Cell, str]
 
 
-def keep_calls(db: sqlite3.Connection, calls: Sequence[Call]) -> None:
-    """Add calls."""
+def _keep_calls(db: Connection, calls: Sequence[Call]) -> None:
     db.executemany("INSERT INTO calls (record) VALUES (?)", [(_encode(call).decode(),) for call in calls])
 
 
-def all_calls(db: sqlite3.Connection) -> list[Call]:
+def all_calls(db: Connection) -> list[Call]:
     """All calls, in the order in which they were kept."""
     return [_decode_call(record) for (record,) in db.execute("SELECT record FROM calls ORDER BY id")]
 
@@ -71,12 +68,15 @@ def answered(judgments: Iterable[Judgment]) -> Iterator[Judgment]:
         yield judgment
 
 
-def keep_judgments(db: sqlite3.Connection, judgments: Sequence[Judgment], known: dict[str, int]) -> dict[str, int]:
-    """Add judgments, except those whose key is there already.
+def keep_judgments(
+    db: Connection, judgments: Sequence[Judgment], calls: Sequence[Call], known: Mapping[str, int]
+) -> dict[str, int]:
+    """Add judgments, except those whose key is there already, and the calls that were made for them.
 
     Args:
         db: the connection.
         judgments: with answers that are not failures.
+        calls: all are added.
         known: text -> its number, for texts that are known to be there.
 
     Returns:
@@ -91,20 +91,18 @@ def keep_judgments(db: sqlite3.Connection, judgments: Sequence[Judgment], known:
     numbers = {text: new.get(text) or known[text] for text in wanted}
     for text, reference in references.items():
         reference["$"] = numbers[text]
-    db.executemany(
-        "INSERT INTO judgments (key, judge, question, answer, call) VALUES (?, ?, ?, ?, ?)"
-        " ON CONFLICT (key) DO NOTHING",
-        [
-            (
-                bytes.fromhex(judgment.key),
-                numbers[judges[judgment.judge]],
-                pack(_encode(tree)),
-                pack(_encode(judgment.answer)),
-                judgment.call,
-            )
-            for judgment, tree in zip(judgments, trees, strict=True)
-        ],
-    )
+    rows = [
+        (
+            bytes.fromhex(judgment.key),
+            numbers[judges[judgment.judge]],
+            db.pack(_encode(tree)),
+            db.pack(_encode(judgment.answer)),
+            judgment.call,
+        )
+        for judgment, tree in zip(judgments, trees, strict=True)
+    ]
+    db.insert_new("judgments", ("key", "judge", "question", "answer", "call"), rows)
+    _keep_calls(db, calls)
     return new
 
 
@@ -119,23 +117,21 @@ def _referring(question: Question, references: dict[str, dict[str, int]], premis
     return {**refer(tree, references), "premise": premises[question.premise]}
 
 
-def find_judgments(db: sqlite3.Connection, keys: Sequence[str]) -> dict[str, Judgment]:
+def find_judgments(db: Connection, keys: Sequence[str]) -> dict[str, Judgment]:
     """The judgments that are there, by key."""
-    found: list[Judgment] = []
-    for batch in batches(dict.fromkeys(map(bytes.fromhex, keys))):
-        sql = f"SELECT key, judge, question, answer, call FROM judgments WHERE key IN ({placeholders(batch)})"
-        found += _judgments(db, db.execute(sql, batch).fetchall())
+    sql = "SELECT key, judge, question, answer, call FROM judgments WHERE key IN ?"
+    found = _judgments(db, db.select_in(sql, dict.fromkeys(map(bytes.fromhex, keys))))
     return {judgment.key: judgment for judgment in found}
 
 
-def judgments_after(db: sqlite3.Connection, after: int) -> tuple[int, list[Judgment]]:
+def judgments_after(db: Connection, after: int) -> tuple[int, list[Judgment]]:
     """The next judgments after row `after`, oldest first, and the last row read."""
     sql = "SELECT key, judge, question, answer, call, id FROM judgments WHERE id > ? ORDER BY id LIMIT ?"
     rows = db.execute(sql, (after, QUERY_SIZE)).fetchall()
     return (rows[-1][5] if rows else after), _judgments(db, [row[:5] for row in rows])
 
 
-def _judgments(db: sqlite3.Connection, rows: Sequence[JudgmentRow]) -> list[Judgment]:
+def _judgments(db: Connection, rows: Sequence[JudgmentRow]) -> list[Judgment]:
     questions = [msgspec.json.decode(unpack(question)) for _, _, question, _, _ in rows]
     judges = {judge for _, judge, _, _, _ in rows}
     texts = read_texts(db, judges | set(references(questions)))
@@ -163,32 +159,32 @@ def label(question: Question, answer: Answer, by: str) -> Judgment:
     return Judgment(question, answer, judge, judgment_key(question, judge))
 
 
-def keep_labels(db: sqlite3.Connection, labels: Sequence[Judgment], blind: str, chance: bool) -> None:
+def keep_labels(db: Connection, labels: Sequence[Judgment], blind: str, chance: bool) -> None:
     """Add labels, with the present time."""
+    now = datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
     db.executemany(
-        "INSERT INTO labels (digest, question, answer, person, at, blind, chance)"
-        " VALUES (?, ?, ?, ?, strftime('%Y-%m-%dT%H:%M:%fZ', 'now'), ?, ?)",
-        [(*_row(each), blind, chance) for each in answered(labels)],
+        "INSERT INTO labels (digest, question, answer, person, at, blind, chance) VALUES (?, ?, ?, ?, ?, ?, ?)",
+        [(*_row(each), now, blind, int(chance)) for each in answered(labels)],
     )
 
 
-def find_labels(db: sqlite3.Connection, questions: Sequence[Question]) -> dict[Question, Judgment]:
+def find_labels(db: Connection, questions: Sequence[Question]) -> dict[Question, Judgment]:
     """The latest label of each question that has one, by any person."""
     if not db.execute("SELECT 1 FROM labels LIMIT 1").fetchone():
         return {}
     asked = {digest(_encode(question)): question for question in questions}
     found: dict[Question, Judgment] = {}
-    for batch in batches(asked):
-        sql = f"SELECT digest, answer, person FROM labels WHERE digest IN ({placeholders(batch)}) ORDER BY id"
-        for address, answer, person in db.execute(sql, batch):
-            found[asked[address]] = label(asked[address], _decode_answer(answer), person)
+    sql = "SELECT digest, answer, person FROM labels WHERE digest IN ? ORDER BY id"
+    for address, answer, person in db.select_in(sql, asked):
+        found[asked[address]] = label(asked[address], _decode_answer(answer), person)
     return found
 
 
-def all_labels(db: sqlite3.Connection, blind: str | None, chance: bool) -> list[Judgment]:
+def all_labels(db: Connection, blind: str | None, chance: bool) -> list[Judgment]:
     """All labels, oldest first; with `blind` and `chance` only those that `Store.labels` describes."""
-    sql = "SELECT question, answer, person FROM labels WHERE (?1 IS NULL OR blind = ?1) AND chance >= ?2 ORDER BY id"
-    rows = db.execute(sql, (blind, chance))
+    where, wanted = ("", []) if blind is None else ("blind = ? AND ", [blind])
+    sql = f"SELECT question, answer, person FROM labels WHERE {where}chance >= ? ORDER BY id"
+    rows = db.execute(sql, [*wanted, int(chance)])
     return [label(_decode_question(question), _decode_answer(answer), person) for question, answer, person in rows]
 
 
@@ -199,42 +195,40 @@ def _row(given: Judgment) -> tuple[bytes, str, str, str]:
     return digest(question), question.decode(), _encode(given.answer).decode(), dict(given.judge.settings)["by"]
 
 
-def keep_responses(db: sqlite3.Connection, responses: Sequence[ModelResponse]) -> None:
-    """Add responses, except those whose key is there already."""
-    db.executemany(
-        "INSERT INTO responses (key, record) VALUES (?, ?) ON CONFLICT (key) DO NOTHING",
-        [(bytes.fromhex(response.key), pack(_encode(response))) for response in responses],
-    )
+def keep_responses(db: Connection, responses: Sequence[ModelResponse], calls: Sequence[Call]) -> None:
+    """Add responses, except those whose key is there already, and the calls that were made for them."""
+    rows = [(bytes.fromhex(response.key), db.pack(_encode(response))) for response in responses]
+    db.insert_new("responses", ("key", "record"), rows)
+    _keep_calls(db, calls)
 
 
-def find_responses(db: sqlite3.Connection, keys: Sequence[str]) -> dict[str, ModelResponse]:
+def find_responses(db: Connection, keys: Sequence[str]) -> dict[str, ModelResponse]:
     """The responses that are there, by key."""
-    found: list[ModelResponse] = []
-    for batch in batches(dict.fromkeys(map(bytes.fromhex, keys))):
-        rows = db.execute(f"SELECT record FROM responses WHERE key IN ({placeholders(batch)})", batch)
-        found += [_decode_response(unpack(record)) for (record,) in rows]
+    rows = db.select_in("SELECT record FROM responses WHERE key IN ?", dict.fromkeys(map(bytes.fromhex, keys)))
+    found = [_decode_response(unpack(record)) for (record,) in rows]
     return {response.key: response for response in found}
 
 
-def begin(db: sqlite3.Connection, run: RunRecord) -> None:
+def begin(db: Connection, run: RunRecord) -> None:
     """Add a run. Raises StoreError where its id is taken."""
     sql = "INSERT INTO runs (id, record) VALUES (?, ?) ON CONFLICT (id) DO NOTHING"
-    if not db.execute(sql, (run.id, pack(_encode(run)))).rowcount:
+    if not db.execute(sql, (run.id, db.pack(_encode(run)))).rowcount:
         raise StoreError(f"there is a run {run.id!r} already; give the new one another id")
 
 
-def finish(db: sqlite3.Connection, run: RunRecord) -> None:
+def finish(db: Connection, run: RunRecord) -> None:
     """Replace the record of a run."""
     number = run_number(db, run.id)
-    db.execute("UPDATE runs SET record = ? WHERE number = ?", (pack(_encode(run)), number))
+    db.execute("UPDATE runs SET record = ? WHERE number = ?", (db.pack(_encode(run)), number))
 
 
-def keep_samples(db: sqlite3.Connection, run_id: str, first: int, records: Sequence[SampleRecord]) -> None:
+def keep_samples(db: Connection, run_id: str, first: int, records: Sequence[SampleRecord]) -> None:
     """Write `records` at positions `first`, `first + 1`, ..., over what is there."""
     run = run_number(db, run_id)
     db.executemany(
-        "INSERT OR REPLACE INTO samples (run, position, record) VALUES (?, ?, ?)",
-        [(run, first + i, pack(_encode(record))) for i, record in enumerate(records)],
+        "INSERT INTO samples (run, position, record) VALUES (?, ?, ?)"
+        " ON CONFLICT (run, position) DO UPDATE SET record = excluded.record",
+        [(run, first + i, db.pack(_encode(record))) for i, record in enumerate(records)],
     )
     db.executemany(
         "INSERT INTO columns (run, metric, first, numbers) VALUES (?, ?, ?, ?)",
@@ -242,7 +236,7 @@ def keep_samples(db: sqlite3.Connection, run_id: str, first: int, records: Seque
     )
 
 
-def values(db: sqlite3.Connection, run_id: str, metric: str) -> list[float | None]:
+def values(db: Connection, run_id: str, metric: str) -> list[float | None]:
     """The values of one metric by position, None where a sample has none."""
     run = run_number(db, run_id)
     values: list[float | None] = [None] * size(db, run_id)
@@ -257,14 +251,14 @@ def values(db: sqlite3.Connection, run_id: str, metric: str) -> list[float | Non
     return values
 
 
-def size(db: sqlite3.Connection, run_id: str) -> int:
+def size(db: Connection, run_id: str) -> int:
     """The number of samples of a run so far."""
     sql = "SELECT coalesce(max(position) + 1, 0) FROM samples WHERE run = ?"
     (kept,) = db.execute(sql, (run_number(db, run_id),)).fetchone()
     return int(kept)
 
 
-def samples(db: sqlite3.Connection, run_id: str, start: int, stop: int | None) -> dict[int, SampleRecord]:
+def samples(db: Connection, run_id: str, start: int, stop: int | None) -> dict[int, SampleRecord]:
     """The next samples of a run by position, in order, from `start` to before `stop`; at most PAGE of them."""
     sql = "SELECT position, record FROM samples WHERE run = ? AND position >= ? AND position < ? ORDER BY 1 LIMIT ?"
     first, end = (min(max(position, 0), END) for position in (start, END if stop is None else stop))
@@ -272,7 +266,7 @@ def samples(db: sqlite3.Connection, run_id: str, start: int, stop: int | None) -
     return {position: _decode_sample(unpack(record)) for position, record in rows}
 
 
-def find_run(db: sqlite3.Connection, wanted: str) -> RunRecord:
+def find_run(db: Connection, wanted: str) -> RunRecord:
     """The run with an id, a name, the beginning of an id, or "latest"; see `Store.run`."""
     ids = _ids(db)
     if not ids:
@@ -289,12 +283,12 @@ def find_run(db: sqlite3.Connection, wanted: str) -> RunRecord:
     return _decode_run(unpack(record))
 
 
-def all_runs(db: sqlite3.Connection) -> list[RunRecord]:
+def all_runs(db: Connection) -> list[RunRecord]:
     """All runs, the last begun first, whatever their clocks said."""
     return [_decode_run(unpack(record)) for (record,) in db.execute("SELECT record FROM runs ORDER BY number DESC")]
 
 
-def run_number(db: sqlite3.Connection, run_id: str) -> int:
+def run_number(db: Connection, run_id: str) -> int:
     """The number of the run with exactly this id."""
     row = db.execute("SELECT number FROM runs WHERE id = ?", (run_id,)).fetchone()
     if row is None:
@@ -302,11 +296,11 @@ def run_number(db: sqlite3.Connection, run_id: str) -> int:
     return int(row[0])
 
 
-def _ids(db: sqlite3.Connection) -> list[str]:
+def _ids(db: Connection) -> list[str]:
     return [id for (id,) in db.execute("SELECT id FROM runs ORDER BY number DESC")]
 
 
-def _named(db: sqlite3.Connection, name: str) -> list[str]:
+def _named(db: Connection, name: str) -> list[str]:
     return [run.id for run in all_runs(db) if name and run.name == name]
 
 

@@ -3,12 +3,50 @@
 from __future__ import annotations
 
 import hashlib
-import sqlite3
 import zlib
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
 Cell = str | bytes
+
+#: A row of a result.
+Row = tuple[Any, ...]
+
+
+class Rows(Protocol):
+    """The result of a statement."""
+
+    @property
+    def rowcount(self) -> int:
+        """How many rows it changed."""
+
+    def fetchone(self) -> Any:
+        """The next row, or None."""
+
+    def fetchall(self) -> list[Any]:
+        """All rows that are left."""
+
+    def __iter__(self) -> Iterator[Any]: ...
+
+
+class Connection(Protocol):
+    """What the tables of a store need of a database; SQL is written with the placeholder "?"."""
+
+    def execute(self, sql: str, parameters: Sequence[Any] = (), /) -> Rows:
+        """Run a statement."""
+
+    def executemany(self, sql: str, rows: Iterable[Row], /) -> object:
+        """Run a statement with the parameters of each row."""
+
+    def select_in(self, sql: str, values: Iterable[Any]) -> list[Row]:
+        """The rows of a query that contains "IN ?", for any number of values."""
+
+    def insert_new(self, table: str, columns: Sequence[str], rows: Sequence[Row]) -> None:
+        """Insert rows in their order, except those whose first column has a value that is there already."""
+
+    def pack(self, data: bytes) -> Cell:
+        """UTF-8 data as a cell."""
+
 
 #: Bytes from which texts are compressed; with shorter ones, that would take more time than everything else here.
 _COMPRESSED_SIZE = 1024
@@ -39,10 +77,18 @@ def pack(data: bytes) -> Cell:
     return compressor.compress(data) + compressor.flush()
 
 
+def pack_bytes(data: bytes) -> bytes:
+    """UTF-8 data as a cell of bytes: plain text follows a zero byte, with which compressed data never begins."""
+    cell = pack(data)
+    return b"\0" + data if isinstance(cell, str) else cell
+
+
 def unpack(cell: Cell) -> bytes:
     """The data that was packed. Raises zlib.error where the cell is damaged."""
     if isinstance(cell, str):
         return cell.encode()
+    if cell[:1] == b"\0":
+        return cell[1:]
     decompressor = zlib.decompressobj(zdict=_DICTIONARY)
     return decompressor.decompress(cell) + decompressor.flush()
 
@@ -83,28 +129,19 @@ class TextNumbers(dict[str, int]):
         self.update(numbers)
 
 
-def keep_texts(db: sqlite3.Connection, texts: Iterable[str]) -> dict[str, int]:
+def keep_texts(db: Connection, texts: Iterable[str]) -> dict[str, int]:
     """The number of each text, stored if new. To be called inside a write transaction."""
-    insert = "INSERT INTO texts (digest, text) VALUES (?, ?) ON CONFLICT (digest) DO NOTHING"
-    numbers: dict[str, int] = {}
-    for text in texts:
-        data = text.encode()
-        address = digest(data)
-        row = db.execute(insert, (address, pack(data)))
-        if row.rowcount:
-            numbers[text] = row.lastrowid or 0
-        else:
-            (numbers[text],) = db.execute("SELECT id FROM texts WHERE digest = ?", (address,)).fetchone()
-    return numbers
+    addressed = {digest(data): (text, data) for text in texts for data in (text.encode(),)}
+    rows = [(address, db.pack(addressed[address][1])) for address in sorted(addressed)]
+    db.insert_new("texts", ("digest", "text"), rows)
+    found = db.select_in("SELECT digest, id FROM texts WHERE digest IN ?", addressed)
+    return {addressed[address][0]: number for address, number in found}
 
 
-def read_texts(db: sqlite3.Connection, numbers: Collection[int]) -> dict[int, str]:
+def read_texts(db: Connection, numbers: Collection[int]) -> dict[int, str]:
     """The texts with these numbers."""
-    texts: dict[int, str] = {}
-    for batch in batches(numbers):
-        rows = db.execute(f"SELECT id, text FROM texts WHERE id IN ({placeholders(batch)})", batch)
-        texts.update((number, unpack(cell).decode()) for number, cell in rows)
-    return texts
+    found = db.select_in("SELECT id, text FROM texts WHERE id IN ?", numbers)
+    return {number: unpack(cell).decode() for number, cell in found}
 
 
 def refer(tree: Any, references: dict[str, dict[str, int]]) -> Any:

@@ -10,8 +10,9 @@ BERTScore and embeddings run locally; each model is downloaded from the Hugging 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Iterator, Sequence
+from functools import cache
+from typing import Any, NamedTuple
 
 from ragauge.errors import MissingExtra
 from ragauge.host import disable_telemetry
@@ -112,11 +113,21 @@ def bertscore(responses: Sequence[str], references: Sequence[str]) -> BertScores
     """
     disable_telemetry()
     try:
-        from bert_score import score
+        from bert_score import BERTScorer
     except ImportError as error:
         raise MissingExtra("BERTScore", "bertscore") from error
-    measured = score(list(responses), list(references), lang="en", rescale_with_baseline=True)
+    measured = _bert_scorer(BERTScorer).score(list(responses), list(references))
     return BertScores(*([float(value) for value in values] for values in measured))
+
+
+@cache
+def _bert_scorer(load: Callable[..., Any]) -> Any:
+    return load(lang="en", rescale_with_baseline=True)
+
+
+@cache
+def _encoder(load: Callable[..., Any]) -> Any:
+    return load("all-MiniLM-L6-v2")
 
 
 def similarity(responses: Sequence[str], references: Sequence[str]) -> list[float]:
@@ -139,6 +150,6 @@ def similarity(responses: Sequence[str], references: Sequence[str]) -> list[floa
         from sentence_transformers import SentenceTransformer
     except ImportError as error:
         raise MissingExtra("similarity", "similarity") from error
-    encode = SentenceTransformer("all-MiniLM-L6-v2").encode
+    encode = _encoder(SentenceTransformer).encode
     of_responses, of_references = (encode(list(texts), normalize_embeddings=True) for texts in (responses, references))
     return [float(value) for value in (of_responses * of_references).sum(axis=1)]

@@ -14,14 +14,13 @@ from ragauge.analysis.compare import compare
 from ragauge.analysis.label_session import choices, parse_answer, question_text
 from ragauge.analysis.labels import Labelling, LabelPiece, SampleDraw
 from ragauge.errors import UnknownName, UsageError
+from ragauge.host import decoded
 from ragauge.questions import Rate, kind
-from ragauge.report.document import BLOCK, Index, packed, page_head, score_document, shared_document
+from ragauge.report.document import BLOCK, Index, packed, page, page_head, score_document, shared_document
 from ragauge.report.explain import chooser
-from ragauge.report.html import page
 from ragauge.run.results import Run
 from ragauge.scores import RunRecord
 from ragauge.store import Store
-from ragauge.text.decoding import decoded
 
 #: The number of runs whose parts are cached.
 HELD = 8

@@ -1,6 +1,6 @@
 """The model that the stub pretends to be: answers to the messages of ragauge, by shared words.
 
-- decompose: each sentence is a claim ("claims"), or each clause of it ("split"); or there is none ("none").
+- decompose: each sentence is a claim ("claims"), or each clause of it ("split"); or no sentence is one ("none").
 - entail: a source entails a claim that has most of its content words, and contradicts it where a number of the claim is
   missing among numbers of its own; otherwise it is neutral.
 - relevant: "yes" where a third of the query's content words occur. classify: "no".
@@ -95,11 +95,10 @@ class _Form:
 
 
 def _decomposed(document: dict[str, Any], answers: str) -> dict[str, Any]:
-    if answers == "none":
-        return {name: [] for name in document["texts"]}
+    kind = "neither" if answers == "none" else "claim"
     return {
         name: [
-            {"s": int(number), "text": text, "kind": "claim"}
+            {"s": int(number), "text": text, "kind": kind}
             for number, sentence in sentences.items()
             for text in (_CLAUSES.split(sentence) if answers == "split" else (sentence,))
             if text.strip()

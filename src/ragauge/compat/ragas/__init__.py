@@ -11,13 +11,21 @@ from typing import Any
 
 import ragauge as rg
 from ragauge.compat import BadInput as BadInput
+from ragauge.compat import modules, runs_of
 from ragauge.compat.ragas import metrics as named
-from ragauge.compat.ragas.metrics import SingleTurnSample as SingleTurnSample
+from ragauge.compat.ragas.metrics import MetricResult as MetricResult
+from ragauge.compat.ragas.samples import NO_IDS as NO_IDS
+from ragauge.compat.ragas.samples import EvaluationDataset as EvaluationDataset
+from ragauge.compat.ragas.samples import MultiTurnSample as MultiTurnSample
+from ragauge.compat.ragas.samples import SingleTurnSample as SingleTurnSample
 
-#: Columns of ragas, current ones and those of 0.1 -> our fields; and our fields without a column in ragas.
-_FIELDS = {"user_input": "query", "retrieved_contexts": "contexts", "reference": "references"}
-_FIELDS |= {"question": "query", "answer": "response", "ground_truth": "references", "ground_truths": "references"}
-_UNKNOWN = ("id", "source", "answers", "answerable", "system", "group")
+modules("ragauge.compat.ragas.samples", "dataset_schema", "messages", package=__name__)
+modules(__name__, "llms", "llms.base", "embeddings", "embeddings.base", "evaluation", "run_config")
+_MODULES = """collections base result discrete numeric rubrics _faithfulness _answer_relevance _answer_correctness
+    _string _answer_similarity _aspect_critic _bleu_score _chrf_score _context_precision _context_recall
+    _factual_correctness _domain_specific_rubrics _instance_specific_rubrics _noise_sensitivity _nv_metrics
+    _rouge_score"""
+modules(f"{__name__}.metrics", *_MODULES.split())
 
 #: Arguments of ragas' `evaluate` without effect here.
 _IDLE = "callbacks run_config token_usage_parser show_progress batch_size allow_nest_asyncio in_ci".split()
@@ -28,48 +36,53 @@ def __getattr__(name: str) -> Any:
     return getattr(named, name)
 
 
-class EvaluationDataset(list[SingleTurnSample]):
-    """Samples to be evaluated.
+def llm_factory(
+    model: str,
+    provider: str = "openai",
+    client: Any = None,
+    adapter: str = "auto",  # noqa: ARG001 - its place in ragas
+    **options: Any,
+) -> Any:
+    """A judge that asks a model.
 
     Args:
-        samples: anything that `rg.read` takes, such as `SingleTurnSample`s (also those of ragas), dicts, a
-            `datasets.Dataset` or a frame, with the columns of any version of ragas.
-        column_map: name -> the column in its place.
+        model: the name of the model.
+        provider: whose it is, as in `rg.llm`; "google" is Gemini.
+        client: a client of the provider's library, which instructor must know, or of instructor; without one the key
+            is in the environment.
+        adapter: accepted without effect.
+        options: of the calls, such as temperature=.
 
-    Raises what `rg.read` raises.
+    Raises:
+        MissingExtra: a client is given, and instructor is not installed.
     """
-
-    def __init__(self, samples: Any, column_map: Mapping[str, str] | None = None) -> None:
-        mapped = {_FIELDS.get(name, name): column for name, column in (column_map or {}).items()}
-        super().__init__(map(_sample, rg.read(samples, map={**dict.fromkeys(_UNKNOWN, ""), **mapped})))
-
-    @classmethod
-    def from_list(cls, data: Any) -> EvaluationDataset:
-        """The data set of samples in any form that the class takes."""
-        return cls(data)
-
-    from_dict = from_pandas = from_hf_dataset = from_jsonl = from_list
-    samples = property(list, doc="The samples as a plain list.")
-
-    def to_list(self) -> list[dict[str, Any]]:
-        """A dict for each sample, without values of None."""
-        return [sample.to_dict() for sample in self]
-
-    def to_pandas(self) -> Any:
-        """A frame with a row for each sample. Raises MissingExtra where pandas is not installed."""
+    if client is None:
+        return rg.llm(f"{'gemini' if provider == 'google' else provider}/{model}", **options)
+    if not hasattr(client, "create"):
         try:
-            import pandas
+            import instructor
         except ImportError:
-            raise rg.MissingExtra("to_pandas()", "pandas") from None
-        return pandas.DataFrame(self.to_list())
+            raise rg.MissingExtra("llm_factory(client=...)", "instructor") from None
+        client = getattr(instructor, f"from_{'genai' if provider == 'google' else provider}")(client)
+    return rg.llm(client, model=model, **options)
 
 
-def _sample(sample: rg.Sample) -> SingleTurnSample:
-    """The sample as ragas has it, with the first of several references, as in ragas 0.1."""
-    both = {"retrieved_contexts": sample.contexts, "reference_contexts": sample.reference_contexts}
-    texts = {name: [chunk.passage for chunk in chunks] for name, chunks in both.items() if chunks is not None}
-    reference = next(iter(sample.references or ()), None)
-    return SingleTurnSample(user_input=sample.query, response=sample.response, reference=reference, **texts)
+def LangchainLLMWrapper(model: Any, *_: Any, **__: Any) -> Any:  # noqa: N802 - a class of ragas
+    """The model itself, of LangChain or LlamaIndex, which is a judge."""
+    return model
+
+
+LlamaIndexLLMWrapper = LangchainLLMWrapper
+
+
+class Embeddings:
+    """Embeddings and settings of runs, which are accepted without effect."""
+
+    def __init__(self, *_: Any, **__: Any) -> None:
+        pass
+
+
+embedding_factory = OpenAIEmbeddings = HuggingFaceEmbeddings = LangchainEmbeddingsWrapper = RunConfig = Embeddings
 
 
 @dataclass(repr=False)
@@ -137,25 +150,18 @@ async def aevaluate(
     if unknown := idle.keys() - set(_IDLE):
         raise BadInput(f"evaluate() has no argument {min(unknown)!r}")
     samples = EvaluationDataset(dataset, column_map)
-    remaining = chosen = _checked(metrics, samples)
-    opened = rg.Store.temporary() if store is None else store
-    found = [{metric.key: nan for metric in chosen} for _ in samples]
-    runs: dict[str, rg.Run] = {}
-    while remaining:
-        judge = remaining[0].judge(llm)
-        group = [metric for metric in remaining if metric.judge(llm) == judge]
-        remaining = [metric for metric in remaining if metric not in group]
-        run = await rg.evaluate_async(
-            samples, [one.measure for one in group], judge, opened, name=experiment_name or ""
-        )
-        for metric, reason in run.record.failures.items():
+    chosen = _checked(metrics, samples)
+    runs = await runs_of(samples, [(one.measure, one.judge(llm)) for one in chosen], store, name=experiment_name or "")
+    for run in dict.fromkeys(runs):
+        for name, reason in run.record.failures.items():
             if raise_exceptions:
-                raise rg.RunFailed(f"{metric}: {reason}")
-            warnings.warn(f"{metric} is NaN for some samples: {reason}", stacklevel=2)
+                raise rg.RunFailed(f"{name}: {reason}")
+            warnings.warn(f"{name} is NaN for some samples: {reason}", stacklevel=2)
+    found: list[dict[str, float]] = [{} for _ in samples]
+    for metric, run in zip(chosen, runs, strict=True):
         for values, scores, sample in zip(found, run.scores, samples, strict=True):
-            values |= {metric.key: metric.value(scores, sample) for metric in group}
-        runs |= {metric.key: run for metric in group}
-    return EvaluationResult(found, samples, {metric.key: runs[metric.key] for metric in chosen})
+            values[metric.key] = metric.value(scores, sample)
+    return EvaluationResult(found, samples, {metric.key: run for metric, run in zip(chosen, runs, strict=True)})
 
 
 evaluate = rg.blocking(aevaluate, "evaluate")
@@ -167,6 +173,7 @@ def _checked(metrics: Sequence[named.Metric] | None, samples: EvaluationDataset)
     listed = isinstance(metrics, list | tuple) and all(isinstance(one, named.Metric) for one in metrics)
     if not listed or not metrics:
         raise BadInput("metrics must be a list of objects, such as metrics=[faithfulness, NoiseSensitivity()]")
+    metrics = [metric.on(samples) for metric in metrics]
     for metric in metrics:
         for column in metric.columns:
             if all(getattr(sample, column) is None for sample in samples):

@@ -2,37 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import copy
+import operator
+import re
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from enum import Enum
 from functools import partial
 from math import nan
-from typing import Any
+from typing import Any, Self
 
 import ragauge as rg
-from ragauge.compat import BadInput
+from ragauge.compat import BadInput, NotOffered, runs_of
+from ragauge.compat.ragas.samples import NO_IDS, MultiTurnSample, SingleTurnSample
 
 #: Our fields -> the columns of ragas.
 _COLUMNS = {"query": "user_input", "contexts": "retrieved_contexts", "response": "response", "references": "reference"}
+_COLUMNS["reference_contexts"] = "reference_contexts"
+
+#: Arguments of ragas' metrics that change nothing here.
+_IDLE = {"embeddings", "max_retries", "device", "batch_size", "required_columns", "strictness"}
 
 
-@dataclass(kw_only=True)
-class SingleTurnSample:
-    """A question with its contexts, response and reference. Raises BadInput for a value that is not text."""
+@dataclass
+class MetricResult:
+    """A value, and the reason for it."""
 
-    user_input: str | None = None
-    retrieved_contexts: list[str] | None = None
-    reference_contexts: list[str] | None = None
-    response: str | None = None
-    reference: str | None = None
+    value: Any
+    reason: str | None = None
+    traces: dict[str, Any] | None = None
 
-    def __post_init__(self) -> None:
-        for column in ("user_input", "response", "reference"):
-            if not isinstance(value := getattr(self, column), str | None):
-                raise BadInput(f"{column} must be one text, not {value!r:.80}")
-
-    def to_dict(self) -> dict[str, Any]:
-        """The columns that are not None."""
-        return {column: value for column, value in vars(self).items() if value is not None}
+    def __float__(self) -> float:
+        return float(self.value)
 
 
 class Metric:
@@ -50,18 +51,25 @@ class Metric:
     name = ours = mode = ""
     nothing, differs = nan, False
     entail: Any = None
+    measure: Any = None
+    columns: Sequence[str] = ()
 
     def __init_subclass__(cls, **attributes: Any) -> None:
         for attribute, value in attributes.items():
             setattr(cls, attribute, value)
 
-    def __init__(self, *, llm: Any = None, judge: Any = None, name: str | None = None, **idle: Any) -> None:
-        if unknown := idle.keys() - {"embeddings", "max_retries", "device", "batch_size"}:  # which change nothing
+    def __init__(self, llm: Any = None, *, judge: Any = None, name: str | None = None, **idle: Any) -> None:
+        if unknown := idle.keys() - _IDLE:
             raise BadInput(f"{self.name} has no argument {min(unknown)!r}")
         self.llm, self.entail, self.name = llm, judge or self.entail, name or self.name
         self.key = f"{self.name}(mode={self.mode})" if self.mode else self.name
-        self.measure, self._score = rg.value_of(self.ours)
-        self.columns = [_COLUMNS[field] for need in self.measure.needs for field in need.reads]
+        if self.ours:
+            self.measure, self._score = rg.value_of(self.ours)
+            self.columns = [_COLUMNS[field] for need in self.measure.needs for field in need.reads]
+
+    def on(self, samples: Collection[SingleTurnSample]) -> Self:
+        """The metric for some samples; see `Graded`."""
+        return self
 
     def judge(self, llm: Any) -> Any:
         """The judge, where `evaluate` was called with `llm`."""
@@ -71,7 +79,7 @@ class Metric:
             return judge
         return {**(judge if isinstance(judge, Mapping) else {"*": judge}), "entail": self.entail}
 
-    def value(self, scores: Mapping[str, rg.Score], sample: SingleTurnSample) -> float:
+    def value(self, scores: Mapping[str, rg.Score], sample: SingleTurnSample) -> Any:
         """The value of a sample, NaN where there is none. scores: its scores in a run of `measure`."""
         score = scores[self._score]
         if score.value is not None:
@@ -79,15 +87,45 @@ class Metric:
         complete = None not in [getattr(sample, column) for column in self.columns]
         return self.nothing if complete and score.failed is None else nan
 
-    def counted(self, value: float, counts: Sequence[float]) -> float:
+    def counted(self, value: float, counts: Sequence[float]) -> Any:
         """ragas' value, from ours and the counts behind it."""
         return value
 
-    async def single_turn_ascore(self, sample: SingleTurnSample, callbacks: Any = None) -> float:
-        """The value of one sample. Raises RunFailed where the judge has no answer."""
-        return self.value(await rg.score_async(sample, [self.measure], self.judge(None), strict=True), sample)
+    async def abatch_score(self, inputs: Sequence[Mapping[str, Any]]) -> list[MetricResult]:
+        """A result for each dict of columns. Raises BadInput for wrong columns, RunFailed where the judge is silent."""
+        llm = next((one["llm"] for one in inputs if "llm" in one), None)
+        samples = []
+        for given in inputs:
+            try:
+                samples.append(SingleTurnSample(**{name: value for name, value in given.items() if name != "llm"}))
+            except TypeError as error:
+                raise BadInput(f"{self.name}: {error}; it reads {', '.join(SingleTurnSample().model_dump())}") from None
+        metric = self.on(samples)
+        for column in metric.columns:
+            if any(getattr(sample, column) is None for sample in samples):
+                raise BadInput(f"{self.name} needs {column}; give {', '.join(f'{name}=' for name in metric.columns)}")
+        (run,) = await runs_of(samples, [(metric.measure, metric.judge(llm))], map=NO_IDS)
+        for name, reason in run.record.failures.items():
+            raise rg.RunFailed(f"{name}: {reason}")
+        scored = zip(run.scores, samples, strict=True)
+        return [MetricResult(metric.value(one, sample), one.explain(metric._score)) for one, sample in scored]
+
+    async def ascore(self, **columns: Any) -> MetricResult:
+        """The result for user_input=, response=, and what else the metric reads. Raises as `abatch_score`."""
+        return (await self.abatch_score([columns]))[0]
+
+    batch_score, score = rg.blocking(abatch_score, "batch_score"), rg.blocking(ascore, "score")
+
+    async def single_turn_ascore(self, sample: SingleTurnSample, callbacks: Any = None) -> Any:
+        """The value of one sample. Raises as `abatch_score`."""
+        return (await self.ascore(**{name: value for name, value in vars(sample).items() if value is not None})).value
+
+    async def multi_turn_ascore(self, sample: MultiTurnSample, callbacks: Any = None) -> Any:
+        """The value of the last turn of a conversation. Raises as `abatch_score`."""
+        return await self.single_turn_ascore(sample.turn())
 
     single_turn_score = rg.blocking(single_turn_ascore, "single_turn_score")
+    multi_turn_score = rg.blocking(multi_turn_ascore, "multi_turn_score")
 
 
 class Faithfulness(Metric, name="faithfulness", ours="faithfulness"):
@@ -122,9 +160,9 @@ class ContextRecall(Metric, name="context_recall", ours="context_recall"):
 class NoiseSensitivity(Metric, name="noise_sensitivity"):
     """Share of the response's claims that are wrong and from a relevant context, or only from others ("irrelevant")."""
 
-    def __init__(self, *, mode: str = "relevant", **given: Any) -> None:
+    def __init__(self, llm: Any = None, *, mode: str = "relevant", **given: Any) -> None:
         self.mode, self.ours = mode, f"noise_sensitivity.{mode}"
-        super().__init__(**given)
+        super().__init__(llm, **given)
 
 
 class FactualCorrectness(Metric, name="factual_correctness", ours="answer_correctness"):
@@ -132,13 +170,26 @@ class FactualCorrectness(Metric, name="factual_correctness", ours="answer_correc
 
     tp, fp: response claims that the reference supports or not; fn: reference claims that the response lacks.
     mode: "precision" tp / (tp + fp), "recall" tp / (tp + fn), or "f1", in which recall weighs `beta` times as much.
+    atomicity, coverage: "low" or "high", accepted without effect: here claims have one granularity, for which ragas has
+    instructions of its own.
     """
 
-    def __init__(self, *, mode: str = "f1", beta: float = 1.0, **given: Any) -> None:
+    def __init__(
+        self,
+        llm: Any = None,
+        *,
+        mode: str = "f1",
+        beta: float = 1.0,
+        atomicity: str = "low",
+        coverage: str = "low",
+        **given: Any,
+    ) -> None:
         if mode not in ("f1", "precision", "recall"):
             raise rg.UnknownName("mode of factual_correctness", mode, ["f1", "precision", "recall"])
-        self.mode, self.beta = mode, beta
-        super().__init__(**given)
+        if unknown := {atomicity, coverage} - {"low", "high"}:
+            raise BadInput(f"atomicity and coverage are 'low' or 'high', not {min(unknown)!r}")
+        self.mode, self.beta, self.differs = mode, beta, "high" in (atomicity, coverage)
+        super().__init__(llm, **given)
 
     def counted(self, value: float, counts: Sequence[float]) -> float:
         """The value of the mode."""
@@ -150,15 +201,17 @@ class FactualCorrectness(Metric, name="factual_correctness", ours="answer_correc
 class AnswerCorrectness(Metric, name="answer_correctness", ours="answer_correctness"):
     """F1 of the statements; ragas', without weights=[1, 0], is its mean with a cosine of embeddings."""
 
-    def __init__(self, *, weights: Sequence[float] = (0.75, 0.25), **given: Any) -> None:
-        super().__init__(**given)
+    def __init__(self, llm: Any = None, *, weights: Sequence[float] = (0.75, 0.25), **given: Any) -> None:
+        super().__init__(llm, **given)
         self.differs = weights[1] > 0
 
 
 class RougeScore(Metric, name="rouge_score", mode="fmeasure"):
-    """ROUGE F-measure with Porter's stemmer. rouge_type: "rougeL" or "rouge1"."""
+    """ROUGE F-measure with Porter's stemmer. rouge_type: "rougeL" or "rouge1"; mode: only "fmeasure"."""
 
-    def __init__(self, *, rouge_type: str = "rougeL", **given: Any) -> None:
+    def __init__(self, *, rouge_type: str = "rougeL", mode: str = "fmeasure", **given: Any) -> None:
+        if mode != "fmeasure":
+            raise BadInput(f"mode={mode!r} of rouge_score is not offered; use mode='fmeasure', or rouge-score itself")
         self.ours = f"rouge(types={rouge_type},stemmer=true).{rouge_type}"
         super().__init__(**given)
 
@@ -167,9 +220,261 @@ class ChrfScore(Metric, name="chrf_score", ours="chrf"):
     """Character n-gram F-score, as in sacreBLEU."""
 
 
+@dataclass(frozen=True)
+class _Whole:
+    """A sample as the evidence of a metric that computes its value from it."""
+
+    sample: rg.Sample
+    evidence: tuple[rg.Evidence, ...] = ()
+
+
+class Computed(Metric):
+    """A metric that asks no judge: each class has `columns`, and `compared` or `_value`."""
+
+    columns = ("response", "reference")
+    compared: Any
+
+    def __init__(self, **given: Any) -> None:
+        super().__init__(**given)
+
+        def whole(sample: rg.Sample) -> rg.QuestionFlow[_Whole]:
+            yield from ()
+            return _Whole(sample)
+
+        def computed(whole: _Whole) -> float | rg.Undefined:
+            return self._value(whole.sample)
+
+        reads = [field for field, column in _COLUMNS.items() if column in self.columns]
+        whole.__name__ = f"whole({','.join(reads)})"
+        self._score = f"ragas_{self.name}"
+        self.measure = rg.metric(rg.need(reads)(whole), name=self._score)(computed)
+
+    def _value(self, sample: rg.Sample) -> float | rg.Undefined:
+        return float(self.compared(sample.response or "", (sample.references or ("",))[0]))
+
+
+class ExactMatch(Computed, name="exact_match", compared=operator.eq):
+    """1 if the response is the reference, letter for letter, else 0."""
+
+
+class StringPresence(Computed, name="string_present", compared=operator.contains):
+    """1 if the reference occurs in the response, else 0."""
+
+
+class DistanceMeasure(Enum):
+    """Distances of strings, by their names in rapidfuzz."""
+
+    LEVENSHTEIN = "Levenshtein"
+    HAMMING = "Hamming"
+    JARO = "Jaro"
+    JARO_WINKLER = "JaroWinkler"
+
+
+class NonLLMStringSimilarity(Computed, name="non_llm_string_similarity"):
+    """1 minus a normalised distance of response and reference, by rapidfuzz."""
+
+    def __init__(self, *, distance_measure: Any = DistanceMeasure.LEVENSHTEIN, **given: Any) -> None:
+        super().__init__(**given)
+        self.distance_measure = getattr(distance_measure, "distance_measure", distance_measure)
+
+    def compared(self, response: str, reference: str) -> float:
+        """The similarity, from 0 to 1. Raises MissingExtra without rapidfuzz."""
+        try:
+            from rapidfuzz import distance
+        except ImportError:
+            raise rg.MissingExtra("a distance of strings", "ragas") from None
+        return 1 - float(getattr(distance, self.distance_measure.value).normalized_distance(reference, response))
+
+
+class BleuScore(Computed, name="bleu_score"):
+    """Corpus BLEU by sacreBLEU over the pieces between full stops. kwargs: options of sacreBLEU's corpus_bleu."""
+
+    def __init__(self, *, kwargs: Mapping[str, Any] | None = None, **given: Any) -> None:
+        super().__init__(**given)
+        self.kwargs = dict(kwargs or {})
+
+    def compared(self, response: str, reference: str) -> float:
+        """BLEU from 0 to 1. Raises MissingExtra without sacreBLEU."""
+        try:
+            from sacrebleu import corpus_bleu
+        except ImportError:
+            raise rg.MissingExtra("BLEU as ragas has it", "ragas") from None
+        references = [[piece] for piece in reference.split(". ")]
+        return float(corpus_bleu(response.split(". "), references, **self.kwargs).score) / 100
+
+
+class IDBasedContextPrecision(Computed, name="id_based_context_precision"):
+    """Share of the retrieved ids that are among the reference ids."""
+
+    columns = ("retrieved_context_ids", "reference_context_ids")
+
+    def _value(self, sample: rg.Sample) -> float | rg.Undefined:
+        counted, others = ({str(one) for one in sample.metadata[column]} for column in self.columns)
+        return len(counted & others) / len(counted) if counted else rg.Undefined(f"there are no {self.columns[0]}")
+
+
+class IDBasedContextRecall(IDBasedContextPrecision, name="id_based_context_recall"):
+    """Share of the reference ids that are among the retrieved ids."""
+
+    columns = ("reference_context_ids", "retrieved_context_ids")
+
+
+class NonLLMContextRecall(NonLLMStringSimilarity, name="non_llm_context_recall"):
+    """Share of the reference contexts that are more similar than `threshold` to a retrieved one."""
+
+    columns = ("reference_contexts", "retrieved_contexts")
+
+    def __init__(self, *, threshold: float = 0.5, **given: Any) -> None:
+        super().__init__(**given)
+        self.threshold = threshold
+
+    def _value(self, sample: rg.Sample) -> float | rg.Undefined:
+        sides = {"reference_contexts": sample.reference_contexts, "retrieved_contexts": sample.contexts}
+        counted, others = ([chunk.text for chunk in sides[column] or ()] for column in self.columns)
+        nearest = [max((self.compared(one, other) for other in others), default=0.0) for one in counted]
+        return self._share(nearest) if counted else rg.Undefined(f"there are no {self.columns[0]}")
+
+    def _share(self, nearest: list[float]) -> float:
+        return sum(one > self.threshold for one in nearest) / len(nearest)
+
+
+class NonLLMContextPrecisionWithReference(NonLLMContextRecall, name="non_llm_context_precision_with_reference"):
+    """Mean precision at the ranks of retrieved contexts at least as similar as `threshold` to a reference context."""
+
+    columns = ("retrieved_contexts", "reference_contexts")
+
+    def _share(self, nearest: list[float]) -> float:
+        similar = [one >= self.threshold for one in nearest]
+        ranks = [sum(similar[:k]) / k for k, one in enumerate(similar, 1) if one]
+        return sum(ranks) / len(ranks) if ranks else 0.0
+
+
+class Graded(Metric):
+    """A metric that a judge grades; it needs an llm, since the embedded judge grades nothing.
+
+    wording: the instruction. reads: the columns; all that every sample has unless given. low, high: the ends of the
+    scale, of whole numbers if `whole`.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        llm: Any,
+        wording: str,
+        reads: Sequence[str] = (),
+        scale: tuple[float, float] = (0, 1),
+        *,
+        whole: bool = True,
+        **given: Any,
+    ) -> None:
+        super().__init__(llm, name=name, **given)
+        self.wording, self.columns, self.scale, self.whole = wording, list(reads), scale, whole
+
+    def on(self, samples: Collection[SingleTurnSample]) -> Self:
+        """The metric with a rubric that reads the columns that all samples have."""
+        made = copy.copy(self)
+        had = [name for name in _COLUMNS.values() if all(getattr(one, name) is not None for one in samples)]
+        made.columns = self.columns or had
+        fields = tuple(field for field, column in _COLUMNS.items() if column in made.columns)
+        made._score = re.sub(r"\W+", "_", self.name)
+        made.measure = rg.graded(rg.Rubric(made._score, fields, *self.scale, self.wording, whole=self.whole))
+        return made
+
+    def judge(self, llm: Any) -> Any:
+        """The judge. Raises BadInput where none is named."""
+        if self.llm is None and llm is None:
+            raise BadInput(f"{self.name} asks a model; name one, as in llm='openai/gpt-4o-mini'")
+        return super().judge(llm)
+
+
+class AspectCritic(Graded):
+    """1 if the definition, a question of yes or no, applies to a sample, else 0."""
+
+    def __init__(self, name: str, definition: str, llm: Any = None, **given: Any) -> None:
+        self.definition = definition
+        super().__init__(name, llm, f"Does this apply? {definition} 1: yes. 0: no.", **given)
+
+    def counted(self, value: float, counts: Sequence[float]) -> int:
+        """A whole number."""
+        return int(value)
+
+
+_STEPS = (
+    "Wrong.",
+    "Right in part, with grave errors or gaps.",
+    "Mostly right.",
+    "Right, with small gaps.",
+    "Complete.",
+)
+
+
+class RubricsScore(AspectCritic):
+    """The grade on a scale whose steps are described: {"score1_description": "...", "score2_description": "..."}."""
+
+    def __init__(
+        self, name: str = "domain_specific_rubrics", rubrics: Any = None, llm: Any = None, **given: Any
+    ) -> None:
+        self.rubrics = rubrics or {f"score{step}_description": text for step, text in enumerate(_STEPS, 1)}
+        steps = {int("".join(re.findall(r"\d", key))): text for key, text in self.rubrics.items()}
+        wording = "\n".join(["How good is the response?", *(f"{step}: {text}" for step, text in steps.items())])
+        Graded.__init__(self, name, llm, wording, scale=(min(steps), max(steps)), **given)
+
+
+class NumericMetric(Graded):
+    """A number between the ends of allowed_values, by a prompt that reads columns, such as "How kind? {response}"."""
+
+    def __init__(
+        self, name: str, prompt: str, allowed_values: Any = (0.0, 1.0), llm: Any = None, *, whole: bool = False
+    ) -> None:
+        reads = list(dict.fromkeys(re.findall(r"{(\w+)}", prompt)))
+        if unknown := [column for column in reads if column not in _COLUMNS.values()]:
+            raise BadInput(f"the prompt of {name} reads {{{unknown[0]}}}; use {', '.join(_COLUMNS.values())}")
+        wording = re.sub(r"{(\w+)}", r"(the \1 below)", prompt)
+        ends = (min(allowed_values), max(allowed_values))
+        super().__init__(name, llm, wording, reads, ends, whole=whole or isinstance(allowed_values, range))
+
+
+class DiscreteMetric(NumericMetric):
+    """One of allowed_values, texts or numbers, by a prompt as that of NumericMetric."""
+
+    def __init__(
+        self, name: str, prompt: str, allowed_values: Sequence[Any] = ("pass", "fail"), llm: Any = None
+    ) -> None:
+        self.allowed_values = list(allowed_values)
+        steps = " ".join(f"{step}: {value}." for step, value in enumerate(self.allowed_values))
+        asked = f"{prompt}\nThe grade stands for the answer: {steps}"
+        super().__init__(name, asked, range(len(self.allowed_values)), llm)
+
+    def counted(self, value: float, counts: Sequence[float]) -> Any:
+        """The allowed value."""
+        return self.allowed_values[int(value)]
+
+
 FaithfulnesswithHHEM, LLMContextRecall, ResponseRelevancy = FaithulnesswithHHEM, ContextRecall, AnswerRelevancy
 LLMContextPrecisionWithReference = partial(ContextPrecision, name="llm_context_precision_with_reference")
 LLMContextPrecisionWithoutReference = partial(ContextUtilization, name="llm_context_precision_without_reference")
+ContextPrecisionWithReference, ContextPrecisionWithoutReference = ContextPrecision, ContextUtilization
+RubricsScoreWithReference = RubricsScoreWithoutReference = RubricsScore
 
 faithfulness, answer_relevancy, answer_correctness = Faithfulness(), AnswerRelevancy(), AnswerCorrectness()
 context_precision, context_recall, context_utilization = ContextPrecision(), ContextRecall(), ContextUtilization()
+
+#: What ragas has and this module lacks -> what to use in its place.
+_INSTEAD = {
+    "SemanticSimilarity": "use rg.similarity(responses, references)",
+    **dict.fromkeys(("AnswerAccuracy", "ResponseGroundedness"), "use DiscreteMetric with a prompt of your own"),
+    "ContextRelevance": "use rg.evaluate(rows, 'context_relevance'), or DiscreteMetric with a prompt of your own",
+    "ContextEntityRecall": "use ContextRecall, which counts statements in place of entities",
+    "SummaryScore": "use rg.evaluate(rows, 'summary_coherence'), or NumericMetric with a prompt of your own",
+    "TopicAdherenceScore": "use AspectCritic on a MultiTurnSample",
+    "ToolCallAccuracy": "tool calls are not measured",
+    "InstanceRubrics": "use RubricsScore(rubrics=...) for the samples of each rubric",
+    "SimpleCriteriaScore": "use DiscreteMetric(name, prompt, range(0, 6))",
+    "discrete_metric": "use rg.metric, which makes a metric of a function",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name in _INSTEAD:
+        raise NotOffered("ragauge.compat.ragas", name, _INSTEAD[name])
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -19,7 +19,7 @@ from ragauge.errors import BadParameter
 from ragauge.judges.function import Fingerprint, fingerprint
 from ragauge.judges.llm.messages import CallFailed, Completion, Finish, Prompt, TokenUsage, counted
 from ragauge.judges.llm.providers import PROVIDERS
-from ragauge.judges.llm.transport.faults import call_failed, fault_of, is_transient
+from ragauge.judges.llm.transport.session import call_failed, fault_of, is_transient
 from ragauge.types import Failure
 
 #: Concurrent calls by default.

@@ -10,13 +10,15 @@ from typing import Any
 from ragauge.errors import BadParameter, UnknownName
 from ragauge.judges.llm.adapters import CONCURRENCY, FunctionTransport, InstructorTransport, is_instructor
 from ragauge.judges.llm.client import ModelClient
-from ragauge.judges.llm.judge import LLMJudge
+from ragauge.judges.llm.judge import LLMJudge, prompt_style
 from ragauge.judges.llm.messages import CallTempo, Completion, TokenUsage, Transport, counted
 from ragauge.judges.llm.pricing import Price, context_window, price_of
 from ragauge.judges.llm.providers import LLMOptions, Provider, options_of, parse_llm_spec, provider
 
 #: The options of the judge itself, not of its transport.
-_JUDGE_OPTIONS = frozenset({"rationales", "quotes", "pack", "price", "context"})
+_JUDGE_OPTIONS = frozenset(
+    {"rationales", "quotes", "pack", "price", "context", "sources", "conflicts", "prompts", "examples"}
+)
 _FUNCTION_OPTIONS = frozenset({"name", "concurrency", "retries"})
 
 #: Providers to which instructor gives other names.
@@ -109,8 +111,7 @@ def _judge(transport: Transport, options: LLMOptions) -> LLMJudge:
     return LLMJudge(
         transport,
         price=_price_of(transport, options),
-        rationales=options.rationales,
-        quotes=options.quotes,
+        style=prompt_style(options),
         pack=options.pack,
         context=options.context or context_window(transport.name),
         width=2 * options.concurrency if options.concurrency else 256,
@@ -208,11 +209,13 @@ def llama_index_judge(model: Any) -> LLMJudge:
     Its identity holds the class of the model, its name, and its temperature where it has one.
     """
 
-    async def ask(messages: list[dict[str, str]]) -> str:
+    async def ask(messages: list[dict[str, str]]) -> Completion:
         from llama_index.core.llms import ChatMessage
 
         reply = await model.achat([ChatMessage(role=one["role"], content=one["content"]) for one in messages])
-        return reply.message.content or ""
+        known = reply.additional_kwargs  # where models of LlamaIndex put the tokens of a call
+        usage = TokenUsage(counted(known.get("prompt_tokens")), counted(known.get("completion_tokens")))
+        return Completion(reply.message.content or "", usage=usage if any(known) else None)
 
     settings = {"model": model.metadata.model_name, "temperature": getattr(model, "temperature", None)}
     listed = ", ".join(f"{name}={value}" for name, value in settings.items() if value is not None)

@@ -10,9 +10,8 @@ from secrets import token_hex
 from ragauge.errors import UsageError
 from ragauge.judges.llm import pricing
 from ragauge.judges.llm.messages import CallFailed, Completion, Prompt, Stoppable, TokenUsage, Transport, credible
-from ragauge.judges.llm.packing import Pack
+from ragauge.judges.llm.packing import Pack, PromptStyle
 from ragauge.judges.llm.pricing import Price, token_factor
-from ragauge.judges.llm.prompts import PromptStyle
 from ragauge.judges.llm.providers import PROVIDERS
 from ragauge.judges.llm.transport.protocols import reasoning_tokens
 from ragauge.types import Call, Failure

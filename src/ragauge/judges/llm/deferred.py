@@ -12,12 +12,11 @@ from typing import NamedTuple, Protocol
 import msgspec
 
 from ragauge.judges.base import NullContext, RunContext, checked
-from ragauge.judges.llm import layout, pricing, replies
-from ragauge.judges.llm.judge import LLMJudge, unanswered
+from ragauge.judges.llm import pricing, prompts, replies
+from ragauge.judges.llm.judge import LLMJudge, PackingPolicy, prompt_style, unanswered
 from ragauge.judges.llm.messages import Completion, Prompt, TokenUsage
-from ragauge.judges.llm.packing import Pack, PackingPolicy, PackLimits, pack_limits
+from ragauge.judges.llm.packing import Pack, PackLimits, PromptStyle, pack_limits
 from ragauge.judges.llm.pricing import Price, batch_factor, price_of
-from ragauge.judges.llm.prompts import PromptStyle
 from ragauge.judges.llm.providers import LLMSpec
 from ragauge.judges.llm.transport.batches import batch_body
 from ragauge.judges.llm.transport.protocols import ServerFeatures, reasoning_tokens
@@ -150,20 +149,18 @@ class DeferredJudge:
 
     def _prompt(self, pack: Pack) -> Prompt:
         """The prompt of a pack; for a question that failed alone it quotes what was wrong."""
-        prompt = layout.prompt_of(pack, self._policy.style)
+        prompt = prompts.prompt_of(pack, self._policy.style)
         status = self._status(pack.questions[0]) if len(pack.questions) == 1 else None
         failure = status.failure if status and status.alone else None
         if failure is None or failure.reason not in _QUOTED:
             return prompt
-        return layout.repeat_prompt(prompt, failure.raw or "", {0: failure.detail})
+        return prompts.repeat_prompt(prompt, failure.raw or "", {0: failure.detail})
 
 
 def policy_of(spec: LLMSpec) -> PackingPolicy:
     """The packing policy of the judge of a spec."""
     options = spec.options
-    return PackingPolicy(
-        pack_limits(options.context), options.pack == "alone", PromptStyle(options.rationales, options.quotes)
-    )
+    return PackingPolicy(pack_limits(options.context), options.pack == "alone", prompt_style(options))
 
 
 def batch_price(spec: LLMSpec) -> Price | None:

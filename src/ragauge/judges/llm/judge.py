@@ -7,23 +7,87 @@ a question that still fails alone, in the fourth call that asks it, is a failure
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
 from time import perf_counter
-from typing import Literal, Self
+from typing import Any, Literal, Self
 
 import msgspec
 
-from ragauge.errors import BadParameter
+from ragauge.errors import BadData, BadParameter, UnknownName
 from ragauge.judges.base import NO_MONEY, ContextJudge, ExpectedCall, RunContext
-from ragauge.judges.llm import layout, replies
+from ragauge.judges.llm import prompts, replies
 from ragauge.judges.llm.client import ModelClient
 from ragauge.judges.llm.messages import CallFailed, CallTempo, Completion, Finish, Prompt, TokenUsage, Transport
-from ragauge.judges.llm.packing import LearnedLimits, Pack, PackingPolicy, pack_limits
+from ragauge.judges.llm.packing import Pack, PackLimits, PromptStyle, pack_limits, packs
 from ragauge.judges.llm.pricing import Price
-from ragauge.judges.llm.prompts import PromptStyle
-from ragauge.judges.windows import SplitQuestion, halves
+from ragauge.judges.llm.providers import LLMOptions
+from ragauge.judges.windows import MIN_SPLIT_CHARS, SplitQuestion, halves, split, split_at
 from ragauge.questions import KINDS, Question
-from ragauge.types import Answer, Failure, Identity
+from ragauge.types import Answer, Decomposition, Failure, Identity
+
+
+class PackingPolicy(msgspec.Struct, frozen=True):
+    """How questions are put into calls."""
+
+    limits: PackLimits
+    alone: bool
+    style: PromptStyle
+
+    @property
+    def settings(self) -> tuple[tuple[str, str], ...]:
+        """What of it can change an answer, for an identity."""
+        chosen = {"sources": self.style.sources, "conflicts": self.style.conflicts}
+        settings = [
+            ("pack", "alone" if self.alone else "together"),
+            ("prompts", prompts.digest(self.style)),
+            ("quotes", str(self.style.quotes).lower()),
+            ("rationales", str(self.style.rationales).lower()),
+            *((name, value) for name, value in chosen.items() if value != getattr(PromptStyle(), name)),
+        ]
+        if self.limits != PackLimits():
+            settings.append(("room", f"{self.limits.prompt_chars}/{self.limits.decompose_chars}"))
+        return tuple(settings)
+
+    def packs(self, questions: Iterable[Question]) -> list[Pack]:
+        """The calls that ask these questions."""
+        return packs(questions, self.limits, self.alone)
+
+    def calls(self, questions: Sequence[Question]) -> tuple[list[Pack], dict[Question, SplitQuestion]]:
+        """The calls that ask these questions, and the parts of those questions that are too long for a call."""
+        calls, limit = self.packs(questions), self.limits.limit
+        alone = [pack.questions[0] for pack in calls if len(pack.questions) == 1]  # as are those that are too long
+        splits = {question: found for question in alone if (found := split(question, limit(question)))}
+        return self.packs(_with_parts(questions, splits)) if splits else calls, splits
+
+
+class LearnedLimits:
+    """The current policy of a judge: calls are smaller once its server found one too long.
+
+    A call of half the characters of the shortest one that was refused is taken to fit, so that a small window is
+    discovered once and not with each question; but no limit falls below MIN_SPLIT_CHARS. What is learned is no part of
+    the judge's identity, which must be known before anything is asked, and is forgotten when the judge is reopened.
+    """
+
+    def __init__(self, policy: PackingPolicy) -> None:
+        self.policy = self._initial = policy
+
+    def reset(self) -> None:
+        """Return to the initial policy."""
+        self.policy = self._initial
+
+    def reduce(self, pack: Pack, chars: int) -> None:
+        """A call for this pack, with this many characters of texts, was too long."""
+        name = "decompose_chars" if pack.decomposes else "prompt_chars"
+        fitting = min(getattr(self.policy.limits, name), max(MIN_SPLIT_CHARS, chars // 2))
+        reduced = msgspec.structs.replace(self.policy.limits, **{name: fitting})
+        self.policy = msgspec.structs.replace(self.policy, limits=reduced)
+
+
+def _with_parts(questions: Sequence[Question], splits: Mapping[Question, SplitQuestion]) -> list[Question]:
+    """The questions, with the parts of those that are split in their place."""
+    return [part for question in questions for part in (splits[question].parts if question in splits else (question,))]
 
 
 class ModelJudge(ContextJudge):
@@ -95,6 +159,7 @@ class _CallResult(msgspec.Struct):
     faults: Mapping[int, str] = {}
     reply: str = ""
     fault: str = ""
+    rest: Mapping[Question, SplitQuestion] = {}
 
 
 _CANCELLED = Failure("cancelled")
@@ -121,14 +186,14 @@ class CallRound:
             splits: Questions that the packs ask in parts; they are in `answers` too.
             asked: How many calls have asked these questions before.
         """
-        for question, split in (splits or {}).items():
-            self._add_parts(question, split)
+        for question, parted in (splits or {}).items():
+            self._add_parts(question, parted)
         if len(packs) == 1:
             await self._ask_pack(packs[0], asked)
         else:
             await asyncio.gather(*[self._ask_pack(pack, asked) for pack in packs])
-        for question, split in (splits or {}).items():
-            self.answers[question] = split.answer(self.answers)
+        for question, parted in (splits or {}).items():
+            self.answers[question] = parted.answer(self.answers)
 
     def _add_parts(self, question: Question, split: SplitQuestion) -> None:
         """Remember which question the parts belong to."""
@@ -136,15 +201,23 @@ class CallRound:
 
     async def _ask_pack(self, pack: Pack, asked: int) -> None:
         """Have each question of a pack answered or failed; a reply that can be corrected is asked for once more."""
-        prompt = layout.prompt_of(pack, self._style)
+        prompt = prompts.prompt_of(pack, self._style)
         result = await self._call(pack, prompt)
         asked += 1
+        if result.rest:
+            await self._ask_rest(result.rest)
         last = len(pack.questions) == 1 and asked == _MAX_CALLS
         if result.failures and not last and _is_correctable(result.failures, pack):
-            result = await self._call(pack, layout.repeat_prompt(prompt, result.reply, result.faults))
+            result = await self._call(pack, prompts.repeat_prompt(prompt, result.reply, result.faults))
             asked += 1
+            if result.rest:
+                await self._ask_rest(result.rest)
         if result.failures:
             await self._ask_again(pack, result.failures, asked)
+
+    async def _ask_rest(self, rest: Mapping[Question, SplitQuestion]) -> None:
+        """Ask for the parts of texts that a reply did not get to."""
+        await self.ask(self._limits.policy.packs([split.parts[1] for split in rest.values()]), rest)
 
     async def _ask_again(self, pack: Pack, failures: dict[Question, Failure], asked: int) -> None:
         """Ask what failed in halves, or in parts where it is too long; what cannot be asked again is a failure."""
@@ -229,12 +302,25 @@ class CallRound:
                 answered.append(question)
         if len(answered) == len(questions):
             return _CallResult(answered, {})
-        failures, faults = {}, {}
+        failures, faults, rest, first = {}, {}, {}, ""
         for position, fault in reply.faults.items():
-            if (question := questions[position]) not in answers:
-                failures[question] = failure = unanswered(completion, fault)
+            if (question := questions[position]) in answers:
+                continue
+            failure = unanswered(completion, fault)
+            first = first or str(failure)
+            if position in reply.partial:
+                rest[question] = self._rest(question, *reply.partial[position])
+            else:
+                failures[question] = failure
                 faults[position] = failure.detail
-        return _CallResult(answered, failures, faults, completion.text, str(next(iter(failures.values()), "")))
+        return _CallResult(answered, failures, faults, completion.text, first, rest)
+
+    def _rest(self, question: Question, decomposed: Decomposition, end: int) -> SplitQuestion:
+        """A text split where its decomposition was cut off; the first part has its answer."""
+        split = split_at(question, end)
+        self._add_parts(question, split)
+        self.answers[split.parts[0]] = decomposed
+        return split
 
 
 def unanswered(completion: Completion, fault: str) -> Failure:
@@ -254,6 +340,46 @@ def _halves(questions: Sequence[Question]) -> list[Pack]:
     return [Pack(tuple(half)) for half in (questions[:middle], questions[middle:]) if half]
 
 
+def prompt_style(options: LLMOptions) -> PromptStyle:
+    """The prompts that options describe. Raises BadData for a folder or an example that cannot be used."""
+    texts = _folder_sections(Path(options.prompts)) if options.prompts else {}
+    if options.examples is not None:
+        texts["examples"] = f"{texts.get('examples', prompts.packaged('examples'))}\n{_own_examples(options.examples)}"
+    changed = tuple((name, texts[name]) for name in prompts.SECTIONS if name in texts)
+    changed = tuple((name, text) for name, text in changed if text != prompts.packaged(name))
+    return PromptStyle(options.rationales, options.quotes, options.sources, options.conflicts, changed)
+
+
+def _folder_sections(folder: Path) -> dict[str, str]:
+    """The sections that a folder replaces, by name."""
+    known = {prompts.file_name(name): name for name in prompts.SECTIONS}
+    found = {path.name: path for path in sorted(folder.glob("*")) if path.suffix in (".md", ".jsonl")}
+    if not found:
+        raise BadData(f"{folder}: no section of the prompts in this folder; write one with `ragauge judges prompts`")
+    for name in found.keys() - known.keys():
+        raise UnknownName(f"section in {folder}", name, known)
+    texts = {known[name]: _read_text(path).strip() for name, path in found.items()}
+    for name, text in texts.items():
+        if not text and name != "examples":
+            raise BadData(f"{folder / prompts.file_name(name)}: the section is empty; delete the file to keep ours")
+    replies.check_examples(texts.get("examples", ""), f"{folder / 'examples.jsonl'}")
+    return texts
+
+
+def _own_examples(given: str | tuple[dict[str, Any], ...]) -> str:
+    """Examples as JSON lines."""
+    text = _read_text(Path(given)) if isinstance(given, str) else "\n".join(map(json.dumps, given))
+    replies.check_examples(text, given if isinstance(given, str) else "examples")
+    return "\n".join(json.dumps(json.loads(line), ensure_ascii=False) for line in text.splitlines())
+
+
+def _read_text(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8")
+    except (OSError, ValueError) as error:
+        raise BadData(f"{path}: cannot be read: {error}") from None
+
+
 Packing = Literal["together", "alone"]
 
 
@@ -265,8 +391,7 @@ class LLMJudge(ModelJudge):
     Args:
         transport: Carries prompts to the model.
         price: What calls cost; None where it is not known.
-        rationales: Whether verdicts and grades come with a short reason.
-        quotes: Whether verdicts come with the words of the text that decide, as a span.
+        style: What is asked for with each verdict, and the choices and texts of the prompts.
         pack: "together" puts all questions of a sample's round into as few calls as they fit in, "alone" asks one
             question a call.
         context: Tokens of the model's window, where it is small; longer texts are judged in parts.
@@ -284,8 +409,7 @@ class LLMJudge(ModelJudge):
         transport: Transport,
         *,
         price: Price | None = None,
-        rationales: bool = True,
-        quotes: bool = False,
+        style: PromptStyle | None = None,
         pack: Packing = "together",
         context: int | None = None,
         width: int = 256,
@@ -294,7 +418,7 @@ class LLMJudge(ModelJudge):
         if pack not in ("together", "alone"):
             raise BadParameter(f"pack={pack!r} must be 'together' or 'alone'")
         super().__init__(transport, price)
-        self._policy = PackingPolicy(pack_limits(context), pack == "alone", PromptStyle(rationales, quotes))
+        self._policy = PackingPolicy(pack_limits(context), pack == "alone", style or PromptStyle())
         self._limits = LearnedLimits(self._policy)
         self.tempo = tempo or CallTempo()
         self.by_sample = width
@@ -331,7 +455,7 @@ class LLMJudge(ModelJudge):
         return [self._expected_call(pack, originals) for pack in packs]
 
     def _expected_call(self, pack: Pack, originals: Mapping[Question, Question]) -> ExpectedCall:
-        usage = self._client.expected(pack, layout.prompt_of(pack, self._policy.style), self._policy.style)
+        usage = self._client.expected(pack, prompts.prompt_of(pack, self._policy.style), self._policy.style)
         cost = self.price.of(usage) if self.price else None
         questions = list(dict.fromkeys(originals.get(question, question) for question in pack.questions))
         seconds = self.tempo.seconds(usage.prompt, usage.completion)

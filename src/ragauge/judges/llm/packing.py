@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from itertools import chain
+from typing import Literal
 
 import msgspec
 
 from ragauge.errors import BadParameter
-from ragauge.judges.llm.prompts import DIGEST, PromptStyle
-from ragauge.judges.windows import MIN_SPLIT_CHARS, SplitQuestion, split
 from ragauge.questions import KINDS, Classify, Decompose, Entail, Question, Rate, Relevant, kind
 from ragauge.text.sentences import sentences
 from ragauge.types import Span
@@ -21,6 +20,21 @@ MAX_INLINE_CHARS = 240
 
 #: Characters that a question takes in addition to its texts: its number, quotes and brackets.
 QUESTION_OVERHEAD = 24
+
+
+class PromptStyle(msgspec.Struct, frozen=True, cache_hash=True):
+    """What a judge is asked for beyond a label or grade, and the choices and texts of its prompts.
+
+    rationales: a short reason before each verdict. quotes: the words of a source that decide, for entailment and
+    relevance. sources: whether what a text says about its own sources is a claim. conflicts: the label of a claim that
+    one source entails and another contradicts. sections: the sections that are not the packaged ones, with their text.
+    """
+
+    rationales: bool = True
+    quotes: bool = False
+    sources: Literal["ignore", "claim"] = "ignore"
+    conflicts: Literal["contradicted", "entailed"] = "contradicted"
+    sections: tuple[tuple[str, str], ...] = ()
 
 
 class PackLimits(msgspec.Struct, frozen=True):
@@ -182,66 +196,6 @@ _INSTRUCTIONS_AND_REPLY, _INSTRUCTIONS = 3000, 1500
 
 #: A lower bound of the average characters a token; English has four.
 _CHARS_PER_TOKEN = 2
-
-
-class PackingPolicy(msgspec.Struct, frozen=True):
-    """How questions are put into calls."""
-
-    limits: PackLimits
-    alone: bool
-    style: PromptStyle
-
-    @property
-    def settings(self) -> tuple[tuple[str, str], ...]:
-        """What of it can change an answer, for an identity."""
-        settings = [
-            ("pack", "alone" if self.alone else "together"),
-            ("prompts", DIGEST),
-            ("quotes", str(self.style.quotes).lower()),
-            ("rationales", str(self.style.rationales).lower()),
-        ]
-        if self.limits != PackLimits():
-            settings.append(("room", f"{self.limits.prompt_chars}/{self.limits.decompose_chars}"))
-        return tuple(settings)
-
-    def packs(self, questions: Iterable[Question]) -> list[Pack]:
-        """The calls that ask these questions."""
-        return packs(questions, self.limits, self.alone)
-
-    def calls(self, questions: Sequence[Question]) -> tuple[list[Pack], dict[Question, SplitQuestion]]:
-        """The calls that ask these questions, and the parts of those questions that are too long for a call."""
-        calls, limit = self.packs(questions), self.limits.limit
-        alone = [pack.questions[0] for pack in calls if len(pack.questions) == 1]  # as are those that are too long
-        splits = {question: found for question in alone if (found := split(question, limit(question)))}
-        return self.packs(_with_parts(questions, splits)) if splits else calls, splits
-
-
-class LearnedLimits:
-    """The current policy of a judge: calls are smaller once its server found one too long.
-
-    A call of half the characters of the shortest one that was refused is taken to fit, so that a small window is
-    discovered once and not with each question; but no limit falls below MIN_SPLIT_CHARS. What is learned is no part of
-    the judge's identity, which must be known before anything is asked, and is forgotten when the judge is reopened.
-    """
-
-    def __init__(self, policy: PackingPolicy) -> None:
-        self.policy = self._initial = policy
-
-    def reset(self) -> None:
-        """Return to the initial policy."""
-        self.policy = self._initial
-
-    def reduce(self, pack: Pack, chars: int) -> None:
-        """A call for this pack, with this many characters of texts, was too long."""
-        name = "decompose_chars" if pack.decomposes else "prompt_chars"
-        fitting = min(getattr(self.policy.limits, name), max(MIN_SPLIT_CHARS, chars // 2))
-        reduced = msgspec.structs.replace(self.policy.limits, **{name: fitting})
-        self.policy = msgspec.structs.replace(self.policy, limits=reduced)
-
-
-def _with_parts(questions: Sequence[Question], splits: Mapping[Question, SplitQuestion]) -> list[Question]:
-    """The questions, with the parts of those that are split in their place."""
-    return [part for question in questions for part in (splits[question].parts if question in splits else (question,))]
 
 
 def pack_limits(context: int | None) -> PackLimits:

@@ -31,8 +31,7 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 
 from ragauge.judges.llm.messages import Prompt, TokenUsage
-from ragauge.judges.llm.packing import Pack
-from ragauge.judges.llm.prompts import PromptStyle
+from ragauge.judges.llm.packing import Pack, PromptStyle
 from ragauge.judges.llm.providers import PROVIDERS
 from ragauge.questions import Decompose, Entail, Question, Relevant
 from ragauge.types import Span

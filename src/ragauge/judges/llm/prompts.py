@@ -1,9 +1,10 @@
-"""The prompts: what each kind of question asks of a model, in our own words, and the schema of the reply.
+"""Prompts: what a call says to a model, from the sections on its kinds of question to the schema of its reply.
 
-A system message is the preamble, the sections of the kinds that occur, in the order of `questions.KINDS`, and the
-sections on rationales and quotes. It depends on nothing else: calls that ask the same kinds have the same prefix, which
-servers that cache prefixes of any length (vLLM, llama.cpp, SGLang) read once. OpenAI and Anthropic cache none below
-1,024 tokens, which it does not reach, and where a schema is sent they put it before the message.
+A system message is the preamble, the sections of the kinds that occur, in the order of `questions.KINDS`, the sections
+on rationales and quotes, and a worked example of those kinds. It depends on nothing else: calls that ask the same kinds
+have the same prefix, which servers that cache prefixes of any length (vLLM, llama.cpp, SGLang) read once. OpenAI and
+Anthropic cache none below 1,024 tokens, which it does not reach, and where a schema is sent they put it before the
+message. All texts of a sample are JSON strings of one document, the user message.
 
 Schemas use only what strict modes and grammars of servers have in common: all properties required and no others,
 `$defs`, enums, and bounds for numbers only.
@@ -12,7 +13,8 @@ Schemas use only what strict modes and grammars of servers have in common: all p
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable
+import re
+from collections.abc import Iterator, Mapping
 from functools import cache, lru_cache
 from importlib.resources import files
 from math import ceil, floor
@@ -20,27 +22,45 @@ from typing import Any, Literal, NamedTuple
 
 import msgspec
 
-from ragauge.questions import KINDS
+from ragauge.errors import BadData
+from ragauge.judges.llm.messages import Prompt, Turn
+from ragauge.judges.llm.packing import Pack, PackLimits, PromptStyle, packs
+from ragauge.questions import KINDS, Classify, Decompose, Entail, Question, Rate, Relevant, kind
 
 #: Increased whenever layout, schema or parsing changes what a model sees or what its answers mean.
-FORM = 2
+FORM = 3
 
-_SECTIONS = ("preamble", *KINDS, "why", "quote")
+#: The sections of a system message; the last one holds worked examples, the others text.
+SECTIONS = ("preamble", *KINDS, "why", "quote", "examples")
+
+#: The mark of a line that only counts where an option has that value, as in "[sources=claim] ...".
+_CONDITION = re.compile(r"^\[(\w+)=(\w+)\] (.*\n?)", re.MULTILINE)
+
+Json = dict[str, Any]
+
+_encode = msgspec.json.Encoder().encode
 
 
-class PromptStyle(msgspec.Struct, frozen=True):
-    """What a verdict holds in addition to its label or grade.
-
-    rationales: a short reason before it. quotes: the words of a source that decide, for entailment and relevance.
-    """
-
-    rationales: bool = True
-    quotes: bool = False
+def file_name(section: str) -> str:
+    """The name of a section's file."""
+    return "examples.jsonl" if section == "examples" else f"{section}.md"
 
 
 @cache
-def _section(name: str) -> str:
-    return (files(__package__) / f"prompts/{name}.md").read_text(encoding="utf-8").strip()
+def packaged(name: str) -> str:
+    """The text of a section in this package."""
+    return (files(__package__) / "prompts" / file_name(name)).read_text(encoding="utf-8").strip()
+
+
+def sections(style: PromptStyle) -> dict[str, str]:
+    """The sections as they are in files, the user's or the packaged ones."""
+    return {name: packaged(name) for name in SECTIONS} | dict(style.sections)
+
+
+def section(name: str, style: PromptStyle) -> str:
+    """The text of a section, with the lines that apply to the style."""
+    text = sections(style)[name]
+    return _CONDITION.sub(lambda found: found[3] if getattr(style, found[1], "") == found[2] else "", text).strip()
 
 
 @lru_cache(maxsize=256)
@@ -51,16 +71,71 @@ def system(kinds: frozenset[str], style: PromptStyle) -> str:
         named.append("why")
     if style.quotes and not kinds.isdisjoint(("entail", "relevant")):
         named.append("quote")
-    return "\n\n".join(map(_section, named))
+    return "\n\n".join([*(section(name, style) for name in named), *_worked_examples(kinds, style)])
 
 
-def _digest(texts: Iterable[str]) -> str:
-    """A short hash that changes with every text and with the form of messages."""
-    return hashlib.sha256("\0".join([str(FORM), *texts]).encode()).hexdigest()[:8]
+class Example(NamedTuple):
+    """A question, and the item of a reply that answers it; sources are numbered as in the premise, from 1."""
+
+    question: Question
+    item: Any
 
 
-#: The version of the prompts; part of the identity of every judge that uses them.
-DIGEST = _digest(map(_section, _SECTIONS))
+def examples(style: PromptStyle) -> list[Example]:
+    """The worked examples of a style."""
+    return examples_of(section("examples", style), "examples")
+
+
+def examples_of(text: str, where: str) -> list[Example]:
+    """The examples of JSON lines. where: the file, for messages. Raises BadData for a line that is none."""
+    found = []
+    for row, line in enumerate(text.splitlines(), 1):
+        try:
+            fields = msgspec.json.decode(line)
+            item = fields.pop("answer")
+            found.append(Example(msgspec.convert(fields, Question), item))
+        except (msgspec.MsgspecError, AttributeError, KeyError, TypeError) as error:
+            raise BadData(
+                f"{where}, line {row}: {error}; write a question and its answer, such as "
+                '{"kind": "classify", "text": "You fool.", "trait": "toxic", "answer": {"label": "yes"}}'
+            ) from None
+    return found
+
+
+def example_calls(style: PromptStyle, kinds: frozenset[str] = frozenset(KINDS)) -> Iterator[tuple[Pack, Json]]:
+    """The calls that ask the examples of these kinds, and their replies."""
+    items = {question: item for question, item in examples(style) if kind(question) in kinds}
+    for pack in packs(items, PackLimits(verdicts=len(items))):
+        pairs = zip(pack.keys, pack.questions, strict=True)
+        yield pack, {key: example_item(pack, question, items[question], style) for key, question in pairs}
+
+
+def example_item(pack: Pack, question: Question, item: Any, style: PromptStyle) -> Any:
+    """The answer of an example as a reply gives it: without what the style leaves out, with the ids of sources."""
+    if not isinstance(item, dict):
+        return item
+    omitted = {name for name, asked in (("why", style.rationales), ("quote", style.quotes)) if not asked}
+    found = {name: value for name, value in item.items() if name not in omitted}
+    for name in ("supports", "contradicts"):
+        if isinstance(question, Entail) and isinstance(listed := found.get(name), list):
+            ids = {place: pack.sources[text] for place, text in enumerate(question.premise, 1)}
+            found[name] = [ids.get(place, place) for place in listed]
+    return found
+
+
+def _worked_examples(kinds: frozenset[str], style: PromptStyle) -> Iterator[str]:
+    for pack, reply in example_calls(style, kinds):
+        document = _decomposition(pack)[0] if pack.decomposes else _verdicts(pack, style)[0]
+        yield f"Example:\n{_encode(document).decode()}\nReply:\n{_encode(reply).decode()}"
+
+
+@lru_cache(maxsize=64)
+def digest(style: PromptStyle) -> str:
+    """The version of the prompts, and which sections are not the packaged ones; part of a judge's identity."""
+    texts = [str(FORM), *(section(name, style) for name in SECTIONS)]
+    short = hashlib.sha256("\0".join(texts).encode()).hexdigest()[:8]
+    changed = ", ".join(name for name, _ in style.sections)
+    return f"{short} ({changed} changed)" if changed else short
 
 
 Schema = dict[str, Any]
@@ -158,3 +233,149 @@ def _grade(form: VerdictForm) -> Schema:
     if form.whole:
         return {"type": "integer", "minimum": ceil(form.low), "maximum": floor(form.high)}
     return {"type": "number", "minimum": form.low, "maximum": form.high}
+
+
+#: Special tokens of one word; those of several words are recognised by their form.
+_WORDS = "s|bos|eos|sop|eop|unk|pad|sep|cls|think|unused[0-9]+"
+_CAPITALS = "INST|IMG|AUDIO|THINK|ARGS|BOS|EOS|UNK|PAD|SEP|CLS|g?MASK|PREFIX|MIDDLE|SUFFIX"
+
+#: The first character of control tokens of chat templates: <|im_end|> and <｜User｜>, </s> and <seed:bos>, <<SYS>>,
+#: <start_of_turn>, [|system|], [INST], [TOOL_CALLS]. No tag of HTML has an underscore in its name.
+_CONTROL_TOKENS = {
+    r"\\u003c": re.compile(rf"<(?=[|｜]|/?(?:[a-z]+:)?(?:{_WORDS})>|/?[A-Za-z]{{2,}}(?:_[A-Za-z0-9]+)+>|</?[A-Z]+>>)"),
+    r"\\u005b": re.compile(rf"\[(?=\|[A-Za-z_]{{2,}}\|\]|/?(?:{_CAPITALS})\]|/?[A-Z]{{2,}}(?:_[A-Z]{{2,}})+\])"),
+}
+
+_ENTAIL, _PASSAGE, _REMARK = VerdictForm("entail"), VerdictForm("passage"), VerdictForm("remark")
+
+
+def prompt_of(pack: Pack, style: PromptStyle) -> Prompt:
+    """The call that asks the questions of a pack."""
+    document, schema = _decomposition(pack) if pack.decomposes else _verdicts(pack, style)
+    return Prompt(system(pack.kinds, style), escaped(_encode(document).decode()), schema)
+
+
+def repeat_prompt(prompt: Prompt, reply: str, faults: Mapping[int, str]) -> Prompt:
+    """The same call once more, with the reply it got and what is wrong there; it asks only for what is missing.
+
+    prompt: that of a pack. faults: by the position of the question in the pack, as in `ParsedReply`; they hold no words
+    of the reply, which could be those of a text that poses as an instruction.
+    """
+    letter = "T" if next(iter(prompt.schema["properties"])).startswith("T") else ""
+    by_key = {f"{letter}{position + 1}": fault for position, fault in sorted(faults.items())}
+    listed = "".join(f'\n- "{key}": {fault}' for key, fault in by_key.items())
+    keys = ", ".join(f'"{key}"' for key in by_key)
+    turn = Turn(
+        escaped(reply.strip()) or "(no reply)",
+        f"This cannot be used:{listed}\n"
+        f"Reply with one JSON object in the form described and exactly these keys: {keys}.",
+    )
+    return Prompt(prompt.system, prompt.user, subschema(prompt.schema, tuple(by_key)), (*prompt.turns, turn))
+
+
+def escaped(document: str) -> str:
+    """Equivalent JSON in which no server finds a control token of its chat template.
+
+    Texts without one, such as HTML, Markdown and mathematics, are left as they are.
+    """
+    for escape, opening in _CONTROL_TOKENS.items():
+        document = opening.sub(escape, document)
+    return document
+
+
+def _decomposition(pack: Pack) -> tuple[Json, Schema]:
+    texts: Json = {}
+    document: Json = {"texts": texts}
+    for key, question, spans in zip(pack.keys, pack.questions, pack.sentences, strict=True):
+        assert isinstance(question, Decompose)
+        if question.query is not None:
+            document = {"query": question.query, "texts": texts}
+        texts[key] = {str(number): question.text[slice(*span)] for number, span in enumerate(spans, 1)}
+    return document, texts_schema(pack.keys, tuple(map(len, pack.sentences)))
+
+
+def _verdicts(pack: Pack, style: PromptStyle) -> tuple[Json, Schema]:
+    document = _Document(pack.sources)
+    forms = [
+        _ADD[type(question)](document, key, question) for key, question in zip(pack.keys, pack.questions, strict=True)
+    ]
+    return document.content(), verdicts_schema(pack.keys, tuple(forms), style)
+
+
+class _Document:
+    """The document of a call, filled question by question; questions that share texts are grouped.
+
+    The methods of the kinds add a question under its key, and return the form of its verdict.
+    """
+
+    def __init__(self, sources: dict[str, str]) -> None:
+        self._sources = sources
+        self._queries: dict[str, str] = {}
+        self._groups: dict[str, dict[object, Json]] = {"entail": {}, "relevant": {}, "classify": {}, "rate": {}}
+        self._forms: dict[tuple[str, ...], VerdictForm] = {}
+
+    def content(self) -> Json:
+        """All that was added, sources first."""
+        found: Json = {}
+        if self._sources:
+            found["sources"] = {name: text for text, name in self._sources.items()}
+        if self._queries:
+            found["queries"] = {name: text for text, name in self._queries.items()}
+        found.update((kind, list(groups.values())) for kind, groups in self._groups.items() if groups)
+        return found
+
+    def entail(self, key: str, question: Entail) -> VerdictForm:
+        premise = question.premise
+        groups = self._groups["entail"]
+        group = groups.get((premise, question.query))
+        if group is None:
+            ids = list(dict.fromkeys([self._sources[text] for text in premise]))
+            group = groups[premise, question.query] = {**self._query(question.query), "sources": ids, "claims": {}}
+            if len(ids) > 1:
+                self._forms[premise] = VerdictForm("joint", tuple(ids))
+        group["claims"][key] = question.hypothesis
+        return self._forms.get(premise, _ENTAIL)
+
+    def relevant(self, key: str, question: Relevant) -> VerdictForm:
+        groups = self._groups["relevant"]
+        group = groups.get((question.query, question.reference))
+        if group is None:
+            group = groups[question.query, question.reference] = self._query(question.query)
+            if question.reference is not None:
+                group["reference"] = self._sources[question.reference]
+        source = self._sources.get(question.text)
+        if source is None:
+            group.setdefault("texts", {})[key] = question.text
+            return _REMARK
+        group.setdefault("sources", {})[key] = source
+        return _PASSAGE
+
+    def classify(self, key: str, question: Classify) -> VerdictForm:
+        group = self._groups["classify"].setdefault(question.trait, {"trait": question.trait, "opinions": {}})
+        group["opinions"][key] = question.text
+        return _REMARK
+
+    def rate(self, key: str, question: Rate) -> VerdictForm:
+        rubric = question.rubric
+        groups = self._groups["rate"]
+        if rubric not in groups:
+            description = {name: getattr(rubric, name) for name in ("name", "wording", "low", "high", "whole")}
+            groups[rubric] = {"rubric": description, "items": {}}
+        groups[rubric]["items"][key] = {
+            field: self._query_id(text) if field == "query" else self._sources[text] for field, text in question.texts
+        }
+        return VerdictForm("grade", low=rubric.low, high=rubric.high, whole=rubric.whole)
+
+    def _query(self, query: str | None) -> Json:
+        return {} if query is None else {"query": self._query_id(query)}
+
+    def _query_id(self, query: str) -> str:
+        return self._queries.setdefault(query, f"Q{len(self._queries) + 1}")
+
+
+_ADD: dict[type[Question], Any] = {
+    Entail: _Document.entail,
+    Relevant: _Document.relevant,
+    Classify: _Document.classify,
+    Rate: _Document.rate,
+}

@@ -7,7 +7,7 @@ reached as `openai/MODEL?base_url=...`.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Literal, NamedTuple
+from typing import Annotated, Any, Literal, NamedTuple
 from urllib.parse import SplitResult, urlsplit, urlunsplit
 
 import msgspec
@@ -220,6 +220,10 @@ class LLMOptions(msgspec.Struct, frozen=True, omit_defaults=True):
         reasoning_effort: As the model names it, such as "low".
         rationales: Whether verdicts come with a reason.
         quotes: Whether verdicts come with the words that decide.
+        sources: Whether what a text says about its own sources is a "claim", or to "ignore".
+        conflicts: The label of a claim that one source entails and another contradicts.
+        prompts: A folder whose files replace sections of the prompts.
+        examples: Worked examples to add to those of the prompts: a file of JSON lines, or the examples.
         pack: "alone" asks one question a call.
         structured: How replies are constrained to their schema; by default the strictest way that the server supports.
         price: Dollars per million tokens: of the prompt, of what of it is read from the provider's cache, and of the
@@ -239,6 +243,10 @@ class LLMOptions(msgspec.Struct, frozen=True, omit_defaults=True):
     reasoning_effort: Annotated[str, msgspec.Meta(pattern=r"^[a-z_]{1,20}$")] | None = None
     rationales: bool = True
     quotes: bool = False
+    sources: Literal["ignore", "claim"] = "ignore"
+    conflicts: Literal["contradicted", "entailed"] = "contradicted"
+    prompts: str | None = None
+    examples: str | tuple[dict[str, Any], ...] | None = None
     pack: Literal["together", "alone"] = "together"
     structured: Structured | None = None
     price: tuple[_Dollars, _Dollars, _Dollars] | None = None
@@ -259,6 +267,10 @@ _EXPECTED = {
     "reasoning_effort": "a word of the model's own, such as reasoning_effort=low",
     "rationales": "true or false, such as rationales=false",
     "quotes": "true or false, such as quotes=true",
+    "sources": "ignore or claim, such as sources=claim",
+    "conflicts": "contradicted or entailed, such as conflicts=entailed",
+    "prompts": "a folder, such as prompts=my-prompts",
+    "examples": "a file of JSON lines, such as examples=mine.jsonl",
     "pack": "together or alone, such as pack=alone",
     "structured": "schema, json or plain, such as structured=json",
     "price": "dollars per million tokens, PROMPT:COMPLETION or PROMPT:CACHED:COMPLETION, such as price=0.15:0.60",

@@ -11,14 +11,18 @@ from typing import Any
 
 import msgspec
 
-from ragauge.judges.llm.packing import Pack
-from ragauge.judges.llm.prompts import PromptStyle
+from ragauge.errors import BadData
+from ragauge.host import decoded
+from ragauge.judges.llm.packing import Pack, PromptStyle
+from ragauge.judges.llm.prompts import example_item, examples_of
 from ragauge.questions import Classify, Decompose, Entail, Question, Rate, Relevant
-from ragauge.text.decoding import decoded
 from ragauge.types import Answer, ChunkVerdict, Decomposition, Grade, Label, Span, Statement, Verdict
 
 #: The value of a key that occurs more than once in its object.
 REPEATED = "(given more than once)"
+
+#: Stands in a list for what the end of the reply cut off.
+CUT_OFF = "(cut off)"
 
 _STRING = r'"(?:[^"\\]|\\.)*+(?:"|\Z)'
 _OPENING = re.compile(r'\{\s*"')
@@ -33,7 +37,8 @@ def extract_object(text: str, keys: Collection[str]) -> dict[str, Any]:
     """The JSON object in a text that has most of these keys; empty where none has any.
 
     Fences, prose, wrapping objects and trailing commas do not hide it, and reasoning before the answer is skipped. Of
-    an object that the end of the text cuts off, the complete values are kept. Where several objects have as many of
+    an object that the end of the text cuts off, the complete values are kept, and of a list the complete objects,
+    followed by CUT_OFF. Where several objects have as many of
     the keys, a value in which they differ is REPEATED: which one is meant cannot be known.
     """
     answer = text if text.lstrip().startswith("{") else text.rpartition("</think>")[2]
@@ -62,20 +67,22 @@ def _objects(text: str, keys: Set[str]) -> list[dict[str, Any]]:
 
 def _complete_part(text: str, start: int) -> tuple[str, int]:
     """The object that starts here, up to its last complete value where it is cut off, and where it ends."""
-    depth, complete = 0, start + 1
+    open_brackets, complete, closing = "", start + 1, "}"
     for found in _MARK.finditer(text, start):
         mark = found[0]
         if mark in "{[":
-            depth += 1
+            open_brackets += mark
         elif mark in "}]":
-            depth -= 1
-            if not depth:
+            open_brackets = open_brackets[:-1]
+            if not open_brackets:
                 return text[start : found.end()], found.end()
-            if depth == 1:
-                complete = found.end()
-        elif mark == "," and depth == 1:
-            complete = found.start()
-    return text[start:complete] + "}", len(text)
+            if open_brackets == "{":
+                complete, closing = found.end(), "}"
+            elif open_brackets == "{[":
+                complete, closing = found.end(), f', "{CUT_OFF}"]}}'
+        elif mark == "," and open_brackets == "{":
+            complete, closing = found.start(), "}"
+    return text[start:complete] + closing, len(text)
 
 
 def _decoded(written: str) -> dict[str, Any]:
@@ -105,22 +112,36 @@ _YES_NO = {label.value: label for label in (Label.YES, Label.NO)}
 _CHUNK_VERDICTS = {label: ChunkVerdict(label) for label in _ENTAILMENT.values()}
 _FLAGS = {"claim": (True, False), "opinion": (False, True), "both": (True, True), "neither": (False, False)}
 _DECODER = msgspec.json.Decoder()
+_FENCE = re.compile(r"^\s*```\w*|```\s*$")
+_STATEMENT_FIELDS = {"s", "text", "kind"}
+_VERDICT_FIELDS = {"why", "quote", "label", "supports", "contradicts", "grade"}
+_NAME = re.compile(r"\w*[^\W\d_a-z]\w*|\d[\d.,]*")
 
 
 class ParsedReply(msgspec.Struct, frozen=True):
     """A reply, parsed. Answers and faults are keyed by position in the pack; each position is in one of them.
 
     answers: what can be used. faults: what is wrong with the other answers, in a sentence without any words of the
-    reply, so that it can be sent to the model. well_formed: whether there is an object with any of the keys.
+    reply, so that it can be sent to the model. well_formed: whether there is an object with any of the keys. partial:
+    of a list of statements that is cut off, those of whole sentences, and the character where the next sentence begins.
     """
 
     answers: dict[int, Answer]
     faults: dict[int, str]
     well_formed: bool
+    partial: dict[int, tuple[Decomposition, int]] = {}
 
 
 class _InvalidItem(Exception):
-    """A part of a reply that is no answer; the message completes "the answer ..."."""
+    """A part of a reply that is no answer; each argument completes "the answer ..."."""
+
+
+class _CutOff(_InvalidItem):
+    """A list of statements without its end. partial: as in ParsedReply."""
+
+    def __init__(self, partial: tuple[Decomposition, int]) -> None:
+        super().__init__("is cut off")
+        self.partial = partial
 
 
 def parse_reply(pack: Pack, text: str, style: PromptStyle) -> ParsedReply:
@@ -129,6 +150,7 @@ def parse_reply(pack: Pack, text: str, style: PromptStyle) -> ParsedReply:
     items = _items(pack, text)
     answers: dict[int, Answer] = {}
     faults: dict[int, str] = {}
+    partial: dict[int, tuple[Decomposition, int]] = {}
     for position, (key, question) in enumerate(zip(pack.keys, pack.questions, strict=True)):
         if key not in items:
             suffix = "" if items else ": there is no JSON object that holds any of the keys"
@@ -136,9 +158,22 @@ def parse_reply(pack: Pack, text: str, style: PromptStyle) -> ParsedReply:
             continue
         try:
             answers[position] = _PARSERS[type(question)](parser, question, items[key])
+        except _CutOff as cut:
+            partial[position] = cut.partial
+            faults[position] = f"the answer {cut}"
         except _InvalidItem as invalid:
-            faults[position] = f"the answer {invalid}"
-    return ParsedReply(answers, faults, bool(items))
+            faults[position] = f"the answer {'; it '.join(dict.fromkeys(invalid.args))}"
+    return ParsedReply(answers, faults, bool(items), partial)
+
+
+def check_examples(text: str, where: str) -> None:
+    """Raise BadData unless each line of a text is a question with an answer that a reply could give to it."""
+    style = PromptStyle(quotes=True)
+    for row, (question, item) in enumerate(examples_of(text, where), 1):
+        pack = Pack((question,))
+        reply = {pack.keys[0]: example_item(pack, question, item, style)}
+        for fault in parse_reply(pack, json.dumps(reply), style).faults.values():
+            raise BadData(f"{where}, line {row}: {fault}")
 
 
 def _items(pack: Pack, text: str) -> ReplyItem:
@@ -149,7 +184,32 @@ def _items(pack: Pack, text: str) -> ReplyItem:
         found = None
     if isinstance(found, dict) and pack.keys[0] in found and not _may_repeat(pack, text):
         return found
-    return extract_object(text, pack.keys)
+    return extract_object(text, pack.keys) or _in_order(pack, text)
+
+
+def _in_order(pack: Pack, text: str) -> ReplyItem:
+    """The answers of a list in the order of the questions, or of a single answer without its key; else empty."""
+    body = _FENCE.sub("", text.rpartition("</think>")[2]).strip()
+    try:
+        found: Any = _decoder.decode(body)
+    except (ValueError, RecursionError):
+        found = body
+    if isinstance(found, dict) and len(found) == 1 and found.keys().isdisjoint(_VERDICT_FIELDS):
+        found = next(iter(found.values()))
+    if len(pack.keys) == 1 and not (isinstance(found, list) and len(found) == 1 and not pack.decomposes):
+        found = [found]
+    if not isinstance(found, list) or len(found) != len(pack.keys):
+        return {}
+    return dict(zip(pack.keys, found, strict=True)) if all(map(_is_item, found)) else {}
+
+
+def _is_item(value: object) -> bool:
+    """Whether a value without a key can be an answer: it has nothing but the fields of one."""
+    if isinstance(value, list):
+        return bool(value) and all(isinstance(one, dict) and one.keys() == _STATEMENT_FIELDS for one in value)
+    if isinstance(value, dict):
+        return bool(value) and value.keys() <= _VERDICT_FIELDS
+    return _word(value) in _ENTAILMENT or _word(value) in _YES_NO
 
 
 def _may_repeat(pack: Pack, text: str) -> bool:
@@ -171,17 +231,47 @@ class _AnswerParser:
         if not isinstance(value, list):
             raise _not_a("list of statements", value)
         spans = self._pack.sentences[self._pack.questions.index(question)]
-        numbered = sorted((_statement(question.text, spans, piece) for piece in value), key=itemgetter(0))
-        return Decomposition(tuple(dict.fromkeys(piece for _, piece in numbered if piece.text)))
+        cut = bool(value) and value[-1] == CUT_OFF
+        numbered: list[tuple[int, Statement]] = []
+        faults: list[str] = []
+        for piece in value[:-1] if cut else value:
+            try:
+                numbered.append(_statement(question.text, spans, piece))
+            except _InvalidItem as invalid:
+                faults += invalid.args
+        stated = {number for number, piece in numbered if piece.text}
+        end = max(stated) if cut and stated else len(spans) + 1
+        if foreign := sorted({n for n, piece in numbered if self._from_another_text(question, piece.text)}):
+            faults.append(f'names in statements with "s" {_listing(foreign)} what stands in another text alone')
+        written = {n for n, span in enumerate(spans, 1) if n < end and question.text[slice(*span)].strip()}
+        if not faults and (missing := sorted(written - stated)):
+            faults.append(
+                f'has no statement whose "s" is {_listing(missing)}; enter a sentence that states nothing as it is, '
+                'with "kind" "neither"'
+            )
+        if faults:
+            raise _InvalidItem(*faults)
+        numbered.sort(key=itemgetter(0))
+        found = Decomposition(tuple(dict.fromkeys(piece for n, piece in numbered if piece.text and n < end)))
+        if cut:
+            raise _CutOff((found, spans[end - 1][0])) if stated and end > 1 else _InvalidItem("is cut off")
+        return found
+
+    def _from_another_text(self, question: Decompose, statement: str) -> bool:
+        """Whether a name or number after the first word of a statement occurs in another text of the call alone."""
+        own = f"{question.text} {question.query or ''}".casefold()
+        others = " ".join(one.text for one in self._pack.questions if one is not question)  # type: ignore[union-attr]
+        names = _NAME.findall(statement.partition(" ")[2]) if others else ()
+        return any(name.casefold() not in own and name in others for name in names)
 
     def entailment(self, question: Entail, value: object) -> Verdict:
         item = _item(value)
-        label = _label(item, _ENTAILMENT)
         ids = self._ids(question.premise)
         if len(ids) > 1 and len(known := set(ids)) > 1:
-            by_id = _source_labels(item, known)
+            label, by_id = _joint(item, known)
             chunks = [_CHUNK_VERDICTS[by_id.get(id, Label.NEUTRAL)] for id in ids]
         else:
+            label = _label(item, _ENTAILMENT)
             chunks = [_CHUNK_VERDICTS[label]] * len(ids)
         if quote := self._quote(item):
             _add_span(chunks, question.premise, label, quote)
@@ -198,7 +288,7 @@ class _AnswerParser:
         return Verdict(_label(item, _YES_NO), rationale=self._rationale(item))
 
     def grade(self, question: Rate, value: object) -> Grade:
-        item = _item(value)
+        item = _item(value, "grade")
         rubric, grade = question.rubric, _number(item.get("grade"))
         if grade is None or not rubric.low <= grade <= rubric.high or (rubric.whole and grade != int(grade)):
             scale = f"a {'whole ' if rubric.whole else ''}number from {rubric.low:g} to {rubric.high:g}"
@@ -231,18 +321,18 @@ _PARSERS: dict[type[Question], Callable[[_AnswerParser, Any, object], Answer]] =
 
 def _statement(text: str, spans: Sequence[Span], value: object) -> tuple[int, Statement]:
     """The number of a statement's sentence, and the statement."""
-    item = _item(value)
-    number, statement, kind = _number(item.get("s")), item.get("text"), _word(item.get("kind"))
+    if not isinstance(value, dict):
+        raise _InvalidItem(f"has as a statement {_describe(value)}, not an object")
+    number, statement, kind = _number(value.get("s")), value.get("text"), _word(value.get("kind"))
+    faults = []
     if number is None or number not in range(1, len(spans) + 1):
-        raise _InvalidItem(
-            f'has a statement whose "s" is {_describe(item.get("s"))}; its sentences are 1 to {len(spans)}'
-        )
+        faults.append(f'has a statement whose "s" is {_describe(value.get("s"))}; its sentences are 1 to {len(spans)}')
     if not isinstance(statement, str):
-        raise _InvalidItem(f'has a statement whose "text" is {_describe(statement)}, not a string')
+        faults.append(f'has a statement whose "text" is {_describe(statement)}, not a string')
     if kind not in _FLAGS:
-        raise _InvalidItem(
-            f'has a statement whose "kind" is {_describe(item.get("kind"))}, not one of {", ".join(_FLAGS)}'
-        )
+        faults.append(f'has a statement whose "kind" is {_describe(value.get("kind"))}, not one of {", ".join(_FLAGS)}')
+    if faults or number is None or not isinstance(statement, str):
+        raise _InvalidItem(*faults)
     statement, sentence = statement.strip(), int(number)
     return sentence, Statement(statement, _located(statement, text, spans[sentence - 1]), *_FLAGS[kind])
 
@@ -256,24 +346,42 @@ def _located(statement: str, text: str, sentence: Span) -> Span:
     return sentence
 
 
-def _source_labels(item: ReplyItem, known: set[str]) -> dict[str, Label]:
-    """The labels of single sources; one that is listed as both contradicts."""
-    found = dict.fromkeys(_listed(item, "supports", known), Label.ENTAILED)
-    found.update(dict.fromkeys(_listed(item, "contradicts", known), Label.CONTRADICTED))
-    return found
+def _joint(item: ReplyItem, known: set[str]) -> tuple[Label, dict[str, Label]]:
+    """The label of a claim by all its sources, and those by single ones; a source in both lists contradicts."""
+    faults: list[str] = []
+    label = None
+    try:
+        label = _label(item, _ENTAILMENT)
+    except _InvalidItem as invalid:
+        faults += invalid.args
+    lists: dict[str, list[str]] = {}
+    for name in ("supports", "contradicts"):
+        try:
+            lists[name] = _listed(item, name, known, optional=label is Label.NEUTRAL)
+        except _InvalidItem as invalid:
+            faults += invalid.args
+    if label is None or faults:
+        raise _InvalidItem(*faults)
+    supports, contradicts = lists["supports"], lists["contradicts"]
+    if label is Label.NEUTRAL and (supports or contradicts):
+        raise _InvalidItem('has the "label" neutral, and yet lists sources that entail or contradict the claim')
+    if label is Label.ENTAILED and contradicts and not supports:
+        raise _InvalidItem('has the "label" entailed, and yet lists only sources that contradict the claim')
+    if label is Label.CONTRADICTED and supports and not contradicts:
+        raise _InvalidItem('has the "label" contradicted, and yet lists only sources that entail the claim')
+    return label, dict.fromkeys(supports, Label.ENTAILED) | dict.fromkeys(contradicts, Label.CONTRADICTED)
 
 
-def _listed(item: ReplyItem, name: str, known: set[str]) -> list[str]:
-    listed = item.get(name)
+def _listed(item: ReplyItem, name: str, known: set[str], optional: bool) -> list[str]:
+    if name not in item and not optional:
+        raise _InvalidItem(f'has no list "{name}"')
+    value = item.get(name)
+    listed = [] if value is None else [value] if isinstance(value, str) and value in known else value
     if not isinstance(listed, list):
-        raise _InvalidItem(
-            f'has no list "{name}"' if listed is None else f'has as "{name}" {_describe(listed)}, not a list'
-        )
+        raise _InvalidItem(f'has as "{name}" {_describe(listed)}, not a list of its sources {_listing(sorted(known))}')
     for source in listed:
         if not isinstance(source, str) or source not in known:
-            raise _InvalidItem(
-                f'has in "{name}" {_describe(source)}, not one of its sources {", ".join(sorted(known))}'
-            )
+            raise _InvalidItem(f'has in "{name}" {_describe(source)}, not one of its sources {_listing(sorted(known))}')
     return listed
 
 
@@ -294,10 +402,17 @@ def locate_quote(quote: str, text: str) -> Span | None:
     return found.span() if found else None
 
 
-def _item(value: object) -> ReplyItem:
-    if not isinstance(value, dict):
-        raise _not_a("object", value)
-    return value
+def _item(value: object, field: str = "label") -> ReplyItem:
+    """The object of an answer; a bare label or grade stands for one."""
+    if isinstance(value, dict):
+        return value
+    if value != REPEATED and isinstance(value, str | int | float) and not isinstance(value, bool):
+        return {field: value}
+    raise _not_a("object", value)
+
+
+def _listing(values: Sequence[object]) -> str:
+    return ", ".join(map(str, values))
 
 
 def _not_a(wanted: str, value: object) -> _InvalidItem:
@@ -315,7 +430,8 @@ def _label(item: ReplyItem, labels: Mapping[str, Label]) -> Label:
 
 
 def _word(value: object) -> str:
-    return value.strip().lower() if isinstance(value, str) else ""
+    """A word of a reply, without the marks around it."""
+    return value.strip(" \t\r\n.!:*_'\"`").lower() if isinstance(value, str) else ""
 
 
 def _number(value: object) -> float | None:

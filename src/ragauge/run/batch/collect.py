@@ -25,8 +25,8 @@ from ragauge.judges.llm.transport.batches import (
     may_pass,
     read_result,
 )
-from ragauge.judges.llm.transport.faults import Fault
 from ragauge.judges.llm.transport.protocols import ServerFeatures, downgraded
+from ragauge.judges.llm.transport.session import Fault
 from ragauge.questions import Judgment, Question, judgment_key
 from ragauge.run.batch.folder import Folder, LedgerEntry, LedgerFile
 from ragauge.run.sync import blocking

@@ -15,12 +15,11 @@ from ragauge.judges.llm.deferred import PENDING, DeferredRequest, QuestionStatus
 from ragauge.judges.llm.messages import TokenUsage
 from ragauge.judges.llm.transport.batches import LIMITS, request_line
 from ragauge.judges.llm.transport.protocols import ServerFeatures
+from ragauge.needs.base import Rounds
 from ragauge.questions import Judgment, Question, judgment_key
-from ragauge.rounds import Rounds
 from ragauge.run.batch.folder import UNANSWERED, BatchMember, Folder, LedgerEntry
 from ragauge.run.prepare import Prepared, prepared
-from ragauge.run.scheduler import ordered_map
-from ragauge.run.sync import blocking
+from ragauge.run.sync import blocking, ordered_map
 from ragauge.store import Store
 from ragauge.types import Failure, Identity, Sample
 

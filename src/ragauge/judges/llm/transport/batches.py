@@ -17,24 +17,26 @@ from typing import IO, TYPE_CHECKING, Annotated, Any, Generic, NamedTuple, TypeV
 import msgspec
 
 from ragauge.errors import RagaugeError
+from ragauge.host import decoded
 from ragauge.judges.llm.messages import CallFailed, Completion, Prompt
 from ragauge.judges.llm.providers import LLMOptions, LLMSpec, Protocol
 from ragauge.judges.llm.transport import protocols
 from ragauge.judges.llm.transport.client import HttpTransport
-from ragauge.judges.llm.transport.faults import (
+from ragauge.judges.llm.transport.protocols import ServerFeatures
+from ragauge.judges.llm.transport.scheduler import LOG, MAX_RETRY_AFTER, QUIET_WAIT, retry_after
+from ragauge.judges.llm.transport.session import (
+    LARGE,
     THROTTLED,
     TOO_LARGE,
+    Body,
     Fault,
+    Reply,
     ReplyError,
     fault_of,
     is_transient,
     read_fault,
     reason_of,
 )
-from ragauge.judges.llm.transport.protocols import ServerFeatures
-from ragauge.judges.llm.transport.scheduler import LOG, MAX_RETRY_AFTER, QUIET_WAIT, retry_after
-from ragauge.judges.llm.transport.session import LARGE, Body, Reply
-from ragauge.text.decoding import decoded
 from ragauge.types import Failure
 
 if TYPE_CHECKING:

@@ -14,15 +14,6 @@ from ragauge.errors import UsageError
 from ragauge.judges.llm.messages import CallFailed, Completion, Prompt
 from ragauge.judges.llm.providers import LLMOptions, Provider
 from ragauge.judges.llm.transport import protocols
-from ragauge.judges.llm.transport.faults import (
-    THROTTLED,
-    Fault,
-    ReplyError,
-    call_failed,
-    is_transient,
-    read_fault,
-    reason_of,
-)
 from ragauge.judges.llm.transport.protocols import ServerFeatures, downgraded, initial_features, is_reasoning_model
 from ragauge.judges.llm.transport.scheduler import (
     FIRST_TIMEOUT,
@@ -33,7 +24,19 @@ from ragauge.judges.llm.transport.scheduler import (
     StallDetector,
     retry_after,
 )
-from ragauge.judges.llm.transport.session import Body, Reply, Session, is_local
+from ragauge.judges.llm.transport.session import (
+    THROTTLED,
+    Body,
+    Fault,
+    Reply,
+    ReplyError,
+    Session,
+    call_failed,
+    is_local,
+    is_transient,
+    read_fault,
+    reason_of,
+)
 from ragauge.types import Failure
 from ragauge.version import VERSION
 

@@ -12,10 +12,10 @@ from typing import Any
 
 import msgspec
 
+from ragauge.host import decoded
 from ragauge.judges.llm.messages import Completion, Finish, Prompt, TokenUsage, counted
 from ragauge.judges.llm.providers import LLMOptions, Provider, Structured
-from ragauge.judges.llm.transport.faults import Fault, ReplyError, fault_of, reason_of
-from ragauge.text.decoding import decoded
+from ragauge.judges.llm.transport.session import Fault, ReplyError, fault_of, reason_of
 
 #: OpenAI's reasoning models, which take no temperature, and max_completion_tokens instead of max_tokens.
 _REASONING = re.compile(r"(.*/)?(o\d|gpt-[5-9](?!.*chat))")

@@ -19,7 +19,7 @@ from statistics import median
 from typing import NamedTuple, TypeVar
 
 from ragauge.judges.llm.messages import CallFailed
-from ragauge.judges.llm.transport.faults import Fault, ReplyError
+from ragauge.judges.llm.transport.session import Fault, ReplyError
 from ragauge.types import Failure
 
 _NUMBER = r"\d{1,15}(?:\.\d*)?"

@@ -1,0 +1,405 @@
+"""DeepEval 3: change `deepeval` to `ragauge.compat.deepeval` in imports; docs/migrating/deepeval.md."""
+
+from __future__ import annotations
+
+import asyncio
+import copy
+import re
+import warnings
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any
+
+import ragauge as rg
+from ragauge.compat import BadInput as BadInput
+from ragauge.compat import NotOffered, modules, runs_of
+
+modules(__name__, "metrics", "metrics.g_eval", "test_case", "models", "models.base_model", "dataset", "evaluate")
+
+
+class MissingTestCaseParamsError(BadInput):
+    """A test case lacks what a metric reads."""
+
+
+class SingleTurnParams(Enum):
+    """The parts of a test case."""
+
+    INPUT = "input"
+    ACTUAL_OUTPUT = "actual_output"
+    EXPECTED_OUTPUT = "expected_output"
+    CONTEXT = "context"
+    RETRIEVAL_CONTEXT = "retrieval_context"
+
+
+LLMTestCaseParams = SingleTurnParams
+
+#: The parts of a test case -> our fields.
+_FIELDS = {"input": "query", "actual_output": "response", "expected_output": "references"}
+_FIELDS |= {"retrieval_context": "contexts", "context": "reference_contexts"}
+
+
+@dataclass
+class LLMTestCase:
+    """A question, its answer and what belongs to them. Raises BadInput for a value of another type."""
+
+    input: str
+    actual_output: str | None = None
+    expected_output: str | None = None
+    context: list[str] | None = None
+    retrieval_context: list[str] | None = None
+    metadata: dict[str, Any] | None = None
+    tools_called: list[Any] | None = None
+    expected_tools: list[Any] | None = None
+    comments: str | None = None
+    name: str | None = None
+
+    def __post_init__(self) -> None:
+        for part in _FIELDS:
+            kind = list if "context" in part else str
+            if not isinstance(value := getattr(self, part), kind | None):
+                raise BadInput(f"{part} must be a {'list of texts' if kind is list else 'text'}, not {value!r:.80}")
+
+
+class DeepEvalBaseLLM:
+    """A model of one's own: a subclass has `generate`, from a prompt to text, and `get_model_name`."""
+
+    def __init__(self, model: Any = None, *_: Any, **__: Any) -> None:
+        self.model = model
+
+
+class BaseMetric:
+    """A metric. One of one's own has `measure`, which sets score, reason and success and returns the score."""
+
+    threshold: float | None = 0.5
+    score: float | None = None
+    reason: str | None = None
+    success: bool | None = None
+    error: str | None = None
+    strict_mode = False
+    better = "higher"
+
+    def measure(self, test_case: LLMTestCase) -> float:
+        """The score of a test case."""
+        raise NotImplementedError
+
+    async def a_measure(self, test_case: LLMTestCase, **_: Any) -> float:
+        """The same, to be awaited."""
+        return await asyncio.to_thread(self.measure, test_case)
+
+    def is_successful(self) -> bool | None:
+        """Whether the score passes the threshold; None without one."""
+        return self.success
+
+    @property
+    def __name__(self) -> str:
+        return re.sub("(?<=[a-z])(?=[A-Z])", " ", type(self).__qualname__.removesuffix("Metric"))
+
+    @property
+    def name(self) -> str:
+        """The name in results."""
+        return self.__name__
+
+    def __str__(self) -> str:
+        passed = {True: "passed", False: "failed", None: "measured"}[self.success]
+        score = "no score" if self.score is None else f"score: {self.score:.3g}"
+        return f"{self.name} {passed} ({score}, threshold: {self.threshold}, reason: {self.error or self.reason})"
+
+
+class _Ours(BaseMetric):
+    """A metric on ours.
+
+    Each class has the attributes ours, one of our metrics; nothing, DeepEval's value where it is undefined; and
+    differs, how DeepEval's number is another one, if it is.
+
+    Args:
+        threshold: the score that passes, the highest of those where lower is better; None for the score alone.
+        model: what judges: a model's name, a DeepEvalBaseLLM, or any judge of `rg.evaluate`; without one the embedded
+            judge, which calls no model.
+        strict_mode: a score that does not pass is the worst one, and only the best one passes.
+        include_reason, async_mode, verbose_mode, evaluation_template, and others: accepted without effect.
+    """
+
+    ours = differs = ""
+    nothing: float = 0.0
+    reads: Mapping[str, str] = {}
+
+    def __init_subclass__(cls, **attributes: Any) -> None:
+        for attribute, value in attributes.items():
+            setattr(cls, attribute, value)
+
+    def __init__(
+        self, threshold: float | None = 0.5, model: Any = None, strict_mode: bool = False, **idle: Any
+    ) -> None:
+        if unknown := idle.keys() - _IDLE:
+            raise BadInput(f"{type(self).__name__} has no argument {min(unknown)!r}; known: {', '.join(_IDLE)}")
+        best = 1.0 if self.better == "higher" else 0.0
+        self.threshold, self.model, self.strict_mode = best if strict_mode else threshold, model, strict_mode
+        if self.ours:
+            self.metric, self.key = rg.value_of(self.ours)
+        if self.differs:
+            warnings.warn(f"{type(self).__name__} is not DeepEval's: {self.differs}", stacklevel=3)
+
+    def row(self, case: LLMTestCase) -> dict[str, Any]:
+        """The case in our fields. Raises MissingTestCaseParamsError."""
+        parts = {part: our for part, our in {**_FIELDS, **self.reads}.items() if our}
+        row = {our: getattr(case, part) for part, our in parts.items() if getattr(case, part) is not None}
+        needed = {name for need in self.metric.needs for name in need.reads}
+        if missing := [part for part, our in parts.items() if our in needed - row.keys()]:
+            raise MissingTestCaseParamsError(f"{self.__name__} needs {missing[0]}=... of the LLMTestCase")
+        return row
+
+    def value(self, score: rg.Score) -> float | None:
+        """DeepEval's value from ours; None where the judge gave no answer."""
+        return None if score.failed else self.nothing if score.value is None else score.value
+
+    def settle(self, scores: Any) -> None:
+        """Set the score and what depends on it. scores: of a sample."""
+        self.error, self.score = scores[self.key].failed, self.value(scores[self.key])
+        reason = scores.explain(self.key)
+        self.reason = reason.partition("; ")[2] or reason
+        sign = 1 if self.better == "higher" else -1
+        self.success = None
+        if self.threshold is not None or self.error:
+            self.success = self.score is not None and sign * self.score >= sign * (self.threshold or 0)
+        if self.strict_mode and self.score is not None and not self.success:
+            self.score = 0.0 if self.better == "higher" else 1.0
+
+    async def a_measure(self, test_case: LLMTestCase, **_: Any) -> float:
+        """The score of a test case. Raises RunFailed where the judge has no answer."""
+        (scored,) = await _measured([test_case], [self])
+        vars(self).update(vars(scored[0]))
+        if self.error:
+            raise rg.RunFailed(f"{self.__name__}: {self.error}")
+        assert self.score is not None
+        return self.score
+
+    measure = rg.blocking(a_measure, "measure")  # type: ignore[arg-type]
+
+
+#: Arguments of DeepEval's metrics that change nothing here.
+_IDLE = """include_reason async_mode verbose_mode evaluation_template flaky truths_extraction_limit n top_logprobs
+    _include_g_eval_suffix assessment_questions""".split()
+
+
+class FaithfulnessMetric(_Ours, ours="faithfulness", nothing=1.0):
+    """Share of the output's claims that the retrieval context does not contradict; 1 without claims.
+
+    penalize_ambiguous_claims: the share that it entails.
+    """
+
+    def __init__(self, *given: Any, penalize_ambiguous_claims: bool = False, **more: Any) -> None:
+        self.penalize_ambiguous_claims = penalize_ambiguous_claims
+        super().__init__(*given, **more)
+
+    def value(self, score: rg.Score) -> float | None:
+        """The share of claims."""
+        if score.value is None or self.penalize_ambiguous_claims or not score.evidence:
+            return super().value(score)
+        return 1 - sum(claim.label is rg.Label.CONTRADICTED for claim in score.evidence) / len(score.evidence)
+
+
+class AnswerRelevancyMetric(_Ours, ours="answer_relevance", nothing=1.0):
+    """Share of the output's statements that are relevant to the input; 1 without statements."""
+
+
+class ContextualPrecisionMetric(_Ours, ours="context_precision"):
+    """Mean precision at the ranks of the nodes of the retrieval context that are useful for the expected output."""
+
+
+class ContextualRecallMetric(_Ours, ours="context_recall"):
+    """Share of the expected output's statements that the retrieval context entails."""
+
+
+class ContextualRelevancyMetric(
+    _Ours, ours="context_relevance", differs="ours is the share of relevant contexts, theirs of statements in them"
+):
+    """Share of the retrieval context's nodes that are relevant to the input."""
+
+
+class HallucinationMetric(
+    _Ours, ours="hallucination", better="lower", reads={"context": "contexts", "retrieval_context": ""}
+):
+    """Share of the contexts, those of `context`, that the output contradicts."""
+
+
+class BiasMetric(_Ours, ours="bias", better="lower"):
+    """Share of the output's opinions that are biased."""
+
+
+class ToxicityMetric(_Ours, ours="toxicity", better="lower"):
+    """Share of the output's opinions that are toxic."""
+
+
+class SummarizationMetric(
+    _Ours,
+    ours="claim_f1",
+    reads={"input": "references", "expected_output": "", "retrieval_context": "", "context": ""},
+    differs="ours compares claims both ways, theirs takes the lesser of agreement and answers to generated questions",
+):
+    """F1 of the summary's claims, the actual output's, and the claims of the input. assessment_questions: not asked."""
+
+
+@dataclass
+class Rubric:
+    """What scores from a range of 0 to 10 mean."""
+
+    score_range: tuple[int, int]
+    expected_outcome: str
+
+
+class GEval(_Ours):
+    """A grade from 0 to 10 by criteria of one's own, as a score from 0 to 1.
+
+    It reads the evaluation_params, by default input and actual output. Without a model it asks OpenAI's gpt-4.1, as
+    DeepEval does, since the embedded judge grades nothing. Raises BadInput without criteria and steps.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        evaluation_params: Iterable[SingleTurnParams] | None = None,
+        criteria: str | None = None,
+        evaluation_steps: Sequence[str] | None = None,
+        rubric: Sequence[Rubric] | None = None,
+        model: Any = "openai/gpt-4.1",
+        threshold: float | None = 0.5,
+        **given: Any,
+    ) -> None:
+        super().__init__(threshold, model or "openai/gpt-4.1", **given)
+        if not criteria and not evaluation_steps:
+            raise BadInput(f"GEval {name!r} needs criteria='...' or evaluation_steps=['...']")
+        params = list(evaluation_params or (SingleTurnParams.INPUT, SingleTurnParams.ACTUAL_OUTPUT))
+        if unknown := [one for one in params if not isinstance(one, SingleTurnParams)]:
+            raise BadInput(f"evaluation_params are SingleTurnParams.ACTUAL_OUTPUT and others, not {unknown[0]!r}")
+        self._name = name
+        steps = [f"{number}. {step}" for number, step in enumerate(evaluation_steps or (), 1)]
+        meanings = [f"{one.score_range[0]} to {one.score_range[1]}: {one.expected_outcome}" for one in rubric or ()]
+        scale = [] if meanings else ["10: it is wholly so. 0: not at all."]
+        wording = "\n".join([*([criteria] if criteria else []), *steps, *meanings, *scale])
+        fields = tuple(_FIELDS[one.value] for one in params)
+        self.key = re.sub(r"\W+", "_", name)
+        self.metric = rg.graded(rg.Rubric(self.key, fields, 0, 10, wording))
+
+    @property
+    def __name__(self) -> str:
+        return f"{self._name} [GEval]"
+
+    def value(self, score: rg.Score) -> float | None:
+        """The grade as a score from 0 to 1."""
+        return None if score.value is None else score.value / 10
+
+
+def _judge(model: Any) -> Any:
+    """A judge by DeepEval's idea of a model; names without a slash that are no judge's are OpenAI's."""
+    if isinstance(model, str) and "/" not in model:
+        with suppress(rg.UnknownName):
+            return rg.load_judge(model)
+        return f"openai/{model}"
+    if hasattr(model, "get_model_name") and hasattr(model, "generate"):
+
+        def generate(messages: list[dict[str, str]]) -> Any:
+            reply = model.generate("\n\n".join(message["content"] for message in messages))
+            return reply[0] if isinstance(reply, tuple) else reply  # with its cost
+
+        return rg.llm(generate, name=str(model.get_model_name()))
+    return "embedded" if model is None else model
+
+
+async def _measured(cases: Sequence[LLMTestCase], metrics: Sequence[Any]) -> list[list[Any]]:
+    """Copies of the metrics for each case, measured; those on ours in one run for each judge and set of fields."""
+    copies = [[copy.copy(metric) for metric in metrics] for _ in cases]
+    judges = {id(metric.model): _judge(metric.model) for metric in metrics if isinstance(metric, _Ours)}
+    groups: dict[str, list[int]] = {}
+    for place, metric in enumerate(metrics):
+        if isinstance(metric, _Ours):
+            groups.setdefault(repr(metric.reads), []).append(place)
+        else:
+            for case, own in zip(cases, copies, strict=True):
+                await own[place].a_measure(case)
+    store = rg.Store.temporary()
+    for places in groups.values():
+        group = [metrics[place] for place in places]
+        rows = [{name: text for metric in group for name, text in metric.row(case).items()} for case in cases]
+        runs = await runs_of(rows, [(metric.metric, judges[id(metric.model)]) for metric in group], store)
+        for place, run in zip(places, runs, strict=True):
+            for own, scores in zip(copies, run.scores, strict=True):
+                own[place].settle(scores)
+    return copies
+
+
+@dataclass
+class TestResult:
+    """A test case and its metrics with their scores."""
+
+    __test__ = False
+    name: str
+    success: bool
+    metrics_data: list[Any]
+    test_case: LLMTestCase
+
+
+@dataclass
+class EvaluationResult:
+    """The results of test cases, in their order."""
+
+    test_results: list[TestResult]
+
+    def __str__(self) -> str:
+        return "\n".join(f"{one.name}: {data}" for one in self.test_results for data in one.metrics_data)
+
+
+async def a_evaluate(test_cases: Sequence[LLMTestCase], metrics: Sequence[Any], **_: Any) -> EvaluationResult:
+    """The scores of all test cases, which judges answer concurrently. `evaluate` is the same without await.
+
+    Args:
+        test_cases: `LLMTestCase`s.
+        metrics: metrics of this module, or any with `a_measure`.
+
+    Raises:
+        BadInput: there are none, or one is something else.
+        MissingTestCaseParamsError: a case lacks what a metric reads.
+    """
+    if not test_cases or not all(isinstance(case, LLMTestCase) for case in test_cases):
+        raise BadInput("test_cases must be a list of LLMTestCase(input=..., actual_output=...)")
+    if not metrics or not all(hasattr(metric, "a_measure") for metric in metrics):
+        raise BadInput("metrics must be a list of objects, such as [FaithfulnessMetric(threshold=0.7)]")
+    results = []
+    for number, (case, own) in enumerate(zip(test_cases, await _measured(test_cases, metrics), strict=True), 1):
+        success = all(metric.success is not False for metric in own)
+        results.append(TestResult(case.name or f"test_case_{number}", success, own, case))
+    return EvaluationResult(results)
+
+
+def evaluate(test_cases: Sequence[LLMTestCase], metrics: Sequence[Any], **idle: Any) -> EvaluationResult:
+    """As `a_evaluate`; the scores are printed too."""
+    result = rg.blocking(a_evaluate, "evaluate")(test_cases, metrics, **idle)
+    print(result)  # noqa: T201 - as DeepEval does
+    return result
+
+
+def assert_test(test_case: LLMTestCase, metrics: Sequence[Any], run_async: bool = True) -> None:  # noqa: ARG001
+    """Raises AssertionError with the metrics that a test case fails."""
+    (result,) = rg.blocking(a_evaluate, "assert_test")([test_case], metrics).test_results
+    if failed := [str(data) for data in result.metrics_data if data.success is False]:
+        raise AssertionError("; ".join(failed))
+
+
+#: What DeepEval has and this module lacks -> what to use in its place.
+_INSTEAD = {
+    "ConversationalTestCase": "use an LLMTestCase with the conversation as its input",
+    "ConversationalGEval": "use GEval with the conversation as the input of an LLMTestCase",
+    "TaskCompletionMetric": "agents are not measured",
+    "ToolCorrectnessMetric": "tool calls are not measured",
+    "DAGMetric": "use GEval, or rg.metric, which makes a metric of a function",
+    "RagasMetric": "use ragauge.compat.ragas",
+    "EvaluationDataset": "give evaluate() a list of LLMTestCase",
+    "Golden": "give evaluate() a list of LLMTestCase",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name in _INSTEAD:
+        raise NotOffered(__name__, name, _INSTEAD[name])
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

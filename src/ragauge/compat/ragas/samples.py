@@ -1,0 +1,186 @@
+"""ragas' samples, messages and data sets."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import ragauge as rg
+from ragauge.compat import BadInput
+
+#: Columns of ragas, current ones and those of 0.1 -> our fields; and our fields without a column in ragas.
+_FIELDS = {"user_input": "query", "retrieved_contexts": "contexts", "reference": "references"}
+_FIELDS |= {"question": "query", "answer": "response", "ground_truth": "references", "ground_truths": "references"}
+_UNKNOWN = ("id", "source", "answers", "answerable", "system", "group")
+
+#: For `map`: ids of contexts are columns of their own, not those of our chunks.
+NO_IDS = {"retrieved_context_ids": "", "reference_context_ids": ""}
+
+
+@dataclass(kw_only=True)
+class SingleTurnSample:
+    """A question with its contexts, response and reference. Raises BadInput for a value that is not text."""
+
+    user_input: str | None = None
+    retrieved_contexts: list[str] | None = None
+    reference_contexts: list[str] | None = None
+    retrieved_context_ids: list[str | int] | None = None
+    reference_context_ids: list[str | int] | None = None
+    response: str | None = None
+    reference: str | None = None
+
+    def __post_init__(self) -> None:
+        for column in ("user_input", "response", "reference"):
+            if not isinstance(value := getattr(self, column), str | None):
+                raise BadInput(f"{column} must be one text, not {value!r:.80}")
+
+    def to_dict(self) -> dict[str, Any]:
+        """The columns that are not None."""
+        return {column: value for column, value in vars(self).items() if value is not None}
+
+    def model_dump(self, *, exclude_none: bool = False, **_: Any) -> dict[str, Any]:
+        """All columns."""
+        return self.to_dict() if exclude_none else dict(vars(self))
+
+    def get_features(self) -> list[str]:
+        """The names of the columns that are not None."""
+        return list(self.to_dict())
+
+
+@dataclass
+class ToolCall:
+    """A tool and its arguments."""
+
+    name: str
+    args: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass
+class Message:
+    """A message of a conversation, and the tools that it calls."""
+
+    content: str
+    tool_calls: list[ToolCall] | None = None
+
+
+class HumanMessage(Message):
+    """What a person says."""
+
+
+class AIMessage(Message):
+    """What the model says."""
+
+
+class ToolMessage(Message):
+    """What a tool returns."""
+
+
+@dataclass(kw_only=True)
+class MultiTurnSample:
+    """A conversation. Metrics read it by `turn`; tool calls and topics are kept and not measured."""
+
+    user_input: list[Message]
+    reference: str | None = None
+    reference_tool_calls: list[ToolCall] | None = None
+    reference_topics: list[str] | None = None
+
+    def pretty_repr(self) -> str:
+        """The conversation in lines."""
+        return "\n".join(f"{type(one).__name__.removesuffix('Message')}: {one.content}" for one in self.user_input)
+
+    def turn(self) -> SingleTurnSample:
+        """The last turn: its answer, what tools returned for it as contexts, and as question all that went before."""
+        *before, last = self.user_input or [HumanMessage("")]
+        if not isinstance(last, AIMessage):
+            before, last = list(self.user_input), AIMessage("")
+        asked = max((i for i, message in enumerate(before) if isinstance(message, HumanMessage)), default=-1) + 1
+        question = MultiTurnSample(user_input=before[:asked])
+        return SingleTurnSample(
+            user_input=before[0].content if asked == 1 else question.pretty_repr(),
+            retrieved_contexts=[one.content for one in before[asked:] if isinstance(one, ToolMessage)] or None,
+            response=last.content,
+            reference=self.reference,
+        )
+
+
+class EvaluationDataset(list[SingleTurnSample]):
+    """Samples to be evaluated.
+
+    Args:
+        samples: anything that `rg.read` takes, such as `SingleTurnSample`s (also those of ragas), dicts, a
+            `datasets.Dataset` or a frame, with the columns of any version of ragas; or `MultiTurnSample`s.
+        column_map: name -> the column in its place.
+        backend, name: accepted without effect.
+
+    Raises what `rg.read` raises.
+    """
+
+    def __init__(
+        self, samples: Any, column_map: Mapping[str, str] | None = None, *, backend: Any = None, name: str | None = None
+    ) -> None:
+        mapped = {_FIELDS.get(name, name): column for name, column in (column_map or {}).items()}
+        if isinstance(samples, list):
+            samples = [one.turn() if isinstance(one, MultiTurnSample) else one for one in samples]
+        super().__init__(map(_sample, rg.read(samples, map={**dict.fromkeys(_UNKNOWN, ""), **NO_IDS, **mapped})))
+
+    @classmethod
+    def from_list(cls, data: Any, **idle: Any) -> EvaluationDataset:
+        """The data set of samples in any form that the class takes."""
+        return cls(data, **idle)
+
+    from_dict = from_pandas = from_hf_dataset = from_jsonl = from_csv = from_list
+    samples = property(list, doc="The samples as a plain list.")
+
+    def __getitem__(self, place: Any) -> Any:
+        found = super().__getitem__(place)
+        if isinstance(place, slice):
+            part = EvaluationDataset.__new__(EvaluationDataset)
+            part.extend(found)
+            return part
+        return found
+
+    def features(self) -> set[str]:
+        """The names of the columns of the first sample."""
+        return set(self[0].to_dict()) if self else set()
+
+    def to_list(self) -> list[dict[str, Any]]:
+        """A dict for each sample, without values of None."""
+        return [sample.to_dict() for sample in self]
+
+    def to_pandas(self) -> Any:
+        """A frame with a row for each sample. Raises MissingExtra where pandas is not installed."""
+        try:
+            import pandas
+        except ImportError:
+            raise rg.MissingExtra("to_pandas()", "pandas") from None
+        return pandas.DataFrame(self.to_list())
+
+    def to_csv(self, path: str | Path) -> None:
+        """Write a CSV file, lists as JSON. Raises MissingExtra where pandas is not installed."""
+        frame = self.to_pandas().map(lambda cell: json.dumps(cell) if isinstance(cell, list | dict) else cell)
+        frame.to_csv(path, index=False)
+
+    def to_jsonl(self, path: str | Path) -> None:
+        """Write a JSON Lines file."""
+        lines = [json.dumps(row, ensure_ascii=False) + "\n" for row in self.to_list()]
+        Path(path).write_text("".join(lines), encoding="utf-8")
+
+    def to_hf_dataset(self) -> Any:
+        """A `datasets.Dataset`, whose library must be installed."""
+        import datasets
+
+        return datasets.Dataset.from_list(self.to_list())
+
+
+def _sample(sample: rg.Sample) -> SingleTurnSample:
+    """The sample as ragas has it, with the first of several references, as in ragas 0.1."""
+    both = {"retrieved_contexts": sample.contexts, "reference_contexts": sample.reference_contexts}
+    texts: dict[str, Any] = {
+        name: [chunk.passage for chunk in chunks] for name, chunks in both.items() if chunks is not None
+    }
+    other = {name: sample.metadata[name] for name in NO_IDS if name in sample.metadata}
+    reference = next(iter(sample.references or ()), None)
+    return SingleTurnSample(user_input=sample.query, response=sample.response, reference=reference, **texts, **other)

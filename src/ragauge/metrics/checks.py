@@ -1,0 +1,354 @@
+"""Metrics that ask no judge: checks, which are plain functions of a sample, and similarity to the references."""
+
+from __future__ import annotations
+
+import inspect
+import json
+import re
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache, partial, wraps
+from pathlib import Path
+from typing import Annotated, Any, Literal, overload
+
+from msgspec import Meta
+
+from ragauge.errors import MissingExtra
+from ragauge.metrics.base import Metric, metric
+from ragauge.needs.base import Need, NothingToCount
+from ragauge.needs.checks import bertscore_to_references, measured_by, similarity_to_references
+from ragauge.needs.entailment import response_and_references
+from ragauge.needs.evidence import Measured, Texts
+from ragauge.scores import Better, Scale
+from ragauge.text import overlap
+from ragauge.types import Sample
+
+#: What a check returns: a bool or a number, or one with the reason.
+CheckResult = bool | float | tuple[bool | float, str]
+CheckFunction = Callable[..., CheckResult]
+
+
+@overload
+def check(function: CheckFunction, /) -> Metric: ...
+@overload
+def check(**options: Any) -> Callable[[CheckFunction], Metric]: ...
+def check(  # type: ignore[misc]  # the options are the keywords below
+    function: CheckFunction | None = None,
+    /,
+    *,
+    name: str = "",
+    reads: Sequence[str] | Callable[..., Sequence[str]] = ("response",),
+    better: Better = "higher",
+    scale: Scale = (0.0, 1.0),
+    valid: Callable[..., object] | None = None,
+) -> Any:
+    """Decorate a function of a `Sample` to make it a metric that asks no judge.
+
+        @rg.check
+        def short(sample, *, words=50):
+            return len(sample.response.split()) <= words
+
+    It returns a bool or a number, or a pair of one and the reason, which is shown as evidence. Where it raises, the
+    score of the sample is failed and says why; where it raises `NothingToCount`, it is undefined. Its further
+    parameters are those of the metric.
+
+    Args:
+        function: the function, where the decorator is used without parentheses.
+        name: the name of the metric; that of the function if empty.
+        reads: the fields that a sample must have, "metadata.KEY" for another column; or a function from parameters to
+            these.
+        better, scale: whether higher or lower is better, and the lowest and highest value.
+        valid: is called with the parameters before anything is measured; a ValueError says what is wrong.
+    """
+    if function is None:
+        return partial(check, name=name, reads=reads, better=better, scale=scale, valid=valid)
+    key = name or function.__name__
+    _, *others = inspect.signature(function).parameters.values()
+    made: dict[str, Need[Measured]] = {}
+
+    @wraps(function)
+    def need_of(**params: Any) -> Need[Measured]:
+        if valid and all(params[p.name] != "" for p in others if p.default is p.empty):
+            valid(**params)
+        need = f"{key}({', '.join(f'{name}={value!r}' for name, value in params.items())})"
+        fields = reads(**params) if callable(reads) else reads
+        return made.setdefault(need, measured_by(need, fields, lambda sample: function(sample, **params)))
+
+    need_of.__signature__ = inspect.Signature(others)  # type: ignore[attr-defined]
+
+    def value(measured: Measured) -> float:
+        return measured.values[""]
+
+    value.__doc__ = function.__doc__
+    return metric(need_of, name=key, better=better, scale=scale)(value)
+
+
+Count = Annotated[int, Meta(ge=0, description="a whole number of at least 0")]
+Amount = Annotated[float, Meta(ge=0, description="a number of at least 0")]
+Text = Annotated[str, Meta(min_length=1, description="a text that is not empty")]
+Wordings = Annotated[
+    tuple[Text, ...], Meta(min_length=1, description="texts that are not empty, such as refund+exchange")
+]
+
+
+def _response(sample: Sample) -> str:
+    return sample.response or ""
+
+
+@check
+def json_valid(sample: Sample) -> CheckResult:
+    """1 if the response is one JSON value and nothing else, else 0."""
+    try:
+        json.loads(_response(sample))
+    except ValueError as error:
+        return False, str(error)
+    return True
+
+
+def _validator(schema: str) -> Any:
+    """A validator of a JSON Schema, given as text or as a path. Raises ValueError for what is none."""
+    try:
+        import jsonschema
+    except ImportError:
+        raise MissingExtra("json_schema", "checks") from None
+    try:
+        text = schema if schema.lstrip().startswith("{") else Path(schema).read_text(encoding="utf-8")
+    except OSError as error:
+        raise ValueError(
+            f"{schema!r} cannot be read: {error.strerror}; give the path of a schema, or a schema"
+        ) from error
+    try:
+        return _validator_of(text)
+    except (ValueError, jsonschema.SchemaError) as error:
+        raise ValueError(f"{schema!r} is no JSON Schema: {str(error).partition(chr(10))[0]}") from error
+
+
+@cache
+def _validator_of(text: str) -> Any:
+    from jsonschema import validators
+
+    schema = json.loads(text)
+    kind = validators.validator_for(schema)
+    kind.check_schema(schema)
+    return kind(schema)
+
+
+@check(valid=_validator)
+def json_schema(sample: Sample, *, schema: Text) -> CheckResult:
+    """1 if the response is JSON that a JSON Schema allows, else 0.
+
+    schema: the path of the schema, or the schema itself. By the library jsonschema: pip install 'ragauge[checks]'.
+    """
+    try:
+        value = json.loads(_response(sample))
+    except ValueError as error:
+        return False, str(error)
+    fault = next(_validator(schema).iter_errors(value), None)
+    return (False, f"{fault.json_path}: {fault.message}") if fault else True
+
+
+def _pattern(pattern: str) -> None:
+    try:
+        re.compile(pattern)
+    except re.error as error:
+        raise ValueError(f"{pattern!r} is no regular expression: {error}") from error
+
+
+@check(valid=_pattern)
+def matches(sample: Sample, *, pattern: Text) -> CheckResult:
+    """1 if a regular expression of Python matches somewhere in the response, else 0. (?i) ignores case."""
+    found = re.search(pattern, _response(sample))
+    return bool(found), f"found {found[0]!r}" if found else f"nothing matches {pattern!r}"
+
+
+@check
+def starts_with(sample: Sample, *, text: Text) -> CheckResult:
+    """1 if the response starts with a text, white space before it aside, else 0."""
+    return _response(sample).lstrip().startswith(text)
+
+
+def _contained(sample: Sample, texts: Sequence[str], case: bool) -> list[str]:
+    """Those of the texts that the response contains."""
+    response = _response(sample) if case else _response(sample).casefold()
+    return [text for text in texts if (text if case else text.casefold()) in response]
+
+
+@check
+def contains_all(sample: Sample, *, texts: Wordings, case: bool = False) -> CheckResult:
+    """1 if the response contains all of the texts, such as contains_all(refund+30 days), else 0.
+
+    case: whether upper and lower case differ.
+    """
+    found = _contained(sample, texts, case)
+    missing = [text for text in texts if text not in found]
+    return not missing, f"missing: {', '.join(missing)}" if missing else "all are there"
+
+
+@check
+def contains_any(sample: Sample, *, texts: Wordings, case: bool = False) -> CheckResult:
+    """1 if the response contains one of the texts at least, else 0. case: whether upper and lower case differ."""
+    found = _contained(sample, texts, case)
+    return bool(found), f"found: {', '.join(found)}" if found else "none is there"
+
+
+@check
+def contains_none(sample: Sample, *, texts: Wordings, case: bool = False) -> CheckResult:
+    """1 if the response contains none of the texts, such as forbidden words, else 0.
+
+    case: whether upper and lower case differ.
+    """
+    found = _contained(sample, texts, case)
+    return not found, f"found: {', '.join(found)}" if found else "none is there"
+
+
+@check
+def min_words(sample: Sample, *, n: Count) -> CheckResult:
+    """1 if the response has n words at least, separated by white space, else 0."""
+    words = len(_response(sample).split())
+    return words >= n, f"{words} words"
+
+
+@check
+def max_words(sample: Sample, *, n: Count) -> CheckResult:
+    """1 if the response has n words at most, separated by white space, else 0."""
+    words = len(_response(sample).split())
+    return words <= n, f"{words} words"
+
+
+@check
+def max_characters(sample: Sample, *, n: Count) -> CheckResult:
+    """1 if the response has n characters at most, else 0."""
+    return len(_response(sample)) <= n, f"{len(_response(sample))} characters"
+
+
+def _detector() -> Any:
+    try:
+        import py3langid
+    except ImportError:
+        raise MissingExtra("language", "checks") from None
+    return py3langid
+
+
+def _known_language(code: str) -> None:
+    if code not in dict(_detector().rank("")):
+        raise ValueError(f"{code!r} is no language that can be recognised; give a code such as de, en, es or fr")
+
+
+@check(valid=_known_language)
+def language(sample: Sample, *, code: Text) -> CheckResult:
+    """1 if the response is in a language, such as language(en), else 0; undefined without letters.
+
+    code: in ISO 639-1. By the library py3langid, which errs on texts of few words: pip install 'ragauge[checks]'.
+    """
+    if not any(map(str.isalpha, _response(sample))):
+        raise NothingToCount("the response has no letters")
+    found, _ = _detector().classify(_response(sample))
+    return found == code, f"it reads as {found!r}"
+
+
+def _column(column: str, **_: object) -> list[str]:
+    return [f"metadata.{column}"]
+
+
+def _number(sample: Sample, column: str) -> float:
+    try:
+        return float(sample.metadata[column])
+    except (TypeError, ValueError):
+        raise ValueError(f"the column {column!r} holds {sample.metadata[column]!r}; give a number") from None
+
+
+@check(reads=_column)
+def latency_below(sample: Sample, *, seconds: Amount, column: Text = "latency") -> CheckResult:
+    """1 if the sample took less than some seconds by the column "latency", or another that is named, else 0."""
+    number = _number(sample, column)
+    return number < seconds, f"{number:g} seconds"
+
+
+@check(reads=_column)
+def cost_below(sample: Sample, *, dollars: Amount, column: Text = "cost") -> CheckResult:
+    """1 if the sample cost less than some dollars by the column "cost", or another that is named, else 0."""
+    number = _number(sample, column)
+    return number < dollars, f"{number:g} dollars"
+
+
+RougeType = Literal[
+    "rouge1", "rouge2", "rouge3", "rouge4", "rouge5", "rouge6", "rouge7", "rouge8", "rouge9", "rougeL", "rougeLsum"
+]
+RougeTypes = Annotated[tuple[RougeType, ...], Meta(min_length=1)]
+Order = Annotated[int, Meta(ge=1)]
+WordOrder = Annotated[int, Meta(ge=0)]
+Beta = Annotated[float, Meta(gt=0, le=100)]
+Weights = Annotated[tuple[Annotated[float, Meta(ge=0, le=1)], ...], Meta(min_length=1)]
+
+
+@metric(response_and_references, parts=lambda types: types)
+def rouge(
+    texts: Texts,
+    *,
+    types: RougeTypes = ("rouge1", "rouge2", "rougeL", "rougeLsum"),
+    stemmer: bool = False,
+    tokenizer: Literal["rouge", "unicode"] = "rouge",
+) -> Mapping[str, float]:
+    """ROUGE F-measures (Lin, 2004), equal to the rouge-score library; per type the maximum over the references.
+
+    types: rouge1 to rouge9, rougeL, rougeLsum. stemmer: Porter. tokenizer: "rouge" knows only a-z and 0-9; "unicode"
+    knows every script.
+    """
+    return overlap.rouge(texts.response, texts.references, types, stemmer, tokenizer)
+
+
+def _texts_for_bleu(weights: tuple[float, ...]) -> Need[Texts]:
+    """The texts, once the weights are known to have a positive sum."""
+    if not sum(weights) > 0:
+        raise ValueError("weights must add up to more than 0")
+    return response_and_references
+
+
+@metric(_texts_for_bleu)
+def bleu(
+    texts: Texts,
+    *,
+    weights: Weights = (0.25, 0.25, 0.25, 0.25),
+    tokenizer: Literal["valor", "whitespace", "unicode"] = "valor",
+    smoothing: Literal["none", "method1"] = "none",
+) -> float:
+    """Sentence BLEU (Papineni et al., 2002), equal to NLTK; several references clip jointly.
+
+    weights: of the n-gram orders from 1. tokenizer: "valor", "whitespace" (Dataworkz, with method1) or "unicode".
+    """
+    return overlap.bleu(texts.response, texts.references, weights, tokenizer, smoothing)
+
+
+@metric(response_and_references)
+def chrf(texts: Texts, *, order: Order = 6, beta: Beta = 2.0, words: WordOrder = 0) -> float:
+    """Character n-gram F-score (Popović, 2015) in 0..1, equal to sacreBLEU; words=2 gives chrF++."""
+    return overlap.chrf(texts.response, texts.references, order, beta, words)
+
+
+@metric(response_and_references)
+def exact_match(texts: Texts) -> float:
+    """1 if the response equals a reference after SQuAD normalisation (Rajpurkar et al., 2016), else 0."""
+    return float(overlap.exact_match(texts.response, texts.references))
+
+
+@metric(response_and_references)
+def token_f1(texts: Texts) -> float:
+    """F1 of the words shared with a reference after SQuAD normalisation; the best over the references."""
+    return overlap.token_f1(texts.response, texts.references)
+
+
+@metric(similarity_to_references, scale=(-1.0, 1.0))
+def similarity(measured: Measured) -> float:
+    """Cosine of the sentence embeddings of the response and a reference; the best over the references.
+
+    By sentence-transformers with all-MiniLM-L6-v2, which truncates long texts: pip install 'ragauge[similarity]'.
+    """
+    return measured.values[""]
+
+
+@metric(bertscore_to_references, scale=(-1.0, 1.0), parts=("precision", "recall", "f1"))
+def bertscore(measured: Measured) -> Mapping[str, float]:
+    """BERTScore (Zhang et al., 2020) of English texts, rescaled by its baseline; the best F1 over the references.
+
+    0 is the score of random pairs of texts. By the library bert_score: pip install 'ragauge[bertscore]'.
+    """
+    return measured.values

@@ -1,0 +1,120 @@
+"""Metrics that a judge grades by a rubric: those of ragauge, and criteria in a user's own words."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from statistics import fmean
+from typing import Annotated, Literal
+
+from msgspec import Meta
+
+from ragauge.metrics.base import Metric, metric
+from ragauge.metrics.retrieval import NO_CONTEXTS
+from ragauge.needs.base import Need, Undefined
+from ragauge.needs.checks import grade_of
+from ragauge.needs.evidence import Grades
+from ragauge.questions import CHUNK_UTILITY, COHERENCE, COMPLETENESS, CONCISENESS, TOPICAL_MATCH, Rubric
+from ragauge.scores import Better, Scale
+
+
+@metric(
+    grade_of(TOPICAL_MATCH),
+    grade_of(COMPLETENESS),
+    grade_of(CONCISENESS),
+    parts=("topical_match", "completeness", "conciseness", "overall"),
+)
+def relevance_rubric(topical: Grades, complete: Grades, concise: Grades) -> Mapping[str, float]:
+    """Topical match, completeness and conciseness, each 0-1, and their mean as `overall`. As in RAG Evals."""
+    grades = [grades.values[0] for grades in (topical, complete, concise)]
+    return dict(zip(("topical_match", "completeness", "conciseness", "overall"), [*grades, fmean(grades)], strict=True))
+
+
+@metric(grade_of(CHUNK_UTILITY))
+def chunk_utility(useful: Grades) -> float | Undefined:
+    """Mean usefulness (0-1) of the contexts for answering the query. As in the RAG Evals documentation."""
+    return fmean(useful.values) if useful.values else Undefined(NO_CONTEXTS)
+
+
+@metric(grade_of(COHERENCE), scale=(1.0, 5.0))
+def summary_coherence(grade: Grades) -> float:
+    """How well a summary covers and orders the key points of its source: a whole number from 1 to 5.
+
+    The coherence rubric of G-Eval (Liu et al., 2023), as in Valor.
+    """
+    return grade.values[0]
+
+
+def _mean_grade(grades: Grades) -> float | Undefined:
+    return fmean(grades.values) if grades.values else Undefined(NO_CONTEXTS)
+
+
+def graded(rubric: Rubric) -> Metric:
+    """A metric of your own: the grade of a sample on a rubric, or the mean grade of its chunks.
+
+    Args:
+        rubric: what is graded; its name becomes the metric's.
+    """
+
+    def grade(grades: Grades) -> float | Undefined:
+        return _mean_grade(grades)
+
+    grade.__doc__ = rubric.wording
+    return metric(grade_of(rubric), name=rubric.name, scale=(rubric.low, rubric.high))(grade)
+
+
+_GRADED_TEXT = r"^\s*(-?\d+(?:\.\d+)?)\s*:\s*(\S.*)$"
+
+Words = Annotated[str, Meta(pattern=r"\S", description="the criterion in words")]
+GradeRange = Annotated[
+    str, Meta(pattern=r"^-?\d+(\.\d+)?-\d+(\.\d+)?$", description="the lowest and the highest grade, such as 1-5")
+]
+GradedTexts = Annotated[
+    tuple[Annotated[str, Meta(pattern=_GRADED_TEXT)], ...],
+    Meta(description='texts such as "5: every question is answered"'),
+]
+Field = Literal["query", "response", "contexts", "references", "source", "reference_contexts", "chunk"]
+Fields = Annotated[tuple[Field, ...], Meta(min_length=1)]
+Key = Annotated[str, Meta(pattern=r"^\w*$", description="a name of letters, digits and underscores")]
+
+
+def _ends(scale: GradeRange) -> Scale:
+    low, _, high = scale[1:].partition("-")
+    return float(scale[0] + low), float(high)
+
+
+def _by_rubric(
+    text: Words,
+    scale: GradeRange = "1-5",
+    reads: Fields = ("query", "response"),
+    steps: tuple[str, ...] = (),
+    levels: GradedTexts = (),
+    examples: GradedTexts = (),
+    better: Better = "higher",  # noqa: ARG001  # read by the metric
+    name: Key = "",
+) -> Need[Grades]:
+    """The need of a criterion. Raises ValueError for a level or an example whose grade is not on the scale."""
+    low, high = _ends(scale)
+    for one in (*levels, *examples):
+        if not low <= float(one.partition(":")[0]) <= high:
+            raise ValueError(f"the grade of {one!r} is not on the scale {scale}")
+    parts = [
+        text,
+        *(f"Step {number}: {step}" for number, step in enumerate(steps, 1)),
+        *levels,
+        *(f"An example of {one}" for one in examples),
+    ]
+    whole = "." not in scale
+    return grade_of(Rubric(name or "criterion", reads, low, high, "\n".join(parts), whole))
+
+
+@metric(_by_rubric, scale=_ends, better=lambda better: better)
+def criterion(grades: Grades) -> float | Undefined:
+    """The grade of the response by a criterion in your own words, such as criterion("It is polite",1-5).
+
+    What G-Eval (Liu et al., 2023), ragas' AspectCritic and rubric scores measure. text: the criterion. scale: "1-5"
+    takes whole grades, "0-1" is no or yes, "0.0-1.0" takes any number between. reads: the fields of the sample that the
+    judge sees, such as response+references; with chunk the mean over the contexts. steps: what to do one after another.
+    levels: what grades mean, as "5: every question is answered". examples: graded texts, as "1: Go away." better: lower
+    where it describes a fault. name: the key of its scores.
+    """
+    return _mean_grade(grades)

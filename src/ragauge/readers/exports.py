@@ -1,0 +1,251 @@
+"""What other tools export: conversations, the spans of traces, and logs. Each becomes rows that have columns.
+
+Where such a row holds a field is in `ALIASES`; this module only brings rows into a form that has columns.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import chain
+from typing import Any, NamedTuple
+
+from ragauge.errors import BadData
+from ragauge.readers.values import Malformed, native, parse_list, parse_object
+
+#: Who speaks in a conversation -> the field that holds what was said: OpenAI, LangChain, Gemini, ShareGPT, ragas.
+ROLES = {
+    **dict.fromkeys(("user", "human"), "query"),
+    **dict.fromkeys(("assistant", "ai", "model", "gpt"), "response"),
+    **dict.fromkeys(("tool", "function", "retriever", "retrieval", "context"), "contexts"),
+    **dict.fromkeys(("system", "developer"), ""),
+}
+
+
+class Message(NamedTuple):
+    """A message of a conversation. field: which its role fills, "" for none. content: a text, or what a tool gave."""
+
+    field: str
+    content: Any
+
+
+def messages(value: Any) -> list[Message]:
+    """The messages of a conversation, or of one message; none for any other value."""
+    value = [value] if isinstance(value, Mapping) or hasattr(value, "content") else value
+    if isinstance(value, list) and len(value) == 1 and isinstance(value[0], list):  # a batch of LangChain's models
+        value = value[0]
+    found = [_message(item) for item in value] if isinstance(value, list | tuple) else []
+    return [one for one in found if one] if all(found) else []
+
+
+def _message(item: Any) -> Message | None:
+    fields: Any = item if isinstance(item, Mapping) else getattr(item, "__dict__", {})
+    inner = next((fields[key] for key in ("message", "kwargs", "data") if isinstance(fields.get(key), Mapping)), fields)
+    role = next((found for key in ("role", "type", "from") if isinstance(found := inner.get(key), str)), "").casefold()
+    contents = [inner[key] for key in ("content", "contents", "parts", "value", "tool_calls") if key in inner]
+    return Message(ROLES[role], contents[0]) if contents and role in ROLES else None
+
+
+def said(conversation: Sequence[Message], field: str) -> Any:
+    """The last question of a conversation, the last answer to it, or for "contexts" what tools gave; None without."""
+    if field == "contexts":
+        return [one.content for one in conversation if one.field == "contexts"] or None
+    asked = max((place for place, one in enumerate(conversation) if one.field == "query"), default=-1)
+    part = conversation[max(asked, 0) : asked + 1] if field == "query" else conversation[asked + 1 :]
+    texts = [_text(one.content) for one in part if one.field == field]
+    return next((text for text in reversed(texts) if text.strip()), texts[-1] if texts else None)
+
+
+def _text(content: Any) -> str:
+    """The text of a message, which may come in parts, of which pictures, thoughts and calls of tools are none."""
+    texts = []
+    for part in content if isinstance(content, list | tuple) else [content]:
+        part = part.get("message_content", part) if isinstance(part, Mapping) else {"text": part}
+        if part.get("type", "text") in ("text", "input_text", "output_text"):
+            texts += [part[key] for key in ("text", "content") if isinstance(part.get(key), str)]
+    return "\n".join(filter(None, texts))
+
+
+#: Paths in a span, each under the names of OpenTelemetry and Phoenix, LangSmith, Langfuse and MLflow.
+_SPAN = {
+    "id": "context.span_id span_id spanId id",
+    "trace": "context.trace_id trace_id traceId",
+    "parent": "parent_id parent_span_id parentSpanId parent_run_id parent_observation_id parentObservationId",
+    "kind": "attributes.openinference.span.kind span_kind run_type attributes.mlflow.spanType type",
+    "start": "start_time startTime startTimeUnixNano start_time_unix_nano",
+    "documents": """attributes.retrieval.documents attributes.output.value.documents attributes.output.value
+        attributes.mlflow.spanOutputs outputs.documents outputs.output output.documents outputs output""",
+    "texts": "attributes.input attributes.output attributes.llm inputs outputs input output request response",
+}
+
+_KINDS = frozenset(
+    """chain llm chat_model retriever embedding reranker tool agent guardrail evaluator prompt parser span generation
+    event unknown""".split()
+)
+
+#: Columns in which a trace holds its own spans: Langfuse, MLflow, LangSmith.
+_CHILDREN = ("observations", "spans", "child_runs")
+
+
+def samples_of(rows: Iterable[Any], name: str) -> Iterator[Any]:
+    """The rows; where the first is a span, one for each trace, with the documents that its retrievers found.
+
+    Args:
+        rows: the rows of a file or frame. Spans are all held in memory, since those of a trace need not be adjacent.
+        name: what is read, for messages.
+
+    Raises:
+        BadData: no span holds what was asked or answered.
+    """
+    rows = iter(rows)
+    first = next(rows, None)
+    if not isinstance(first, Mapping) or not _is_traced(first):
+        yield from rows if first is None else chain([first], rows)
+        return
+    spans: list[dict[str, Any]] = []
+    for row in chain([first], rows):
+        try:
+            spans += _spans(row)
+        except (AttributeError, KeyError, TypeError, ValueError, RecursionError):
+            yield (
+                row if isinstance(row, Malformed) else Malformed("no span of a trace", "export it again, or remove it")
+            )
+    yield from _traces(spans, name)
+
+
+def _is_traced(row: Mapping[str, Any]) -> bool:
+    """Whether a row is a span, or holds spans."""
+    spans = (_kind(span) in _KINDS and _at(span, "id") and _at(span, "trace") for span in [row, *_children(row)])
+    return "resourceSpans" in row or any(spans)
+
+
+def _children(row: Mapping[str, Any]) -> list[Any]:
+    lists = [found for key in _CHILDREN if isinstance(found := native(row.get(key)), list)]
+    return [span for spans in lists for span in spans if isinstance(span, Mapping)]
+
+
+def _spans(row: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    """The spans in a row: itself, with those that it holds, or those of a request of OpenTelemetry's protocol."""
+    if "resourceSpans" in row:
+        scopes = (scope for resource in row["resourceSpans"] for scope in resource["scopeSpans"])
+        for span in (span for scope in scopes for span in scope["spans"]):
+            yield _nested({**span, "attributes": {one["key"]: _otlp(one["value"]) for one in span["attributes"]}})
+        return
+    own = _nested({key: value for key, value in row.items() if key not in _CHILDREN})
+    own.setdefault("id", _at(own, "trace"))
+    yield own
+    for span in (span for child in _children(row) for span in _spans(child)):
+        yield span if _at(span, "parent") else {**span, "parent_id": own["id"]}
+
+
+def _otlp(value: Mapping[str, Any]) -> Any:
+    """The value of an attribute in OpenTelemetry's protocol, such as {"stringValue": "a"}."""
+    ((_, found),) = value.items() or [("", None)]
+    return [_otlp(item) for item in found.get("values", ())] if isinstance(found, Mapping) else found
+
+
+def _nested(row: Mapping[str, Any]) -> dict[str, Any]:
+    """The row with a level for each point in its names, without missing values, and JSON texts of objects as objects.
+
+    {"documents.0.content": "a"} is {"documents": [{"content": "a"}]}.
+    """
+    found: dict[str, Any] = {}
+    for key, value in row.items():
+        place, (*path, leaf), value = found, str(key).split("."), _parsed(value)
+        for name in path:
+            inner = place.get(name)
+            place[name] = place = inner if isinstance(inner, dict) else {}
+        if value is not None:
+            place[leaf] = (
+                {**place[leaf], **value} if isinstance(place.get(leaf), dict) and isinstance(value, dict) else value
+            )
+    return {name: _listed(value) for name, value in found.items()}
+
+
+def _parsed(value: Any) -> Any:
+    value = native(value)
+    if isinstance(value, str):
+        return parse_object(value) or _list_in(value, messages) or value
+    if isinstance(value, Mapping):
+        return _nested(value)
+    return [_parsed(item) for item in value] if isinstance(value, list | tuple) else value
+
+
+def _listed(value: Any) -> Any:
+    """An object with the keys 0, 1, 2 as a list, at any depth."""
+    if not isinstance(value, dict):
+        return value
+    inner = {name: _listed(item) for name, item in value.items()}
+    return list(inner.values()) if inner and all(name.isdigit() for name in inner) else inner
+
+
+def _at(span: Mapping[str, Any], part: str) -> Any:
+    """What a span holds at the first of the paths of a part that leads somewhere."""
+    values = (native(_under(span, path)) for path in _SPAN[part].split())
+    return next((value for value in values if value not in (None, "")), None)
+
+
+def _under(value: Any, path: str) -> Any:
+    """The value at a path, of whose points some may be part of names."""
+    if not isinstance(value, Mapping) or path in value:
+        return value[path] if isinstance(value, Mapping) else None
+    name, _, rest = path.partition(".")
+    return _under(value.get(name), rest) if rest else None
+
+
+def _kind(span: Mapping[str, Any]) -> str:
+    return str(_at(span, "kind")).strip('"').casefold()
+
+
+def _traces(spans: Sequence[dict[str, Any]], name: str) -> Iterator[dict[str, Any]]:
+    """The spans without a parent among the others, each with the documents of the retrievers under it, in time."""
+    by_id = {str(_at(span, "id")): span for span in spans}
+    found: defaultdict[str, list[Any]] = defaultdict(list)
+    retrieved = [span for span in spans if _kind(span) == "retriever"]
+    for span in sorted(retrieved, key=lambda span: str(_at(span, "start"))):
+        root, seen = span, set()
+        while (parent := str(_at(root, "parent"))) in by_id and parent not in seen:
+            seen.add(parent)
+            root = by_id[parent]
+        found[str(_at(root, "id"))] += _documents(_at(span, "documents"))
+    roots = {key: span for key, span in by_id.items() if str(_at(span, "parent")) not in by_id}
+    if spans and not any(_at(root, "texts") for root in roots.values()):
+        raise BadData(
+            f"{name}: {len(spans)} spans, but no outer one has an input or output (OpenInference: "
+            "attributes.input.value, attributes.output.value); record them, or export the spans that have them"
+        )
+    for key, root in roots.items():
+        row = {**root, "id": key, "trace_id": _at(root, "trace"), "context": None, "span_id": None, "spanId": None}
+        if _kind(root) == "retriever":  # what it gave are the documents
+            attributes = {**root.get("attributes", {}), "output": None}
+            row |= {"attributes": attributes, "output": None, "outputs": None}
+        if key in found:
+            row["retrieved_documents"] = found[key]
+        yield {column: value for column, value in row.items() if value is not None}
+
+
+def _list_in(text: str, fits: Callable[[list[Any]], object]) -> list[Any] | None:
+    """The list that is written in a text, if it fits."""
+    try:
+        return found if (found := parse_list(text)) and fits(found) else None
+    except Malformed:  # it only begins as a list does
+        return None
+
+
+def _documents(value: Any) -> list[Any]:
+    value = (_list_in(value, list) or value) if isinstance(value, str) else [] if value is None else value
+    value = value if isinstance(value, list) else [value]
+    return [item.get("document", item) if isinstance(item, Mapping) else item for item in value]
+
+
+def inspect_rows(log: Mapping[str, Any], samples: Iterable[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
+    """The samples of a log of Inspect, without its events.
+
+    Those of several epochs are one group, and one that failed has no answer.
+    """
+    repeated = _under(log, "eval.config.epochs") not in (None, 1)
+    for row in samples:
+        dropped = {"events", "events_data", "attachments", *(["output", "messages"] if row.get("error") else [])}
+        kept = {column: value for column, value in row.items() if column not in dropped}
+        epoch = {"id": f"{row.get('id')}, epoch {row.get('epoch')}", "group": str(row.get("id"))} if repeated else {}
+        yield {**kept, **epoch}

@@ -1,0 +1,345 @@
+"""Files that other tools export, as those tools wrote them (exports/README.md says how), and conversations."""
+
+from __future__ import annotations
+
+import datetime
+import json
+import uuid
+from pathlib import Path
+from typing import Any
+from zipfile import ZIP_DEFLATED, ZipFile
+
+import datasets
+import pandas as pd
+import pytest
+from langchain_core.messages import AIMessage, HumanMessage, ToolMessage, messages_to_dict
+from langsmith.schemas import Example, Run
+
+from ragauge.errors import BadData, BadRow, UnknownName
+from ragauge.readers import read
+from ragauge.types import Sample
+
+EXPORTS = Path(__file__).parent / "exports"
+
+QUESTIONS = ("Who built the bridge?", "When was it opened?")
+ANSWERS = ("Two brothers built it.", "It opened in 1931.")
+DOCUMENTS = ("Two brothers built the bridge.", "The bridge opened in 1931.")
+TUNNEL = "A tunnel runs under it."
+
+
+def _texts(sample: Sample) -> list[str] | None:
+    return None if sample.contexts is None else [chunk.text for chunk in sample.contexts]
+
+
+def _in_order(samples: list[Sample]) -> list[Sample]:
+    """The samples in the order of the questions; some tools list the latest first."""
+    return sorted(samples, key=lambda sample: QUESTIONS.index(sample.query or ""))
+
+
+#: File -> what it retrieved for each question besides its document, and the references.
+FILES: dict[str, tuple[list[str], list[tuple[str, ...] | None]]] = {
+    "promptfoo.json": ([], [("Two brothers.",), ("In 1931.",)]),
+    "promptfoo.jsonl": ([], [("Two brothers.",), ("In 1931.",)]),
+    "openinference.json": ([TUNNEL], [None, None]),
+    "otlp.jsonl": ([TUNNEL], [None, None]),
+    "phoenix.json": ([TUNNEL], [None, None]),
+    "phoenix.parquet": ([TUNNEL], [None, None]),
+    "phoenix_to_json.json": ([TUNNEL], [None, None]),
+    "langfuse.jsonl": ([], [None, None]),
+    "inspect.eval": ([], [("Two brothers",), ("1931", "In 1931")]),
+    "mlflow_table.json": ([], [("Two brothers.",), ("In 1931.",)]),
+    "mlflow_genai.json": ([], [("Two brothers.",), ("In 1931.",)]),
+}
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_a_file_of_another_tool_is_read_as_it_is(name: str) -> None:
+    """Question, answer, retrieved documents and references of two samples are found in the file of every tool."""
+    more, references = FILES[name]
+    samples = _in_order(list(read(EXPORTS / name)))
+    assert [(sample.query, sample.response) for sample in samples] == list(zip(QUESTIONS, ANSWERS, strict=True))
+    assert [_texts(sample) for sample in samples] == [[document, *more] for document in DOCUMENTS]
+    assert [sample.references for sample in samples] == references
+
+
+def test_every_stored_file_is_described() -> None:
+    """The list of files says of each which tool wrote it."""
+    page = (EXPORTS / "README.md").read_text(encoding="utf-8")
+    assert [path.name for path in EXPORTS.iterdir() if f"`{path.name}`" not in page and path.suffix != ".md"] == []
+
+
+def test_a_frame_of_phoenix_is_read_as_its_file() -> None:
+    """The frame of `get_spans_dataframe` gives the samples of its Parquet file, under the ids of the outer spans."""
+    frame = pd.read_parquet(EXPORTS / "phoenix.parquet")
+    reading = read(frame)
+    assert [(sample.id, sample.query, _texts(sample)) for sample in reading] == [
+        (sample.id, sample.query, _texts(sample)) for sample in read(EXPORTS / "phoenix.parquet")
+    ]
+    assert [sample.id for sample in reading] == list(frame[frame.parent_id.isna()]["context.span_id"])
+    assert reading.columns["query"] == "attributes.input.value.question"
+
+
+def test_spans_of_retrievers_alone() -> None:
+    """Where only the retrievers were exported, their documents are the contexts, and nobody answered."""
+    frame = pd.read_parquet(EXPORTS / "phoenix.parquet")
+    samples = _in_order(list(read(frame[frame.span_kind == "RETRIEVER"])))
+    assert [(sample.response, _texts(sample)) for sample in samples] == [(None, [one, TUNNEL]) for one in DOCUMENTS]
+
+
+def test_spans_of_models_alone() -> None:
+    """Where only the calls of a model were exported, its messages are question and answer, and it is the system."""
+    frame = pd.read_parquet(EXPORTS / "phoenix.parquet")
+    samples = _in_order(list(read(frame[frame.span_kind == "LLM"])))
+    assert [(sample.response, sample.system) for sample in samples] == [(answer, "small") for answer in ANSWERS]
+
+
+def test_spans_without_texts_are_refused() -> None:
+    """Traces that recorded neither input nor output are recognised, and the attributes that lack are named."""
+    frame = pd.read_parquet(EXPORTS / "phoenix.parquet")
+    bare = frame.drop(
+        columns=[
+            name for name in frame.columns if name.startswith(("attributes.input", "attributes.o", "attributes.l"))
+        ]
+    )
+    with pytest.raises(BadData, match=r"DataFrame of 6 rows: 6 spans, but no outer one has .*attributes\.input\.value"):
+        read(bare)
+
+
+def test_a_trace_of_langfuse_with_its_observations() -> None:
+    """A trace as Langfuse's page downloads it holds its observations, among them what a retriever found."""
+    rows = [json.loads(line) for line in (EXPORTS / "langfuse.jsonl").read_text(encoding="utf-8").splitlines()]
+    trace = {"id": "t0", "name": "answer", "input": {"question": QUESTIONS[0]}, "output": ANSWERS[0]}
+    (sample,) = read([{**trace, "observations": [row for row in rows if row["traceId"] == "t0"]}])
+    assert (sample.id, sample.query, sample.response, _texts(sample)) == (
+        "t0",
+        QUESTIONS[0],
+        ANSWERS[0],
+        [DOCUMENTS[0]],
+    )
+
+
+def test_a_sample_of_inspect_that_failed_has_no_answer(tmp_path: Path) -> None:
+    """Inspect writes an empty completion for a sample whose solver raised; it is absent, not an empty answer.
+
+    The parts of this log are deflated, as versions of Inspect before Zstandard wrote them.
+    """
+    log = json.loads((EXPORTS / "inspect_epochs.json").read_text(encoding="utf-8"))
+    failed = {"error": {"message": "the search failed"}, "output": {"model": "m", "choices": [], "completion": ""}}
+    log["eval"]["config"]["epochs"] = 1
+    with ZipFile(tmp_path / "failed.eval", "w", ZIP_DEFLATED) as parts:
+        parts.writestr("header.json", json.dumps({"status": "success", "eval": log["eval"]}))
+        for number, sample in enumerate(log["samples"][:2]):
+            parts.writestr(f"samples/{number}.json", json.dumps(sample | (failed if number else {})))
+    good, bad = read(tmp_path / "failed.eval")
+    assert (good.response in ANSWERS, bad.response, bad.metadata["error"]) == (True, None, failed["error"])
+
+
+def test_epochs_of_inspect_are_one_group() -> None:
+    """The samples of several epochs have ids of their own, and those of one question are a group."""
+    samples = list(read(EXPORTS / "inspect_epochs.json"))
+    assert sorted(sample.id for sample in samples) == [f"{name}, epoch {n}" for name in ("when", "who") for n in (1, 2)]
+    assert {sample.group for sample in samples} == {"when", "who"}
+    assert all(sample.response in ANSWERS for sample in samples)
+
+
+def test_a_log_of_inspect_without_samples_is_refused() -> None:
+    """A log that kept no samples is recognised, and the message says why it has none."""
+    with pytest.raises(BadData, match=r"inspect_no_samples\.eval: a log of Inspect without samples, .*log_samples"):
+        read(EXPORTS / "inspect_no_samples.eval")
+
+
+@pytest.mark.parametrize("size", [0, 200, 2000])
+def test_a_damaged_log_of_inspect_is_refused(tmp_path: Path, size: int) -> None:
+    """What is left of a log that was cut off is refused with its name."""
+    (tmp_path / "cut.eval").write_bytes((EXPORTS / "inspect.eval").read_bytes()[:size] or b"x")
+    with pytest.raises(BadData, match=r"cut\.eval: not a whole log of Inspect"):
+        read(tmp_path / "cut.eval")
+
+
+def test_promptfoo_says_what_it_tested() -> None:
+    """The provider is the system, the rows of one test are a group, and the rest is metadata."""
+    first, second = read(EXPORTS / "promptfoo.json")
+    assert (first.system, first.group, second.group) == ("bridge-bot", "0", "1")
+    assert first.metadata["score"] == 1
+    assert str(first.metadata["prompt.raw"]).startswith("Context: ")
+
+
+def test_the_prompt_of_promptfoo_is_the_query_where_no_variable_is() -> None:
+    """With variables of other names, what was asked is the prompt as it was sent."""
+    row = {
+        "vars": {"topic": "tea", "tone": "dry"},
+        "prompt": {"raw": "On tea.", "label": "p"},
+        "response": {"output": "Hot."},
+    }
+    (sample,) = read([row])
+    assert (sample.query, sample.response) == ("On tea.", "Hot.")
+    (mapped,) = read([row], map={"query": "vars.topic"})
+    assert mapped.query == "tea"
+
+
+def _run(**more: Any) -> dict[str, Any]:
+    """A run as LangSmith's client gives it, as JSON."""
+    ids = {"id": uuid.UUID(int=1), "trace_id": uuid.UUID(int=1), "start_time": datetime.datetime(2026, 1, 1)}
+    given = {
+        "name": "answer",
+        "run_type": "chain",
+        "inputs": {"question": QUESTIONS[0]},
+        "session_id": uuid.UUID(int=9),
+    }
+    found: dict[str, Any] = json.loads(Run(**{**ids, **given, **more}).model_dump_json())
+    return found
+
+
+def test_runs_of_langsmith_with_their_children() -> None:
+    """The outer run is the sample; the documents of the retriever under it are its contexts, listed or nested."""
+    root = _run(outputs={"output": ANSWERS[0]})
+    inner = {"id": uuid.UUID(int=2), "parent_run_id": uuid.UUID(int=1), "name": "search", "run_type": "retriever"}
+    child = _run(**inner, outputs={"documents": [{"page_content": DOCUMENTS[0], "type": "Document", "metadata": {}}]})
+    for rows in ([child, root], [{**root, "child_runs": [child]}]):
+        (sample,) = read(rows)
+        assert (sample.id, sample.query, sample.response) == (root["id"], QUESTIONS[0], ANSWERS[0])
+        assert _texts(sample) == [DOCUMENTS[0]]
+
+
+def test_runs_of_a_langsmith_chat() -> None:
+    """Messages of LangChain in the inputs and outputs of a run are question and answer."""
+    question, *rest = (HumanMessage(QUESTIONS[0]), ToolMessage(DOCUMENTS[0], tool_call_id="1"), AIMessage(ANSWERS[0]))
+    serialised = [
+        {"lc": 1, "type": "constructor", "id": ["x"], "kwargs": message.model_dump()} for message in (question,)
+    ]
+    (sample,) = read(
+        [_run(inputs={"messages": [serialised]}, outputs={"messages": messages_to_dict([question, *rest])})]
+    )
+    assert (sample.query, sample.response, _texts(sample)) == (QUESTIONS[0], ANSWERS[0], [DOCUMENTS[0]])
+
+
+def test_examples_of_a_langsmith_chat_are_references() -> None:
+    """The second form of a data set, with messages as inputs and outputs, holds what people wrote."""
+    given = {
+        "inputs": {"messages": [{"role": "user", "content": "Who?"}]},
+        "outputs": {"messages": [{"role": "assistant", "content": "Ada."}]},
+    }
+    example = Example(
+        id=uuid.UUID(int=1), dataset_id=uuid.UUID(int=2), created_at=datetime.datetime(2026, 1, 1), **given
+    )
+    (sample,) = read([json.loads(example.model_dump_json())])
+    assert (sample.query, sample.response, sample.references) == ("Who?", None, ("Ada.",))
+
+
+def test_results_of_a_langsmith_experiment() -> None:
+    """The frame of `get_test_results` has columns such as `outputs.answer` and `reference.answer`."""
+    (sample,) = read(
+        pd.DataFrame([{"input.question": "q", "outputs.answer": "a", "reference.answer": "r", "feedback.x": 1.0}])
+    )
+    assert (sample.query, sample.response, sample.references) == ("q", "a", ("r",))
+
+
+CONVERSATION = [
+    {"role": "system", "content": "Be brief."},
+    {"role": "user", "content": "Hello"},
+    {"role": "assistant", "content": "Hello."},
+    {"role": "user", "content": [{"type": "text", "text": "Who"}, {"type": "text", "text": "built it?"}]},
+    {"role": "assistant", "content": None, "tool_calls": [{"id": "1"}]},
+    {"role": "tool", "tool_call_id": "1", "content": '["Two brothers.", "In 1931."]'},
+    {"role": "assistant", "content": "Two brothers."},
+]
+
+
+def test_a_conversation_is_its_last_question_and_answer() -> None:
+    """Of chat `messages`, the last question, the last answer, and what tools gave; the rest stays in the metadata."""
+    reading = read([{"messages": CONVERSATION}])
+    (sample,) = reading
+    assert reading.columns == {"query": "messages", "response": "messages", "contexts": "messages"}
+    assert (sample.query, sample.response, _texts(sample)) == (
+        "Who\nbuilt it?",
+        "Two brothers.",
+        ["Two brothers.", "In 1931."],
+    )
+
+
+@pytest.mark.parametrize(
+    "turns",
+    [
+        [{"type": "human", "content": "Q"}, {"type": "tool", "content": "C"}, {"type": "ai", "content": "A"}],
+        [{"from": "human", "value": "Q"}, {"from": "tool", "value": "C"}, {"from": "gpt", "value": "A"}],
+        [
+            {"role": "user", "parts": [{"type": "text", "content": "Q"}]},
+            {"role": "tool", "parts": [{"type": "text", "content": "C"}]},
+            {"role": "assistant", "parts": [{"type": "reasoning", "content": "x"}, {"type": "text", "content": "A"}]},
+        ],
+        [
+            {"message": {"role": "user", "content": "Q"}},
+            {"message": {"role": "tool", "content": "C"}},
+            {"message": {"role": "assistant", "content": "A"}},
+        ],
+        [HumanMessage("Q"), ToolMessage("C", tool_call_id="1"), AIMessage("A")],
+    ],
+    ids=["ragas", "ShareGPT", "OpenTelemetry", "OpenInference", "LangChain"],
+)
+def test_conversations_in_the_forms_of_others(turns: list[Any]) -> None:
+    """Messages are known by role, type or sender, whatever holds their text; ragas has them as `user_input`."""
+    (sample,) = read([{"user_input": turns, "reference": "R"}])
+    assert (sample.query, sample.response, _texts(sample), sample.references) == ("Q", "A", ["C"], ("R",))
+
+
+def test_columns_of_their_own_go_before_a_conversation() -> None:
+    """Where question, answer and contexts have columns, the messages are metadata."""
+    (sample,) = read([{"question": "q", "answer": "a", "contexts": ["c"], "messages": CONVERSATION}])
+    assert (sample.query, sample.response, _texts(sample)) == ("q", "a", ["c"])
+    assert list(sample.metadata) == ["messages"]
+
+
+def test_a_conversation_that_ends_with_a_question_has_no_answer() -> None:
+    """What was said before the last question does not answer it."""
+    (sample,) = read([{"messages": CONVERSATION[:4]}])
+    assert (sample.query, sample.response, sample.contexts) == ("Who\nbuilt it?", None, None)
+
+
+def test_the_answer_of_a_conversation_may_be_mapped_to_the_references() -> None:
+    """In a file for fine-tuning the answers were written by people, which the caller's map says."""
+    (sample,) = read([{"messages": CONVERSATION}], map={"references": "messages", "response": ""})
+    assert (sample.query, sample.response, sample.references) == ("Who\nbuilt it?", None, ("Two brothers.",))
+
+
+def test_map_reaches_as_deep_as_needed() -> None:
+    """Points lead through objects, the places of lists, and objects that are written as text in a cell."""
+    row = {"trace": {"steps": [{"out": {"text": "A"}}]}, "asked": '{"body": {"text": "Q"}}', "n": 1}
+    (sample,) = read([row], map={"query": "asked.body.text", "response": "trace.steps.0.out.text"})
+    assert (sample.query, sample.response, sample.metadata) == ("Q", "A", {"n": 1})
+    with pytest.raises(UnknownName, match=r"unknown column 'trace\.step'; did you mean"):
+        read([row], map={"query": "trace.step"})
+
+
+def test_what_pandas_writes_by_default_is_a_table(tmp_path: Path) -> None:
+    """`to_json` without and with `orient="split"` give the rows of the frame, whatever its index."""
+    frame = pd.DataFrame({"question": ["q1", "q2", "q3"], "answer": ["a1", "a2", "a3"]})
+    for form in ("columns", "split"):
+        frame[1:].to_json(tmp_path / "rows.json", orient=form)
+        assert [(one.query, one.response) for one in read(tmp_path / "rows.json")] == [("q2", "a2"), ("q3", "a3")]
+
+
+@pytest.mark.parametrize("form", ["pandas", "arrow", "polars", "numpy"])
+@pytest.mark.parametrize("stream", [False, True])
+def test_hugging_face_sets_in_any_format(form: str, stream: bool) -> None:
+    """A set that gives frames or tables is read row by row like any other."""
+    found = datasets.Dataset.from_dict({"question": ["q1", "q2"], "answer": ["a1", "a2"], "contexts": [["c"], ["d"]]})
+    given = (found.to_iterable_dataset() if stream else found).with_format(form)
+    assert [(one.query, one.response, _texts(one)) for one in read(given)] == [("q1", "a1", ["c"]), ("q2", "a2", ["d"])]
+
+
+def test_a_hugging_face_set_keeps_its_transform() -> None:
+    """Rows that a caller's function makes of a batch stay as it makes them."""
+    found = datasets.Dataset.from_dict({"x": ["q"]}).with_transform(
+        lambda batch: {"query": [f"{one}!" for one in batch["x"]]}
+    )
+    assert [sample.query for sample in read(found)] == ["q!"]
+
+
+@pytest.mark.parametrize(
+    "row",
+    [{"resourceSpans": 3}, {"resourceSpans": [{"scopeSpans": [{"spans": [{"attributes": 1}]}]}]}],
+)
+def test_a_broken_request_is_one_bad_row(row: dict[str, Any]) -> None:
+    """What only looks like spans is refused by its number."""
+    with pytest.raises(BadRow, match=r"no span of a trace; export it again"):
+        list(read([row]))
