@@ -31,10 +31,9 @@ from ragauge.analysis.parity_columns import read_sheet
 from ragauge.cli.options import judge_option
 from ragauge.errors import RagaugeError
 from ragauge.judges.base import RecordingJudge
-from ragauge.judges.llm.decisions_protocol import QuestionSheet, completion_of
-from ragauge.judges.llm.decisions_protocol import read_answers as read_decisions
-from ragauge.judges.llm.packing import Pack
-from ragauge.judges.llm.prompts import PromptStyle
+from ragauge.judges.llm.decisions import QuestionSheet, completion_of
+from ragauge.judges.llm.decisions import read_answers as read_decisions
+from ragauge.judges.llm.packing import Pack, PromptStyle
 from ragauge.judges.llm.replies import parse_reply as read_reply
 from ragauge.judges.llm.transport.batches import read_result
 from ragauge.metrics.registry import select_metrics

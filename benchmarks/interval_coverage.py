@@ -19,8 +19,7 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 
 from ragauge.scores import F1Counts, PrecisionRecall, Share
-from ragauge.statistics.aggregates import CountFunction, aggregate_interval
-from ragauge.statistics.intervals import Interval, mean_interval
+from ragauge.statistics.intervals import CountFunction, Interval, aggregate_interval, mean_interval
 
 Array = NDArray[np.floating[Any]]
 Ends = tuple[float, float]

@@ -32,8 +32,7 @@ from interval_coverage import (
 )
 from numpy.random import Generator
 
-from ragauge.statistics.aggregates import CountFunction
-from ragauge.statistics.intervals import mean_interval
+from ragauge.statistics.intervals import CountFunction, mean_interval
 from ragauge.statistics.paired import paired_aggregate, paired_mean
 
 SIZES = (5, 8, 20, 50, 200)

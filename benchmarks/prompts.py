@@ -1,0 +1,156 @@
+"""How a model judges the cases in benchmarks/probes/cases.jsonl by what the prompts say, with recorded replies.
+
+    python benchmarks/prompts.py export FOLDER    # the prompts as they are now, without the expected answers
+    python benchmarks/prompts.py score            # the recorded replies, old prompts and new ones side by side
+    python benchmarks/prompts.py ask JUDGE        # the same figures of a judge that is asked now
+
+The replies in benchmarks/probes/replies.jsonl were written by a large language model from the exported prompts, before
+it saw an expected answer: "old" by the prompts of version 8b7bfa8 (form 2), "new" by those of form 3. Verdicts are
+counted as positive ("entailed", "yes") or not, texts to decompose as right where each expected claim has one of its
+own, by their words, and no other is made.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import random
+import re
+import sys
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from itertools import chain
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import msgspec
+
+from ragauge.judges.llm.packing import Pack, PackLimits, PromptStyle, packs
+from ragauge.judges.llm.prompts import prompt_of
+from ragauge.judges.llm.replies import parse_reply
+from ragauge.questions import Question
+from ragauge.run.specs import load_judge
+from ragauge.text.overlap import token_f1
+from ragauge.types import Decomposition, Failure, Verdict
+
+PROBES = Path(__file__).parent / "probes"
+STYLE = PromptStyle(rationales=False)
+SIMILAR = 0.7  # token F1 from which two statements with the same numbers and marks are the same
+MARK = re.compile(r"\S*[\d¹²³†]\S*\b")
+POSITIVE = {"entailed", "yes", True}
+
+
+class Case(NamedTuple):
+    """A question with the expected answer."""
+
+    id: str
+    rule: str
+    question: Question
+    expected: Any
+
+
+def main() -> None:
+    """Do what the command line says."""
+    match sys.argv[1:]:
+        case ["export", folder]:
+            export(Path(folder))
+        case ["score"]:
+            recorded = [json.loads(line) for line in (PROBES / "replies.jsonl").read_text().splitlines()]
+            for version in ("old", "new"):
+                show(version, {row["id"]: row[version] for row in recorded})
+        case ["ask", judge]:
+            show(judge, asyncio.run(asked(judge)))
+        case _:
+            sys.exit(__doc__)
+
+
+def cases() -> list[Case]:
+    """All cases, in an order that says nothing of their rules."""
+    found = []
+    for line in (PROBES / "cases.jsonl").read_text(encoding="utf-8").splitlines():
+        row = json.loads(line)
+        question = msgspec.convert({"kind": row["kind"], **row["input"]}, Question)
+        found.append(Case(row["id"], row["rule"], question, row["expected"]))
+    random.Random(21).shuffle(found)
+    return found
+
+
+def export(folder: Path) -> None:
+    """Write each call as the model sees it, without the expected answers, and which case each key is."""
+    ids = {case.question: case.id for case in cases()}
+    folder.mkdir(parents=True, exist_ok=True)
+    calls = packs(ids, PackLimits())
+    systems = {prompt_of(pack, STYLE).system: None for pack in calls}
+    for number, system in enumerate(systems):
+        (folder / f"system-{number}.txt").write_text(system)
+    with (folder / "calls.jsonl").open("w") as lines:
+        for pack in calls:
+            named = dict(zip(pack.keys, (ids[question] for question in pack.questions), strict=True))
+            lines.write(json.dumps({"ids": named, "user": prompt_of(pack, STYLE).user}) + "\n")
+
+
+async def asked(judge: str) -> dict[str, Any]:
+    """The answers of a judge, by case."""
+    every = cases()
+    answers = await load_judge(judge).answer([case.question for case in every])
+    return {case.id: answer for case, answer in zip(every, answers, strict=True)}
+
+
+def show(title: str, replies: Mapping[str, Any]) -> None:
+    """Print the figures of one judge."""
+    right: dict[str, list[bool]] = defaultdict(list)
+    verdicts: dict[str, list[tuple[bool, bool]]] = defaultdict(list)
+    for case in cases():
+        answer = parsed(case, replies[case.id])
+        if isinstance(case.expected, list):
+            correct = isinstance(answer, Decomposition) and same_claims(case.expected, answer)
+        else:
+            found = isinstance(answer, Verdict) and answer.label.value in POSITIVE
+            kind = type(case.question).__name__
+            verdicts[kind].append((case.expected in POSITIVE, found))
+            correct = verdicts[kind][-1][0] == found
+        right[f"{type(case.question).__name__} {case.rule}"].append(correct)
+    print(f"\n{title}")
+    for kind, pairs in [*verdicts.items(), ("all verdicts", list(chain.from_iterable(verdicts.values())))]:
+        print(f"  {kind:14}{len(pairs):4} balanced accuracy {balanced(pairs):.3f}, {errors(pairs)}")
+    for name, correct in sorted(right.items()):
+        print(f"  {name:34}{sum(correct):3} of {len(correct)}")
+    texts = [one for name, correct in right.items() if name.startswith("Decompose") for one in correct]
+    print(f"  Decompose: {sum(texts)} of {len(texts)} right")
+
+
+def parsed(case: Case, reply: Any) -> object:
+    """The answer of a recorded reply; one that was asked now is an answer already."""
+    if not isinstance(reply, dict | list | str):
+        return reply
+    pack = Pack((case.question,))
+    found = parse_reply(pack, json.dumps({pack.keys[0]: reply}), STYLE)
+    return found.answers.get(0) or Failure("invalid_answer", found.faults[0])
+
+
+def same_claims(expected: Iterable[str], answer: Decomposition) -> bool:
+    """Whether the claims are the expected ones, each once."""
+    left = [one.text for one in answer.statements if one.claim]
+    for claim in expected:
+        best = max(left, key=lambda one: token_f1(one, [claim]), default="")
+        if not best or token_f1(best, [claim]) < SIMILAR or MARK.findall(best) != MARK.findall(claim):
+            return False
+        left.remove(best)
+    return not left
+
+
+def balanced(pairs: Iterable[tuple[bool, bool]]) -> float:
+    """The mean of the shares of positives and of negatives that are right."""
+    pairs = list(pairs)
+    shares = [[found == label for label, found in pairs if label is kind] for kind in (True, False)]
+    return sum(sum(share) / max(1, len(share)) for share in shares) / 2
+
+
+def errors(pairs: Iterable[tuple[bool, bool]]) -> str:
+    """Counts of both kinds of error."""
+    pairs = list(pairs)
+    return f"false yes {pairs.count((False, True))}, false no {pairs.count((True, False))}"
+
+
+if __name__ == "__main__":
+    main()
