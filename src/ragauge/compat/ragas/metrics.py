@@ -9,7 +9,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from functools import partial
-from math import nan
+from math import hypot, nan
 from typing import Any, Self
 
 import ragauge as rg
@@ -26,7 +26,7 @@ _IDLE = {"embeddings", "max_retries", "device", "batch_size", "required_columns"
 
 @dataclass
 class MetricResult:
-    """A value, and the reason for it."""
+    """A value, and the reason for it, None where it is computed from the texts alone."""
 
     value: Any
     reason: str | None = None
@@ -105,10 +105,14 @@ class Metric:
             if any(getattr(sample, column) is None for sample in samples):
                 raise BadInput(f"{self.name} needs {column}; give {', '.join(f'{name}=' for name in metric.columns)}")
         (run,) = await runs_of(samples, [(metric.measure, metric.judge(llm))], map=NO_IDS)
-        for name, reason in run.record.failures.items():
-            raise rg.RunFailed(f"{name}: {reason}")
-        scored = zip(run.scores, samples, strict=True)
-        return [MetricResult(metric.value(one, sample), one.explain(metric._score)) for one, sample in scored]
+        for name, failure in run.record.failures.items():
+            raise rg.RunFailed(f"{name}: {failure}")
+        results = []
+        for scores, sample in zip(run.scores, samples, strict=True):
+            computed = scores[metric._score].value is not None and not scores[metric._score].evidence
+            reason = None if computed else scores.explain(metric._score)
+            results.append(MetricResult(metric.value(scores, sample), reason))
+        return results
 
     async def ascore(self, **columns: Any) -> MetricResult:
         """The result for user_input=, response=, and what else the metric reads. Raises as `abatch_score`."""
@@ -124,6 +128,7 @@ class Metric:
         """The value of the last turn of a conversation. Raises as `abatch_score`."""
         return await self.single_turn_ascore(sample.turn())
 
+    _single_turn_ascore = single_turn_ascore  # which programs call too
     single_turn_score = rg.blocking(single_turn_ascore, "single_turn_score")
     multi_turn_score = rg.blocking(multi_turn_ascore, "multi_turn_score")
 
@@ -303,6 +308,27 @@ class BleuScore(Computed, name="bleu_score"):
         return float(corpus_bleu(response.split(". "), references, **self.kwargs).score) / 100
 
 
+class SemanticSimilarity(Computed, name="semantic_similarity"):
+    """Cosine of the embeddings of response and reference; with a threshold, 1 if it reaches that, else 0.
+
+    embeddings: anything with LangChain's `embed_documents`; else the model of `rg.similarity`, with a warning.
+    """
+
+    def __init__(self, *, embeddings: Any = None, threshold: float | None = None, **given: Any) -> None:
+        super().__init__(**given)
+        self.embeddings = getattr(embeddings, "embeddings", embeddings)  # which ragas wraps
+        self.threshold, self.differs = threshold, not hasattr(self.embeddings, "embed_documents")
+
+    def compared(self, response: str, reference: str) -> float:
+        """The similarity. Raises MissingExtra without embeddings and sentence-transformers."""
+        if self.differs:
+            (cosine,) = rg.similarity([response], [reference])
+        else:
+            one, other = self.embeddings.embed_documents([response, reference])
+            cosine = sum(map(operator.mul, one, other)) / (hypot(*one) * hypot(*other))
+        return cosine if self.threshold is None else float(cosine >= self.threshold)
+
+
 class IDBasedContextPrecision(Computed, name="id_based_context_precision"):
     """Share of the retrieved ids that are among the reference ids."""
 
@@ -420,6 +446,39 @@ class RubricsScore(AspectCritic):
         Graded.__init__(self, name, llm, wording, scale=(min(steps), max(steps)), **given)
 
 
+class SimpleCriteriaScore(AspectCritic):
+    """A grade from 0 to 5 by a definition, such as "How polite is the response?"."""
+
+    def __init__(self, name: str, definition: str, llm: Any = None, **given: Any) -> None:
+        self.definition = definition
+        Graded.__init__(self, name, llm, f"{definition} 0: not at all. 5: wholly.", scale=(0, 5), **given)
+
+
+class AnswerAccuracy(Graded, name="nv_accuracy", differs=True, columns=("user_input", "response", "reference")):
+    """How well the response agrees with the reference: 0, 0.5 or 1. ragas' is the mean of two prompts."""
+
+    asked = "Is the response the answer that the reference gives to the query? 0: no. 1: in part. 2: it is."
+
+    def __init__(self, llm: Any = None, **given: Any) -> None:
+        super().__init__(self.name, llm, self.asked, self.columns, (0, 2), **given)
+
+    def counted(self, value: float, counts: Sequence[float]) -> float:
+        """The grade as a share."""
+        return value / 2
+
+
+class ContextRelevance(AnswerAccuracy, name="nv_context_relevance", columns=("user_input", "retrieved_contexts")):
+    """How far the contexts hold an answer to the query: 0, 0.5 or 1. ragas' is the mean of two prompts."""
+
+    asked = "Do the contexts hold what answers the query? 0: none of it. 1: part of it. 2: all of it."
+
+
+class ResponseGroundedness(AnswerAccuracy, name="nv_response_groundedness", columns=("response", "retrieved_contexts")):
+    """How far the contexts support the response: 0, 0.5 or 1. ragas' is the mean of two prompts."""
+
+    asked = "Do the contexts support what the response says? 0: none of it. 1: part of it. 2: all of it."
+
+
 class NumericMetric(Graded):
     """A number between the ends of allowed_values, by a prompt that reads columns, such as "How kind? {response}"."""
 
@@ -453,6 +512,7 @@ class DiscreteMetric(NumericMetric):
 FaithfulnesswithHHEM, LLMContextRecall, ResponseRelevancy = FaithulnesswithHHEM, ContextRecall, AnswerRelevancy
 LLMContextPrecisionWithReference = partial(ContextPrecision, name="llm_context_precision_with_reference")
 LLMContextPrecisionWithoutReference = partial(ContextUtilization, name="llm_context_precision_without_reference")
+AnswerSimilarity, SimpleCriteriaScoreWithReference = SemanticSimilarity, SimpleCriteriaScore
 ContextPrecisionWithReference, ContextPrecisionWithoutReference = ContextPrecision, ContextUtilization
 RubricsScoreWithReference = RubricsScoreWithoutReference = RubricsScore
 
@@ -461,15 +521,11 @@ context_precision, context_recall, context_utilization = ContextPrecision(), Con
 
 #: What ragas has and this module lacks -> what to use in its place.
 _INSTEAD = {
-    "SemanticSimilarity": "use rg.similarity(responses, references)",
-    **dict.fromkeys(("AnswerAccuracy", "ResponseGroundedness"), "use DiscreteMetric with a prompt of your own"),
-    "ContextRelevance": "use rg.evaluate(rows, 'context_relevance'), or DiscreteMetric with a prompt of your own",
     "ContextEntityRecall": "use ContextRecall, which counts statements in place of entities",
     "SummaryScore": "use rg.evaluate(rows, 'summary_coherence'), or NumericMetric with a prompt of your own",
     "TopicAdherenceScore": "use AspectCritic on a MultiTurnSample",
     "ToolCallAccuracy": "tool calls are not measured",
     "InstanceRubrics": "use RubricsScore(rubrics=...) for the samples of each rubric",
-    "SimpleCriteriaScore": "use DiscreteMetric(name, prompt, range(0, 6))",
     "discrete_metric": "use rg.metric, which makes a metric of a function",
 }
 
