@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -224,7 +225,7 @@ def source(data: Any) -> Source:
     """The rows of data of any form, before their columns are interpreted. Raises as `read` does."""
     if isinstance(data, str) and data == "-":
         return standard_input()
-    return file_source(Path(data)) if isinstance(data, str | Path) else in_memory(data)
+    return file_source(Path(data)) if isinstance(data, str | os.PathLike) else in_memory(data)
 
 
 #: How to give each row an id of its own.
