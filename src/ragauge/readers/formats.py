@@ -360,33 +360,26 @@ def _part(file: IO[bytes], log: ZipFile, part: ZipInfo) -> str:
     return str(whole, "utf-8")
 
 
-_TAG = re.compile(r"\s*(question|answer|links|systemid) :(.*)", re.IGNORECASE | re.DOTALL)
+_TAG = re.compile(r"^[^\S\n]*(question|answer|links|systemid) :", re.IGNORECASE | re.MULTILINE)
 
 
-def block_rows(lines: Iterable[str], name: str) -> Iterator[dict[str, Any]]:
+def block_rows(lines: Iterable[str], name: str) -> list[dict[str, str]]:
     """One mapping a block, with its question and answer: lines that begin "question :", "answer :", "links :".
 
     Tags are in any case. Question and answer may span several lines, which are joined by spaces; links and systemId are
     ignored. Raises BadData where there is no block.
     """
-    block: dict[str, list[str]] | None = None
-    part: list[str] = []
-    for line in lines:
-        tag = _TAG.match(line)
-        if tag and tag[1].lower() == "question":
-            if block is not None:
-                yield _block_row(block)
-            block = {}
-        if tag and block is not None:
-            part = block.setdefault(tag[1].lower(), [])
-        part.append((tag[2] if tag else line).strip())
-    if block is None:
+    rows: list[dict[str, str]] = []
+    _, *tagged = _TAG.split("".join(lines))
+    for tag, written in zip(map(str.lower, tagged[::2]), tagged[1::2], strict=True):
+        if tag == "question":
+            rows.append({})
+        if rows and tag in ("question", "answer"):
+            joined = " ".join(line.strip() for line in written.split("\n"))
+            rows[-1][tag] = f"{rows[-1].get(tag, '')} {joined}".strip()
+    if not rows:
         raise BadData(f"{name}: no block of lines that begin 'question :', 'answer :' and 'links :'; write them so")
-    yield _block_row(block)
-
-
-def _block_row(block: dict[str, list[str]]) -> dict[str, str]:
-    return {part: " ".join(lines).strip() for part, lines in block.items() if part in ("question", "answer")}
+    return rows
 
 
 _TEXT: dict[str, Callable[[Iterator[str], str], Any]] = {

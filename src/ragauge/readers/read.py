@@ -16,10 +16,23 @@ import msgspec
 
 from ragauge.errors import BadData, BadParameter, BadRow
 from ragauge.readers.columns import ColumnMapping, folded
-from ragauge.readers.contexts import items, merge_metadata, to_chunks, to_gold_claims, to_references, with_ids
 from ragauge.readers.exports import messages, said, samples_of
 from ragauge.readers.formats import BATCH, Source, file_source, mapping_rows, pyarrow_for, sized, standard_input
-from ragauge.readers.values import Malformed, boolean, describe, jsonable, native, text, text_or_none
+from ragauge.readers.values import (
+    Malformed,
+    boolean,
+    describe,
+    items,
+    jsonable,
+    merge_metadata,
+    native,
+    text,
+    text_or_none,
+    to_chunks,
+    to_gold_claims,
+    to_references,
+    with_ids,
+)
 from ragauge.types import FIELDS, Chunk, Sample
 
 
