@@ -14,7 +14,7 @@ from typing import Any
 
 import ragauge as rg
 from ragauge.compat import BadInput as BadInput
-from ragauge.compat import NotOffered, modules, runs_of
+from ragauge.compat import modules, not_offered, runs_of
 
 modules(__name__, "metrics", "metrics.g_eval", "test_case", "models", "models.base_model", "dataset", "evaluate")
 
@@ -395,7 +395,6 @@ def assert_test(test_case: LLMTestCase, metrics: Sequence[Any], run_async: bool 
         raise AssertionError("; ".join(failed))
 
 
-#: What DeepEval has and this module lacks -> what to use in its place.
 _INSTEAD = {
     "ConversationalTestCase": "use an LLMTestCase with the conversation as its input",
     "ConversationalGEval": "use GEval with the conversation as the input of an LLMTestCase",
@@ -406,9 +405,4 @@ _INSTEAD = {
     "EvaluationDataset": "give evaluate() a list of LLMTestCase",
     "Golden": "give evaluate() a list of LLMTestCase",
 }
-
-
-def __getattr__(name: str) -> Any:
-    if name in _INSTEAD:
-        raise NotOffered(__name__, name, _INSTEAD[name])
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+__getattr__ = not_offered(__name__, _INSTEAD)

@@ -11,7 +11,7 @@ from typing import Any
 
 import ragauge as rg
 from ragauge.compat import BadInput as BadInput
-from ragauge.compat import modules, runs_of
+from ragauge.compat import modules, runs_of, taken
 from ragauge.compat.ragas import metrics as named
 from ragauge.compat.ragas.metrics import MetricResult as MetricResult
 from ragauge.compat.ragas.samples import NO_IDS as NO_IDS
@@ -59,11 +59,8 @@ def llm_factory(
     if client is None:
         return rg.llm(f"{'gemini' if provider == 'google' else provider}/{model}", **options)
     if not hasattr(client, "create"):
-        try:
-            import instructor
-        except ImportError:
-            raise rg.MissingExtra("llm_factory(client=...)", "instructor") from None
-        client = getattr(instructor, f"from_{'genai' if provider == 'google' else provider}")(client)
+        maker = f"from_{'genai' if provider == 'google' else provider}"
+        client = taken("instructor", maker, "llm_factory(client=...)", "instructor")(client)
     return rg.llm(client, model=model, **options)
 
 

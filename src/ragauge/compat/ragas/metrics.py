@@ -13,7 +13,7 @@ from math import hypot, nan
 from typing import Any, Self
 
 import ragauge as rg
-from ragauge.compat import BadInput, NotOffered, runs_of
+from ragauge.compat import BadInput, not_offered, runs_of, taken
 from ragauge.compat.ragas.samples import NO_IDS, MultiTurnSample, SingleTurnSample
 
 #: Our fields -> the columns of ragas.
@@ -109,8 +109,9 @@ class Metric:
             raise rg.RunFailed(f"{name}: {failure}")
         results = []
         for scores, sample in zip(run.scores, samples, strict=True):
-            computed = scores[metric._score].value is not None and not scores[metric._score].evidence
-            reason = None if computed else scores.explain(metric._score)
+            score = scores[metric._score]
+            judged = score.value is None or any(piece.judgment for piece in score.evidence)
+            reason = scores.explain(metric._score) if judged else None
             results.append(MetricResult(metric.value(scores, sample), reason))
         return results
 
@@ -225,14 +226,6 @@ class ChrfScore(Metric, name="chrf_score", ours="chrf"):
     """Character n-gram F-score, as in sacreBLEU."""
 
 
-@dataclass(frozen=True)
-class _Whole:
-    """A sample as the evidence of a metric that computes its value from it."""
-
-    sample: rg.Sample
-    evidence: tuple[rg.Evidence, ...] = ()
-
-
 class Computed(Metric):
     """A metric that asks no judge: each class has `columns`, and `compared` or `_value`."""
 
@@ -241,20 +234,11 @@ class Computed(Metric):
 
     def __init__(self, **given: Any) -> None:
         super().__init__(**given)
-
-        def whole(sample: rg.Sample) -> rg.QuestionFlow[_Whole]:
-            yield from ()
-            return _Whole(sample)
-
-        def computed(whole: _Whole) -> float | rg.Undefined:
-            return self._value(whole.sample)
-
         reads = [field for field, column in _COLUMNS.items() if column in self.columns]
-        whole.__name__ = f"whole({','.join(reads)})"
         self._score = f"ragas_{self.name}"
-        self.measure = rg.metric(rg.need(reads)(whole), name=self._score)(computed)
+        self.measure = rg.check(name=self._score, reads=reads)(lambda sample: self._value(sample))
 
-    def _value(self, sample: rg.Sample) -> float | rg.Undefined:
+    def _value(self, sample: rg.Sample) -> float:
         return float(self.compared(sample.response or "", (sample.references or ("",))[0]))
 
 
@@ -276,36 +260,34 @@ class DistanceMeasure(Enum):
 
 
 class NonLLMStringSimilarity(Computed, name="non_llm_string_similarity"):
-    """1 minus a normalised distance of response and reference, by rapidfuzz."""
+    """1 minus a normalised distance of response and reference. Raises MissingExtra without rapidfuzz."""
 
     def __init__(self, *, distance_measure: Any = DistanceMeasure.LEVENSHTEIN, **given: Any) -> None:
         super().__init__(**given)
         self.distance_measure = getattr(distance_measure, "distance_measure", distance_measure)
+        distances = taken("rapidfuzz", "distance", "a distance of strings", "ragas")
+        self._distance = getattr(distances, self.distance_measure.value)
 
     def compared(self, response: str, reference: str) -> float:
-        """The similarity, from 0 to 1. Raises MissingExtra without rapidfuzz."""
-        try:
-            from rapidfuzz import distance
-        except ImportError:
-            raise rg.MissingExtra("a distance of strings", "ragas") from None
-        return 1 - float(getattr(distance, self.distance_measure.value).normalized_distance(reference, response))
+        """The similarity, from 0 to 1."""
+        return 1 - float(self._distance.normalized_distance(reference, response))
 
 
 class BleuScore(Computed, name="bleu_score"):
-    """Corpus BLEU by sacreBLEU over the pieces between full stops. kwargs: options of sacreBLEU's corpus_bleu."""
+    """Corpus BLEU by sacreBLEU over the pieces between full stops. kwargs: options of its corpus_bleu.
+
+    Raises MissingExtra without sacreBLEU.
+    """
 
     def __init__(self, *, kwargs: Mapping[str, Any] | None = None, **given: Any) -> None:
         super().__init__(**given)
         self.kwargs = dict(kwargs or {})
+        self._corpus_bleu = taken("sacrebleu", "corpus_bleu", "BLEU as ragas has it", "ragas")
 
     def compared(self, response: str, reference: str) -> float:
-        """BLEU from 0 to 1. Raises MissingExtra without sacreBLEU."""
-        try:
-            from sacrebleu import corpus_bleu
-        except ImportError:
-            raise rg.MissingExtra("BLEU as ragas has it", "ragas") from None
+        """BLEU from 0 to 1."""
         references = [[piece] for piece in reference.split(". ")]
-        return float(corpus_bleu(response.split(". "), references, **self.kwargs).score) / 100
+        return float(self._corpus_bleu(response.split(". "), references, **self.kwargs).score) / 100
 
 
 class SemanticSimilarity(Computed, name="semantic_similarity"):
@@ -334,9 +316,11 @@ class IDBasedContextPrecision(Computed, name="id_based_context_precision"):
 
     columns = ("retrieved_context_ids", "reference_context_ids")
 
-    def _value(self, sample: rg.Sample) -> float | rg.Undefined:
+    def _value(self, sample: rg.Sample) -> float:
         counted, others = ({str(one) for one in sample.metadata[column]} for column in self.columns)
-        return len(counted & others) / len(counted) if counted else rg.Undefined(f"there are no {self.columns[0]}")
+        if not counted:
+            raise rg.NothingToCount(f"there are no {self.columns[0]}")
+        return len(counted & others) / len(counted)
 
 
 class IDBasedContextRecall(IDBasedContextPrecision, name="id_based_context_recall"):
@@ -354,11 +338,12 @@ class NonLLMContextRecall(NonLLMStringSimilarity, name="non_llm_context_recall")
         super().__init__(**given)
         self.threshold = threshold
 
-    def _value(self, sample: rg.Sample) -> float | rg.Undefined:
+    def _value(self, sample: rg.Sample) -> float:
         sides = {"reference_contexts": sample.reference_contexts, "retrieved_contexts": sample.contexts}
         counted, others = ([chunk.text for chunk in sides[column] or ()] for column in self.columns)
-        nearest = [max((self.compared(one, other) for other in others), default=0.0) for one in counted]
-        return self._share(nearest) if counted else rg.Undefined(f"there are no {self.columns[0]}")
+        if not counted:
+            raise rg.NothingToCount(f"there are no {self.columns[0]}")
+        return self._share([max((self.compared(one, other) for other in others), default=0.0) for one in counted])
 
     def _share(self, nearest: list[float]) -> float:
         return sum(one > self.threshold for one in nearest) / len(nearest)
@@ -519,7 +504,6 @@ RubricsScoreWithReference = RubricsScoreWithoutReference = RubricsScore
 faithfulness, answer_relevancy, answer_correctness = Faithfulness(), AnswerRelevancy(), AnswerCorrectness()
 context_precision, context_recall, context_utilization = ContextPrecision(), ContextRecall(), ContextUtilization()
 
-#: What ragas has and this module lacks -> what to use in its place.
 _INSTEAD = {
     "ContextEntityRecall": "use ContextRecall, which counts statements in place of entities",
     "SummaryScore": "use rg.evaluate(rows, 'summary_coherence'), or NumericMetric with a prompt of your own",
@@ -528,9 +512,4 @@ _INSTEAD = {
     "InstanceRubrics": "use RubricsScore(rubrics=...) for the samples of each rubric",
     "discrete_metric": "use rg.metric, which makes a metric of a function",
 }
-
-
-def __getattr__(name: str) -> Any:
-    if name in _INSTEAD:
-        raise NotOffered("ragauge.compat.ragas", name, _INSTEAD[name])
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+__getattr__ = not_offered("ragauge.compat.ragas", _INSTEAD)
