@@ -65,11 +65,11 @@ def llm_factory(
 
 
 def LangchainLLMWrapper(model: Any, *_: Any, **__: Any) -> Any:  # noqa: N802 - a class of ragas
-    """The model itself, of LangChain or LlamaIndex, which is a judge."""
+    """The model itself, of LangChain or LlamaIndex: a judge, or embeddings."""
     return model
 
 
-LlamaIndexLLMWrapper = LangchainLLMWrapper
+LlamaIndexLLMWrapper = LangchainEmbeddingsWrapper = LangchainLLMWrapper
 
 
 class Embeddings:
@@ -79,7 +79,7 @@ class Embeddings:
         pass
 
 
-embedding_factory = OpenAIEmbeddings = HuggingFaceEmbeddings = LangchainEmbeddingsWrapper = RunConfig = Embeddings
+embedding_factory = OpenAIEmbeddings = HuggingFaceEmbeddings = RunConfig = Embeddings
 
 
 @dataclass(repr=False)

@@ -293,21 +293,24 @@ class BleuScore(Computed, name="bleu_score"):
 class SemanticSimilarity(Computed, name="semantic_similarity"):
     """Cosine of the embeddings of response and reference; with a threshold, 1 if it reaches that, else 0.
 
-    embeddings: anything with LangChain's `embed_documents`; else the model of `rg.similarity`, with a warning.
+    embeddings: anything with LangChain's `embed_documents`. Raises BadInput for other embeddings, or none.
     """
 
     def __init__(self, *, embeddings: Any = None, threshold: float | None = None, **given: Any) -> None:
         super().__init__(**given)
-        self.embeddings = getattr(embeddings, "embeddings", embeddings)  # which ragas wraps
-        self.threshold, self.differs = threshold, not hasattr(self.embeddings, "embed_documents")
+        self.threshold = threshold
+        self._embed: Any = getattr(
+            getattr(embeddings, "embeddings", embeddings), "embed_documents", None
+        )  # which ragas wraps
+        if self._embed is None:
+            raise BadInput(
+                f"{self.name} needs embeddings= with embed_documents, as LangChain's have; or use rg.similarity"
+            )
 
     def compared(self, response: str, reference: str) -> float:
-        """The similarity. Raises MissingExtra without embeddings and sentence-transformers."""
-        if self.differs:
-            (cosine,) = rg.similarity([response], [reference])
-        else:
-            one, other = self.embeddings.embed_documents([response, reference])
-            cosine = sum(map(operator.mul, one, other)) / (hypot(*one) * hypot(*other))
+        """The cosine, or whether it reaches the threshold."""
+        one, other = self._embed([response, reference])
+        cosine = sum(map(operator.mul, one, other)) / (hypot(*one) * hypot(*other))
         return cosine if self.threshold is None else float(cosine >= self.threshold)
 
 
