@@ -25,6 +25,8 @@ from typing import Any
 
 import pytest
 
+from ragauge.compat import NotOffered
+
 
 @dataclass(frozen=True)
 class Peer:
@@ -106,8 +108,8 @@ class Alias(ModuleType):
             try:
                 return getattr(import_module(module), name)
             except (AttributeError, ImportError) as error:
-                hint = hint or str(error).partition("; ")[2]
-        return Lacking(f"{self.__name__}.{name}", f": {hint}" if hint else "")
+                hint = f": {str(error).partition('; ')[2]}" if isinstance(error, NotOffered) else hint
+        return Lacking(f"{self.__name__}.{name}", hint)
 
 
 @dataclass
