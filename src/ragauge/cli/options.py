@@ -114,7 +114,11 @@ by_option = click.option(
 
 
 _MAP = click.option(
-    "--map", "mapping", multiple=True, metavar="FIELD=COLUMN", help="Take a field from this column, repeatable."
+    "--map",
+    "mapping",
+    multiple=True,
+    metavar="FIELD=COLUMN",
+    help="Take a field from this column; a.b is b in a. Repeatable.",
 )
 _LIMIT = click.option("--limit", type=click.IntRange(min=1), metavar="N", help="Only the first N samples.")
 _SKIP = click.option("--skip-bad-rows", is_flag=True, help="Leave out rows that cannot be read, and count them.")
