@@ -24,7 +24,12 @@ autodoc_member_order = "alphabetical"
 html_theme = "pydata_sphinx_theme"
 html_title = "ragauge"
 html_show_sourcelink = False
-html_theme_options = {"navbar_end": ["versions", "theme-switcher"], "show_prev_next": False}
+html_sidebars = {"**": ["globaltoc.html"]}
+html_theme_options = {
+    "navbar_center": [],
+    "navbar_end": ["versions", "theme-switcher"],
+    "show_prev_next": False,
+}
 
 #: A link to a page, relative to the page that it is on; a link to a text of the repository that is not on the site.
 _LINK, _OTHER = re.compile(r"\]\(([\w/.-]+)\.md\)"), re.compile(r"\]\(((?:\.\./)*(?:tests|training)/[\w/.-]+)\)")
@@ -42,7 +47,7 @@ def _arranged(_: Any, page: str, source: list[str]) -> None:
 
 
 def _as_rst(_: Any, __: str, ___: str, ____: Any, _____: Any, lines: list[str]) -> None:
-    """Make a literal block of each indented paragraph that is not part of a section such as Args, and keep asterisks."""
+    """Make a literal block of each indented paragraph outside sections such as Args, and keep asterisks."""
     before, found = "", []
     for line in lines:
         found += ["::", ""] if line.startswith("    ") and not before else []

@@ -2,8 +2,8 @@
 
 python scripts/site.py [FOLDER]
 
-Each version keeps its folder, and a menu on every page leads to the others; FOLDER/index.html opens the newest. It needs
-the extra `docs`. A broken link, or a page that no other lists, is an error.
+Each version keeps its folder, and a menu on every page leads to the others; FOLDER/index.html opens the newest. The
+extra `docs` is needed. A broken link, or a page that no other lists, is an error.
 """
 
 from __future__ import annotations
@@ -19,7 +19,9 @@ from ragauge.version import VERSION
 
 ROOT = Path(__file__).resolve().parents[1]
 
-_TO = '<!doctype html><meta charset="utf-8"><meta http-equiv="refresh" content="0; url={to}"><a href="{to}">ragauge</a>\n'
+_TO = (
+    '<!doctype html><meta charset="utf-8"><meta http-equiv="refresh" content="0; url={to}"><a href="{to}">ragauge</a>\n'
+)
 
 
 def build(site: Path) -> int:

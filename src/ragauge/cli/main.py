@@ -113,7 +113,8 @@ COMMANDS = {
     "label": "ragauge.cli.runs:label_command",
     "dataworkz": "ragauge.cli.dataworkz:command",
     "parity": "ragauge.cli.runs:parity_command",
-    "metrics": "ragauge.cli.metrics:command",
+    "metrics": "ragauge.cli.reference:metrics_command",
+    "docs": "ragauge.cli.reference:docs_command",
     "judges": "ragauge.cli.judges:command",
     "store": "ragauge.cli.runs:store_command",
 }
