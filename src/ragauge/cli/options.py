@@ -11,7 +11,7 @@ from typing import Any, Literal, TypeVar, cast
 
 import click
 
-from ragauge.errors import BadParameter, UsageError
+from ragauge.errors import BadParameter, RagaugeError, UsageError
 from ragauge.metrics.registry import CATALOGUE, installed_names, select_metrics
 from ragauge.report.files import WRITERS
 from ragauge.scores import Better, Gate, check_gate, gate_on
@@ -94,8 +94,11 @@ def complete_judges(_: click.Context, __: click.Parameter, typed: str) -> list[s
 
 def complete_runs(context: click.Context, _: click.Parameter, typed: str) -> list[str]:
     """The ids and names of the runs in the store that begin as typed."""
-    store = context.params["store"]  # None where there is none
-    runs = store.runs() if isinstance(store, Store) else []
+    try:
+        with existing_store(context.params["store"]) as store:
+            runs = store.runs()
+    except RagaugeError:
+        return []
     names = dict.fromkeys(["latest", *(run.name for run in runs), *(run.id for run in runs)])
     return [name for name in names if name and name.startswith(typed)]
 
@@ -220,7 +223,9 @@ def open_store_option(help: str, *, to_read: bool = True) -> Option[Any]:
     to_read: the command writes nothing, so the store may be read-only.
     """
 
-    def opened(context: click.Context, _: click.Parameter, place: Place) -> Store:
+    def opened(context: click.Context, _: click.Parameter, place: Place) -> Store | Place:
+        if context.resilient_parsing:  # to complete the line, after which the context is closed
+            return place
         return context.with_resource(existing_store(place, to_read=to_read))
 
     return store_option(help, callback=opened)
