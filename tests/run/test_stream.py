@@ -134,7 +134,7 @@ def test_scores_come_in_order_and_no_more_rows_are_taken_than_are_judged() -> No
             yield {**ADA, "id": f"row {number}", "response": f"Ada wrote it {number} times."}
 
     async def first_two() -> list[str]:
-        judge, ids = Gate("Ada wrote it 0 times"), []
+        judge, ids = Gate("Ada wrote it 0 times"), list[str]()
         async with aclosing(rg.score_stream(rows(), "faithfulness", judge)) as found:
             asyncio.get_running_loop().call_later(0.3, judge.opened.set)
             async for scores in found:
