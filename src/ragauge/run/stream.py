@@ -9,6 +9,7 @@ from collections import deque
 from collections.abc import AsyncGenerator, AsyncIterable, AsyncIterator, Iterable, Iterator, Mapping, Sequence
 from contextlib import aclosing, suppress
 from functools import partial
+from itertools import count
 from pathlib import Path
 from threading import Thread
 from typing import Any, NamedTuple
@@ -37,11 +38,8 @@ from ragauge.types import Call, Sample
 #: Seconds for which an interrupted stream waits for the rows that are being judged.
 PATIENCE = 5.0
 
-#: The most bytes of a line.
-LONGEST = 2**24
-
 #: Bytes read at a time.
-CHUNK = 2**16
+CHUNK = 2**20
 
 #: Seconds between two looks at a folder.
 INTERVAL = 0.5
@@ -256,57 +254,41 @@ async def score_stream(
 
 
 async def _numbered(rows: Iterable[Any] | AsyncIterable[Any]) -> AsyncIterator[StreamRow]:
-    number = 0
-    async for given in rows if isinstance(rows, AsyncIterable) else _one_by_one(rows):
-        number += 1
-        yield StreamRow("stream", number, given)
-
-
-async def _one_by_one(rows: Iterable[Any]) -> AsyncIterator[Any]:
-    for row in rows:
-        yield row
+    number = count(1)
+    if isinstance(rows, AsyncIterable):
+        async for given in rows:
+            yield StreamRow("stream", next(number), given)
+    else:
+        for given in rows:
+            yield StreamRow("stream", next(number), given)
 
 
 class _Lines:
-    """Cuts bytes into lines. Blank ones are counted and left out; one longer than LONGEST is malformed."""
+    """Cuts bytes into lines; blank ones are counted and left out. read: how many bytes came."""
 
     def __init__(self, where: str) -> None:
         self.read = 0
-        self._where, self._number, self._rest, self._too_long = where, 0, b"", False
+        self._where, self._number, self._rest = where, 0, b""
 
     def cut(self, data: bytes) -> Iterator[StreamRow]:
         """The lines that end in the next bytes."""
         self.read += len(data)
         *whole, self._rest = (self._rest + data).split(b"\n")
         for line in whole:
-            yield from self._row(line)
-        if len(self._rest) > LONGEST:
-            yield from self._row(Malformed(f"longer than {LONGEST >> 20} MB", "write shorter texts, one object a line"))
-            self._too_long = True
-        if self._too_long:
-            self._rest = b""
-
-    def end(self) -> Iterator[StreamRow]:
-        """The last line, if nothing ends it."""
-        yield from self._row(self._rest)
-
-    def _row(self, line: bytes | Malformed) -> Iterator[StreamRow]:
-        if self._too_long:  # the end of a line that was given already
-            self._too_long = isinstance(line, Malformed)
-            return
-        self._number += 1
-        if isinstance(line, Malformed) or line.strip():
-            yield StreamRow(self._where, self._number, line)
+            self._number += 1
+            if line.strip():
+                yield StreamRow(self._where, self._number, line)
 
 
 async def standard_input_lines() -> AsyncIterator[StreamRow]:
     """The lines of standard input, until it ends."""
     lines = _Lines("standard input")
-    while data := await _input():
-        for row in lines.cut(data):
+    more = True
+    while more:
+        data = await _input()
+        more = bool(data)
+        for row in lines.cut(data or b"\n"):  # which ends the last line
             yield row
-    for row in lines.end():
-        yield row
 
 
 async def _input() -> bytes:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 import threading
-from collections import OrderedDict
 from collections.abc import Collection, Mapping, Sequence
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import msgspec
@@ -34,7 +34,7 @@ class Parts:
     def __init__(self, store: Store) -> None:
         self._store = store
         self._lock = threading.Lock()
-        self._held: OrderedDict[str, dict[str, bytes]] = OrderedDict()
+        self._made = lru_cache(maxsize=HELD)(lambda run_id: _made(Run.open(store, run_id)))
 
     def part(self, run: Run, name: str) -> bytes:
         """The part called "head", "index", "texts" or "samples-N". Raises UnknownName for another."""
@@ -42,11 +42,7 @@ class Parts:
             first = int(block[1]) * BLOCK
             return packed([shared_document(record) for record in self._store.samples(run.id, first, first + BLOCK)])
         with self._lock:  # one thread makes the parts while others wait
-            parts = self._held.pop(run.id, None) or _made(run)
-            if run.record.status != "running":
-                self._held[run.id] = parts
-            if len(self._held) > HELD:
-                self._held.popitem(last=False)
+            parts = _made(run) if run.record.status == "running" else self._made(run.id)
         if name not in parts:
             raise UnknownName("part of a run", name, [*parts, "samples-0"])
         return parts[name]
