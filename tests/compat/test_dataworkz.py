@@ -277,8 +277,8 @@ def test_columns_of_other_names_and_bad_rows(files: Path) -> None:
 def test_a_file_that_cannot_be_written_after_all(files: Path) -> None:
     """What the system says is passed on as an error of use."""
     done = evaluate("benchmark.csv", "responses.txt", judge=JUDGE)
-    with pytest.raises(rg.UsageError, match=r"cannot write nowhere.out\.csv: No such file"):
-        done.save(Path("nowhere") / "out.csv")
+    with pytest.raises(rg.UsageError, match=r"cannot write responses\.txt.out\.csv: "):
+        done.save(Path("responses.txt") / "out.csv")
 
 
 def test_what_the_extras_lack_is_reported_once(files: Path) -> None:

@@ -105,7 +105,7 @@ def json_lines_rows(lines: Iterable[str], name: str) -> Iterator[Any]:
         yield from json_rows("".join([first[1], *(line for _, line in numbered)]), name)
         return
     for number, line in itertools.chain([first], numbered):
-        yield _json_row(line, number)
+        yield json_row(line, number)
 
 
 def json_rows(text: str, name: str) -> Iterable[Any]:
@@ -115,7 +115,7 @@ def json_rows(text: str, name: str) -> Iterable[Any]:
     try:
         document = parse_json(text)
     except json.JSONDecodeError as error:
-        if isinstance(_json_row(text.lstrip().partition("\n")[0], 1), Mapping):
+        if isinstance(json_row(text.lstrip().partition("\n")[0], 1), Mapping):
             return json_lines_rows(text.splitlines(keepends=True), name)
         place = f"line {error.lineno}, column {error.colno}"
         raise BadData(f"{name}: broken JSON at {place}: {error.msg}; fix it there, or write the file again") from None
@@ -176,7 +176,8 @@ def parse_json(text: str) -> Any:
         raise json.JSONDecodeError(str(error), text, 0) from None
 
 
-def _json_row(line: str, number: int) -> Any:
+def json_row(line: str, number: int) -> Any:
+    """The row in a line of JSON Lines, or a Malformed."""
     try:
         row = parse_json(line)
     except json.JSONDecodeError as error:
