@@ -12,7 +12,7 @@ from typing import Any
 from ragauge.errors import BadData, BadParameter, UnknownName
 from ragauge.host import installed, load_only
 from ragauge.judges.base import Judge, JudgeLike, JudgeRouter, OneJudge
-from ragauge.judges.composite import VERDICTS, Cascade, Panel
+from ragauge.judges.composite import VERDICTS, ByLanguage, Cascade, Panel
 from ragauge.metrics.registry import split_specs
 
 
@@ -166,12 +166,24 @@ def _factory(spec: str) -> tuple[Callable[[str], Any], str]:
 
 
 def load_judges(judge: JudgeLike) -> JudgeRouter:
-    """The judges by kind of question, of what was given as `judge=`: one judge, or a mapping from kinds to judges."""
+    """The judges of what was given as `judge=`: one judge, or a mapping to judges from kinds, or from languages.
+
+    Raises BadParameter for a mapping from both, and what `JudgeRouter`, `ByLanguage` and `load_judge` raise.
+    """
     if isinstance(judge, JudgeRouter):
         return judge
-    if isinstance(judge, Mapping):
-        return JudgeRouter({kind: load_judge(one) for kind, one in judge.items()})
-    return JudgeRouter({"*": load_judge(judge)})
+    if not isinstance(judge, Mapping):
+        return JudgeRouter({"*": load_judge(judge)})
+    made = {key: load_judge(one) for key, one in judge.items()}
+    languages = [key for key in made if re.fullmatch("[a-z]{2,3}", key)]
+    if not languages:
+        return JudgeRouter(made)
+    if kinds := made.keys() - {*languages, "*"}:
+        raise BadParameter(
+            f"the judges are named by language ({', '.join(languages)}) and by kind ({', '.join(sorted(kinds))}); give "
+            "one of the two, with '*' for the rest"
+        )
+    return JudgeRouter({"*": ByLanguage(made)})
 
 
 Threshold = float | Mapping[str, float]
