@@ -187,6 +187,7 @@ def topic(question: Question) -> str:
 
 def language(question: Question) -> str:
     """The language of a question: the first that one of its texts is evidently in, or else "en"."""
+    texts: tuple[str, ...]
     match question:
         case Decompose():
             texts = (f"{question.text} {question.query or ''}",)

@@ -54,7 +54,7 @@ class Parts:
 
 def _made(run: Run) -> dict[str, bytes]:
     """The parts made of all samples."""
-    index = Index()
+    index = Index(run.record)
     for record in run.records():
         index.add(record)
     head = page_head(run.record, run.sections())
