@@ -36,7 +36,10 @@ def blocking(function: Callable[P, Coroutine[Any, Any, T]], name: str, *, shared
 
     @wraps(function)
     def wait(*args: P.args, **kwargs: P.kwargs) -> T:
-        work = function(*args, **kwargs)
+        try:
+            work = function(*args, **kwargs)
+        except TypeError as error:  # arguments that do not fit
+            raise TypeError(str(error).replace(function.__name__, name)) from None
         running = _running_loop()
         if shared and running is not _shared_loop():  # code on that loop cannot block on it
             return _on_shared_loop(work)
