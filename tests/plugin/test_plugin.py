@@ -170,7 +170,9 @@ def test_properties_are_recorded_without_a_warning(session: pytest.Pytester) -> 
 
 def test_a_typo_shows_the_line_of_the_test_alone(session: pytest.Pytester) -> None:
     """The traceback of an unknown metric has no frame of the library."""
-    session.makepyfile('def test_typo(ragauge):\n    ragauge.assert_scores([{"response": "a"}], {"fathfulness": 0.5})\n')
+    session.makepyfile(
+        'def test_typo(ragauge):\n    ragauge.assert_scores([{"response": "a"}], {"fathfulness": 0.5})\n'
+    )
     result = _run(session)
     result.assert_outcomes(failed=1)
     result.stdout.fnmatch_lines(["E*unknown metric 'fathfulness'; did you mean 'faithfulness'?*"])

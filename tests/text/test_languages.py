@@ -152,7 +152,10 @@ def test_a_text_in_another_language_is_recognised(code: str) -> None:
     assert foreign(text_of(code)) == code
 
 
-@pytest.mark.parametrize("text", ["", "42", "Herr Müller", "IBM", "Paris.", "café", text_of("en"), "x = f(y)"])
+@pytest.mark.parametrize(
+    "text",
+    ["", "42", "Herr Müller", "IBM", "Paris.", "café", text_of("en"), "x = f(y)", "Can it be taken in pregnancy?"],
+)
 def test_english_and_what_is_too_short_to_tell(text: str) -> None:
     """English, names, numbers and fragments are taken for no other language."""
     assert foreign(text) is None

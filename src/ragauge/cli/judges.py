@@ -96,7 +96,9 @@ def measure_command(
     if failed:
         raise failed
     if not any(one.rows for one in results):
-        raise BadData(f"{data}: no labelled set here that {judge} can be measured on; see `ragauge docs embedded-judge`")
+        raise BadData(
+            f"{data}: no labelled set here that {judge} can be measured on; see `ragauge docs embedded-judge`"
+        )
 
 
 @command.command("fit")

@@ -410,7 +410,9 @@ class ByLanguage(CompositeJudge):
         for code in judges.keys() - known_languages() - {"*"}:
             raise UnknownName("language", code, known_languages())
         if "*" not in judges:
-            raise BadParameter(f"judges by language ({', '.join(judges)}) need one for all others, as in '*': 'embedded'")
+            raise BadParameter(
+                f"judges by language ({', '.join(judges)}) need one for all others, as in '*': 'embedded'"
+            )
         settings = {code: str(judge.identity) for code, judge in sorted(judges.items())}
         unique = {judge.identity: judge for judge in judges.values()}
         super().__init__("by_language", list(unique.values()), settings)
