@@ -213,17 +213,16 @@ def test_the_lexical_judge_compares_words_of_other_languages() -> None:
     assert run.estimates["faithfulness"].n == len(SENTENCES)
 
 
-def by_language(**judges: object) -> dict[str, object]:
-    return {**judges, "*": "embedded"}
-
-
 def agreeing(name: str) -> rg.Judge:
+    """A judge to whom everything is entailed."""
     return rg.judge_from(entail=lambda premise, hypothesis: ("entailed", 0.9), name=name)
 
 
 def test_each_language_has_its_judge() -> None:
     """Questions go to the judge of their language; the judge for all others answers what that one cannot."""
-    run = rg.evaluate(rows(), ["faithfulness"], judge=by_language(de=agreeing("german/1"), fr=agreeing("french/1")))
+    run = rg.evaluate(
+        rows(), ["faithfulness"], judge={"de": agreeing("german/1"), "fr": agreeing("french/1"), "*": "embedded"}
+    )
     valued = {code for code, scores in zip(SENTENCES, run.scores, strict=True) if scores["faithfulness"].value == 1}
     assert valued == {"en", "de", "fr"}
     names = {judgment.judge.name for judgment in run.store.judgments() if judgment.question.__class__ is Entail}

@@ -548,7 +548,7 @@ def _judges(a: RunRecord, b: RunRecord, measures: Sequence[Measure | None]) -> I
 
 
 def _trust(a: Run, b: Run) -> Iterator[str]:
-    """How far the judges can be trusted, and how sure they were of the verdicts behind the first metric of the report."""
+    """How far the judges can be trusted, and how sure they were of the verdicts behind the metric shown first."""
     yield from filter(None, dict.fromkeys(caution(run.record, short=True) for run in (a, b)))
     for name, run in (("A", a), ("B", b)):
         if (key := chooser(run.record)) and (sure := certainty_words(run.records(), key)):

@@ -180,7 +180,7 @@ class Rounds:
         self._flows.pop(need).close()
 
     def _judgments_of(self, questions: Sequence[Question]) -> list[Judgment]:
-        """The judgments of answered questions. Raises _Unanswered, or NothingToCount, if a judge failed or abstained."""
+        """The judgments of answered questions. Raises _Unanswered if a judge failed, NothingToCount if it abstained."""
         judgments = [self._judgments[question] for question in questions]
         failures = [judgment.answer for judgment in judgments if isinstance(judgment.answer, Failure)]
         if failures:

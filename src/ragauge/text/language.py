@@ -41,8 +41,8 @@ def foreign(text: str) -> str | None:
     """The language of a text that is evidently not English; None for English, and where the text is too short to tell.
 
     English must have a probability below 0.05, and the most probable language one of 0.5, unless most letters are of
-    another script. It names a language for 7 of 12,719 English premises and claims, most of them lists of foreign names,
-    and for all but 6 of 72 short sentences in twelve languages; those have five words at most.
+    another script. It names a language for 7 of 12,719 English premises and claims, most of them lists of foreign
+    names, and for all but 6 of 72 short sentences in twelve languages; those have five words at most.
     """
     words = _WORD.findall(text[:_READ].casefold())
     if not words or sum(word in _ENGLISH for word in words) * _SHARE >= len(words):

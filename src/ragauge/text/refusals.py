@@ -245,7 +245,8 @@ HINT_PATTERN = (
     rf"n't|n'ai|\b(?:un(?:{_STATED}|answerable|answered|known|able|clear)|in(?:sufficient|adequate)|impossible|n/a)\b"
     rf"|\b{any_of('no not cannot refuse nothing nowhere none neither never silent lacks? omits? fails? without')}\b"
     rf"|\b{any_of('difficult hard too_little need(?:ed)? required necessary missing absent leaves? left omitted')}\b"
-    rf"|\b{any_of('outside beyond nicht nichts keine[mnrs]? ne aucune non não niet geen nie не')}\b|[没沒未无無不]|ません"
+    rf"|\b{any_of('outside beyond nicht nichts keine[mnrs]? ne aucune non não niet geen nie не')}\b"
+    "|[没沒未无無不]|ません"
 )
 
 
@@ -282,7 +283,7 @@ def is_refusal_sentence(sentence: str, instructed: str = "", *, cited: bool = Fa
 
     "I don't know." and "The documents do not say when." are refusals. A sentence that goes on to give information
     ("Although the text gives no date, it names the place.") is not, nor are quotations and titles. Covers English, and
-    the most common forms in German, Spanish, French, Italian, Portuguese, Dutch, Polish, Russian, Japanese and Chinese.
+    the most common forms in German, Spanish, French, Italian, Portuguese, Dutch, Polish, Russian, Japanese, Chinese.
 
     Args:
         instructed: the refusal that the speaker was instructed to give; its sentences are refusals, whatever they are.

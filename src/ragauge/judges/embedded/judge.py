@@ -39,8 +39,8 @@ class Heart(Protocol):
 class EmbeddedJudge:
     """Takes texts apart by rules; judges entailment (three-way), relevance and toxicity by a small model and by words.
 
-    It grades nothing and knows no bias: these are not in `answers`. Of other languages than English it splits texts, and
-    abstains from verdicts.
+    It grades nothing and knows no bias: these are not in `answers`. Of other languages than English it splits texts,
+    and abstains from verdicts.
 
     threshold: the confidence, by kind, from which its word stands in a cascade that is given none. `ragauge judges fit`
     found it for words alone, on pairs of the training data that had no part in fitting them; fit one on labels of your
