@@ -68,6 +68,11 @@ class CompositeJudge(ContextJudge):
         """Leave the members."""
         await self._entered.pop().aclose()
 
+    @property
+    def two_way(self) -> bool:
+        """Whether a member does not tell contradicted from neutral."""
+        return any("entail:support" in one.answers and "entail" not in one.answers for one in self.members)
+
     def notes(self) -> list[str]:
         """The notes of the members."""
         return [note for member in self.members for note in notes_of(member)]
@@ -328,8 +333,7 @@ class Cascade(CompositeJudge):
     def answers(self) -> frozenset[str]:
         """The topics that either answers. It is two-way if one of them is."""
         either = self.first.answers | self.second.answers
-        two_way = any("entail:support" in one.answers and "entail" not in one.answers for one in self.members)
-        return either - {"entail"} if two_way else either
+        return either - {"entail"} if self.two_way else either
 
     async def consult(self, questions: Sequence[Question], context: RunContext) -> JudgeAnswers:
         """The confident answers of the first, and those of the second to the rest."""
@@ -422,8 +426,7 @@ class ByLanguage(CompositeJudge):
     def answers(self) -> frozenset[str]:
         """The topics that the judge of all other languages answers. It is two-way if one of the judges is."""
         topics = self._judges["*"].answers
-        two_way = any("entail:support" in one.answers and "entail" not in one.answers for one in self.members)
-        return topics - {"entail"} | {"entail:support"} if two_way and "entail" in topics else topics
+        return topics - {"entail"} | {"entail:support"} if self.two_way and "entail" in topics else topics
 
     async def consult(self, questions: Sequence[Question], context: RunContext) -> JudgeAnswers:
         """The answers of each question's judge; the judges are asked concurrently."""

@@ -60,22 +60,9 @@ def python_object(argument: str) -> Any:
         sys.path.remove(str(Path.cwd()))
 
 
-def _decisions(argument: str) -> Judge:
-    from ragauge.judges.llm.decisions import decisions_judge
-
-    return decisions_judge(argument)
-
-
-def _hf(spec: str) -> Judge:
-    from ragauge.judges.nli.models import hf_judge
-
-    return hf_judge(spec)
-
-
-def _onnx(spec: str) -> Judge:
-    from ragauge.judges.nli.models import onnx_judge
-
-    return onnx_judge(spec)
+def _from(module: str, name: str) -> Callable[[str], Judge]:
+    """A maker of judges, whose module is imported when it is called."""
+    return lambda spec: getattr(import_module(f"ragauge.judges.{module}"), name)(spec)
 
 
 def _model(spec: str) -> Judge:
@@ -94,11 +81,11 @@ MAKERS: dict[str, Callable[[str], Any]] = {
     "lexical": _lexical,
     "recording": _recording,
     "python": python_object,
-    "decisions": _decisions,
+    "decisions": _from("llm.decisions", "decisions_judge"),
 }
 
 #: What comes before the first slash of a spec of a model that runs here, and what makes the judge of the whole spec.
-LOCAL: dict[str, Callable[[str], Judge]] = {"hf": _hf, "onnx": _onnx}
+LOCAL = {"hf": _from("nli.models", "hf_judge"), "onnx": _from("nli.models", "onnx_judge")}
 
 #: The entry points by which other packages offer judges: NAME = "module:factory", where the factory is given what
 #: stands behind "NAME:" in a spec, "" where nothing does.

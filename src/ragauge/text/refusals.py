@@ -221,7 +221,8 @@ _DUTCH = (
 )
 _POLISH = (
     r"\bnie (?:wiem|znalazłe?a?m|(?:mogę|potrafię|umiem) (?:\w+ )?odpowiedzieć)\b",
-    rf"\b{any_of('dokumenty? kontekst teksty? źródła')}\b.{{0,30}}\bnie {any_of('podaj wspomin zawier mówi określa')}\w*",
+    rf"\b{any_of('dokumenty? kontekst teksty? źródła')}\b.{{0,30}}\bnie "
+    rf"{any_of('podaj wspomin zawier mówi określa')}\w*",
 )
 _RUSSIAN = (
     r"\bя не (?:знаю|наш[ёе]л|нашла|(?:могу|смогу|смог|смогла) (?:\w+ )?(?:ответить|найти))\b",
