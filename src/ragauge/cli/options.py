@@ -238,7 +238,7 @@ _KIND = re.compile(r"(\w+|(classify|rate):[^=/?(]+)=")
 
 
 def judge_option(given: Sequence[str]) -> str | dict[str, str]:
-    """--judge: one spec, or KIND=SPEC or LANGUAGE=SPEC several times; a bare one in addition, or *=SPEC, is for the rest.
+    """--judge: one spec, or KIND=SPEC or LANGUAGE=SPEC often; a bare one in addition, or *=SPEC, is for the rest.
 
     An "=" within a spec, as in openai/gpt-4o-mini?temperature=0 or cascade(a,b,threshold=0.9), names no kind.
     """
