@@ -10,6 +10,7 @@ from functools import lru_cache
 import msgspec
 
 from ragauge.errors import BadParameter, UnknownName
+from ragauge.text.language import foreign
 from ragauge.types import Answer, ChunkVerdict, Decomposition, Failure, Grade, Identity, Label, Span, Verdict
 
 #: What a rubric may read: the text fields of a sample, or "chunk".
@@ -182,6 +183,24 @@ def topic(question: Question) -> str:
     if isinstance(question, Rate):
         return f"rate:{question.rubric.name}"
     return kind(question)
+
+
+def language(question: Question) -> str:
+    """The language of a question: the first that one of its texts is evidently in, or else "en"."""
+    texts: tuple[str, ...]
+    match question:
+        case Decompose():
+            texts = (f"{question.text} {question.query or ''}",)
+        case Entail():
+            query = question.query or ""
+            texts = (f"{question.hypothesis} {query}", " ".join((*question.premise, query)))
+        case Relevant():
+            texts = (question.query, question.text)
+        case Classify():
+            texts = (question.text,)
+        case Rate():
+            texts = tuple(text for _, text in question.texts)
+    return next(filter(None, map(foreign, texts)), "en")
 
 
 def judgment_key(question: Question, judge: Identity) -> str:

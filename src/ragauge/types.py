@@ -188,7 +188,8 @@ class Failure(msgspec.Struct, frozen=True, gc=False, omit_defaults=True, tag="fa
     """No answer, and why.
 
     Args:
-        reason: a short code such as "judge_error", "invalid_answer", "not_recorded".
+        reason: a short code such as "judge_error", "invalid_answer", "not_recorded"; after "abstained" a score is not
+            failed but undefined.
         detail: one readable sentence.
         raw: the judge's reply, where it was unusable.
     """

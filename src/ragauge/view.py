@@ -185,7 +185,7 @@ class App:
 
 def _parts(run: Run) -> dict[str, bytes]:
     """The parts made of all samples, as gzip-compressed JSON."""
-    index = Index()
+    index = Index(run.record)
     for record in run.records():
         index.add(record)
     head = page_head(run.record, run.sections())

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -7,7 +8,7 @@ from tests.browser.watching import Watched
 
 import ragauge as rg
 from ragauge.report import sections
-from ragauge.report.explain import headline_metrics
+from ragauge.report.explain import headline_metrics, worst
 from ragauge.report.patterns import CUTS, PATTERNS, patterns_of, signs_of
 from ragauge.report.wording import interval, number
 
@@ -155,6 +156,14 @@ def test_the_worst_answers_show_their_response_and_claim(watched: Watched, repor
     assert (
         "Share of the contexts that some claim of the response contradicts." in page.locator(".estimates").inner_text()
     )
+
+
+def test_ties_are_in_the_order_of_the_terminal(watched: Watched, report: Path, baseline: rg.Run) -> None:
+    """Equal scores: contradicted ones first, then those of which the judge was surest, as `run.worst()` has them."""
+    page = watched.open(report)
+    shown = [item.get_attribute("href") or "" for item in page.locator("ol.examples > li > a").all()]
+    expected = worst(baseline.records(), "faithfulness", "higher", len(shown))
+    assert [re.findall(r"sample=([^&]+)", href)[0] for href in shown] == [one.sample.id for one in expected]
 
 
 def test_a_comparison_is_a_page(watched: Watched, baseline: rg.Run, candidate: rg.Run, tmp_path: Path) -> None:

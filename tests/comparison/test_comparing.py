@@ -343,3 +343,12 @@ def test_runs_of_the_demo() -> None:
     assert [one.verdict for one in found.differences.values()] == ["better", "better"]
     assert found.worse(["faithfulness"]) == []
     assert rg.compare(candidate, baseline).worse(["faithfulness"]) == ["faithfulness"]
+
+
+def test_how_far_to_trust_a_comparison() -> None:
+    """A comparison has the caution on the judge once, and how sure it was in each run."""
+    rows = [{"response": "Ada wrote it.", "contexts": ["Ada wrote it in May."]}]
+    runs = [rg.evaluate(rows, ["faithfulness"], name=name) for name in "ab"]
+    trust, *sure = rg.compare(*runs).notes
+    assert "`ragauge docs embedded-judge`" in trust
+    assert [one[:22] for one in sure] == ["A: The judge was unsur", "B: The judge was unsur"]

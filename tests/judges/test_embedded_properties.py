@@ -136,4 +136,4 @@ def test_its_identity_names_rules_and_tables() -> None:
     """The settings hold what can change an answer: the rules, and hashes of the tables, the reader and the layers."""
     identity = EmbeddedJudge().identity
     assert identity.name == "embedded"
-    assert {name for name, _ in identity.settings} == {"rules", "splitter", "tables", "reader", "layers"}
+    assert {name for name, _ in identity.settings} == {"rules", "splitter", "reads", "tables", "reader", "layers"}

@@ -157,3 +157,23 @@ def test_the_documented_tests_pass(session: pytest.Pytester) -> None:
     answers = ROOT / "src" / "ragauge" / "demo" / "candidate.jsonl"
     (session.path / "answers.jsonl").write_bytes(answers.read_bytes())
     _run(session).assert_outcomes(passed=2)
+
+
+def test_properties_are_recorded_without_a_warning(session: pytest.Pytester) -> None:
+    """The usual family of JUnit files, xunit2, has the estimates as properties, and pytest warns of nothing."""
+    session.makepyfile(TESTS)
+    result = _run(session, "--junitxml=results.xml", "-k", "good", "-W", "error::pytest.PytestWarning")
+    result.assert_outcomes(passed=1, deselected=1)
+    names = [one.get("name") for one in ElementTree.parse(session.path / "results.xml").iter("property")]
+    assert "faithfulness.value" in names
+
+
+def test_a_typo_shows_the_line_of_the_test_alone(session: pytest.Pytester) -> None:
+    """The traceback of an unknown metric has no frame of the library."""
+    session.makepyfile(
+        'def test_typo(ragauge):\n    ragauge.assert_scores([{"response": "a"}], {"fathfulness": 0.5})\n'
+    )
+    result = _run(session)
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(["E*unknown metric 'fathfulness'; did you mean 'faithfulness'?*"])
+    result.stdout.no_fnmatch_line("*registry.py*")

@@ -88,9 +88,10 @@ def test_the_index_has_all_columns(run: rg.Run, embedded: dict[str, Any]) -> Non
     assert embedded["texts"][1] == "r1\nwhat is 1?\n1 it is"
 
 
-def test_an_empty_run_has_an_empty_index() -> None:
+def test_an_empty_run_has_an_empty_index(run: rg.Run) -> None:
     """Without samples the columns have no rows."""
-    assert Index().columns() == {"ids": [], "titles": [], "signs": {}, "values": {}, "failed": {}, "labels": {}}
+    empty = {"ids": [], "titles": [], "signs": {}, "values": {}, "failed": {}, "labels": {}}
+    assert Index(run.record).columns() == empty
 
 
 def test_parts_are_deterministic(run: rg.Run) -> None:

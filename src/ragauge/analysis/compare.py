@@ -16,12 +16,13 @@ from ragauge.metrics.base import DatasetMetric, Measure
 from ragauge.metrics.registry import split_specs
 from ragauge.questions import KINDS
 from ragauge.report.document import packed, page_with
-from ragauge.report.explain import MAX_PIECES, decisive, piece_words
+from ragauge.report.explain import MAX_PIECES, certainty_words, chooser, decisive, piece_words
 from ragauge.report.files import save_text
 from ragauge.report.text import LENGTH, markdown_table, plain, plain_text, rich_table
 from ragauge.report.wording import (
     arrow,
     by_reason,
+    caution,
     counted,
     difference_bar,
     number,
@@ -546,6 +547,14 @@ def _judges(a: RunRecord, b: RunRecord, measures: Sequence[Measure | None]) -> I
             yield f"Different judges{of_kinds}: {names}. The difference may come from the judges, not the systems."
 
 
+def _trust(a: Run, b: Run) -> Iterator[str]:
+    """How far the judges can be trusted, and how sure they were of the verdicts behind the metric shown first."""
+    yield from filter(None, dict.fromkeys(caution(run.record, short=True) for run in (a, b)))
+    for name, run in (("A", a), ("B", b)):
+        if (key := chooser(run.record)) and (sure := certainty_words(run.records(), key)):
+            yield f"{name}: {sure}"
+
+
 def _distinct_names(one: Identity | None, other: Identity | None) -> tuple[str, str]:
     """The names of two judges, with the settings that differ if the names are the same."""
     if one is None or other is None or one.name != other.name:
@@ -645,7 +654,7 @@ def compare(
         differences,
         tuple(changes((a, b), sides, pairing.pairs, differences, show)),
         left_out,
-        tuple(cautions(a.record, b.record, [known.get(key) for key in kept])),
+        (*cautions(a.record, b.record, [known.get(key) for key in kept]), *_trust(a, b)),
     )
 
 

@@ -169,7 +169,10 @@ judging_options = combined(
         help="Metrics, such as faithfulness,rouge(stemmer=true). [default: all that DATA has the fields for]",
         shell_complete=complete_metrics,
     ),
-    judges_option("embedded, recording:PATH, python:MODULE:NAME, or KIND=JUDGE, repeatable. [default: embedded]"),
+    judges_option(
+        "embedded, PROVIDER/MODEL, recording:PATH, python:MODULE:NAME; KIND=JUDGE or LANGUAGE=JUDGE, repeatable. "
+        "[default: embedded]"
+    ),
     _MAP,
 )
 
@@ -284,7 +287,7 @@ _KIND = re.compile(r"(\w+|(classify|rate):[^=/?(]+)=")
 
 
 def judge_option(given: Sequence[str]) -> str | dict[str, str]:
-    """--judge: one spec, or KIND=SPEC several times; a bare spec in addition, or *=SPEC, is for all other kinds.
+    """--judge: one spec, or KIND=SPEC or LANGUAGE=SPEC often; a bare one in addition, or *=SPEC, is for the rest.
 
     An "=" within a spec, as in openai/gpt-4o-mini?temperature=0 or cascade(a,b,threshold=0.9), names no kind.
     """

@@ -245,7 +245,7 @@ def end(run: Run, conditions: Sequence[Gate], store: Place | None) -> None:
 
     store: where the run is kept, or None.
     """
-    if not any(one.n for one in run.estimates.values()) and (run.record.failures or not run.record.stopped):
+    if all(one.value is None for one in run.estimates.values()) and (run.record.failures or not run.record.stopped):
         reasons = [*run.record.failures.values(), *run.record.undefined.values()]
         because = f", the first because: {reasons[0]}" if reasons else ""
         stopped = f"; the run was stopped: {run.record.stopped}" if run.record.stopped else ""

@@ -1,4 +1,4 @@
-"""Composite judges: panels vote, cascades ask the next judge where the first is not confident.
+"""Composite judges: panels vote, cascades ask the next judge where the first is not confident; judges by language.
 
 A label needs more than half of the votes. Without such a majority the answer is the one that asserts least: NO, or
 NEUTRAL (neither supported nor contradicted), or NOT_ENTAILED where a two-way vote leaves open which. So the order of
@@ -31,8 +31,9 @@ from ragauge.judges.base import (
     notes_of,
 )
 from ragauge.needs.base import answerable
-from ragauge.questions import Decompose, Entail, Question, Rate, kind, topic
+from ragauge.questions import Decompose, Entail, Question, Rate, kind, language, topic
 from ragauge.statistics.agreement import kappa
+from ragauge.text.language import known_languages
 from ragauge.types import Answer, ChunkVerdict, Failure, Grade, Identity, Label, Verdict
 
 
@@ -66,6 +67,11 @@ class CompositeJudge(ContextJudge):
     async def __aexit__(self, *exc: object) -> None:
         """Leave the members."""
         await self._entered.pop().aclose()
+
+    @property
+    def two_way(self) -> bool:
+        """Whether a member does not tell contradicted from neutral."""
+        return any("entail:support" in one.answers and "entail" not in one.answers for one in self.members)
 
     def notes(self) -> list[str]:
         """The notes of the members."""
@@ -327,8 +333,7 @@ class Cascade(CompositeJudge):
     def answers(self) -> frozenset[str]:
         """The topics that either answers. It is two-way if one of them is."""
         either = self.first.answers | self.second.answers
-        two_way = any("entail:support" in one.answers and "entail" not in one.answers for one in self.members)
-        return either - {"entail"} if two_way else either
+        return either - {"entail"} if self.two_way else either
 
     async def consult(self, questions: Sequence[Question], context: RunContext) -> JudgeAnswers:
         """The confident answers of the first, and those of the second to the rest."""
@@ -390,3 +395,54 @@ class Cascade(CompositeJudge):
             self._saved_dollars = None
         else:
             self._saved_dollars += sum(call.cost or 0 for call in without) - sum(call.cost or 0 for call in now)
+
+
+class ByLanguage(CompositeJudge):
+    """Judges by the language of a question, in which one of its texts evidently is; English if none is in another.
+
+    A question whose judge cannot answer its topic goes to the judge of all other languages, whose topics count.
+
+    Args:
+        judges: By the code of a language (ISO 639), and "*" for all others.
+
+    Raises:
+        UnknownName: A code is that of no language that is recognised.
+        BadParameter: There is no "*", or only one judge.
+    """
+
+    def __init__(self, judges: Mapping[str, Judge]) -> None:
+        for code in judges.keys() - known_languages() - {"*"}:
+            raise UnknownName("language", code, known_languages())
+        if "*" not in judges:
+            raise BadParameter(
+                f"judges by language ({', '.join(judges)}) need one for all others, as in '*': 'embedded'"
+            )
+        settings = {code: str(judge.identity) for code, judge in sorted(judges.items())}
+        unique = {judge.identity: judge for judge in judges.values()}
+        super().__init__("by_language", list(unique.values()), settings)
+        self._judges = {code: unique[judge.identity] for code, judge in judges.items()}
+
+    @property
+    def answers(self) -> frozenset[str]:
+        """The topics that the judge of all other languages answers. It is two-way if one of the judges is."""
+        topics = self._judges["*"].answers
+        return topics - {"entail"} | {"entail:support"} if self.two_way and "entail" in topics else topics
+
+    async def consult(self, questions: Sequence[Question], context: RunContext) -> JudgeAnswers:
+        """The answers of each question's judge; the judges are asked concurrently."""
+        groups = self._groups(questions)
+        found = await asyncio.gather(*(ask_members(context, judge, group) for judge, group in groups))
+        answers = {question: answer for some in found for question, answer in some.items()}
+        return [answers[question] for question in questions]
+
+    def expect(self, questions: Sequence[Question]) -> list[ExpectedCall]:
+        """The calls of each judge for the questions that are its own."""
+        return [call for judge, group in self._groups(questions) for call in expected_of_members(judge, group)]
+
+    def _groups(self, questions: Sequence[Question]) -> list[tuple[Judge, list[Question]]]:
+        groups: dict[int, tuple[Judge, list[Question]]] = {}
+        for question in questions:
+            judge = self._judges.get(language(question), self._judges["*"])
+            judge = judge if can_answer(judge, question) else self._judges["*"]
+            groups.setdefault(id(judge), (judge, []))[1].append(question)
+        return list(groups.values())

@@ -20,6 +20,7 @@ from ragauge.needs.entailment import response_and_references
 from ragauge.needs.evidence import Measured, Texts
 from ragauge.scores import Better, Scale
 from ragauge.text import overlap
+from ragauge.text.language import known_languages, language_of
 from ragauge.types import Sample
 
 #: What a check returns: a bool or a number, or one with the reason.
@@ -220,16 +221,8 @@ def max_characters(sample: Sample, *, n: Count) -> CheckResult:
     return len(_response(sample)) <= n, f"{len(_response(sample))} characters"
 
 
-def _detector() -> Any:
-    try:
-        import py3langid
-    except ImportError:
-        raise MissingExtra("language", "checks") from None
-    return py3langid
-
-
 def _known_language(code: str) -> None:
-    if code not in dict(_detector().rank("")):
+    if code not in known_languages():
         raise ValueError(f"{code!r} is no language that can be recognised; give a code such as de, en, es or fr")
 
 
@@ -237,11 +230,11 @@ def _known_language(code: str) -> None:
 def language(sample: Sample, *, code: Text) -> CheckResult:
     """1 if the response is in a language, such as language(en), else 0; undefined without letters.
 
-    code: in ISO 639-1. By the library py3langid, which errs on texts of few words: pip install 'ragauge[checks]'.
+    code: in ISO 639. By the library py3langid, which errs on texts of few words.
     """
     if not any(map(str.isalpha, _response(sample))):
         raise NothingToCount("the response has no letters")
-    found, _ = _detector().classify(_response(sample))
+    found = language_of(_response(sample))
     return found == code, f"it reads as {found!r}"
 
 

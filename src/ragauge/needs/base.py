@@ -180,10 +180,12 @@ class Rounds:
         self._flows.pop(need).close()
 
     def _judgments_of(self, questions: Sequence[Question]) -> list[Judgment]:
-        """The judgments of answered questions. Raises _Unanswered if one of them is a failure."""
+        """The judgments of answered questions. Raises _Unanswered if a judge failed, NothingToCount if it abstained."""
         judgments = [self._judgments[question] for question in questions]
         failures = [judgment.answer for judgment in judgments if isinstance(judgment.answer, Failure)]
         if failures:
+            if all(failure.reason == "abstained" for failure in failures):
+                raise NothingToCount(failures[0].detail)
             ((commonest, _),) = Counter(map(str, failures)).most_common(1)
             several = f" ({len(failures)} of {len(judgments)} questions unanswered)" if len(judgments) > 1 else ""
             raise _Unanswered(commonest + several)

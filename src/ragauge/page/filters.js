@@ -59,7 +59,7 @@ function conditionTest(data, { metric, low, high, is }) {
 
 /**
  * Sorted by a metric, from the worst or the best; rows without a value come last. Of equal ones those with a
- * contradiction come first, then those that come first in the data.
+ * contradiction come first, then those of which the judge was surest, then those that come first in the data.
  */
 function sortRows(data, { sort, worst }, rows) {
   const values = data.index.values[sort];
@@ -67,11 +67,13 @@ function sortRows(data, { sort, worst }, rows) {
   const rising = (data.better(sort) === "lower") !== worst ? 1 : -1;
   const missing = (row) => Number(values[row] === null);
   const contradicted = (row) => (data.index.labels[sort][row] & data.head.bits.contradicted ? 0 : 1);
+  const unsure = (row) => (sort === data.head.chooser ? -(data.index.sure?.[row] ?? 0) : 0);
   return rows.sort(
     (one, other) =>
       missing(one) - missing(other) ||
       rising * (values[one] - values[other]) ||
       contradicted(one) - contradicted(other) ||
+      unsure(one) - unsure(other) ||
       one - other,
   );
 }

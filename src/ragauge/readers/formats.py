@@ -483,7 +483,8 @@ def _check_is_there(path: Path) -> None:
 def _near(path: Path) -> str:
     if not path.parent.is_dir():
         return f"there is no folder {path.parent} either"
-    names = get_close_matches(path.name, [entry.name for entry in path.parent.iterdir()], n=3)
+    stems = {entry.stem: entry.name for entry in path.parent.iterdir()}  # a common ending makes no name similar
+    names = [stems[stem] for stem in get_close_matches(path.stem, stems, n=3)]
     if names:
         return f"did you mean {' or '.join(repr(str(path.parent / name)) for name in names)}?"
     return f"check the name; the folder looked in is {path.parent.absolute()}"

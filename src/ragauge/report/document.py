@@ -20,11 +20,11 @@ from typing import Any
 
 import msgspec
 
-from ragauge.report.explain import chooser, headline_metrics
+from ragauge.report.explain import certainty, chooser, deciding, headline_metrics
 from ragauge.report.patterns import CUTS, PATTERNS, patterns_of, signs_of
 from ragauge.report.sections import Section, cell_text
 from ragauge.report.wording import caution, footnotes, headline, shortened, usage_words
-from ragauge.scores import RunRecord, SampleRecord, Score, ScoreRecord
+from ragauge.scores import Better, RunRecord, SampleRecord, Score, ScoreRecord
 from ragauge.types import Label
 
 SCHEMA = "ragauge.run/1"
@@ -99,7 +99,7 @@ def parts(
 ) -> Iterator[tuple[str, bytes]]:
     """Every part with its name; samples are read once, a block at a time."""
     yield "head", packed(page_head(run, sections))
-    index = Index()
+    index = Index(run)
     block: list[dict[str, Any]] = []
     for record in samples:
         index.add(record)
@@ -145,10 +145,14 @@ class Index:
     """Columns over samples: ids, titles, groups, values and labels by metric, signs, and the rows where a score failed.
 
     values: a number, or None; a row without a value is in `failed` if the metric failed, and otherwise undefined.
-    labels: the BITS of the labels in a score's evidence, combined.
+    labels: the BITS of the labels in a score's evidence, combined. sure: how sure the judge was of the piece that
+    decides the score by which the worst are chosen.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, run: RunRecord) -> None:
+        self._chooser = chooser(run)
+        self._better: Better = run.estimates[self._chooser].better if self._chooser else "higher"
+        self.sure: list[float] = []
         self.ids: list[str] = []
         self.titles: list[str] = []
         self.groups: list[str | None] = []
@@ -172,6 +176,8 @@ class Index:
         self.texts.append("\n".join(filter(None, (sample.id, sample.query, sample.response))))
         for sign, column in self.signs.items():
             column.append(signs.get(sign))
+        chosen = deciding(record.score(self._chooser), self._better) if self._chooser in record.scores else None
+        self.sure.append(round(certainty(chosen), 2))
         masks = {
             need: reduce(or_, (BITS[piece.label] for piece in pieces if piece.label is not None), 0)
             for need, pieces in record.evidence.items()
@@ -190,7 +196,8 @@ class Index:
         signs = {sign: column for sign, column in self.signs.items() if any(one is not None for one in column)}
         groups = {"groups": self.groups} if any(self.groups) else {}
         shared = {"values": self.values, "failed": self.failed, "labels": self.labels}
-        return {"ids": self.ids, "titles": self.titles, **groups, "signs": signs, **shared}
+        sure = {"sure": self.sure} if any(self.sure) else {}
+        return {"ids": self.ids, "titles": self.titles, **groups, "signs": signs, **shared, **sure}
 
 
 #: The names that a module imports, and the other module.

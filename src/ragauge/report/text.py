@@ -211,7 +211,8 @@ def sample_view(record: SampleRecord, key: str) -> list[RenderableType]:
     ]
     for piece in score.evidence:
         style = "green" if piece.label in GOOD else "red" if piece.label in BAD else "yellow"
-        lines.append(Text.assemble("  ", (f"{verdict_words(piece)}  ", style), shortened(piece.text, 200)))
+        reason = f"  ({shortened(piece.rationale)})" if piece.rationale else ""
+        lines.append(Text.assemble("  ", (f"{verdict_words(piece)}  ", style), shortened(piece.text, 200), reason))
         lines.extend(Text(f"      {line}", style="dim") for line in chunk_words(piece, record))
     return [*lines, ""]
 
@@ -320,7 +321,8 @@ def sample_lines(record: SampleRecord, key: str) -> Iterator[str]:
     yield from (f"> {plain(line.strip())}".rstrip() for line in cut.splitlines() or ["(empty)"])
     yield ""
     for piece in score.evidence:
-        yield f"- {verdict_words(piece)}: {plain(shortened(piece.text, TEXT))}"
+        reason = f" ({plain(shortened(piece.rationale, TEXT))})" if piece.rationale else ""
+        yield f"- {verdict_words(piece)}: {plain(shortened(piece.text, TEXT))}{reason}"
         yield from (f"  - {plain(line)}" for line in chunk_words(piece, record))
 
 

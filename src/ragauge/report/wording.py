@@ -260,5 +260,5 @@ def _measured(sets: Sequence[Mapping[str, Any]], ranked: Mapping[str, tuple[str,
     tasks = " and ".join(filter(None, (", ".join(listed[:-1]), listed[-1])))
     return (
         f"On public sets with people's labels the embedded judge distinguishes {tasks} (0.5 is chance); use a language "
-        "model or people where a single verdict matters, and see `ragauge docs embedded-judge` for where it fails."
+        "model or people where a single verdict matters; `ragauge docs embedded-judge` says where it fails."
     )

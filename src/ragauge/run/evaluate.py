@@ -65,7 +65,8 @@ async def evaluate_async(
         metrics: names and specs, as one string ("faithfulness,rouge(stemmer=true)") or a list. None: every metric that
             the data and the judge allow; `Run.left_out` has the others, with the reasons.
         judge: a spec such as "embedded", "openai/gpt-4o-mini" or "recording:PATH", a judge, a client or model of
-            another library, or a mapping from kinds of question to these, such as {"entail": ..., "*": "embedded"}.
+            another library, or a mapping from kinds of question to these, such as {"entail": ..., "*": "embedded"}, or
+            from languages, such as {"de": ..., "*": "embedded"}.
         store: a folder or file that keeps judgments and the run. None: both live only as long as the returned Run.
         labels: people's labels, as a file or as judgments; they take precedence over any judge.
         map: field -> column, for columns under names of your own.

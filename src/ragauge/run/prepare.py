@@ -86,7 +86,10 @@ def _missing(metric: Measure, samples: Sequence[Sample], columns: Mapping[str, s
         return None
     if column := next((field[9:] for field in fields if field.startswith("metadata.")), ""):
         return f"no sample has the column {column!r}; give the name of the right one to the metric, as column=NAME"
-    named = " and ".join(f"{field!r}" + (f" ({_WANTED[field]})" if field in _WANTED else "") for field in fields)
+    quoted = {field: field.replace(" or metadata.", "' or '") for field in fields}
+    named = " and ".join(
+        f"'{quoted[field]}'" + (f" ({_WANTED[field]})" if field in _WANTED else "") for field in fields
+    )
     return f"no sample has {named}; {_fix_for(fields, columns)}"
 
 
@@ -110,6 +113,11 @@ def _unanswerable(metric: Measure, router: JudgeRouter, unable: Collection[str])
     kinds = {topic if topic.partition(":")[0] in answered else topic.partition(":")[0] for topic in topics}
     names = sorted({str(judge.identity) for judge in router.judges.values()})
     wanted = ", ".join(sorted(kinds))
+    unnamed = sorted({topic.partition(":")[0] for topic in topics} - router.judges.keys())
+    if unnamed and "*" not in router.judges:
+        return (
+            f"no judge was given for {', '.join(unnamed)}; add one for all that is not named, as in {{'*': 'embedded'}}"
+        )
     return f"{' and '.join(names)} does not answer {wanted}; choose a judge that does, or one for each kind of question"
 
 

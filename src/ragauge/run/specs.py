@@ -12,7 +12,7 @@ from typing import Any
 from ragauge.errors import BadData, BadParameter, UnknownName
 from ragauge.host import installed, load_only
 from ragauge.judges.base import Judge, JudgeLike, JudgeRouter, OneJudge
-from ragauge.judges.composite import VERDICTS, Cascade, Panel
+from ragauge.judges.composite import VERDICTS, ByLanguage, Cascade, Panel
 from ragauge.metrics.registry import split_specs
 
 
@@ -60,22 +60,9 @@ def python_object(argument: str) -> Any:
         sys.path.remove(str(Path.cwd()))
 
 
-def _decisions(argument: str) -> Judge:
-    from ragauge.judges.llm.decisions import decisions_judge
-
-    return decisions_judge(argument)
-
-
-def _hf(spec: str) -> Judge:
-    from ragauge.judges.nli.models import hf_judge
-
-    return hf_judge(spec)
-
-
-def _onnx(spec: str) -> Judge:
-    from ragauge.judges.nli.models import onnx_judge
-
-    return onnx_judge(spec)
+def _from(module: str, name: str) -> Callable[[str], Judge]:
+    """A maker of judges, whose module is imported when it is called."""
+    return lambda spec: getattr(import_module(f"ragauge.judges.{module}"), name)(spec)
 
 
 def _model(spec: str) -> Judge:
@@ -94,11 +81,11 @@ MAKERS: dict[str, Callable[[str], Any]] = {
     "lexical": _lexical,
     "recording": _recording,
     "python": python_object,
-    "decisions": _decisions,
+    "decisions": _from("llm.decisions", "decisions_judge"),
 }
 
 #: What comes before the first slash of a spec of a model that runs here, and what makes the judge of the whole spec.
-LOCAL: dict[str, Callable[[str], Judge]] = {"hf": _hf, "onnx": _onnx}
+LOCAL = {"hf": _from("nli.models", "hf_judge"), "onnx": _from("nli.models", "onnx_judge")}
 
 #: The entry points by which other packages offer judges: NAME = "module:factory", where the factory is given what
 #: stands behind "NAME:" in a spec, "" where nothing does.
@@ -166,12 +153,24 @@ def _factory(spec: str) -> tuple[Callable[[str], Any], str]:
 
 
 def load_judges(judge: JudgeLike) -> JudgeRouter:
-    """The judges by kind of question, of what was given as `judge=`: one judge, or a mapping from kinds to judges."""
+    """The judges of what was given as `judge=`: one judge, or a mapping to judges from kinds, or from languages.
+
+    Raises BadParameter for a mapping from both, and what `JudgeRouter`, `ByLanguage` and `load_judge` raise.
+    """
     if isinstance(judge, JudgeRouter):
         return judge
-    if isinstance(judge, Mapping):
-        return JudgeRouter({kind: load_judge(one) for kind, one in judge.items()})
-    return JudgeRouter({"*": load_judge(judge)})
+    if not isinstance(judge, Mapping):
+        return JudgeRouter({"*": load_judge(judge)})
+    made = {key: load_judge(one) for key, one in judge.items()}
+    languages = [key for key in made if re.fullmatch("[a-z]{2,3}", key)]
+    if not languages:
+        return JudgeRouter(made)
+    if kinds := made.keys() - {*languages, "*"}:
+        raise BadParameter(
+            f"the judges are named by language ({', '.join(languages)}) and by kind ({', '.join(sorted(kinds))}); give "
+            "one of the two, with '*' for the rest"
+        )
+    return JudgeRouter({"*": ByLanguage(made)})
 
 
 Threshold = float | Mapping[str, float]

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import inspect
 import os
+import re
 import signal
 import time
 from collections import deque
@@ -34,14 +36,27 @@ def blocking(function: Callable[P, Coroutine[Any, Any, T]], name: str, *, shared
 
     @wraps(function)
     def wait(*args: P.args, **kwargs: P.kwargs) -> T:
-        work = function(*args, **kwargs)
+        try:
+            work = function(*args, **kwargs)
+        except TypeError as error:  # arguments that do not fit
+            raise TypeError(str(error).replace(function.__name__, name)) from None
         running = _running_loop()
         if shared and running is not _shared_loop():  # code on that loop cannot block on it
             return _on_shared_loop(work)
         return _in_thread(work) if running else asyncio.run(_interrupted_once(work))
 
     wait.__name__ = wait.__qualname__ = name
+    wait.__signature__ = _ListedSignature.from_callable(function)  # type: ignore[attr-defined]
     return wait
+
+
+class _ListedSignature(inspect.Signature):
+    """A signature that `help` shows with one parameter a line, and annotations as they are written."""
+
+    def __str__(self) -> str:
+        unquoted = re.sub(r"(: |-> )'([^']*)'", r"\1\2", super().__str__())
+        listed = re.sub(r"(\(|, )(?=\*,|\w+: )", lambda before: before[0].strip() + "\n    ", unquoted)
+        return listed.replace(") ->", "\n) ->")
 
 
 async def _interrupted_once(work: Coroutine[Any, Any, T]) -> T:

@@ -49,7 +49,10 @@ GERMAN_MONTHS = "Januar Februar März April Mai Juni Juli August September Oktob
 #: Abbreviated English months, without their full stop.
 SHORT_MONTHS = "Jan Feb Mar Apr Jun Jul Aug Sep Sept Oct Nov Dec"
 
-_TITLES = "[DM]rs?|Ms|Mx|Profs?|Sr[as]?|St|Mt|Ft|Gen|Col|Capt|Lt|Sgt|Adm|Gov|Sen|Rep|Hon|Rev|Pres|Msgr|Hr|Fr|Mme|Mlle"
+_TITLES = (
+    "[DM]rs?|Ms|Mx|Profs?|Sr[as]?|St|Mt|Ft|Gen|Col|Capt|Lt|Sgt|Adm|Gov|Sen|Rep|Hon|Rev|Pres|Msgr|Hr|Fr|Mme|Mlle|[Ss]ig"
+    "|[Dd]hr"
+)
 _ADVERBIALS = r"e\.g|i\.e|cf|vs|viz|approx|ca|al|incl|esp|resp|z|z\.\s?B|d\.\s?h|u\.\s?a|bzw|p\.\s?ej|c\.-à-d"
 _NUMBERED = (
     r"Eqs?|Figs?|Secs?|Sects?|Nos?|Nr|Vols?|Ch|Chap|pp?|Arts?|Tab|Refs?|App|Pts?|Par|Cl|§|Ex|Ed|Ver|v|c|"

@@ -171,7 +171,7 @@ _GERMAN = (
     r"\bich (?:weiß|weiss) (?:es |das |leider |dazu |auch )*nicht",
     r"\b(?:weiß|weiss) ich (?:es |das |leider |auch )*nicht",
     r"\b(?:ich (?:kann|konnte|habe|finde|fand|sehe)|(?:kann|konnte|habe|finde|fand|sehe) ich)\b.{0,80}\b"
-    r"(?:nichts|nicht|keine\w* (?:\w+ )?\w+)(?: (?:dazu |darüber |hierzu )?"
+    r"(?:nichts|nicht|keine\w* (?:\w+ )?\w+)(?: (?:dazu |darüber |hierzu |auf \w+ \w+ )?"
     r"(?:beantworten|finden|gefunden|sagen|beurteilen|vor)\b|\Z| (?:in|zu|zum|zur|über|darüber)\b)",
     rf"\b{_DOKUMENTE} .{{0,60}}\b(?:nichts?|keine\w*)\b(?: (?:\w+ )?"
     rf"{any_of('hervor erwähnt enthalten angaben auskunft informationen genannt angegeben beschrieben')}|\Z)",
@@ -205,7 +205,7 @@ _ITALIAN = (
     r"\bnon (?:lo )?so\b(?=\Z|[.,])",
     r"\bnon (?:ho trovato|riesco a trovare|posso (?:rispondere|trovare))\b",
     rf"\b{any_of('documenti contesto testi? passaggi fonti')} .{{0,30}}non "
-    rf"{any_of('contien conten mention specific indic dic forni')}\w*",
+    rf"{any_of('contien conten menzion specific indic dic forni')}\w*",
 )
 _PORTUGUESE = (
     r"\A(?:desculpe, )?(?:mas )?(?:eu )?não (?:o )?sei\b",
@@ -219,14 +219,24 @@ _DUTCH = (
     rf"\b{any_of('documenten context teksten bronnen')} .{{0,20}}\b(?:vermeld|noem|bevat|zeg|geef|geven)\w* "
     r".{0,30}\b(?:niet|niets|geen)\b",
 )
+_POLISH = (
+    r"\bnie (?:wiem|znalazłe?a?m|(?:mogę|potrafię|umiem) (?:\w+ )?odpowiedzieć)\b",
+    rf"\b{any_of('dokumenty? kontekst teksty? źródła')}\b.{{0,30}}\bnie "
+    rf"{any_of('podaj wspomin zawier mówi określa')}\w*",
+)
+_RUSSIAN = (
+    r"\bя не (?:знаю|наш[ёе]л|нашла|(?:могу|смогу|смог|смогла) (?:\w+ )?(?:ответить|найти))\b",
+    rf"\b{any_of('документа?ы?х? контексте? текста?е? источниках?')}\b.{{0,30}}\bне "
+    rf"{any_of('указан упомин содерж сообща говор')}\w*",
+)
 _EAST_ASIAN = (
     "(?:答え|回答|情報)[^。]{0,12}(?:見つかりません|ありません|見つけられません)",
-    "(?:わかりません|分かりません|記載(?:され|が|は)[^。]{0,6}(?:いません|ありません))",
+    "(?:わかりません|分かりません|答えられません|記載(?:され|が|は)[^。]{0,6}(?:いません|ありません))",
     "我(?:不知道|无法回答|無法回答)|(?:找不到|没有找到|沒有找到|未找到)[^。]{0,12}(?:答案|信息|資訊|资料)",
     "(?:文档|文件|资料|上下文|文中)[^。]{0,10}(?:没有|沒有|未)(?:提到|提及|提供|说明|說明)",
 )
 
-_FOREIGN = (*_GERMAN, *_SPANISH, *_FRENCH, *_ITALIAN, *_PORTUGUESE, *_DUTCH, *_EAST_ASIAN)
+_FOREIGN = (*_GERMAN, *_SPANISH, *_FRENCH, *_ITALIAN, *_PORTUGUESE, *_DUTCH, *_POLISH, *_RUSSIAN, *_EAST_ASIAN)
 
 #: Patterns of refusals in any sentence.
 ANYWHERE_PATTERNS = (*_SPEAKERS, *_SOURCES, *_FOREIGN)
@@ -236,7 +246,8 @@ HINT_PATTERN = (
     rf"n't|n'ai|\b(?:un(?:{_STATED}|answerable|answered|known|able|clear)|in(?:sufficient|adequate)|impossible|n/a)\b"
     rf"|\b{any_of('no not cannot refuse nothing nowhere none neither never silent lacks? omits? fails? without')}\b"
     rf"|\b{any_of('difficult hard too_little need(?:ed)? required necessary missing absent leaves? left omitted')}\b"
-    rf"|\b{any_of('outside beyond nicht nichts keine[mnrs]? ne aucune non não niet geen')}\b|[没沒未无無不]|ません"
+    rf"|\b{any_of('outside beyond nicht nichts keine[mnrs]? ne aucune non não niet geen nie не')}\b"
+    "|[没沒未无無不]|ません"
 )
 
 
@@ -273,7 +284,7 @@ def is_refusal_sentence(sentence: str, instructed: str = "", *, cited: bool = Fa
 
     "I don't know." and "The documents do not say when." are refusals. A sentence that goes on to give information
     ("Although the text gives no date, it names the place.") is not, nor are quotations and titles. Covers English, and
-    the most common forms in German, Spanish, French, Italian, Portuguese, Dutch, Japanese and Chinese.
+    the most common forms in German, Spanish, French, Italian, Portuguese, Dutch, Polish, Russian, Japanese, Chinese.
 
     Args:
         instructed: the refusal that the speaker was instructed to give; its sentences are refusals, whatever they are.

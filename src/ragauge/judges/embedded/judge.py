@@ -9,7 +9,7 @@ from typing import Protocol
 
 from ragauge.judges.embedded.statements import decompose
 from ragauge.judges.embedded.trained.heart import Trained
-from ragauge.questions import Decompose, Question, topic
+from ragauge.questions import Decompose, Question, language, topic
 from ragauge.text.sentences import splitter
 from ragauge.types import Answer, Decomposition, Failure, Identity, Verdict
 
@@ -39,7 +39,8 @@ class Heart(Protocol):
 class EmbeddedJudge:
     """Takes texts apart by rules; judges entailment (three-way), relevance and toxicity by a small model and by words.
 
-    It grades nothing and knows no bias: these are not in `answers`.
+    It grades nothing and knows no bias: these are not in `answers`. Of other languages than English it splits texts,
+    and abstains from verdicts.
 
     threshold: the confidence, by kind, from which its word stands in a cascade that is given none. `ragauge judges fit`
     found it for words alone, on pairs of the training data that had no part in fitting them; fit one on labels of your
@@ -54,7 +55,9 @@ class EmbeddedJudge:
     def __init__(self, heart: Heart | None = None, name: str = "embedded") -> None:
         self._heart = heart or Trained()
         self.answers = frozenset({"decompose", *self._heart.answers})
-        self.identity = Identity(name, (("rules", _RULES), ("splitter", splitter()), *self._heart.settings))
+        self._english_only = heart is None  # words alone are compared in any language
+        reads = (("reads", "en"),) if self._english_only else ()
+        self.identity = Identity(name, (("rules", _RULES), ("splitter", splitter()), *reads, *self._heart.settings))
 
     async def answer(self, questions: Sequence[Question]) -> list[Answer | Failure]:
         """The answers in the order of the questions; a kind it does not answer gives a Failure."""
@@ -70,6 +73,9 @@ class EmbeddedJudge:
     def _answer(self, question: Question) -> Answer | Failure:
         if isinstance(question, Decompose):
             return Decomposition(decompose(question.text, question.query))
+        if self._english_only and (found_language := language(question)) != "en":
+            reads = f"the {self.identity} judge reads English, and this is {found_language!r}"
+            return Failure("abstained", f"{reads}; name a judge for it, as in --judge {found_language}=PROVIDER/MODEL")
         found = self._heart.verdict(question)
         if found is not None:
             return found
