@@ -1,13 +1,16 @@
 """How a model judges the cases in benchmarks/probes/cases.jsonl by what the prompts say, with recorded replies.
 
     python benchmarks/prompts.py export FOLDER    # the prompts as they are now, without the expected answers
-    python benchmarks/prompts.py score            # the recorded replies, old prompts and new ones side by side
+    python benchmarks/prompts.py record REPLIES COLUMN    # replies to the exported calls, {case: answer}, as a column
+    python benchmarks/prompts.py score            # the recorded replies, column by column
     python benchmarks/prompts.py ask JUDGE        # the same figures of a judge that is asked now
 
 The replies in benchmarks/probes/replies.jsonl were written by a large language model from the exported prompts, before
-it saw an expected answer: "old" by the prompts of version 8b7bfa8 (form 2), "new" by those of form 3. Verdicts are
-counted as positive ("entailed", "yes") or not, texts to decompose as right where each expected claim has one of its
-own, by their words, and no other is made.
+it saw an expected answer: "old" by the prompts of version 8b7bfa8 (form 2) and "new" by those of form 3, both by the
+writer of these prompts; "blind" in a later session that had seen no expected answer and no earlier reply, and had
+reworded the rule on conflicting sources. A call numbers the sources of all its questions; what is recorded has each
+question's own numbers. Verdicts are counted as positive ("entailed", "yes") or not, texts to decompose as right where
+each expected claim has one of its own, by their words, and no other is made.
 """
 
 from __future__ import annotations
@@ -54,10 +57,12 @@ def main() -> None:
     match sys.argv[1:]:
         case ["export", folder]:
             export(Path(folder))
+        case ["record", replies, column]:
+            record(json.loads(Path(replies).read_text(encoding="utf-8")), column)
         case ["score"]:
-            recorded = [json.loads(line) for line in (PROBES / "replies.jsonl").read_text().splitlines()]
-            for version in ("old", "new"):
-                show(version, {row["id"]: row[version] for row in recorded})
+            recorded = rows()
+            for column in list(recorded[0])[1:]:
+                show(column, {row["id"]: row[column] for row in recorded})
         case ["ask", judge]:
             show(judge, asyncio.run(asked(judge)))
         case _:
@@ -87,6 +92,31 @@ def export(folder: Path) -> None:
         for pack in calls:
             named = dict(zip(pack.keys, (ids[question] for question in pack.questions), strict=True))
             lines.write(json.dumps({"ids": named, "user": prompt_of(pack, STYLE).user}) + "\n")
+
+
+def rows() -> list[dict[str, Any]]:
+    """The recorded replies."""
+    return [json.loads(line) for line in (PROBES / "replies.jsonl").read_text(encoding="utf-8").splitlines()]
+
+
+def record(replies: Mapping[str, Any], column: str) -> None:
+    """Record replies to the exported calls, by case, with the sources numbered as if each case were asked alone."""
+    ids = {case.question: case.id for case in cases()}
+    own: dict[str, Any] = {}
+    for pack in packs(ids, PackLimits()):
+        for question in pack.questions:
+            alone = Pack((question,)).sources
+            numbers = {name: alone[text] for text, name in pack.sources.items() if text in alone}
+            own[ids[question]] = renumbered(replies[ids[question]], numbers)
+    lines = (json.dumps({**row, column: own[row["id"]]}, ensure_ascii=False) + "\n" for row in rows())
+    (PROBES / "replies.jsonl").write_text("".join(list(lines)), encoding="utf-8")
+
+
+def renumbered(reply: Any, numbers: Mapping[str, str]) -> Any:
+    """A reply with other ids of sources; one that the question does not have stays, and is a fault."""
+    listed = ("supports", "contradicts") if isinstance(reply, dict) else ()
+    found = {name: [numbers.get(id, id) for id in reply[name]] for name in listed if name in reply}
+    return {**reply, **found} if found else reply
 
 
 async def asked(judge: str) -> dict[str, Any]:
