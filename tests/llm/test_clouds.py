@@ -59,6 +59,12 @@ def answered(server: StubServer, name: str, questions: list[Question] = QUESTION
     return list(asyncio.run(judge.answer(questions)))
 
 
+async def opened(spec: str, **options: Any) -> None:
+    """Open a judge and ask nothing."""
+    async with rg.llm(spec, **options):
+        pass
+
+
 def recorded(path: Path) -> list[tuple[str, dict[str, str], bytes]]:
     """Path, headers and body of each request that a stub recorded."""
     rows = (msgspec.json.decode(line, type=dict[str, msgspec.Raw]) for line in path.read_bytes().splitlines())
@@ -227,7 +233,7 @@ def test_tokens_of_google_are_fetched_once(
         "/v1/projects/p/locations/l/publishers/google/models/gemini-2.5-flash:generateContent"
     }
     (assertion,) = assertions
-    claims = jwt.decode(assertion, certs=public, audience=address)
+    claims = jwt.decode(assertion, certs=public, audience="https://oauth2.googleapis.com/token")
     assert claims["iss"] == "judge@p.iam.gserviceaccount.com"
     assert claims["scope"] == "https://www.googleapis.com/auth/cloud-platform"
 
@@ -257,7 +263,7 @@ def test_a_missing_library_is_named(name: str, library: str, extra: str, monkeyp
     monkeypatch.setitem(sys.modules, library, None)
     monkeypatch.setenv("AWS_REGION", "us-east-1")
     with pytest.raises(MissingExtra, match=rf"pip install 'ragauge\[{extra}\]'"):
-        asyncio.run(rg.llm(MODELS[name], base_url="http://127.0.0.1:1").answer(ONE))
+        asyncio.run(opened(MODELS[name], base_url="http://127.0.0.1:1"))
 
 
 def test_keys_need_no_library(stub_server: StubFactory, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -296,7 +302,7 @@ def test_what_is_missing_is_said(
     for name, value in environment.items():
         monkeypatch.setenv(name, value)
     with pytest.raises(UsageError, match=said):
-        asyncio.run(rg.llm(spec).answer(ONE))
+        asyncio.run(opened(spec))
 
 
 def test_addresses_are_made_of_the_environment() -> None:
