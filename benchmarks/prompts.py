@@ -1,13 +1,17 @@
 """How a model judges the cases in benchmarks/probes/cases.jsonl by what the prompts say, with recorded replies.
 
     python benchmarks/prompts.py export FOLDER    # the prompts as they are now, without the expected answers
-    python benchmarks/prompts.py score            # the recorded replies, old prompts and new ones side by side
+    python benchmarks/prompts.py record REPLIES COLUMN    # replies to the exported calls, {case: answer}, as a column
+    python benchmarks/prompts.py score            # the recorded replies, column by column
     python benchmarks/prompts.py ask JUDGE        # the same figures of a judge that is asked now
+    python benchmarks/prompts.py missed           # writes probes/missed.json: what the embedded judge gets wrong
 
 The replies in benchmarks/probes/replies.jsonl were written by a large language model from the exported prompts, before
-it saw an expected answer: "old" by the prompts of version 8b7bfa8 (form 2), "new" by those of form 3. Verdicts are
-counted as positive ("entailed", "yes") or not, texts to decompose as right where each expected claim has one of its
-own, by their words, and no other is made.
+it saw an expected answer: "old" by the prompts of version 8b7bfa8 (form 2) and "new" by those of form 3, both by the
+writer of these prompts; "blind" in a later session that had seen no expected answer and no earlier reply, and had
+reworded the rule on conflicting sources. A call numbers the sources of all its questions; what is recorded has each
+question's own numbers. Verdicts are counted as positive ("entailed", "yes") or not, texts to decompose as right where
+each expected claim has one of its own, by their words, and no other is made.
 """
 
 from __future__ import annotations
@@ -34,6 +38,7 @@ from ragauge.text.overlap import token_f1
 from ragauge.types import Decomposition, Failure, Verdict
 
 PROBES = Path(__file__).parent / "probes"
+MISSED = PROBES / "missed.json"
 STYLE = PromptStyle(rationales=False)
 SIMILAR = 0.7  # token F1 from which two statements with the same numbers and marks are the same
 MARK = re.compile(r"\S*[\d¹²³†]\S*\b")
@@ -54,10 +59,16 @@ def main() -> None:
     match sys.argv[1:]:
         case ["export", folder]:
             export(Path(folder))
+        case ["record", replies, column]:
+            record(json.loads(Path(replies).read_text(encoding="utf-8")), column)
         case ["score"]:
-            recorded = [json.loads(line) for line in (PROBES / "replies.jsonl").read_text().splitlines()]
-            for version in ("old", "new"):
-                show(version, {row["id"]: row[version] for row in recorded})
+            recorded = rows()
+            for column in list(recorded[0])[1:]:
+                show(column, {row["id"]: row[column] for row in recorded})
+        case ["missed"]:
+            known = json.loads(MISSED.read_text(encoding="utf-8"))
+            found = {rule: {"why": known.get(rule, {}).get("why", ""), "cases": ids} for rule, ids in missed().items()}
+            MISSED.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
         case ["ask", judge]:
             show(judge, asyncio.run(asked(judge)))
         case _:
@@ -89,6 +100,31 @@ def export(folder: Path) -> None:
             lines.write(json.dumps({"ids": named, "user": prompt_of(pack, STYLE).user}) + "\n")
 
 
+def rows() -> list[dict[str, Any]]:
+    """The recorded replies."""
+    return [json.loads(line) for line in (PROBES / "replies.jsonl").read_text(encoding="utf-8").splitlines()]
+
+
+def record(replies: Mapping[str, Any], column: str) -> None:
+    """Record replies to the exported calls, by case, with the sources numbered as if each case were asked alone."""
+    ids = {case.question: case.id for case in cases()}
+    own: dict[str, Any] = {}
+    for pack in packs(ids, PackLimits()):
+        for question in pack.questions:
+            alone = Pack((question,)).sources
+            numbers = {name: alone[text] for text, name in pack.sources.items() if text in alone}
+            own[ids[question]] = renumbered(replies[ids[question]], numbers)
+    lines = (json.dumps({**row, column: own[row["id"]]}, ensure_ascii=False) + "\n" for row in rows())
+    (PROBES / "replies.jsonl").write_text("".join(list(lines)), encoding="utf-8")
+
+
+def renumbered(reply: Any, numbers: Mapping[str, str]) -> Any:
+    """A reply with other ids of sources; one that the question does not have stays, and is a fault."""
+    listed = ("supports", "contradicts") if isinstance(reply, dict) else ()
+    found = {name: [numbers.get(id, id) for id in reply[name]] for name in listed if name in reply}
+    return {**reply, **found} if found else reply
+
+
 async def asked(judge: str) -> dict[str, Any]:
     """The answers of a judge, by case."""
     every = cases()
@@ -101,15 +137,10 @@ def show(title: str, replies: Mapping[str, Any]) -> None:
     right: dict[str, list[bool]] = defaultdict(list)
     verdicts: dict[str, list[tuple[bool, bool]]] = defaultdict(list)
     for case in cases():
-        answer = parsed(case, replies[case.id])
-        if isinstance(case.expected, list):
-            correct = isinstance(answer, Decomposition) and same_claims(case.expected, answer)
-        else:
-            found = isinstance(answer, Verdict) and answer.label.value in POSITIVE
-            kind = type(case.question).__name__
-            verdicts[kind].append((case.expected in POSITIVE, found))
-            correct = verdicts[kind][-1][0] == found
-        right[f"{type(case.question).__name__} {case.rule}"].append(correct)
+        answer, kind = parsed(case, replies[case.id]), type(case.question).__name__
+        if not isinstance(case.expected, list):
+            verdicts[kind].append((case.expected in POSITIVE, positive(answer)))
+        right[f"{kind} {case.rule}"].append(is_right(case, answer))
     print(f"\n{title}")
     for kind, pairs in [*verdicts.items(), ("all verdicts", list(chain.from_iterable(verdicts.values())))]:
         print(f"  {kind:14}{len(pairs):4} balanced accuracy {balanced(pairs):.3f}, {errors(pairs)}")
@@ -117,6 +148,28 @@ def show(title: str, replies: Mapping[str, Any]) -> None:
         print(f"  {name:34}{sum(correct):3} of {len(correct)}")
     texts = [one for name, correct in right.items() if name.startswith("Decompose") for one in correct]
     print(f"  Decompose: {sum(texts)} of {len(texts)} right")
+
+
+def positive(answer: object) -> bool:
+    """Whether a verdict is "entailed" or "yes"."""
+    return isinstance(answer, Verdict) and answer.label.value in POSITIVE
+
+
+def is_right(case: Case, answer: object) -> bool:
+    """Whether an answer is the expected one."""
+    if isinstance(case.expected, list):
+        return isinstance(answer, Decomposition) and same_claims(case.expected, answer)
+    return positive(answer) == (case.expected in POSITIVE)
+
+
+def missed() -> dict[str, list[str]]:
+    """The cases that the embedded judge gets wrong, by kind and rule."""
+    answers = asyncio.run(asked("embedded"))
+    wrong = sorted((case for case in cases() if not is_right(case, answers[case.id])), key=lambda case: case.id)
+    found: dict[str, list[str]] = defaultdict(list)
+    for case in wrong:
+        found[f"{type(case.question).__name__} {case.rule}"].append(case.id)
+    return dict(sorted(found.items()))
 
 
 def parsed(case: Case, reply: Any) -> object:

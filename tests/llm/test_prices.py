@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from datetime import date, timedelta
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -34,7 +35,8 @@ def test_every_row_is_plausible(name: str) -> None:
 def test_every_row_is_found_by_its_name(name: str) -> None:
     """The name of a row leads to its price and its sizes."""
     model = ROWS[name]
-    assert price_of(name) == model.price
+    assert model.price
+    assert price_of(name) == msgspec.structs.replace(model.price, dated=price_table().date)
     assert context_window(name) == model.window
 
 
@@ -68,8 +70,8 @@ def test_snapshots_and_routes_cost_what_their_model_costs(name: str, same: str) 
 
 def test_a_snapshot_with_a_row_of_its_own_has_its_own_price() -> None:
     """The first gpt-4o was dearer than those after it, and stays so."""
-    assert price_of("openai/gpt-4o-2024-05-13") == Price(5.0, 5.0, 15.0)
-    assert price_of("openai/gpt-4o") == Price(2.5, 1.25, 10.0)
+    assert price_of("openai/gpt-4o-2024-05-13") == Price(5.0, 5.0, 15.0, price_table().date)
+    assert price_of("openai/gpt-4o") == Price(2.5, 1.25, 10.0, price_table().date)
 
 
 @pytest.mark.parametrize(
@@ -134,7 +136,7 @@ def test_a_batch_costs_half() -> None:
     price = price_of("openai/gpt-4o-mini")
     assert price is not None
     assert batch_factor("openai/gpt-4o-mini") == batch_factor("anthropic/claude-haiku-4-5") == 0.5
-    assert price.times(0.5) == Price(0.075, 0.0375, 0.3)
+    assert price.times(0.5) == Price(0.075, 0.0375, 0.3, price_table().date)
     assert batch_factor("ollama/llama3") is None
     assert batch_factor("nobody/model") is None
 

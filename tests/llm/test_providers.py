@@ -13,6 +13,13 @@ DOCUMENTED = {
     "azure": (None, "AZURE_OPENAI_API_KEY"),
     "anthropic": ("https://api.anthropic.com/v1", "ANTHROPIC_API_KEY"),
     "gemini": ("https://generativelanguage.googleapis.com/v1beta/openai", "GEMINI_API_KEY"),
+    "bedrock": ("https://bedrock-runtime.{AWS_REGION|AWS_DEFAULT_REGION}.amazonaws.com", "AWS_BEARER_TOKEN_BEDROCK"),
+    "vertex": (
+        "https://{GOOGLE_CLOUD_LOCATION}-aiplatform.googleapis.com/v1/projects/{GOOGLE_CLOUD_PROJECT}"
+        "/locations/{GOOGLE_CLOUD_LOCATION}",
+        "GOOGLE_OAUTH_ACCESS_TOKEN",
+    ),
+    "cohere": ("https://api.cohere.com/v2", "CO_API_KEY"),
     "mistral": ("https://api.mistral.ai/v1", "MISTRAL_API_KEY"),
     "groq": ("https://api.groq.com/openai/v1", "GROQ_API_KEY"),
     "deepseek": ("https://api.deepseek.com/v1", "DEEPSEEK_API_KEY"),

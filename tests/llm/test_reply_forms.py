@@ -115,6 +115,7 @@ AGAIN: list[tuple[list[Question], str, str]] = [
     (TEXT, f'{{"T1": [{HELLO}, {PURR}], "T1": []}}', "is given more than once"),
     (TEXTS, f'{{"T1": [], "T2": {DOGS}}}', '"T1": the answer has no statement whose "s" is 1'),
     (TEXTS, f'{{"T1": {CATS.replace("Cats purr", "Cats purr at Rex")}, "T2": {DOGS}}}', "in another text alone"),
+    (TEXTS, f'{{"T1": {CATS.replace("Cats purr", "Rex purrs")}, "T2": {DOGS}}}', "in another text alone"),
 ]  # fmt: skip
 
 

@@ -296,3 +296,17 @@ def test_a_plan_reckons_with_the_limits_that_the_judge_is_given() -> None:
 
     assert seconds("rpm=10") == pytest.approx(120)
     assert seconds("concurrency=1") > 10 * seconds("concurrency=16")
+
+
+def test_a_report_says_of_what_day_its_prices_are(stub_server: StubFactory, tmp_path: Path) -> None:
+    """A price from the table comes with the table's date, in the plan and the report; one that was given does not."""
+    from ragauge.judges.llm.pricing import price_table
+
+    said = f"prices of {price_table().date}"
+    server = stub_server()
+    table = rg.llm("openai/gpt-4o-mini", base_url=server.url, api_key="k")
+    assert said in str(rg.plan(_samples(1), METRICS, table))
+    assert said in str(rg.evaluate(_samples(1), METRICS, table, tmp_path / "table"))
+    given = rg.llm("openai/gpt-4o-mini", base_url=server.url, api_key="k", price=(1, 1, 2))
+    assert "prices of" not in str(rg.plan(_samples(1), METRICS, given))
+    assert "prices of" not in str(rg.evaluate(_samples(1), METRICS, given, tmp_path / "given"))

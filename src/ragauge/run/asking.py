@@ -6,6 +6,7 @@ import asyncio
 from collections import deque
 from collections.abc import AsyncIterator, Coroutine, Iterable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
+from datetime import date
 from typing import Any
 
 import msgspec
@@ -39,6 +40,15 @@ class LazyExitStack(AsyncExitStack):
             if id(one) not in self._entered:
                 await self.enter_async_context(one)
                 self._entered.add(id(one))
+
+
+def price_dates(judges: Iterable[Judge]) -> set[date]:
+    """The days of the tables that the prices of the judges' models are from."""
+    found = set[date]()
+    for judge in judges:
+        found |= price_dates(getattr(judge, "members", ()))
+        found |= {day for day in [getattr(getattr(judge, "price", None), "dated", None)] if day}
+    return found
 
 
 def check_priced(judges: Iterable[Judge], limit: float | None) -> None:

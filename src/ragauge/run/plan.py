@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import date
 from typing import Any
 
 from ragauge.judges.base import ExpectedCall, ForecastingJudge, JudgeLike
@@ -12,7 +13,7 @@ from ragauge.judges.embedded import decompose
 from ragauge.needs.base import Rounds
 from ragauge.questions import KINDS, Decompose, Entail, Judgment, Question, Rate, judgment_key, kind
 from ragauge.report.wording import dollars, one_line
-from ragauge.run.asking import Dispatcher
+from ragauge.run.asking import Dispatcher, price_dates
 from ragauge.run.prepare import LabelsLike, MetricsLike, RunSettings, StoreLike, prepared
 from ragauge.store import Store
 from ragauge.types import Answer, ChunkVerdict, Decomposition, Grade, Identity, Label, Sample, Verdict
@@ -53,6 +54,7 @@ class Plan:
     to more than the total, since metrics share questions. cost: of the calls to models; cost_by_metric: the same,
     divided among the metrics that ask. estimated: some counts depend on statements that have not been extracted yet,
     and use those that the embedded judge finds. left_out: metrics that cannot be measured, with the reason.
+    priced: the days of the tables that the prices are from.
     """
 
     samples: int = 0
@@ -63,6 +65,7 @@ class Plan:
     cost_by_metric: dict[str, Cost] = field(default_factory=dict)
     estimated: bool = False
     left_out: dict[str, str] = field(default_factory=dict)
+    priced: tuple[date, ...] = ()
 
     def __str__(self) -> str:
         return "\n".join(map(one_line, _lines(self)))
@@ -83,9 +86,10 @@ def _cost_lines(plan: Plan) -> Iterator[str]:
     from ragauge.judges.llm.pricing import RELATIVE_ERROR
 
     cost = plan.cost
+    dated = f" (prices of {', '.join(map(str, plan.priced))})" if cost.dollars and plan.priced else ""
     yield (
         f"{cost.calls:.0f} calls, about {cost.prompt_tokens:.0f} prompt and {cost.completion_tokens:.0f} completion "
-        f"tokens (estimated, ±{RELATIVE_ERROR:.0%} for the prompts), price {dollars(cost.dollars)}, "
+        f"tokens (estimated, ±{RELATIVE_ERROR:.0%} for the prompts), price {dollars(cost.dollars)}{dated}, "
         f"very roughly {duration(cost.seconds)}"
     )
     yield f"  {'share of each metric':<28}{'calls':>8}{'prompt':>10}{'reply':>9}{'price':>11}{'time':>9}"
@@ -136,7 +140,8 @@ class PlanCounter:
     """Builds a plan, sample by sample."""
 
     def __init__(self, settings: RunSettings, dispatcher: Dispatcher) -> None:
-        self.plan = Plan(left_out=dict(settings.left_out))
+        dates = price_dates(dispatcher.router.unique())
+        self.plan = Plan(left_out=dict(settings.left_out), priced=tuple(sorted(dates)))
         self._metrics = settings.metrics
         self._needs = {need.name: need for metric in settings.metrics for need in metric.needs}
         self._dispatcher = dispatcher

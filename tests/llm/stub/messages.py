@@ -9,7 +9,7 @@ from tests.llm.stub.asks import Ask, Refused, StubReply, text_of
 from tests.llm.stub.instances import unfit
 
 PATH = "/messages"
-_REFUSED = frozenset({"oneOf", "not", "minimum", "maximum", "minLength", "maxLength", "if"})
+REFUSED = frozenset({"oneOf", "not", "minimum", "maximum", "minLength", "maxLength", "if"})
 _KINDS = {
     400: "invalid_request_error",
     401: "authentication_error",
@@ -66,7 +66,7 @@ def _form(request: _Request, without: frozenset[str]) -> tuple[dict[str, Any] | 
         return None, ""
     if "json_schema" in without:
         raise Refused(400, "", f"{request.model} does not support output format")
-    if fault := unfit(form["schema"], _REFUSED, "output_format.schema"):
+    if fault := unfit(form["schema"], REFUSED, "output_format.schema"):
         raise Refused(400, "", fault)
     return form["schema"], ""
 
@@ -75,7 +75,7 @@ def write(ask: Ask, reply: StubReply, number: int) -> dict[str, Any]:
     """The body of a reply."""
     content: list[dict[str, Any]] = [{"type": "text", "text": reply.text}]
     if ask.tool:
-        content = [{"type": "tool_use", "id": f"toolu_{number}", "name": ask.tool, "input": _loose(reply.text)}]
+        content = [{"type": "tool_use", "id": f"toolu_{number}", "name": ask.tool, "input": loose(reply.text)}]
     stop = _STOPS[reply.finish]
     return {
         "id": f"msg_{number}",
@@ -94,7 +94,7 @@ def write(ask: Ask, reply: StubReply, number: int) -> dict[str, Any]:
     }
 
 
-def _loose(text: str) -> Any:
+def loose(text: str) -> Any:
     """The input of a tool: an object always, as the server parses it; empty where the text is no JSON."""
     try:
         return msgspec.json.decode(text)

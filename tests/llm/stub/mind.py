@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from types import ModuleType
 
 import msgspec
-from tests.llm.stub import chat, messages, oracle
+from tests.llm.stub import chat, cohere, converse, generate, messages, oracle
 from tests.llm.stub.asks import Ask, Refused, StubReply
 from tests.llm.stub.counting import head, prompt_tokens, tokens
 from tests.llm.stub.faults import Faults
@@ -16,7 +17,8 @@ from tests.llm.stub.tally import Tally
 from tests.llm.stub.texts import completed, spoil
 from tests.llm.stub.transmission import Reply, dressed
 
-PROTOCOLS = {chat.PATH: chat, messages.PATH: messages}
+PROTOCOLS = {one.PATH: one for one in (chat, messages, converse, generate, cohere)}
+_MODEL = re.compile(r"/models?/(.+?)(?:/converse|:generateContent)$")
 _FINISHES = {"length": "length", "filter": "content_filter", "refusal": "refusal"}
 _PATIENT = (429, 503, 529)
 _CACHEABLE, _CACHE_STEP = 1024, 128  # prompt tokens from which caches work, and the steps of what they hold
@@ -24,7 +26,7 @@ _ENCODER = msgspec.json.Encoder()
 
 
 class Mind:
-    """One model behind both protocols."""
+    """One model behind all protocols."""
 
     def __init__(self, options: Options) -> None:
         self.tally = Tally()
@@ -34,15 +36,15 @@ class Mind:
         self._without = frozenset(options.without)
         self._known: set[str] = set()
 
-    def answer(self, protocol: ModuleType, body: bytes, headers: Mapping[str, str]) -> Reply:
-        """The reply to a request's body."""
+    def answer(self, protocol: ModuleType, body: bytes, headers: Mapping[str, str], path: str = "") -> Reply:
+        """The reply to a request's body. path: names the model where the body does not."""
         fault, jitter = self._faults.draw(body)
         if fault:
             self.tally.faults[fault] += 1
         try:
             self._check_key(protocol, headers)
             self._check_limits(fault)
-            answered = self._answered(protocol, body, fault)
+            answered = self._answered(protocol, body, fault, path)
         except Refused as refused:
             return dressed(self._refusal(protocol, refused, fault, jitter), headers.get("Host", ""))
         more = self._limits.headers(protocol is messages)
@@ -68,8 +70,10 @@ class Mind:
         if wait := self._limits.wait():
             raise Refused(429, "wait", f"Rate limit reached. Please try again in {wait:.3f}s.", f"{wait:.3f}")
 
-    def _answered(self, protocol: ModuleType, body: bytes, fault: str) -> bytes:
+    def _answered(self, protocol: ModuleType, body: bytes, fault: str, path: str) -> bytes:
         ask: Ask = protocol.read(body, self._without)
+        if found := _MODEL.search(path):
+            ask.model = found[1]
         if self._options.model and ask.model not in self._options.model:
             message = f"The model '{ask.model}' does not exist or you do not have access to it."
             raise Refused(404, "model_not_found", message)

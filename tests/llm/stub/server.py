@@ -1,4 +1,4 @@
-"""A stub of the servers of OpenAI and Anthropic, over real HTTP: a process for tests and benchmarks.
+"""A stub of the servers of OpenAI, Anthropic, Bedrock, Vertex AI and Cohere, over real HTTP, as a process.
 
 python tests/llm/stub/server.py --port 0 --latency 0.05 --fault 429=0.10 --fault cut=0.05
 
@@ -62,7 +62,7 @@ class Stub:
         tally, status = self.mind.tally, None
         tally.arrived(request.path, len(body))
         try:
-            reply = self.mind.answer(protocol, body, request.headers)
+            reply = self.mind.answer(protocol, body, request.headers, request.path)
             self._note(request, body)
             late = self._options.latency * (1 + self._options.jitter * (2 * reply.jitter - 1))
             await asyncio.sleep(max(0.0, arrived + late - time.monotonic()))

@@ -39,6 +39,7 @@ class ModelClient:
         price: Of the model's tokens; None where it is not known.
         ended: Why no further call can succeed, once that is so.
         entered: How many times it was entered and not left yet.
+        priced: Whether a call had a price.
         estimated: The number of calls whose tokens are estimated, since the server counted none, or too few.
     """
 
@@ -48,6 +49,7 @@ class ModelClient:
         self.ended: Failure | None = None
         self.entered = 0
         self.estimated = 0
+        self.priced = False
         self._token_factor = token_factor(transport.name)
         self._reasoning = reasoning_tokens(transport.name, dict(transport.settings).get("reasoning_effort"))
         self._malformed: int | None = 0
@@ -70,6 +72,7 @@ class ModelClient:
         if self.entered == 1:
             self.ended = None
             self.estimated = self._malformed = 0
+            self.priced = False
             self._session_id = token_hex(6)
             try:
                 await self.transport.__aenter__()
@@ -170,6 +173,7 @@ class ModelClient:
         if usage is None:
             return Call(name, n_questions, outcome.model, seconds=seconds, fault=fault)
         cost = self.price.of(usage) if self.price else None
+        self.priced |= bool(cost)
         return Call(
             name, n_questions, outcome.model, usage.prompt, usage.cached, usage.completion, cost, seconds, fault
         )

@@ -107,9 +107,11 @@ class ModelJudge(ContextJudge):
         return self._client.ended
 
     def notes(self) -> Sequence[str]:
-        """The transport's notes on how its calls went since it was opened."""
-        notes = getattr(self._client.transport, "notes", None)
-        return notes() if notes else ()
+        """The transport's notes on how its calls went since it was opened, and of what day their prices are."""
+        notes = getattr(self._client.transport, "notes", list[str])()
+        if self._client.priced and self.price and self.price.dated:
+            notes = [*notes, f"{self._client.transport.name}: prices of {self.price.dated}."]
+        return notes
 
     async def __aenter__(self) -> Self:
         """Open the client, unless it is open. Raises UsageError where something is missing, such as a key."""

@@ -46,11 +46,15 @@ _SNAPSHOT = re.compile(r"-20\d\d(-?)[01]\d\1[0-3]\d$")
 
 
 class Price(msgspec.Struct, frozen=True):
-    """Dollars per million tokens: of the prompt, of what of it the provider's cache holds, of the completion."""
+    """Dollars per million tokens: of the prompt, of what of it the provider's cache holds, of the completion.
+
+    dated: the day of the table that it is from; None for one that the caller gave.
+    """
 
     prompt: float
     cached: float
     completion: float
+    dated: date | None = None
 
     def of(self, usage: TokenUsage) -> float:
         """Dollars for these tokens, never below 0; more cached tokens than the prompt has are counted on top of it."""
@@ -60,7 +64,7 @@ class Price(msgspec.Struct, frozen=True):
 
     def times(self, factor: float) -> Price:
         """The price at a discount, such as `batch_factor`."""
-        return Price(self.prompt * factor, self.cached * factor, self.completion * factor)
+        return Price(self.prompt * factor, self.cached * factor, self.completion * factor, self.dated)
 
 
 class PricedModel(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -116,7 +120,8 @@ def price_of(name: str, given: tuple[float, float, float] | None = None) -> Pric
     if _local(name):
         return Price(0.0, 0.0, 0.0)
     model = _model(name)
-    return model.price if model else None
+    price = model.price if model else None
+    return msgspec.structs.replace(price, dated=price_table().date) if price else None
 
 
 def context_window(name: str) -> int | None:

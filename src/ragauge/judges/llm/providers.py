@@ -6,6 +6,7 @@ reached as `openai/MODEL?base_url=...`.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal, NamedTuple
 from urllib.parse import SplitResult, urlsplit, urlunsplit
@@ -15,8 +16,13 @@ import msgspec
 from ragauge.errors import BadParameter, UnknownName, UsageError
 from ragauge.judges.options import OptionParser
 
-Protocol = Literal["chat", "anthropic"]
+Protocol = Literal["chat", "anthropic", "bedrock", "vertex", "cohere"]
 Structured = Literal["schema", "json", "plain"]
+
+
+#: Variables of the environment in a base URL, and what they may hold.
+_VARIABLE = re.compile(r"\{([\w|]+)\}")
+_NAME = re.compile(r"[\w.:-]+", re.ASCII)
 
 
 class Provider(msgspec.Struct, frozen=True, kw_only=True):
@@ -24,7 +30,7 @@ class Provider(msgspec.Struct, frozen=True, kw_only=True):
 
     Attributes:
         name: As in specs, such as "openai".
-        base_url: None where it must be given.
+        base_url: None where it must be given; "{NAME|OTHER}" stands for the first of these variables that is set.
         keys: Environment variables that may hold the key; the first that is set counts.
         bases: Environment variables that may hold the base URL; the first that is set counts.
         protocol: What its endpoint understands.
@@ -63,12 +69,33 @@ class Provider(msgspec.Struct, frozen=True, kw_only=True):
                 return key
         return ""
 
+    @property
+    def signs(self) -> bool:
+        """Whether its vendor's library authenticates each request where there is no key."""
+        return self.protocol in ("bedrock", "vertex")
+
+    @property
+    def needed(self) -> str:
+        """What has to be set for a base URL, for messages."""
+        names = [found[1].replace("|", " or ") for found in _VARIABLE.finditer(self.base_url or "")]
+        return " and ".join(dict.fromkeys(names)) or f"{self.bases[0]} to the address of your {self.name} resource"
+
+    def own_url(self, environment: Mapping[str, str]) -> str | None:
+        """The provider's own base URL; None where there is none, or a variable that it is made of is not set."""
+        url = self.base_url or ""
+        for found in _VARIABLE.finditer(url):
+            value = next(filter(None, (environment.get(name, "").strip() for name in found[1].split("|"))), "")
+            if value and not _NAME.fullmatch(value):
+                raise UsageError(f"{found[1].partition('|')[0]} is no name of a region, location or project: {value!r}")
+            url = url.replace(found[0], value) if value else ""
+        return url.replace("//global-", "//") or None
+
     def base_url_from(self, environment: Mapping[str, str]) -> str | None:
         """The base URL that the environment names, else the provider's own. Raises UsageError for an invalid one."""
         for variable in self.bases:
             if environment.get(variable, "").strip():
                 return self.full_url(environment[variable].strip(), variable)
-        return self.base_url
+        return self.own_url(environment)
 
     def full_url(self, url: str, source: str) -> str:
         """A base URL in full: scheme, host, port and the path below which the endpoints lie; `source` named it."""
@@ -78,8 +105,8 @@ class Provider(msgspec.Struct, frozen=True, kw_only=True):
         path = parts.path.rstrip("/")
         if self.name == "azure":
             path = path.removesuffix("/openai/v1").removesuffix("/openai") + "/openai/v1"
-        elif not path or (self.protocol == "anthropic" and not path.endswith("/v1")):
-            path += "/v1"
+        elif (not path and not self.signs) or (self.protocol == "anthropic" and not path.endswith("/v1")):
+            path += "/v2" if self.protocol == "cohere" else "/v1"
         return urlunsplit(parts._replace(path=path))
 
 
@@ -149,6 +176,29 @@ PROVIDERS = {
             base_url="https://generativelanguage.googleapis.com/v1beta/openai",
             keys=("GEMINI_API_KEY", "GOOGLE_API_KEY"),
             bases=("GEMINI_BASE_URL", "GEMINI_API_BASE"),
+        ),
+        Provider(
+            name="bedrock",
+            base_url="https://bedrock-runtime.{AWS_REGION|AWS_DEFAULT_REGION}.amazonaws.com",
+            keys=("AWS_BEARER_TOKEN_BEDROCK",),
+            bases=("AWS_ENDPOINT_URL_BEDROCK_RUNTIME",),
+            protocol="bedrock",
+            seed=None,
+        ),
+        Provider(
+            name="vertex",
+            base_url="https://{GOOGLE_CLOUD_LOCATION}-aiplatform.googleapis.com/v1/projects/{GOOGLE_CLOUD_PROJECT}"
+            "/locations/{GOOGLE_CLOUD_LOCATION}",
+            keys=("GOOGLE_OAUTH_ACCESS_TOKEN",),
+            bases=("VERTEX_BASE_URL",),
+            protocol="vertex",
+        ),
+        Provider(
+            name="cohere",
+            base_url="https://api.cohere.com/v2",
+            keys=("CO_API_KEY", "COHERE_API_KEY"),
+            bases=("CO_API_URL",),
+            protocol="cohere",
         ),
         _hosted("mistral", "https://api.mistral.ai/v1", seed="random_seed"),
         _hosted("groq", "https://api.groq.com/openai/v1"),
@@ -317,8 +367,8 @@ def parse_llm_spec(spec: str, **given: object) -> LLMSpec:
     parsed = options_of(options | {option: value for option, value in given.items() if value is not None})
     if parsed.seed is not None and server.seed is None:
         raise BadParameter(f"seed: {server.name} takes none; leave it out")
-    if server.protocol == "anthropic" and (parsed.temperature or 0) > 1:
-        raise BadParameter("temperature: anthropic takes a number from 0 to 1, such as temperature=0")
+    if server.protocol in ("anthropic", "bedrock") and (parsed.temperature or 0) > 1:
+        raise BadParameter(f"temperature: {server.name} takes a number from 0 to 1, such as temperature=0")
     if parsed.base_url is not None:
         parsed = msgspec.structs.replace(parsed, base_url=server.full_url(parsed.base_url, "base_url"))
     return LLMSpec(server, model, parsed)

@@ -258,10 +258,17 @@ class _AnswerParser:
         return found
 
     def _from_another_text(self, question: Decompose, statement: str) -> bool:
-        """Whether a name or number after the first word of a statement occurs in another text of the call alone."""
+        """Whether a name or number of a statement occurs in another text of the call alone.
+
+        The first word, which has a capital in any case, is a name where another text has it within a sentence.
+        """
         own = f"{question.text} {question.query or ''}".casefold()
         others = " ".join(one.text for one in self._pack.questions if one is not question)  # type: ignore[union-attr]
-        names = _NAME.findall(statement.partition(" ")[2]) if others else ()
+        if not others:
+            return False
+        first, _, rest = statement.partition(" ")
+        begins = [name for name in _NAME.findall(first) if re.search(rf"[\w,;] {re.escape(name)}\b", others)]
+        names = begins + _NAME.findall(rest)
         return any(name.casefold() not in own and name in others for name in names)
 
     def entailment(self, question: Entail, value: object) -> Verdict:

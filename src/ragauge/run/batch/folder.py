@@ -18,6 +18,7 @@ from ragauge.judges.base import Judge, JudgeRouter
 from ragauge.judges.llm.deferred import DeferredJudge, QuestionStatus, RequestBook
 from ragauge.judges.llm.judge import LLMJudge
 from ragauge.judges.llm.providers import LLMSpec, parse_llm_spec
+from ragauge.judges.llm.transport.batches import LIMITS
 from ragauge.judges.llm.transport.protocols import ServerFeatures, initial_features
 from ragauge.questions import Question
 from ragauge.run.specs import load_judge
@@ -112,7 +113,10 @@ def member_of(spec: str) -> BatchMember | None:
     """The model of a spec; None where the judge is none, and answers at once."""
     judge: Any = load_judge(spec)
     if isinstance(judge, LLMJudge) and not spec.startswith("python:"):
-        return BatchMember(spec, judge.identity, parse_llm_spec(spec))
+        asked = parse_llm_spec(spec)
+        if asked.provider.protocol not in LIMITS:
+            raise BadParameter(f"{spec} cannot be asked in a batch; judge with it in a run")
+        return BatchMember(spec, judge.identity, asked)
     if hasattr(judge, "members"):
         raise BadParameter(f"{spec} is made of judges; batch each of them by itself, then run {spec}: it asks nothing")
     if isinstance(judge, LLMJudge) or spec.startswith("decisions:"):

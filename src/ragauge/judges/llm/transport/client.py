@@ -13,7 +13,7 @@ from urllib.parse import quote, urlsplit
 from ragauge.errors import UsageError
 from ragauge.judges.llm.messages import CallFailed, Completion, Prompt
 from ragauge.judges.llm.providers import LLMOptions, Provider
-from ragauge.judges.llm.transport import protocols
+from ragauge.judges.llm.transport import clouds, protocols
 from ragauge.judges.llm.transport.protocols import ServerFeatures, downgraded, initial_features, is_reasoning_model
 from ragauge.judges.llm.transport.scheduler import (
     FIRST_TIMEOUT,
@@ -54,6 +54,9 @@ class _WireProtocol(NamedTuple):
 _PROTOCOLS = {
     "chat": _WireProtocol(protocols.CHAT_PATH, protocols.chat_body, protocols.read_chat),
     "anthropic": _WireProtocol(protocols.ANTHROPIC_PATH, protocols.anthropic_body, protocols.read_anthropic),
+    "bedrock": _WireProtocol(clouds.BEDROCK_PATH, clouds.bedrock_body, clouds.read_bedrock),
+    "vertex": _WireProtocol(clouds.VERTEX_PATH, clouds.vertex_body, clouds.read_vertex),
+    "cohere": _WireProtocol(clouds.COHERE_PATH, clouds.cohere_body, clouds.read_cohere),
 }
 
 
@@ -69,7 +72,9 @@ class HttpTransport:
     ) -> None:
         self._provider, self._model, self._options, self._environment = provider, model, options, environment
         self._protocol = _PROTOCOLS[provider.protocol]
+        self._path = self._protocol.path.format(model=quote(model, safe=""))
         self._features = initial_features(provider, model, options)
+        self._own = provider.own_url(environment)
         self._base = options.base_url or provider.base_url_from(environment)
         slow = provider.local or is_reasoning_model(model) or options.reasoning_effort is not None
         self._scheduler = RetryScheduler(
@@ -81,6 +86,7 @@ class HttpTransport:
         self._entered = 0
         self._key = self._warning = ""
         self._session: Session | None = None
+        self._sign: clouds.Signer | None = None
         self._watcher: asyncio.Task[None] | None = None
         self._urls: dict[str, URL] = {}
 
@@ -97,7 +103,7 @@ class HttpTransport:
         """What else can change a reply: sampling options, and a server other than the provider's own."""
         options = self._options
         values = {
-            "base_url": self._base if self._base != self._provider.base_url else None,
+            "base_url": self._base if self._base != self._own else None,
             "max_tokens": options.max_tokens,
             "reasoning_effort": options.reasoning_effort,
             "seed": options.seed,
@@ -125,6 +131,8 @@ class HttpTransport:
         if not self._entered:
             self._key = self._provider.key(self._environment)
             self._check()
+            if not self._key:
+                self._sign = await clouds.signer(self._provider, self.name, self._environment)
             self._warn()
             base = self._base or ""
             self._session = Session(self._server, base, self._headers(), self._options.max_reply_bytes)
@@ -146,15 +154,15 @@ class HttpTransport:
     def _check(self) -> None:
         provider = self._provider
         if self._base is None:
-            raise UsageError(f"{self.name}: set {provider.bases[0]} to the address of your {provider.name} resource")
-        elsewhere = provider.base_url is not None and self._base != provider.base_url
-        if not self._key and not provider.local and not elsewhere:
+            raise UsageError(f"{self.name}: set {provider.needed}")
+        elsewhere = provider.base_url is not None and self._base != self._own
+        if not (self._key or provider.local or provider.signs or elsewhere):
             raise UsageError(f"{self.name}: set {provider.keys[0]} to your key of {provider.name}")
 
     def _warn(self) -> None:
         """Warn once where the key and the texts are sent unencrypted."""
         base = self._base or ""
-        if self._key and not self._warning and urlsplit(base).scheme == "http" and not is_local(base):
+        if (self._key or self._sign) and not self._warning and urlsplit(base).scheme == "http" and not is_local(base):
             self._warning = f"{self._server}: the key is sent unencrypted over http; use an https address"
             LOG.warning(self._warning)
 
@@ -216,7 +224,7 @@ class HttpTransport:
         """
         if self._session is None:
             raise UsageError(f"{self.name} is not open; use it as in: async with transport: ...")
-        url = self._urls.get(path) or self._url(path)
+        url = self._url(path)
         return await self._session.exchange(method, url, data, headers, into=into, max_bytes=max_bytes, timeout=timeout)
 
     def stop(self, failure: Failure) -> None:
@@ -246,7 +254,8 @@ class HttpTransport:
         while True:
             features = self._features
             body = self._protocol.body(prompt, self._model, self._options, features)
-            reply = await self.exchange("POST", self._protocol.path, body)
+            signed = await self._sign("POST", str(self._url(self._path)), body) if self._sign else None
+            reply = await self.exchange("POST", self._path, body, signed)
             self._scheduler.rate.update(reply.headers)
             result = self._read(reply)
             if not isinstance(result, Fault):
@@ -284,8 +293,10 @@ class HttpTransport:
     def _url(self, path: str) -> URL:
         from yarl import URL
 
-        base, version = self._base or "", self._environment.get("OPENAI_API_VERSION", "")
-        if self._provider.name == "azure" and version:
-            base = f"{base.removesuffix('/v1')}/deployments/{quote(self._model, safe='')}"
-            path += f"?api-version={quote(version)}"
-        return self._urls.setdefault(path, URL(base + path))
+        if path not in self._urls:
+            base, version, query = self._base or "", self._environment.get("OPENAI_API_VERSION", ""), ""
+            if self._provider.name == "azure" and version:
+                base = f"{base.removesuffix('/v1')}/deployments/{quote(self._model, safe='')}"
+                query = f"?api-version={quote(version)}"
+            self._urls[path] = URL(base + path + query, encoded=True)
+        return self._urls[path]

@@ -62,8 +62,8 @@ def initial_features(provider: Provider, model: str, options: LLMOptions) -> Ser
 
 _NEXT: dict[Structured, Structured] = {"schema": "json", "json": "plain"}
 _STRUCTURE = re.compile(
-    r"response.?format|json.?schema|json.?mode|json.?object|structured.?output|output_(config|format)|"
-    r"tool_choice|input_schema|\bschema\b|grammar"
+    r"response.?(format|mime)|json.?schema|json.?mode|json.?object|structured.?output|output_?(config|format)|"
+    r"tool_?(choice|config|use)|input_schema|\bschema\b|grammar"
 )
 
 
@@ -218,7 +218,7 @@ def anthropic_body(prompt: Prompt, model: str, options: LLMOptions, features: Se
         request["temperature"] = options.temperature or 0
     config: dict[str, Any] = {} if options.reasoning_effort is None else {"effort": options.reasoning_effort}
     if features.structured == "schema":
-        config["format"] = {"type": "json_schema", "schema": _supported_schema(prompt.schema)}
+        config["format"] = {"type": "json_schema", "schema": supported_schema(prompt.schema)}
     elif features.structured == "json":
         request["tools"] = [{"name": "reply", "description": "Gives the reply.", "input_schema": prompt.schema}]
         request["tool_choice"] = {"type": "tool", "name": "reply"}
@@ -227,14 +227,14 @@ def anthropic_body(prompt: Prompt, model: str, options: LLMOptions, features: Se
     return msgspec.json.encode(request)
 
 
-def _supported_schema(schema: Any, *, names: bool = False) -> Any:
+def supported_schema(schema: Any, *, names: bool = False) -> Any:
     """A schema without unsupported keywords. names: whether its keys are names of properties, not keywords."""
     if isinstance(schema, list):
-        return [_supported_schema(item) for item in schema]
+        return [supported_schema(item) for item in schema]
     if not isinstance(schema, dict):
         return schema
     kept = schema.items() if names else [item for item in schema.items() if item[0] not in _UNSUPPORTED_KEYWORDS]
-    return {key: _supported_schema(value, names=not names and key in ("properties", "$defs")) for key, value in kept}
+    return {key: supported_schema(value, names=not names and key in ("properties", "$defs")) for key, value in kept}
 
 
 class _ContentBlock(msgspec.Struct):

@@ -1,0 +1,300 @@
+"""Amazon Bedrock's Converse, Vertex AI's generateContent and Cohere's chat: requests, replies and credentials.
+
+Source: the API references of Amazon Bedrock ("Converse"), Vertex AI ("GenerateContentResponse", "GenerationConfig") and
+Cohere ("Chat" of API v2, "Structured Outputs").
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any, TypeVar
+
+import msgspec
+
+from ragauge.errors import MissingExtra, UsageError
+from ragauge.host import decoded
+from ragauge.judges.llm.messages import CallFailed, Completion, Finish, Prompt, TokenUsage, counted
+from ragauge.judges.llm.providers import LLMOptions, Provider
+from ragauge.judges.llm.transport.protocols import ServerFeatures, supported_schema, system_with_schema
+from ragauge.judges.llm.transport.session import Fault, ReplyError, fault_of
+from ragauge.types import Failure
+
+BEDROCK_PATH = "/model/{model}/converse"
+VERTEX_PATH = "/publishers/google/models/{model}:generateContent"
+COHERE_PATH = "/chat"
+
+T = TypeVar("T")
+
+#: The headers that authenticate one request, of its method, address and body.
+Signer = Callable[[str, str, bytes], Awaitable[dict[str, str]]]
+
+_SCOPE = "https://www.googleapis.com/auth/cloud-platform"
+
+
+def bedrock_body(prompt: Prompt, _model: str, options: LLMOptions, features: ServerFeatures) -> bytes:
+    """The body of a request to Bedrock, as JSON.
+
+    Constrained to its schema by `outputConfig` ("schema"), by the forced use of a tool ("json", for models without the
+    former), or by words alone ("plain").
+    """
+    plain = features.structured == "plain"
+    messages = [{"role": one["role"], "content": [{"text": one["content"]}]} for one in prompt.messages[1:]]
+    system = [{"text": system_with_schema(prompt) if plain else prompt.system}]
+    request: dict[str, Any] = {"system": system, "messages": messages}
+    inference = _given(temperature=_temperature(options, features), maxTokens=options.max_tokens)
+    config: dict[str, Any] = _given(effort=options.reasoning_effort)
+    if features.structured == "schema":
+        schema = {"name": "reply", "schema": msgspec.json.encode(supported_schema(prompt.schema)).decode()}
+        config["textFormat"] = {"type": "json_schema", "structure": {"jsonSchema": schema}}
+    elif features.structured == "json":
+        tool = {"name": "reply", "description": "Gives the reply.", "inputSchema": {"json": prompt.schema}}
+        request["toolConfig"] = {"tools": [{"toolSpec": tool}], "toolChoice": {"tool": {"name": "reply"}}}
+    return msgspec.json.encode(request | _given(inferenceConfig=inference or None, outputConfig=config or None))
+
+
+def vertex_body(prompt: Prompt, _model: str, options: LLMOptions, features: ServerFeatures) -> bytes:
+    """The body of a request to Vertex AI, as JSON, with the schema as `responseJsonSchema` ("schema") or in words."""
+    schema = features.structured == "schema"
+    system = prompt.system if schema else system_with_schema(prompt)
+    effort = options.reasoning_effort
+    config = _given(
+        temperature=_temperature(options, features),
+        maxOutputTokens=options.max_tokens,
+        seed=options.seed,
+        responseMimeType=None if features.structured == "plain" else "application/json",
+        responseJsonSchema=prompt.schema if schema else None,
+        thinkingConfig=None if effort is None else {"thinkingLevel": effort.upper()},
+    )
+    roles = {"user": "user", "assistant": "model"}
+    contents = [{"role": roles[one["role"]], "parts": [{"text": one["content"]}]} for one in prompt.messages[1:]]
+    request = {"systemInstruction": {"parts": [{"text": system}]}, "contents": contents, "generationConfig": config}
+    return msgspec.json.encode(request)
+
+
+def cohere_body(prompt: Prompt, model: str, options: LLMOptions, features: ServerFeatures) -> bytes:
+    """The body of a request to Cohere, as JSON, with the schema in its response format ("schema") or in words."""
+    messages = prompt.messages
+    form: dict[str, Any] | None = None if features.structured == "plain" else {"type": "json_object"}
+    if features.structured == "schema":
+        form = {"type": "json_object", "json_schema": supported_schema(prompt.schema)}
+    else:
+        messages[0] = {"role": "system", "content": system_with_schema(prompt)}
+    effort = options.reasoning_effort
+    given = _given(
+        temperature=_temperature(options, features),
+        max_tokens=options.max_tokens,
+        seed=options.seed,
+        response_format=form,
+        thinking=None if effort is None else {"type": "disabled" if effort == "none" else "enabled"},
+    )
+    return msgspec.json.encode({"model": model, "messages": messages, "stream": False, **given})
+
+
+def _temperature(options: LLMOptions, features: ServerFeatures) -> float | None:
+    return options.temperature or 0 if features.temperature else None
+
+
+def _given(**fields: Any) -> dict[str, Any]:
+    return {name: value for name, value in fields.items() if value is not None}
+
+
+class _ToolUse(msgspec.Struct):
+    input: msgspec.Raw
+
+
+class _Block(msgspec.Struct, rename="camel"):
+    text: str = ""
+    tool_use: _ToolUse | None = None
+
+
+class _BlockMessage(msgspec.Struct):
+    content: list[_Block]
+
+
+class _Output(msgspec.Struct):
+    message: _BlockMessage
+
+
+class _BedrockReply(msgspec.Struct, rename="camel"):
+    output: _Output
+    stop_reason: str = ""
+    usage: dict[str, Any] = {}
+
+
+class _Part(msgspec.Struct):
+    text: str = ""
+    thought: bool = False
+
+
+class _Content(msgspec.Struct):
+    parts: list[_Part] = []
+
+
+class _Candidate(msgspec.Struct, rename="camel"):
+    content: _Content = msgspec.field(default_factory=_Content)
+    finish_reason: str = ""
+
+
+class _VertexReply(msgspec.Struct, rename="camel"):
+    candidates: list[_Candidate] = []
+    prompt_feedback: dict[str, Any] = {}
+    usage_metadata: dict[str, Any] = {}
+    model_version: str = ""
+    error: Any = None
+
+
+class _TypedBlock(msgspec.Struct):
+    type: str = ""
+    text: str = ""
+
+
+class _CohereMessage(msgspec.Struct):
+    content: list[_TypedBlock] | None = None
+
+
+class _CohereReply(msgspec.Struct):
+    message: _CohereMessage
+    finish_reason: str = ""
+    usage: dict[str, dict[str, Any] | float | None] | None = None
+
+
+_BEDROCK_REPLY = msgspec.json.Decoder(_BedrockReply)
+_VERTEX_REPLY = msgspec.json.Decoder(_VertexReply)
+_COHERE_REPLY = msgspec.json.Decoder(_CohereReply)
+_LENGTH = ("max_tokens", "model_context_window_exceeded", "MAX_TOKENS")
+_FILTERED = ("guardrail_intervened", "content_filtered", "SAFETY", "RECITATION", "BLOCKLIST", "PROHIBITED_CONTENT")
+_FINISHES: dict[str, Finish] = {
+    **dict.fromkeys(_LENGTH, "length"),
+    **dict.fromkeys((*_FILTERED, "SPII", "MODEL_ARMOR"), "content_filter"),
+}
+
+
+def read_bedrock(body: bytes) -> Completion:
+    """Read a reply of Bedrock. Its input tokens leave out what the cache held. Raises ReplyError."""
+    reply = _read(body, _BEDROCK_REPLY, "Bedrock")
+    blocks = reply.output.message.content
+    text = "".join(bytes(block.tool_use.input).decode() if block.tool_use else block.text for block in blocks)
+    fresh, written, cached, completion = (
+        counted(reply.usage.get(name))
+        for name in ("inputTokens", "cacheWriteInputTokens", "cacheReadInputTokens", "outputTokens")
+    )
+    usage = TokenUsage(fresh + written + cached, completion, cached) if reply.usage else None
+    return Completion(text, _FINISHES.get(reply.stop_reason, "stop"), usage)
+
+
+def read_vertex(body: bytes) -> Completion | Fault:
+    """Read a reply of Vertex AI without its thoughts; a blocked prompt has no candidates. Raises ReplyError."""
+    reply = _read(body, _VERTEX_REPLY, "Vertex AI")
+    counts = reply.usage_metadata
+    prompt, written, thought, cached = (
+        counted(counts.get(name))
+        for name in ("promptTokenCount", "candidatesTokenCount", "thoughtsTokenCount", "cachedContentTokenCount")
+    )
+    usage = TokenUsage(prompt, written + thought, cached) if counts else None
+    for candidate in reply.candidates:
+        text = "".join(part.text for part in candidate.content.parts if not part.thought)
+        return Completion(text, _FINISHES.get(candidate.finish_reason, "stop"), usage, reply.model_version)
+    if reply.error:
+        return fault_of(200, {"error": reply.error})
+    if reply.prompt_feedback.get("blockReason"):
+        return Completion("", "content_filter", usage, reply.model_version)
+    raise ReplyError("server_error", "the reply has no candidates")
+
+
+def read_cohere(body: bytes) -> Completion:
+    """Read a reply of Cohere, with the tokens that are billed. Raises ReplyError."""
+    reply = _read(body, _COHERE_REPLY, "Cohere")
+    if reply.finish_reason in ("ERROR", "TIMEOUT"):
+        raise ReplyError("server_error", f"the reply ended with {reply.finish_reason!r}")
+    text = "".join(block.text for block in reply.message.content or () if block.type == "text")
+    counts = reply.usage or {}
+    units = counts.get("billed_units") or counts.get("tokens")
+    usage = None
+    if isinstance(units, dict) and units.get("input_tokens") is not None:
+        usage = TokenUsage(counted(units["input_tokens"]), counted(units.get("output_tokens")))
+    return Completion(text, _FINISHES.get(reply.finish_reason, "stop"), usage)
+
+
+def _read(body: bytes, decoder: msgspec.json.Decoder[T], server: str) -> T:
+    try:
+        return decoded(body, decoder)
+    except ValueError as error:
+        raise ReplyError("server_error", f"the reply is none of {server}: {error}") from error
+
+
+async def signer(provider: Provider, name: str, environment: Mapping[str, str]) -> Signer | None:
+    """What authenticates requests to a provider that takes no key, by the library of its vendor; None for others.
+
+    Raises:
+        MissingExtra: The library is not installed.
+        UsageError: It finds no credentials.
+    """
+    find = {"bedrock": _aws_signer, "vertex": _google_signer}.get(provider.protocol)
+    return await asyncio.to_thread(find, name, environment) if find else None
+
+
+def _aws_signer(name: str, environment: Mapping[str, str]) -> Signer:
+    """Signatures of AWS, version 4, with the credentials that AWS's own tools would find."""
+    try:
+        from botocore.auth import SigV4Auth
+        from botocore.awsrequest import AWSRequest
+        from botocore.session import get_session
+    except ImportError:
+        raise MissingExtra(f"{name} without AWS_BEARER_TOKEN_BEDROCK", "bedrock") from None
+    region = environment.get("AWS_REGION") or environment.get("AWS_DEFAULT_REGION")
+    if not region:
+        raise UsageError(f"{name}: set AWS_REGION, which the signature of each request names")
+    try:
+        credentials = get_session().get_credentials()
+    except Exception as error:
+        raise UsageError(f"{name}: the credentials of AWS cannot be read: {error}") from error
+    if credentials is None:
+        raise UsageError(
+            f"{name}: no credentials of AWS were found; set AWS_BEARER_TOKEN_BEDROCK, or AWS_ACCESS_KEY_ID and "
+            "AWS_SECRET_ACCESS_KEY, or AWS_PROFILE"
+        )
+
+    def signed(method: str, url: str, body: bytes) -> dict[str, str]:
+        request = AWSRequest(method, url, {"Content-Type": "application/json"}, body)
+        SigV4Auth(credentials.get_frozen_credentials(), "bedrock", region).add_auth(request)
+        return dict(request.headers.items())
+
+    async def sign(method: str, url: str, body: bytes) -> dict[str, str]:
+        return await _authenticated(name, signed, method, url, body)
+
+    return sign
+
+
+def _google_signer(name: str, _environment: Mapping[str, str]) -> Signer:
+    """Access tokens of Google's application default credentials, fetched when the last one expires."""
+    try:
+        import google.auth
+        from google.auth.transport.requests import Request
+    except ImportError:
+        raise MissingExtra(f"{name} without GOOGLE_OAUTH_ACCESS_TOKEN", "vertex") from None
+    try:
+        credentials, _ = google.auth.default(scopes=[_SCOPE])
+    except Exception as error:
+        raise UsageError(
+            f"{name}: no credentials of Google were found; run gcloud auth application-default login, or set "
+            f"GOOGLE_APPLICATION_CREDENTIALS or GOOGLE_OAUTH_ACCESS_TOKEN ({error})"
+        ) from error
+    refreshing = asyncio.Lock()
+
+    async def sign(_method: str, _url: str, _body: bytes) -> dict[str, str]:
+        async with refreshing:
+            if not credentials.valid:
+                await _authenticated(name, credentials.refresh, Request())
+        return {"Authorization": f"Bearer {credentials.token}"}
+
+    return sign
+
+
+async def _authenticated(name: str, act: Callable[..., T], *args: Any) -> T:
+    """The result of a library's function, which may ask a server. Raises CallFailed, so that all further calls fail."""
+    try:
+        return await asyncio.to_thread(act, *args)
+    except Exception as error:
+        detail = f"{name}: its credentials cannot be used: {type(error).__name__}: {error!s:.300}; log in again"
+        raise CallFailed(Failure("unauthorized", detail), fatal=True) from error
