@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack
 from math import floor
 from statistics import fmean, median
-from typing import Self
+from typing import Protocol, Self, runtime_checkable
 
 from ragauge.errors import BadParameter, UnknownName
 from ragauge.judges.base import (
@@ -253,7 +253,7 @@ class Panel(CompositeJudge):
 
     def _unable(self, question: Question) -> Failure:
         unable = [str(member.identity) for member in self.members if not can_answer(member, question)]
-        return Failure("unanswerable", f"{' and '.join(unable)} of the panel does not answer {topic(question)}")
+        return Failure("unanswerable", f"{' and '.join(unable)} of {self.identity} does not answer {topic(question)}")
 
     def _agreement(self) -> Iterator[str]:
         for name, patterns in sorted(self._votes.items()):
@@ -267,6 +267,53 @@ class Panel(CompositeJudge):
             yield f"{self.identity}: grades lay {mean:.0%} of their scale apart on average ({len(self._spreads)})."
         if self._short:
             yield f"{self.identity}: questions that a member failed at, so that the others decided: {self._short}."
+
+
+@runtime_checkable
+class ShuffledJudge(Judge, Protocol):
+    """A judge that can be asked in another order."""
+
+    def shuffled(self, seed: int) -> Judge:
+        """A judge of its own, asked in the same way but for the order of claims and sources, which `seed` decides."""
+
+
+class Repeat(Panel):
+    """One judge that is asked several times, and votes with itself as a panel does.
+
+    The first time it is asked as it is, so that its stored answers count; then in orders of claims and sources shuffled
+    with the seeds 1, 2, ... Each repetition is a judge of its own, whose answers are stored apart. Its notes give the
+    flip rate: how often two repetitions differ in a verdict, the mean over questions and pairs.
+
+    Args:
+        judge: A judge that can be shuffled, such as an LLM judge.
+        times: How often it is asked, at least twice; an odd number has no ties between two labels.
+
+    Raises:
+        BadParameter: The judge cannot be shuffled, or `times` is no whole number from 2 on.
+    """
+
+    def __init__(self, judge: Judge, times: int) -> None:
+        if isinstance(times, bool) or not isinstance(times, int) or times < 2:
+            raise BadParameter(
+                f"repeat({judge.identity}, {times}): the second is how often to ask, 2 or more, such as 3"
+            )
+        if not isinstance(judge, ShuffledJudge):
+            raise BadParameter(
+                f"repeat({judge.identity}, {times}): this judge answers alike each time; name an LLM judge"
+            )
+        super().__init__([judge, *(judge.shuffled(seed) for seed in range(1, times))])
+        self.identity = Identity(f"repeat({judge.identity}, {times})", self.identity.settings)
+
+    def notes(self) -> list[str]:
+        """The flip rate and the agreement on what this process asked, and the judge's own notes, each once."""
+        return list(dict.fromkeys([*self._flips(), *super().notes()]))
+
+    def _flips(self) -> Iterator[str]:
+        for name, votes in sorted(self._votes.items()):
+            pairs = math.comb(len(self.members), 2)
+            same = sum(n * sum(math.comb(k, 2) for k in Counter(labels).values()) for labels, n in votes.items())
+            rate = 1 - same / (pairs * votes.total())
+            yield f"{self.identity}: flip rate {rate:.1%} on {name} questions, the share on which two repeats differ."
 
 
 def _is_unanswered(answer: Answer | Failure | None) -> bool:

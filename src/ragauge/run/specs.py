@@ -12,7 +12,7 @@ from typing import Any
 from ragauge.errors import BadData, BadParameter, UnknownName
 from ragauge.host import installed, load_only
 from ragauge.judges.base import Judge, JudgeLike, JudgeRouter, OneJudge
-from ragauge.judges.composite import VERDICTS, Cascade, Panel
+from ragauge.judges.composite import VERDICTS, Cascade, Panel, Repeat
 from ragauge.metrics.registry import split_specs
 
 
@@ -113,6 +113,7 @@ DESCRIPTIONS = {
     "onnx/FOLDER": "the same without torch, from what `ragauge judges export` wrote",
     "panel(JUDGE,JUDGE,...)": "several judges vote, and how far they agree is reported",
     "cascade(JUDGE,JUDGE,threshold=T)": "the first answers where it is sure, the rest goes up to the next",
+    "repeat(JUDGE,N)": "an LLM judge asked N times in other orders votes, and its flip rate is reported",
     "recording:PATH": "exact replay of a store or of a file of judgments (.jsonl)",
     "python:MODULE:NAME": "a judge of your own, made by judge_from(...) in a Python module",
 }
@@ -188,6 +189,17 @@ def panel(*judges: OneJudge) -> Panel:
     return Panel([load_judge(judge) for judge in judges])
 
 
+def repeat(judge: OneJudge, times: int = 3) -> Repeat:
+    """A judge that is asked several times and votes; see `ragauge.judges.composite.Repeat` and docs/judges.md.
+
+        rg.repeat("openai/gpt-4o-mini?temperature=0.7", 3)
+
+    judge: an LLM judge, as a spec or judge. times: how often it is asked.
+    Raises BadParameter for a judge that answers alike each time, and for fewer than two times.
+    """
+    return Repeat(load_judge(judge), times)
+
+
 def cascade(*judges: OneJudge, threshold: Threshold | None = None) -> Cascade:
     """A judge that asks the first of several, and the next where that is not sure enough.
 
@@ -242,6 +254,13 @@ def _panel(judges: list[str], options: dict[str, str]) -> Panel:
     return panel(*judges)
 
 
+def _repeat(arguments: list[str], options: dict[str, str]) -> Repeat:
+    judge, times = (*arguments, "", "")[:2]
+    if options or len(arguments) != 2 or not times.isdecimal():
+        raise BadParameter(f"repeat({', '.join([*arguments, *options])}): write repeat(JUDGE,N), as in repeat(JUDGE,3)")
+    return repeat(judge, int(times))
+
+
 def _cascade(judges: list[str], options: dict[str, str]) -> Cascade:
     known = ("threshold", *VERDICTS)
     for name in options:
@@ -271,4 +290,8 @@ def _closes_last(inside: str) -> bool:
     return False
 
 
-COMPOSITES: dict[str, Callable[[list[str], dict[str, str]], Judge]] = {"panel": _panel, "cascade": _cascade}
+COMPOSITES: dict[str, Callable[[list[str], dict[str, str]], Judge]] = {
+    "panel": _panel,
+    "cascade": _cascade,
+    "repeat": _repeat,
+}
