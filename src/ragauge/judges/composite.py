@@ -16,6 +16,8 @@ from math import floor
 from statistics import fmean, median
 from typing import Protocol, Self, runtime_checkable
 
+import msgspec
+
 from ragauge.errors import BadParameter, UnknownName
 from ragauge.judges.base import (
     DEFAULT_BATCH,
@@ -39,11 +41,13 @@ from ragauge.types import Answer, ChunkVerdict, Failure, Grade, Identity, Label,
 class CompositeJudge(ContextJudge):
     """A judge that asks its members. Subclasses combine their answers in `consult`.
 
-    members: at least two judges, each once; their order matters. settings: what else can change an answer.
+    members: at least `least` judges, each once; their order matters. settings: what else can change an answer.
     """
 
+    least = 2
+
     def __init__(self, name: str, members: Sequence[Judge], settings: Mapping[str, str]) -> None:
-        if len(members) < 2:
+        if len(members) < self.least:
             raise BadParameter(f"{name}({_names(members)}) needs at least two judges, as in {name}(embedded,JUDGE)")
         for at, member in enumerate(members):
             if member.identity in [other.identity for other in members[:at]]:
@@ -437,3 +441,60 @@ class Cascade(CompositeJudge):
             self._saved_dollars = None
         else:
             self._saved_dollars += sum(call.cost or 0 for call in without) - sum(call.cost or 0 for call in now)
+
+
+class Decided(CompositeJudge):
+    """A judge whose verdicts are "entailed" or "yes" from a probability on, whatever its own label.
+
+    Below it, "entailed" becomes what asserts least. Verdicts without a probability, and other answers, are its own.
+
+    Args:
+        judge: The judge.
+        levels: The probability by kind of verdict.
+
+    Raises:
+        UnknownName: A level is for something that is not a kind of verdict.
+        BadParameter: A level is no number from 0 to 1.
+    """
+
+    least = 1
+
+    def __init__(self, judge: Judge, levels: Mapping[str, float]) -> None:
+        for name, value in levels.items():
+            if name not in VERDICTS:
+                raise UnknownName("kind of verdict", name, VERDICTS)
+            if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
+                raise BadParameter(f"the probability {value!r} for {name} must be a number from 0 to 1")
+        super().__init__("decided", (judge,), {f"level.{name}": f"{value:g}" for name, value in sorted(levels.items())})
+        self._levels = dict(levels)
+
+    @property
+    def answers(self) -> frozenset[str]:
+        """The judge's."""
+        return self.members[0].answers
+
+    async def consult(self, questions: Sequence[Question], context: RunContext) -> JudgeAnswers:
+        """The judge's answers, decided."""
+        answers = await ask_members(context, self.members[0], questions)
+        return [self._decided(question, answers[question]) for question in questions]
+
+    def expect(self, questions: Sequence[Question]) -> list[ExpectedCall]:
+        """The judge's calls."""
+        return expected_of_members(self.members[0], questions)
+
+    def _decided(self, question: Question, answer: Answer | Failure) -> Answer | Failure:
+        level = self._levels.get(kind(question))
+        if level is None or not isinstance(answer, Verdict):
+            return answer
+        replace = msgspec.structs.replace
+        chunks = tuple(replace(one, label=self._label(one.label, one.probability, level)) for one in answer.chunks)
+        return replace(answer, label=self._label(answer.label, answer.probability, level), chunks=chunks)
+
+    def _label(self, label: Label, probability: float | None, level: float) -> Label:
+        if probability is None:
+            return label
+        if label in (Label.YES, Label.NO):
+            return Label.YES if probability >= level else Label.NO
+        if probability >= level or label is not Label.ENTAILED:
+            return Label.ENTAILED if probability >= level else label
+        return Label.NEUTRAL if "entail" in self.answers else Label.NOT_ENTAILED
