@@ -22,7 +22,7 @@ from ragauge.judges.llm.providers import PROVIDERS, parse_llm_spec
 from ragauge.questions import Entail, Judgment, Question, kind
 from ragauge.report.text import rich_table
 from ragauge.report.wording import counted, number, p_value, signed, with_interval
-from ragauge.run.specs import JudgeFile, arguments_of, judge_of_file, load_judge
+from ragauge.run.specs import JudgeFile, arguments_of, judge_of_file, load_judge, read_judge_file
 from ragauge.statistics.agreement import balanced_accuracy, group_difference
 from ragauge.statistics.intervals import Interval
 from ragauge.types import Answer, Failure, Label, Verdict
@@ -112,9 +112,11 @@ class Tuner:
         accuracy: float = 0.95,
         seed: int = 0,
     ) -> None:
-        self._is_model = spec.partition("/")[0] in PROVIDERS
-        self._is_cascade = spec.startswith("cascade(")
-        self._first = JudgeFile(judge=_startable(spec) if self._is_cascade else spec)
+        self._first = read_judge_file(spec) if spec.endswith(".json") else JudgeFile(judge=spec)
+        self._is_model = self._first.judge.partition("/")[0] in PROVIDERS
+        self._is_cascade = self._first.judge.startswith("cascade(")
+        if self._is_cascade:
+            self._first = msgspec.structs.replace(self._first, judge=_startable(self._first.judge))
         self.judge = judge_of_file(self._first)
         self._accuracy, self._seed = accuracy, seed
         labels = {one.question: one for one in labelled if kind(one.question) in VERDICTS}
@@ -177,7 +179,8 @@ class Tuner:
         spec = self._first.judge
         if not self._is_model:
             raise BadParameter(f"--prompts: {spec} has no prompts; leave it out, or name an LLM judge")
-        file = JudgeFile(judge=f"{spec}{'&' if '?' in spec else '?'}prompts={quote(str(folder), safe='/')}")
+        named = f"{spec}{'&' if '?' in spec else '?'}prompts={quote(str(folder), safe='/')}"
+        file = msgspec.structs.replace(self._first, judge=named)
         judge_of_file(file)
         kinds = frozenset(map(kind, self._labels))
         before, after = (system(kinds, prompt_style(parse_llm_spec(one).options)) for one in (spec, file.judge))

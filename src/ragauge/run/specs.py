@@ -107,15 +107,16 @@ def judge_of_file(file: JudgeFile) -> Judge:
     return Decided(made, file.thresholds) if file.thresholds else made
 
 
-def _file(spec: str) -> Judge:
+def read_judge_file(path: str) -> JudgeFile:
+    """A judge file. Raises BadData for anything else."""
     try:
-        found = msgspec.json.decode(Path(spec).read_bytes(), type=JudgeFile)
+        found = msgspec.json.decode(Path(path).read_bytes(), type=JudgeFile)
     except (OSError, msgspec.MsgspecError) as error:
         fix = "give a judge file, such as `ragauge judges tune -o FILE` writes"
-        raise BadData(f"{spec}: cannot be read as a judge: {error}; {fix}") from None
+        raise BadData(f"{path}: cannot be read as a judge: {error}; {fix}") from None
     if found.judge.endswith(".json"):
-        raise BadData(f"{spec}: its judge is a file too, {found.judge}; name the judge itself")
-    return judge_of_file(found)
+        raise BadData(f"{path}: its judge is a file too, {found.judge}; name the judge itself")
+    return found
 
 
 def _model(spec: str) -> Judge:
@@ -198,7 +199,7 @@ def _factory(spec: str) -> tuple[Callable[[str], Any], str]:
     if "(" in spec and spec.partition("(")[0] in COMPOSITES:
         return composed, spec
     if spec.endswith(".json"):
-        return _file, spec
+        return lambda path: judge_of_file(read_judge_file(path)), spec
     if "/" in spec.partition("?")[0]:
         return LOCAL.get(spec.partition("/")[0], _model), spec
     points = installed(ENTRY_POINTS)
