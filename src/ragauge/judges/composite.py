@@ -257,7 +257,7 @@ class Panel(CompositeJudge):
 
     def _unable(self, question: Question) -> Failure:
         unable = [str(member.identity) for member in self.members if not can_answer(member, question)]
-        return Failure("unanswerable", f"{' and '.join(unable)} of {self.identity} does not answer {topic(question)}")
+        return Failure("unanswerable", f"{' and '.join(unable)} of the panel does not answer {topic(question)}")
 
     def _agreement(self) -> Iterator[str]:
         for name, patterns in sorted(self._votes.items()):
