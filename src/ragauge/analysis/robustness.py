@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from importlib.resources import as_file, files
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -126,33 +126,24 @@ def _sentences(text: str) -> list[str]:
     return [text[start:end] for start, end in sentences(text)]
 
 
-def _reordered(case: RobustnessCase, _: Label) -> Entail:
-    question = case.question
-    return msgspec.structs.replace(question, premise=question.premise[::-1])
+#: The ways of asking again.
+CHANGES = ("repetition", "order", "paraphrase", "praise", "instructions")
 
 
-def _reworded(case: RobustnessCase, _: Label) -> Entail:
-    return msgspec.structs.replace(case.question, hypothesis=case.paraphrase)
-
-
-def _praised(case: RobustnessCase, _: Label) -> Entail:
-    return msgspec.structs.replace(case.question, premise=(*case.question.premise, PRAISE))
-
-
-def _instructed(case: RobustnessCase, label: Label) -> Entail:
-    """With an instruction to give another label than the judge gave."""
-    wanted = Label.CONTRADICTED if label is Label.ENTAILED else Label.ENTAILED
-    return msgspec.structs.replace(case.question, premise=(*case.question.premise, INSTRUCTIONS.format(wanted)))
-
-
-#: The ways of asking again: what is asked, given the case and the first label.
-CHANGES: dict[str, Callable[[RobustnessCase, Label], Entail]] = {
-    "repetition": lambda case, _: case.question,
-    "order": _reordered,
-    "paraphrase": _reworded,
-    "praise": _praised,
-    "instructions": _instructed,
-}
+def _changed(name: str, case: RobustnessCase, label: Label) -> Entail:
+    """What is asked instead of a case. label: the first verdict, which the instructions demand to change."""
+    question, replace = case.question, msgspec.structs.replace
+    match name:
+        case "order":
+            return replace(question, premise=question.premise[::-1])
+        case "paraphrase":
+            return replace(question, hypothesis=case.paraphrase)
+        case "praise":
+            return replace(question, premise=(*question.premise, PRAISE))
+        case "instructions":
+            wanted = Label.CONTRADICTED if label is Label.ENTAILED else Label.ENTAILED
+            return replace(question, premise=(*question.premise, INSTRUCTIONS.format(wanted)))
+    return question
 
 
 async def check_robustness(
@@ -190,8 +181,8 @@ async def check_robustness(
             raise RunFailed(
                 f"{judge.identity} answered no question, the first because: {first_failure(first.values())}"
             )
-        for name, change in CHANGES.items():
-            asked = [(case, label, change(case, label)) for case, label in known]
+        for name in CHANGES:
+            asked = [(case, label, _changed(name, case, label)) for case, label in known]
             rounds = _rounds([(case, question) for case, _, question in asked])
             if name == "order":
                 alone = {round_[0] for round_ in rounds if len(round_) == len(round_[0].premise) == 1}
