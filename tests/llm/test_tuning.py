@@ -150,7 +150,7 @@ def test_the_wording_that_agrees_best_is_chosen(kit: Kit, place: Path) -> None:
         (place / name).mkdir()
         (place / name / "entail.md").write_text(text)
     found = tuned_model(kit, taught("parity"), odd(number=40), [place / "bad", place / "good"])
-    assert [one.agreement for one in found.tried[:3]] == [0.5, 0.5, 1.0]
+    assert list(found.tried.values())[:3] == [0.5, 0.5, 1.0]
     assert found.file.judge.endswith("&prompts=good") or found.file.judge.endswith(f"prompts={place / 'good'}")
     assert found.gain.value == 0.5
     assert "(entail changed)" in dict(load_judge(found.file.judge).identity.settings)["prompts"]
@@ -185,7 +185,7 @@ def test_examples_that_do_not_help_are_left_out(kit: Kit) -> None:
 
 def test_people_who_say_less_give_examples_by_the_judges_word(kit: Kit) -> None:
     """Of a claim that is only called not entailed no example is made where the judge calls it entailed."""
-    assert [one.name for one in tuned_model(kit, taught("no such word"), odd(X)).tried] == ["as it is"]
+    assert list(tuned_model(kit, taught("no such word"), odd(X)).tried) == ["as it is"]
 
 
 @pytest.mark.parametrize(

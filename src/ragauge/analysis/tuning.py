@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from random import Random
@@ -36,28 +37,25 @@ _EXAMPLES, _SETS, _EXAMPLE_CHARS = 4, 3, 1500
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
+#: The id of a source, as in "S1 says so".
+_SOURCE = re.compile(r"\bS\d")
+
 Answers = Mapping[Question, Answer | Failure]
-
-
-class Tried(msgspec.Struct, frozen=True):
-    """Something that was tried. agreement: balanced accuracy on the labels to choose by; None if undefined."""
-
-    name: str
-    agreement: float | None
 
 
 class Tuned(msgspec.Struct, frozen=True):
     """A tuned judge.
 
-    file: what was chosen. chosen_by: the number of labels to choose by; measured_by: that of the rest. before, after:
-    the balanced accuracy on the rest, gain: the difference, with 95 % intervals by texts. p: two-sided, for no gain.
-    thresholds: those fitted to the first judge of a cascade.
+    file: what was chosen. chosen_by: the number of labels to choose by; measured_by: that of the rest. tried: the
+    balanced accuracy of what was tried on the former; None if undefined. before, after: that on the rest, gain: the
+    difference, with 95 % intervals by texts. p: two-sided, for no gain. thresholds: those fitted to the first judge of
+    a cascade.
     """
 
     file: JudgeFile
     chosen_by: int
     measured_by: int
-    tried: tuple[Tried, ...]
+    tried: dict[str, float | None]
     before: Interval | None
     after: Interval | None
     gain: Interval
@@ -69,7 +67,7 @@ class _Trials:
     """What was tried, and the best of it: the first with the highest agreement, on the questions asked of both."""
 
     def __init__(self, yes: Mapping[Question, bool], answer: AnswerFunction | None) -> None:
-        self.tried: list[Tried] = []
+        self.tried: dict[str, float | None] = {}
         self.answers: Answers = {}
         self._yes, self._answer = yes, answer
 
@@ -80,13 +78,13 @@ class _Trials:
         best = {question: self.answers[question] for question in questions} if self.tried else None
         if best is None or (score or 0.0) > (_agreement(self._yes, best) or 0.0):
             self.best, self.answers = file, found
-        self.tried.append(Tried(name, score))
+        self.tried[name] = score
 
 
 def _agreement(yes: Mapping[Question, bool], answers: Answers) -> float | None:
-    """Balanced accuracy of the answers that there are."""
-    known = {question: one for question, one in answers.items() if isinstance(one, Verdict)}
-    return balanced_accuracy([yes[one] for one in known], [says_yes(one) for one in known.values()])
+    """Balanced accuracy; a missing answer counts as a wrong one."""
+    given = [says_yes(one) if isinstance(one, Verdict) else not yes[question] for question, one in answers.items()]
+    return balanced_accuracy([yes[question] for question in answers], given)
 
 
 class Tuner:
@@ -136,7 +134,7 @@ class Tuner:
         """
         if self._is_cascade:
             file, fitted = await self._with_thresholds(answer)
-            return await self._measured(file, (), fitted, answer)
+            return await self._measured(file, {}, fitted, answer)
         trials = _Trials(self._yes, answer)
         await trials.add("as it is", self._first, self._choosing)
         for name, file in self._wordings:
@@ -145,7 +143,7 @@ class Tuner:
             sets = list(self._example_sets(trials.best, trials.answers))
             shown = {subject(question) for _, _, questions in sets for question in questions}
             unseen = [question for question in self._choosing if subject(question) not in shown]
-            for name, file, _ in sets:
+            for name, file, _ in sets if unseen else ():
                 await trials.add(f"{name} (on {len(unseen)})", file, unseen)
         elif levels := self._levels(trials.answers):
             file = msgspec.structs.replace(trials.best, thresholds=levels)
@@ -237,7 +235,7 @@ class Tuner:
     async def _measured(
         self,
         best: JudgeFile,
-        tried: Sequence[Tried],
+        tried: dict[str, float | None],
         thresholds: dict[str, FittedThreshold],
         answer: AnswerFunction | None,
     ) -> Tuned:
@@ -251,7 +249,7 @@ class Tuner:
             best,
             chosen_by=len(self._choosing),
             measured_by=len(both),
-            tried=tuple(tried),
+            tried=tried,
             before=figure(labels, before, texts, balanced_accuracy),
             after=figure(labels, after, texts, balanced_accuracy),
             gain=tested.interval,
@@ -300,6 +298,8 @@ def _decided(answers: Answers, level: float) -> Answers:
 def _example(question: Question, people: Answer | Failure, judge: Answer | Failure) -> dict[str, Any] | None:
     """A worked example of people's answer, with the judge's reason and sources where the judge agrees.
 
+    A reason that names sources by the ids they had in its call is left out.
+
     None where it is not known whether a claim that people call not entailed is neutral or contradicted, for the judge
     calls it entailed, and for a long one.
     """
@@ -311,7 +311,8 @@ def _example(question: Question, people: Answer | Failure, judge: Answer | Failu
     if label is Label.NOT_ENTAILED:
         return None
     agrees = label is judge.label
-    item: dict[str, Any] = {"why": (agrees and judge.rationale) or "", "label": label.value}
+    why = judge.rationale if agrees and judge.rationale and not _SOURCE.search(judge.rationale) else ""
+    item: dict[str, Any] = {"why": why, "label": label.value}
     if isinstance(question, Entail) and len(set(question.premise)) > 1:
         if not agrees:
             return None
@@ -325,7 +326,7 @@ def tuning_view(tuned: Tuned) -> Iterator[RenderableType]:
     """What was tried, what was chosen, and the gain."""
     if tuned.tried:
         yield f"Tried on {counted(tuned.chosen_by, 'label')}, by balanced accuracy:"
-        yield rich_table(("", "agreement"), [[one.name, number(one.agreement)] for one in tuned.tried], left=[""])
+        yield rich_table(("", "agreement"), [[name, number(one)] for name, one in tuned.tried.items()], left=[""])
     for name, fitted in tuned.thresholds.items():
         at = "no threshold qualifies" if fitted.threshold is None else f"stands from {fitted.threshold:g}"
         yield f"{name}: the first judge {at}; {fitted.share:.0%} of {counted(fitted.labelled, 'label')} lie beyond"
