@@ -239,6 +239,16 @@ Made from the code by `python scripts/docs.py`.
 | 143 | terminated by SIGTERM, which ends a command as Ctrl-C does; `ragauge view` ends with 0 on Ctrl-C |
 
 A progress bar is shown on a terminal and left out when the output is piped. `NO_COLOR` is honoured.
+
+## Completion
+
+The Tab key completes commands, options, metrics, judges, pages of the documentation, and the runs in the store:
+
+```sh
+echo 'eval "$(_RAGAUGE_COMPLETE=bash_source ragauge)"' >> ~/.bashrc
+echo 'eval "$(_RAGAUGE_COMPLETE=zsh_source ragauge)"' >> ~/.zshrc
+_RAGAUGE_COMPLETE=fish_source ragauge > ~/.config/fish/completions/ragauge.fish
+```
 """
 
 

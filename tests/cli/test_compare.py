@@ -198,7 +198,7 @@ def test_show_limits_the_samples(call: Call, runs: Path) -> None:
         (["bad", "good", "-m", "token_f1", "--fail-if-worse", "exact_match"], "unknown metric of this comparison"),
         (["bad", "good", "--group", "hous"], "unknown column 'hous'; did you mean 'house'"),
         (["bad", "good", "-o", "x.txt"], "cannot write 'x.txt': unknown ending; use one of .json .md .html"),
-        (["bad", "good", "-o", "bad.jsonl/x.md"], "choose another place with -o"),
+        (["bad", "good", "-o", "bad.jsonl/x.md"], "choose another place"),
         (["bad", "good", "--show", "-1"], "--show"),
         (["bad", "other"], "sample '1' asks “Who wrote book 0?” in the first and “Elsewhere?” in the second"),
     ],

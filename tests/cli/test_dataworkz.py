@@ -87,8 +87,8 @@ def test_missing_libraries_are_named(call: Call, workplace: Path, monkeypatch: p
     [
         (FILES[:4], "Missing option '--evaluation_file'"),
         (("--benchmark", "none.csv", *FILES[2:]), "none.csv: no such file"),
-        ((*FILES, "--evaluation_file", "responses.txt"), "responses.txt is read by this evaluation"),
-        ((*FILES, "--evaluation_file", "nowhere/out.csv"), "cannot write nowhere/out.csv"),
+        ((*FILES, "--evaluation_file", "responses.txt"), "responses.txt is read by this command"),
+        ((*FILES, "--evaluation_file", "responses.txt/out.csv"), "cannot write responses.txt/out.csv"),
         ((*FILES, "--dataworkz_response_file", "other.txt"), "no row has a golden response and a response"),
         ((*FILES, "--dataworkz_response_file", "benchmark.csv"), "benchmark.csv: no question with an answer"),
         ((*FILES, "--map", "references=Gold"), "unknown column 'Gold'; known: Golden Context"),

@@ -37,7 +37,7 @@ def _message(result: Result) -> str:
         (["data.jsonl", "-j", "python:nowhere:mine"], "No module named 'nowhere'"),
         (["data.jsonl", "-j", "python:json:loads"], "python:json:loads is function, not a judge"),
         (["data.jsonl", "-j", "python:json"], "write python:MODULE:NAME"),
-        (["data.jsonl", "-o", "data.jsonl"], "data.jsonl is read by this command; choose another file with -o"),
+        (["data.jsonl", "-o", "data.jsonl"], "data.jsonl is read by this command; choose another file to write"),
         (["data.jsonl", "-o", "data.jsonl/out.json"], "cannot write data.jsonl/out.json"),
         (["data.jsonl", "--fail-under", "faithfulness"], "write --fail-under METRIC=NUMBER"),
         (["data.jsonl", "-m", "bleu(weights=0+0)"], "weights must add up to more than 0"),

@@ -112,9 +112,12 @@ assert score.reason
     _collections("factual_correctness", "FactualCorrectness", _RESPONSE, _REFERENCE),
     _collections("faithfulness", "Faithfulness", _QUERY, _RESPONSE, _CONTEXTS),
     _discrete("general_purpose: scores", "clear", "list(range(0, 11))"),
+    _collections("nvidia_metrics: answer accuracy", "AnswerAccuracy", _QUERY, _RESPONSE, _REFERENCE),
+    _collections("nvidia_metrics: context relevance", "ContextRelevance", _QUERY, _CONTEXTS),
+    _collections("nvidia_metrics: response groundedness", "ResponseGroundedness", _RESPONSE, _CONTEXTS),
     _collections("noise_sensitivity", "NoiseSensitivity", _QUERY, _RESPONSE, _REFERENCE, _CONTEXTS),
     Example(
-        "ragas 0.4", "semantic_similarity", reason="of embeddings of your choice; `rg.similarity` has its own model"
+        "ragas 0.4", "semantic_similarity", reason="`embedding_factory` asks no model; LangChain's embeddings are read"
     ),
     Example("ragas 0.4", "summarization_score", reason="questions are not generated from a text"),
     _collections("traditional: string similarity", "NonLLMStringSimilarity", _REFERENCE, _RESPONSE, given=""),
@@ -167,6 +170,14 @@ assert score.reason
         f"{_QUERY}, {_RESPONSE}",
         'name="kindness"',
         'definition="Is it kind?"',
+        f"llm={_GPT}",
+    ),
+    _single_turn(
+        "general_purpose: simple criteria",
+        "SimpleCriteriaScore",
+        f"{_QUERY}, {_RESPONSE}",
+        'name="kindness"',
+        'definition="How kind is it?"',
         f"llm={_GPT}",
     ),
     _single_turn(
@@ -312,6 +323,7 @@ def test_correctness(threshold):
         criteria="Is the actual output correct, going by the expected output?",
         evaluation_params=[SingleTurnParams.ACTUAL_OUTPUT, SingleTurnParams.EXPECTED_OUTPUT],
         threshold=threshold,
+        model="gpt-4.1",
     )
     test_case = LLMTestCase(
         input="How long does the ferry take?",
@@ -328,7 +340,7 @@ with pytest.raises(AssertionError, match="Correctness"):
 """
 
 DEEPEVAL = (
-    Example("DeepEval", "getting-started", _GEVAL),
+    Example("DeepEval", "getting-started, with model= for GEval", _GEVAL),
     _deepeval("metrics-faithfulness", "FaithfulnessMetric", f"{_ACTUAL}, {_RETRIEVED}"),
     _deepeval("metrics-answer-relevancy", "AnswerRelevancyMetric", _ACTUAL),
     _deepeval("metrics-contextual-precision", "ContextualPrecisionMetric", f"{_ACTUAL}, {_EXPECTED}, {_RETRIEVED}"),

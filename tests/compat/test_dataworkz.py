@@ -165,6 +165,13 @@ def test_claims_that_the_question_implies_are_left_out() -> None:
     assert "left out, since the question implies it: Ada came." in row["Explanation"]
 
 
+def test_a_restatement_in_the_passive_has_the_claim() -> None:
+    """The judge without a model finds the golden claim in a response that turns the sentence round."""
+    turned = "The lighthouse was built by Ada Smith in 1902."
+    (row,) = evaluate_question("Who built it?", "Ada Smith built the lighthouse in 1902.", turned, extras=False).rows
+    assert (row["LLM Recall"], row["LLM Precision"], row["LLM F1"]) == (1.0, 1.0, 1.0)
+
+
 def test_without_golden_claims_the_scores_are_undefined() -> None:
     """Where Dataworkz divides by zero the cells are empty, the counts stand, and the row says why."""
     done = evaluate_question("Ada came. Did she?", "Ada came.", "She did. At six.", judge=JUDGE, extras=False)
@@ -270,8 +277,8 @@ def test_columns_of_other_names_and_bad_rows(files: Path) -> None:
 def test_a_file_that_cannot_be_written_after_all(files: Path) -> None:
     """What the system says is passed on as an error of use."""
     done = evaluate("benchmark.csv", "responses.txt", judge=JUDGE)
-    with pytest.raises(rg.UsageError, match=r"cannot write nowhere.out\.csv: No such file"):
-        done.save(Path("nowhere") / "out.csv")
+    with pytest.raises(rg.UsageError, match=r"cannot write responses\.txt.out\.csv: "):
+        done.save(Path("responses.txt") / "out.csv")
 
 
 def test_what_the_extras_lack_is_reported_once(files: Path) -> None:

@@ -101,7 +101,8 @@ def test_a_metric_of_ones_own() -> None:
         (lambda: FaithfulnessMetric().measure(LLMTestCase(input="a")), "Faithfulness needs actual_output="),
         (lambda: FaithfulnessMetric(treshold=1), "no argument 'treshold'"),
         (lambda: LLMTestCase(input="a", retrieval_context=cast(Any, "b")), "retrieval_context must be a list of texts"),
-        (lambda: GEval("x"), "needs criteria="),
+        (lambda: GEval("x", model="gpt-4.1"), "needs criteria="),
+        (lambda: GEval("x", criteria="Is it kind?"), "asks a model; name one, as in model='gpt-4.1'"),
         (lambda: deepeval.Golden, "give evaluate"),
     ],
 )
@@ -109,6 +110,17 @@ def test_what_is_refused(call: Any, message: str) -> None:
     """Each mistake is a usage error of one line that says what to do."""
     with pytest.raises(rg.UsageError, match=message):
         call()
+
+
+def test_success_follows_score_and_threshold() -> None:
+    """A metric says by its score and threshold whether it passes: at most the threshold where lower is better."""
+    for metric, passes in [(BaseMetric(), True), (deepeval.BiasMetric(threshold=0.4), False)]:
+        metric.score = 0.6
+        assert metric.is_successful() is passes
+        metric.error = "no answer"
+        assert metric.is_successful() is False
+        metric.threshold = None
+        assert metric.is_successful() is None
 
 
 def test_another_number_is_announced() -> None:

@@ -103,6 +103,35 @@ def test_other_numbers_are_warned_of(metric: metrics.Metric) -> None:
         evaluate(ROWS, [metric], literal())
 
 
+def test_semantic_similarity_is_a_cosine() -> None:
+    """The embeddings of LangChain's form are compared by their cosine, which a threshold makes 0 or 1."""
+
+    class Letters:
+        def embed_documents(self, texts: list[str]) -> list[list[float]]:
+            return [[float(text.count("a")), float(text.count("b"))] for text in texts]
+
+    row = {"response": "aab", "reference": "abb"}
+    assert metrics.SemanticSimilarity(embeddings=Letters()).score(**row).value == pytest.approx(0.8)
+    result = metrics.SemanticSimilarity(embeddings=Letters(), threshold=0.9).score(**row)
+    assert (result.value, result.reason) == (0.0, None)
+    with pytest.raises(rg.UsageError, match="needs embeddings= with embed_documents"):
+        metrics.SemanticSimilarity()
+
+
+@pytest.mark.filterwarnings("ignore:nv_.* is not ragas'")
+def test_grades_of_answers_and_contexts() -> None:
+    """The metrics by NVIDIA are grades from 0 to 2 as shares, simple criteria are grades from 0 to 5."""
+    judge = rg.judge_from(rate=lambda rubric, **texts: 1)
+    nvidia = [metrics.AnswerAccuracy(), metrics.ContextRelevance(), metrics.ResponseGroundedness()]
+    scores = evaluate(ROWS, [*nvidia, metrics.SimpleCriteriaScore("tone", "Is it kind?")], judge).scores
+    assert list(scores[0].items()) == [
+        ("nv_accuracy", 0.5),
+        ("nv_context_relevance", 0.5),
+        ("nv_response_groundedness", 0.5),
+        ("tone", 1),
+    ]
+
+
 @pytest.mark.parametrize(
     "make",
     [

@@ -19,9 +19,8 @@ from ragauge.judges.llm.packing import Pack, PromptStyle
 from ragauge.judges.llm.replies import extract_object, locate_quote, parse_reply
 from ragauge.judges.windows import split
 from ragauge.questions import Decompose, Entail, Relevant
-from ragauge.readers.contexts import to_chunks, to_gold_claims, to_references
 from ragauge.readers.formats import block_rows
-from ragauge.readers.values import text
+from ragauge.readers.values import text, to_chunks, to_gold_claims, to_references
 from ragauge.text import overlap, tokens, trust_eval
 from ragauge.text.citations import citation_marks, citations_in
 from ragauge.text.cited import cited_items, cited_sentences, without_citations

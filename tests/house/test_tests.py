@@ -24,7 +24,7 @@ def _asserts(test: ast.AST, checks: set[str]) -> bool:
             return True
         if isinstance(node, ast.Call):
             name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
-            if name in SPEAKING or name in checks or name.startswith(("assert_", "check_")):
+            if name in SPEAKING or name in checks or name.startswith(("assert_", "check_", "to_have_", "to_be_")):
                 return True
     return False
 

@@ -25,7 +25,7 @@ from ragauge.metrics.base import Measure
 from ragauge.metrics.registry import select_metrics
 from ragauge.needs.base import Rounds
 from ragauge.questions import Classify, Decompose, Entail, Judgment, Question, Rate, Relevant, judgment_key
-from ragauge.readers.contexts import to_chunks
+from ragauge.readers.values import to_chunks
 from ragauge.scores import Evidence, Score
 from ragauge.types import (
     Answer,

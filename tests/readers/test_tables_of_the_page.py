@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from ragauge.readers.columns import ALIASES
-from ragauge.readers.contexts import ID_KEYS, TEXT_KEYS
 from ragauge.readers.formats import ROW_KEYS
+from ragauge.readers.values import ID_KEYS, TEXT_KEYS
 from ragauge.types import Sample
 
 PAGE = (Path(__file__).resolve().parents[2] / "docs/data.md").read_text(encoding="utf-8")

@@ -46,7 +46,7 @@ def test_the_figures_are_the_measured_ones() -> None:
     assert "supported from unsupported claims with an AUC of 0.79 to 0.85" in words
     assert "and right from wrong answers with an AUC of 0.95 (0.5 is chance)" in words
     assert "toxic" not in words
-    assert "docs/embedded-judge.md" in words
+    assert "`ragauge docs embedded-judge`" in words
     assert words.count(". ") == 0
 
 

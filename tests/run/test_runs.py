@@ -130,7 +130,7 @@ def test_a_file_that_cannot_be_written(run: rg.Run, tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=r"unknown ending; use one of \.json \.jsonl \.csv \.parquet \.md"):
         run.save(tmp_path / "out.xlsx")
     (tmp_path / "file").write_text("")
-    with pytest.raises(UsageError, match=r"cannot write .*; choose another place with -o"):
+    with pytest.raises(UsageError, match=r"cannot write .*; choose another place"):
         run.save(tmp_path / "file" / "out.json")
     assert [path.name for path in tmp_path.iterdir()] == ["file"]
 

@@ -17,7 +17,7 @@ from ragauge.errors import BadData
 from ragauge.questions import COHERENCE, TOPICAL_MATCH, Classify, Decompose, Entail, Question, Rate, Relevant
 
 LabelledRow = dict[str, Any]
-_FIX = "the fields of each kind of set are in docs/embedded-judge.md"
+_FIX = "the fields of each kind of set are in `ragauge docs embedded-judge`"
 _TOKEN = re.compile(r"\w+")
 _COHERENT = 4  # the lowest coherent grade of 1 to 5
 _HOSTILE = ("H", "HR", "V", "H2", "V2")  # hate, harassment, violence; threatening, graphic (Markov et al., 2023)

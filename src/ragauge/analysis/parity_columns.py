@@ -10,9 +10,8 @@ import msgspec
 
 from ragauge.errors import BadData, BadRow, UnknownName
 from ragauge.readers.columns import flatten_wrappers, rank
-from ragauge.readers.contexts import TEXT_KEYS
 from ragauge.readers.read import as_mapping, source
-from ragauge.readers.values import Malformed, describe, native, text_or_none
+from ragauge.readers.values import TEXT_KEYS, Malformed, describe, native, text_or_none
 
 
 class Column(msgspec.Struct, frozen=True):

@@ -82,7 +82,9 @@ async def fit_threshold(
     for question in filter(partial(can_answer, judge), labels):
         rounds.setdefault(subject(question), []).append(question)
     if not rounds:
-        raise BadData(f"no label is for a verdict that {judge.identity} can give; docs/judges.md shows label files")
+        raise BadData(
+            f"no label is for a verdict that {judge.identity} can give; `ragauge docs judges` shows label files"
+        )
     async with judge_session(judge, answer) as asked:
         answers = await asked.answers(rounds.values())
     failures = [one for one in answers.values() if isinstance(one, Failure)]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -13,8 +12,9 @@ from ragauge.cli.main import say
 from ragauge.cli.options import gates, judge_option, judges_option, max_cost_option, store_options, work_options
 from ragauge.cli.run import end, progress_bar, stoppable
 from ragauge.compat.dataworkz import COLUMNS, LLM, METRICS, Evaluation, evaluate, evaluate_question
-from ragauge.errors import RunFailed, UsageError
+from ragauge.errors import RunFailed
 from ragauge.readers import read
+from ragauge.report.files import check_place
 from ragauge.report.wording import footnotes
 from ragauge.scores import Gate
 from ragauge.store import Place
@@ -59,7 +59,7 @@ def evaluate_command(
     Judgments are stored as they arrive: the same command continues where it stopped.
     """
     conditions = gates(fail_under, (), METRICS)
-    _check_output(Path(evaluation_file), (benchmark, responses))
+    check_place(Path(evaluation_file), (benchmark, responses))
     with stoppable(work["store"]), progress_bar("judging", work["limit"]) as progress:
         judge = judge_option(judges)
         reading = read(benchmark, map=work.pop("map"), skip_bad_rows=work.pop("skip_bad_rows"))
@@ -101,14 +101,6 @@ def question_command(
             say(f"{column}: {row[column]}")
     say(*done.missing)
     _end(done, (), store)
-
-
-def _check_output(path: Path, inputs: Sequence[str]) -> None:
-    """Raise UsageError if `path` cannot be written or is one of the inputs, before anything is asked."""
-    if any(Path(given).resolve() == path.resolve() for given in inputs):
-        raise UsageError(f"{path} is read by this evaluation; choose another file to write")
-    if path.is_dir() or not os.access(path.parent, os.W_OK):
-        raise UsageError(f"cannot write {path}; choose another place")
 
 
 def _summary_lines(done: Evaluation) -> Iterator[str]:

@@ -115,7 +115,9 @@ def measure_command(
     if failed:
         raise failed
     if not any(one.rows for one in results):
-        raise BadData(f"{data}: no labelled set here that {judge} can be measured on; see docs/embedded-judge.md")
+        raise BadData(
+            f"{data}: no labelled set here that {judge} can be measured on; see `ragauge docs embedded-judge`"
+        )
 
 
 @command.command("check")

@@ -103,6 +103,7 @@ COMMANDS = {
     "demo": "ragauge.cli.run:demo_command",
     "run": "ragauge.cli.run:run_command",
     "plan": "ragauge.cli.run:plan_command",
+    "score": "ragauge.cli.run:score_command",
     "batch": "ragauge.cli.batch:command",
     "dataset": "ragauge.cli.datasets:dataset_command",
     "generate": "ragauge.cli.datasets:generate_command",
@@ -112,7 +113,8 @@ COMMANDS = {
     "label": "ragauge.cli.runs:label_command",
     "dataworkz": "ragauge.cli.dataworkz:command",
     "parity": "ragauge.cli.runs:parity_command",
-    "metrics": "ragauge.cli.metrics:command",
+    "metrics": "ragauge.cli.reference:metrics_command",
+    "docs": "ragauge.cli.reference:docs_command",
     "judges": "ragauge.cli.judges:command",
     "store": "ragauge.cli.runs:store_command",
 }
@@ -137,7 +139,7 @@ class Commands(click.Group):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """Find the command. Raises UnknownName with close matches."""
-        if args[0] not in COMMANDS and not args[0].startswith("-"):
+        if args[0] not in COMMANDS and not args[0].startswith("-") and not ctx.resilient_parsing:
             raise UnknownName("command", args[0], COMMANDS)
         return super().resolve_command(ctx, args)
 

@@ -11,8 +11,8 @@ from typing import Any, Literal, TypeVar, cast
 
 import click
 
-from ragauge.errors import BadParameter, UsageError
-from ragauge.metrics.registry import CATALOGUE, select_metrics
+from ragauge.errors import BadParameter, RagaugeError, UsageError
+from ragauge.metrics.registry import CATALOGUE, installed_names, select_metrics
 from ragauge.report.files import WRITERS
 from ragauge.scores import Better, Gate, check_gate, gate_on
 from ragauge.store import Place, Store, is_url
@@ -74,9 +74,40 @@ def combined(*options: Option[Any]) -> Option[Any]:
     return lambda command: reduce(lambda made, option: option(made), reversed(options), command)
 
 
+def complete_metrics(_: click.Context, __: click.Parameter, typed: str) -> list[str]:
+    """The list of metrics that was typed, with each name that completes its last."""
+    before, comma, last = typed.rpartition(",")
+    names = [metric.name for metric in CATALOGUE] + installed_names()
+    return [f"{before}{comma}{name}" for name in names if name.startswith(last)]
+
+
+def complete_judges(_: click.Context, __: click.Parameter, typed: str) -> list[str]:
+    """The judges, and the models of known price, that begin as typed."""
+    from ragauge.judges.llm.pricing import price_table
+    from ragauge.run.specs import DESCRIPTIONS
+
+    forms = (re.match("[a-z]+[:/(]?", spec) for spec in DESCRIPTIONS)  # without what stands for a name, in capitals
+    names = [form[0] for form in forms if form]
+    models = [f"{name}/{model}" for name, provider in price_table().providers.items() for model in provider.models]
+    return [name for name in [*names, *models] if name.startswith(typed)]
+
+
+def complete_runs(context: click.Context, _: click.Parameter, typed: str) -> list[str]:
+    """The ids and names of the runs in the store that begin as typed."""
+    try:
+        with existing_store(context.params["store"]) as store:
+            runs = store.runs()
+    except RagaugeError:
+        return []
+    names = dict.fromkeys(["latest", *(run.name for run in runs), *(run.id for run in runs)])
+    return [name for name in names if name and name.startswith(typed)]
+
+
 def judges_option(help: str = "As for `ragauge run`. [default: embedded]") -> Option[Any]:
     """-j, repeatable; see `judge_option`."""
-    return click.option("-j", "--judge", "judges", multiple=True, metavar="JUDGE", help=help)
+    return click.option(
+        "-j", "--judge", "judges", multiple=True, metavar="JUDGE", help=help, shell_complete=complete_judges
+    )
 
 
 def output_option(what: str, endings: Iterable[str] = WRITERS) -> Option[Any]:
@@ -114,30 +145,42 @@ by_option = click.option(
 
 
 _MAP = click.option(
-    "--map", "mapping", multiple=True, metavar="FIELD=COLUMN", help="Take a field from this column, repeatable."
+    "--map",
+    "mapping",
+    multiple=True,
+    metavar="FIELD=COLUMN",
+    help="Take a field from this column; a.b is b in a. Repeatable.",
 )
 _LIMIT = click.option("--limit", type=click.IntRange(min=1), metavar="N", help="Only the first N samples.")
 _SKIP = click.option("--skip-bad-rows", is_flag=True, help="Leave out rows that cannot be read, and count them.")
 
-#: DATA, and how it is read and judged; see `evaluation_arguments` for all but DATA.
-data_options = combined(
-    click.argument("data", metavar="DATA"),
+_LABELS = click.option(
+    "--labels",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="People's labels (.jsonl), which go before any judge.",
+)
+
+#: What is measured, and by whom.
+judging_options = combined(
     click.option(
         "-m",
         "--metrics",
         metavar="LIST",
         help="Metrics, such as faithfulness,rouge(stemmer=true). [default: all that DATA has the fields for]",
+        shell_complete=complete_metrics,
     ),
     judges_option("embedded, recording:PATH, python:MODULE:NAME, or KIND=JUDGE, repeatable. [default: embedded]"),
     _MAP,
+)
+
+#: DATA, and how it is read and judged; see `evaluation_arguments` for all but DATA.
+data_options = combined(
+    click.argument("data", metavar="DATA"),
+    judging_options,
     click.option("--group", metavar="COLUMN", help="Samples with the same value here are not independent."),
     _LIMIT,
     _SKIP,
-    click.option(
-        "--labels",
-        type=click.Path(exists=True, dir_okay=False, path_type=Path),
-        help="People's labels (.jsonl), which go before any judge.",
-    ),
+    _LABELS,
 )
 
 
@@ -184,7 +227,9 @@ def open_store_option(help: str, *, to_read: bool = True) -> Option[Any]:
     to_read: the command writes nothing, so the store may be read-only.
     """
 
-    def opened(context: click.Context, _: click.Parameter, place: Place) -> Store:
+    def opened(context: click.Context, _: click.Parameter, place: Place) -> Store | Place:
+        if context.resilient_parsing:  # to complete the line, after which the context is closed
+            return place
         return context.with_resource(existing_store(place, to_read=to_read))
 
     return store_option(help, callback=opened)
@@ -205,6 +250,10 @@ store_options = combined(
         "--no-store", is_flag=True, is_eager=True, expose_value=False, callback=_set_no_store, help="Keep nothing."
     ),
 )
+
+
+#: The options of `ragauge score`; see `evaluation_arguments` for all but the store and the cost.
+stream_options = combined(judging_options, _LABELS, store_options, max_cost_option)
 
 
 def work_options(command: Command) -> Command:

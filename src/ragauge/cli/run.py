@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import logging
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import aclosing, contextmanager, nullcontext
 from importlib.resources import as_file, files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -23,8 +25,9 @@ from ragauge.cli.options import (
     raw_csv_option,
     show_option,
     store_options,
+    stream_options,
 )
-from ragauge.errors import RunFailed
+from ragauge.errors import BadParameter, RunFailed
 from ragauge.report.explain import certainty_words, chooser, headline_metrics, worst
 from ragauge.report.files import check_output
 from ragauge.report.text import estimates_table, run_view, sample_view, worst_view
@@ -32,6 +35,8 @@ from ragauge.report.wording import counted, usage_words
 from ragauge.run.evaluate import evaluate
 from ragauge.run.plan import plan
 from ragauge.run.results import Run
+from ragauge.run.stream import Stream, folder_lines, standard_input_lines
+from ragauge.run.sync import blocking
 from ragauge.scores import Gate
 from ragauge.store import Place
 
@@ -262,6 +267,46 @@ def plan_command(data: str, store: Place | None, **given: Any) -> None:
     with progress_bar("planning", asked["limit"]) as progress:
         planned = plan(data, store=store, progress=progress, **asked)
     say(*str(planned).splitlines())
+
+
+@click.command("score")
+@click.argument("data", default="", metavar="[-]")
+@click.option(
+    "--watch",
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    metavar="FOLDER",
+    help="Score the lines of the .jsonl and .ndjson files in this folder, and those that are added, without end.",
+)
+@stream_options
+def score_command(data: str, watch: Path | None, store: Place | None, max_cost: float | None, **given: Any) -> None:
+    """Score JSON Lines as they come, from standard input (-) or a folder, with memory that does not grow.
+
+    One line of JSON is written for each, in order: its number, and its scores with evidence as in the .jsonl of `run`,
+    or under "error" why there are none. No run is kept, but judgments are.
+    """
+    if bool(watch) == bool(data):
+        raise BadParameter("give - for standard input, or --watch FOLDER")
+    if data not in ("", "-"):
+        raise BadParameter(f"{data!r} is not -; measure a file with `ragauge run`, or feed it: ragauge score - < FILE")
+    stream = Stream(store=store, max_cost=max_cost, **evaluation_arguments(**given))
+    counts: Counter[bool] = Counter()
+    with stoppable(store):
+        blocking(_write_scores, "score")(stream, watch, counts)
+    say(f"{counted(counts.total(), 'line')}, {counts[False]} without scores", err=True)
+    if stream.stopped:
+        stop(stream.stopped, store)
+    if counts[False] and not counts[True]:
+        raise RunFailed("no line could be scored; the errors are in the output")
+
+
+async def _write_scores(stream: Stream, watch: Path | None, counts: Counter[bool]) -> None:
+    """Write a line for each row at once. counts: how many have scores, and how many have not."""
+    rows = folder_lines(watch) if watch else standard_input_lines()
+    async with aclosing(stream.scored(rows)) as found:
+        async for one in found:
+            place = {**({"file": one.row.where} if watch else {}), "line": one.row.number}
+            click.echo(json.dumps({**place, **one.document()}, ensure_ascii=False).encode(errors="replace"))
+            counts[one.error is None] += 1
 
 
 SYSTEMS = ("baseline", "candidate")

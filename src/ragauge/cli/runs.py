@@ -23,6 +23,8 @@ from ragauge.cli.main import TERMINATED, ending, say, screen
 from ragauge.cli.options import (
     STORE,
     by_option,
+    complete_metrics,
+    complete_runs,
     existing_store,
     judge_option,
     judges_option,
@@ -44,7 +46,7 @@ from ragauge.view import Server
 
 
 @click.command("report")
-@click.argument("run", default="latest")
+@click.argument("run", default="latest", shell_complete=complete_runs)
 @open_store_option("Where the run is kept.")
 @output_option("Write it")
 @raw_csv_option
@@ -77,7 +79,7 @@ def report_command(
 
 
 @click.command("view")
-@click.argument("run", default="")
+@click.argument("run", default="", shell_complete=complete_runs)
 @open_store_option("Where the runs are kept.")
 @click.option("--port", type=click.IntRange(0, 65535), default=0, help="Listen here. [default: any that is free]")
 @click.option("--by", metavar="NAME", help="Who labels. [default: your login name]")
@@ -116,10 +118,16 @@ def opened_in_browser(address: str) -> Iterator[None]:
 
 
 @click.command("compare")
-@click.argument("a")
-@click.argument("b")
+@click.argument("a", shell_complete=complete_runs)
+@click.argument("b", shell_complete=complete_runs)
 @open_store_option("Where the runs are kept.")
-@click.option("-m", "--metrics", metavar="LIST", help="Compare only these, such as faithfulness,rouge.rougeL.")
+@click.option(
+    "-m",
+    "--metrics",
+    metavar="LIST",
+    shell_complete=complete_metrics,
+    help="Compare only these, such as faithfulness,rouge.rougeL.",
+)
 @click.option("--group", metavar="COLUMN", help="Samples with the same value here are not independent.")
 @click.option(
     "--show",
@@ -241,7 +249,7 @@ def _columns(given: Sequence[str]) -> dict[str, str]:
 
 
 @click.command("label")
-@click.argument("run", default="latest")
+@click.argument("run", default="latest", shell_complete=complete_runs)
 @open_store_option("Where the run is kept.", to_read=False)
 @click.option("-m", "--metric", help="Label the judgments of this metric. [default: the one that chooses the worst]")
 @click.option("--by", metavar="NAME", help="Who labels. [default: your login name]")

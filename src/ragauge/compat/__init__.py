@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from importlib import import_module
 from types import ModuleType
@@ -23,6 +23,25 @@ class NotOffered(rg.UsageError, ImportError):
         super().__init__(f"{module} has no {name}; {instead}")
 
 
+def not_offered(module: str, instead: Mapping[str, str]) -> Callable[[str], Any]:
+    """The `__getattr__` of a module that lacks names of another system. instead: each of them -> what to use."""
+
+    def look_up(name: str) -> Any:
+        if name in instead:
+            raise NotOffered(module, name, instead[name])
+        raise AttributeError(f"module {module!r} has no attribute {name!r}")
+
+    return look_up
+
+
+def taken(module: str, name: str, what: str, extra: str) -> Any:
+    """A name of an optional library. Raises MissingExtra, which says what needs it, where that is not installed."""
+    try:
+        return getattr(import_module(module), name)
+    except ImportError:
+        raise rg.MissingExtra(what, extra) from None
+
+
 class UndefinedScore(rg.UsageError, ZeroDivisionError):
     """There is nothing to count, where other systems divide by zero."""
 
@@ -30,10 +49,7 @@ class UndefinedScore(rg.UsageError, ZeroDivisionError):
 @cache
 def derived(ours: type, module: str, name: str, extra: str) -> Any:
     """A subclass of our class and another library's. Raises MissingExtra where that library is not installed."""
-    try:
-        theirs = getattr(import_module(module), name)
-    except ImportError:
-        raise rg.MissingExtra(ours.__module__, extra) from None
+    theirs = taken(module, name, ours.__module__, extra)
     return type(ours.__name__.strip("_"), (ours, theirs), {"__doc__": ours.__doc__, "__module__": ours.__module__})
 
 

@@ -62,6 +62,7 @@ class Evaluation:
     def save(self, path: str | Path) -> None:
         """Write the rows as CSV. Raises UsageError."""
         try:
+            Path(path).parent.mkdir(parents=True, exist_ok=True)
             with Path(path).open("w", encoding="utf-8", newline="") as file:
                 table = csv.DictWriter(file, COLUMNS)
                 table.writeheader()

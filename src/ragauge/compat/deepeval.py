@@ -14,7 +14,7 @@ from typing import Any
 
 import ragauge as rg
 from ragauge.compat import BadInput as BadInput
-from ragauge.compat import NotOffered, modules, runs_of
+from ragauge.compat import modules, not_offered, runs_of
 
 modules(__name__, "metrics", "metrics.g_eval", "test_case", "models", "models.base_model", "dataset", "evaluate")
 
@@ -54,6 +54,10 @@ class LLMTestCase:
     expected_tools: list[Any] | None = None
     comments: str | None = None
     name: str | None = None
+    tags: list[str] | None = None
+    additional_metadata: dict[str, Any] | None = None
+    token_cost: float | None = None
+    completion_time: float | None = None
 
     def __post_init__(self) -> None:
         for part in _FIELDS:
@@ -90,6 +94,12 @@ class BaseMetric:
 
     def is_successful(self) -> bool | None:
         """Whether the score passes the threshold; None without one."""
+        if self.threshold is None:
+            self.success = None
+        elif self.score is None or self.error is not None:
+            self.success = False
+        else:
+            self.success = self.score >= self.threshold if self.better == "higher" else self.score <= self.threshold
         return self.success
 
     @property
@@ -159,10 +169,7 @@ class _Ours(BaseMetric):
         self.error, self.score = scores[self.key].failed, self.value(scores[self.key])
         reason = scores.explain(self.key)
         self.reason = reason.partition("; ")[2] or reason
-        sign = 1 if self.better == "higher" else -1
-        self.success = None
-        if self.threshold is not None or self.error:
-            self.success = self.score is not None and sign * self.score >= sign * (self.threshold or 0)
+        self.success = False if self.error else self.is_successful()
         if self.strict_mode and self.score is not None and not self.success:
             self.score = 0.0 if self.better == "higher" else 1.0
 
@@ -252,8 +259,8 @@ class Rubric:
 class GEval(_Ours):
     """A grade from 0 to 10 by criteria of one's own, as a score from 0 to 1.
 
-    It reads the evaluation_params, by default input and actual output. Without a model it asks OpenAI's gpt-4.1, as
-    DeepEval does, since the embedded judge grades nothing. Raises BadInput without criteria and steps.
+    It reads the evaluation_params, by default input and actual output. The embedded judge grades nothing, so a model
+    must be named. Raises BadInput without one, and without criteria and steps.
     """
 
     def __init__(
@@ -263,11 +270,13 @@ class GEval(_Ours):
         criteria: str | None = None,
         evaluation_steps: Sequence[str] | None = None,
         rubric: Sequence[Rubric] | None = None,
-        model: Any = "openai/gpt-4.1",
+        model: Any = None,
         threshold: float | None = 0.5,
         **given: Any,
     ) -> None:
-        super().__init__(threshold, model or "openai/gpt-4.1", **given)
+        super().__init__(threshold, model, **given)
+        if model is None:
+            raise BadInput(f"GEval {name!r} asks a model; name one, as in model='gpt-4.1', which DeepEval asks")
         if not criteria and not evaluation_steps:
             raise BadInput(f"GEval {name!r} needs criteria='...' or evaluation_steps=['...']")
         params = list(evaluation_params or (SingleTurnParams.INPUT, SingleTurnParams.ACTUAL_OUTPUT))
@@ -386,7 +395,6 @@ def assert_test(test_case: LLMTestCase, metrics: Sequence[Any], run_async: bool 
         raise AssertionError("; ".join(failed))
 
 
-#: What DeepEval has and this module lacks -> what to use in its place.
 _INSTEAD = {
     "ConversationalTestCase": "use an LLMTestCase with the conversation as its input",
     "ConversationalGEval": "use GEval with the conversation as the input of an LLMTestCase",
@@ -397,9 +405,4 @@ _INSTEAD = {
     "EvaluationDataset": "give evaluate() a list of LLMTestCase",
     "Golden": "give evaluate() a list of LLMTestCase",
 }
-
-
-def __getattr__(name: str) -> Any:
-    if name in _INSTEAD:
-        raise NotOffered(__name__, name, _INSTEAD[name])
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+__getattr__ = not_offered(__name__, _INSTEAD)

@@ -13,9 +13,8 @@ from typing import Any, NamedTuple
 import msgspec
 
 from ragauge.errors import BadData, BadRow
-from ragauge.readers.contexts import ID_KEYS, to_chunks
 from ragauge.readers.formats import EXTENSIONS, decoded_lines, extension, file_source, is_readable, open_bytes
-from ragauge.readers.values import Malformed
+from ragauge.readers.values import ID_KEYS, Malformed, to_chunks
 from ragauge.types import Chunk
 
 #: Words of a passage, as in the Wikipedia passages of DPR (Karpukhin et al., 2020).

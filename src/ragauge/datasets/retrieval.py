@@ -17,8 +17,7 @@ from typing import Any, NamedTuple, Protocol
 from ragauge.datasets.corpus import Corpus
 from ragauge.datasets.samples import add_metadata
 from ragauge.errors import BadData, BadParameter, MissingExtra
-from ragauge.readers.contexts import is_single, to_chunks
-from ragauge.readers.values import Malformed
+from ragauge.readers.values import Malformed, is_single, to_chunks
 from ragauge.text.tokens import rouge_tokens, stem_tokens, unicode_tokens
 from ragauge.types import Chunk
 

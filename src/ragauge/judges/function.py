@@ -7,7 +7,7 @@ import hashlib
 import inspect
 import sys
 import uuid
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from inspect import CO_ASYNC_GENERATOR, CO_COROUTINE, CO_GENERATOR, CO_VARARGS, CO_VARKEYWORDS
 from itertools import chain
 from operator import attrgetter
@@ -124,7 +124,10 @@ def _contents(value: object) -> list[object]:
         bytecode = [value.co_code.hex(), value.co_exceptiontable.hex(), signature]
         return [*map(_Text, bytecode), *value.co_consts]
     if isinstance(value, ModuleType):
-        return [_Text(f"module:{value.__name__}:{_version(value)}")]
+        version = "standard" if _is_standard(value.__name__) else getattr(value, "__version__", None)
+        if not isinstance(version, str):
+            raise _Unidentified(f"the module {value.__name__}, which states no __version__")
+        return [_Text(f"module:{value.__name__}:{version}")]
     if isinstance(value, type | FunctionType | BuiltinFunctionType) and _is_standard(value.__module__):
         return [_Text(f"standard:{value.__module__}.{value.__qualname__}")]
     raise _Unidentified(
@@ -143,14 +146,12 @@ def _used_by(function: FunctionType) -> list[object]:
     return [function.__code__, function.__defaults__, function.__kwdefaults__, *closure, *chain.from_iterable(named)]
 
 
-def _names(code: CodeType) -> list[str]:
+def _names(code: CodeType) -> Iterator[str]:
     """The names that code uses, and then those of the code in it."""
-    names, pending = list[str](), [code]
-    while pending:
-        one = pending.pop()
-        names += one.co_names
-        pending += [constant for constant in reversed(one.co_consts) if isinstance(constant, CodeType)]
-    return names
+    yield from code.co_names
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            yield from _names(constant)
 
 
 def _is_standard(module: str | None) -> bool:
@@ -158,24 +159,10 @@ def _is_standard(module: str | None) -> bool:
     return module is not None and module.partition(".")[0] in sys.stdlib_module_names
 
 
-def _version(module: ModuleType) -> str:
-    if _is_standard(module.__name__):
-        return "standard"
-    version = getattr(module, "__version__", None)
-    if not isinstance(version, str):
-        raise _Unidentified(f"the module {module.__name__}, which states no __version__")
-    return version
-
-
 FunctionReply = Any  # whatever the function returns, or an awaitable of it
 
-_FLAGS = {
-    "claim": {"claim": True, "opinion": False},
-    "opinion": {"claim": False, "opinion": True},
-    "both": {"claim": True, "opinion": True},
-    "neither": {"claim": False, "opinion": False},
-}
-
+#: What the function that decomposes may call a statement.
+_STATEMENT_KINDS = ("claim", "opinion", "both", "neither")
 
 #: How many questions asynchronous functions answer concurrently.
 ASYNC_BATCH = 16
@@ -216,11 +203,12 @@ class FunctionJudge:
 
     async def _answer(self, question: Question) -> Answer | Failure:
         try:
-            return await _ANSWER[type(question)](self, question)
+            answer: Answer = await getattr(self, f"_{kind(question)}")(question)
         except _UnusableReply as unusable:
             return Failure("invalid_answer", str(unusable), raw=repr(unusable.reply)[:2000])
         except Exception as error:
             return Failure("judge_error", f"{kind(question)}() raised {type(error).__name__}: {error}")
+        return answer
 
     async def _call(self, name: str, *args: object, **optional: object) -> FunctionReply:
         """Call a function with `args`, and with those of `optional` that it takes."""
@@ -273,15 +261,6 @@ class FunctionJudge:
         return Grade(float(grade), reason)
 
 
-_ANSWER: dict[type, Callable[[FunctionJudge, Any], Awaitable[Answer]]] = {
-    Decompose: FunctionJudge._decompose,
-    Entail: FunctionJudge._entail,
-    Relevant: FunctionJudge._relevant,
-    Classify: FunctionJudge._classify,
-    Rate: FunctionJudge._rate,
-}
-
-
 class _UnusableReply(Exception):
     def __init__(self, message: str, reply: FunctionReply) -> None:
         super().__init__(f"{message}, not {reply!r:.200}")
@@ -301,12 +280,14 @@ def _keywords(function: Callable[..., FunctionReply], given: int) -> set[str] | 
 
 
 def _statement(piece: object, text: str, start: int) -> Statement:
-    written, flags = piece if isinstance(piece, tuple) and len(piece) == 2 else (piece, "claim")
-    if not isinstance(written, str) or flags not in _FLAGS:
-        raise _UnusableReply(f"decompose() must return texts, or (text, kind) with kind one of {list(_FLAGS)}", piece)
+    written, called = piece if isinstance(piece, tuple) and len(piece) == 2 else (piece, "claim")
+    if not isinstance(written, str) or called not in _STATEMENT_KINDS:
+        kinds = list(_STATEMENT_KINDS)
+        raise _UnusableReply(f"decompose() must return texts, or (text, kind) with kind one of {kinds}", piece)
     at = text.find(written, start)
     at = text.find(written) if at < 0 else at
-    return Statement(written, (at, at + len(written)) if at >= 0 else None, **_FLAGS[flags])
+    span = (at, at + len(written)) if at >= 0 else None
+    return Statement(written, span, claim=called in ("claim", "both"), opinion=called in ("opinion", "both"))
 
 
 def _yes_no(name: str, reply: FunctionReply) -> Verdict:

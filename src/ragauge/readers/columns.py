@@ -53,19 +53,10 @@ _REFERENCE_FIELDS = ("answers", "references", "reference_contexts")
 
 #: Columns that may hold an object with the real columns inside -> the fields that these may hold.
 WRAPPERS: dict[str, tuple[str, ...]] = {
-    "inputs": _INPUT_FIELDS,
-    "input": _INPUT_FIELDS,
-    "outputs": _OUTPUT_FIELDS,
-    "output": _OUTPUT_FIELDS,
-    "reference_outputs": _REFERENCE_FIELDS,
-    "expectations": _REFERENCE_FIELDS,
-    "expected": _REFERENCE_FIELDS,
-    "reference": _REFERENCE_FIELDS,
-    "request": _INPUT_FIELDS,
-    "response": _OUTPUT_FIELDS,
+    **dict.fromkeys(("inputs", "input", "request", "attributes.input.value"), _INPUT_FIELDS),
+    **dict.fromkeys(("outputs", "output", "response", "attributes.output.value"), _OUTPUT_FIELDS),
+    **dict.fromkeys(("reference_outputs", "expectations", "expected", "reference"), _REFERENCE_FIELDS),
     "vars": (*_INPUT_FIELDS, *_REFERENCE_FIELDS),
-    "attributes.input.value": _INPUT_FIELDS,
-    "attributes.output.value": _OUTPUT_FIELDS,
 }
 
 

@@ -20,7 +20,6 @@ from difflib import get_close_matches
 from functools import partial
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
-from xml.parsers.expat import ExpatError, ParserCreate
 from zipfile import BadZipFile, ZipFile, ZipInfo
 
 from ragauge.errors import BadData, MissingExtra, RagaugeError
@@ -106,7 +105,7 @@ def json_lines_rows(lines: Iterable[str], name: str) -> Iterator[Any]:
         yield from json_rows("".join([first[1], *(line for _, line in numbered)]), name)
         return
     for number, line in itertools.chain([first], numbered):
-        yield _json_row(line, number)
+        yield json_row(line, number)
 
 
 def json_rows(text: str, name: str) -> Iterable[Any]:
@@ -116,7 +115,7 @@ def json_rows(text: str, name: str) -> Iterable[Any]:
     try:
         document = parse_json(text)
     except json.JSONDecodeError as error:
-        if isinstance(_json_row(text.lstrip().partition("\n")[0], 1), Mapping):
+        if isinstance(json_row(text.lstrip().partition("\n")[0], 1), Mapping):
             return json_lines_rows(text.splitlines(keepends=True), name)
         place = f"line {error.lineno}, column {error.colno}"
         raise BadData(f"{name}: broken JSON at {place}: {error.msg}; fix it there, or write the file again") from None
@@ -177,7 +176,8 @@ def parse_json(text: str) -> Any:
         raise json.JSONDecodeError(str(error), text, 0) from None
 
 
-def _json_row(line: str, number: int) -> Any:
+def json_row(line: str, number: int) -> Any:
+    """The row in a line of JSON Lines, or a Malformed."""
     try:
         row = parse_json(line)
     except json.JSONDecodeError as error:
@@ -234,17 +234,14 @@ def _next(reader: Any) -> list[str] | Malformed | None:
         return Malformed(problem, 'write a double quote inside a quoted field twice ("")')
 
 
-#: Bytes of a workbook's part that are parsed at a time, to see how it begins.
-_BUFFER = 4096
-
-
 def excel_rows(path: Path) -> Iterator[dict[str, Any]]:
     """The rows of a workbook's first sheet; its first row names the columns, rows without a value are ignored.
 
     Values come as Excel holds them: what it shows as $411 or as May 24, 2025 is the number 411 and a date.
-    Raises MissingExtra without openpyxl, BadData where the file is no workbook.
+    Raises MissingExtra without openpyxl and defusedxml, BadData where the file is no workbook.
     """
     try:
+        import defusedxml  # noqa: F401 - for _check_parts
         from openpyxl import load_workbook
     except ImportError:
         raise MissingExtra("reading Excel files", "xlsx") from None
@@ -269,37 +266,16 @@ def _check_parts(file: IO[bytes], path: Path) -> None:
 
     No spreadsheet program writes one, and its entities can expand to more text than fits in memory.
     """
+    from defusedxml.ElementTree import DTDForbidden, ParseError, iterparse
+
     with ZipFile(file) as parts:
         for part in parts.infolist():
-            with parts.open(part) as stream:
-                if _declares_type(stream):
+            with parts.open(part) as stream, suppress(ParseError):  # a picture, or a part that openpyxl reports on
+                try:
+                    next(iterparse(stream, ["start"], forbid_dtd=True), None)
+                except DTDForbidden:
                     problem = f"{part.filename} declares a document type, as no spreadsheet program does"
-                    raise BadData(f"{path}: {problem}; write the workbook again as .xlsx")
-
-
-def _declares_type(stream: IO[bytes]) -> bool:
-    """Whether an XML file declares a document type before its first element; nothing after it is parsed."""
-
-    def on_doctype(*_: object) -> None:
-        raise _Stop(True)
-
-    def on_element(*_: object) -> None:
-        raise _Stop(False)
-
-    parser = ParserCreate()
-    parser.StartDoctypeDeclHandler, parser.StartElementHandler = on_doctype, on_element
-    try:
-        while data := stream.read(_BUFFER):
-            parser.Parse(data)
-    except _Stop as stop:
-        return bool(stop.args[0])
-    except ExpatError:  # a picture, or a part that openpyxl reports on
-        pass
-    return False
-
-
-class _Stop(Exception):
-    """Parsing has come far enough. Its argument: whether a document type is declared."""
+                    raise BadData(f"{path}: {problem}; write the workbook again as .xlsx") from None
 
 
 #: Rows held in memory at once.
@@ -385,33 +361,26 @@ def _part(file: IO[bytes], log: ZipFile, part: ZipInfo) -> str:
     return str(whole, "utf-8")
 
 
-_TAG = re.compile(r"\s*(question|answer|links|systemid) :(.*)", re.IGNORECASE | re.DOTALL)
+_TAG = re.compile(r"^[^\S\n]*(question|answer|links|systemid) :", re.IGNORECASE | re.MULTILINE)
 
 
-def block_rows(lines: Iterable[str], name: str) -> Iterator[dict[str, Any]]:
+def block_rows(lines: Iterable[str], name: str) -> list[dict[str, str]]:
     """One mapping a block, with its question and answer: lines that begin "question :", "answer :", "links :".
 
     Tags are in any case. Question and answer may span several lines, which are joined by spaces; links and systemId are
     ignored. Raises BadData where there is no block.
     """
-    block: dict[str, list[str]] | None = None
-    part: list[str] = []
-    for line in lines:
-        tag = _TAG.match(line)
-        if tag and tag[1].lower() == "question":
-            if block is not None:
-                yield _block_row(block)
-            block = {}
-        if tag and block is not None:
-            part = block.setdefault(tag[1].lower(), [])
-        part.append((tag[2] if tag else line).strip())
-    if block is None:
+    rows: list[dict[str, str]] = []
+    _, *tagged = _TAG.split("".join(lines))
+    for tag, written in zip(map(str.lower, tagged[::2]), tagged[1::2], strict=True):
+        if tag == "question":
+            rows.append({})
+        if rows and tag in ("question", "answer"):
+            joined = " ".join(line.strip() for line in written.split("\n"))
+            rows[-1][tag] = f"{rows[-1].get(tag, '')} {joined}".strip()
+    if not rows:
         raise BadData(f"{name}: no block of lines that begin 'question :', 'answer :' and 'links :'; write them so")
-    yield _block_row(block)
-
-
-def _block_row(block: dict[str, list[str]]) -> dict[str, str]:
-    return {part: " ".join(lines).strip() for part, lines in block.items() if part in ("question", "answer")}
+    return rows
 
 
 _TEXT: dict[str, Callable[[Iterator[str], str], Any]] = {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -15,10 +16,23 @@ import msgspec
 
 from ragauge.errors import BadData, BadParameter, BadRow
 from ragauge.readers.columns import ColumnMapping, folded
-from ragauge.readers.contexts import items, merge_metadata, to_chunks, to_gold_claims, to_references, with_ids
 from ragauge.readers.exports import messages, said, samples_of
 from ragauge.readers.formats import BATCH, Source, file_source, mapping_rows, pyarrow_for, sized, standard_input
-from ragauge.readers.values import Malformed, boolean, describe, jsonable, native, text, text_or_none
+from ragauge.readers.values import (
+    Malformed,
+    boolean,
+    describe,
+    items,
+    jsonable,
+    merge_metadata,
+    native,
+    text,
+    text_or_none,
+    to_chunks,
+    to_gold_claims,
+    to_references,
+    with_ids,
+)
 from ragauge.types import FIELDS, Chunk, Sample
 
 
@@ -33,7 +47,7 @@ def frame(data: Any) -> Source | None:
         problem = " ".join(str(error).split())
         raise BadData(f"{name}: not a frame of rows ({problem}); give each column its own name") from None
     if isinstance(found, nw.DataFrame):
-        return Source(sized(name, len(found)), partial(_eager, found))
+        return Source(sized(name, len(found)), partial(found.iter_rows, named=True, buffer_size=BATCH))
     if isinstance(found, nw.LazyFrame):
         return Source(name, partial(_lazy, found))
     if hasattr(data, "__arrow_c_stream__"):
@@ -41,14 +55,10 @@ def frame(data: Any) -> Source | None:
     return Source(name, partial(_exchanged, data)) if hasattr(data, "__dataframe__") else None
 
 
-def _eager(found: Any) -> Iterator[dict[str, Any]]:
-    yield from found.iter_rows(named=True, buffer_size=BATCH)
-
-
 def _lazy(found: Any) -> Iterator[dict[str, Any]]:
     native = found.to_native()
     if not hasattr(native, "collect_batches"):
-        yield from _eager(found.collect())
+        yield from found.collect().iter_rows(named=True, buffer_size=BATCH)
         return
     for batch in native.collect_batches(chunk_size=BATCH, maintain_order=True):
         yield from batch.iter_rows(named=True)
@@ -155,8 +165,7 @@ class _SampleRow:
 
     def references(self, value: Any) -> tuple[str, ...] | None:
         """The correct answers; a list that is written as text is one if the column's name promises several."""
-        value = said(messages(value), "response") if messages(value) else value
-        return to_references(value, folded(self.columns["references"]).endswith("s"))
+        return to_references(_said_in(value, "response"), folded(self.columns["references"]).endswith("s"))
 
     def metadata(self) -> dict[str, Any]:
         """The metadata column and all columns that hold no field."""
@@ -166,21 +175,26 @@ class _SampleRow:
         return self.value("metadata", lambda given: merge_metadata(given, other)) or other
 
 
+def _said_in(value: Any, field: str) -> Any:
+    """What a conversation has of a field; any other value as it is."""
+    conversation = [] if isinstance(value, str) else messages(value)
+    return said(conversation, field) if conversation else value
+
+
 def _spoken(value: Any, field: str) -> str | None:
     """A query or response, or what a conversation has of it.
 
     Unlike a query, an empty response is present: the system gave an empty answer.
     """
-    value = native(value)
-    value = said(messages(value), field) if not isinstance(value, str) and messages(value) else value
+    value = _said_in(native(value), field)
     return text_or_none(value) if field == "query" or value is None else text(value)
 
 
 def _retrieved(value: Any, delimiter: re.Pattern[str] | None) -> tuple[Chunk, ...] | None:
     """The chunks of a cell, or what tools gave in a conversation."""
-    if isinstance(value, str) or not (conversation := messages(native(value))):
+    value = native(value)
+    if (found := _said_in(value, "contexts")) is value:
         return to_chunks(value, delimiter)
-    found = said(conversation, "contexts")
     return found and to_chunks([item for given in found for item in items(given)])
 
 
@@ -224,7 +238,14 @@ def source(data: Any) -> Source:
     """The rows of data of any form, before their columns are interpreted. Raises as `read` does."""
     if isinstance(data, str) and data == "-":
         return standard_input()
-    return file_source(Path(data)) if isinstance(data, str | Path) else in_memory(data)
+    return file_source(Path(data)) if isinstance(data, str | os.PathLike) else in_memory(data)
+
+
+#: How to give each row an id of its own.
+_UNIQUE = (
+    "make ids unique, name another column with map={'id': COLUMN} (--map id=COLUMN), or number the rows with "
+    "map={'id': ''} (--map id=)"
+)
 
 
 class SampleReader:
@@ -259,16 +280,20 @@ class SampleReader:
 
     def __iter__(self) -> Iterator[Sample]:
         self.bad_rows = []
-        ids = _UniqueIds(self.name)
+        rows_of: dict[int, int] = {}  # hash of an id -> its row; none are kept while ids are the numbers of rows
+        numbered = 0
         for number, row in enumerate(self._rows(), start=1):
             try:
                 found = self._checked(row, number)
                 if not isinstance(found, Sample):
                     found = sample(found, self._columns, self.name, number)
                 if isinstance(row, Sample) or "id" in self.columns:
-                    ids.check(found.id, number, self.columns.get("id"))
+                    rows_of = rows_of or {hash(str(earlier)): earlier for earlier in range(1, numbered + 1)}
+                    if (first := rows_of.setdefault(hash(found.id), number)) != number:
+                        problem = f"id {found.id!r} was given to row {first} already"
+                        raise BadRow(self.name, number, self.columns.get("id"), problem, _UNIQUE)
                 else:
-                    ids.numbered = number
+                    numbered = number
                 yield found
             except BadRow as error:
                 if not self._skip_bad_rows:
@@ -300,27 +325,6 @@ class SampleReader:
         if fields is None:
             raise BadRow(self.name, number, None, f"{describe(row)}, not an object", "give each row as a dict")
         return fields
-
-
-class _UniqueIds:
-    """Finds repeated ids, with about 140 bytes of memory a row that has an id.
-
-    Attributes:
-        numbered: the number of rows at the beginning whose number is their id.
-    """
-
-    def __init__(self, where: str) -> None:
-        self.numbered = 0
-        self._where = where
-        self._rows: dict[int, int] = {}
-
-    def check(self, id: str, number: int, column: str | None) -> None:
-        self._rows = self._rows or {hash(str(earlier)): earlier for earlier in range(1, self.numbered + 1)}
-        first = self._rows.setdefault(hash(id), number)
-        if first != number:
-            fix = "make ids unique, name another column with map={'id': COLUMN} (--map id=COLUMN), or number the rows "
-            fix += "with map={'id': ''} (--map id=)"
-            raise BadRow(self._where, number, column, f"id {id!r} was given to row {first} already", fix)
 
 
 def as_mapping(row: Any) -> Mapping[str, Any] | None:

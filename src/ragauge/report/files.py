@@ -48,7 +48,7 @@ def replacing(path: Path) -> Iterator[Path]:
         finally:
             part.unlink(missing_ok=True)
     except OSError as error:
-        raise UsageError(f"cannot write {path}: {error.strerror}; choose another place with -o") from error
+        raise UsageError(f"cannot write {path}: {error.strerror}; choose another place") from error
 
 
 Samples = Iterable[SampleRecord]
@@ -81,10 +81,10 @@ def save_text(path: Path, forms: Mapping[str, Callable[[], str]]) -> Path:
 def check_place(path: Path, inputs: Iterable[str | Path] = ()) -> None:
     """Raise UsageError if `path` cannot be written, or is one of the `inputs`, which are still to be read."""
     if any(path.resolve() == Path(given).resolve() for given in inputs):
-        raise UsageError(f"{path} is read by this command; choose another file with -o")
+        raise UsageError(f"{path} is read by this command; choose another file to write")
     folder = next(parent for parent in path.resolve().parents if parent.exists())
     if path.is_dir() or not os.access(folder, os.W_OK) or not folder.is_dir():
-        raise UsageError(f"cannot write {path}: choose another place with -o")
+        raise UsageError(f"cannot write {path}: choose another place")
 
 
 def check_ending(path: Path, endings: Iterable[str]) -> None:

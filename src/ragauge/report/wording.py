@@ -211,11 +211,11 @@ CARD = files("ragauge") / "judges" / "embedded" / "data" / "measured.json"
 
 _LEXICAL = (
     "The lexical judge compares words, numbers and names, not meaning: it misses paraphrase, and claims in the text's "
-    "own words pass too easily; docs/embedded-judge.md has the figures."
+    "own words pass too easily; `ragauge docs embedded-judge` has the figures."
 )
 _UNMEASURED = (
     "This version of the embedded judge has not been measured; `ragauge judges measure embedded` measures the one that "
-    "is installed, and docs/embedded-judge.md describes where it fails."
+    "is installed, and `ragauge docs embedded-judge` describes where it fails."
 )
 
 #: What a judge has to distinguish, and the prefixes of the labelled sets that measure it.
@@ -260,5 +260,5 @@ def _measured(sets: Sequence[Mapping[str, Any]], ranked: Mapping[str, tuple[str,
     tasks = " and ".join(filter(None, (", ".join(listed[:-1]), listed[-1])))
     return (
         f"On public sets with people's labels the embedded judge distinguishes {tasks} (0.5 is chance); use a language "
-        "model or people where a single verdict matters, and see docs/embedded-judge.md for where it fails."
+        "model or people where a single verdict matters, and see `ragauge docs embedded-judge` for where it fails."
     )

@@ -6,7 +6,7 @@ import asyncio
 import hashlib
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sized
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Sized
 from contextlib import aclosing
 from datetime import UTC, datetime
 from functools import cached_property
@@ -18,12 +18,20 @@ from ragauge.errors import BadParameter, RunFailed, UsageError
 from ragauge.judges.base import JudgeLike, JudgeRouter, LookupJudge, notes_of
 from ragauge.metrics.base import DatasetMetric
 from ragauge.metrics.registry import value_of
-from ragauge.needs.base import Rounds, missing_fields
+from ragauge.needs.base import EvidenceTable, Need, Rounds, missing_fields
 from ragauge.readers import read
 from ragauge.report.wording import dollars
-from ragauge.run.asking import Stopped
+from ragauge.run.asking import Dispatcher, Stopped
 from ragauge.run.plan import PlanCounter
-from ragauge.run.prepare import LabelsLike, MetricsLike, Prepared, StoreLike, opened_store, prepared
+from ragauge.run.prepare import (
+    LabelsLike,
+    MetricsLike,
+    Prepared,
+    RunSettings,
+    StoreLike,
+    opened_store,
+    prepared,
+)
 from ragauge.run.results import Accumulators, Run, SampleScores
 from ragauge.run.specs import load_judges
 from ragauge.run.sync import blocking, ordered_map
@@ -155,7 +163,7 @@ class Evaluation:
         nothing after the first stopped one counts: the run covers the first samples of the data.
         """
         done, stopped = 0, ""
-        async with aclosing(ordered_map(self._source(), self._score, self._width())) as records:
+        async with aclosing(ordered_map(self._source(), self._score, in_flight(self._dispatcher))) as records:
             async for record in records:
                 if isinstance(record, Stopped):
                     stopped = stopped or str(record)
@@ -190,24 +198,14 @@ class Evaluation:
         if len(self._scored) == AT_ONCE:
             self._keep()
 
-    def _width(self) -> int:
-        """How many samples are in flight; few under a limit on the cost, so that few are left half done."""
-        if self._dispatcher.budget.limit is not None:
-            return AT_ONCE
-        return max(AT_ONCE, *(getattr(judge, "by_sample", 0) for judge in self._dispatcher.router.unique()))
-
     async def _score(self, sample: Sample) -> SampleRecord | Stopped:
         """The record of a sample, or why there is none."""
-        rounds = Rounds(sample, self._needs)
         try:
             async with self._dispatcher.budget.sample(self._expected(sample)):
-                while questions := rounds.questions:
-                    rounds.advance(await self._dispatcher.answer(questions))
-                    self._settings.check_judges(self._dispatcher.unable)
+                return await judged(sample, self._needs, self._settings, self._dispatcher)
         except Stopped as stopped:
             self._stopping = True
             return stopped
-        return self._sample_record(sample, rounds)
 
     def _expected(self, sample: Sample) -> float:
         """The expected cost of a sample in dollars; 0 without a limit, when nobody needs it."""
@@ -216,22 +214,6 @@ class Evaluation:
     @cached_property
     def _plan_counter(self) -> PlanCounter:
         return PlanCounter(self._settings, self._dispatcher)
-
-    def _sample_record(self, sample: Sample, rounds: Rounds) -> SampleRecord:
-        scores: dict[str, ScoreRecord] = {}
-        counted: dict[str, ScoreRecord] = {}
-        evidence: dict[str, tuple[Evidence, ...]] = {}
-        for metric in self._settings.metrics:
-            outcomes = {need.name: rounds.outcomes[need.name] for need in metric.needs}
-            for need, outcome in outcomes.items():
-                if need not in evidence:
-                    evidence[need] = getattr(outcome, "evidence", ())
-            shown = tuple(need for need in outcomes if evidence[need])
-            kept = counted if isinstance(metric, DatasetMetric) else scores
-            for key, score in metric.scores(outcomes).items():
-                kept[key] = ScoreRecord(score.value, score.undefined, score.failed, score.counts, shown)
-        shown_evidence = {need: pieces for need, pieces in evidence.items() if pieces}
-        return SampleRecord(sample, scores, shown_evidence, counted, tuple(rounds.failures[:FAILURES]))
 
     def _begin(self) -> None:
         if not self._begun:
@@ -266,6 +248,37 @@ class Evaluation:
         record.estimates = {key: one for key, one in self._accumulators.estimates().items() if key in measured}
         record.about = {key: metric.summary for metric in self._settings.metrics for key in metric.values}
         self._store.finish(record)
+
+
+def in_flight(dispatcher: Dispatcher) -> int:
+    """How many samples are judged at once; few under a limit on the cost, so that few are left half done."""
+    if dispatcher.budget.limit is not None:
+        return AT_ONCE
+    return max(AT_ONCE, *(getattr(judge, "by_sample", 0) for judge in dispatcher.router.unique()))
+
+
+async def judged(
+    sample: Sample, needs: Sequence[Need[EvidenceTable]], settings: RunSettings, dispatcher: Dispatcher
+) -> SampleRecord:
+    """A sample with its scores, once every question of its needs is answered. Raises Stopped where the run must end."""
+    rounds = Rounds(sample, needs)
+    while questions := rounds.questions:
+        rounds.advance(await dispatcher.answer(questions))
+        settings.check_judges(dispatcher.unable)
+    scores: dict[str, ScoreRecord] = {}
+    counted: dict[str, ScoreRecord] = {}
+    evidence: dict[str, tuple[Evidence, ...]] = {}
+    for metric in settings.metrics:
+        outcomes = {need.name: rounds.outcomes[need.name] for need in metric.needs}
+        for need, outcome in outcomes.items():
+            if need not in evidence:
+                evidence[need] = getattr(outcome, "evidence", ())
+        shown = tuple(need for need in outcomes if evidence[need])
+        kept = counted if isinstance(metric, DatasetMetric) else scores
+        for key, score in metric.scores(outcomes).items():
+            kept[key] = ScoreRecord(score.value, score.undefined, score.failed, score.counts, shown)
+    shown_evidence = {need: pieces for need, pieces in evidence.items() if pieces}
+    return SampleRecord(sample, scores, shown_evidence, counted, tuple(rounds.failures[:FAILURES]))
 
 
 def _now() -> str:

@@ -41,12 +41,14 @@ class RunSettings:
         router: JudgeRouter,
         samples: Sequence[Sample],
         columns: Mapping[str, str] | None = None,
+        all_fields: bool = True,
     ) -> None:
         """Select the metrics.
 
         Args:
             samples: the first of the data set, enough to see which fields it has.
             columns: the column of each field.
+            all_fields: whether the samples must have the fields of every metric asked for by name.
 
         Raises:
             MissingField, UnanswerableNeed: a metric asked for by name cannot be measured.
@@ -55,7 +57,7 @@ class RunSettings:
         self.left_out: dict[str, str] = {}
         self._router = router
         self.metrics: tuple[Measure, ...] = default_metrics(samples) if metrics is None else select_metrics(metrics)
-        self._keep(lambda metric: _missing(metric, samples, columns or {}), MissingField)
+        self._keep(lambda metric: _missing(metric, samples, columns or {}), MissingField if all_fields else None)
         self.check_judges()
         if not self.metrics:
             nearest, fault = min(self.left_out.items(), key=lambda each: len(each[1]))
@@ -70,9 +72,9 @@ class RunSettings:
         """
         self._keep(lambda metric: _unanswerable(metric, self._router, unable), UnanswerableNeed)
 
-    def _keep(self, fault_of: Callable[[Measure], str | None], error: type[UsageError]) -> None:
+    def _keep(self, fault_of: Callable[[Measure], str | None], error: type[UsageError] | None) -> None:
         faults = {metric.key: fault for metric in self.metrics if (fault := fault_of(metric))}
-        if faults and self.by_name:
+        if faults and self.by_name and error:
             raise error("; ".join(by_reason(faults)))
         self.left_out.update(faults)
         self.metrics = tuple(metric for metric in self.metrics if metric.key not in faults)
@@ -151,7 +153,7 @@ def prepared(
     check_priced(router.unique(), max_cost)
     settings = RunSettings(metrics, router, first, reading.columns)
     opened = opened_store(store)
-    dispatcher = Dispatcher(router, JudgmentCache(router, opened, _by_question(labels)), Budget(max_cost))
+    dispatcher = Dispatcher(router, JudgmentCache(router, opened, labels_by_question(labels)), Budget(max_cost))
     return Prepared(reading, chain(first, samples), settings, dispatcher, opened)
 
 
@@ -168,7 +170,7 @@ def opened_store(store: StoreLike) -> Store:
     return MemoryStore() if store is None else Store.open(store)
 
 
-def _by_question(labels: LabelsLike) -> dict[Question, Judgment]:
+def labels_by_question(labels: LabelsLike) -> dict[Question, Judgment]:
     """People's labels by question; the last one for a question counts."""
     given = read_labels(Path(labels)) if isinstance(labels, str | Path) else labels or ()
     return {judgment.question: judgment for judgment in given}

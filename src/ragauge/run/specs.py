@@ -269,7 +269,7 @@ def cascade(*judges: OneJudge, threshold: Threshold | None = None) -> Cascade:
         raise BadParameter(
             f"cascade({names}) needs a threshold, the confidence from which the first judge's word stands, as in "
             f"cascade({names},threshold=0.95); find it on labels of yours with: ragauge judges fit {made[0].identity} "
-            "--labels FILE (docs/judges.md says how sure the embedded judge is, and how right)"
+            "--labels FILE (`ragauge docs judges` says how sure the embedded judge is, and how right)"
         )
     *rest, first, last = made
     found = Cascade(first, last, threshold)

@@ -13,7 +13,7 @@ from contextlib import suppress
 from functools import cache, wraps
 from threading import Lock, Thread, current_thread, main_thread
 from types import FrameType
-from typing import Any, Generic, ParamSpec, TypeVar
+from typing import Any, ParamSpec, TypeVar
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -127,79 +127,35 @@ async def ordered_map(items: Iterable[T], work: Callable[[T], Awaitable[R]], wid
     width: how many tasks run at once; a slow one does not block those after it. An exception of `work` is raised at
     once and cancels the rest, as closing the generator does. If taking an item fails, running tasks finish first.
     """
-    window: _Window[R] = _Window(width)
-    source = _Lookahead(items)
-    try:
-        for item in source:
-            window.start(work(item))
-            while window.full:
-                await window.next_end()
-                for result in window.results():
-                    yield result
-        while window.tasks:
-            await window.next_end()
-            for result in window.results():
-                yield result
-    finally:
-        await window.cancel()
-    if source.fault:
-        raise source.fault
+    source: Iterator[T] | None = iter(items)
+    tasks: deque[asyncio.Task[R]] = deque()  # in order; one that has raised moves to the front
+    running, ended = 0, asyncio.Event()
+    fault: Exception = StopIteration()
 
-
-class _Window(Generic[R]):
-    """The running tasks in order; one that has raised moves to the front."""
-
-    def __init__(self, width: int) -> None:
-        self.tasks: deque[asyncio.Task[R]] = deque()
-        self._width = width
-        self._in_flight = 0
-        self._ended = asyncio.Event()
-
-    @property
-    def full(self) -> bool:
-        return self._in_flight >= self._width or len(self.tasks) >= self._width + AHEAD
-
-    def start(self, work: Awaitable[R]) -> None:
-        task = asyncio.ensure_future(work)
-        task.add_done_callback(self._end)
-        self.tasks.append(task)
-        self._in_flight += 1
-
-    def _end(self, task: asyncio.Task[R]) -> None:
-        self._in_flight -= 1
+    def end(task: asyncio.Task[R]) -> None:
+        nonlocal running
+        running -= 1
         if not task.cancelled() and task.exception():
-            self.tasks.appendleft(task)
-        self._ended.set()
+            tasks.appendleft(task)
+        ended.set()
 
-    async def next_end(self) -> None:
-        """Wait until a task ends, unless the first has a result already."""
-        self._ended.clear()
-        if not (self.tasks and self.tasks[0].done()):
-            await self._ended.wait()
-
-    def results(self) -> Iterator[R]:
-        """The results up to the first task that is still running. Raises what the work raised."""
-        while self.tasks and self.tasks[0].done():
-            yield self.tasks.popleft().result()
-
-    async def cancel(self) -> None:
-        for task in self.tasks:
+    try:
+        while source or tasks:
+            while source and running < width and len(tasks) < width + AHEAD:
+                try:
+                    tasks.append(asyncio.ensure_future(work(next(source))))
+                    tasks[-1].add_done_callback(end)
+                    running += 1
+                except Exception as error:
+                    source, fault = None, error
+            ended.clear()
+            if tasks and not tasks[0].done():
+                await ended.wait()
+            while tasks and tasks[0].done():
+                yield tasks.popleft().result()
+    finally:
+        for task in tasks:
             task.cancel()
-        await asyncio.gather(*self.tasks, return_exceptions=True)
-
-
-class _Lookahead(Iterator[T]):
-    """The same items; an error in taking one ends the iteration and is kept in `fault`."""
-
-    def __init__(self, items: Iterable[T]) -> None:
-        self._items = iter(items)
-        self.fault: Exception | None = None
-
-    def __next__(self) -> T:
-        try:
-            return next(self._items)
-        except StopIteration:
-            raise
-        except Exception as fault:
-            self.fault = fault
-            raise StopIteration from fault
+        await asyncio.gather(*tasks, return_exceptions=True)
+    if not isinstance(fault, StopIteration):
+        raise fault

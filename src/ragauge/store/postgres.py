@@ -63,7 +63,7 @@ _PAUSE = 2.0
 #: starts up, too many connections, deadlocks (https://www.postgresql.org/docs/current/errcodes-appendix.html).
 _PASSING = ("08", "57P01", "57P02", "57P03", "53300", "40001", "40P01")
 
-_GRANTS = "grant the role what docs/store.md lists"
+_GRANTS = "grant the role what `ragauge docs store` lists"
 _FIXES = {
     "25006": f"it can only be read; {_GRANTS}, or give another store with --store",
     "42501": _GRANTS,

@@ -11,7 +11,7 @@ from typing import Any
 
 import ragauge as rg
 from ragauge.compat import BadInput as BadInput
-from ragauge.compat import modules, runs_of
+from ragauge.compat import modules, runs_of, taken
 from ragauge.compat.ragas import metrics as named
 from ragauge.compat.ragas.metrics import MetricResult as MetricResult
 from ragauge.compat.ragas.samples import NO_IDS as NO_IDS
@@ -59,20 +59,17 @@ def llm_factory(
     if client is None:
         return rg.llm(f"{'gemini' if provider == 'google' else provider}/{model}", **options)
     if not hasattr(client, "create"):
-        try:
-            import instructor
-        except ImportError:
-            raise rg.MissingExtra("llm_factory(client=...)", "instructor") from None
-        client = getattr(instructor, f"from_{'genai' if provider == 'google' else provider}")(client)
+        maker = f"from_{'genai' if provider == 'google' else provider}"
+        client = taken("instructor", maker, "llm_factory(client=...)", "instructor")(client)
     return rg.llm(client, model=model, **options)
 
 
 def LangchainLLMWrapper(model: Any, *_: Any, **__: Any) -> Any:  # noqa: N802 - a class of ragas
-    """The model itself, of LangChain or LlamaIndex, which is a judge."""
+    """The model itself, of LangChain or LlamaIndex: a judge, or embeddings."""
     return model
 
 
-LlamaIndexLLMWrapper = LangchainLLMWrapper
+LlamaIndexLLMWrapper = LangchainEmbeddingsWrapper = LangchainLLMWrapper
 
 
 class Embeddings:
@@ -82,7 +79,7 @@ class Embeddings:
         pass
 
 
-embedding_factory = OpenAIEmbeddings = HuggingFaceEmbeddings = LangchainEmbeddingsWrapper = RunConfig = Embeddings
+embedding_factory = OpenAIEmbeddings = HuggingFaceEmbeddings = RunConfig = Embeddings
 
 
 @dataclass(repr=False)

@@ -9,11 +9,11 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from functools import partial
-from math import nan
+from math import hypot, nan
 from typing import Any, Self
 
 import ragauge as rg
-from ragauge.compat import BadInput, NotOffered, runs_of
+from ragauge.compat import BadInput, not_offered, runs_of, taken
 from ragauge.compat.ragas.samples import NO_IDS, MultiTurnSample, SingleTurnSample
 
 #: Our fields -> the columns of ragas.
@@ -26,7 +26,7 @@ _IDLE = {"embeddings", "max_retries", "device", "batch_size", "required_columns"
 
 @dataclass
 class MetricResult:
-    """A value, and the reason for it."""
+    """A value, and the reason for it, None where it is computed from the texts alone."""
 
     value: Any
     reason: str | None = None
@@ -105,10 +105,15 @@ class Metric:
             if any(getattr(sample, column) is None for sample in samples):
                 raise BadInput(f"{self.name} needs {column}; give {', '.join(f'{name}=' for name in metric.columns)}")
         (run,) = await runs_of(samples, [(metric.measure, metric.judge(llm))], map=NO_IDS)
-        for name, reason in run.record.failures.items():
-            raise rg.RunFailed(f"{name}: {reason}")
-        scored = zip(run.scores, samples, strict=True)
-        return [MetricResult(metric.value(one, sample), one.explain(metric._score)) for one, sample in scored]
+        for name, failure in run.record.failures.items():
+            raise rg.RunFailed(f"{name}: {failure}")
+        results = []
+        for scores, sample in zip(run.scores, samples, strict=True):
+            score = scores[metric._score]
+            judged = score.value is None or any(piece.judgment for piece in score.evidence)
+            reason = scores.explain(metric._score) if judged else None
+            results.append(MetricResult(metric.value(scores, sample), reason))
+        return results
 
     async def ascore(self, **columns: Any) -> MetricResult:
         """The result for user_input=, response=, and what else the metric reads. Raises as `abatch_score`."""
@@ -124,6 +129,7 @@ class Metric:
         """The value of the last turn of a conversation. Raises as `abatch_score`."""
         return await self.single_turn_ascore(sample.turn())
 
+    _single_turn_ascore = single_turn_ascore  # which programs call too
     single_turn_score = rg.blocking(single_turn_ascore, "single_turn_score")
     multi_turn_score = rg.blocking(multi_turn_ascore, "multi_turn_score")
 
@@ -220,14 +226,6 @@ class ChrfScore(Metric, name="chrf_score", ours="chrf"):
     """Character n-gram F-score, as in sacreBLEU."""
 
 
-@dataclass(frozen=True)
-class _Whole:
-    """A sample as the evidence of a metric that computes its value from it."""
-
-    sample: rg.Sample
-    evidence: tuple[rg.Evidence, ...] = ()
-
-
 class Computed(Metric):
     """A metric that asks no judge: each class has `columns`, and `compared` or `_value`."""
 
@@ -236,20 +234,11 @@ class Computed(Metric):
 
     def __init__(self, **given: Any) -> None:
         super().__init__(**given)
-
-        def whole(sample: rg.Sample) -> rg.QuestionFlow[_Whole]:
-            yield from ()
-            return _Whole(sample)
-
-        def computed(whole: _Whole) -> float | rg.Undefined:
-            return self._value(whole.sample)
-
         reads = [field for field, column in _COLUMNS.items() if column in self.columns]
-        whole.__name__ = f"whole({','.join(reads)})"
         self._score = f"ragas_{self.name}"
-        self.measure = rg.metric(rg.need(reads)(whole), name=self._score)(computed)
+        self.measure = rg.check(name=self._score, reads=reads)(lambda sample: self._value(sample))
 
-    def _value(self, sample: rg.Sample) -> float | rg.Undefined:
+    def _value(self, sample: rg.Sample) -> float:
         return float(self.compared(sample.response or "", (sample.references or ("",))[0]))
 
 
@@ -271,36 +260,58 @@ class DistanceMeasure(Enum):
 
 
 class NonLLMStringSimilarity(Computed, name="non_llm_string_similarity"):
-    """1 minus a normalised distance of response and reference, by rapidfuzz."""
+    """1 minus a normalised distance of response and reference. Raises MissingExtra without rapidfuzz."""
 
     def __init__(self, *, distance_measure: Any = DistanceMeasure.LEVENSHTEIN, **given: Any) -> None:
         super().__init__(**given)
         self.distance_measure = getattr(distance_measure, "distance_measure", distance_measure)
+        distances = taken("rapidfuzz", "distance", "a distance of strings", "ragas")
+        self._distance = getattr(distances, self.distance_measure.value)
 
     def compared(self, response: str, reference: str) -> float:
-        """The similarity, from 0 to 1. Raises MissingExtra without rapidfuzz."""
-        try:
-            from rapidfuzz import distance
-        except ImportError:
-            raise rg.MissingExtra("a distance of strings", "ragas") from None
-        return 1 - float(getattr(distance, self.distance_measure.value).normalized_distance(reference, response))
+        """The similarity, from 0 to 1."""
+        return 1 - float(self._distance.normalized_distance(reference, response))
 
 
 class BleuScore(Computed, name="bleu_score"):
-    """Corpus BLEU by sacreBLEU over the pieces between full stops. kwargs: options of sacreBLEU's corpus_bleu."""
+    """Corpus BLEU by sacreBLEU over the pieces between full stops. kwargs: options of its corpus_bleu.
+
+    Raises MissingExtra without sacreBLEU.
+    """
 
     def __init__(self, *, kwargs: Mapping[str, Any] | None = None, **given: Any) -> None:
         super().__init__(**given)
         self.kwargs = dict(kwargs or {})
+        self._corpus_bleu = taken("sacrebleu", "corpus_bleu", "BLEU as ragas has it", "ragas")
 
     def compared(self, response: str, reference: str) -> float:
-        """BLEU from 0 to 1. Raises MissingExtra without sacreBLEU."""
-        try:
-            from sacrebleu import corpus_bleu
-        except ImportError:
-            raise rg.MissingExtra("BLEU as ragas has it", "ragas") from None
+        """BLEU from 0 to 1."""
         references = [[piece] for piece in reference.split(". ")]
-        return float(corpus_bleu(response.split(". "), references, **self.kwargs).score) / 100
+        return float(self._corpus_bleu(response.split(". "), references, **self.kwargs).score) / 100
+
+
+class SemanticSimilarity(Computed, name="semantic_similarity"):
+    """Cosine of the embeddings of response and reference; with a threshold, 1 if it reaches that, else 0.
+
+    embeddings: anything with LangChain's `embed_documents`. Raises BadInput for other embeddings, or none.
+    """
+
+    def __init__(self, *, embeddings: Any = None, threshold: float | None = None, **given: Any) -> None:
+        super().__init__(**given)
+        self.threshold = threshold
+        self._embed: Any = getattr(
+            getattr(embeddings, "embeddings", embeddings), "embed_documents", None
+        )  # which ragas wraps
+        if self._embed is None:
+            raise BadInput(
+                f"{self.name} needs embeddings= with embed_documents, as LangChain's have; or use rg.similarity"
+            )
+
+    def compared(self, response: str, reference: str) -> float:
+        """The cosine, or whether it reaches the threshold."""
+        one, other = self._embed([response, reference])
+        cosine = sum(map(operator.mul, one, other)) / (hypot(*one) * hypot(*other))
+        return cosine if self.threshold is None else float(cosine >= self.threshold)
 
 
 class IDBasedContextPrecision(Computed, name="id_based_context_precision"):
@@ -308,9 +319,11 @@ class IDBasedContextPrecision(Computed, name="id_based_context_precision"):
 
     columns = ("retrieved_context_ids", "reference_context_ids")
 
-    def _value(self, sample: rg.Sample) -> float | rg.Undefined:
+    def _value(self, sample: rg.Sample) -> float:
         counted, others = ({str(one) for one in sample.metadata[column]} for column in self.columns)
-        return len(counted & others) / len(counted) if counted else rg.Undefined(f"there are no {self.columns[0]}")
+        if not counted:
+            raise rg.NothingToCount(f"there are no {self.columns[0]}")
+        return len(counted & others) / len(counted)
 
 
 class IDBasedContextRecall(IDBasedContextPrecision, name="id_based_context_recall"):
@@ -328,11 +341,12 @@ class NonLLMContextRecall(NonLLMStringSimilarity, name="non_llm_context_recall")
         super().__init__(**given)
         self.threshold = threshold
 
-    def _value(self, sample: rg.Sample) -> float | rg.Undefined:
+    def _value(self, sample: rg.Sample) -> float:
         sides = {"reference_contexts": sample.reference_contexts, "retrieved_contexts": sample.contexts}
         counted, others = ([chunk.text for chunk in sides[column] or ()] for column in self.columns)
-        nearest = [max((self.compared(one, other) for other in others), default=0.0) for one in counted]
-        return self._share(nearest) if counted else rg.Undefined(f"there are no {self.columns[0]}")
+        if not counted:
+            raise rg.NothingToCount(f"there are no {self.columns[0]}")
+        return self._share([max((self.compared(one, other) for other in others), default=0.0) for one in counted])
 
     def _share(self, nearest: list[float]) -> float:
         return sum(one > self.threshold for one in nearest) / len(nearest)
@@ -420,6 +434,39 @@ class RubricsScore(AspectCritic):
         Graded.__init__(self, name, llm, wording, scale=(min(steps), max(steps)), **given)
 
 
+class SimpleCriteriaScore(AspectCritic):
+    """A grade from 0 to 5 by a definition, such as "How polite is the response?"."""
+
+    def __init__(self, name: str, definition: str, llm: Any = None, **given: Any) -> None:
+        self.definition = definition
+        Graded.__init__(self, name, llm, f"{definition} 0: not at all. 5: wholly.", scale=(0, 5), **given)
+
+
+class AnswerAccuracy(Graded, name="nv_accuracy", differs=True, columns=("user_input", "response", "reference")):
+    """How well the response agrees with the reference: 0, 0.5 or 1. ragas' is the mean of two prompts."""
+
+    asked = "Is the response the answer that the reference gives to the query? 0: no. 1: in part. 2: it is."
+
+    def __init__(self, llm: Any = None, **given: Any) -> None:
+        super().__init__(self.name, llm, self.asked, self.columns, (0, 2), **given)
+
+    def counted(self, value: float, counts: Sequence[float]) -> float:
+        """The grade as a share."""
+        return value / 2
+
+
+class ContextRelevance(AnswerAccuracy, name="nv_context_relevance", columns=("user_input", "retrieved_contexts")):
+    """How far the contexts hold an answer to the query: 0, 0.5 or 1. ragas' is the mean of two prompts."""
+
+    asked = "Do the contexts hold what answers the query? 0: none of it. 1: part of it. 2: all of it."
+
+
+class ResponseGroundedness(AnswerAccuracy, name="nv_response_groundedness", columns=("response", "retrieved_contexts")):
+    """How far the contexts support the response: 0, 0.5 or 1. ragas' is the mean of two prompts."""
+
+    asked = "Do the contexts support what the response says? 0: none of it. 1: part of it. 2: all of it."
+
+
 class NumericMetric(Graded):
     """A number between the ends of allowed_values, by a prompt that reads columns, such as "How kind? {response}"."""
 
@@ -453,28 +500,19 @@ class DiscreteMetric(NumericMetric):
 FaithfulnesswithHHEM, LLMContextRecall, ResponseRelevancy = FaithulnesswithHHEM, ContextRecall, AnswerRelevancy
 LLMContextPrecisionWithReference = partial(ContextPrecision, name="llm_context_precision_with_reference")
 LLMContextPrecisionWithoutReference = partial(ContextUtilization, name="llm_context_precision_without_reference")
+AnswerSimilarity, SimpleCriteriaScoreWithReference = SemanticSimilarity, SimpleCriteriaScore
 ContextPrecisionWithReference, ContextPrecisionWithoutReference = ContextPrecision, ContextUtilization
 RubricsScoreWithReference = RubricsScoreWithoutReference = RubricsScore
 
 faithfulness, answer_relevancy, answer_correctness = Faithfulness(), AnswerRelevancy(), AnswerCorrectness()
 context_precision, context_recall, context_utilization = ContextPrecision(), ContextRecall(), ContextUtilization()
 
-#: What ragas has and this module lacks -> what to use in its place.
 _INSTEAD = {
-    "SemanticSimilarity": "use rg.similarity(responses, references)",
-    **dict.fromkeys(("AnswerAccuracy", "ResponseGroundedness"), "use DiscreteMetric with a prompt of your own"),
-    "ContextRelevance": "use rg.evaluate(rows, 'context_relevance'), or DiscreteMetric with a prompt of your own",
     "ContextEntityRecall": "use ContextRecall, which counts statements in place of entities",
     "SummaryScore": "use rg.evaluate(rows, 'summary_coherence'), or NumericMetric with a prompt of your own",
     "TopicAdherenceScore": "use AspectCritic on a MultiTurnSample",
     "ToolCallAccuracy": "tool calls are not measured",
     "InstanceRubrics": "use RubricsScore(rubrics=...) for the samples of each rubric",
-    "SimpleCriteriaScore": "use DiscreteMetric(name, prompt, range(0, 6))",
     "discrete_metric": "use rg.metric, which makes a metric of a function",
 }
-
-
-def __getattr__(name: str) -> Any:
-    if name in _INSTEAD:
-        raise NotOffered("ragauge.compat.ragas", name, _INSTEAD[name])
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+__getattr__ = not_offered("ragauge.compat.ragas", _INSTEAD)

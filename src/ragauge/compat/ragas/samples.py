@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import ragauge as rg
-from ragauge.compat import BadInput
+from ragauge.compat import BadInput, taken
 
 #: Columns of ragas, current ones and those of 0.1 -> our fields; and our fields without a column in ragas.
 _FIELDS = {"user_input": "query", "retrieved_contexts": "contexts", "reference": "references"}
@@ -152,11 +152,7 @@ class EvaluationDataset(list[SingleTurnSample]):
 
     def to_pandas(self) -> Any:
         """A frame with a row for each sample. Raises MissingExtra where pandas is not installed."""
-        try:
-            import pandas
-        except ImportError:
-            raise rg.MissingExtra("to_pandas()", "pandas") from None
-        return pandas.DataFrame(self.to_list())
+        return taken("pandas", "DataFrame", "to_pandas()", "pandas")(self.to_list())
 
     def to_csv(self, path: str | Path) -> None:
         """Write a CSV file, lists as JSON. Raises MissingExtra where pandas is not installed."""

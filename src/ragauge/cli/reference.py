@@ -1,13 +1,16 @@
-"""`ragauge metrics`."""
+"""`ragauge metrics` and `ragauge docs`: what can be measured, and the pages of the documentation."""
 
 from __future__ import annotations
 
 import inspect
+import sys
+from pathlib import Path
 
 import click
 
 from ragauge.cli.main import say, screen
-from ragauge.errors import BadParameter
+from ragauge.cli.options import complete_metrics
+from ragauge.errors import BadParameter, UnknownName
 from ragauge.metrics.base import Metric
 from ragauge.metrics.registry import ALIASES, CATALOGUE, installed_names, metric_named
 from ragauge.report.text import rich_table
@@ -27,8 +30,8 @@ so that long responses weigh more.""",
 
 
 @click.command("metrics")
-@click.argument("name", required=False)
-def command(name: str | None) -> None:
+@click.argument("name", required=False, shell_complete=complete_metrics)
+def metrics_command(name: str | None) -> None:
     """List the metrics, those of installed packages too, or describe one of them in full."""
     if name:
         say(*(COMBINED.get(name) or _about(metric_named(name))).splitlines())
@@ -73,3 +76,40 @@ def _reads(metric: Metric) -> list[str]:
 
 def _asks(metric: Metric) -> list[str]:
     return sorted({topic for need in metric.needs for topic in need.asks})
+
+
+def _pages() -> dict[str, Path]:
+    """The pages of the documentation, which the wheel holds and an editable installation reads from the repository."""
+    packaged = Path(__file__).parents[1] / "docs"
+    folder = packaged if packaged.is_dir() else Path(__file__).parents[3] / "docs"
+    paths = sorted(folder.rglob("*.md"), key=lambda path: (path.parent, path.name))
+    return {path.relative_to(folder).with_suffix("").as_posix(): path for path in paths}
+
+
+def complete_pages(_: click.Context, __: click.Parameter, typed: str) -> list[str]:
+    """The pages whose names begin as typed."""
+    return [name for name in _pages() if name.startswith(typed)]
+
+
+@click.command("docs")
+@click.argument("page", required=False, shell_complete=complete_pages)
+def docs_command(page: str | None) -> None:
+    """List the pages of the documentation, or show PAGE, such as embedded-judge; piped, it is Markdown."""
+    pages = _pages()
+    if page is None:
+        for name, path in pages.items():
+            say(f"{name:<56} {path.read_text(encoding='utf-8').partition(chr(10))[0].removeprefix('# ')}")
+        return
+    name = page.removeprefix("docs/").removesuffix(".md")
+    if name not in pages:
+        raise UnknownName("page", page, pages, listing="(`ragauge docs` lists all)")
+    text = pages[name].read_text(encoding="utf-8")
+    if not sys.stdout.isatty():
+        click.echo(text, nl=False)
+        return
+    from rich.markdown import Markdown
+
+    console = screen()
+    with console.capture() as shown:
+        console.print(Markdown(text, hyperlinks=False))
+    click.echo_via_pager(shown.get())

@@ -1,0 +1,336 @@
+"""A stream: rows scored one by one as they come, in bounded memory, for services and logs."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+from collections import deque
+from collections.abc import AsyncGenerator, AsyncIterable, AsyncIterator, Iterable, Iterator, Mapping, Sequence
+from contextlib import aclosing, suppress
+from functools import partial
+from itertools import count
+from pathlib import Path
+from threading import Thread
+from typing import Any, NamedTuple
+
+import msgspec
+
+from ragauge.errors import BadData, BadRow, MissingField, RunFailed, UnknownName, UsageError
+from ragauge.judges.base import JudgeLike
+from ragauge.metrics.registry import select_metrics
+from ragauge.questions import Judgment
+from ragauge.readers.columns import ColumnMapping
+from ragauge.readers.formats import Source, json_row
+from ragauge.readers.read import SampleReader
+from ragauge.readers.values import Malformed
+from ragauge.report.document import sample_document
+from ragauge.run.asking import Budget, Dispatcher, JudgmentCache, Stopped, check_priced, resolve
+from ragauge.run.evaluate import in_flight, judged
+from ragauge.run.plan import PlanCounter
+from ragauge.run.prepare import LabelsLike, MetricsLike, RunSettings, StoreLike, labels_by_question, opened_store
+from ragauge.run.results import Accumulators, SampleScores
+from ragauge.run.specs import load_judges
+from ragauge.scores import SampleRecord
+from ragauge.store.store import MemoryStore
+from ragauge.types import Call, Sample
+
+#: Seconds for which an interrupted stream waits for the rows that are being judged.
+PATIENCE = 5.0
+
+#: Bytes read at a time.
+CHUNK = 2**20
+
+#: Seconds between two looks at a folder.
+INTERVAL = 0.5
+
+
+class StreamRow(NamedTuple):
+    """A row of a stream. where: what it is from. number: from 1. given: a line of JSON, or a row as of `evaluate`."""
+
+    where: str
+    number: int
+    given: Any
+
+
+class StreamScores(NamedTuple):
+    """The scores of a row by the metrics of `settings`, or the error for which it has none."""
+
+    row: StreamRow
+    record: SampleRecord | None = None
+    settings: RunSettings | None = None
+    error: UsageError | None = None
+
+    def document(self) -> dict[str, Any]:
+        """The document of the sample, with the metrics asked for by name that it lacks the fields for; or the error."""
+        if not (self.record and self.settings):
+            return {"error": str(self.error)}
+        left_out = {"left_out": self.settings.left_out} if self.settings.by_name and self.settings.left_out else {}
+        return {**sample_document(self.record), **left_out}
+
+
+class _NoStore(MemoryStore):
+    """Keeps no judgment, so that the memory of an endless stream does not grow."""
+
+    def keep(self, answered: Sequence[Judgment], made: Sequence[Call] = ()) -> None:
+        """Forget them."""
+
+
+class Stream:
+    """Scores rows with the same judges, as long as they come.
+
+    Attributes:
+        stopped: why no further row can be scored; "" as long as they can.
+    """
+
+    def __init__(
+        self,
+        metrics: MetricsLike = None,
+        judge: JudgeLike = "embedded",
+        store: StoreLike = None,
+        *,
+        labels: LabelsLike = None,
+        map: Mapping[str, str] | None = None,
+        max_cost: float | None = None,
+    ) -> None:
+        """The arguments are those of `evaluate`. Raises UsageError for one that is wrong."""
+        self.stopped = ""
+        self._metrics = None if metrics is None else select_metrics(metrics)
+        self._map = map or {}
+        ColumnMapping("", self._map, [])  # raises UnknownName for a field that there is not
+        self._router = load_judges(judge)
+        check_priced(self._router.unique(), max_cost)
+        opened = _NoStore() if store is None else opened_store(store)
+        cache = JudgmentCache(self._router, opened, labels_by_question(labels))
+        self._dispatcher = Dispatcher(self._router, cache, Budget(max_cost))
+
+    async def scored(self, rows: AsyncIterator[StreamRow]) -> AsyncGenerator[StreamScores, None]:
+        """The scores of each row, in order, each as soon as those before it are there.
+
+        Cancelled, it takes no more rows, waits PATIENCE seconds for those that are being judged, gives an error for the
+        rest, and is cancelled then.
+
+        Raises:
+            UsageError: a judge lacks something, such as a key, or does not answer what a metric asks.
+            StoreError: the store cannot be read or written.
+        """
+        running: deque[tuple[StreamRow, asyncio.Task[StreamScores]]] = deque()
+        coming: asyncio.Future[StreamRow | None] | None = _next(rows)
+        width, cancelled = in_flight(self._dispatcher), None
+        async with self._dispatcher.opened():
+            try:
+                while running or coming:
+                    has_room = len(running) < width
+                    awaited: list[asyncio.Future[Any]] = [coming] if coming and has_room else []
+                    awaited += [running[0][1]] if running else []
+                    try:
+                        await asyncio.wait(awaited, return_when=asyncio.FIRST_COMPLETED)
+                    except asyncio.CancelledError as error:
+                        cancelled = error
+                        await _hurry([task for _, task in running])
+                    while running and running[0][1].done():
+                        row, task = running.popleft()
+                        yield _unscored(row, "the stream was ended") if task.cancelled() else task.result()
+                    if coming and (self.stopped or cancelled):
+                        coming.cancel()
+                        coming = None
+                    elif coming and coming.done() and has_room:
+                        if (taken := coming.result()) is not None:
+                            running.append((taken, asyncio.ensure_future(self._score(taken))))
+                        coming = None if taken is None else _next(rows)
+            finally:
+                for _, task in running:
+                    task.cancel()
+                if coming:
+                    coming.cancel()
+        if cancelled:
+            raise cancelled
+
+    async def _score(self, row: StreamRow) -> StreamScores:
+        try:
+            sample, settings = self._read(row)
+        except (BadData, MissingField, UnknownName) as error:
+            return StreamScores(row, error=error)
+        needs = [need for metric in settings.metrics for need in metric.needs]
+        budget = self._dispatcher.budget
+        cost = 0.0 if budget.limit is None else PlanCounter(settings, self._dispatcher).count(sample)
+        try:
+            async with budget.sample(cost):
+                return StreamScores(row, await judged(sample, needs, settings, self._dispatcher), settings)
+        except Stopped as stopped:
+            self.stopped = self.stopped or str(stopped)
+            return _unscored(row, self.stopped)
+
+    def _read(self, row: StreamRow) -> tuple[Sample, RunSettings]:
+        """The sample in a row, and what can be measured on it. Raises BadData, MissingField or UnknownName."""
+        given = _parsed(row.given, row.number) if isinstance(row.given, bytes) else row.given
+        reading = SampleReader(Source(row.where, partial(iter, [given])), self._map, False, None)
+        try:
+            found = list(reading)
+        except BadRow as error:
+            raise BadRow(row.where, row.number, error.column, error.problem, error.fix) from None
+        if len(found) != 1:
+            problem, fix = (
+                f"holds {len(found)} samples",
+                "write one a line, or measure the whole file with `ragauge run`",
+            )
+            raise BadRow(row.where, row.number, None, problem, fix)
+        (sample,) = found
+        if not isinstance(given, Sample) and "id" not in reading.columns:
+            sample = msgspec.structs.replace(sample, id=str(row.number))
+        return sample, RunSettings(self._metrics, self._router, found, reading.columns, all_fields=False)
+
+
+def _next(rows: AsyncIterator[StreamRow]) -> asyncio.Future[StreamRow | None]:
+    """The next row, None at the end."""
+
+    async def taken() -> StreamRow | None:
+        return await anext(rows, None)
+
+    return asyncio.ensure_future(taken())
+
+
+async def _hurry(tasks: Sequence[asyncio.Task[Any]]) -> None:
+    """Wait PATIENCE seconds for tasks, and cancel those that are not done then."""
+    if tasks:
+        _, late = await asyncio.wait(tasks, timeout=PATIENCE)
+        for task in late:
+            task.cancel()
+        await asyncio.gather(*late, return_exceptions=True)
+
+
+def _unscored(row: StreamRow, why: str) -> StreamScores:
+    return StreamScores(row, error=UsageError(f"{row.where}, row {row.number}: not scored: {why}; send it again"))
+
+
+def _parsed(line: bytes, number: int) -> Any:
+    """The row in a line of JSON, or a Malformed."""
+    try:
+        return json_row(line.decode("utf-8-sig"), number)
+    except UnicodeDecodeError as error:
+        return Malformed(
+            f"not UTF-8: byte 0x{line[error.start]:02x} at offset {error.start}", "write the line as UTF-8"
+        )
+
+
+async def score_stream(
+    rows: Iterable[Any] | AsyncIterable[Any],
+    metrics: MetricsLike = None,
+    judge: JudgeLike = "embedded",
+    store: StoreLike = None,
+    *,
+    labels: LabelsLike = None,
+    map: Mapping[str, str] | None = None,
+    max_cost: float | None = None,
+) -> AsyncGenerator[SampleScores | UsageError, None]:
+    """The scores of rows as they come, for services; what `ragauge score -` does with lines.
+
+        async for scores in rg.score_stream(rows, "faithfulness"):
+            ...
+
+    Several rows are judged at once, no run is kept, and memory does not grow with the number of rows.
+
+    Args:
+        rows: rows as of `evaluate`, one at a time; an asynchronous iterator may keep them waiting.
+        metrics, judge, store, labels, map, max_cost: as of `evaluate`. A metric whose fields a row lacks has no score.
+
+    Yields:
+        For each row, in order, its scores; or the error of a row that cannot be read or measured, after which the
+        stream goes on.
+
+    Raises:
+        RunFailed: the judge cannot answer any more, or `max_cost` is reached.
+        UsageError, StoreError: as `evaluate`.
+    """
+    stream = Stream(metrics, judge, store, labels=labels, map=map, max_cost=max_cost)
+    async with aclosing(stream.scored(_numbered(rows))) as found:
+        async for one in found:
+            if one.record and one.settings:
+                yield SampleScores(one.record, Accumulators(one.settings.metrics).estimates())
+            elif one.error:
+                yield one.error
+    if stream.stopped:
+        raise RunFailed(stream.stopped)
+
+
+async def _numbered(rows: Iterable[Any] | AsyncIterable[Any]) -> AsyncIterator[StreamRow]:
+    number = count(1)
+    if isinstance(rows, AsyncIterable):
+        async for given in rows:
+            yield StreamRow("stream", next(number), given)
+    else:
+        for given in rows:
+            yield StreamRow("stream", next(number), given)
+
+
+class _Lines:
+    """Cuts bytes into lines; blank ones are counted and left out. read: how many bytes came."""
+
+    def __init__(self, where: str) -> None:
+        self.read = 0
+        self._where, self._number, self._rest = where, 0, b""
+
+    def cut(self, data: bytes) -> Iterator[StreamRow]:
+        """The lines that end in the next bytes."""
+        self.read += len(data)
+        *whole, self._rest = (self._rest + data).split(b"\n")
+        for line in whole:
+            self._number += 1
+            if line.strip():
+                yield StreamRow(self._where, self._number, line)
+
+
+async def standard_input_lines() -> AsyncIterator[StreamRow]:
+    """The lines of standard input, until it ends."""
+    lines = _Lines("standard input")
+    more = True
+    while more:
+        data = await _input()
+        more = bool(data)
+        for row in lines.cut(data or b"\n"):  # which ends the last line
+            yield row
+
+
+async def _input() -> bytes:
+    """The next bytes of standard input, b"" at its end, read by a thread that does not keep the program from ending."""
+    loop = asyncio.get_running_loop()
+    found: asyncio.Future[bytes] = loop.create_future()
+    stream = getattr(sys.stdin.buffer, "raw", sys.stdin.buffer)  # a buffered one is locked while its thread waits
+
+    def read() -> None:
+        data, fault = b"", None
+        try:
+            data = stream.read(CHUNK)
+        except OSError as error:
+            fault = BadData(f"standard input cannot be read: {error.strerror}; give JSON Lines in a pipe or a file")
+        if not loop.is_closed():
+            loop.call_soon_threadsafe(resolve, found, data, fault)
+
+    Thread(target=read, daemon=True).start()
+    return await found
+
+
+async def folder_lines(folder: Path) -> AsyncIterator[StreamRow]:
+    """The lines of the .jsonl and .ndjson files in a folder, and without end those that are added.
+
+    A line counts once a line break ends it. A file that is replaced or cut begins anew.
+    """
+    known: dict[Path, tuple[int, _Lines]] = {}
+    try:
+        while True:
+            paths = sorted(path for path in folder.iterdir() if path.suffix.lower() in (".jsonl", ".ndjson"))
+            known = {path: known[path] for path in paths if path in known}
+            for path in paths:
+                with suppress(FileNotFoundError), path.open("rb") as file:
+                    status = os.fstat(file.fileno())
+                    inode, lines = known.get(path, (0, _Lines(path.name)))
+                    if inode != status.st_ino or status.st_size < lines.read:
+                        lines = _Lines(path.name)
+                    known[path] = status.st_ino, lines
+                    file.seek(lines.read)
+                    while data := file.read(CHUNK):
+                        for row in lines.cut(data):
+                            yield row
+            await asyncio.sleep(INTERVAL)
+    except OSError as error:
+        raise BadData(f"{error.filename}: {error.strerror}; give --watch a folder that stays") from error

@@ -1,0 +1,361 @@
+"""`ragauge view`: the server of the page, HTTP on 127.0.0.1, and which requests it serves; see docs/view.md.
+
+The page may show confidential data, and takes labels, so no other page in the same browser may reach it. The token in
+every path is a secret of the printed address: other pages cannot name an existing path. It is not in a cookie, since
+browsers send cookies to every port of a host. The Host header is checked, so that names that an attacker resolves to
+127.0.0.1 (DNS rebinding) are refused. No header allows other origins to read (CORS), and writes must come from the page
+itself.
+"""
+
+from __future__ import annotations
+
+import hmac
+import re
+import secrets
+import sys
+import threading
+from collections.abc import Callable, Collection, Mapping, Sequence
+from email.message import Message
+from functools import lru_cache
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any, NamedTuple
+from urllib.parse import parse_qsl, unquote, urlsplit
+
+import msgspec
+
+from ragauge.analysis.compare import compare
+from ragauge.analysis.label_session import choices, parse_answer, question_text
+from ragauge.analysis.labels import Labelling, LabelPiece, SampleDraw
+from ragauge.errors import RagaugeError, StoreError, UnknownName, UsageError
+from ragauge.host import decoded
+from ragauge.questions import Rate, kind
+from ragauge.report.document import BLOCK, Index, packed, page, page_head, score_document, shared_document
+from ragauge.report.explain import chooser
+from ragauge.run.results import Run
+from ragauge.scores import RunRecord
+from ragauge.store import Store
+from ragauge.version import VERSION
+
+#: The number of ended runs whose parts are cached.
+HELD = 8
+
+_BLOCK = re.compile(r"samples-(\d{1,9})")
+
+
+class GivenLabel(msgspec.Struct, forbid_unknown_fields=True):
+    """A label from the page.
+
+    position: of the sample in the run. judgment: of the piece, in the evidence of `metric`. answer: as typed, see
+    `parse_answer`. draw: how the sample was drawn; None if the judge's verdict was shown.
+    """
+
+    position: int
+    metric: str
+    judgment: str
+    answer: str
+    draw: SampleDraw | None = None
+
+
+class PageResponse(NamedTuple):
+    """A response: the body, its type and further headers."""
+
+    body: bytes
+    type: str = "application/json"
+    headers: Mapping[str, str] = {}
+
+
+#: The page has its own policy; this directive works only in a header.
+_PAGE_POLICY = "frame-ancestors 'none'"
+
+#: Replaces the data that a single file contains.
+SERVED = '<script type="application/json" id="served">{}</script>'
+
+_GIVEN = msgspec.json.Decoder(GivenLabel)
+
+
+class App:
+    """Serves everything that the page requests, from one store. by: the name of the person who labels."""
+
+    def __init__(self, store: Store, by: str) -> None:
+        self._store, self._by = store, by
+        self._lock = threading.Lock()  # one thread makes what is kept while others wait
+        self._ended = lru_cache(HELD)(lambda run: _parts(Run.open(store, run)))
+        self._labellings: dict[str, Labelling] = {}
+        self._page = page("ragauge", "'self'", "view").replace("<!-- data -->", SERVED).encode()
+
+    def get(self, path: Sequence[str], query: Mapping[str, str]) -> PageResponse:
+        """The resource at a path, given by its segments. Raises UnknownName if there is none."""
+        match path:
+            case [""]:
+                return PageResponse(self._page, "text/html; charset=utf-8", {"Content-Security-Policy": _PAGE_POLICY})
+            case ["api", "runs"]:
+                return _json([self._listed(record) for record in self._store.runs()])
+            case ["api", "compare"]:
+                return _json(compare(self._run(query.get("a", "")), self._run(query.get("b", ""))).to_dict())
+            case ["api", "runs", run, "live"]:
+                return _json(self._listed(self._store.run(run)))
+            case ["api", "runs", run, "labels"]:
+                return _json(self._summaries(self._run(run), query.get("metric")))
+            case ["api", "runs", run, "next"]:
+                passed = {_whole(each) for each in query.get("passed", "").split(",") if each}
+                return _json(self._next(self._run(run), query.get("metric"), passed))
+            case ["api", "runs", run, "samples", position]:
+                return _json(self._sample(self._run(run), _whole(position), query.get("metric", "")))
+            case ["api", "runs", run, "parts", name]:
+                return PageResponse(self._part(self._run(run), name), headers={"Content-Encoding": "gzip"})
+        raise UnknownName("address", "/".join(path), ["api/runs"])
+
+    def post(self, path: Sequence[str], body: bytes) -> PageResponse:
+        """Store a label. Raises UsageError if the body is not a label or fits no piece, UnknownName for other paths."""
+        match path:
+            case ["api", "runs", wanted, "labels"]:
+                try:
+                    given = decoded(body, _GIVEN)
+                except ValueError as error:
+                    raise UsageError(f"not a label: {error}") from error
+                run = self._run(wanted)
+                self._keep(run, given)
+                return _json(self._sample(run, given.position, given.metric))
+        raise UnknownName("address to post to", "/".join(path), ["api/runs/RUN/labels"])
+
+    def _run(self, wanted: str) -> Run:
+        return Run.open(self._store, wanted)
+
+    def _listed(self, record: RunRecord) -> dict[str, Any]:
+        """A run in the list, with the estimate of its main metric and its progress."""
+        metric = chooser(record)
+        running = record.status == "running"
+        return {
+            **{name: getattr(record, name) for name in ("id", "name", "data", "started", "status")},
+            "samples": self._store.size(record.id) if running else record.samples,
+            "judges": sorted({str(judge) for judge in record.judges.values()}),
+            "metric": metric,
+            "estimate": record.estimates[metric] if metric else None,
+        }
+
+    def _part(self, run: Run, name: str) -> bytes:
+        """The part called "head", "index", "texts" or "samples-N". Raises UnknownName for another."""
+        if block := _BLOCK.fullmatch(name):
+            first = int(block[1]) * BLOCK
+            return packed([shared_document(record) for record in self._store.samples(run.id, first, first + BLOCK)])
+        with self._lock:
+            parts = _parts(run) if run.record.status == "running" else self._ended(run.id)
+        if name not in parts:
+            raise UnknownName("part of a run", name, [*parts, "samples-0"])
+        return parts[name]
+
+    def _labelling(self, run: Run) -> Labelling:
+        with self._lock:
+            if run.id not in self._labellings:
+                self._labellings[run.id] = Labelling(run)
+            return self._labellings[run.id]
+
+    def _summaries(self, run: Run, metric: str | None) -> dict[str, Any]:
+        """The metrics that can be labelled, and the label summaries of those with labels, or of one."""
+        labelling = self._labelling(run)
+        wanted = [labelling.metric(metric)] if metric else labelling.labelled()
+        found = labelling.summaries(wanted) if wanted else {}
+        return {"metrics": labelling.metrics, "summaries": found, "by": self._by}
+
+    def _next(self, run: Run, metric: str | None, skipped: Collection[int]) -> dict[str, Any]:
+        """The next sample to label with its unlabelled pieces; {"draw": None} if nothing is left."""
+        labelling = self._labelling(run)
+        chosen = labelling.metric(metric)
+        drawn = labelling.next(chosen, skipped)
+        pieces = labelling.open(drawn, chosen) if drawn else []
+        id = self._store.sample(run.id, drawn.position).sample.id if drawn else None
+        shown = {"metric": chosen, "draw": drawn, "id": id}
+        return {**shown, "pieces": [_piece(piece) for piece in pieces]}
+
+    def _sample(self, run: Run, position: int, metric: str) -> dict[str, Any]:
+        """The pieces of one metric of a sample with their labels, and its scores with these."""
+        labelling = self._labelling(run)
+        pieces = labelling.pieces(position, metric) if metric in labelling.metrics else []
+        scores = {key: score_document(score) for key, score in labelling.scores(position).items()}
+        return {"pieces": [_piece(piece) for piece in pieces], "scores": scores}
+
+    def _keep(self, run: Run, given: GivenLabel) -> None:
+        labelling = self._labelling(run)
+        pieces = labelling.pieces(given.position, labelling.metric(given.metric))
+        piece = next((one for one in pieces if one.evidence.judgment == given.judgment), None)
+        if piece is None:
+            raise UsageError(f"sample {given.position} has no judgment {given.judgment!r} behind {given.metric}")
+        labelling.keep(piece.question, parse_answer(piece.question, given.answer), self._by, given.draw)
+
+
+def _parts(run: Run) -> dict[str, bytes]:
+    """The parts made of all samples, as gzip-compressed JSON."""
+    index = Index()
+    for record in run.records():
+        index.add(record)
+    head = page_head(run.record, run.sections())
+    return {"head": packed(head), "index": packed(index.columns()), "texts": packed(index.texts)}
+
+
+def _piece(piece: LabelPiece) -> dict[str, Any]:
+    """A piece as plain data, with its question and the possible answers."""
+    question = piece.question
+    rubric = question.rubric if isinstance(question, Rate) else None
+    label = piece.label
+    return {
+        "judgment": piece.evidence.judgment,
+        "evidence": piece.evidence,
+        "question": question,
+        "kind": kind(question),
+        "asked": question_text(question),
+        "choices": choices(question),
+        "scale": [rubric.low, rubric.high] if rubric else None,
+        "judge": piece.judge,
+        "label": {"answer": label.answer, "by": dict(label.judge.settings)["by"]} if label else None,
+    }
+
+
+def _json(content: Any) -> PageResponse:
+    return PageResponse(msgspec.json.encode(content))
+
+
+def _whole(given: str) -> int:
+    if not given.isdecimal() or len(given) > 9:
+        raise UsageError(f"{given!r} is not the position of a sample; give a whole number from 0")
+    return int(given)
+
+
+#: The accepted names of this machine.
+NAMES = ("127.0.0.1", "localhost")
+
+#: Headers of every response: no other page may embed or read it, and it is not cached or sent as a referrer.
+HEADERS: Mapping[str, str] = {
+    "Cache-Control": "no-store",
+    "Content-Security-Policy": "default-src 'none'; frame-ancestors 'none'; sandbox",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Referrer-Policy": "no-referrer",
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+}
+
+
+#: The largest body of a request, in bytes.
+MAX_BODY = 65_536
+
+#: Seconds after which an idle connection is closed.
+TIMEOUT = 30
+
+
+class Server(ThreadingHTTPServer):
+    """Serves the runs of a store on this machine at `address`. by: the name of the person. port: 0 for any free one."""
+
+    daemon_threads = True
+
+    def __init__(self, store: Store, by: str, port: int = 0) -> None:
+        """Raises UsageError if the port is in use."""
+        self.app = App(store, by)
+        self.token = secrets.token_urlsafe(32)
+        try:
+            super().__init__((NAMES[0], port), Handler)
+        except OSError as error:
+            raise UsageError(f"cannot listen on port {port}: {error.strerror}; choose another with --port") from error
+        self._hosts = {f"{name}:{self.server_port}" for name in NAMES}
+
+    @property
+    def address(self) -> str:
+        """The URL of the page, with the token."""
+        return f"http://{NAMES[0]}:{self.server_port}/{self.token}/"
+
+    def admits(self, method: str, path: str, headers: Message) -> bool:
+        """Whether a request may be served, by the token, the host and the origin, which a GET may lack.
+
+        A link elsewhere may be opened as a top-level page, which the linking page cannot read. A repeated header has
+        all its values, which fits none that is accepted.
+        """
+        found = {name.lower(): ", ".join(headers.get_all(name, ())) for name in headers}
+        given = path.removeprefix("/").partition("/")[0]
+        host, origin = found.get("host", ""), found.get("origin")
+        known = hmac.compare_digest(given.encode(), self.token.encode()) and host in self._hosts
+        own = origin in {f"http://{host}" for host in self._hosts}
+        foreign = found.get("sec-fetch-site", "same-origin") not in ("same-origin", "none")
+        if method == "GET":
+            opened = (found.get("sec-fetch-mode"), found.get("sec-fetch-dest")) == ("navigate", "document")
+            return known and (own or origin is None) and (opened or not foreign)
+        return known and own and not foreign and found.get("content-type") == "application/json"
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """Ignore a browser that disconnects during a response; print any other error."""
+        if not isinstance(sys.exc_info()[1], ConnectionError | TimeoutError):
+            super().handle_error(request, client_address)
+
+    def start(self) -> None:
+        """Serve in another thread until `close`."""
+        threading.Thread(target=self.serve_forever, daemon=True).start()
+
+    def close(self) -> None:
+        """Stop serving; call it from another thread than the one that serves."""
+        self.shutdown()
+        self.server_close()
+
+
+class Handler(BaseHTTPRequestHandler):
+    """One connection."""
+
+    server: Server
+    protocol_version = "HTTP/1.1"
+    server_version = f"ragauge/{VERSION}"
+    sys_version = ""
+    timeout = TIMEOUT
+
+    def do_GET(self) -> None:
+        """Serve a GET request."""
+        if self._admitted():
+            url = urlsplit(self.path)
+            self._answer(lambda: self.server.app.get(_segments(url.path), dict(parse_qsl(url.query))))
+
+    def do_POST(self) -> None:
+        """Serve a POST request."""
+        if self._admitted():
+            body = self._body()
+            self._answer(lambda: self.server.app.post(_segments(urlsplit(self.path).path), body))
+
+    def _admitted(self) -> bool:
+        """Whether the request may be served. Its body is not read before; a refusal closes the connection."""
+        if self.server.admits(self.command, self.path, self.headers):
+            return True
+        self.close_connection = True
+        self._send(403, _fault("open the address that `ragauge view` printed"))
+        return False
+
+    def _body(self) -> bytes:
+        """The body of the request. If it is too long or of unknown length, it is empty and the connection is closed."""
+        size = self.headers.get("Content-Length", "")
+        if size.isdecimal() and len(size) <= len(str(MAX_BODY)) and int(size) <= MAX_BODY:
+            return self.rfile.read(int(size))
+        self.close_connection = True
+        return b""
+
+    def _answer(self, respond: Callable[[], PageResponse]) -> None:
+        """Send the result of `respond`, or its error."""
+        try:
+            self._send(200, respond())
+        except (UnknownName, IndexError) as error:
+            self._send(404, _fault(str(error)))
+        except RagaugeError as error:
+            self._send(500 if isinstance(error, StoreError) else 400, _fault(str(error)))
+
+    def _send(self, status: int, response: PageResponse) -> None:
+        self.send_response(status)
+        sent = {"Content-Type": response.type, "Content-Length": str(len(response.body))}
+        for name, value in {**HEADERS, **sent, **response.headers}.items():
+            self.send_header(name, value)
+        self.end_headers()
+        self.wfile.write(response.body)
+
+    def log_message(self, *_: object) -> None:
+        """Log nothing, so that no log holds the token."""
+
+
+def _segments(path: str) -> list[str]:
+    """The segments of a path after the token."""
+    return [unquote(step) for step in path.split("/")[2:]]
+
+
+def _fault(message: str) -> PageResponse:
+    return PageResponse(msgspec.json.encode({"error": message}))
