@@ -16,7 +16,7 @@ from ragauge.analysis.robustness import card_view, check_robustness, robustness_
 from ragauge.analysis.thresholds import FittedThreshold, fit_threshold, labelled_sets
 from ragauge.analysis.tuning import Tuner, tuning_view
 from ragauge.cli.main import say, screen
-from ragauge.cli.options import max_cost_option, output_option, store_options
+from ragauge.cli.options import complete_judges, max_cost_option, output_option, store_options
 from ragauge.cli.run import progress_bar, stop, stoppable
 from ragauge.errors import BadData, BadParameter, RunFailed
 from ragauge.judges.base import Judge
@@ -36,7 +36,13 @@ _BASELINES = {"embedded": "lexical"}
 
 
 _judge_option = click.option(
-    "-j", "--judge", metavar="JUDGE", default="embedded", show_default=True, help="As for `ragauge run`."
+    "-j",
+    "--judge",
+    metavar="JUDGE",
+    default="embedded",
+    show_default=True,
+    help="As for `ragauge run`.",
+    shell_complete=complete_judges,
 )
 _labels_option = click.option(
     "--labels",
