@@ -256,6 +256,8 @@ def commands_page() -> str:
     """docs/command-line.md."""
     names = [[name] for name in COMMANDS] + [
         ["judges", "measure"],
+        ["judges", "check"],
+        ["judges", "tune"],
         ["judges", "fit"],
         ["judges", "export"],
         ["judges", "prompts"],

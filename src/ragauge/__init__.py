@@ -81,6 +81,7 @@ if TYPE_CHECKING:
     from ragauge.run.specs import load_judge as load_judge
     from ragauge.run.specs import load_judges as load_judges
     from ragauge.run.specs import panel as panel
+    from ragauge.run.specs import repeat as repeat
     from ragauge.run.stream import score_stream as score_stream
     from ragauge.run.sync import blocking as blocking
     from ragauge.scores import ChunkEvidence as ChunkEvidence
@@ -135,7 +136,7 @@ _HOMES = {
         "run.evaluate": "Scorer evaluate evaluate_async rescore score score_async",
         "run.plan": "Plan plan",
         "run.results": "Run trust_eval_block",
-        "run.specs": "cascade load_judge load_judges panel",
+        "run.specs": "cascade load_judge load_judges panel repeat",
         "run.stream": "score_stream",
         "run.sync": "blocking",
         "scores": "ChunkEvidence Estimate Evidence F1Counts Incidence PrecisionRecall Score Share",

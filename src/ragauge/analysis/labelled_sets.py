@@ -44,7 +44,11 @@ class LabelledCase(msgspec.Struct, frozen=True):
 
 
 def labelled_files(folder: Path) -> list[Path]:
-    """The labelled sets in a folder (*.jsonl, *.jsonl.gz) by name. Raises BadData if there is none."""
+    """The labelled sets in a folder (*.jsonl, *.jsonl.gz) by name, or the one file. Raises BadData if there is none."""
+    if folder.is_file():
+        if folder.name.partition("_")[0] not in _MAKERS:
+            raise BadData(f"{folder}: a set's name begins with {'_, '.join(_MAKERS)}_; {_FIX}")
+        return [folder]
     files = sorted(file for file in folder.glob("*.jsonl*") if file.is_file())
     if not files:
         raise BadData(f"{folder}: no labelled sets (*.jsonl, *.jsonl.gz) here; name the folder that holds them")

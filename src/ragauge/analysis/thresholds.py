@@ -80,7 +80,7 @@ async def fit_threshold(
     labels = {one.question: one.answer for one in labelled if kind(one.question) in VERDICTS}
     rounds: dict[str, list[Question]] = {}
     for question in filter(partial(can_answer, judge), labels):
-        rounds.setdefault(_about(question), []).append(question)
+        rounds.setdefault(subject(question), []).append(question)
     if not rounds:
         raise BadData(
             f"no label is for a verdict that {judge.identity} can give; `ragauge docs judges` shows label files"
@@ -92,8 +92,8 @@ async def fit_threshold(
         raise RunFailed(f"{judge.identity} answered no question, the first because: {failures[0]}")
     points: dict[str, list[_Point]] = {}
     for question, found in answers.items():
-        right = _says_yes(found) == _says_yes(labels[question])
-        points.setdefault(kind(question), []).append(_Point(confidence(found), right, _about(question)))
+        right = says_yes(found) == says_yes(labels[question])
+        points.setdefault(kind(question), []).append(_Point(confidence(found), right, subject(question)))
     return {name: _fitted(points[name], accuracy) for name in VERDICTS if name in points}
 
 
@@ -115,11 +115,13 @@ def _label(case: LabelledCase, name: str) -> Judgment | None:
     return label(case.questions[0], Verdict(yes if case.label else no), name)
 
 
-def _says_yes(answer: Answer | Failure) -> bool:
+def says_yes(answer: Answer | Failure) -> bool:
+    """Whether an answer is "entailed" or "yes"."""
     return isinstance(answer, Verdict) and answer.label in (Label.ENTAILED, Label.YES)
 
 
-def _about(question: Question) -> str:
+def subject(question: Question) -> str:
+    """The text that a question for a verdict is about; questions about one text are not independent."""
     match question:
         case Entail(premise):
             return "\n".join(premise)

@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import AsyncExitStack
 from pathlib import Path
+from typing import TypeVar
 
 import click
 import msgspec
 
 from ragauge.analysis.measure import SetResult, adjusted, measure
 from ragauge.analysis.measurement import MEASUREMENT_WRITERS, Measurement, measurement_view
+from ragauge.analysis.robustness import card_view, check_robustness, robustness_cases
 from ragauge.analysis.thresholds import FittedThreshold, fit_threshold, labelled_sets
+from ragauge.analysis.tuning import Tuner, tuning_view
 from ragauge.cli.main import say, screen
-from ragauge.cli.options import max_cost_option, output_option, store_options
+from ragauge.cli.options import complete_judges, max_cost_option, output_option, store_options
 from ragauge.cli.run import progress_bar, stop, stoppable
 from ragauge.errors import BadData, BadParameter, RunFailed
 from ragauge.judges.base import Judge
 from ragauge.questions import KINDS, Judgment
-from ragauge.report.files import check_ending, check_place
+from ragauge.report.files import check_ending, check_place, save_text
 from ragauge.report.wording import usage_words
 from ragauge.run.asking import Budget, Dispatcher, JudgmentCache, check_priced
 from ragauge.run.prepare import opened_store
@@ -25,8 +29,29 @@ from ragauge.run.specs import DESCRIPTIONS, load_judge, load_judges
 from ragauge.run.sync import blocking
 from ragauge.store import Place, read_labels
 
+T = TypeVar("T")
+
 #: The default judges to compare with.
 _BASELINES = {"embedded": "lexical"}
+
+
+_judge_option = click.option(
+    "-j",
+    "--judge",
+    metavar="JUDGE",
+    default="embedded",
+    show_default=True,
+    help="As for `ragauge run`.",
+    shell_complete=complete_judges,
+)
+_labels_option = click.option(
+    "--labels",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="People's labels (.jsonl), as for `ragauge run`.",
+)
+_set_limit_option = click.option(
+    "--limit", type=click.IntRange(min=1), metavar="N", help="At most N rows of each set of --data."
+)
 
 
 @click.group("judges", invoke_without_command=True)
@@ -101,20 +126,103 @@ def measure_command(
         )
 
 
+@command.command("check")
+@_judge_option
+@click.option(
+    "--data", metavar="DATA", help="Samples with responses and contexts, as for `run`. [default: packaged cases]"
+)
+@click.option("--limit", type=click.IntRange(min=1), metavar="N", help="Only the first N samples.")
+@store_options
+@max_cost_option
+@output_option("Write the card", [".json"])
+def check_command(
+    judge: str,
+    data: str | None,
+    limit: int | None,
+    store: Place | None,
+    max_cost: float | None,
+    output: Sequence[Path],
+) -> None:
+    """Check how often verdicts change where they should not: a robustness card for any judge.
+
+    Each sentence of a response is a claim about the contexts. It is asked again as it was, with sources and claims in
+    reverse order, in other words, with praise among the sources, and with instructions among them to change the
+    verdict.
+    """
+    for path in output:
+        check_ending(path, [".json"])
+        check_place(path, [data] if data else ())
+    cases = robustness_cases(data, limit)
+    cached = _CachedJudge(load_judge(judge), store, max_cost)
+    again = cached.apart().ask_member
+    card = cached.run(lambda: check_robustness(cached.judge, cases, cached.asker.ask_member, again), "checked")
+    for line in card_view(card):
+        screen().print(line)
+    for path in output:
+        say(f"wrote {card.save(path)}")
+
+
+@command.command("tune")
+@_judge_option
+@_labels_option
+@click.option(
+    "--data", type=click.Path(exists=True, path_type=Path), help="Labelled set, or folder of them, as for `measure`."
+)
+@click.option(
+    "--prompts",
+    multiple=True,
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    help="Folder of prompts to try, as in `prompts=FOLDER`; repeatable.",
+)
+@click.option(
+    "--accuracy", type=float, default=0.95, show_default=True, help="How often the first of a cascade has to be right."
+)
+@_set_limit_option
+@click.option("--seed", type=int, default=0, show_default=True, help="Of the split and of the examples drawn.")
+@store_options
+@max_cost_option
+@click.option(
+    "-o", "--output", type=click.Path(dir_okay=False, path_type=Path), required=True, help="Judge file (.json)."
+)
+def tune_command(
+    judge: str,
+    labels: Path | None,
+    data: Path | None,
+    prompts: Sequence[Path],
+    accuracy: float,
+    limit: int | None,
+    seed: int,
+    store: Place | None,
+    max_cost: float | None,
+    output: Path,
+) -> None:
+    """Choose prompts, examples and thresholds of a judge on half of people's labels, and measure the gain on the rest.
+
+    Of an LLM judge: which of the folders of prompts, and which worked examples from the labels. Of a judge with
+    probabilities: that from which it says yes. Of a cascade: the thresholds beyond which its first judge stands. What
+    is chosen has the highest balanced accuracy. -j FILE uses the judge file.
+    """
+    check_ending(output, [".json"])
+    check_place(output, filter(None, [labels, data]))
+    tuning = Tuner(judge, _people(labels, data, limit), prompts, accuracy, seed)
+    cached = _CachedJudge(tuning.judge, store, max_cost)
+    tuned = cached.run(lambda: tuning.tune(cached.asker.ask_member), "tuned")
+    for line in tuning_view(tuned):
+        screen().print(line)
+    save_text(output, {".json": lambda: tuned.file.text()})
+    say(f"wrote {output}; use: -j {output}")
+
+
 @command.command("fit")
 @click.argument("judge", default="embedded")
-@click.option(
-    "--labels",
-    type=click.Path(exists=True, dir_okay=False, path_type=Path),
-    help="People's labels (.jsonl), as for `ragauge run`.",
-)
+@_labels_option
 @click.option(
     "--data",
     type=click.Path(exists=True, file_okay=False, path_type=Path),
     help="Folder of labelled sets (.jsonl.gz), as for `measure`.",
 )
 @click.option("--accuracy", type=float, default=0.95, show_default=True, help="How often JUDGE has to be right.")
-@click.option("--limit", type=click.IntRange(min=1), metavar="N", help="At most N rows of each set of --data.")
+@_set_limit_option
 @store_options
 @max_cost_option
 def fit_command(
@@ -130,17 +238,10 @@ def fit_command(
 
     What counts is the lower end of a one-sided 95 % interval of how often it is right.
     """
-    if not (labels or data):
-        raise BadParameter("give people's labels: --labels FILE, or --data FOLDER of labelled sets")
-    labelled = [*(read_labels(labels) if labels else ()), *(labelled_sets(data, limit) if data else ())]
+    labelled = _people(labels, data, limit)
     cached = _CachedJudge(load_judge(judge), store, max_cost)
-    try:
-        with stoppable(store, "answer"):
-            found = blocking(_fitted, "fitted")(cached, labelled, accuracy)
-    except RunFailed:
-        cached.end()
-        raise
-    cached.end()
+    answer = cached.asker.ask_member
+    found = cached.run(lambda: fit_threshold(cached.judge, labelled, accuracy, answer), "fitted")
     for kind, fitted in found.items():
         say(f"{kind}: {_fit_words(fitted, accuracy)}")
     thresholds = ",".join(f"{kind}={fitted.threshold:g}" for kind, fitted in found.items() if fitted.threshold)
@@ -219,6 +320,31 @@ class _CachedJudge:
         self._store = store
         self.judge, self.baseline = judge, baseline
         self.asker = Dispatcher(router, JudgmentCache(router, opened_store(store), {}), Budget(max_cost))
+        self._others: list[Dispatcher] = []
+
+    def apart(self) -> Dispatcher:
+        """Another asker on the same budget, which knows no stored answer and stores none."""
+        router = self.asker.router
+        self._others.append(Dispatcher(router, JudgmentCache(router, opened_store(None), {}), self.asker.budget))
+        return self._others[-1]
+
+    def run(self, work: Callable[[], Awaitable[T]], done: str) -> T:
+        """Do work that asks the judge, and print the usage. Exits as `end` does. done: what is done, for messages."""
+
+        async def opened() -> T:
+            async with AsyncExitStack() as stack:
+                for asker in (self.asker, *self._others):
+                    await stack.enter_async_context(asker.opened())
+                return await work()
+
+        try:
+            with stoppable(self._store, "answer"):
+                found = blocking(opened, done)()
+        except RunFailed:
+            self.end()
+            raise
+        self.end()
+        return found
 
     def measurement(self, results: Sequence[SetResult], limit: int | None) -> Measurement:
         """The results as a whole."""
@@ -247,6 +373,8 @@ async def _measured(cached: _CachedJudge, data: Path, limit: int | None, results
                 progress(len(results))
 
 
-async def _fitted(cached: _CachedJudge, labelled: Sequence[Judgment], accuracy: float) -> dict[str, FittedThreshold]:
-    async with cached.asker.opened():
-        return await fit_threshold(cached.judge, labelled, accuracy, cached.asker.ask_member)
+def _people(labels: Path | None, data: Path | None, limit: int | None) -> list[Judgment]:
+    """People's labels of --labels and --data. Raises BadParameter if neither is given."""
+    if not (labels or data):
+        raise BadParameter("give people's labels: --labels FILE, or --data FOLDER of labelled sets")
+    return [*(read_labels(labels) if labels else ()), *(labelled_sets(data, limit) if data else ())]

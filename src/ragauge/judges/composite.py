@@ -14,7 +14,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack
 from math import floor
 from statistics import fmean, median
-from typing import Self
+from typing import Protocol, Self, runtime_checkable
+
+import msgspec
 
 from ragauge.errors import BadParameter, UnknownName
 from ragauge.judges.base import (
@@ -40,11 +42,13 @@ from ragauge.types import Answer, ChunkVerdict, Failure, Grade, Identity, Label,
 class CompositeJudge(ContextJudge):
     """A judge that asks its members. Subclasses combine their answers in `consult`.
 
-    members: at least two judges, each once; their order matters. settings: what else can change an answer.
+    members: at least `least` judges, each once; their order matters. settings: what else can change an answer.
     """
 
+    least = 2
+
     def __init__(self, name: str, members: Sequence[Judge], settings: Mapping[str, str]) -> None:
-        if len(members) < 2:
+        if len(members) < self.least:
             raise BadParameter(f"{name}({_names(members)}) needs at least two judges, as in {name}(embedded,JUDGE)")
         for at, member in enumerate(members):
             if member.identity in [other.identity for other in members[:at]]:
@@ -275,6 +279,53 @@ class Panel(CompositeJudge):
             yield f"{self.identity}: questions that a member failed at, so that the others decided: {self._short}."
 
 
+@runtime_checkable
+class ShuffledJudge(Judge, Protocol):
+    """A judge that can be asked in another order."""
+
+    def shuffled(self, seed: int) -> Judge:
+        """A judge of its own, asked in the same way but for the order of claims and sources, which `seed` decides."""
+
+
+class Repeat(Panel):
+    """One judge that is asked several times, and votes with itself as a panel does.
+
+    The first time it is asked as it is, so that its stored answers count; then in orders of claims and sources shuffled
+    with the seeds 1, 2, ... Each repetition is a judge of its own, whose answers are stored apart. Its notes give the
+    flip rate: how often two repetitions differ in a verdict, the mean over questions and pairs.
+
+    Args:
+        judge: A judge that can be shuffled, such as an LLM judge.
+        times: How often it is asked, at least twice; an odd number has no ties between two labels.
+
+    Raises:
+        BadParameter: The judge cannot be shuffled, or `times` is no whole number from 2 on.
+    """
+
+    def __init__(self, judge: Judge, times: int) -> None:
+        if isinstance(times, bool) or not isinstance(times, int) or times < 2:
+            raise BadParameter(
+                f"repeat({judge.identity}, {times}): the second is how often to ask, 2 or more, such as 3"
+            )
+        if not isinstance(judge, ShuffledJudge):
+            raise BadParameter(
+                f"repeat({judge.identity}, {times}): this judge answers alike each time; name an LLM judge"
+            )
+        super().__init__([judge, *(judge.shuffled(seed) for seed in range(1, times))])
+        self.identity = Identity(f"repeat({judge.identity}, {times})", self.identity.settings)
+
+    def notes(self) -> list[str]:
+        """The flip rate and the agreement on what this process asked, and the judge's own notes, each once."""
+        return list(dict.fromkeys([*self._flips(), *super().notes()]))
+
+    def _flips(self) -> Iterator[str]:
+        for name, votes in sorted(self._votes.items()):
+            pairs = math.comb(len(self.members), 2)
+            same = sum(n * sum(math.comb(k, 2) for k in Counter(labels).values()) for labels, n in votes.items())
+            rate = 1 - same / (pairs * votes.total())
+            yield f"{self.identity}: flip rate {rate:.1%} on {name} questions, the share on which two repeats differ."
+
+
 def _is_unanswered(answer: Answer | Failure | None) -> bool:
     """Whether another member is to be asked."""
     return answer is None or (isinstance(answer, Failure) and answer.reason != NO_MONEY.reason)
@@ -446,3 +497,60 @@ class ByLanguage(CompositeJudge):
             judge = judge if can_answer(judge, question) else self._judges["*"]
             groups.setdefault(id(judge), (judge, []))[1].append(question)
         return list(groups.values())
+
+
+class Decided(CompositeJudge):
+    """A judge whose verdicts are "entailed" or "yes" from a probability on, whatever its own label.
+
+    Below it, "entailed" becomes what asserts least. Verdicts without a probability, and other answers, are its own.
+
+    Args:
+        judge: The judge.
+        levels: The probability by kind of verdict.
+
+    Raises:
+        UnknownName: A level is for something that is not a kind of verdict.
+        BadParameter: A level is no number from 0 to 1.
+    """
+
+    least = 1
+
+    def __init__(self, judge: Judge, levels: Mapping[str, float]) -> None:
+        for name, value in levels.items():
+            if name not in VERDICTS:
+                raise UnknownName("kind of verdict", name, VERDICTS)
+            if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
+                raise BadParameter(f"the probability {value!r} for {name} must be a number from 0 to 1")
+        super().__init__("decided", (judge,), {f"level.{name}": f"{value:g}" for name, value in sorted(levels.items())})
+        self._levels = dict(levels)
+
+    @property
+    def answers(self) -> frozenset[str]:
+        """The judge's."""
+        return self.members[0].answers
+
+    async def consult(self, questions: Sequence[Question], context: RunContext) -> JudgeAnswers:
+        """The judge's answers, decided."""
+        answers = await ask_members(context, self.members[0], questions)
+        return [self._decided(question, answers[question]) for question in questions]
+
+    def expect(self, questions: Sequence[Question]) -> list[ExpectedCall]:
+        """The judge's calls."""
+        return expected_of_members(self.members[0], questions)
+
+    def _decided(self, question: Question, answer: Answer | Failure) -> Answer | Failure:
+        level = self._levels.get(kind(question))
+        if level is None or not isinstance(answer, Verdict):
+            return answer
+        replace = msgspec.structs.replace
+        chunks = tuple(replace(one, label=self._label(one.label, one.probability, level)) for one in answer.chunks)
+        return replace(answer, label=self._label(answer.label, answer.probability, level), chunks=chunks)
+
+    def _label(self, label: Label, probability: float | None, level: float) -> Label:
+        if probability is None:
+            return label
+        if label in (Label.YES, Label.NO):
+            return Label.YES if probability >= level else Label.NO
+        if probability >= level or label is not Label.ENTAILED:
+            return Label.ENTAILED if probability >= level else label
+        return Label.NEUTRAL if "entail" in self.answers else Label.NOT_ENTAILED

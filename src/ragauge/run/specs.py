@@ -7,12 +7,14 @@ import sys
 from collections.abc import Callable, Mapping
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
+
+import msgspec
 
 from ragauge.errors import BadData, BadParameter, UnknownName
 from ragauge.host import installed, load_only
 from ragauge.judges.base import Judge, JudgeLike, JudgeRouter, OneJudge
-from ragauge.judges.composite import VERDICTS, ByLanguage, Cascade, Panel
+from ragauge.judges.composite import VERDICTS, ByLanguage, Cascade, Decided, Panel, Repeat
 from ragauge.metrics.registry import split_specs
 
 
@@ -65,6 +67,45 @@ def _from(module: str, name: str) -> Callable[[str], Judge]:
     return lambda spec: getattr(import_module(f"ragauge.judges.{module}"), name)(spec)
 
 
+class JudgeFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
+    """A judge as a file, such as `ragauge judges tune` writes it.
+
+    judge: its spec. examples: worked examples for an LLM judge, as in `rg.llm(..., examples=[...])`. thresholds: by
+    kind of verdict the probability from which the answer is yes. tuned: how these were chosen, for readers.
+    """
+
+    schema: Literal["ragauge.judge/1"] = "ragauge.judge/1"
+    judge: str
+    examples: tuple[dict[str, Any], ...] = ()
+    thresholds: dict[str, float] = {}
+    tuned: dict[str, Any] = {}
+
+    def text(self) -> str:
+        """The content of the file."""
+        fields = {"schema": self.schema, **msgspec.to_builtins(self)}
+        return msgspec.json.format(msgspec.json.encode(fields).decode(), indent=1) + "\n"
+
+
+def judge_of_file(file: JudgeFile) -> Judge:
+    """The judge that a file describes. Raises as `load_judge` does, and BadData for examples that are none."""
+    from ragauge.judges.llm.build import llm
+
+    made = llm(file.judge, examples=file.examples) if file.examples else load_judge(file.judge)
+    return Decided(made, file.thresholds) if file.thresholds else made
+
+
+def read_judge_file(path: str) -> JudgeFile:
+    """A judge file. Raises BadData for anything else."""
+    try:
+        found = msgspec.json.decode(Path(path).read_bytes(), type=JudgeFile)
+    except (OSError, msgspec.MsgspecError) as error:
+        fix = "give a judge file, such as `ragauge judges tune -o FILE` writes"
+        raise BadData(f"{path}: cannot be read as a judge: {error}; {fix}") from None
+    if found.judge.endswith(".json"):
+        raise BadData(f"{path}: its judge is a file too, {found.judge}; name the judge itself")
+    return found
+
+
 def _model(spec: str) -> Judge:
     from ragauge.judges.llm.build import llm
     from ragauge.judges.llm.providers import PROVIDERS
@@ -100,6 +141,8 @@ DESCRIPTIONS = {
     "onnx/FOLDER": "the same without torch, from what `ragauge judges export` wrote",
     "panel(JUDGE,JUDGE,...)": "several judges vote, and how far they agree is reported",
     "cascade(JUDGE,JUDGE,threshold=T)": "the first answers where it is sure, the rest goes up to the next",
+    "repeat(JUDGE,N)": "an LLM judge asked N times in other orders votes, and its flip rate is reported",
+    "FILE.json": "what `ragauge judges tune` chose: a judge with examples and thresholds",
     "recording:PATH": "exact replay of a store or of a file of judgments (.jsonl)",
     "python:MODULE:NAME": "a judge of your own, made by judge_from(...) in a Python module",
 }
@@ -142,6 +185,8 @@ def _factory(spec: str) -> tuple[Callable[[str], Any], str]:
         return MAKERS[name], argument
     if "(" in spec and spec.partition("(")[0] in COMPOSITES:
         return composed, spec
+    if spec.endswith(".json"):
+        return lambda path: judge_of_file(read_judge_file(path)), spec
     if "/" in spec.partition("?")[0]:
         return LOCAL.get(spec.partition("/")[0], _model), spec
     points = installed(ENTRY_POINTS)
@@ -187,6 +232,17 @@ def panel(*judges: OneJudge) -> Panel:
     return Panel([load_judge(judge) for judge in judges])
 
 
+def repeat(judge: OneJudge, times: int = 3) -> Repeat:
+    """A judge that is asked several times and votes; see `ragauge.judges.composite.Repeat` and docs/judges.md.
+
+        rg.repeat("openai/gpt-4o-mini?temperature=0.7", 3)
+
+    judge: an LLM judge, as a spec or judge. times: how often it is asked.
+    Raises BadParameter for a judge that answers alike each time, and for fewer than two times.
+    """
+    return Repeat(load_judge(judge), times)
+
+
 def cascade(*judges: OneJudge, threshold: Threshold | None = None) -> Cascade:
     """A judge that asks the first of several, and the next where that is not sure enough.
 
@@ -226,19 +282,33 @@ def composed(spec: str) -> Judge:
 
     Raises BadParameter for a spec that cannot be read, and what the judges in it raise.
     """
+    return COMPOSITES[spec.partition("(")[0]](*arguments_of(spec))
+
+
+def arguments_of(spec: str) -> tuple[list[str], dict[str, str]]:
+    """What stands in the brackets of a spec such as `cascade(a,b,threshold=0.9)`: judges, and options.
+
+    Raises BadParameter for a spec that cannot be read.
+    """
     name, _, inside = spec.partition("(")
     if not inside.endswith(")") or not _closes_last(inside):
         raise BadParameter(f"cannot read {spec!r}; write {name}(JUDGE,JUDGE), and close each bracket")
     pieces = [(piece, re.fullmatch(r"\s*(\w+)\s*=(.*)", piece, re.DOTALL)) for piece in split_specs(inside[:-1])]
     judges = [piece for piece, option in pieces if option is None]
-    options = {option[1]: option[2].strip() for _, option in pieces if option}
-    return COMPOSITES[name](judges, options)
+    return judges, {option[1]: option[2].strip() for _, option in pieces if option}
 
 
 def _panel(judges: list[str], options: dict[str, str]) -> Panel:
     if options:
         raise BadParameter(f"panel() takes judges and nothing else, not {', '.join(options)}")
     return panel(*judges)
+
+
+def _repeat(arguments: list[str], options: dict[str, str]) -> Repeat:
+    judge, times = (*arguments, "", "")[:2]
+    if options or len(arguments) != 2 or not times.isdecimal():
+        raise BadParameter(f"repeat({', '.join([*arguments, *options])}): write repeat(JUDGE,N), as in repeat(JUDGE,3)")
+    return repeat(judge, int(times))
 
 
 def _cascade(judges: list[str], options: dict[str, str]) -> Cascade:
@@ -270,4 +340,8 @@ def _closes_last(inside: str) -> bool:
     return False
 
 
-COMPOSITES: dict[str, Callable[[list[str], dict[str, str]], Judge]] = {"panel": _panel, "cascade": _cascade}
+COMPOSITES: dict[str, Callable[[list[str], dict[str, str]], Judge]] = {
+    "panel": _panel,
+    "cascade": _cascade,
+    "repeat": _repeat,
+}

@@ -17,7 +17,7 @@ from ragauge.judges.llm.providers import LLMOptions, Provider, options_of, parse
 
 #: The options of the judge itself, not of its transport.
 _JUDGE_OPTIONS = frozenset(
-    {"rationales", "quotes", "pack", "price", "context", "sources", "conflicts", "prompts", "examples"}
+    {"rationales", "quotes", "pack", "price", "context", "sources", "conflicts", "prompts", "examples", "shuffle"}
 )
 _FUNCTION_OPTIONS = frozenset({"name", "concurrency", "retries"})
 

@@ -175,7 +175,7 @@ def read_deferred_reply(
     questions: Sequence[Question], completion: Completion, style: PromptStyle
 ) -> tuple[dict[Question, Answer], dict[Question, Failure]]:
     """The answers in a reply, and why the other questions of its request have none."""
-    reply = replies.parse_reply(Pack(tuple(questions)), completion.text, style)
+    reply = replies.parse_reply(Pack(tuple(questions), style.shuffle), completion.text, style)
     answers: dict[Question, Answer] = {}
     failures = {questions[position]: unanswered(completion, fault) for position, fault in reply.faults.items()}
     for position, found in reply.answers.items():

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Iterable, Mapping, Sequence
+from copy import copy
 from pathlib import Path
 from time import perf_counter
 from typing import Any, Literal, Self
@@ -46,13 +47,15 @@ class PackingPolicy(msgspec.Struct, frozen=True):
             ("rationales", str(self.style.rationales).lower()),
             *((name, value) for name, value in chosen.items() if value != getattr(PromptStyle(), name)),
         ]
+        if self.style.shuffle is not None:
+            settings.append(("shuffle", str(self.style.shuffle)))
         if self.limits != PackLimits():
             settings.append(("room", f"{self.limits.prompt_chars}/{self.limits.decompose_chars}"))
         return tuple(settings)
 
     def packs(self, questions: Iterable[Question]) -> list[Pack]:
         """The calls that ask these questions."""
-        return packs(questions, self.limits, self.alone)
+        return packs(questions, self.limits, self.alone, self.style.shuffle)
 
     def calls(self, questions: Sequence[Question]) -> tuple[list[Pack], dict[Question, SplitQuestion]]:
         """The calls that ask these questions, and the parts of those questions that are too long for a call."""
@@ -226,7 +229,7 @@ class CallRound:
         reason = next(iter(failures.values())).reason
         alone = len(pack.questions) == 1
         if (reason in _RETRYABLE and not (alone and asked >= _MAX_CALLS)) or (reason in _CAUSED_BY_ONE and not alone):
-            await self.ask(_halves(list(failures)), asked=asked)
+            await self.ask(_halves(list(failures), pack.shuffle), asked=asked)
         elif not (reason == "too_long" and await self._ask_parts(pack.questions[0])):
             self.answers.update(failures)
 
@@ -236,7 +239,7 @@ class CallRound:
         if split is None:
             return False
         self._add_parts(question, split)
-        await self.ask([Pack(split.parts[:1])])
+        await self.ask([Pack(split.parts[:1], self._style.shuffle)])
         if isinstance(self.answers[split.parts[0]], Failure):
             return False
         packs, splits = self._limits.policy.calls(split.parts[1:])
@@ -337,9 +340,9 @@ def _is_correctable(failures: Mapping[Question, Failure], pack: Pack) -> bool:
     return reason == "invalid_answer" or (reason == "truncated" and len(pack.questions) == 1)
 
 
-def _halves(questions: Sequence[Question]) -> list[Pack]:
+def _halves(questions: Sequence[Question], shuffle: int | None) -> list[Pack]:
     middle = len(questions) // 2
-    return [Pack(tuple(half)) for half in (questions[:middle], questions[middle:]) if half]
+    return [Pack(tuple(half), shuffle) for half in (questions[:middle], questions[middle:]) if half]
 
 
 def prompt_style(options: LLMOptions) -> PromptStyle:
@@ -349,7 +352,7 @@ def prompt_style(options: LLMOptions) -> PromptStyle:
         texts["examples"] = f"{texts.get('examples', prompts.packaged('examples'))}\n{_own_examples(options.examples)}"
     changed = tuple((name, texts[name]) for name in prompts.SECTIONS if name in texts)
     changed = tuple((name, text) for name, text in changed if text != prompts.packaged(name))
-    return PromptStyle(options.rationales, options.quotes, options.sources, options.conflicts, changed)
+    return PromptStyle(options.rationales, options.quotes, options.sources, options.conflicts, changed, options.shuffle)
 
 
 def _folder_sections(folder: Path) -> dict[str, str]:
@@ -425,6 +428,18 @@ class LLMJudge(ModelJudge):
         self.tempo = tempo or CallTempo()
         self.by_sample = width
         self.identity = Identity(transport.name, (*transport.settings, *self._policy.settings))
+
+    def shuffled(self, seed: int) -> LLMJudge:
+        """A judge of its own over the same connections, given claims and sources in another order.
+
+        seed: of the order; counted from the judge's own, where it has one.
+        """
+        made = copy(self)
+        style = msgspec.structs.replace(self._policy.style, shuffle=seed + (self._policy.style.shuffle or 0))
+        made._policy = msgspec.structs.replace(self._policy, style=style)
+        made._limits = LearnedLimits(made._policy)
+        made.identity = Identity(self.identity.name, (*self._client.transport.settings, *made._policy.settings))
+        return made
 
     def notes(self) -> list[str]:
         """The transport's notes, and the number of calls whose tokens are estimated."""

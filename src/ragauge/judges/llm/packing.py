@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from itertools import chain
-from typing import Literal
+from typing import Literal, TypeVar
 
 import msgspec
 
@@ -28,6 +29,7 @@ class PromptStyle(msgspec.Struct, frozen=True, cache_hash=True):
     rationales: a short reason before each verdict. quotes: the words of a source that decide, for entailment and
     relevance. sources: whether what a text says about its own sources is a claim. conflicts: the label of a claim that
     one source entails and another contradicts. sections: the sections that are not the packaged ones, with their text.
+    shuffle: the seed of the order in which a call gives claims and sources; None for that of the questions.
     """
 
     rationales: bool = True
@@ -35,6 +37,7 @@ class PromptStyle(msgspec.Struct, frozen=True, cache_hash=True):
     sources: Literal["ignore", "claim"] = "ignore"
     conflicts: Literal["contradicted", "entailed"] = "contradicted"
     sections: tuple[tuple[str, str], ...] = ()
+    shuffle: int | None = None
 
 
 class PackLimits(msgspec.Struct, frozen=True):
@@ -55,9 +58,13 @@ class PackLimits(msgspec.Struct, frozen=True):
 
 @dataclass(frozen=True)
 class Pack:
-    """The questions of one call: some to decompose that share a query, or some of the other kinds, in any order."""
+    """The questions of one call: some to decompose that share a query, or some of the other kinds, in any order.
+
+    shuffle: as in PromptStyle.
+    """
 
     questions: tuple[Question, ...]
+    shuffle: int | None = None
 
     @cached_property
     def kinds(self) -> frozenset[str]:
@@ -91,7 +98,7 @@ class Pack:
                     passages.append(question.text)
             elif isinstance(question, Rate):
                 others += [text for field, text in question.texts if field != "query"]
-        texts = dict.fromkeys(chain(joint, passages, others))
+        texts = dict.fromkeys(chain.from_iterable(shuffled(some, self.shuffle) for some in (joint, passages, others)))
         return dict(zip(texts, _keys("S", len(texts)), strict=True))
 
     @cached_property
@@ -106,24 +113,38 @@ def _keys(letter: str, count: int) -> tuple[str, ...]:
     return tuple(f"{letter}{number}" for number in range(1, count + 1))
 
 
-def packs(questions: Iterable[Question], limits: PackLimits, alone: bool = False) -> list[Pack]:
+_T = TypeVar("_T")
+
+
+def shuffled(items: Iterable[_T], seed: int | None) -> list[_T]:
+    """Questions or texts by a hash of each with the seed, whatever their order was; as they are without a seed."""
+    if seed is None:
+        return list(items)
+    return sorted(items, key=lambda item: hashlib.sha256(msgspec.json.encode((seed, item))).digest())
+
+
+def packs(
+    questions: Iterable[Question], limits: PackLimits, alone: bool = False, shuffle: int | None = None
+) -> list[Pack]:
     """The calls that ask these questions, those to decompose first; a question that is given twice is asked once.
 
     Questions that share texts are packed together, so that few texts are sent twice. A question that exceeds the
-    limits by itself gets a call of its own. alone: each question does.
+    limits by itself gets a call of its own. alone: each question does. shuffle: as in PromptStyle; texts to decompose
+    keep their order.
     """
     groups: dict[object, list[Question]] = {}
     for question in dict.fromkeys(questions):
         groups.setdefault(_group(question), []).append(question)
     if alone:
-        return [Pack((question,)) for group in groups.values() for question in group]
+        return [Pack((question,), shuffle) for group in groups.values() for question in group]
     decomposed = [group for group in groups.values() if isinstance(group[0], Decompose)]
-    judged = sorted((group for group in groups.values() if not isinstance(group[0], Decompose)), key=_rank)
+    others = (shuffled(group, shuffle) for group in groups.values() if not isinstance(group[0], Decompose))
+    judged = sorted(others, key=_rank)
     calls = chain(
         chain.from_iterable(_decompositions(group, limits.decompose_chars) for group in decomposed),
         _verdicts(chain.from_iterable(judged), limits),
     )
-    return [Pack(tuple(call)) for call in calls]
+    return [Pack(tuple(call), shuffle) for call in calls]
 
 
 def _group(question: Question) -> object:

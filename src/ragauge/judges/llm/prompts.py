@@ -295,7 +295,7 @@ def _decomposition(pack: Pack) -> tuple[Json, Schema]:
 
 
 def _verdicts(pack: Pack, style: PromptStyle) -> tuple[Json, Schema]:
-    document = _Document(pack.sources)
+    document = _Document(pack.sources, shuffled=pack.shuffle is not None)
     forms = [
         _ADD[type(question)](document, key, question) for key, question in zip(pack.keys, pack.questions, strict=True)
     ]
@@ -308,8 +308,8 @@ class _Document:
     The methods of the kinds add a question under its key, and return the form of its verdict.
     """
 
-    def __init__(self, sources: dict[str, str]) -> None:
-        self._sources = sources
+    def __init__(self, sources: dict[str, str], shuffled: bool) -> None:
+        self._sources, self._shuffled = sources, shuffled
         self._queries: dict[str, str] = {}
         self._groups: dict[str, dict[object, Json]] = {"entail": {}, "relevant": {}, "classify": {}, "rate": {}}
         self._forms: dict[tuple[str, ...], VerdictForm] = {}
@@ -330,6 +330,8 @@ class _Document:
         group = groups.get((premise, question.query))
         if group is None:
             ids = list(dict.fromkeys([self._sources[text] for text in premise]))
+            if self._shuffled:
+                ids.sort(key=lambda name: int(name[1:]))
             group = groups[premise, question.query] = {**self._query(question.query), "sources": ids, "claims": {}}
             if len(ids) > 1:
                 self._forms[premise] = VerdictForm("joint", tuple(ids))

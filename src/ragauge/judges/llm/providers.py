@@ -280,6 +280,7 @@ class LLMOptions(msgspec.Struct, frozen=True, omit_defaults=True):
             completion.
         context: Tokens of the model's window.
         seed: Of the sampling.
+        shuffle: The seed of another order of claims and sources in each call.
     """
 
     temperature: Annotated[float, msgspec.Meta(ge=0, le=2)] | None = None
@@ -302,6 +303,7 @@ class LLMOptions(msgspec.Struct, frozen=True, omit_defaults=True):
     price: tuple[_Dollars, _Dollars, _Dollars] | None = None
     context: _Count | None = None
     seed: int | None = None
+    shuffle: int | None = None
 
 
 #: What each option must be, with an example; for messages.
@@ -326,6 +328,7 @@ _EXPECTED = {
     "price": "dollars per million tokens, PROMPT:COMPLETION or PROMPT:CACHED:COMPLETION, such as price=0.15:0.60",
     "context": "a count of tokens, such as context=128000",
     "seed": "a whole number, such as seed=1",
+    "shuffle": "a whole number, such as shuffle=1",
 }
 
 
