@@ -1,4 +1,4 @@
-"""Human labels on a run: what to label next, sessions, the scores that follow, and the agreement of judge and people."""
+"""Human labels on a run: what to label next, sessions, scores that follow, and the agreement of judge and people."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
+from itertools import chain
 from typing import NamedTuple
 
 import msgspec
@@ -158,8 +159,7 @@ class LabelItem:
 
     def all_keys(self) -> Iterator[str]:
         """The keys of all judgments in the evidence of the sample."""
-        for keys in self.keys.values():
-            yield from keys
+        return chain.from_iterable(self.keys.values())
 
     def keys_of(self, metric: str) -> Keys:
         """The keys of the judgments that a metric counts."""
@@ -170,22 +170,6 @@ class LabelItem:
         keys = self.keys_of(metric)
         doubt = sum(self.doubts[need] * len(self.keys[need]) for need in self.needs.get(metric, ()))
         return doubt / len(keys) ** 2 if keys else 0.0
-
-
-class LabelItems:
-    """What can be labelled in each sample of a run, read in one pass."""
-
-    def __init__(self, records: Iterable[SampleRecord]) -> None:
-        self.rows = [_item(record) for record in records]
-
-    @property
-    def metrics(self) -> list[str]:
-        """The metrics that depend on judgments, in the order of the run."""
-        return list(dict.fromkeys(metric for row in self.rows for metric, needs in row.needs.items() if needs))
-
-    def keys(self) -> Iterator[str]:
-        """The keys of all judgments in the evidence of the run."""
-        return (key for row in self.rows for key in row.all_keys())
 
 
 def _item(record: SampleRecord) -> LabelItem:
@@ -228,15 +212,15 @@ class HumanLabels:
         self.chance = {key for key, one in self.blind.items() if one.question in drawn}
 
 
-class RunJudges:
+class RunJudges(JudgeRouter):
     """The judges of a run, and their answers in a store."""
 
     def __init__(self, run: RunRecord) -> None:
-        self._router = JudgeRouter({kind: LookupJudge(identity) for kind, identity in run.judges.items()})
+        super().__init__({kind: LookupJudge(identity) for kind, identity in run.judges.items()})
 
     def of(self, question: Question) -> Identity | None:
         """The identity of the judge of a question; None if the run had no judge for its kind."""
-        judge = self._router.judge_of(question)
+        judge = self.judge_of(question)
         return None if judge is None else judge.identity
 
     def answers(self, store: Store, questions: Iterable[Question]) -> dict[Question, Judgment]:
@@ -253,49 +237,48 @@ class SampleDraw(msgspec.Struct, frozen=True):
     at_random: bool
 
 
-def drawn_by_chance(items: LabelItems, metric: str, human: HumanLabels, positions: Sequence[int]) -> list[int]:
+def drawn_by_chance(keys: Sequence[Keys], human: HumanLabels, positions: Sequence[int]) -> list[int]:
     """The samples up to the last one drawn at random, in random order, whether they are labelled in full or not.
 
     Samples labelled for another reason (drawn as most informative, or because they share a question with another
     sample) are included once the random order has passed them, or when everything is labelled.
 
     Args:
-        items: What can be labelled.
-        metric: The metric whose judgments are labelled.
+        keys: Of each sample, the keys of the judgments that the metric counts.
         human: The labels so far.
         positions: All positions, in random order.
     """
     seen: set[str] = set()
     last = -1
-    judged = [at for at in positions if items.rows[at].keys_of(metric)]
+    judged = [at for at in positions if keys[at]]
     for rank, position in enumerate(judged):
-        keys = items.rows[position].keys_of(metric)
-        if any(key in human.chance and key not in seen for key in keys):
+        if any(key in human.chance and key not in seen for key in keys[position]):
             last = rank
-        seen.update(keys)
+        seen.update(keys[position])
     return judged if all(key in human.blind for key in seen) else judged[: last + 1]
 
 
-def fully_labelled(items: LabelItems, metric: str, human: HumanLabels, positions: Sequence[int]) -> list[int]:
+def fully_labelled(keys: Sequence[Keys], human: HumanLabels, positions: Sequence[int]) -> list[int]:
     """The samples in which every judgment that the metric counts has a blind label."""
-    return [at for at in positions if all(key in human.blind for key in items.rows[at].keys_of(metric))]
+    return [at for at in positions if human.blind.keys() >= set(keys[at])]
 
 
 def draw_sample(
-    items: LabelItems, metric: str, human: HumanLabels, positions: Sequence[int], skipped: Collection[int] = ()
+    items: Sequence[LabelItem], metric: str, human: HumanLabels, positions: Sequence[int], skipped: Collection[int] = ()
 ) -> SampleDraw | None:
     """The next sample to label for a metric, None if all are labelled.
 
     Samples drawn at random alternate with the most informative ones, those where one label is expected to settle most
     of the score. skipped: positions that the person has skipped.
     """
-    keys = {at: found for at in positions if (found := items.rows[at].keys_of(metric))}
-    left = [at for at in keys if at not in skipped and not all(key in human.blind for key in keys[at])]
+    keys = [item.keys_of(metric) for item in items]
+    judged = [at for at in positions if keys[at]]
+    complete = fully_labelled(keys, human, judged)
+    left = [at for at in judged if at not in skipped and at not in complete]
     if not left:
         return None
-    informative = max(left[1:], key=lambda at: items.rows[at].yield_of(metric), default=None)
-    by_chance = len(fully_labelled(items, metric, human, drawn_by_chance(items, metric, human, positions)))
-    labelled = len(fully_labelled(items, metric, human, list(keys)))
+    informative = max(left[1:], key=lambda at: items[at].yield_of(metric), default=None)
+    by_chance, labelled = len(fully_labelled(keys, human, drawn_by_chance(keys, human, positions))), len(complete)
     if informative is None or by_chance <= labelled - by_chance:
         return SampleDraw(left[0], True)
     return SampleDraw(informative, False)
@@ -311,15 +294,15 @@ class Replay:
     measures: those of the run's metrics that the catalogue has; others cannot be scored again.
     """
 
-    def __init__(self, run: Run, judges: RunJudges, items: LabelItems) -> None:
+    def __init__(self, run: Run, judges: RunJudges, items: Sequence[LabelItem]) -> None:
         self.measures = recovered_record(run.record)
         self._run, self._judges = run, judges
         self._human: set[str] = set()  # the keys of evidence whose answers were human labels given with the run
         if run.record.labelled:
-            keys = set(items.keys())
+            keys = {key for item in items for key in item.all_keys()}
             judged = run.store.find(list(keys))
             self._human = {key for key in keys if key not in judged or judged[key].judge.name == PEOPLE}
-        self._affected = [at for at, row in enumerate(items.rows) if not self._human.isdisjoint(row.all_keys())]
+        self._affected = [at for at, row in enumerate(items) if not self._human.isdisjoint(row.all_keys())]
         self._alone: dict[int, dict[str, Score]] = {}
 
     def measure(self, metric: str) -> Measure | None:
@@ -390,15 +373,16 @@ class Labelling:
         self._judges = RunJudges(run.record)
 
     @cached_property
-    def items(self) -> LabelItems:
+    def items(self) -> list[LabelItem]:
         """What can be labelled in each sample."""
-        return LabelItems(self.run.records())
+        return list(map(_item, self.run.records()))
 
     @cached_property
     def metrics(self) -> list[str]:
         """The metrics over samples that count judgments; first the one that chooses the worst samples."""
         first = chooser(self.run.record)
-        return sorted(self.items.metrics, key=lambda metric: metric != first)
+        counting = dict.fromkeys(metric for item in self.items for metric, needs in item.needs.items() if needs)
+        return sorted(counting, key=lambda metric: metric != first)
 
     def metric(self, wanted: str | None = None) -> str:
         """`wanted`, or the first of `metrics`. Raises UnknownName if `wanted` counts no judgments."""
@@ -419,7 +403,7 @@ class Labelling:
     def pieces(self, position: int, metric: str) -> list[LabelPiece]:
         """The judged pieces of one metric of a sample, each question once, in the order of the evidence."""
         record = self._store.sample(self.run.id, position)
-        wanted = set(self.items.rows[position].keys_of(metric))
+        wanted = set(self.items[position].keys_of(metric))
         shown = {piece.judgment: piece for piece in record.score(metric).evidence if piece.judgment in wanted}
         human = self.human_labels()
         questions = self._questions(list(shown), human)
@@ -454,7 +438,7 @@ class Labelling:
     def labelled(self) -> list[str]:
         """The metrics that count a judgment with a human label."""
         human = self.human_labels().by_key
-        found = {metric for row in self.items.rows for metric in row.needs if any(map(human.get, row.keys_of(metric)))}
+        found = {metric for row in self.items for metric in row.needs if any(map(human.get, row.keys_of(metric)))}
         return [metric for metric in self.metrics if metric in found]
 
     def summaries(self, metrics: Sequence[str] = ()) -> dict[str, LabelSummary]:
@@ -470,11 +454,11 @@ class Labelling:
     def _summary(
         self, metric: str, human: HumanLabels, by_people: Callable[[int], Mapping[str, Score]]
     ) -> LabelSummary:
-        measure, rows = self._replay.measure(metric), self.items.rows
+        measure, keys = self._replay.measure(metric), [item.keys_of(metric) for item in self.items]
         scale = (0.0, 1.0) if measure is None else measure.scale
         by_judge = {at: value for at, value in enumerate(self._replay.by_judge(metric)) if value is not None}
-        drawn = drawn_by_chance(self.items, metric, human, self._order)
-        complete = fully_labelled(self.items, metric, human, drawn)
+        drawn = drawn_by_chance(keys, human, self._order)
+        complete = fully_labelled(keys, human, drawn)
         values = {at: by_people(at)[metric].value for at in complete if at in by_judge} if measure else {}
         people = {at: value for at, value in values.items() if value is not None}
         rest = [at for at in by_judge if at not in people]
@@ -495,20 +479,20 @@ class Labelling:
             judge,
             corrected,
             samples=len(by_judge),
-            labelled=sum(any(key in human.by_key for key in row.keys_of(metric)) for row in rows),
+            labelled=sum(not human.by_key.keys().isdisjoint(found) for found in keys),
             drawn=len(complete),
             counted=len(people),
             agreement=tuple(agreements(self._pairs(metric, human, drawn))),
         )
 
     def _groups(self, positions: Iterable[int]) -> list[str | None] | None:
-        found = [self.items.rows[at].group for at in positions]
+        found = [self.items[at].group for at in positions]
         return found if any(group is not None for group in found) else None
 
     @cached_property
     def _order(self) -> list[int]:
         """All positions in random order, seeded by the data: the same in all runs over the same data."""
-        positions = list(range(len(self.items.rows)))
+        positions = list(range(len(self.items)))
         random.Random(self.run.record.data_hash).shuffle(positions)
         return positions
 
@@ -526,7 +510,7 @@ class Labelling:
         """The answers of judge and people to the questions of samples drawn at random, each question once."""
         places: dict[str, int] = {}
         for at in drawn:
-            for key in self.items.rows[at].keys_of(metric):
+            for key in self.items[at].keys_of(metric):
                 if key in human.blind:
                     places.setdefault(key, at)
         labels = {key: human.blind[key] for key in places}
