@@ -6,7 +6,7 @@ from array import array
 from collections.abc import Callable, Sequence
 from functools import lru_cache
 from hashlib import blake2b
-from itertools import chain, product, repeat
+from itertools import chain, product
 from math import exp, fsum, isfinite, log, log1p, sqrt
 from statistics import NormalDist
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -49,7 +49,7 @@ EXACT = 100_000
 #: Beyond that: the steps that a scale is divided into, and the number of larger clusters that clusters are joined to.
 STEPS = 1 << 16
 
-#: How many numbers a summary collects before it sorts them into its tables.
+#: How many numbers a summary collects before it sorts them into its tables, or as many as these hold.
 BUFFER = 4096
 
 
@@ -93,8 +93,22 @@ class Summary:
             self.clustered = True
             self._new_keys.append(_cluster_key(cluster))
             self._new_sums.extend((*row, 1.0))
-        if len(self._new) + len(self._new_sums) >= BUFFER:
+        if len(self._new) + len(self._new_sums) >= max(BUFFER, self._rows.size, self._sums.size):
             self.tables()
+
+    @classmethod
+    def of(cls, rows: Array, clusters: Clusters, scale: tuple[float, float] | None) -> Summary:
+        """The summary of samples x columns; `clusters` has the cluster of each sample, if they are not independent."""
+        summary = cls(scale)
+        (summary.n, summary._width), summary.clustered = rows.shape, clusters is not None
+        keys = [None if name is None else _cluster_key(name) for name in clusters or ()]
+        alone = np.array([key is None for key in keys]) if keys else np.ones(summary.n, dtype=bool)
+        sums = np.column_stack([rows[~alone], np.ones(summary.n)[~alone]])
+        in_clusters = np.array([key for key in keys if key is not None], np.uint64).reshape(-1, 1)
+        summary._insert(rows[alone], np.ones((summary.n, 1))[alone], in_clusters, sums)
+        if scale:
+            summary._total = _exact(rows[:, 0].tolist())
+        return summary
 
     def merge(self, other: Summary) -> None:
         """Add the samples of another summary."""
@@ -179,15 +193,6 @@ def _grouped(keys: Sequence[Any], values: Sequence[Array]) -> tuple[Any, Array]:
     return found.reshape(len(found), together.shape[1]), sums
 
 
-def summarised(rows: Array, clusters: Clusters, scale: tuple[float, float] | None) -> Summary:
-    """The summary of samples x columns."""
-    summary = Summary(scale)
-    for row, cluster in zip(rows.tolist(), repeat(None) if clusters is None else clusters, strict=False):
-        summary.add(row, cluster)
-    summary.clustered = clusters is not None
-    return summary
-
-
 def mean_interval(
     values: Sequence[float],
     *,
@@ -216,7 +221,7 @@ def mean_interval(
     """
     check_parameters(len(values), clusters, confidence, scale)
     on_unit_scale(values, scale)
-    return interval_of_mean(summarised(np.reshape(values, (-1, 1)), clusters, scale), confidence)
+    return interval_of_mean(Summary.of(np.reshape(values, (-1, 1)).astype(float), clusters, scale), confidence)
 
 
 def interval_of_mean(summary: Summary, confidence: float = 0.95) -> Interval:
@@ -403,7 +408,7 @@ def aggregate_interval(
         BadParameter: counts that are negative, not finite or not of one length, or a value off the scale.
     """
     check_parameters(len(counts), clusters, confidence, scale, resamples)
-    summary = summarised(count_rows(counts), clusters, None)
+    summary = Summary.of(count_rows(counts), clusters, None)
     return interval_of_aggregate(summary, value, scale=scale, confidence=confidence, seed=seed, resamples=resamples)
 
 
