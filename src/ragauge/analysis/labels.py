@@ -273,7 +273,7 @@ def draw_sample(
     """
     keys = [item.keys_of(metric) for item in items]
     judged = [at for at in positions if keys[at]]
-    complete = fully_labelled(keys, human, judged)
+    complete = set(fully_labelled(keys, human, judged))
     left = [at for at in judged if at not in skipped and at not in complete]
     if not left:
         return None
