@@ -14,7 +14,7 @@ import msgspec
 
 from ragauge.errors import UnknownName, UsageError
 from ragauge.judges.base import JudgeRouter, LookupJudge
-from ragauge.metrics.base import DatasetMetric, Measure
+from ragauge.metrics.base import DatasetMetric
 from ragauge.needs.base import Rounds
 from ragauge.questions import (
     Classify,
@@ -291,28 +291,21 @@ _NOBODY = Identity("nobody")
 class Replay:
     """Scores the samples of a run again, with the judge's answers alone or with human labels in their place.
 
-    measures: those of the run's metrics that the catalogue has; others cannot be scored again.
+    measures: by value, the run's metrics over samples that the catalogue has; others cannot be scored again. human: the
+    keys of evidence whose answers were human labels given with the run.
     """
 
     def __init__(self, run: Run, judges: RunJudges, items: Sequence[LabelItem]) -> None:
-        self.measures = recovered_record(run.record)
+        self._metrics = [one for one in recovered_record(run.record) if not isinstance(one, DatasetMetric)]
+        self.measures = {key: metric for metric in self._metrics for key in metric.values}
         self._run, self._judges = run, judges
-        self._human: set[str] = set()  # the keys of evidence whose answers were human labels given with the run
+        self.human: set[str] = set()
         if run.record.labelled:
             keys = {key for item in items for key in item.all_keys()}
             judged = run.store.find(list(keys))
-            self._human = {key for key in keys if key not in judged or judged[key].judge.name == PEOPLE}
-        self._affected = [at for at, row in enumerate(items) if not self._human.isdisjoint(row.all_keys())]
+            self.human = {key for key in keys if key not in judged or judged[key].judge.name == PEOPLE}
+        self._affected = [at for at, row in enumerate(items) if not self.human.isdisjoint(row.all_keys())]
         self._alone: dict[int, dict[str, Score]] = {}
-
-    def measure(self, metric: str) -> Measure | None:
-        """The measure that has `metric` among its values."""
-        return next((one for one in self.measures if metric in one.values), None)
-
-    @property
-    def has_human_labels(self) -> bool:
-        """Whether the run was made with human labels."""
-        return bool(self._human)
 
     def by_judge(self, metric: str) -> list[float | None]:
         """The judge's own score of each sample, even if the run was made with human labels."""
@@ -327,20 +320,19 @@ class Replay:
     def by_people(self, position: int, labels: Mapping[Question, Judgment]) -> dict[str, Score]:
         """The scores of a sample with these labels and with those that the run was made with."""
         record = self._run.store.sample(self._run.id, position)
-        keys = {piece.judgment for pieces in record.evidence.values() for piece in pieces} & self._human
+        keys = {piece.judgment for pieces in record.evidence.values() for piece in pieces} & self.human
         given = {judgment.question: judgment for judgment in self._run.store.find(list(keys)).values()}
         return self._scores(record, {**given, **labels})
 
     def _scores(self, record: SampleRecord, labels: Mapping[Question, Judgment]) -> dict[str, Score]:
         """The scores without evidence, failed if a judgment is not known; without metrics over the data set."""
-        measures = [metric for metric in self.measures if not isinstance(metric, DatasetMetric)]
-        rounds = Rounds(record.sample, [need for metric in measures for need in metric.needs])
+        rounds = Rounds(record.sample, [need for metric in self._metrics for need in metric.needs])
         while questions := rounds.questions:
             known = self._judges.answers(self._run.store, questions)
             known |= {question: labels[question] for question in questions if question in labels}
             rounds.advance({one: known.get(one) or Judgment(one, _UNKNOWN, _NOBODY, "") for one in questions})
         scores: dict[str, Score] = {}
-        for metric in measures:
+        for metric in self._metrics:
             scores |= metric.scores({need.name: rounds.outcomes[need.name] for need in metric.needs})
         return scores
 
@@ -454,7 +446,7 @@ class Labelling:
     def _summary(
         self, metric: str, human: HumanLabels, by_people: Callable[[int], Mapping[str, Score]]
     ) -> LabelSummary:
-        measure, keys = self._replay.measure(metric), [item.keys_of(metric) for item in self.items]
+        measure, keys = self._replay.measures.get(metric), [item.keys_of(metric) for item in self.items]
         scale = (0.0, 1.0) if measure is None else measure.scale
         by_judge = {at: value for at, value in enumerate(self._replay.by_judge(metric)) if value is not None}
         drawn = drawn_by_chance(keys, human, self._order)
@@ -472,7 +464,7 @@ class Labelling:
         )
         estimate = self.run.estimates[metric]
         judge = Interval(estimate.value, estimate.low, estimate.high, estimate.method)
-        if self._replay.has_human_labels and measure is not None:
+        if self._replay.human and measure is not None:
             judge = mean_interval(list(by_judge.values()), scale=scale, clusters=self._groups(by_judge))
         return LabelSummary(
             estimate.better,
