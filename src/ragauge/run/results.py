@@ -89,11 +89,6 @@ class Accumulator:
         self.first_undefined = self.first_undefined or other.first_undefined
 
 
-def accumulator(measure: Measure) -> Accumulator:
-    """An accumulator without scores."""
-    return Accumulator(measure, Summary(None if isinstance(measure, DatasetMetric) else measure.scale))
-
-
 class Accumulators:
     """The accumulators of all metrics of a run.
 
@@ -103,7 +98,11 @@ class Accumulators:
     def __init__(self, metrics: Iterable[Measure]) -> None:
         self.empty = 0
         self.columns: dict[str, None] = {}
-        self.by_key = {key: accumulator(metric) for metric in metrics for key in metric.values}
+        self.by_key: dict[str, Accumulator] = {}
+        for metric in metrics:
+            scale = None if isinstance(metric, DatasetMetric) else metric.scale
+            for key in metric.values:
+                self.by_key[key] = Accumulator(metric, Summary(scale))
 
     def add(self, record: SampleRecord) -> None:
         """Add one sample; scores of other metrics are ignored."""
@@ -131,7 +130,7 @@ class Accumulators:
 
     def estimates(self) -> dict[str, Estimate]:
         """An estimate for each value of each metric."""
-        return {key: accumulator.estimate() for key, accumulator in self.by_key.items()}
+        return dict(zip(self.by_key, map(Accumulator.estimate, self.by_key.values()), strict=True))
 
 
 def recovered_record(record: RunRecord) -> tuple[Measure, ...]:
@@ -194,7 +193,7 @@ def slices_of(
 def _is_worse(key: str, value: str, parts: dict[str, Accumulators], confidence: float) -> bool:
     """Whether a metric is worse in one slice than in the others together."""
     here = parts[value].by_key[key]
-    others = accumulator(here.measure)
+    others = Accumulator(here.measure, Summary(here.summary.scale))
     for name, part in parts.items():
         if name != value:
             others.extend(part.by_key[key])

@@ -6,7 +6,7 @@ from array import array
 from collections.abc import Callable, Sequence
 from functools import lru_cache
 from hashlib import blake2b
-from itertools import chain, product
+from itertools import product
 from math import exp, fsum, isfinite, log, log1p, sqrt
 from statistics import NormalDist
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -78,7 +78,7 @@ class Summary:
         self._rows, self._times = np.empty((0, 1)), np.empty((0, 1))
         self._keys, self._sums = np.empty((0, 1), np.uint64), np.empty((0, 2))
         self._moments: Array = np.zeros(1)
-        self._total: list[float] = []  # numbers whose sum is exactly that of the scores
+        self.terms: list[float] = []  # numbers whose sum is exactly that of the scores
         self._rounded = self._joined = False
         self._new, self._new_sums, self._new_keys = array("d"), array("d"), array("Q")
 
@@ -107,7 +107,7 @@ class Summary:
         in_clusters = np.array([key for key in keys if key is not None], np.uint64).reshape(-1, 1)
         summary._insert(rows[alone], np.ones((summary.n, 1))[alone], in_clusters, sums)
         if scale:
-            summary._total = _exact(rows[:, 0].tolist())
+            summary.terms = _exact(rows[:, 0].tolist())
         return summary
 
     def merge(self, other: Summary) -> None:
@@ -118,7 +118,7 @@ class Summary:
         rows, times, keys, sums = other.tables()
         self.n, self._width, self.clustered = self.n + other.n, other._width, self.clustered or other.clustered
         self._rounded, self._joined = self._rounded or other._rounded, self._joined or other._joined
-        self._moments, self._total = self._moments + other._moments, _exact((*self._total, *other._total))
+        self._moments, self.terms = self._moments + other._moments, _exact((*self.terms, *other.terms))
         self._insert(rows, times, keys, sums)
 
     def tables(self) -> tuple[Array, Array, NDArray[np.uint64], Array]:
@@ -129,11 +129,13 @@ class Summary:
             sums = np.array(self._new_sums).reshape(-1, self._width + 1)
             self._insert(rows, np.ones((len(rows), 1)), keys, sums)
             if self.scale:
-                self._total = _exact((*self._total, *self._new, *self._new_sums[::2]))
+                self.terms = _exact((*self.terms, *self._new, *self._new_sums[::2]))
             self._new, self._new_sums, self._new_keys = array("d"), array("d"), array("Q")
         return self._rows, self._times, self._keys, self._sums
 
     def _insert(self, rows: Array, times: Array, keys: NDArray[np.uint64], sums: Array) -> None:
+        self._rows = self._rows.reshape(-1, self._width)
+        self._sums = self._sums.reshape(-1, self._width + 1)
         self._rows, self._times = _grouped((self._rows, rows), (self._times, times))
         self._keys, self._sums = _grouped((self._keys, keys), (self._sums, sums))
         if self._joined or len(self._keys) > EXACT:
@@ -153,12 +155,6 @@ class Summary:
                 self._moments = self._moments + np.concatenate([[units, largest], weighted.sum(axis=0), products])
                 self._rows, self._times = self._rows[:0], self._times[:0]
 
-    @property
-    def total(self) -> float:
-        """The sum of the scores, correctly rounded."""
-        self.tables()
-        return fsum(self._total)
-
     def moments(self) -> tuple[float, float, Array, Array]:
         """Of the rows of counts that are in no table: their number, and sums of their largest count, counts, products.
 
@@ -172,10 +168,12 @@ class Summary:
 
 def _exact(values: Sequence[float]) -> list[float]:
     """A few numbers with exactly the same sum."""
-    parts: list[float] = []
-    while rest := fsum(chain(values, (-part for part in parts))):
-        parts.append(rest)
-    return parts
+    terms: list[float] = []
+    rest = list(values)
+    while total := fsum(rest):
+        terms.append(total)
+        rest.append(-total)
+    return terms
 
 
 @lru_cache(maxsize=1 << 14)
@@ -185,11 +183,11 @@ def _cluster_key(name: str) -> int:
 
 def _grouped(keys: Sequence[Any], values: Sequence[Array]) -> tuple[Any, Array]:
     """The distinct rows of `keys`, sorted, and for each the sum of its `values`."""
-    filled = [at for at, one in enumerate(keys) if len(one)] or [-1]
-    together = np.concatenate([keys[at] for at in filled])
+    together = np.concatenate(keys)
     found, index = np.unique(together[:, 0] if together.shape[1] == 1 else together, axis=0, return_inverse=True)
-    sums = np.zeros((len(found), values[filled[-1]].shape[1]))
-    np.add.at(sums, index.ravel(), np.concatenate([values[at] for at in filled]))
+    summed = np.concatenate(values)
+    sums = np.zeros((len(found), summed.shape[1]))
+    np.add.at(sums, index.ravel(), summed)
     return found.reshape(len(found), together.shape[1]), sums
 
 
@@ -205,6 +203,9 @@ def mean_interval(
     The ends are Gaffke's bounds (Gaffke 2005; Learned-Miller & Thomas, arXiv:1905.06208): quantiles of the randomly
     weighted mean of the samples and an additional one, with the lowest value of the scale for the low end and the
     highest for the high end. On yes/no scores they are the Clopper-Pearson limits. Coverage: docs/statistics.md.
+
+    A cluster counts as the mean plus its residual, the sum over its samples of value minus mean, divided by the mean
+    cluster size: the usual linearisation of a ratio, which preserves the mean and gives large clusters more weight.
 
     Args:
         values: one score per sample, on `scale`.
@@ -232,36 +233,21 @@ def interval_of_mean(summary: Summary, confidence: float = 0.95) -> Interval:
     method = "Gaffke over clusters" if summary.clustered else "Gaffke"
     if not summary.n:
         return Interval(None, None, None, method)
-    units, times = _units(summary, summary.scale)
-    z = NormalDist().inv_cdf((1 + confidence) / 2)
-    mean = min(max(summary.total / summary.n, low), high)
-    below, above = (high - low) * _low_end(units, times, z), (high - low) * _low_end(1 - units, times, z)
-    return Interval(mean, min(low + below, mean), max(high - above, mean), method)
-
-
-def _units(summary: Summary, scale: tuple[float, float]) -> tuple[Array, Array]:
-    """The independent units on 0..1 with their multiplicity.
-
-    Units are the samples, or per cluster the mean plus its scaled residual. The residual of a cluster is the sum over
-    its samples of value minus mean, divided by the mean cluster size: the usual linearisation of a ratio, which
-    preserves the mean and gives large clusters more weight.
-    """
-    low, high = scale
     rows, times_of_rows, _, sums = summary.tables()
-    values, times = on_unit_scale(rows[:, 0].tolist(), scale), times_of_rows[:, 0]
-    if not len(sums):
-        return values, times
-    sizes = np.append(np.ones(len(values)), sums[:, 1])
-    totals = np.append(values, (sums[:, 0] - low * sums[:, 1]) / (high - low))
-    times = np.append(times, np.ones(len(sums)))
-    mean = times @ totals / (times @ sizes)
-    return mean + (totals - mean * sizes) * times.sum() / (times @ sizes), times
-
-
-def _low_end(units: Array, times: Array, z: float) -> float:
-    """The lower bound of the mean: a low quantile of the randomly weighted mean of `units` and an additional 0."""
-    points, counts = _grouped((np.append(units, 0.0)[:, None],), (np.append(times, 1.0)[:, None],))
-    return max(0.0, low_quantile(points[:, 0], counts[:, 0], z))
+    units, times = on_unit_scale(rows[:, 0].tolist(), summary.scale), times_of_rows[:, 0]
+    if len(sums):  # the unit of a cluster is the mean plus its scaled residual; see `mean_interval`
+        sizes = np.append(np.ones(len(units)), sums[:, 1])
+        totals = np.append(units, (sums[:, 0] - low * sums[:, 1]) / (high - low))
+        times = np.append(times, np.ones(len(sums)))
+        ratio = times @ totals / (times @ sizes)
+        units = ratio + (totals - ratio * sizes) * times.sum() / (times @ sizes)
+    z = NormalDist().inv_cdf((1 + confidence) / 2)
+    mean = min(max(fsum(summary.terms) / summary.n, low), high)
+    inwards = []
+    for values in (units, 1 - units):
+        points, counts = _grouped((np.append(values, 0.0)[:, None],), (np.append(times, 1.0)[:, None],))
+        inwards.append((high - low) * max(0.0, low_quantile(points[:, 0], counts[:, 0], z)))
+    return Interval(mean, min(low + inwards[0], mean), max(high - inwards[1], mean), method)
 
 
 def sums_by_cluster(rows: Array, clusters: Clusters) -> Array:
