@@ -105,9 +105,7 @@ class Summary:
         alone = np.array([key is None for key in keys]) if keys else np.ones(summary.n, dtype=bool)
         sums = np.column_stack([rows[~alone], np.ones(summary.n)[~alone]])
         in_clusters = np.array([key for key in keys if key is not None], np.uint64).reshape(-1, 1)
-        summary._insert(rows[alone], np.ones((summary.n, 1))[alone], in_clusters, sums)
-        if scale:
-            summary.terms = _exact(rows[:, 0].tolist())
+        summary._insert(rows[alone], np.ones((summary.n, 1))[alone], in_clusters, sums, rows[:, 0].tolist())
         return summary
 
     def merge(self, other: Summary) -> None:
@@ -118,8 +116,8 @@ class Summary:
         rows, times, keys, sums = other.tables()
         self.n, self._width, self.clustered = self.n + other.n, other._width, self.clustered or other.clustered
         self._rounded, self._joined = self._rounded or other._rounded, self._joined or other._joined
-        self._moments, self.terms = self._moments + other._moments, _exact((*self.terms, *other.terms))
-        self._insert(rows, times, keys, sums)
+        self._moments = self._moments + other._moments
+        self._insert(rows, times, keys, sums, other.terms)
 
     def tables(self) -> tuple[Array, Array, NDArray[np.uint64], Array]:
         """The distinct rows, their multiplicity, the keys of clusters, and their sums with their number of samples."""
@@ -127,13 +125,18 @@ class Summary:
             rows = np.array(self._new).reshape(-1, self._width)
             keys = np.array(self._new_keys, np.uint64).reshape(-1, 1)
             sums = np.array(self._new_sums).reshape(-1, self._width + 1)
-            self._insert(rows, np.ones((len(rows), 1)), keys, sums)
-            if self.scale:
-                self.terms = _exact((*self.terms, *self._new, *self._new_sums[::2]))
+            self._insert(rows, np.ones((len(rows), 1)), keys, sums, (*self._new, *self._new_sums[::2]))
             self._new, self._new_sums, self._new_keys = array("d"), array("d"), array("Q")
         return self._rows, self._times, self._keys, self._sums
 
-    def _insert(self, rows: Array, times: Array, keys: NDArray[np.uint64], sums: Array) -> None:
+    def _insert(
+        self, rows: Array, times: Array, keys: NDArray[np.uint64], sums: Array, scores: Sequence[float]
+    ) -> None:
+        if self.scale:
+            rest, self.terms = [*self.terms, *scores], []
+            while total := fsum(rest):
+                self.terms.append(total)
+                rest.append(-total)
         self._rows = self._rows.reshape(-1, self._width)
         self._sums = self._sums.reshape(-1, self._width + 1)
         self._rows, self._times = _grouped((self._rows, rows), (self._times, times))
@@ -164,16 +167,6 @@ class Summary:
         width = self._width
         units, largest, *sums = self._moments if len(self._moments) > 1 else np.zeros(2 + width + width**2)
         return units, largest, np.array(sums[:width]), np.array(sums[width:]).reshape(width, width)
-
-
-def _exact(values: Sequence[float]) -> list[float]:
-    """A few numbers with exactly the same sum."""
-    terms: list[float] = []
-    rest = list(values)
-    while total := fsum(rest):
-        terms.append(total)
-        rest.append(-total)
-    return terms
 
 
 @lru_cache(maxsize=1 << 14)
