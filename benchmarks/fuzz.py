@@ -26,8 +26,8 @@ from typing import Any, NamedTuple
 import msgspec
 
 import ragauge as rg
-from ragauge.analysis.label_session import parse_answer
-from ragauge.analysis.parity_columns import read_sheet
+from ragauge.analysis.labels import parse_answer
+from ragauge.analysis.parity import read_sheet
 from ragauge.cli.options import judge_option
 from ragauge.errors import RagaugeError
 from ragauge.judges.base import RecordingJudge

@@ -24,8 +24,7 @@ from urllib.parse import parse_qsl, unquote, urlsplit
 import msgspec
 
 from ragauge.analysis.compare import compare
-from ragauge.analysis.label_session import choices, parse_answer, question_text
-from ragauge.analysis.labels import Labelling, LabelPiece, SampleDraw
+from ragauge.analysis.labels import Labelling, LabelPiece, SampleDraw, choices, parse_answer, question_text
 from ragauge.errors import RagaugeError, StoreError, UnknownName, UsageError
 from ragauge.host import decoded
 from ragauge.questions import Rate, kind

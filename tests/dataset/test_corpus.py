@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from ragauge.datasets.corpus import read_corpus
+from ragauge.datasets.retrieval import read_corpus
 from ragauge.errors import BadData, BadRow
 
 

@@ -14,7 +14,7 @@ import pytest
 
 import ragauge as rg
 from ragauge.datasets import generate
-from ragauge.datasets.prompts import REFUSAL_SENTENCE, AnswerBrief, answer_in, answer_prompt
+from ragauge.datasets.generator import REFUSAL_SENTENCE, AnswerBrief, answer_in, answer_prompt
 from ragauge.errors import BadParameter, UsageError
 from ragauge.judges.llm.build import model_client
 from ragauge.judges.llm.messages import Completion

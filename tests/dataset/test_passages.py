@@ -3,7 +3,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragauge.datasets.corpus import passages, sections
+from ragauge.datasets.retrieval import passages, sections
 
 TEXTS = st.text(st.sampled_from("ab .!?\n。字é"), max_size=400)
 

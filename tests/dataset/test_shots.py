@@ -8,8 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragauge.datasets import generate
-from ragauge.datasets.generator import with_shots
-from ragauge.datasets.prompts import REFUSAL_SENTENCE, AnswerBrief, answer_prompt
+from ragauge.datasets.generator import REFUSAL_SENTENCE, AnswerBrief, answer_prompt, with_shots
 from ragauge.errors import BadData
 from ragauge.types import Chunk, Sample
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable
 
-from ragauge.datasets.corpus import passages, sections
+from ragauge.datasets.retrieval import passages, sections
 from ragauge.judges.embedded.lexical.answer_forms import asked, has_form
 from ragauge.judges.embedded.lexical.heart import Lexical
 from ragauge.judges.embedded.lexical.queries import polarity, read_query

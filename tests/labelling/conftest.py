@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 
 import ragauge as rg
-from ragauge.analysis.label_session import parse_answer
-from ragauge.analysis.labels import Labelling
+from ragauge.analysis.labels import Labelling, parse_answer
 from ragauge.questions import Entail, Question
 from ragauge.store import Store
 

@@ -8,8 +8,7 @@ import pytest
 from tests.labelling.conftest import lenient, truth
 
 import ragauge as rg
-from ragauge.analysis.label_session import parse_answer
-from ragauge.analysis.labels import Labelling, SampleDraw
+from ragauge.analysis.labels import Labelling, SampleDraw, parse_answer
 from ragauge.errors import UnknownName, UsageError
 from ragauge.store import Store, label
 from ragauge.types import Label, Verdict

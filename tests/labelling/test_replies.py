@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragauge.analysis.label_session import choices, parse_answer, question_text
+from ragauge.analysis.labels import choices, parse_answer, question_text
 from ragauge.errors import UsageError
 from ragauge.questions import COHERENCE, Classify, Entail, Question, Rate, Relevant, invalid_reason
 from ragauge.types import Grade, Label, Verdict

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ragauge.analysis.parity import choose, measuring, metric_of, others
-from ragauge.analysis.parity_columns import SYSTEMS, Column, read_sheet
+from ragauge.analysis.parity import SYSTEMS, Column, choose, measuring, metric_of, others, read_sheet
 from ragauge.errors import UnknownName, UsageError
 from ragauge.metrics.registry import select_metrics
 from ragauge.readers.columns import folded

@@ -9,8 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragauge.analysis.parity import match_rows
-from ragauge.analysis.parity_columns import RowName, read_sheet
+from ragauge.analysis.parity import RowName, match_rows, read_sheet
 from ragauge.errors import BadData
 
 SAMPLES = [RowName(f"q{n}", f"Question {n}?", f"Answer {n}.") for n in range(4)]

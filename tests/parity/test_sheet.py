@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragauge.analysis.parity_columns import number_in, read_sheet
+from ragauge.analysis.parity import number_in, read_sheet
 from ragauge.errors import BadData, BadRow, UnknownName
 
 

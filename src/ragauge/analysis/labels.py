@@ -1,4 +1,4 @@
-"""Human labels on a run: which samples to label next, the scores that follow, and the agreement of judge and people."""
+"""Human labels on a run: what to label next, sessions, scores that follow, and the agreement of judge and people."""
 
 from __future__ import annotations
 
@@ -7,23 +7,36 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
+from itertools import chain
 from typing import NamedTuple
 
 import msgspec
 
 from ragauge.errors import UnknownName, UsageError
 from ragauge.judges.base import JudgeRouter, LookupJudge
-from ragauge.metrics.base import DatasetMetric, Measure
+from ragauge.metrics.base import DatasetMetric
 from ragauge.needs.base import Rounds
-from ragauge.questions import Entail, Judgment, Question, judgment_key, kind
+from ragauge.questions import (
+    Classify,
+    Decompose,
+    Entail,
+    Judgment,
+    Question,
+    Rate,
+    Relevant,
+    invalid_reason,
+    judgment_key,
+    kind,
+)
 from ragauge.report.explain import chooser
+from ragauge.report.wording import counted, number, printable, with_interval
 from ragauge.run.results import Run, recovered_record
 from ragauge.scores import Better, Evidence, RunRecord, SampleRecord, Score
 from ragauge.statistics.agreement import corrected_mean, kappa_interval
 from ragauge.statistics.intervals import Interval, mean_interval
 from ragauge.store import Store, label
 from ragauge.store.tables import PEOPLE
-from ragauge.types import Answer, Failure, Grade, Identity, Label, Verdict
+from ragauge.types import Answer, ChunkVerdict, Failure, Grade, Identity, Label, Verdict
 
 _THREE_WAY = (Label.ENTAILED, Label.NEUTRAL, Label.CONTRADICTED)
 _TWO_WAY = (Label.ENTAILED, Label.NOT_ENTAILED)
@@ -146,8 +159,7 @@ class LabelItem:
 
     def all_keys(self) -> Iterator[str]:
         """The keys of all judgments in the evidence of the sample."""
-        for keys in self.keys.values():
-            yield from keys
+        return chain.from_iterable(self.keys.values())
 
     def keys_of(self, metric: str) -> Keys:
         """The keys of the judgments that a metric counts."""
@@ -158,22 +170,6 @@ class LabelItem:
         keys = self.keys_of(metric)
         doubt = sum(self.doubts[need] * len(self.keys[need]) for need in self.needs.get(metric, ()))
         return doubt / len(keys) ** 2 if keys else 0.0
-
-
-class LabelItems:
-    """What can be labelled in each sample of a run, read in one pass."""
-
-    def __init__(self, records: Iterable[SampleRecord]) -> None:
-        self.rows = [_item(record) for record in records]
-
-    @property
-    def metrics(self) -> list[str]:
-        """The metrics that depend on judgments, in the order of the run."""
-        return list(dict.fromkeys(metric for row in self.rows for metric, needs in row.needs.items() if needs))
-
-    def keys(self) -> Iterator[str]:
-        """The keys of all judgments in the evidence of the run."""
-        return (key for row in self.rows for key in row.all_keys())
 
 
 def _item(record: SampleRecord) -> LabelItem:
@@ -216,15 +212,15 @@ class HumanLabels:
         self.chance = {key for key, one in self.blind.items() if one.question in drawn}
 
 
-class RunJudges:
+class RunJudges(JudgeRouter):
     """The judges of a run, and their answers in a store."""
 
     def __init__(self, run: RunRecord) -> None:
-        self._router = JudgeRouter({kind: LookupJudge(identity) for kind, identity in run.judges.items()})
+        super().__init__({kind: LookupJudge(identity) for kind, identity in run.judges.items()})
 
     def of(self, question: Question) -> Identity | None:
         """The identity of the judge of a question; None if the run had no judge for its kind."""
-        judge = self._router.judge_of(question)
+        judge = self.judge_of(question)
         return None if judge is None else judge.identity
 
     def answers(self, store: Store, questions: Iterable[Question]) -> dict[Question, Judgment]:
@@ -241,49 +237,48 @@ class SampleDraw(msgspec.Struct, frozen=True):
     at_random: bool
 
 
-def drawn_by_chance(items: LabelItems, metric: str, human: HumanLabels, positions: Sequence[int]) -> list[int]:
+def drawn_by_chance(keys: Sequence[Keys], human: HumanLabels, positions: Sequence[int]) -> list[int]:
     """The samples up to the last one drawn at random, in random order, whether they are labelled in full or not.
 
     Samples labelled for another reason (drawn as most informative, or because they share a question with another
     sample) are included once the random order has passed them, or when everything is labelled.
 
     Args:
-        items: What can be labelled.
-        metric: The metric whose judgments are labelled.
+        keys: Of each sample, the keys of the judgments that the metric counts.
         human: The labels so far.
         positions: All positions, in random order.
     """
     seen: set[str] = set()
     last = -1
-    judged = [at for at in positions if items.rows[at].keys_of(metric)]
+    judged = [at for at in positions if keys[at]]
     for rank, position in enumerate(judged):
-        keys = items.rows[position].keys_of(metric)
-        if any(key in human.chance and key not in seen for key in keys):
+        if any(key in human.chance and key not in seen for key in keys[position]):
             last = rank
-        seen.update(keys)
+        seen.update(keys[position])
     return judged if all(key in human.blind for key in seen) else judged[: last + 1]
 
 
-def fully_labelled(items: LabelItems, metric: str, human: HumanLabels, positions: Sequence[int]) -> list[int]:
+def fully_labelled(keys: Sequence[Keys], human: HumanLabels, positions: Sequence[int]) -> list[int]:
     """The samples in which every judgment that the metric counts has a blind label."""
-    return [at for at in positions if all(key in human.blind for key in items.rows[at].keys_of(metric))]
+    return [at for at in positions if human.blind.keys() >= set(keys[at])]
 
 
 def draw_sample(
-    items: LabelItems, metric: str, human: HumanLabels, positions: Sequence[int], skipped: Collection[int] = ()
+    items: Sequence[LabelItem], metric: str, human: HumanLabels, positions: Sequence[int], skipped: Collection[int] = ()
 ) -> SampleDraw | None:
     """The next sample to label for a metric, None if all are labelled.
 
     Samples drawn at random alternate with the most informative ones, those where one label is expected to settle most
     of the score. skipped: positions that the person has skipped.
     """
-    keys = {at: found for at in positions if (found := items.rows[at].keys_of(metric))}
-    left = [at for at in keys if at not in skipped and not all(key in human.blind for key in keys[at])]
+    keys = [item.keys_of(metric) for item in items]
+    judged = [at for at in positions if keys[at]]
+    complete = set(fully_labelled(keys, human, judged))
+    left = [at for at in judged if at not in skipped and at not in complete]
     if not left:
         return None
-    informative = max(left[1:], key=lambda at: items.rows[at].yield_of(metric), default=None)
-    by_chance = len(fully_labelled(items, metric, human, drawn_by_chance(items, metric, human, positions)))
-    labelled = len(fully_labelled(items, metric, human, list(keys)))
+    informative = max(left[1:], key=lambda at: items[at].yield_of(metric), default=None)
+    by_chance, labelled = len(fully_labelled(keys, human, drawn_by_chance(keys, human, positions))), len(complete)
     if informative is None or by_chance <= labelled - by_chance:
         return SampleDraw(left[0], True)
     return SampleDraw(informative, False)
@@ -296,28 +291,21 @@ _NOBODY = Identity("nobody")
 class Replay:
     """Scores the samples of a run again, with the judge's answers alone or with human labels in their place.
 
-    measures: those of the run's metrics that the catalogue has; others cannot be scored again.
+    measures: by value, the run's metrics over samples that the catalogue has; others cannot be scored again. human: the
+    keys of evidence whose answers were human labels given with the run.
     """
 
-    def __init__(self, run: Run, judges: RunJudges, items: LabelItems) -> None:
-        self.measures = recovered_record(run.record)
+    def __init__(self, run: Run, judges: RunJudges, items: Sequence[LabelItem]) -> None:
+        self._metrics = [one for one in recovered_record(run.record) if not isinstance(one, DatasetMetric)]
+        self.measures = {key: metric for metric in self._metrics for key in metric.values}
         self._run, self._judges = run, judges
-        self._human: set[str] = set()  # the keys of evidence whose answers were human labels given with the run
+        self.human: set[str] = set()
         if run.record.labelled:
-            keys = set(items.keys())
+            keys = {key for item in items for key in item.all_keys()}
             judged = run.store.find(list(keys))
-            self._human = {key for key in keys if key not in judged or judged[key].judge.name == PEOPLE}
-        self._affected = [at for at, row in enumerate(items.rows) if not self._human.isdisjoint(row.all_keys())]
+            self.human = {key for key in keys if key not in judged or judged[key].judge.name == PEOPLE}
+        self._affected = [at for at, row in enumerate(items) if not self.human.isdisjoint(row.all_keys())]
         self._alone: dict[int, dict[str, Score]] = {}
-
-    def measure(self, metric: str) -> Measure | None:
-        """The measure that has `metric` among its values."""
-        return next((one for one in self.measures if metric in one.values), None)
-
-    @property
-    def has_human_labels(self) -> bool:
-        """Whether the run was made with human labels."""
-        return bool(self._human)
 
     def by_judge(self, metric: str) -> list[float | None]:
         """The judge's own score of each sample, even if the run was made with human labels."""
@@ -332,20 +320,19 @@ class Replay:
     def by_people(self, position: int, labels: Mapping[Question, Judgment]) -> dict[str, Score]:
         """The scores of a sample with these labels and with those that the run was made with."""
         record = self._run.store.sample(self._run.id, position)
-        keys = {piece.judgment for pieces in record.evidence.values() for piece in pieces} & self._human
+        keys = {piece.judgment for pieces in record.evidence.values() for piece in pieces} & self.human
         given = {judgment.question: judgment for judgment in self._run.store.find(list(keys)).values()}
         return self._scores(record, {**given, **labels})
 
     def _scores(self, record: SampleRecord, labels: Mapping[Question, Judgment]) -> dict[str, Score]:
         """The scores without evidence, failed if a judgment is not known; without metrics over the data set."""
-        measures = [metric for metric in self.measures if not isinstance(metric, DatasetMetric)]
-        rounds = Rounds(record.sample, [need for metric in measures for need in metric.needs])
+        rounds = Rounds(record.sample, [need for metric in self._metrics for need in metric.needs])
         while questions := rounds.questions:
             known = self._judges.answers(self._run.store, questions)
             known |= {question: labels[question] for question in questions if question in labels}
             rounds.advance({one: known.get(one) or Judgment(one, _UNKNOWN, _NOBODY, "") for one in questions})
         scores: dict[str, Score] = {}
-        for metric in measures:
+        for metric in self._metrics:
             scores |= metric.scores({need.name: rounds.outcomes[need.name] for need in metric.needs})
         return scores
 
@@ -378,15 +365,16 @@ class Labelling:
         self._judges = RunJudges(run.record)
 
     @cached_property
-    def items(self) -> LabelItems:
+    def items(self) -> list[LabelItem]:
         """What can be labelled in each sample."""
-        return LabelItems(self.run.records())
+        return list(map(_item, self.run.records()))
 
     @cached_property
     def metrics(self) -> list[str]:
         """The metrics over samples that count judgments; first the one that chooses the worst samples."""
         first = chooser(self.run.record)
-        return sorted(self.items.metrics, key=lambda metric: metric != first)
+        counting = dict.fromkeys(metric for item in self.items for metric, needs in item.needs.items() if needs)
+        return sorted(counting, key=lambda metric: metric != first)
 
     def metric(self, wanted: str | None = None) -> str:
         """`wanted`, or the first of `metrics`. Raises UnknownName if `wanted` counts no judgments."""
@@ -407,7 +395,7 @@ class Labelling:
     def pieces(self, position: int, metric: str) -> list[LabelPiece]:
         """The judged pieces of one metric of a sample, each question once, in the order of the evidence."""
         record = self._store.sample(self.run.id, position)
-        wanted = set(self.items.rows[position].keys_of(metric))
+        wanted = set(self.items[position].keys_of(metric))
         shown = {piece.judgment: piece for piece in record.score(metric).evidence if piece.judgment in wanted}
         human = self.human_labels()
         questions = self._questions(list(shown), human)
@@ -442,7 +430,7 @@ class Labelling:
     def labelled(self) -> list[str]:
         """The metrics that count a judgment with a human label."""
         human = self.human_labels().by_key
-        found = {metric for row in self.items.rows for metric in row.needs if any(map(human.get, row.keys_of(metric)))}
+        found = {metric for row in self.items for metric in row.needs if any(map(human.get, row.keys_of(metric)))}
         return [metric for metric in self.metrics if metric in found]
 
     def summaries(self, metrics: Sequence[str] = ()) -> dict[str, LabelSummary]:
@@ -458,11 +446,11 @@ class Labelling:
     def _summary(
         self, metric: str, human: HumanLabels, by_people: Callable[[int], Mapping[str, Score]]
     ) -> LabelSummary:
-        measure, rows = self._replay.measure(metric), self.items.rows
+        measure, keys = self._replay.measures.get(metric), [item.keys_of(metric) for item in self.items]
         scale = (0.0, 1.0) if measure is None else measure.scale
         by_judge = {at: value for at, value in enumerate(self._replay.by_judge(metric)) if value is not None}
-        drawn = drawn_by_chance(self.items, metric, human, self._order)
-        complete = fully_labelled(self.items, metric, human, drawn)
+        drawn = drawn_by_chance(keys, human, self._order)
+        complete = fully_labelled(keys, human, drawn)
         values = {at: by_people(at)[metric].value for at in complete if at in by_judge} if measure else {}
         people = {at: value for at, value in values.items() if value is not None}
         rest = [at for at in by_judge if at not in people]
@@ -476,27 +464,27 @@ class Labelling:
         )
         estimate = self.run.estimates[metric]
         judge = Interval(estimate.value, estimate.low, estimate.high, estimate.method)
-        if self._replay.has_human_labels and measure is not None:
+        if self._replay.human and measure is not None:
             judge = mean_interval(list(by_judge.values()), scale=scale, clusters=self._groups(by_judge))
         return LabelSummary(
             estimate.better,
             judge,
             corrected,
             samples=len(by_judge),
-            labelled=sum(any(key in human.by_key for key in row.keys_of(metric)) for row in rows),
+            labelled=sum(not human.by_key.keys().isdisjoint(found) for found in keys),
             drawn=len(complete),
             counted=len(people),
             agreement=tuple(agreements(self._pairs(metric, human, drawn))),
         )
 
     def _groups(self, positions: Iterable[int]) -> list[str | None] | None:
-        found = [self.items.rows[at].group for at in positions]
+        found = [self.items[at].group for at in positions]
         return found if any(group is not None for group in found) else None
 
     @cached_property
     def _order(self) -> list[int]:
         """All positions in random order, seeded by the data: the same in all runs over the same data."""
-        positions = list(range(len(self.items.rows)))
+        positions = list(range(len(self.items)))
         random.Random(self.run.record.data_hash).shuffle(positions)
         return positions
 
@@ -514,7 +502,7 @@ class Labelling:
         """The answers of judge and people to the questions of samples drawn at random, each question once."""
         places: dict[str, int] = {}
         for at in drawn:
-            for key in self.items.rows[at].keys_of(metric):
+            for key in self.items[at].keys_of(metric):
                 if key in human.blind:
                     places.setdefault(key, at)
         labels = {key: human.blind[key] for key in places}
@@ -529,3 +517,257 @@ class Labelling:
 
 def _answer(judgment: Judgment | None) -> Answer | None:
     return None if judgment is None or isinstance(judgment.answer, Failure) else judgment.answer
+
+
+_DECIDING = (Label.ENTAILED, Label.CONTRADICTED)
+
+
+class LabelChoice(msgspec.Struct, frozen=True):
+    """A possible answer to a question: its key, the label, and the label in words."""
+
+    key: str
+    label: Label
+    words: str
+
+
+_ENTAILMENT_CHOICES = (
+    LabelChoice("s", Label.ENTAILED, "supported"),
+    LabelChoice("n", Label.NEUTRAL, "not supported"),
+    LabelChoice("c", Label.CONTRADICTED, "contradicted"),
+)
+_YES_NO_CHOICES = (LabelChoice("y", Label.YES, "yes"), LabelChoice("n", Label.NO, "no"))
+
+
+def choices(question: Question) -> tuple[LabelChoice, ...]:
+    """The possible labels; empty for a grade, which is a number on the rubric's scale."""
+    if isinstance(question, Entail):
+        return _ENTAILMENT_CHOICES
+    return _YES_NO_CHOICES if isinstance(question, Relevant | Classify) else ()
+
+
+def question_text(question: Question) -> str:
+    """The question in one sentence, without the texts."""
+    match question:
+        case Entail():
+            return "Do the texts together support the claim, contradict it, or neither?"
+        case Relevant(_, _, reference):
+            aim = "answer the query" if reference is None else "give the reference as an answer"
+            return f"Does any part of the text help to {aim}?"
+        case Classify(_, trait):
+            return f"Is it {trait}?"
+        case Rate(rubric):
+            return f"{rubric.name}, {rubric.low:g} to {rubric.high:g}: {rubric.wording}"
+        case Decompose():
+            return "Which statements does the text make?"
+
+
+def parse_answer(question: Question, typed: str) -> Answer:
+    """The answer that was typed.
+
+    A verdict is one key, as in "s". For entailment it may be followed by the numbers of the texts it holds for, and by
+    further keys with numbers: "s 2", "s 1 c 3". A grade is a number.
+
+    Args:
+        question: The question that is answered.
+        typed: What the person typed.
+
+    Returns:
+        A Verdict or a Grade.
+
+    Raises:
+        UsageError: The text is not an answer to the question; the message lists the possible ones.
+    """
+    answer: Answer
+    if isinstance(question, Rate):
+        try:
+            answer = Grade(float(typed.replace(",", ".")))
+        except ValueError:
+            scale = f"{question.rubric.low:g} to {question.rubric.high:g}"
+            raise UsageError(f"{typed!r} is not a grade; type a number from {scale}") from None
+    else:
+        letters = {choice.key: choice.label for choice in choices(question)}
+        words = typed.lower().split()
+        if not words or words[0] not in letters or (len(words) > 1 and not isinstance(question, Entail)):
+            possible = ", ".join(f"{choice.key} ({choice.words})" for choice in choices(question))
+            raise UsageError(f"{typed!r} is not an answer; type one of {possible}")
+        chunks = _chunks(len(question.premise), words, letters) if isinstance(question, Entail) else ()
+        answer = Verdict(letters[words[0]], chunks=chunks)
+    if fault := invalid_reason(question, answer):
+        raise UsageError(f"the answer does not fit the question: {fault}")
+    return answer
+
+
+def _chunks(size: int, words: list[str], letters: Mapping[str, Label]) -> tuple[ChunkVerdict, ...]:
+    """The verdict of each of `size` chunks, from the numbers after the keys; chunks that are not named are neutral.
+
+    If there are several chunks and none is named, a verdict that a chunk decides holds for all of them together and has
+    no chunk labels.
+    """
+    letter, label = words[0], letters[words[0]]
+    named: dict[int, Label] = {}
+    for word in words[1:]:
+        if word in letters:
+            letter = word
+        elif word.isdecimal():
+            named[int(word) - 1] = letters[letter]
+        else:
+            raise UsageError(f"{word!r} is neither the number of a text nor one of {', '.join(letters)}")
+    if any(not 0 <= at < size for at in named):
+        raise UsageError(f"there are {size} texts; {sorted(at + 1 for at in named)} is out of range")
+    if not named and label in _DECIDING and size > 1:
+        return ()
+    labels = named or dict.fromkeys(range(size), label)
+    return tuple(ChunkVerdict(labels.get(at, Label.NEUTRAL)) for at in range(size))
+
+
+#: With fewer samples drawn at random than this, the summary warns that intervals are wide.
+FEW = 30
+
+_WORDS = {Label.ENTAILED: "supported", Label.NEUTRAL: "not supported", Label.NOT_ENTAILED: "not supported"}
+
+
+def question_lines(question: Question) -> Iterator[str]:
+    """All texts that the judge saw, then the question."""
+    for name, text in _texts(question):
+        first, *more = text.splitlines() or [""]
+        yield f"{name}: {printable(first)}"
+        yield from (f"    {printable(line)}".rstrip() for line in more)
+    yield question_text(question)
+
+
+def _texts(question: Question) -> list[tuple[str, str]]:
+    match question:
+        case Entail(premise, hypothesis, query):
+            texts = [
+                ("query", query),
+                *((f"[{at}]", text) for at, text in enumerate(premise, 1)),
+                ("claim", hypothesis),
+            ]
+        case Relevant(query, text, reference):
+            texts = [("query", query), ("reference", reference), ("text", text)]
+        case Classify(text) | Decompose(text):
+            texts = [("text", text)]
+        case Rate(_, graded):
+            texts = list(graded)
+    return [(name, text) for name, text in texts if text is not None]
+
+
+def answer_words(answer: Answer | None) -> str:
+    """An answer in words, with its probability if it has one."""
+    if isinstance(answer, Grade):
+        return f"{answer.value:g}"
+    if not isinstance(answer, Verdict):
+        return "nothing"
+    words = _WORDS.get(answer.label, answer.label.value)
+    return words if answer.probability is None else f"{words} (probability of support {answer.probability:.2f})"
+
+
+def keys_line(piece: LabelPiece) -> str:
+    """The keys for a question."""
+    own = [f"{choice.key} {choice.words}" for choice in choices(piece.question)]
+    if isinstance(piece.question, Rate):
+        own = [f"{piece.question.rubric.low:g} to {piece.question.rubric.high:g}"]
+    numbered = isinstance(piece.question, Entail) and len(piece.question.premise) > 1
+    chunks = ["optionally with the numbers of the texts that show it: s 2"] if numbered else []
+    return " · ".join([*own, *chunks, "Enter skips", "b back", "? the judge's verdict", "q quits"])
+
+
+def summary_lines(summaries: Mapping[str, LabelSummary]) -> Iterator[str]:
+    """The judge's score, the corrected score and the agreement, metric by metric."""
+    for metric, one in summaries.items():
+        if not one.labelled:
+            continue
+        yield f"{metric}: judge {_value(one.judge)} over {counted(one.samples, 'sample')}"
+        corrected = "not yet; it needs samples drawn at random and labelled in full"
+        if one.corrected.value is not None:
+            corrected = f"{_value(one.corrected)}, from {counted(one.counted, 'sample')} drawn at random"
+        yield f"  corrected by people: {corrected}"
+        yield from (f"  {agreement_words(agreement)}" for agreement in one.agreement)
+        if 0 < one.drawn < FEW:
+            yield f"  Fewer than {FEW} samples were drawn at random, so the intervals are wide."
+
+
+def agreement_words(one: Agreement) -> str:
+    """Raw agreement and kappa, or for grades the mean difference, with the number of questions."""
+    raw = f"raw agreement {_value(one.raw)} on {counted(one.n, 'question')} ({one.kind})"
+    if one.apart is not None:
+        return f"{raw}, grades differ by {number(one.apart)} on average"
+    if one.kappa is None or one.kappa.value is None:
+        return f"{raw}, kappa undefined: both always gave the same label"
+    return f"{raw}, kappa {_value(one.kappa)}"
+
+
+def _value(interval: Interval) -> str:
+    return with_interval(interval.value, interval.low, interval.high)
+
+
+class LabelSession:
+    """One person's way through the pieces of a metric, forward and back.
+
+    given: number of labels given in this session.
+    """
+
+    def __init__(self, labelling: Labelling, metric: str, by: str) -> None:
+        self.given = 0
+        self._labelling, self._metric, self._by = labelling, metric, by
+        self._skipped: list[int] = []
+        self._history: list[tuple[SampleDraw, LabelPiece]] = []
+        self._at = -1
+        self._seen: set[int] = set()
+        self._answers: dict[int, Answer] = {}
+        self.forward()
+
+    @property
+    def piece(self) -> LabelPiece | None:
+        """The piece to label now, None at the end."""
+        return self._history[self._at][1] if self._at < len(self._history) else None
+
+    @property
+    def answer_given(self) -> Answer | None:
+        """The answer that this person gave to the piece earlier in the session."""
+        return self._answers.get(self._at)
+
+    @property
+    def draw(self) -> SampleDraw:
+        """The sample of the piece."""
+        return self._history[self._at][0]
+
+    @property
+    def is_first(self) -> bool:
+        """Whether this is the first piece of its sample."""
+        return self._at == 0 or self._history[self._at - 1][0] != self.draw
+
+    def answer(self, typed: str) -> None:
+        """Store what was typed as this person's label, and go on. Raises UsageError if it is not an answer."""
+        assert self.piece is not None
+        question = self.piece.question
+        answer = parse_answer(question, typed)
+        self._labelling.keep(question, answer, self._by, None if self._at in self._seen else self.draw)
+        self.given += 1
+        self._answers[self._at] = answer
+        self.forward()
+
+    def forward(self) -> None:
+        """Go to the next piece."""
+        self._at += 1
+        if self._at == len(self._history):
+            self._history.extend(self._more())
+
+    def back(self) -> None:
+        """Go to the previous piece, if there is one."""
+        self._at = max(0, self._at - 1)
+
+    def reveal(self) -> Answer | None:
+        """The judge's answer; a label given after seeing it does not count for agreement and correction."""
+        assert self.piece is not None
+        self._seen.add(self._at)
+        return self.piece.judge
+
+    def _more(self) -> Iterator[tuple[SampleDraw, LabelPiece]]:
+        """The unlabelled pieces of the next sample that has any."""
+        while (drawn := self._labelling.next(self._metric, self._skipped)) is not None:
+            self._skipped.append(drawn.position)
+            pieces = self._labelling.open(drawn, self._metric)
+            if pieces:
+                return iter([(drawn, piece) for piece in pieces])
+        return iter(())

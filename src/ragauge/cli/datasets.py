@@ -15,8 +15,7 @@ from ragauge.cli.options import judge_option, judges_option, samples_option, wor
 from ragauge.cli.run import closing_lines, end_of_work, progress_bar, stoppable
 from ragauge.datasets import Built, Generated, build, generate
 from ragauge.datasets.builder import TOP
-from ragauge.datasets.generator import SHOTS
-from ragauge.datasets.prompts import REFUSAL_SENTENCE, AnswerForm
+from ragauge.datasets.generator import REFUSAL_SENTENCE, SHOTS, AnswerForm
 from ragauge.datasets.samples import check_samples_output
 from ragauge.errors import BadParameter, UsageError
 from ragauge.report.wording import counted

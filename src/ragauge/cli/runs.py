@@ -15,10 +15,8 @@ from typing import Any
 import click
 
 from ragauge.analysis.compare import COMPARISON_WRITERS, changes_view, compare, comparison_view
-from ragauge.analysis.label_session import LabelSession, answer_words, keys_line, question_lines, summary_lines
-from ragauge.analysis.labels import Labelling
-from ragauge.analysis.parity import PARITY_WRITERS, choose, measuring, parity
-from ragauge.analysis.parity_columns import NAMING, SYSTEMS, read_sheet
+from ragauge.analysis.labels import Labelling, LabelSession, answer_words, keys_line, question_lines, summary_lines
+from ragauge.analysis.parity import NAMING, PARITY_WRITERS, SYSTEMS, choose, measuring, parity, read_sheet
 from ragauge.cli.main import TERMINATED, ending, say, screen
 from ragauge.cli.options import (
     STORE,

@@ -9,8 +9,15 @@ from typing import Any, Literal, cast
 
 import msgspec
 
-from ragauge.datasets.corpus import Corpus, read_corpus
-from ragauge.datasets.retrieval import CorpusRetriever, Retriever, RetrieverAdapter, RetrieverError, load_bm25s
+from ragauge.datasets.retrieval import (
+    Corpus,
+    CorpusRetriever,
+    Retriever,
+    RetrieverAdapter,
+    RetrieverError,
+    load_bm25s,
+    read_corpus,
+)
 from ragauge.datasets.samples import (
     SampleOptions,
     SampleSet,

@@ -363,22 +363,18 @@ def trust_eval_block(
     """
     if not items:
         raise BadParameter("Trust-Eval's values are shares of samples, and there is no sample")
-    block = _basics(items) | _refusals(items)
-    values, f1 = (_lists if correctness == "em5" else _shares)(items, correctness)
+    answered = _answered(items)
+    block = _counts_and_refusals(items, answered)
+    values, f1 = _lists(items, answered) if correctness == "em5" else _shares(items, correctness)
     block |= values | _citations(items)
     block["trust_score"] = _mean([values[f1], block["macro_f1"], block["answered_citation_f1"]])
-    undefined = _undefined_keys(items, correctness)
-    named = {key.replace("reject", prefix): value for key, value in block.items()}
-    return {key: None if key in undefined else value for key, value in named.items()}
-
-
-def _undefined_keys(items: Sequence[TrustEvalItem], correctness: Correctness) -> set[str]:
-    """The keys whose value is a mean of nothing that Trust-Eval does not set to 0."""
-    keys = set() if any(item.citing.sentences for item in items) else {"regular_citation_rec", "regular_citation_prec"}
-    answered = _answered(items)
+    # means of nothing that Trust-Eval does not set to 0
+    undefined = (
+        set() if any(item.citing.sentences for item in items) else {"regular_citation_rec", "regular_citation_prec"}
+    )
     if correctness == "em5" and answered and not any(map(_wrong_in_documents, answered)):
-        keys |= {"qampari_presence", "qampari_absence"}
-    return keys
+        undefined |= {"qampari_presence", "qampari_absence"}
+    return {key.replace("reject", prefix): None if key in undefined else value for key, value in block.items()}
 
 
 def _mean(values: Iterable[float]) -> float:
@@ -401,28 +397,21 @@ def _answerable(items: Sequence[TrustEvalItem]) -> list[TrustEvalItem]:
     return [item for item in items if any(item.gold.claims)]
 
 
-def _basics(items: Sequence[TrustEvalItem]) -> _Values:
-    answered = _answered(items)
-    return {
+def _counts_and_refusals(items: Sequence[TrustEvalItem], answered: Sequence[TrustEvalItem]) -> _Values:
+    n_answerable, both = len(_answerable(items)), len(_answerable(answered))
+    block: _Values = {
         "num_samples": len(items),
         "answered_ratio": round(100 * len(answered) / len(items), 2),
         "answered_num": len(answered),
-        "answerable_num": len(_answerable(items)),
-        "overlapped_num": len(_answerable(answered)),
+        "answerable_num": n_answerable,
+        "overlapped_num": both,
         "regular_length": sum(item.length for item in items) / len(items),
         "answered_length": sum(item.length for item in answered) / len(answered) if answered else 0,
     }
-
-
-def _refusals(items: Sequence[TrustEvalItem]) -> _Values:
-    answered, answerable, both = (
-        len(subset) for subset in (_answered(items), _answerable(items), _answerable(_answered(items)))
-    )
-    block: _Values = {}
-    neither = len(items) - answered - answerable + both
+    neither = len(items) - len(answered) - n_answerable + both
     for name, hits, recall_of, precision_of in (
-        ("reject", neither, len(items) - answerable, len(items) - answered),
-        ("answerable", both, answerable, answered),
+        ("reject", neither, len(items) - n_answerable, len(items) - len(answered)),
+        ("answerable", both, n_answerable, len(answered)),
     ):
         recall = 100 * hits / recall_of if recall_of else 0
         precision = 100 * hits / precision_of if precision_of else 0
@@ -457,27 +446,29 @@ def _shares(items: Sequence[TrustEvalItem], correctness: Correctness) -> tuple[_
         return match_score(item.matched, correctness)
 
     def calibration(item: TrustEvalItem) -> float:
-        refused = item.refusal.refused_without_citations
-        return 0.0 if refused else calibrated_score(item.matched, item.gold.claims, correctness)
+        return _unless_refused(item, calibrated_score, correctness)
 
     of_answered, by_answered = mean(answered, match), mean(answered, calibration)
     by_answerable = mean(_answerable(items), calibration)
+    grounding = mean(answered, lambda item: _unless_refused(item, grounded_share, correctness))
     return {
         f"regular_{name}": mean(items, match),
         f"answered_{name}": of_answered,
         f"calib_answered_{name}": by_answered,
         f"calib_answerable_{name}": by_answerable,
         f"calib_{name}_f1": _harmonic(by_answered, by_answerable),
-        f"{parametric}{name}": of_answered - mean(answered, lambda item: _grounding(item, correctness)),
+        f"{parametric}{name}": of_answered - grounding,
     }, f"calib_{name}_f1"
 
 
-def _grounding(item: TrustEvalItem, correctness: Correctness) -> float:
+def _unless_refused(
+    item: TrustEvalItem, score: Callable[[MatchedGold, Sequence[bool], Correctness], float], correctness: Correctness
+) -> float:
     refused = item.refusal.refused_without_citations
-    return 0.0 if refused else grounded_share(item.matched, item.gold.claims, correctness)
+    return 0.0 if refused else score(item.matched, item.gold.claims, correctness)
 
 
-def _lists(items: Sequence[TrustEvalItem], _: Correctness) -> tuple[_Values, str]:
+def _lists(items: Sequence[TrustEvalItem], answered: Sequence[TrustEvalItem]) -> tuple[_Values, str]:
     """The values for "em5"; of the wrong items, the shares that do and do not occur in a document."""
 
     def plain(item: TrustEvalItem) -> ListScore:
@@ -488,7 +479,6 @@ def _lists(items: Sequence[TrustEvalItem], _: Correctness) -> tuple[_Values, str
         refused = item.refusal.refused_without_citations
         return list_score(item.matched, [] if refused else _gold_in_documents(item.matched.gold, item))
 
-    answered, answerable = _answered(items), _answerable(items)
     shares = [sum(wrong) / len(wrong) for item in answered if (wrong := _wrong_in_documents(item))]
     block: _Values = {
         "qampari_presence": 100 * _mean(shares),
@@ -496,10 +486,10 @@ def _lists(items: Sequence[TrustEvalItem], _: Correctness) -> tuple[_Values, str
     }
     block |= _list_values("regular_", items, plain) | _list_values("answered_", answered, plain)
     block |= _list_values("calib_answered_", answered, calibrated)
-    block |= _list_values("calib_answerable_", answerable, calibrated)
+    block |= _list_values("calib_answerable_", _answerable(items), calibrated)
     f1 = _harmonic(block["calib_answered_qampari_f1_top5"], block["calib_answerable_qampari_f1_top5"])
     block["calib_qampari_em_f1"] = f1
-    grounding = 100 * _mean(_grounding(item, "em5") for item in answered)
+    grounding = 100 * _mean(_unless_refused(item, grounded_share, "em5") for item in answered)
     block["parametric_qampari_rec_top5"] = block["answered_qampari_rec_top5"] - grounding
     return block, "calib_qampari_em_f1"
 

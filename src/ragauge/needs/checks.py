@@ -189,7 +189,9 @@ def measured_by(name: str, reads: Sequence[str], function: Callable[[Sample], An
     return Need(name, tuple(reads), frozenset(), flow)
 
 
-def _similar(sample: Sample) -> QuestionFlow[Measured]:
+@need(reads=["response", "references"])
+def similarity_to_references(sample: Sample) -> QuestionFlow[Measured]:
+    """How similar is the response to the references, by their embeddings?"""
     yield from ()
     references, text = references_of(sample), response_of(sample)
     values = similarity([text] * len(references), list(references.values()))
@@ -198,17 +200,15 @@ def _similar(sample: Sample) -> QuestionFlow[Measured]:
     return Measured({"": best}, (Evidence(text, "response", (0, len(text)), name, value=best),))
 
 
-def _bertscored(sample: Sample) -> QuestionFlow[Measured]:
+@need(reads=["response", "references"])
+def bertscore_to_references(sample: Sample) -> QuestionFlow[Measured]:
+    """How similar is the response to the references, by BERTScore?"""
     yield from ()
     references, text = references_of(sample), response_of(sample)
     scores = bertscore([text] * len(references), list(references.values()))
     f1, precision, recall, name = max(zip(scores.f1, scores.precision, scores.recall, references, strict=True))
     piece = Evidence(text, "response", (0, len(text)), name, value=f1)
     return Measured({"precision": precision, "recall": recall, "f1": f1}, (piece,))
-
-
-similarity_to_references = Need("similarity_to_references", ("response", "references"), frozenset(), _similar)
-bertscore_to_references = Need("bertscore_to_references", ("response", "references"), frozenset(), _bertscored)
 
 
 _RETRIEVED = "contexts or metadata.retrieved_context_ids"

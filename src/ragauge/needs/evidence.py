@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Generic, TypeVar, cast
+from typing import Generic, TypeAlias, TypeVar, cast
 
 import msgspec
 
@@ -130,8 +130,8 @@ Table = TypeVar("Table", bound=EvidenceTable)
 
 
 @dataclass(frozen=True)
-class _Tables(Generic[Table]):
-    """One table per reference."""
+class Tables(Generic[Table]):
+    """One table of the same kind per reference."""
 
     tables: tuple[Table, ...]
 
@@ -141,9 +141,8 @@ class _Tables(Generic[Table]):
         return tuple(piece for table in self.tables for piece in table.evidence)
 
 
-@dataclass(frozen=True)
-class Supports(_Tables[Support]):
-    """The verdicts on statements, once per reference."""
+#: The verdicts on statements, once per reference.
+Supports: TypeAlias = Tables[Support]
 
 
 @dataclass(frozen=True)
@@ -178,9 +177,8 @@ class Checks(_JudgedPieces):
         return tuple(cast(Verdict, judgment.answer).label is Label.YES for judgment in self.judgments)
 
 
-@dataclass(frozen=True)
-class CheckSets(_Tables[Checks]):
-    """The checks of the same pieces, once per reference."""
+#: The checks of the same pieces, once per reference.
+CheckSets: TypeAlias = Tables[Checks]
 
 
 @dataclass(frozen=True)

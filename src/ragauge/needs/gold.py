@@ -17,7 +17,7 @@ from ragauge.text import trust_eval
 from ragauge.text.citations import CitationStyle
 from ragauge.text.cited import cited_items, without_citations
 from ragauge.text.tokens import squad_normalise
-from ragauge.types import Chunk, Label, Sample, Statement, Verdict
+from ragauge.types import Chunk, Label, Sample, Statement
 
 #: How gold claims are matched in a response: by entailment ("cm"), as strings ("em"), as items of a list ("em5").
 Correctness = Literal["cm", "em", "em5"]
@@ -237,7 +237,11 @@ def gold_in_contexts(sample: Sample, labels: GoldLabels = "asked") -> QuestionFl
     if unlabelled and labels == "given":
         raise NothingToCount("a document has no 'answers_found'; labels=asked lets the judge decide")
     support_table, claim_of = yield from _judged(answers, unlabelled, sample.query)
-    judged = any_by_claim(map(_is_entailed_by_some, support_table.verdicts), claim_of, len(answers))
+    # by some document alone, or all together where only that was judged
+    each = (verdict.chunks or (verdict,) for verdict in support_table.verdicts)
+    judged = any_by_claim(
+        (any(one.label is Label.ENTAILED for one in labels) for labels in each), claim_of, len(answers)
+    )
     claims = tuple(map(any, zip(judged, *filter(None, rows), strict=True)))
     pieces = list(zip(claim_of, support_table.evidence, strict=True)) or _unasked(sample, answers)
     evidence = tuple(_with_labels(piece, claim, sample.contexts, rows) for claim, piece in pieces)
@@ -253,11 +257,6 @@ def _judged(
     statements = Statements("answers", tuple(Statement(wording) for _, wording in asked))
     found = yield from support(statements, "contexts", [(chunk.id, chunk.passage) for chunk in documents], query)
     return found, [claim for claim, _ in asked]
-
-
-def _is_entailed_by_some(verdict: Verdict) -> bool:
-    """Whether some document alone entails the claim, or all together where only that was judged."""
-    return any(one.label is Label.ENTAILED for one in verdict.chunks or (verdict,))
 
 
 def _documents(

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import sys
-from array import array
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, get_args, overload
 
@@ -28,7 +26,7 @@ from ragauge.report.text import plain_text, run_html, run_markdown, run_text, wo
 from ragauge.report.wording import score_words
 from ragauge.run.asking import JudgmentCache
 from ragauge.scores import Estimate, Gate, RunRecord, SampleRecord, Score, ScoreRecord, Slice, gates_of, slice_value
-from ragauge.statistics.intervals import Interval, aggregate_interval, mean_interval
+from ragauge.statistics.intervals import Interval, Summary, interval_of_aggregate, interval_of_mean
 from ragauge.store import Place, Store
 from ragauge.types import Sample
 
@@ -42,9 +40,7 @@ class Accumulator:
     """Accumulates the scores of one value of one metric."""
 
     measure: Measure
-    values: array[float] = field(default_factory=lambda: array("d"))
-    counts: list[tuple[float, ...]] = field(default_factory=list)
-    groups: list[str | None] = field(default_factory=list)
+    summary: Summary
     undefined: int = 0
     failed: int = 0
     first_failure: str = ""
@@ -59,12 +55,7 @@ class Accumulator:
             self.undefined += 1
             self.first_undefined = self.first_undefined or score.undefined
         else:
-            self.groups.append(group)
-            if isinstance(self.measure, DatasetMetric):
-                self.counts.append(score.counts)
-            else:
-                assert score.value is not None
-                self.values.append(score.value)
+            self.summary.add(score.counts if score.value is None else (score.value,), group)
 
     def estimate(self) -> Estimate:
         """The estimate over the scores added so far."""
@@ -73,7 +64,7 @@ class Accumulator:
             interval.value,
             interval.low,
             interval.high,
-            len(self.groups),
+            self.summary.n,
             self.undefined,
             self.failed,
             interval.method,
@@ -84,17 +75,18 @@ class Accumulator:
 
     def interval(self, confidence: float = 0.95) -> Interval:
         """The value over the scores added so far, with its interval."""
-        clusters = self.groups if any(group is not None for group in self.groups) else None
-        given: dict[str, Any] = {"scale": self.measure.scale, "clusters": clusters, "confidence": confidence}
         if isinstance(self.measure, DatasetMetric):
-            return aggregate_interval(self.counts, self.measure.total, **given)
-        return mean_interval(self.values, **given)
+            given = self.measure.total
+            return interval_of_aggregate(self.summary, given, scale=self.measure.scale, confidence=confidence)
+        return interval_of_mean(self.summary, confidence)
 
     def extend(self, other: Accumulator) -> None:
-        """Add the scores of another accumulator of the same value."""
-        self.values.extend(other.values)
-        self.counts += other.counts
-        self.groups += other.groups
+        """Add the scores of another accumulator of the same value, of samples that come after these."""
+        self.summary.merge(other.summary)
+        self.undefined += other.undefined
+        self.failed += other.failed
+        self.first_failure = self.first_failure or other.first_failure
+        self.first_undefined = self.first_undefined or other.first_undefined
 
 
 class Accumulators:
@@ -106,17 +98,27 @@ class Accumulators:
     def __init__(self, metrics: Iterable[Measure]) -> None:
         self.empty = 0
         self.columns: dict[str, None] = {}
-        self.by_key = {key: Accumulator(metric) for metric in metrics for key in metric.values}
+        self.by_key: dict[str, Accumulator] = {}
+        for metric in metrics:
+            scale = None if isinstance(metric, DatasetMetric) else metric.scale
+            for key in metric.values:
+                self.by_key[key] = Accumulator(metric, Summary(scale))
 
     def add(self, record: SampleRecord) -> None:
         """Add one sample; scores of other metrics are ignored."""
         response, group = record.sample.response, record.sample.group
         self.columns.update(dict.fromkeys(record.sample.metadata))
         self.empty += response is not None and not response.strip()
-        group = sys.intern(group) if group else group  # one string for all samples of the group
         for key, score in (record.scores | record.counted).items():
             if key in self.by_key:
                 self.by_key[key].add(score, group)
+
+    def extend(self, other: Accumulators) -> None:
+        """Add the scores of other samples, which come after these."""
+        self.columns.update(other.columns)
+        self.empty += other.empty
+        for key, one in self.by_key.items():
+            one.extend(other.by_key[key])
 
     def failures(self) -> dict[str, str]:
         """For each value with failed scores, the first reason."""
@@ -128,7 +130,7 @@ class Accumulators:
 
     def estimates(self) -> dict[str, Estimate]:
         """An estimate for each value of each metric."""
-        return {key: accumulator.estimate() for key, accumulator in self.by_key.items()}
+        return dict(zip(self.by_key, map(Accumulator.estimate, self.by_key.values()), strict=True))
 
 
 def recovered_record(record: RunRecord) -> tuple[Measure, ...]:
@@ -191,7 +193,7 @@ def slices_of(
 def _is_worse(key: str, value: str, parts: dict[str, Accumulators], confidence: float) -> bool:
     """Whether a metric is worse in one slice than in the others together."""
     here = parts[value].by_key[key]
-    others = Accumulator(here.measure)
+    others = Accumulator(here.measure, Summary(here.summary.scale))
     for name, part in parts.items():
         if name != value:
             others.extend(part.by_key[key])

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Callable, Sequence
+from functools import lru_cache
+from hashlib import blake2b
 from itertools import product
 from math import exp, fsum, isfinite, log, log1p, sqrt
 from statistics import NormalDist
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import msgspec
 
@@ -24,7 +27,6 @@ else:
 #: The cluster of each sample, None for a sample of its own; or None if all samples are independent.
 Clusters: TypeAlias = Sequence[str | None] | None
 
-
 #: How far rounding may carry a value beyond its scale, as a share of the scale.
 ROUNDING = 1e-9
 
@@ -41,6 +43,147 @@ class Interval(msgspec.Struct, frozen=True):
     method: str
 
 
+#: A summary is exact up to so many distinct rows, and so many clusters.
+EXACT = 100_000
+
+#: Beyond that: the steps that a scale is divided into, and the number of larger clusters that clusters are joined to.
+STEPS = 1 << 16
+
+#: How many numbers a summary collects before it sorts them into its tables, or as many as these hold.
+BUFFER = 4096
+
+
+class Summary:
+    """The sufficient statistics of the scores or counts of samples, from which estimates and intervals are made.
+
+    It holds the distinct rows with their multiplicity, and the sums of each cluster. Merging is associative and
+    commutative, and gives what adding all samples to one summary gives; sums are equal up to rounding. It can be
+    pickled, and its size is bounded:
+
+    - Beyond EXACT distinct scores, scores are rounded to STEPS steps of their scale. The mean is exact, and the ends of
+      its interval move by at most half a step, 0.000008 of the scale.
+    - Beyond EXACT distinct rows of counts, their sums and products are kept. The value is exact; resampled sums are
+      normal, as they are in the limit.
+    - Beyond EXACT clusters, these are joined at random to STEPS larger ones. The value is exact, and the interval is
+      valid; each end moves outwards by about 0.00002 of the scale, and by about a per cent of the width at random.
+
+    Args:
+        scale: the lowest and highest score, where a row is one score; None where it is a row of counts.
+    """
+
+    def __init__(self, scale: tuple[float, float] | None) -> None:
+        self.scale = scale
+        self.n, self.clustered = 0, False
+        self._width = 1
+        self._rows, self._times = np.empty((0, 1)), np.empty((0, 1))
+        self._keys, self._sums = np.empty((0, 1), np.uint64), np.empty((0, 2))
+        self._moments: Array = np.zeros(1)
+        self.terms: list[float] = []  # numbers whose sum is exactly that of the scores
+        self._rounded = self._joined = False
+        self._new, self._new_sums, self._new_keys = array("d"), array("d"), array("Q")
+
+    def add(self, row: Sequence[float], cluster: str | None = None) -> None:
+        """Add the score, or the counts, of one sample; `cluster` is None for a sample of its own."""
+        if self.n and len(row) != self._width:
+            raise BadParameter(f"a sample has {len(row)} counts, others have {self._width}; give each sample the same")
+        self.n, self._width = self.n + 1, len(row)
+        if cluster is None:
+            self._new.extend(row)
+        else:
+            self.clustered = True
+            self._new_keys.append(_cluster_key(cluster))
+            self._new_sums.extend((*row, 1.0))
+        if len(self._new) + len(self._new_sums) >= max(BUFFER, self._rows.size, self._sums.size):
+            self.tables()
+
+    @classmethod
+    def of(cls, rows: Array, clusters: Clusters, scale: tuple[float, float] | None) -> Summary:
+        """The summary of samples x columns; `clusters` has the cluster of each sample, if they are not independent."""
+        summary = cls(scale)
+        (summary.n, summary._width), summary.clustered = rows.shape, clusters is not None
+        keys = [None if name is None else _cluster_key(name) for name in clusters or ()]
+        alone = np.array([key is None for key in keys]) if keys else np.ones(summary.n, dtype=bool)
+        sums = np.column_stack([rows[~alone], np.ones(summary.n)[~alone]])
+        in_clusters = np.array([key for key in keys if key is not None], np.uint64).reshape(-1, 1)
+        summary._insert(rows[alone], np.ones((summary.n, 1))[alone], in_clusters, sums, rows[:, 0].tolist())
+        return summary
+
+    def merge(self, other: Summary) -> None:
+        """Add the samples of another summary."""
+        if not other.n:
+            return
+        self.tables()
+        rows, times, keys, sums = other.tables()
+        self.n, self._width, self.clustered = self.n + other.n, other._width, self.clustered or other.clustered
+        self._rounded, self._joined = self._rounded or other._rounded, self._joined or other._joined
+        self._moments = self._moments + other._moments
+        self._insert(rows, times, keys, sums, other.terms)
+
+    def tables(self) -> tuple[Array, Array, NDArray[np.uint64], Array]:
+        """The distinct rows, their multiplicity, the keys of clusters, and their sums with their number of samples."""
+        if self._new or self._new_keys:
+            rows = np.array(self._new).reshape(-1, self._width)
+            keys = np.array(self._new_keys, np.uint64).reshape(-1, 1)
+            sums = np.array(self._new_sums).reshape(-1, self._width + 1)
+            self._insert(rows, np.ones((len(rows), 1)), keys, sums, (*self._new, *self._new_sums[::2]))
+            self._new, self._new_sums, self._new_keys = array("d"), array("d"), array("Q")
+        return self._rows, self._times, self._keys, self._sums
+
+    def _insert(
+        self, rows: Array, times: Array, keys: NDArray[np.uint64], sums: Array, scores: Sequence[float]
+    ) -> None:
+        if self.scale:
+            rest, self.terms = [*self.terms, *scores], []
+            while total := fsum(rest):
+                self.terms.append(total)
+                rest.append(-total)
+        self._rows = self._rows.reshape(-1, self._width)
+        self._sums = self._sums.reshape(-1, self._width + 1)
+        self._rows, self._times = _grouped((self._rows, rows), (self._times, times))
+        self._keys, self._sums = _grouped((self._keys, keys), (self._sums, sums))
+        if self._joined or len(self._keys) > EXACT:
+            self._joined = True
+            self._keys, self._sums = _grouped((self._keys % STEPS,), (self._sums,))
+        if self._rounded or len(self._rows) > EXACT:
+            self._rounded = True
+            if self.scale:
+                step = (self.scale[1] - self.scale[0]) / STEPS
+                on_grid = self.scale[0] + np.rint((self._rows - self.scale[0]) / step) * step
+                self._rows, self._times = _grouped((on_grid,), (self._times,))
+            else:
+                weighted = self._times * self._rows
+                largest = self._times[:, 0] @ self._rows.max(axis=1) if len(self._rows) else 0.0
+                products = (self._rows.T @ weighted).ravel()
+                units = self._times[self._rows.any(axis=1)].sum()
+                self._moments = self._moments + np.concatenate([[units, largest], weighted.sum(axis=0), products])
+                self._rows, self._times = self._rows[:0], self._times[:0]
+
+    def moments(self) -> tuple[float, float, Array, Array]:
+        """Of the rows of counts that are in no table: their number, and sums of their largest count, counts, products.
+
+        Rows of zeros are not counted.
+        """
+        self.tables()
+        width = self._width
+        units, largest, *sums = self._moments if len(self._moments) > 1 else np.zeros(2 + width + width**2)
+        return units, largest, np.array(sums[:width]), np.array(sums[width:]).reshape(width, width)
+
+
+@lru_cache(maxsize=1 << 14)
+def _cluster_key(name: str) -> int:
+    return int.from_bytes(blake2b(str(name).encode(errors="surrogatepass"), digest_size=8).digest(), "big")
+
+
+def _grouped(keys: Sequence[Any], values: Sequence[Array]) -> tuple[Any, Array]:
+    """The distinct rows of `keys`, sorted, and for each the sum of its `values`."""
+    together = np.concatenate(keys)
+    found, index = np.unique(together[:, 0] if together.shape[1] == 1 else together, axis=0, return_inverse=True)
+    summed = np.concatenate(values)
+    sums = np.zeros((len(found), summed.shape[1]))
+    np.add.at(sums, index.ravel(), summed)
+    return found.reshape(len(found), together.shape[1]), sums
+
+
 def mean_interval(
     values: Sequence[float],
     *,
@@ -53,6 +196,9 @@ def mean_interval(
     The ends are Gaffke's bounds (Gaffke 2005; Learned-Miller & Thomas, arXiv:1905.06208): quantiles of the randomly
     weighted mean of the samples and an additional one, with the lowest value of the scale for the low end and the
     highest for the high end. On yes/no scores they are the Clopper-Pearson limits. Coverage: docs/statistics.md.
+
+    A cluster counts as the mean plus its residual, the sum over its samples of value minus mean, divided by the mean
+    cluster size: the usual linearisation of a ratio, which preserves the mean and gives large clusters more weight.
 
     Args:
         values: one score per sample, on `scale`.
@@ -68,35 +214,33 @@ def mean_interval(
         BadParameter: a value off the scale, a wrong number of clusters, or a confidence out of range.
     """
     check_parameters(len(values), clusters, confidence, scale)
-    method = "Gaffke" if clusters is None else "Gaffke over clusters"
-    if not len(values):
+    on_unit_scale(values, scale)
+    return interval_of_mean(Summary.of(np.reshape(values, (-1, 1)).astype(float), clusters, scale), confidence)
+
+
+def interval_of_mean(summary: Summary, confidence: float = 0.95) -> Interval:
+    """What `mean_interval` returns, from a summary of scores."""
+    assert summary.scale is not None
+    low, high = summary.scale
+    check_parameters(0, None, confidence, summary.scale)
+    method = "Gaffke over clusters" if summary.clustered else "Gaffke"
+    if not summary.n:
         return Interval(None, None, None, method)
-    units = _units(on_unit_scale(values, scale), clusters)
+    rows, times_of_rows, _, sums = summary.tables()
+    units, times = on_unit_scale(rows[:, 0].tolist(), summary.scale), times_of_rows[:, 0]
+    if len(sums):  # the unit of a cluster is the mean plus its scaled residual; see `mean_interval`
+        sizes = np.append(np.ones(len(units)), sums[:, 1])
+        totals = np.append(units, (sums[:, 0] - low * sums[:, 1]) / (high - low))
+        times = np.append(times, np.ones(len(sums)))
+        ratio = times @ totals / (times @ sizes)
+        units = ratio + (totals - ratio * sizes) * times.sum() / (times @ sizes)
     z = NormalDist().inv_cdf((1 + confidence) / 2)
-    low, high = scale
-    mean = min(max(fsum(values) / len(values), low), high)
-    below, above = (high - low) * _low_end(units, z), (high - low) * _low_end(1 - units, z)
-    return Interval(mean, min(low + below, mean), max(high - above, mean), method)
-
-
-def _units(unit_values: Array, clusters: Clusters) -> Array:
-    """The independent units: the values, or per cluster the mean plus its scaled residual.
-
-    The residual of a cluster is the sum over its samples of value minus mean, divided by the mean cluster size: the
-    usual linearisation of a ratio, which preserves the mean and gives large clusters more weight.
-    """
-    if clusters is None:
-        return unit_values
-    sums = sums_by_cluster(np.column_stack([unit_values, np.ones_like(unit_values)]), clusters)
-    totals, sizes = sums.T
-    mean = totals.sum() / sizes.sum()
-    return np.asarray(mean + (totals - mean * sizes) / sizes.mean())
-
-
-def _low_end(units: Array, z: float) -> float:
-    """The lower bound of the mean: a low quantile of the randomly weighted mean of `units` and an additional 0."""
-    points, counts = np.unique(np.append(units, 0.0), return_counts=True)
-    return max(0.0, low_quantile(points, counts.astype(float), z))
+    mean = min(max(fsum(summary.terms) / summary.n, low), high)
+    inwards = []
+    for values in (units, 1 - units):
+        points, counts = _grouped((np.append(values, 0.0)[:, None],), (np.append(times, 1.0)[:, None],))
+        inwards.append((high - low) * max(0.0, low_quantile(points[:, 0], counts[:, 0], z)))
+    return Interval(mean, min(low + inwards[0], mean), max(high - inwards[1], mean), method)
 
 
 def sums_by_cluster(rows: Array, clusters: Clusters) -> Array:
@@ -243,21 +387,46 @@ def aggregate_interval(
         BadParameter: counts that are negative, not finite or not of one length, or a value off the scale.
     """
     check_parameters(len(counts), clusters, confidence, scale, resamples)
-    method = "Bayesian bootstrap" if clusters is None else "Bayesian bootstrap over clusters"
-    sums_of_units = sums_by_cluster(count_rows(counts), clusters)
-    rows, times = np.unique(sums_of_units[sums_of_units.any(axis=1)], axis=0, return_counts=True)
-    multiplicity = times.astype(float)
-    sums = (multiplicity @ rows).tolist()
-    total = value(sums) if len(counts) else None
+    summary = Summary.of(count_rows(counts), clusters, None)
+    return interval_of_aggregate(summary, value, scale=scale, confidence=confidence, seed=seed, resamples=resamples)
+
+
+def interval_of_aggregate(
+    summary: Summary,
+    value: CountFunction,
+    *,
+    scale: tuple[float, float] = (0.0, 1.0),
+    confidence: float = 0.95,
+    seed: int = 0,
+    resamples: int = 2000,
+) -> Interval:
+    """What `aggregate_interval` returns, from a summary of counts."""
+    check_parameters(0, None, confidence, scale, resamples)
+    method = "Bayesian bootstrap over clusters" if summary.clustered else "Bayesian bootstrap"
+    if not summary.n:
+        return Interval(None, None, None, method)
+    singles, times_of_singles, _, clusters = summary.tables()
+    rows, times = _grouped((singles, clusters[:, :-1]), (times_of_singles, np.ones((len(clusters), 1))))
+    multiplicity = times[:, 0][rows.any(axis=1)]
+    rows = rows[rows.any(axis=1)]
+    if not (np.isfinite(rows).all() and (rows >= 0).all()):
+        raise BadParameter("a sample has negative or infinite counts; counts are finite and not negative")
+    units, largest, moved, products = summary.moments()
+    sums = (multiplicity @ rows + moved).tolist()
+    total = value(sums)
     if total is None:
         return Interval(None, None, None, method)
     if not on_scale(total, scale):
         raise BadParameter(f"value({sums}) is {total!r}, which is not on the scale {scale!r}; pass the metric's scale")
-    size = float(multiplicity @ rows.max(axis=1) / multiplicity.sum()) if len(rows) else 1.0
+    units += multiplicity.sum()
+    size = float((multiplicity @ rows.max(axis=1, initial=0.0) + largest) / units) if units else 1.0
     worst, best = extreme_rows(sums, size, value, scale)
-    resampled = _random_sums(rows, multiplicity, seed, resamples)
-    low = _quantile(*resampled, worst, value, scale[0], (1 - confidence) / 2)
-    high = _quantile(*resampled, best, value, scale[1], (1 + confidence) / 2)
+    resampled, weights = _random_sums(rows, multiplicity, seed, resamples)
+    if products.any():
+        random = np.random.default_rng(seed + 1)
+        resampled = (resampled + random.multivariate_normal(moved, products, resamples)).clip(0)
+    low = _quantile(resampled, weights, worst, value, scale[0], (1 - confidence) / 2)
+    high = _quantile(resampled, weights, best, value, scale[1], (1 + confidence) / 2)
     return Interval(total, min(max(low, scale[0]), total), max(min(high, scale[1]), total), method)
 
 
