@@ -32,11 +32,11 @@ from held_out import held_out
 from logistic import fitted, newton
 from rows import by_source, read
 
+from ragauge.judges.embedded.encoder import reader
 from ragauge.judges.embedded.layer import weighed
-from ragauge.judges.embedded.lexical.relevance import relevant
-from ragauge.judges.embedded.trained.heart import nearness
-from ragauge.judges.embedded.trained.reader import reader
-from ragauge.judges.embedded.trained.support import Support
+from ragauge.judges.embedded.lexical import relevant
+from ragauge.judges.embedded.support import Support
+from ragauge.judges.embedded.trained import nearness
 from ragauge.questions import Entail
 from ragauge.statistics.agreement import auc, balanced_accuracy
 
