@@ -14,7 +14,7 @@ import random
 import statistics
 import time
 
-from ragauge.judges.embedded.trained.reader import Reader, reader
+from ragauge.judges.embedded.encoder import Reader, reader
 
 WORDS = "harbour council spring ship water north engine paper light stone river letter market tower house".split()
 PAIRS = 60

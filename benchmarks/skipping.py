@@ -15,8 +15,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from ragauge.analysis.labelled_sets import labelled_files, read_cases
-from ragauge.judges.embedded.trained.reader import reader
-from ragauge.judges.embedded.trained.support import Support
+from ragauge.judges.embedded.encoder import reader
+from ragauge.judges.embedded.support import Support
 from ragauge.questions import Entail
 
 EVERYTHING = 10**6

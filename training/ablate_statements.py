@@ -24,7 +24,7 @@ import numpy as np
 from ragauge.analysis.measure import match_claims
 from ragauge.judges.embedded import opinions, statements, toxicity
 from ragauge.judges.embedded.judge import EmbeddedJudge
-from ragauge.judges.embedded.lexical.heart import Lexical
+from ragauge.judges.embedded.lexical import Lexical
 from ragauge.questions import Entail, Question
 from ragauge.statistics.agreement import auc
 from ragauge.types import Label, Statement, Verdict

@@ -7,9 +7,9 @@ import random
 import re
 from collections.abc import Callable, Sequence
 
+from antonyms import antonyms
 from thesaurus import inflected, thesaurus
 
-from ragauge.judges.embedded.lexical.lexicon import antonyms
 from ragauge.text.sentences import sentences
 
 _NUMBER = re.compile(r"(?<![\w.,])\d[\d,]*(?:\.\d+)?(?![\w])")

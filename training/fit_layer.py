@@ -1,16 +1,18 @@
 """Fit the layers that weigh words and reader together.
 
-    python training/fit_layer.py PAIRS GROUPS
+    python training/fit_layer.py PAIRS
 
-PAIRS: the training pairs. GROUPS: what training/groups.py wrote, and the reader was trained on. Writes trained.json:
+PAIRS: the training pairs. Writes trained.json:
 
 - "entailed" is fitted on the examples of training/fit_lexical.py, which are made by another recipe than the reader's
   own, so that the reader is trusted no more than it deserves on texts of a kind that it has not learnt. Half of them
   stand among other premises, as the chunks of a retrieval. How sure it is, and where a half lies, is then fitted on
   these and on claims of people in words of their own, about premises that were held out from the reader's training.
-- "contradicted" is fitted on groups that were held out from the reader's training, whose labels tell three ways.
+- "contradicted" is fitted on the claims of people, whose labels tell three ways.
 - "relevant" is fitted on questions of BoolQ and QAMR, each with its own text and with the other text that shares most
   words with it.
+- "answers" is fitted on the single sentences of written answers (training/written), each with its own question and
+  with another answer's.
 
 One premise in four is held out from the fits; figures on these are printed.
 """
@@ -18,6 +20,7 @@ One premise in four is held out from the fits; figures on these are printed.
 from __future__ import annotations
 
 import argparse
+import hashlib
 import json
 import random
 import zlib
@@ -32,11 +35,12 @@ from held_out import held_out
 from logistic import fitted, newton
 from rows import by_source, read
 
+from ragauge.judges.embedded.encoder import reader
 from ragauge.judges.embedded.layer import weighed
-from ragauge.judges.embedded.lexical.relevance import relevant
-from ragauge.judges.embedded.trained.heart import nearness
-from ragauge.judges.embedded.trained.reader import reader
-from ragauge.judges.embedded.trained.support import Support
+from ragauge.judges.embedded.lexical import relevant
+from ragauge.judges.embedded.passages import passage
+from ragauge.judges.embedded.support import Support
+from ragauge.judges.embedded.trained import nearness
 from ragauge.questions import Entail
 from ragauge.statistics.agreement import auc, balanced_accuracy
 
@@ -45,11 +49,13 @@ SENSES = {
     "entailed": {"words": 1, "entailed": 1, "against": -1, "near": 1, "matched": 1},
     "contradicted": {"words": -1, "words_against": 1, "entailed": -1, "against": 1},
     "relevant": {"words": 1, "near": 1},
+    "answers": {"words": 1, "near": 1},
 }
 #: Sources of claims of people in words of their own.
 OWN_WORDS = """olora/mnli olora/rte olora/cb snli_dev infotabs boolq cad_nli/original
-    cad_nli/revised_combined""".split()
+    cad_nli/revised_combined conjnli_adv fever_symmetric_dev""".split()
 ASKED = frozenset({"qamr", "boolq"})  # sources whose claims are a question and an answer
+WRITTEN = Path(__file__).parent / "written/responses.jsonl.gz"
 SEED = 5
 
 
@@ -66,17 +72,16 @@ def main() -> None:
     """Fit each layer and write all."""
     options = argparse.ArgumentParser()
     options.add_argument("pairs", type=Path)
-    options.add_argument("groups", type=Path)
     options.add_argument("--each", type=int, default=600, help="examples of a kind at most")
     given = options.parse_args()
     support, chance = Support(reader()), random.Random(SEED)
     rows = by_source(given.pairs)
-    groups = list(read(given.groups))
     examples = list(supported(rows, given.each, support, chance))
     layers = {
         "entailed": calibrated(fit("entailed", examples), [*examples, *in_own_words(rows, support)]),
-        "contradicted": fit("contradicted", opposed(groups, 3 * given.each, support, chance)),
+        "contradicted": fit("contradicted", in_own_words(rows, support, "contradiction")),
         "relevant": fit("relevant", nearer(rows, given.each, chance)),
+        "answers": fit("answers", answering(chance)),
     }
     OUT.write_text(json.dumps(layers, indent=2) + "\n", encoding="utf-8")
     print(json.dumps(layers, indent=1))
@@ -97,26 +102,25 @@ def supported(rows: Any, each: int, support: Support, chance: random.Random) -> 
                 yield Example(kind, values, one.label, checked(one.premise))
 
 
-def in_own_words(rows: Any, support: Support) -> Iterator[Example]:
-    """Claims of people about premises that the reader has not seen."""
+def in_own_words(rows: Any, support: Support, label: str = "entailment") -> Iterator[Example]:
+    """Claims of people about premises that the reader has not seen, and whether they have a label."""
     for row in (row for source in OWN_WORDS for row in rows[source] if held_out(row["premise"])):
         values = support.values(Entail((row["premise"],), row["claim"]))
-        if values is not None:
-            label = float(row["label3"] == "entailment")
-            yield Example(row["source"].partition("/")[0], values, label, checked(row["premise"]))
+        if values is not None and (label == "entailment" or row["label3"] != "not_entailment"):
+            kind = row["source"].partition("/")[0]
+            yield Example(kind, values, float(row["label3"] == label), checked(row["premise"]))
 
 
-def opposed(groups: Sequence[Any], most: int, support: Support, chance: random.Random) -> Iterator[Example]:
-    """Claims of groups that the reader has not seen, where the label tells contradicted from neutral."""
-    unseen = [group for group in groups if held_out(group["premise"])]
-    told = [
-        (group["premise"], claim) for group in unseen for claim in group["claims"] if claim["label"] != "not_entailment"
-    ]
-    for premise, claim in chance.sample(told, min(most, len(told))):
-        values = support.values(Entail((premise,), claim["text"]))
-        if values is not None:
-            kind = claim["source"].partition("/")[0]
-            yield Example(kind, values, float(claim["label"] == "contradiction"), checked(premise))
+def answering(chance: random.Random) -> Iterator[Example]:
+    """The sentences of written answers with their own question and with another's; those aside are held out."""
+    rows = list(read(WRITTEN))
+    for row in rows:
+        aside = hashlib.sha1(str(row["id"]).encode()).hexdigest()[0] in "ef"
+        other = chance.choice([one["query"] for one in rows if one is not row])
+        for sentence in (one["text"] for one in row["sentences"] if one["label"] != "no_claim"):
+            for query, label in ((row["query"], 1.0), (other, 0.0)):
+                if len(passage(sentence).sentences) == 1:
+                    yield Example("answers", nearness(query, sentence, relevant(query, sentence, None)), label, aside)
 
 
 def nearer(rows: Any, each: int, chance: random.Random) -> Iterator[Example]:
@@ -131,10 +135,9 @@ def nearer(rows: Any, each: int, chance: random.Random) -> Iterator[Example]:
             other = max(others, key=lambda text: len(wanted & words[text]))
             beside = chance.sample(texts, 2) if source == "qamr" else []
             for text, label in ((premise, 1.0), (other, 0.0)):
-                passage = " ".join([*beside, text])
-                values = nearness(query, passage, relevant(query, passage, None))
-                if values is not None:
-                    yield Example(source, values, label, checked(premise))
+                text = " ".join([*beside, text])
+                values = nearness(query, text, relevant(query, text, None))
+                yield Example(source, values, label, checked(premise))
 
 
 def checked(premise: str) -> bool:

@@ -24,8 +24,9 @@ import numpy as np
 from logistic import fitted
 from rows import by_source
 
-from ragauge.judges.embedded.lexical.entailment import measured
-from ragauge.judges.embedded.lexical.features import NAMES
+from ragauge.judges.embedded.coverage import NAMES, Claim, features, find, together
+from ragauge.judges.embedded.passages import passage
+from ragauge.judges.embedded.words import words
 from ragauge.statistics.agreement import auc
 
 SENTENCE_SOURCES = """olora/mnli snli_dev cad_nli/revised_combined conjnli_adv olora/rte fever_symmetric_dev
@@ -33,7 +34,7 @@ curriculum/entailment_tree dnc/kg_relations""".split()
 DOCUMENT_SOURCES = ("boolq", "curriculum/control", "curriculum/drop", "curriculum/ester", "wice_train")
 PER_SOURCE, DOCUMENTS, LONG, ALIKE, SEED = 2500, 4000, 2500, 400, 7
 SENSE = dict.fromkeys(("whole", "weakest"), 1) | dict.fromkeys(
-    "numbers_absent names_absent heaviest_missing gap negation opposite rivals swapped".split(), -1
+    "numbers_absent names_absent heaviest_missing gap negation".split(), -1
 )
 CONSTANTS = Path(__file__).parents[1] / "src/ragauge/judges/embedded/data/lexical.json"
 
@@ -50,14 +51,21 @@ class Example(NamedTuple):
 def main(pairs: Path) -> None:
     """Make the examples, fit, write the constants, report."""
     examples = list(made(by_source(pairs), random.Random(SEED)))
-    values = np.array([measured((example.premise,), example.claim) for example in examples])
+    values = np.array([measured(example) for example in examples])
     labels = np.array([example.label for example in examples])
     held = np.array([zlib.crc32(example.premise[:80].encode()) % 5 == 0 for example in examples])
     weights = balanced([example for example, out in zip(examples, held, strict=True) if not out])
-    constants = fitted(values[~held], labels[~held], weights, [SENSE.get(name, 0) for name in NAMES])
-    table = dict(zip(NAMES, np.round(constants, 4).tolist(), strict=True))
-    CONSTANTS.write_text(json.dumps(table, indent=2) + "\n", encoding="utf-8")
+    constants = fitted(values[~held], labels[~held], weights, [0, *(SENSE.get(name, 0) for name in NAMES)])
+    table = dict(zip(["constant", *NAMES], np.round(constants, 4).tolist(), strict=True))
+    CONSTANTS.write_text(json.dumps({"entailed": table}, indent=2) + "\n", encoding="utf-8")
     report(examples, values @ constants, labels, held)
+
+
+def measured(example: Example) -> list[float]:
+    """The constant term and the features of a claim against its premise."""
+    claim = Claim(words(example.claim))
+    evidence = find(claim, passage(example.premise))
+    return [1.0, *features(claim, evidence, together(claim, evidence)).values()]
 
 
 def made(rows: dict[str, list[dict[str, Any]]], chance: random.Random) -> Iterator[Example]:

@@ -25,9 +25,9 @@ from fit_layer import checked
 from rows import read
 from torch import nn
 
-from ragauge.judges.embedded.trained.matching import LEAST, RARE, SEEN, SHARP
-from ragauge.judges.embedded.trained.reader import reader
-from ragauge.judges.embedded.trained.support import Support
+from ragauge.judges.embedded.encoder import reader
+from ragauge.judges.embedded.similarity import LEAST, RARE, SEEN, SHARP
+from ragauge.judges.embedded.support import Support
 from ragauge.questions import Entail
 from ragauge.statistics.agreement import auc
 
@@ -58,7 +58,7 @@ class Example(NamedTuple):
 
 
 class Net(nn.Module):
-    """What `ragauge.judges.embedded.trained.matching` computes."""
+    """What `ragauge.judges.embedded.similarity` computes."""
 
     def __init__(self) -> None:
         super().__init__()

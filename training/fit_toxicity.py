@@ -205,6 +205,6 @@ def report(data: Data, logits: Any, texts: Sequence[Text], joint: Any) -> None:
 
 
 if __name__ == "__main__":
-    from ragauge.judges.embedded.trained.reader import reader
+    from ragauge.judges.embedded.encoder import reader
 
     main(Path(sys.argv[1]), reader().embed, ablate="--ablate" in sys.argv)

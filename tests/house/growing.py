@@ -6,15 +6,13 @@ import random
 from collections.abc import Callable
 
 from ragauge.datasets.retrieval import passages, sections
-from ragauge.judges.embedded.lexical.answer_forms import asked, has_form
-from ragauge.judges.embedded.lexical.heart import Lexical
-from ragauge.judges.embedded.lexical.queries import polarity, read_query
-from ragauge.judges.embedded.lexical.relevance import relevant
+from ragauge.judges.embedded.lexical import Lexical, relevant
 from ragauge.judges.embedded.opinions import stance
+from ragauge.judges.embedded.queries import polarity, read_query
 from ragauge.judges.embedded.statements import claims_nothing, decompose, is_fragment
 from ragauge.judges.embedded.toxicity import attacks, cues, pieces, units
-from ragauge.judges.embedded.trained.windows import windows
-from ragauge.judges.embedded.trained.wordpiece import WordPiece, vocabulary
+from ragauge.judges.embedded.windows import windows
+from ragauge.judges.embedded.wordpiece import WordPiece, vocabulary
 from ragauge.judges.llm.packing import Pack, PromptStyle
 from ragauge.judges.llm.replies import extract_object, locate_quote, parse_reply
 from ragauge.judges.windows import split
@@ -76,9 +74,6 @@ _LEXICAL = Lexical()
 
 #: A function of a text, by a name.
 READERS: dict[str, Callable[[str], object]] = {
-    "answers: asked": asked.__wrapped__,
-    "answers: form": lambda given: has_form(_QUESTION, given),
-    "answers: form of a query": lambda given: has_form(given, _CLAIM),
     "block file": lambda given: list(block_rows(given.splitlines(), "file")),
     "bleu": lambda given: bleu(given, [given[1:]]),
     "chrf": lambda given: chrf(given, [given[1:]]),

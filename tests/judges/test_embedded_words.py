@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ragauge.judges.embedded.lexical.rarity import rarity, table_text
-from ragauge.judges.embedded.lexical.words import Kind, key_of, opposites, synonyms, words
+from ragauge.judges.embedded.words import idf, key_of, table_text, words
 
 SAME = [
     ("1,000", "1000"),
@@ -14,7 +13,6 @@ SAME = [
     ("1.5 billion", "1,500 million"),
     ("$1.5 billion", "$1500000000"),
     ("10 %", "10 percent"),
-    ("10%", "ten per cent"),
     ("twenty-five", "25"),
     ("one thousand two hundred and five", "1205"),
     ("two-thirds", "two thirds"),
@@ -22,39 +20,14 @@ SAME = [
     ("twentieth", "20th"),
     ("twenty-first", "21st"),
     ("14 March 1879", "14th March 1879"),
-    ("1879-03-14", "14 March 1879"),
-    ("Sept. 3", "September 3"),
-    ("German", "Germany"),
-    ("U.S.", "United States"),
-    ("went", "goes"),
-    ("children", "child"),
     ("didn't", "did not"),
     ("can't", "can not"),
-    ("does n't", "does not"),
     ("Röntgen", "Rontgen"),
     ("6:00", "6"),
     ("10km", "10 km"),
-    ("8,848 m", "8848 metres"),
-    ("5 lbs", "5 pounds"),
-    ("three kilometres", "3 km"),
-    ("World War II", "World War 2"),
-    ("WWII", "World War Two"),
-    ("Henry VIII", "Henry 8"),
-    ("World War I.", "World War 1."),
-    ("Elizabeth I of England", "Elizabeth 1 of England"),
-    ("UN", "United Nations"),
-    ("grey", "gray"),
-    ("neighbouring theatres", "neighboring theaters"),
-    ("the colour organised", "the color organized"),
     ("travelling", "traveling"),
-    ("mitochondria", "mitochondrion"),
-    ("the nineties", "the 1990s"),
-    ("the '90s", "the 1990's"),
-    ("the 1800s", "the 19th century"),
-    ("15:00", "3 p.m."),
-    ("21:45", "9:45 pm"),
 ]
-DIFFERENT = [("1990s", "1990"), ("1.5", "15"), ("US", "us"), ("twenty", "twelve"), ("2/3", "23"), ("May 5", "may")]
+DIFFERENT = [("1990s", "1990"), ("1.5", "15"), ("twenty", "twelve"), ("2/3", "23"), ("May 5", "may")]
 DIFFERENT += [("World War I", "World War II"), ("Elizabeth I", "Elizabeth II"), ("$5 m", "$5 meters"), ("m", "meter")]
 DIFFERENT += [("1890s", "1990s"), ("1950s", "the sixties"), ("15:00", "3 a.m."), ("15:00", "5:00"), ("1990's", "1990")]
 
@@ -74,17 +47,6 @@ def test_forms_of_one_thing_share_a_key(one: str, other: str) -> None:
 def test_different_things_have_different_keys(one: str, other: str) -> None:
     """What is not the same does not read alike."""
     assert keys(one) != keys(other)
-
-
-def test_a_person_is_no_numeral() -> None:
-    """ "I" behind a place, a day or "and" is who speaks."""
-    for text in ("In New York I saw it.", "Yesterday I went home.", "Anna and I agree.", "MIX it"):
-        assert not any(key.startswith("#") for key in keys(text)), text
-
-
-def test_an_initial_ends_no_sentence() -> None:
-    """The name behind "L." is read as one, though a capital there might open a sentence."""
-    assert [word.kind for word in words("Samuel L. Jackson")] == [Kind.NAME] * 3
 
 
 def test_a_negation_reaches_the_words_after_it_only() -> None:
@@ -118,18 +80,11 @@ def test_places_are_those_of_the_text() -> None:
     assert [text[word.start : word.end] for word in words(text)] == ["It", "cost", "one thousand", "dollars"]
 
 
-def test_contraries_and_like_words_are_known_by_their_stems() -> None:
-    """Listed antonyms, negating prefixes and synonyms are found from any form of a word."""
-    assert key_of("decreased") in opposites(key_of("increases"))
-    assert key_of("safe") in opposites(key_of("unsafe"))
-    assert key_of("purchased") in synonyms(key_of("bought"))
-
-
 def test_a_rare_word_weighs_more_than_a_common_one() -> None:
-    """Rarity runs from words of every text to words never seen."""
-    assert 0 <= rarity("the") < rarity("compani") < rarity("antisemit") <= 1
+    """Idf runs from words of every text to words never seen."""
+    assert 0 <= idf("the") < idf("compani") < idf("antisemit") <= 1
 
 
-def test_the_rarity_table_is_small() -> None:
+def test_the_idf_table_is_small() -> None:
     """The packaged table stays under 300 KB."""
     assert len(table_text().encode()) < 300_000

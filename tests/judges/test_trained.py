@@ -1,4 +1,4 @@
-"""The trained heart: what the packaged reader says of claims, and that nothing else sways it."""
+"""The trained backend: what the packaged reader says of claims, and that nothing else sways it."""
 
 from __future__ import annotations
 
@@ -11,11 +11,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from ragauge.judges.embedded.encoder import MODEL, Reader, fingerprint, reader
 from ragauge.judges.embedded.judge import EmbeddedJudge
-from ragauge.judges.embedded.trained.heart import Trained
-from ragauge.judges.embedded.trained.likeness import likeness
-from ragauge.judges.embedded.trained.matching import SEEN, counted, matched, tokens_of
-from ragauge.judges.embedded.trained.reader import MODEL, Reader, fingerprint, reader
+from ragauge.judges.embedded.similarity import SEEN, counted, matched, similarity, tokens_of
+from ragauge.judges.embedded.trained import Trained
 from ragauge.judges.onnx import open_session
 from ragauge.questions import Classify, Entail, Relevant
 from ragauge.types import Label, Verdict
@@ -99,16 +98,16 @@ def test_a_claim_may_draw_on_two_chunks() -> None:
 
 def test_hopeless_chunks_are_not_read() -> None:
     """A chunk that holds no word of weight of a claim costs no reading."""
-    heart = Trained()
+    backend = Trained()
     question = Entail((CURIE, TOWER), "The tower is 330 metres tall.")
-    assert len(list(heart.prepare([question]))) == 1
+    assert len(list(backend.prepare([question]))) == 1
 
 
 def test_relevance_knows_meaning_besides_words() -> None:
     """A passage that answers a question in other words is nearer to it than one on another matter."""
-    heart = Trained()
-    own = heart.verdict(Relevant("How high is the landmark in Paris?", TOWER))
-    other = heart.verdict(Relevant("How high is the landmark in Paris?", FILLER * 2))
+    backend = Trained()
+    own = backend.verdict(Relevant("How high is the landmark in Paris?", TOWER))
+    other = backend.verdict(Relevant("How high is the landmark in Paris?", FILLER * 2))
     assert own is not None
     assert other is not None
     assert (own.probability or 0) > (other.probability or 0)
@@ -116,9 +115,9 @@ def test_relevance_knows_meaning_besides_words() -> None:
 
 def test_a_threat_is_toxic_and_a_complaint_is_not() -> None:
     """The judge answers whether an opinion is toxic; criticism of a thing is none."""
-    heart = Trained()
-    threat = heart.verdict(Classify("I will find you and make you suffer, you worthless idiot.", "toxic"))
-    complaint = heart.verdict(Classify("I was disappointed by the slow delivery.", "toxic"))
+    backend = Trained()
+    threat = backend.verdict(Classify("I will find you and make you suffer, you worthless idiot.", "toxic"))
+    complaint = backend.verdict(Classify("I was disappointed by the slow delivery.", "toxic"))
     assert threat is not None
     assert complaint is not None
     assert (threat.label, complaint.label) == (Label.YES, Label.NO)
@@ -181,7 +180,7 @@ def test_what_the_query_gives_is_not_looked_for() -> None:
 def _tokens(texts: Sequence[str], claim: str) -> np.ndarray:
     """What is seen of the tokens of a claim."""
     own = counted(claim, reader().encoded(claim).spans, 0)
-    return tokens_of([likeness(reader(), text, claim) for text in texts], own)
+    return tokens_of([similarity(reader(), text, claim) for text in texts], own)
 
 
 def test_a_token_is_seen_in_all_texts_and_in_the_sentence_that_holds_most() -> None:

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ragauge.judges.embedded.trained.reader import MODEL, reader
-from ragauge.judges.embedded.trained.wordpiece import WordPiece, vocabulary
+from ragauge.judges.embedded.encoder import MODEL, reader
+from ragauge.judges.embedded.wordpiece import WordPiece, vocabulary
 
 torch: Any = pytest.importorskip("torch", reason="torch is not installed: pip install -e '.[dev-models]'")
 onnx: Any = pytest.importorskip("onnx", reason="onnx is not installed: pip install -e '.[dev-models]'")

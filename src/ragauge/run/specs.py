@@ -28,7 +28,7 @@ def _embedded(argument: str) -> Judge:
 
 def _lexical(argument: str) -> Judge:
     from ragauge.judges.embedded.judge import EmbeddedJudge
-    from ragauge.judges.embedded.lexical.heart import Lexical
+    from ragauge.judges.embedded.lexical import Lexical
 
     if argument:
         raise BadParameter("the lexical judge takes no argument; write 'lexical'")

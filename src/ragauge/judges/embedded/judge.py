@@ -8,16 +8,16 @@ from types import MappingProxyType
 from typing import Protocol
 
 from ragauge.judges.embedded.statements import decompose
-from ragauge.judges.embedded.trained.heart import Trained
+from ragauge.judges.embedded.trained import Trained
 from ragauge.questions import Decompose, Question, language, topic
 from ragauge.text.sentences import splitter
 from ragauge.types import Answer, Decomposition, Failure, Identity, Verdict
 
-_RULES = "14"  # raised with every change that can change an answer
+_RULES = "15"  # raised with every change that can change an answer
 _BREATH = 32  # questions between two moments in which others may run
 
 
-class Heart(Protocol):
+class Backend(Protocol):
     """What gives the verdicts: `Trained`, or `Lexical` where words alone are to tell."""
 
     answers: frozenset[str]
@@ -46,22 +46,22 @@ class EmbeddedJudge:
     found it for words alone, on pairs of the training data that had no part in fitting them; fit one on labels of your
     own where much depends on it. On relevance there were no labels to fit one.
 
-    name: what it is called; "lexical" is the one with the `Lexical` heart.
+    name: what it is called; "lexical" is the one with the `Lexical` backend.
     """
 
     threshold = MappingProxyType({"entail": 0.96})
     batch = 128  # questions at once: claims about one passage are read together
 
-    def __init__(self, heart: Heart | None = None, name: str = "embedded") -> None:
-        self._heart = heart or Trained()
-        self.answers = frozenset({"decompose", *self._heart.answers})
-        self._english_only = heart is None  # words alone are compared in any language
+    def __init__(self, backend: Backend | None = None, name: str = "embedded") -> None:
+        self._backend = backend or Trained()
+        self.answers = frozenset({"decompose", *self._backend.answers})
+        self._english_only = backend is None  # words alone are compared in any language
         reads = (("reads", "en"),) if self._english_only else ()
-        self.identity = Identity(name, (("rules", _RULES), ("splitter", splitter()), *reads, *self._heart.settings))
+        self.identity = Identity(name, (("rules", _RULES), ("splitter", splitter()), *reads, *self._backend.settings))
 
     async def answer(self, questions: Sequence[Question]) -> list[Answer | Failure]:
         """The answers in the order of the questions; a kind it does not answer gives a Failure."""
-        for _ in self._heart.prepare(questions):
+        for _ in self._backend.prepare(questions):
             await asyncio.sleep(0)
         answers: list[Answer | Failure] = []
         for count, question in enumerate(questions):
@@ -76,7 +76,7 @@ class EmbeddedJudge:
         if self._english_only and (found_language := language(question)) != "en":
             reads = f"the {self.identity} judge reads English, and this is {found_language!r}"
             return Failure("abstained", f"{reads}; name a judge for it, as in --judge {found_language}=PROVIDER/MODEL")
-        found = self._heart.verdict(question)
+        found = self._backend.verdict(question)
         if found is not None:
             return found
         return Failure(

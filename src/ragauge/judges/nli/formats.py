@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal, NamedTuple
 import msgspec
 
 from ragauge.errors import BadData, BadParameter
-from ragauge.judges.embedded.lexical.answer_forms import is_fragment
+from ragauge.judges.embedded.statements import is_fragment
 from ragauge.judges.options import OptionParser
 from ragauge.questions import Entail
 from ragauge.types import Label

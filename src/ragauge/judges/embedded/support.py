@@ -2,25 +2,24 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple
 
-from ragauge.judges.embedded.layer import chance, constants
-from ragauge.judges.embedded.lexical.alignment import Claim, find
-from ragauge.judges.embedded.lexical.entailment import SAID, Finding, chunk_verdict, verdict
-from ragauge.judges.embedded.lexical.heart import Hearing, Lexical
-from ragauge.judges.embedded.lexical.passages import passage
-from ragauge.judges.embedded.trained.likeness import likeness
-from ragauge.judges.embedded.trained.matching import Counted, counted
-from ragauge.judges.embedded.trained.reader import Reader
-from ragauge.judges.embedded.trained.signals import Heard, Part, signals, tokens
-from ragauge.judges.embedded.trained.windows import MOST, telling
+from ragauge.judges.embedded.coverage import Claim, find
+from ragauge.judges.embedded.encoder import Reader, Said
+from ragauge.judges.embedded.entailment import VERBATIM, Finding, chunk_verdict, verdict
+from ragauge.judges.embedded.layer import chance, constants, logit
+from ragauge.judges.embedded.lexical import Hearing, Lexical
+from ragauge.judges.embedded.passages import passage
+from ragauge.judges.embedded.similarity import Counted, Similarity, counted, matched, similarity, tokens_of
+from ragauge.judges.embedded.windows import MOST, telling
 from ragauge.questions import Entail
 from ragauge.types import Label, Verdict
 
 if TYPE_CHECKING:
-    from ragauge.judges.embedded.trained.reader import Floats
+    from ragauge.judges.embedded.encoder import Floats
 
 HOPELESS = 0.1  # share of a claim of which no sentence of a chunk holds more where the chunk is not read for it
 _AGAINST = 0.9  # probability of a contradiction: the layer was fitted where half were, and one in ten is more usual
@@ -30,6 +29,21 @@ _ENGLISH = frozenset(
     had been will can after or as""".split()
 )
 _KEPT = 3000  # readings, and questions, that are kept from one batch to the next
+_EXTREME = 6.0  # logits beyond are as good as this
+
+
+class Heard(NamedTuple):
+    """What a window says about a sentence, and how like the two are."""
+
+    said: Said
+    like: Similarity
+
+
+class Part(NamedTuple):
+    """A sentence of a claim. heard: what each window says about it. own: what each of its tokens counts."""
+
+    heard: Sequence[Heard]
+    own: Counted
 
 
 class Case(NamedTuple):
@@ -99,7 +113,7 @@ class Support:
         hearing = self._lexical.weigh(question.premise, question.hypothesis, question.query)
         readable = _seems_english(hearing.told)
         texts = (
-            self._worth_reading(text, hearing.claim) if readable and is_open and finding.probability < SAID else ()
+            self._worth_reading(text, hearing.claim) if readable and is_open and finding.probability < VERBATIM else ()
             for text, is_open, finding in zip(
                 question.premise, hearing.open_to_reading, hearing.weighed.alone, strict=True
             )
@@ -124,7 +138,7 @@ class Support:
         """What a text says about each of some sentences."""
         text, sentences = asked
         said = self._reader.read(text, sentences)
-        return [Heard(one, likeness(self._reader, text, own)) for one, own in zip(said, sentences, strict=True)]
+        return [Heard(one, similarity(self._reader, text, own)) for one, own in zip(said, sentences, strict=True)]
 
     def _counted(self, sentence: str, given: int) -> Counted:
         return counted(sentence, self._reader.encoded(sentence).spans, given)
@@ -181,3 +195,46 @@ def _together(hearing: Hearing, joint: Finding, alone: Sequence[Finding]) -> Ver
     elif label == Label.NEUTRAL and against:
         label = Label.CONTRADICTED
     return Verdict(label, round(probability, 4), tuple(map(chunk_verdict, alone)))
+
+
+def signals(words: Finding, parts: Sequence[Part]) -> Mapping[str, float]:
+    """The values of one claim, read sentence by sentence.
+
+    words: what the words of the same texts say. A sentence may have its support in any window, and each of its tokens
+    what is most like it; a claim is supported no better than its weakest sentence.
+    """
+    return {
+        "words": logit(words.probability),
+        "words_against": float(words.label == Label.CONTRADICTED),
+        "entailed": min(max(entailed(one.said) for one in part.heard) for part in parts),
+        "against": max(against(one) for part in parts for one in part.heard),
+        "near": min(max(one.like.near for one in part.heard) for part in parts),
+        "matched": matched(tokens(parts)),
+    }
+
+
+def tokens(parts: Sequence[Part]) -> Floats:
+    """What is seen of each token of a claim for `matched`."""
+    import numpy as np
+
+    return np.concatenate([tokens_of([one.like for one in part.heard], part.own) for part in parts])
+
+
+def entailed(said: Said) -> float:
+    """The logit of "entailed" against the other two."""
+    return _bounded(said.entailed - _either(said.neutral, said.contradicted))
+
+
+def against(one: Heard) -> float:
+    """The logit of "contradicted", less where window and claim are about different things."""
+    return _bounded(one.said.contradicted - _either(one.said.neutral, one.said.entailed)) + min(
+        0.0, 8 * (one.like.near - 0.5)
+    )
+
+
+def _either(one: float, two: float) -> float:
+    return max(one, two) + math.log1p(math.exp(-abs(one - two)))
+
+
+def _bounded(value: float) -> float:
+    return max(-_EXTREME, min(_EXTREME, value))

@@ -6,8 +6,8 @@ from collections.abc import Iterable
 from functools import lru_cache
 from typing import NamedTuple
 
-from ragauge.judges.embedded.lexical.alignment import Evidence
-from ragauge.judges.embedded.lexical.passages import passage
+from ragauge.judges.embedded.coverage import Evidence
+from ragauge.judges.embedded.passages import passage
 
 _WORDS = 170  # words of a window, some 230 tokens
 _BEFORE = 40  # ... up to which the last sentence of a window also opens the next

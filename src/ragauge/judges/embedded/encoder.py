@@ -16,7 +16,7 @@ from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
-from ragauge.judges.embedded.trained.wordpiece import WordPiece, vocabulary
+from ragauge.judges.embedded.wordpiece import WordPiece, vocabulary
 from ragauge.judges.onnx import open_session, processors
 
 if TYPE_CHECKING:

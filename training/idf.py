@@ -1,6 +1,6 @@
-"""Build the rarity table of the embedded judge: in how many texts each word stem occurs.
+"""Build the idf table of the embedded judge: in how many texts each word stem occurs.
 
-    python training/rarity.py TRAIN/nli_pairs.jsonl.gz
+    python training/idf.py TRAIN/nli_pairs.jsonl.gz
 
 The texts are the distinct premises of the natural sources named below, taken from the training pairs and from nothing
 else; the table holds counts of stems and no text. One line per count: the count, then the stems that have it.
@@ -14,14 +14,14 @@ from pathlib import Path
 
 from rows import read
 
-from ragauge.judges.embedded.lexical.words import Kind, words
+from ragauge.judges.embedded.words import Kind, words
 
 SOURCES = frozenset(
     """qamr boolq curriculum/control olora/mnli snli_dev wice_train curriculum/drop curriculum/ester
     curriculum/coreference curriculum/syntactic_variation dnc/factuality""".split()
 )
 LEAST = 3
-TABLE = Path(__file__).parents[1] / "src/ragauge/judges/embedded/data/rarity.txt"
+TABLE = Path(__file__).parents[1] / "src/ragauge/judges/embedded/data/idf.txt"
 
 
 def main(pairs: Path) -> None:

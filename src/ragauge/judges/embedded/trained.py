@@ -1,4 +1,4 @@
-"""The trained heart of the embedded judge: entailment, relevance and toxicity with a small model."""
+"""The trained backend of the embedded judge: entailment, relevance and toxicity with a small model."""
 
 from __future__ import annotations
 
@@ -6,16 +6,15 @@ import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 
+from ragauge.judges.embedded.coverage import Claim, find
+from ragauge.judges.embedded.encoder import fingerprint, reader
 from ragauge.judges.embedded.layer import chance, constants, logit, text_of
-from ragauge.judges.embedded.lexical.alignment import Claim, find
-from ragauge.judges.embedded.lexical.heart import Lexical
-from ragauge.judges.embedded.lexical.passages import passage
-from ragauge.judges.embedded.lexical.queries import read_query
-from ragauge.judges.embedded.lexical.relevance import relevant
+from ragauge.judges.embedded.lexical import Lexical, relevant, says_nothing
+from ragauge.judges.embedded.passages import passage
+from ragauge.judges.embedded.queries import read_query
+from ragauge.judges.embedded.support import Support
 from ragauge.judges.embedded.toxicity import toxicities
-from ragauge.judges.embedded.trained.reader import fingerprint, reader
-from ragauge.judges.embedded.trained.support import Support
-from ragauge.judges.embedded.trained.windows import telling
+from ragauge.judges.embedded.windows import telling
 from ragauge.questions import Classify, Entail, Question, Relevant
 from ragauge.types import Label, Verdict
 
@@ -55,24 +54,19 @@ class Trained:
 
 
 def _relevant(query: str, text: str, reference: str | None) -> Verdict:
-    """By words, and by nearness of meaning where a passage is to answer a query."""
+    """By words, and by the similarity of query and text where no reference is to be produced."""
     by_words = relevant(query, text, reference)
-    values = None if reference else nearness(query, text, by_words)
-    if values is None:
+    source = passage(text)
+    if reference or not source.sentences or says_nothing(query, source):
         return by_words
-    probability = chance(constants("trained")["relevant"], values)
+    layer = "relevant" if len(source.sentences) > 1 else "answers"
+    probability = chance(constants("trained")[layer], nearness(query, text, by_words))
     return Verdict(_yes_or_no(probability), round(probability, 4), span=by_words.span)
 
 
-def nearness(query: str, text: str, by_words: Verdict) -> Mapping[str, float] | None:
-    """What the layer of relevance weighs; None for a text that is blank or one sentence: words tell its form.
-
-    by_words: the verdict of `relevant`.
-    """
-    source = passage(text)
-    if len(source.sentences) < 2:
-        return None
-    found = telling(text, find(Claim(read_query(query).words), source))
+def nearness(query: str, text: str, by_words: Verdict) -> Mapping[str, float]:
+    """What the layers of relevance weigh; `by_words` is the verdict of `relevant` on a text that is not blank."""
+    found = telling(text, find(Claim(read_query(query).words), passage(text)))
     near = reader().embed(found) @ reader().embed([query])[0]
     return {"words": logit(by_words.probability or 0.0), "near": float(near.max())}
 

@@ -1,1 +1,0 @@
-"""The lexical heart: entailment and relevance from words alone."""

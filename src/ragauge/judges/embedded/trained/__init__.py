@@ -1,1 +1,0 @@
-"""The trained heart: entailment, relevance and toxicity with a small model."""
