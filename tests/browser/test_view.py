@@ -106,7 +106,7 @@ def test_two_runs_are_compared(watched: Watched, served: str) -> None:
 
 def test_a_verdict_is_corrected_by_keyboard(watched: Watched, served: str, store: Store) -> None:
     """On a sample a key corrects the opened verdict; the human value is next to the judge's, also after a restart."""
-    page = watched.open(served, run=_run(store), sample="q16", metric="faithfulness")
+    page = watched.open(served, run=_run(store), sample="q18", metric="faithfulness")
     judged = page.locator(".scores a[aria-current]").inner_text()
     page.locator(".piece[aria-expanded=true]").focus()
     page.keyboard.press("1")
@@ -118,7 +118,7 @@ def test_a_verdict_is_corrected_by_keyboard(watched: Watched, served: str, store
     assert len(store.labels()) == 1
     again = Server(store, "bob")
     again.start()
-    page = watched.open(again.address, run=_run(store), sample="q16", metric="faithfulness")
+    page = watched.open(again.address, run=_run(store), sample="q18", metric="faithfulness")
     expect(page.locator(".scores a[aria-current]")).to_have_text(moved)
     again.close()
 

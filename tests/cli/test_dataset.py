@@ -57,7 +57,9 @@ def test_bad_files_of_a_corpus(call: Call, workplace: Path) -> None:
 
 def test_a_custom_retriever(call: Call, workplace: Path) -> None:
     """--retriever names a function in a module of this folder, which finds the documents instead of the corpus."""
-    (workplace / "harbour_finder.py").write_text("def find(query):\n    return ['The harbour opens at six.', query]\n")
+    (workplace / "harbour_finder.py").write_text(
+        "def find(query):\n    return ['The harbour opens at six.', f'Letters asked: {len(query)}.']\n"
+    )
     command = [
         "dataset",
         "build",
@@ -71,7 +73,7 @@ def test_a_custom_retriever(call: Call, workplace: Path) -> None:
     assert result.exit_code == 0, result.output
     assert result.output.splitlines()[0] == "3 samples, 1 answerable; 2 judgments asked, 0 known"
     row = json.loads((workplace / "samples.jsonl").read_text(encoding="utf-8").splitlines()[0])
-    assert [chunk["text"] for chunk in row["contexts"]] == ["The harbour opens at six.", ROWS[0]["question"]]
+    assert [chunk["text"] for chunk in row["contexts"]] == ["The harbour opens at six.", "Letters asked: 26."]
     both = call(*command, "--corpus", "corpus")
     assert (both.exit_code, "a corpus or a retriever, not both" in both.stderr) == (2, True)
 

@@ -8,6 +8,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
+import msgspec
 import pytest
 from aiohttp import web
 from tests.llm.deciding import reply_to, serving
@@ -139,7 +140,8 @@ def test_money_that_is_gone_is_not_spent() -> None:
 )
 def test_the_price_is_that_of_the_option_or_of_the_table(spec: str, price: Price | None) -> None:
     """The option goes before the table; a model on one's own machine costs nothing, an unknown one is not guessed."""
-    assert decisions_judge(spec).price == price
+    found = decisions_judge(spec).price
+    assert (found and msgspec.structs.replace(found, dated=None)) == price
 
 
 def test_what_is_expected_is_what_is_sent() -> None:

@@ -158,7 +158,9 @@ def test_least_privileges(postgres: PostgresServer, judgment: Make) -> None:
         store.keep([judgment(2)])
     with Store.open(postgres.url(schema, "reader", "x"), to_read=True) as store:
         assert len(list(store.judgments())) == 2
-        with pytest.raises(StoreError, match=r"permission denied for table texts; grant the role what docs/store\.md"):
+        with pytest.raises(
+            StoreError, match=r"permission denied for table texts; grant the role what `ragauge docs store`"
+        ):
             store.keep([judgment(3)])
 
 

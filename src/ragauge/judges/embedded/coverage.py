@@ -7,6 +7,7 @@ from difflib import SequenceMatcher
 from itertools import pairwise
 from typing import NamedTuple
 
+from ragauge.judges.embedded.numbers import rounds_to
 from ragauge.judges.embedded.passages import Passage, Sentence
 from ragauge.judges.embedded.words import Kind, Word, weight
 
@@ -68,6 +69,8 @@ def find(claim: Claim, source: Passage) -> list[Evidence]:
     hits: dict[int, Credits] = {}
     for item, word in enumerate(claim.items):
         forms = [(other, _FAMILY) for other in source.family(word.key)] + [(word.key, 1.0)]
+        if word.kind == Kind.NUMBER:
+            forms += [(key, 1.0) for key in source.numbers if rounds_to(key, word.key)]
         for key, credit in forms:
             for sentence in source.postings.get(key, ()):
                 hits.setdefault(sentence, {})[item] = credit
@@ -159,9 +162,13 @@ def exchanges_number(claim: Claim, sentence: Sentence) -> bool:
         return False
     for tag, first, last, start, end in matcher.get_opcodes():
         numbers = [{key for key, kind in side if kind == Kind.NUMBER} for side in (mine[first:last], theirs[start:end])]
-        if tag == "replace" and all(numbers) and not numbers[0] <= numbers[1]:
+        if tag == "replace" and all(numbers) and not all(_is_among(key, numbers[1]) for key in numbers[0]):
             return True
     return False
+
+
+def _is_among(number: str, others: Collection[str]) -> bool:
+    return number in others or any(rounds_to(other, number) for other in others)
 
 
 def _negated(found: Sequence[Word]) -> dict[str, set[bool]]:

@@ -20,12 +20,14 @@ from ragauge.judges.embedded.coverage import (
 )  # fmt: skip
 from ragauge.judges.embedded.layer import chance, constants
 from ragauge.judges.embedded.passages import Passage
-from ragauge.judges.embedded.words import Kind
+from ragauge.judges.embedded.words import AUXILIARIES, Kind
 from ragauge.types import ChunkVerdict, Label, Verdict
 
 VERBATIM = 0.99  # probability of a claim that stands there word for word
 _REFUTED = 0.2  # what is left of a probability where a sentence speaks against the claim
-_ABSENT = 0.4  # ... where a number of the claim, or the point of a short one, is nowhere in the premise
+_ABSENT = (
+    0.4  # ... where a number of the claim, or the point of a short one, is nowhere in the premise, or only asked for
+)
 _FEW, _POINT = 5, 0.15  # words of a claim that is short, and the share of its weight that a word has which is its point
 _SAME, _ALL = 0.8, 0.9  # share of a claim, and of its rest, that a sentence must hold before it can contradict it
 
@@ -95,9 +97,14 @@ def judged(claim: Claim, evidence: list[Evidence], sources: Sequence[Passage], e
     probability = chance(constants("lexical")["entailed"], values) if enough is None else leaning(share, enough)
     if any(contradicts(claim, one) for one in chosen):
         return Finding(Label.CONTRADICTED, probability * _REFUTED, best)
-    if values["numbers_absent"] or _lacks_its_point(claim, chosen):
+    if all(map(_asks, chosen)) or values["numbers_absent"] or _lacks_its_point(claim, chosen):
         probability *= _ABSENT
     return Finding(Label.ENTAILED if probability >= 0.5 else Label.NEUTRAL, probability, best)
+
+
+def _asks(one: Evidence) -> bool:
+    """Whether a sentence asks for yes or no, and so says neither."""
+    return one.sentence.text.endswith("?") and one.sentence.words[0].key in AUXILIARIES
 
 
 def _lacks_its_point(claim: Claim, chosen: Sequence[Evidence]) -> bool:

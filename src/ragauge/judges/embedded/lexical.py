@@ -11,13 +11,14 @@ from ragauge.judges.embedded.entailment import Weighed, leaning, verdict, weigh
 from ragauge.judges.embedded.layer import text_of
 from ragauge.judges.embedded.passages import Passage, passage
 from ragauge.judges.embedded.queries import Reading, polarity, read_query
-from ragauge.judges.embedded.statements import claims_nothing
+from ragauge.judges.embedded.statements import claims_nothing, is_fragment
 from ragauge.judges.embedded.words import table_text, words
 from ragauge.questions import Entail, Question, Relevant
 from ragauge.types import Label, Verdict
 
 _QUERY_ENOUGH, _STATEMENT_ENOUGH, _REFERENCE_ENOUGH = 0.5, 0.1, 0.6  # _STATEMENT_ENOUGH: of a single sentence
 _EMPTY = 0.1  # probability of a statement that says nothing
+_FRAGMENT, _SHORT = 0.55, 4  # probability of a bare fragment, and the words that it has at most
 _SATURATION, _BY_LENGTH, _USUAL = 1.0, 0.5, 100  # as k1 and b of BM25, and the words of a usual passage
 
 
@@ -109,6 +110,8 @@ def relevant(query: str, text: str, reference: str | None) -> Verdict:
         probability = leaning(_matched(wanted, source, evidence), enough) if evidence else 0.0
         if says_nothing(query, source):
             probability = min(probability, _EMPTY)
+        elif is_short_answer(source):
+            probability = max(probability, _FRAGMENT)
     span = (evidence[0].sentence.start, evidence[0].sentence.end) if evidence else None
     return Verdict(Label.YES if probability >= 0.5 else Label.NO, round(probability, 4), span=span)
 
@@ -120,6 +123,11 @@ def says_nothing(query: str, source: Passage) -> bool:
     [sentence] = source.sentences
     answers = read_query(query).polar and polarity(sentence.text)[0] is not None
     return not answers and claims_nothing(sentence.text)
+
+
+def is_short_answer(source: Passage) -> bool:
+    """Whether a text is a bare fragment of a few words, which reads as an answer to whatever was asked."""
+    return [len(one.words) <= _SHORT and is_fragment(one.text) for one in source.sentences] == [True]
 
 
 def _reached(claim: Claim, evidence: Sequence[Evidence]) -> float:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from decimal import Decimal
 
 _DIGITS = re.compile(r"(\d{1,3}(?:,\d{3})+|\d+)(\.\d+)?(?:st|nd|rd|th|(k|m|bn))?\Z")
 _ONES = """zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen
@@ -44,6 +45,19 @@ def read_number(words: Sequence[str], at: int) -> tuple[str, int] | None:
 def key(value: float) -> str:
     """The canonical name of a value."""
     return f"#{value:.12g}"
+
+
+def rounds_to(key: str, rounded: str) -> bool:
+    """Whether a number becomes another when it is rounded to that one's last digit that is not 0: 4.68 and 4.7.
+
+    Not for years and times, numbers of one such digit, or where they differ by more than 1 %: 3.14 is not 3.1.
+    """
+    if ":" in key + rounded or is_year(key) or is_year(rounded):
+        return False
+    value, other = float(key[1:]), float(rounded[1:])
+    digits = Decimal(rounded[1:]).normalize().as_tuple()
+    near = min(10.0 ** int(digits.exponent) / 2, 0.01 * abs(other))
+    return len(digits.digits) >= 2 and abs(value - other) <= near
 
 
 def is_year(key: str) -> bool:

@@ -26,16 +26,19 @@ class Sentence:
 class Passage:
     """A text as sentences, and for each key the sentences that hold it."""
 
-    __slots__ = ("families", "postings", "sentences", "titled")
+    __slots__ = ("families", "numbers", "postings", "sentences", "titled")
 
     def __init__(self, text: str) -> None:
         self.sentences = [Sentence(text, start, end) for start, end in sentences(text)]
         self.titled = _titled(text, self.sentences)
         self.postings: dict[str, list[int]] = {}
         self.families: dict[str, list[str]] = {}
+        self.numbers: set[str] = set()
         for number, sentence in enumerate(self.sentences):
             for word in {word.key: word for word in sentence.words}.values():
-                if word.key not in self.postings and word.kind != Kind.NUMBER and len(word.key) >= _PREFIX:
+                if word.kind == Kind.NUMBER:
+                    self.numbers.add(word.key)
+                elif word.key not in self.postings and len(word.key) >= _PREFIX:
                     self.families.setdefault(word.key[:_PREFIX], []).append(word.key)
                 self.postings.setdefault(word.key, []).append(number)
 

@@ -9,7 +9,7 @@ from functools import cached_property
 from ragauge.judges.embedded.coverage import Claim, find
 from ragauge.judges.embedded.encoder import fingerprint, reader
 from ragauge.judges.embedded.layer import chance, constants, logit, text_of
-from ragauge.judges.embedded.lexical import Lexical, relevant, says_nothing
+from ragauge.judges.embedded.lexical import Lexical, is_short_answer, relevant, says_nothing
 from ragauge.judges.embedded.passages import passage
 from ragauge.judges.embedded.queries import read_query
 from ragauge.judges.embedded.support import Support
@@ -57,7 +57,7 @@ def _relevant(query: str, text: str, reference: str | None) -> Verdict:
     """By words, and by the similarity of query and text where no reference is to be produced."""
     by_words = relevant(query, text, reference)
     source = passage(text)
-    if reference or not source.sentences or says_nothing(query, source):
+    if reference or not source.sentences or says_nothing(query, source) or is_short_answer(source):
         return by_words
     layer = "relevant" if len(source.sentences) > 1 else "answers"
     probability = chance(constants("trained")[layer], nearness(query, text, by_words))

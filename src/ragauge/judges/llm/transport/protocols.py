@@ -63,7 +63,7 @@ def initial_features(provider: Provider, model: str, options: LLMOptions) -> Ser
 _NEXT: dict[Structured, Structured] = {"schema": "json", "json": "plain"}
 _STRUCTURE = re.compile(
     r"response.?(format|mime)|json.?schema|json.?mode|json.?object|structured.?output|output_?(config|format)|"
-    r"tool_?(choice|config|use)|input_schema|\bschema\b|grammar"
+    r"tool_?(choice|config)|input_schema|\bschema\b|grammar"
 )
 
 
