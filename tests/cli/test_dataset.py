@@ -73,7 +73,7 @@ def test_a_custom_retriever(call: Call, workplace: Path) -> None:
     assert result.exit_code == 0, result.output
     assert result.output.splitlines()[0] == "3 samples, 1 answerable; 2 judgments asked, 0 known"
     row = json.loads((workplace / "samples.jsonl").read_text(encoding="utf-8").splitlines()[0])
-    assert [chunk["text"] for chunk in row["contexts"]] == ["The harbour opens at six.", "Letters asked: 26."]
+    assert [chunk["text"] for chunk in row["contexts"]] == ["The harbour opens at six.", "Letters asked: 27."]
     both = call(*command, "--corpus", "corpus")
     assert (both.exit_code, "a corpus or a retriever, not both" in both.stderr) == (2, True)
 
