@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from functools import reduce, wraps
 from math import isfinite, nan
 from pathlib import Path
@@ -79,9 +80,29 @@ def judges_option(help: str = "As for `ragauge run`. [default: embedded]") -> Op
     return click.option("-j", "--judge", "judges", multiple=True, metavar="JUDGE", help=help)
 
 
-def output_option(what: str, endings: Iterable[str] = WRITERS) -> Option[Any]:
+def output_option(what: str, endings: Iterable[str] = WRITERS, type: Any = _FILE) -> Option[Any]:
     """-o, repeatable. what: what it does, for the help. endings: the formats."""
-    return click.option("-o", "--output", type=_FILE, multiple=True, help=f"{what}: {' '.join(endings)}; repeatable.")
+    return click.option("-o", "--output", type=type, multiple=True, help=f"{what}: {' '.join(endings)}; repeatable.")
+
+
+def engine_options(command: Command) -> Command:
+    """--engine, --workers and --gpus, which the command receives as `engine`: how the work is spread, or None."""
+
+    @wraps(command)
+    def called(engine: str | None, workers: int | None, gpus: float | None, **given: Any) -> Any:
+        chosen = None
+        if engine or workers or gpus:
+            from ragauge.run.cluster import engine_of
+
+            chosen = replace(engine_of(engine or "ray"), workers=workers, gpus=gpus or 0.0)
+        return command(engine=chosen, **given)
+
+    options = (
+        click.option("--engine", metavar="ENGINE", help="ray or ray:HOST:PORT: several processes or machines score."),
+        click.option("--workers", type=click.IntRange(min=1), metavar="N", help="Processes that score; implies ray."),
+        click.option("--gpus", type=float, metavar="SHARE", help="The share of a GPU that each worker has, as 0.5."),
+    )
+    return cast(Command, combined(*options)(called))
 
 
 samples_option = click.option("-o", "--output", type=_FILE, required=True, help="Where the samples go (.jsonl).")

@@ -39,23 +39,27 @@ class RunSettings:
         self,
         metrics: MetricsLike,
         router: JudgeRouter,
-        samples: Sequence[Sample],
+        samples: Sequence[Sample] = (),
         columns: Mapping[str, str] | None = None,
+        *,
+        by_name: bool = True,
     ) -> None:
         """Select the metrics.
 
         Args:
-            samples: the first of the data set, enough to see which fields it has.
+            samples: the first of the data set, enough to see which fields it has; none if that has been seen.
             columns: the column of each field.
+            by_name: whether given metrics must be measured, so that one that cannot be is an error.
 
         Raises:
             MissingField, UnanswerableNeed: a metric asked for by name cannot be measured.
         """
-        self.by_name = metrics is not None
+        self.by_name = by_name and metrics is not None
         self.left_out: dict[str, str] = {}
         self._router = router
         self.metrics: tuple[Measure, ...] = default_metrics(samples) if metrics is None else select_metrics(metrics)
-        self._keep(lambda metric: _missing(metric, samples, columns or {}), MissingField)
+        if samples:
+            self._keep(lambda metric: _missing(metric, samples, columns or {}), MissingField)
         self.check_judges()
         if not self.metrics:
             nearest, fault = min(self.left_out.items(), key=lambda each: len(each[1]))
@@ -151,7 +155,7 @@ def prepared(
     check_priced(router.unique(), max_cost)
     settings = RunSettings(metrics, router, first, reading.columns)
     opened = opened_store(store)
-    dispatcher = Dispatcher(router, JudgmentCache(router, opened, _by_question(labels)), Budget(max_cost))
+    dispatcher = Dispatcher(router, JudgmentCache(router, opened, labels_by_question(labels)), Budget(max_cost))
     return Prepared(reading, chain(first, samples), settings, dispatcher, opened)
 
 
@@ -168,7 +172,7 @@ def opened_store(store: StoreLike) -> Store:
     return MemoryStore() if store is None else Store.open(store)
 
 
-def _by_question(labels: LabelsLike) -> dict[Question, Judgment]:
+def labels_by_question(labels: LabelsLike) -> dict[Question, Judgment]:
     """People's labels by question; the last one for a question counts."""
     given = read_labels(Path(labels)) if isinstance(labels, str | Path) else labels or ()
     return {judgment.question: judgment for judgment in given}

@@ -95,6 +95,10 @@ class Accumulator:
         self.values.extend(other.values)
         self.counts += other.counts
         self.groups += other.groups
+        self.undefined += other.undefined
+        self.failed += other.failed
+        self.first_failure = self.first_failure or other.first_failure
+        self.first_undefined = self.first_undefined or other.first_undefined
 
 
 class Accumulators:
@@ -117,6 +121,13 @@ class Accumulators:
         for key, score in (record.scores | record.counted).items():
             if key in self.by_key:
                 self.by_key[key].add(score, group)
+
+    def extend(self, other: Accumulators) -> None:
+        """Add the scores of other samples, which come after these."""
+        self.columns.update(other.columns)
+        self.empty += other.empty
+        for key, accumulator in self.by_key.items():
+            accumulator.extend(other.by_key[key])
 
     def failures(self) -> dict[str, str]:
         """For each value with failed scores, the first reason."""
@@ -291,7 +302,7 @@ class Scores(Sequence[SampleScores]):
         return SampleScores(self._store.sample(self._run.id, at), self._run.estimates)
 
     def __iter__(self) -> Iterator[SampleScores]:
-        samples = self._store.samples(self._run.id)
+        samples = self._store.samples(self._run.id, 0, self._run.samples)
         return (SampleScores(sample, self._run.estimates) for sample in samples)
 
 
@@ -351,11 +362,11 @@ class Run:
 
     def records(self) -> Iterator[SampleRecord]:
         """The samples with their scores, streamed from the store."""
-        return self._store.samples(self.record.id)
+        return self._store.samples(self.record.id, 0, self.record.samples)
 
     def values(self, metric: str) -> list[float | None]:
         """The values of one metric by position; None if undefined or failed."""
-        return self._store.values(self.record.id, metric)
+        return self._store.values(self.record.id, metric)[: self.record.samples]
 
     def worst(self, count: int = 3, metric: str | None = None) -> WorstSamples:
         """The samples with the worst scores, worst first; equal ones by contradiction, then by how sure the judge is.

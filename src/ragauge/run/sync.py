@@ -121,13 +121,15 @@ R = TypeVar("R")
 AHEAD = 1000
 
 
-async def ordered_map(items: Iterable[T], work: Callable[[T], Awaitable[R]], width: int) -> AsyncGenerator[R, None]:
+async def ordered_map(
+    items: Iterable[T], work: Callable[[T], Awaitable[R]], width: int, ahead: int = AHEAD
+) -> AsyncGenerator[R, None]:
     """The results of `work` in the order of the items, which are taken as slots become free.
 
-    width: how many tasks run at once; a slow one does not block those after it. An exception of `work` is raised at
-    once and cancels the rest, as closing the generator does. If taking an item fails, running tasks finish first.
+    width: how many tasks run at once; a slow one does not block the `ahead` after it. An exception of `work` is raised
+    at once and cancels the rest, as closing the generator does. If taking an item fails, running tasks finish first.
     """
-    window: _Window[R] = _Window(width)
+    window: _Window[R] = _Window(width, ahead)
     source = _Lookahead(items)
     try:
         for item in source:
@@ -149,15 +151,15 @@ async def ordered_map(items: Iterable[T], work: Callable[[T], Awaitable[R]], wid
 class _Window(Generic[R]):
     """The running tasks in order; one that has raised moves to the front."""
 
-    def __init__(self, width: int) -> None:
+    def __init__(self, width: int, ahead: int) -> None:
         self.tasks: deque[asyncio.Task[R]] = deque()
-        self._width = width
+        self._width, self._most = width, width + ahead
         self._in_flight = 0
         self._ended = asyncio.Event()
 
     @property
     def full(self) -> bool:
-        return self._in_flight >= self._width or len(self.tasks) >= self._width + AHEAD
+        return self._in_flight >= self._width or len(self.tasks) >= self._most
 
     def start(self, work: Awaitable[R]) -> None:
         task = asyncio.ensure_future(work)

@@ -1,0 +1,502 @@
+"""Runs on Ray: a pool of processes on one or several machines scores what this process reads and passes on in order.
+
+The workers keep judgments and scores in the store, which this process reads for nothing but the record of the run. See
+docs/scale.md, and docs/decisions/0017-ray-for-every-number-of-machines.md for what Ray does and what it does not.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import pickle
+import re
+import socket
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from contextlib import aclosing, asynccontextmanager, contextmanager, suppress
+from dataclasses import dataclass, field
+from fnmatch import fnmatch
+from functools import partial
+from itertools import islice
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import msgspec
+
+from ragauge.errors import BadData, BadParameter, MissingExtra, RagaugeError, RunFailed, StoreError, UsageError
+from ragauge.host import disable_telemetry
+from ragauge.judges.base import JudgeLike, notes_of
+from ragauge.judges.onnx import processors
+from ragauge.metrics.base import Measure
+from ragauge.metrics.registry import select_metrics
+from ragauge.readers.formats import Source, json_lines_rows
+from ragauge.readers.read import SampleReader
+from ragauge.run.batches import BatchScorer
+from ragauge.run.evaluate import Evaluation
+from ragauge.run.prepare import LabelsLike, MetricsLike, Prepared, StoreLike, prepared
+from ragauge.run.results import Accumulator, Accumulators, Run
+from ragauge.run.sync import ordered_map
+from ragauge.scores import SampleRecord
+from ragauge.store import Store, is_url
+from ragauge.store.store import MemoryStore
+from ragauge.types import Sample, TotalUsage
+
+#: How many samples are handed to a worker at a time, and how many such batches it works on at once.
+BATCH, AT_ONCE = 256, 2
+
+#: How many batches may wait for an earlier one, for each worker.
+AHEAD = 8
+
+#: Seconds in which an address must accept a connection.
+REACHABLE = 5.0
+
+#: The endings of files that Ray Data reads, each also compressed by gzip but for Parquet.
+ENDINGS = (".parquet", ".jsonl", ".ndjson", ".csv")
+
+
+@dataclass(frozen=True)
+class RayEngine:
+    """How a run uses Ray; `ray` documents it."""
+
+    address: str = ""
+    workers: int | None = None
+    gpus: float = 0.0
+    output: str = ""
+
+    def __post_init__(self) -> None:
+        if self.workers is not None and self.workers < 1:
+            raise BadParameter(f"workers={self.workers} must be 1 or more")
+        if self.gpus < 0:
+            raise BadParameter(f"gpus={self.gpus} must be 0 or more, the share of a GPU that each worker has")
+
+
+def ray(address: str = "", *, workers: int | None = None, gpus: float = 0.0, output: str | Path = "") -> RayEngine:
+    """Ray as the engine of a run: `rg.evaluate(..., engine=rg.ray(workers=8))`.
+
+    Args:
+        address: HOST:PORT of a cluster's head, or "auto" for the one that this machine is part of. By default the
+            environment variable RAY_ADDRESS; without it Ray is started on this machine, on its loopback interface alone.
+        workers: the number of processes that score. By default one per CPU of this machine, or of the cluster.
+        gpus: the share of a GPU that each worker has, such as 0.5.
+        output: a folder or bucket, such as "scores/" or "s3://bucket/scores", in which the workers write the scores as
+            Parquet, in a folder of its own for each run.
+
+    Raises:
+        BadParameter: workers or gpus are out of range.
+    """
+    return RayEngine(address, workers, gpus, str(output))
+
+
+def engine_of(given: str | RayEngine) -> RayEngine:
+    """What was given as `engine=`. Raises BadParameter for anything but "ray", "ray:HOST:PORT" and `rg.ray(...)`."""
+    if isinstance(given, RayEngine):
+        return given
+    name, _, address = str(given).partition(":")
+    if name != "ray":
+        raise BadParameter(f"engine {given!r} is not known; give 'ray', 'ray:HOST:PORT' or rg.ray(...)")
+    return RayEngine(address)
+
+
+async def evaluate_on_ray(
+    engine: str | RayEngine,
+    data: Any,
+    metrics: MetricsLike,
+    judge: JudgeLike,
+    store: StoreLike,
+    labels: LabelsLike,
+    map: Mapping[str, str] | None,
+    group: str | None,
+    limit: int | None,
+    skip_bad_rows: bool,
+    max_cost: float | None,
+    name: str,
+    progress: Callable[[int], None] | None,
+) -> Run:
+    """As `evaluate`, which documents the arguments and errors, on Ray."""
+    session = Session(engine_of(engine))
+    kept = Store.temporary() if store is None or isinstance(store, MemoryStore) else store
+    opened = kept if isinstance(kept, Store) else Store.open(kept)
+    columns = {**(map or {}), **({"group": group} if group else {})}
+    try:
+        if is_spread(data):
+            files = files_of(data)
+            source = Source(str(data), partial(session.rows, files))
+            data = SampleReader(source, columns, skip_bad_rows, limit)
+            columns, skip_bad_rows, limit = {}, False, None
+        task = prepared(data, metrics, judge, opened, labels, columns, None, limit, skip_bad_rows, max_cost)
+        scorer = BatchScorer([_portable(one) for one in task.settings.metrics], judge, opened, labels=labels)
+        scorer.by_name = task.settings.by_name
+        return await _RayEvaluation(task, name, session, scorer).go(progress)
+    finally:
+        session.close()
+
+
+def _portable(measure: Measure) -> str | Measure:
+    """The spec of a metric that the registry makes of it, which needs no pickling; else the metric."""
+    with suppress(UsageError):
+        if select_metrics(measure.spec) == (measure,):
+            return measure.spec
+    return measure
+
+
+class Session:
+    """A connection to Ray, made when it is first needed; what this process started or connected to ends with it."""
+
+    def __init__(self, engine: RayEngine) -> None:
+        self.engine = engine
+        self.folder = ""
+        self._ours, self._reads = False, 0
+        os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
+        disable_telemetry()
+        if not (address := engine.address or os.environ.get("RAY_ADDRESS", "")):
+            os.environ.setdefault("RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER", "0")  # Ray's switch for the loopback interface
+        self._address = address
+        try:
+            import ray
+        except ImportError:
+            raise MissingExtra("engine='ray'", "ray") from None
+        self._ray = ray
+        if engine.output:
+            self.folder = engine.output if is_uri(engine.output) else str(Path(engine.output).absolute())
+            with _file_errors(engine.output, "cannot be written to", UsageError):
+                system, path = filesystem(self.folder)
+                system.create_dir(path, recursive=True)
+
+    def connect(self) -> Any:
+        """The module `ray`, connected. Raises UsageError where the address does not answer."""
+        if self._ray.is_initialized():
+            return self._ray
+        given: dict[str, Any] = {"logging_level": logging.ERROR, "log_to_driver": False}
+        if self._address:
+            _check_reachable(self._address)
+            given |= {"address": self._address}
+        else:
+            workers = self.engine.workers or processors()
+            given |= {"address": "local", "num_cpus": workers + self._reads, "include_dashboard": False}
+        try:
+            self._ray.init(**given)
+        except (ConnectionError, RuntimeError, ValueError, TimeoutError) as error:
+            reason = str(error).strip().partition("\n")[0]
+            raise UsageError(f"Ray cannot be used at {self._address or 'this machine'}: {reason}") from error
+        self._ours = True
+        logging.getLogger("ray.data").setLevel(logging.ERROR)
+        return self._ray
+
+    def close(self) -> None:
+        """End the connection, and Ray itself where it was started for this run."""
+        if self._ours:
+            self._ray.shutdown()
+
+    def rows(self, files: SpreadFiles) -> Iterator[Any]:
+        """The rows of files in their order, read by Ray Data on any machine."""
+        self._reads = 1
+        self.connect()
+        import ray.data as data
+
+        context = data.DataContext.get_current().copy()
+        context.execution_options.preserve_order = True
+        context.enable_progress_bars = False
+        options: dict[str, Any] = {"filesystem": files.system, "file_extensions": None}
+        with data.DataContext.current(context):
+            if files.ending == ".parquet":
+                found = data.read_parquet(files.paths, **options)
+            elif files.ending == ".csv":
+                found = data.read_csv(files.paths, **options, **_csv_options(files))
+            else:
+                found = data.read_text(files.paths, **options)
+        batches = found.iter_batches(batch_size=BATCH, batch_format="pyarrow")
+        rows = (row for batch in batches for row in batch.to_pylist())
+        if files.ending in (".parquet", ".csv"):
+            yield from rows
+        else:
+            yield from json_lines_rows((row["text"] for row in rows), files.paths[0])
+
+
+def _check_reachable(address: str) -> None:
+    """Raise UsageError if nothing listens at HOST:PORT; Ray itself would try for a minute."""
+    host, colon, port = address.removeprefix("ray://").rpartition(":")
+    if address == "auto":
+        return
+    if not (colon and port.isdigit()):
+        raise UsageError(f"the address of Ray is {address!r}; give HOST:PORT, as `ray start --head` prints it")
+    try:
+        socket.create_connection((host, int(port)), timeout=REACHABLE).close()
+    except OSError as error:
+        fix = "start one with `ray start --head`, or leave the address out to use this machine alone"
+        raise UsageError(f"no Ray at {address} ({error.strerror or error}); {fix}") from None
+
+
+# files
+
+
+def is_uri(place: object) -> bool:
+    """Whether a place is the URI of a file system, such as s3://bucket/folder."""
+    return isinstance(place, str) and re.match(r"[a-z][a-z0-9+.-]+://", place) is not None
+
+
+def is_spread(data: Any) -> bool:
+    """Whether data are what Ray Data reads: a bucket, a folder, or a pattern such as answers/*.parquet."""
+    return is_uri(data) or (isinstance(data, str | Path) and ("*" in str(data) or Path(data).is_dir()))
+
+
+def ending_of(path: str) -> str:
+    """The ending that names a file's format."""
+    return next((one for one in ENDINGS if path.endswith((one, f"{one}.gz"))), "")
+
+
+def filesystem(place: str) -> tuple[Any, str]:
+    """Arrow's file system of a place, and the path in it."""
+    from pyarrow.fs import FileSystem, LocalFileSystem
+
+    return FileSystem.from_uri(place) if is_uri(place) else (LocalFileSystem(), str(Path(place).absolute()))
+
+
+@contextmanager
+def _file_errors(place: str, what: str, error: type[UsageError]) -> Iterator[None]:
+    """Raise what a file system raises as an error of one line."""
+    try:
+        yield
+    except (OSError, ValueError, ImportError) as problem:
+        reason = str(problem).strip().partition("\n")[0]
+        raise error(f"{place} {what}: {reason}; check its name and your rights") from problem
+
+
+class SpreadFiles(NamedTuple):
+    """Files of one format in the order of their names. system: Arrow's file system that holds them."""
+
+    system: Any
+    paths: list[str]
+    ending: str
+
+
+def files_of(place: str | Path) -> SpreadFiles:
+    """The files of a folder, bucket or pattern. Raises BadData where there is none, or they cannot be listed."""
+    name, _, query = str(place).partition("?") if is_uri(place) else (str(place), "", "")
+    options = f"?{query}" if query else ""
+    base = name if "*" not in name else name[: name.index("*")].rpartition("/")[0] or "."
+    with _file_errors(name, "cannot be read", BadData):
+        from pyarrow.fs import FileSelector, FileType
+
+        system, path = filesystem(base + options)
+        found = system.get_file_info(path)
+        is_folder = found.type == FileType.Directory
+        listed = system.get_file_info(FileSelector(path, recursive=True)) if is_folder else [found]
+    pattern = path + name[len(base) :] if "*" in name else "*"
+    paths = [one.path for one in listed if one.type == FileType.File and fnmatch(one.path, pattern)]
+    paths = sorted(path for path in paths if ending_of(path))
+    endings = {ending_of(path) for path in paths}
+    if not paths:
+        raise BadData(f"{name}: no file there ends in {', '.join(ENDINGS)}; check the name")
+    if len(endings) > 1:
+        raise BadData(f"{name}: files of several formats; name those of one, such as {name.rstrip('/*')}/*.parquet")
+    return SpreadFiles(system, paths, endings.pop())
+
+
+def _csv_options(files: SpreadFiles) -> dict[str, Any]:
+    """Every column as text, as `ragauge` reads CSV."""
+    from pyarrow import csv, string
+
+    parse = csv.ParseOptions(newlines_in_values=True)
+    with (
+        _file_errors(files.paths[0], "cannot be read", BadData),
+        files.system.open_input_stream(files.paths[0]) as file,
+    ):
+        names = csv.open_csv(file, parse_options=parse).schema.names
+    convert = csv.ConvertOptions(column_types=dict.fromkeys(names, string()), strings_can_be_null=False)
+    return {"parse_options": parse, "convert_options": convert}
+
+
+# the work
+
+
+@dataclass
+class Part:
+    """What the driver learns of a batch: sums and columns of numbers, no texts. error: why there is nothing more."""
+
+    samples: int = 0
+    stopped: str = ""
+    scores: dict[str, dict[str, Any]] = field(default_factory=dict)
+    columns: dict[str, None] = field(default_factory=dict)
+    empty: int = 0
+    left_out: dict[str, str] = field(default_factory=dict)
+    asked: int = 0
+    reused: int = 0
+    labelled: int = 0
+    spent: TotalUsage = field(default_factory=TotalUsage)
+    exceeded: bool = False
+    error: RagaugeError | None = None
+
+
+class Worker:
+    """What each process of the pool runs: it loads the judge once, and works on AT_ONCE batches at a time."""
+
+    def __init__(self, pickled: bytes, run_id: str, folder: str) -> None:
+        disable_telemetry()
+        self._unpickled: Callable[[], BatchScorer] = partial(pickle.loads, pickled)
+        self._scorer: BatchScorer | None = None
+        self._run, self._folder = run_id, folder
+
+    async def ready(self) -> RagaugeError | None:
+        """Load the judge and open the store; what is wrong with them, if anything."""
+        try:
+            self._opened()
+        except RagaugeError as error:
+            return _picklable(error)
+        return None
+
+    def _opened(self) -> BatchScorer:
+        if self._scorer is None:
+            self._scorer = self._unpickled()
+            assert self._scorer.settings
+            assert self._scorer.store
+        return self._scorer
+
+    async def score(self, first: int, encoded: Sequence[bytes]) -> Part:
+        """Score a batch, whose first sample is at this position of the run, and keep the scores."""
+        try:
+            return await self._score(first, [msgspec.json.decode(one, type=Sample) for one in encoded])
+        except RagaugeError as error:
+            return Part(error=_picklable(error))
+
+    async def _score(self, first: int, samples: Sequence[Sample]) -> Part:
+        scorer = self._opened()
+        records, stopped, dispatcher = await scorer.score_async(samples)
+        assert scorer.store is not None
+        scorer.store.keep_samples(self._run, first, records)
+        if self._folder and records:
+            self._write(f"part-{first:012}.parquet", scorer, records)
+        found = Accumulators(scorer.settings.metrics)
+        for record in records:
+            found.add(record)
+        states = {key: {**vars(one), "measure": None} for key, one in found.by_key.items()}
+        counts = dispatcher.asked, dispatcher.reused, dispatcher.labelled
+        budget = dispatcher.budget
+        left_out = dict(scorer.settings.left_out)
+        return Part(
+            len(records), stopped, states, found.columns, found.empty, left_out, *counts, budget.spent, budget.exceeded
+        )
+
+    def _write(self, name: str, scorer: BatchScorer, records: Sequence[SampleRecord]) -> None:
+        """Write a file of the result, whole or not at all; a batch that is scored again replaces its file."""
+        import pyarrow.parquet
+
+        system, base = filesystem(self._folder)
+        folder = f"{base}/run={self._run}"
+        with _file_errors(self._folder, "cannot be written to", UsageError):
+            system.create_dir(folder, recursive=True)
+            table = pyarrow.Table.from_batches([scorer.arrow(records)])
+            pyarrow.parquet.write_table(table, f"{folder}/_{name}", filesystem=system)
+            system.move(f"{folder}/_{name}", f"{folder}/{name}")
+
+    async def notes(self) -> list[str]:
+        """What the judges have to say about their work."""
+        return [note for judge in self._opened().router.unique() for note in notes_of(judge)]
+
+
+def _picklable(error: RagaugeError) -> RagaugeError:
+    """An error of the same kind that can be sent to another process."""
+    kind = next(one for one in (UsageError, StoreError, RunFailed, RagaugeError) if isinstance(error, one))
+    return kind(str(error))
+
+
+class _RayEvaluation(Evaluation):
+    """One run in progress on Ray."""
+
+    def __init__(self, task: Prepared, name: str, session: Session, scorer: BatchScorer) -> None:
+        super().__init__(task, name)
+        self._session, self._scorer = session, scorer
+        self._read = 0
+        self._stopping = False
+        self._free: asyncio.Queue[Any] = asyncio.Queue()
+
+    async def _measure(self, progress: Callable[[int], None] | None) -> str:
+        done, stopped = 0, ""
+        async with self._workers() as workers:
+            parts = ordered_map(self._batches(), self._ask, AT_ONCE * len(workers), AHEAD * len(workers))
+            async with aclosing(parts):
+                async for encoded, part in parts:
+                    if part.error:
+                        raise part.error
+                    if stopped:
+                        continue
+                    self._add(encoded, part)
+                    done, stopped = done + part.samples, part.stopped
+                    self._stopping = bool(stopped)
+                    if progress:
+                        progress(done)
+            notes = await asyncio.gather(*(worker.notes.remote() for worker in workers))
+        self._notes = list(dict.fromkeys(note for one in notes for note in one))
+        return self._ended(done, self._read, stopped)
+
+    @asynccontextmanager
+    async def _workers(self) -> AsyncIterator[list[Any]]:
+        """The pool. Raises UsageError where the judge or the store cannot be used by it."""
+        ray, engine = self._session.connect(), self._session.engine
+        machines = {node["NodeManagerAddress"] for node in ray.nodes() if node["Alive"]}
+        if len(machines) > 1 and not is_url(self._store.place):
+            raise UsageError(
+                f"the store {self._store.place} is on this machine alone; give one that all {len(machines)} machines "
+                "of the cluster reach: --store postgresql://USER@HOST/DATABASE"
+            )
+        has = ray.cluster_resources()
+        count = engine.workers or max(1, int(has.get("CPU", 1)) - 1)
+        if engine.gpus * count > has.get("GPU", 0):
+            raise UsageError(f"{count} workers of {engine.gpus:g} GPUs each: the cluster has {has.get('GPU', 0):g}")
+        if count > has.get("CPU", 0):
+            raise UsageError(f"{count} workers: the cluster has {has.get('CPU', 0):g} CPUs; give fewer workers")
+        options = {"num_gpus": engine.gpus, "max_restarts": -1, "max_task_retries": -1, "max_concurrency": AT_ONCE}
+        made = ray.remote(Worker).options(num_cpus=1, **options)
+        try:
+            pickled = ray.cloudpickle.dumps(self._scorer)
+        except Exception as error:  # pickling runs code of any class
+            raise UsageError(
+                f"the judge or a metric cannot be sent to other processes ({type(error).__name__}: {error}); give the "
+                "judge by its spec, such as 'openai/gpt-4o-mini' or 'python:MODULE:NAME'"
+            ) from error
+        workers = [made.remote(pickled, self._record.id, self._session.folder) for _ in range(count)]
+        try:
+            for fault in await asyncio.gather(*(worker.ready.remote() for worker in workers)):
+                if fault:
+                    raise fault
+            for worker in workers * AT_ONCE:
+                self._free.put_nowait(worker)
+            self._begin()
+            yield workers
+        finally:
+            for worker in workers:
+                ray.kill(worker)
+
+    def _batches(self) -> Iterator[tuple[int, list[bytes]]]:
+        """The samples, encoded, with the position of the first of each batch."""
+        encoded = (msgspec.json.encode(sample) for sample in self._samples)
+        while not self._stopping and (batch := list(islice(encoded, BATCH))):
+            self._read += len(batch)
+            yield self._read - len(batch), batch
+
+    async def _ask(self, batch: tuple[int, list[bytes]]) -> tuple[list[bytes], Part]:
+        """Have a worker score a batch. Ray repeats this elsewhere if the worker is lost."""
+        worker = await self._free.get()
+        try:
+            return batch[1], await worker.score.remote(*batch)
+        finally:
+            self._free.put_nowait(worker)
+
+    def _add(self, encoded: Sequence[bytes], part: Part) -> None:
+        for one in encoded[: part.samples]:
+            self._digest.update(one)
+        settings, dispatcher = self._settings, self._dispatcher
+        settings.left_out.update(part.left_out)
+        settings.metrics = tuple(metric for metric in settings.metrics if metric.key not in part.left_out)
+        for key, state in part.scores.items():
+            own = self._accumulators.by_key[key]
+            own.extend(Accumulator(**{**state, "measure": own.measure}))
+        self._accumulators.columns.update(part.columns)
+        self._accumulators.empty += part.empty
+        self._record.samples += part.samples
+        dispatcher.asked += part.asked
+        dispatcher.reused += part.reused
+        dispatcher.labelled += part.labelled
+        dispatcher.budget.exceeded |= part.exceeded
+        spent = dispatcher.budget.spent
+        for name in spent.__struct_fields__:
+            setattr(spent, name, getattr(spent, name) + getattr(part.spent, name))
