@@ -173,7 +173,8 @@ def run_command(
 ) -> None:
     """Measure DATA: a .jsonl .json .csv .tsv or .parquet file with queries, responses, contexts, references.
 
-    With --engine ray also a folder, a bucket, or a pattern in quotes such as "s3://bucket/*.parquet". Columns are recognised by the names that ragas, DeepEval, RAGChecker, Trust-Eval and others use.
+    With --engine ray also a folder, a bucket, or a pattern in quotes such as "s3://bucket/*.parquet". Columns are
+    recognised by the names that ragas, DeepEval, RAGChecker, Trust-Eval and others use.
     """
     asked = evaluation_arguments(**given)
     folders = [one for one in output if one.endswith("/") or "://" in one]
@@ -189,10 +190,10 @@ def run_command(
     for column in by:
         run.by(column)
     run.hold_to(conditions)
-    written = [*(run.save(path, raw_csv=raw_csv) for path in paths), *(f"{one}run={run.id}" for one in folders)]
+    written = [str(run.save(path, raw_csv=raw_csv)) for path in paths]
+    written += [f"{one.rstrip('/')}/run={run.id}" for one in folders]
     show_run(run, show, every=given["metrics"] is not None)
-    for path in written:
-        say(f"wrote {path}")
+    say(*(f"wrote {one}" for one in written))
     if store:
         say(*next_steps(run, store))
     end(run, conditions, store)

@@ -70,37 +70,31 @@ class BatchScorer:
         map: Mapping[str, str] | None = None,
         group: str | None = None,
     ) -> None:
-        self._given = {
-            "metrics": metrics,
-            "judge": judge,
-            "store": store.place if isinstance(store, Store) else store,
-            "labels": labels_by_question(labels),
-            "map": {**(map or {}), **({"group": group} if group else {})},
-        }
-        self._measures = select_metrics(metrics or ())
+        self._metrics, self._judge = metrics or (), judge
+        self._place = store.place if isinstance(store, Store) else store
+        self._labels = labels_by_question(labels)
+        self._map = {**(map or {}), **({"group": group} if group else {})}
         self.by_name = True
+        select_metrics(self._metrics)
 
     def __getstate__(self) -> dict[str, Any]:
-        return {"given": self._given, "by_name": self.by_name}
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        self._given, self.by_name = state["given"], state["by_name"]
-        self._measures = select_metrics(self._given["metrics"])
+        made_here = ("router", "settings", "store", "schema")
+        return {name: value for name, value in vars(self).items() if name not in made_here}
 
     @cached_property
     def router(self) -> JudgeRouter:
         """The judges of this process."""
-        return load_judges(self._given["judge"])
+        return load_judges(self._judge)
 
     @cached_property
     def settings(self) -> RunSettings:
         """The metrics, without those that the judges turn out to be unable to answer."""
-        return RunSettings(self._given["metrics"], self.router, by_name=self.by_name)
+        return RunSettings(self._metrics, self.router, by_name=self.by_name)
 
     @cached_property
     def store(self) -> Store | None:
         """The open store; None if there is none."""
-        return None if self._given["store"] is None else Store.open(self._given["store"])
+        return None if self._place is None else Store.open(self._place)
 
     @cached_property
     def schema(self) -> pyarrow.Schema:
@@ -110,7 +104,9 @@ class BatchScorer:
         reasons of missing values; `evidence`, the judged pieces with the columns of `.claims.parquet`.
         """
         arrow = pyarrow_for("scoring batches")
-        values = [key for one in self._measures if not isinstance(one, DatasetMetric) for key in one.values]
+        values = [
+            key for one in select_metrics(self._metrics) if not isinstance(one, DatasetMetric) for key in one.values
+        ]
         return arrow.schema(
             [
                 ("id", arrow.string()),
@@ -136,7 +132,7 @@ class BatchScorer:
         """
         arrow = pyarrow_for("scoring batches")
         rows = batch if isinstance(batch, arrow.Table) else arrow.Table.from_batches([batch])
-        scored = self.score(list(read(rows, map=self._given["map"]))) if rows.num_rows else None
+        scored = self.score(list(read(rows, map=self._map))) if rows.num_rows else None
         if scored and scored.stopped:
             raise RunFailed(scored.stopped)
         found = self.arrow(scored.records if scored else ())
@@ -145,7 +141,7 @@ class BatchScorer:
     async def score_async(self, samples: Iterable[Sample], budget: Budget | None = None) -> ScoredSamples:
         """Score samples; those before the first that cannot be scored are returned."""
         store = MemoryStore() if self.store is None else self.store
-        cache = JudgmentCache(self.router, store, self._given["labels"])
+        cache = JudgmentCache(self.router, store, self._labels)
         dispatcher = Dispatcher(self.router, cache, budget or Budget())
         records: list[SampleRecord] = []
         stopped = ""

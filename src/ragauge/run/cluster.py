@@ -12,6 +12,7 @@ import os
 import pickle
 import re
 import socket
+import time
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import aclosing, asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass, field
@@ -19,18 +20,20 @@ from fnmatch import fnmatch
 from functools import partial
 from itertools import islice
 from pathlib import Path
+from secrets import token_hex
 from typing import Any, NamedTuple
 
 import msgspec
 
 from ragauge.errors import BadData, BadParameter, MissingExtra, RagaugeError, RunFailed, StoreError, UsageError
 from ragauge.host import disable_telemetry
-from ragauge.judges.base import JudgeLike, notes_of
+from ragauge.judges.base import JudgeLike, notes_of, share_tempo
 from ragauge.judges.onnx import processors
 from ragauge.metrics.base import Measure
 from ragauge.metrics.registry import select_metrics
 from ragauge.readers.formats import Source, json_lines_rows
 from ragauge.readers.read import SampleReader
+from ragauge.run.asking import Budget
 from ragauge.run.batches import BatchScorer
 from ragauge.run.evaluate import Evaluation
 from ragauge.run.prepare import LabelsLike, MetricsLike, Prepared, StoreLike, prepared
@@ -75,7 +78,7 @@ def ray(address: str = "", *, workers: int | None = None, gpus: float = 0.0, out
 
     Args:
         address: HOST:PORT of a cluster's head, or "auto" for the one that this machine is part of. By default the
-            environment variable RAY_ADDRESS; without it Ray is started on this machine, on its loopback interface alone.
+            environment variable RAY_ADDRESS; without it Ray is started on this machine and reachable from it alone.
         workers: the number of processes that score. By default one per CPU of this machine, or of the cluster.
         gpus: the share of a GPU that each worker has, such as 0.5.
         output: a folder or bucket, such as "scores/" or "s3://bucket/scores", in which the workers write the scores as
@@ -179,7 +182,6 @@ class Session:
             reason = str(error).strip().partition("\n")[0]
             raise UsageError(f"Ray cannot be used at {self._address or 'this machine'}: {reason}") from error
         self._ours = True
-        logging.getLogger("ray.data").setLevel(logging.ERROR)
         return self._ray
 
     def close(self) -> None:
@@ -191,8 +193,9 @@ class Session:
         """The rows of files in their order, read by Ray Data on any machine."""
         self._reads = 1
         self.connect()
-        import ray.data as data
+        from ray import data
 
+        logging.getLogger("ray.data").setLevel(logging.ERROR)
         context = data.DataContext.get_current().copy()
         context.execution_options.preserve_order = True
         context.enable_progress_bars = False
@@ -204,7 +207,7 @@ class Session:
                 found = data.read_csv(files.paths, **options, **_csv_options(files))
             else:
                 found = data.read_text(files.paths, **options)
-        batches = found.iter_batches(batch_size=BATCH, batch_format="pyarrow")
+        batches: Any = found.iter_batches(batch_size=BATCH, batch_format="pyarrow")
         rows = (row for batch in batches for row in batch.to_pylist())
         if files.ending in (".parquet", ".csv"):
             yield from rows
@@ -330,8 +333,9 @@ class Part:
 class Worker:
     """What each process of the pool runs: it loads the judge once, and works on AT_ONCE batches at a time."""
 
-    def __init__(self, pickled: bytes, run_id: str, folder: str) -> None:
+    def __init__(self, pickled: bytes, run_id: str, folder: str, workers: int, limit: float | None, purse: Any) -> None:
         disable_telemetry()
+        self._workers, self._limit, self._purse = workers, limit, purse
         self._unpickled: Callable[[], BatchScorer] = partial(pickle.loads, pickled)
         self._scorer: BatchScorer | None = None
         self._run, self._folder = run_id, folder
@@ -349,6 +353,8 @@ class Worker:
             self._scorer = self._unpickled()
             assert self._scorer.settings
             assert self._scorer.store
+            for judge in self._scorer.router.unique():
+                share_tempo(judge, self._workers)
         return self._scorer
 
     async def score(self, first: int, encoded: Sequence[bytes]) -> Part:
@@ -360,7 +366,12 @@ class Worker:
 
     async def _score(self, first: int, samples: Sequence[Sample]) -> Part:
         scorer = self._opened()
-        records, stopped, dispatcher = await scorer.score_async(samples)
+        budget = Budget() if self._limit is None else LeasedBudget(self._purse, self._limit)
+        try:
+            records, stopped, dispatcher = await scorer.score_async(samples, budget)
+        finally:
+            if isinstance(budget, LeasedBudget):
+                await budget.settle()
         assert scorer.store is not None
         scorer.store.keep_samples(self._run, first, records)
         if self._folder and records:
@@ -370,7 +381,6 @@ class Worker:
             found.add(record)
         states = {key: {**vars(one), "measure": None} for key, one in found.by_key.items()}
         counts = dispatcher.asked, dispatcher.reused, dispatcher.labelled
-        budget = dispatcher.budget
         left_out = dict(scorer.settings.left_out)
         return Part(
             len(records), stopped, states, found.columns, found.empty, left_out, *counts, budget.spent, budget.exceeded
@@ -391,6 +401,84 @@ class Worker:
     async def notes(self) -> list[str]:
         """What the judges have to say about their work."""
         return [note for judge in self._opened().router.unique() for note in notes_of(judge)]
+
+
+# one budget for all processes
+
+
+#: Seconds after which a lease that nobody asks about any more is free again, and those between two requests for money.
+LEASE_SECONDS, ASK_SECONDS = 120.0, 0.2
+
+#: The share of the limit that a batch is lent at a time, unless a call needs more.
+LEASE = 0.02
+
+
+class Purse:
+    """The money of a run, lent to its batches in leases; an actor.
+
+    What a lost batch had spent since it last asked is not known, so that the limit can be exceeded by its lease.
+    """
+
+    def __init__(self, limit: float) -> None:
+        self._left = limit
+        self._lent: dict[str, list[float]] = {}  # by holder: dollars, of which spent, time, whether it waits
+
+    def take(self, holder: str, spent: float, wanted: float, least: float) -> float | None:
+        """Lend dollars, between `least` and `wanted`; 0 if some may be given back, None if not. spent: so far."""
+        now = time.monotonic()
+        for name in [name for name, (*_, at, _waits) in self._lent.items() if now - at > LEASE_SECONDS]:
+            self.settle(name, self._lent[name][1])
+        granted = min(wanted, self._left) if self._left >= least else 0.0
+        self._left -= granted
+        lent = self._lent.get(holder, [0.0])[0] + granted
+        self._lent[holder] = [lent, spent, now, not granted]
+        others_work = any(not waits for *_, waits in self._lent.values())
+        return granted if granted or others_work else None
+
+    def settle(self, holder: str, spent: float) -> None:
+        """Take back what a batch has not spent."""
+        if holder in self._lent:
+            self._left += self._lent.pop(holder)[0] - spent
+
+
+class LeasedBudget(Budget):
+    """The budget of one batch: it borrows from the purse as it needs more."""
+
+    def __init__(self, purse: Any, limit: float) -> None:
+        super().__init__(0.0)
+        self._purse, self._whole, self._holder = purse, limit, token_hex(8)
+
+    @property
+    def reason(self) -> str:
+        """Why a run that needs more must end."""
+        return f"the limit of ${self._whole:g} was reached"
+
+    @asynccontextmanager
+    async def sample(self, dollars: float) -> AsyncIterator[None]:
+        """As of any budget."""
+        await self._borrow(self._begun + dollars)
+        async with super().sample(dollars):
+            yield
+
+    async def reserve(self, dollars: float) -> bool:
+        """As of any budget."""
+        await self._borrow(self._reserved + dollars)
+        return await super().reserve(dollars)
+
+    async def _borrow(self, dollars: float) -> None:
+        """Borrow until this much is covered, or nothing can come back to the purse any more."""
+        while not self.exceeded and not self._covers(dollars):
+            assert self.limit is not None
+            least = self.spent.cost + self._overrun * dollars - self.limit
+            lent = await self._purse.take.remote(self._holder, self.spent.cost, max(LEASE * self._whole, least), least)
+            if lent is None:
+                return
+            self.limit += lent
+            await asyncio.sleep(0 if lent else ASK_SECONDS)
+
+    async def settle(self) -> None:
+        """Give back what is left."""
+        await self._purse.settle.remote(self._holder, self.spent.cost)
 
 
 def _picklable(error: RagaugeError) -> RagaugeError:
@@ -453,7 +541,10 @@ class _RayEvaluation(Evaluation):
                 f"the judge or a metric cannot be sent to other processes ({type(error).__name__}: {error}); give the "
                 "judge by its spec, such as 'openai/gpt-4o-mini' or 'python:MODULE:NAME'"
             ) from error
-        workers = [made.remote(pickled, self._record.id, self._session.folder) for _ in range(count)]
+        limit = self._dispatcher.budget.limit
+        purse = None if limit is None else ray.remote(Purse).options(num_cpus=0).remote(limit)
+        shared = (pickled, self._record.id, self._session.folder, count, limit, purse)
+        workers = [made.remote(*shared) for _ in range(count)]
         try:
             for fault in await asyncio.gather(*(worker.ready.remote() for worker in workers)):
                 if fault:
@@ -463,8 +554,8 @@ class _RayEvaluation(Evaluation):
             self._begin()
             yield workers
         finally:
-            for worker in workers:
-                ray.kill(worker)
+            for actor in (*workers, *([purse] if purse else [])):
+                ray.kill(actor)
 
     def _batches(self) -> Iterator[tuple[int, list[bytes]]]:
         """The samples, encoded, with the position of the first of each batch."""

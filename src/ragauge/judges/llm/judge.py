@@ -111,6 +111,12 @@ class ModelJudge(ContextJudge):
         notes = getattr(self._client.transport, "notes", None)
         return notes() if notes else ()
 
+    def share_tempo(self, processes: int) -> None:
+        """Keep to one part of the requests and tokens per minute, for as many processes."""
+        share = getattr(self._client.transport, "share_tempo", None)
+        if share:
+            share(processes)
+
     async def __aenter__(self) -> Self:
         """Open the client, unless it is open. Raises UsageError where something is missing, such as a key."""
         await self._client.__aenter__()
