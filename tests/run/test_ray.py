@@ -17,6 +17,8 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow
+import pyarrow.csv
+import pyarrow.parquet
 import pytest
 from click.testing import CliRunner
 from tests.interrupts import hear_ctrl_c
@@ -45,8 +47,6 @@ def _write(path: Path, rows: list[dict[str, Any]]) -> Path:
     path.parent.mkdir(exist_ok=True)
     table = pyarrow.Table.from_pylist([{**row, "contexts": json.dumps(row["contexts"])} for row in rows])
     if path.suffix == ".csv":
-        import pyarrow.csv
-
         pyarrow.csv.write_csv(table.drop_columns("references"), path)
     elif path.suffix == ".parquet":
         pyarrow.parquet.write_table(table, path)
@@ -251,22 +251,24 @@ def test_a_bucket_without_rights_is_told_in_one_line(monkeypatch: pytest.MonkeyP
     """A bucket that answers 403 to everything is an error of one line, to read from as to write to."""
 
     class Forbidden(BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
-            self.send_response(403)
-            self.end_headers()
-
-        do_HEAD = do_PUT = do_POST = do_GET
+        def handle_one_request(self) -> None:
+            self.raw_requestline = self.rfile.readline()
+            if self.parse_request():
+                self.send_error(403)
 
         def log_message(self, *_: Any) -> None:
             pass
 
-    server = HTTPServer(("127.0.0.1", 0), Forbidden)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
     monkeypatch.setenv("AWS_ACCESS_KEY_ID", "somebody")
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "secret")
-    bucket = f"s3://bucket/answers?scheme=http&region=us-east-1&endpoint_override=127.0.0.1:{server.server_port}"
-    assert "s3://bucket/answers cannot be read: " in _complaint(bucket, "--engine", "ray")
-    server.shutdown()
+    with HTTPServer(("127.0.0.1", 0), Forbidden) as server:
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        bucket = f"s3://bucket/answers?scheme=http&region=us-east-1&endpoint_override=127.0.0.1:{server.server_port}"
+        complaint = _complaint(bucket, "--engine", "ray")
+        server.shutdown()
+        thread.join()
+    assert "s3://bucket/answers cannot be read: " in complaint
 
 
 def test_without_ray_the_extra_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -285,6 +287,6 @@ def test_what_cannot_be_sent_is_told_before_any_work(cluster: Any) -> None:
         with lock:
             return hypothesis in premise
 
-    judge = {"*": "lexical", "entail": rg.judge_from(entail=entail, name="mine")}
-    with pytest.raises(rg.UsageError, match="cannot be sent to other processes .*python:MODULE:NAME"):
+    judge: dict[str, Any] = {"*": "lexical", "entail": rg.judge_from(entail=entail, name="mine")}
+    with pytest.raises(rg.UsageError, match=r"cannot be sent to other processes .*python:MODULE:NAME"):
         rg.evaluate(_rows(3), "faithfulness", judge, engine=rg.ray(workers=1))

@@ -15,7 +15,7 @@ import socket
 import time
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import aclosing, asynccontextmanager, contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from fnmatch import fnmatch
 from functools import partial
 from itertools import islice
@@ -37,7 +37,7 @@ from ragauge.run.asking import Budget
 from ragauge.run.batches import BatchScorer
 from ragauge.run.evaluate import Evaluation
 from ragauge.run.prepare import LabelsLike, MetricsLike, Prepared, StoreLike, prepared
-from ragauge.run.results import Accumulator, Accumulators, Run
+from ragauge.run.results import Accumulators, Run
 from ragauge.run.sync import ordered_map
 from ragauge.scores import SampleRecord
 from ragauge.store import Store, is_url
@@ -59,22 +59,7 @@ ENDINGS = (".parquet", ".jsonl", ".ndjson", ".csv")
 
 @dataclass(frozen=True)
 class RayEngine:
-    """How a run uses Ray; `ray` documents it."""
-
-    address: str = ""
-    workers: int | None = None
-    gpus: float = 0.0
-    output: str = ""
-
-    def __post_init__(self) -> None:
-        if self.workers is not None and self.workers < 1:
-            raise BadParameter(f"workers={self.workers} must be 1 or more")
-        if self.gpus < 0:
-            raise BadParameter(f"gpus={self.gpus} must be 0 or more, the share of a GPU that each worker has")
-
-
-def ray(address: str = "", *, workers: int | None = None, gpus: float = 0.0, output: str | Path = "") -> RayEngine:
-    """Ray as the engine of a run: `rg.evaluate(..., engine=rg.ray(workers=8))`.
+    """Ray as the engine of a run, also called `rg.ray`: `rg.evaluate(..., engine=rg.ray(workers=8))`.
 
     Args:
         address: HOST:PORT of a cluster's head, or "auto" for the one that this machine is part of. By default the
@@ -87,7 +72,20 @@ def ray(address: str = "", *, workers: int | None = None, gpus: float = 0.0, out
     Raises:
         BadParameter: workers or gpus are out of range.
     """
-    return RayEngine(address, workers, gpus, str(output))
+
+    address: str = ""
+    workers: int | None = None
+    gpus: float = 0.0
+    output: str | Path = ""
+
+    def __post_init__(self) -> None:
+        if self.workers is not None and self.workers < 1:
+            raise BadParameter(f"workers={self.workers} must be 1 or more")
+        if self.gpus < 0:
+            raise BadParameter(f"gpus={self.gpus} must be 0 or more, the share of a GPU that each worker has")
+
+
+ray = RayEngine
 
 
 def engine_of(given: str | RayEngine) -> RayEngine:
@@ -151,16 +149,14 @@ class Session:
         self._ours, self._reads = False, 0
         os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
         disable_telemetry()
-        if not (address := engine.address or os.environ.get("RAY_ADDRESS", "")):
-            os.environ.setdefault("RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER", "0")  # Ray's switch for the loopback interface
-        self._address = address
+        self._address = engine.address or os.environ.get("RAY_ADDRESS", "")
         try:
             import ray
         except ImportError:
             raise MissingExtra("engine='ray'", "ray") from None
         self._ray = ray
         if engine.output:
-            self.folder = engine.output if is_uri(engine.output) else str(Path(engine.output).absolute())
+            self.folder = str(engine.output if is_uri(engine.output) else Path(engine.output).absolute())
             with _file_errors(engine.output, "cannot be written to", UsageError):
                 system, path = filesystem(self.folder)
                 system.create_dir(path, recursive=True)
@@ -175,6 +171,7 @@ class Session:
             given |= {"address": self._address}
         else:
             workers = self.engine.workers or processors()
+            _use_loopback()
             given |= {"address": "local", "num_cpus": workers + self._reads, "include_dashboard": False}
         try:
             self._ray.init(**given)
@@ -213,6 +210,14 @@ class Session:
             yield from rows
         else:
             yield from json_lines_rows((row["text"] for row in rows), files.paths[0])
+
+
+def _use_loopback() -> None:
+    """Have Ray listen on the loopback interface alone, by the switch for which it does so on macOS and Windows."""
+    from ray._private import ray_constants
+
+    os.environ[ray_constants.ENABLE_RAY_CLUSTERS_ENV_VAR] = "0"
+    ray_constants.ENABLE_RAY_CLUSTER = False
 
 
 def _check_reachable(address: str) -> None:
@@ -255,7 +260,7 @@ def filesystem(place: str) -> tuple[Any, str]:
 
 
 @contextmanager
-def _file_errors(place: str, what: str, error: type[UsageError]) -> Iterator[None]:
+def _file_errors(place: object, what: str, error: type[UsageError]) -> Iterator[None]:
     """Raise what a file system raises as an error of one line."""
     try:
         yield
@@ -312,22 +317,18 @@ def _csv_options(files: SpreadFiles) -> dict[str, Any]:
 # the work
 
 
-@dataclass
-class Part:
-    """What the driver learns of a batch: sums and columns of numbers, no texts. error: why there is nothing more."""
+class Part(NamedTuple):
+    """What the driver learns of a batch: sums and columns of numbers, no texts."""
 
-    samples: int = 0
-    stopped: str = ""
-    scores: dict[str, dict[str, Any]] = field(default_factory=dict)
-    columns: dict[str, None] = field(default_factory=dict)
-    empty: int = 0
-    left_out: dict[str, str] = field(default_factory=dict)
-    asked: int = 0
-    reused: int = 0
-    labelled: int = 0
-    spent: TotalUsage = field(default_factory=TotalUsage)
-    exceeded: bool = False
-    error: RagaugeError | None = None
+    samples: int
+    stopped: str
+    scores: Accumulators
+    left_out: dict[str, str]
+    asked: int
+    reused: int
+    labelled: int
+    spent: TotalUsage
+    exceeded: bool
 
 
 class Worker:
@@ -357,12 +358,12 @@ class Worker:
                 share_tempo(judge, self._workers)
         return self._scorer
 
-    async def score(self, first: int, encoded: Sequence[bytes]) -> Part:
-        """Score a batch, whose first sample is at this position of the run, and keep the scores."""
+    async def score(self, first: int, encoded: Sequence[bytes]) -> Part | RagaugeError:
+        """Score a batch, whose first sample is at this position of the run, and keep the scores; or why not."""
         try:
             return await self._score(first, [msgspec.json.decode(one, type=Sample) for one in encoded])
         except RagaugeError as error:
-            return Part(error=_picklable(error))
+            return _picklable(error)
 
     async def _score(self, first: int, samples: Sequence[Sample]) -> Part:
         scorer = self._opened()
@@ -379,12 +380,9 @@ class Worker:
         found = Accumulators(scorer.settings.metrics)
         for record in records:
             found.add(record)
-        states = {key: {**vars(one), "measure": None} for key, one in found.by_key.items()}
         counts = dispatcher.asked, dispatcher.reused, dispatcher.labelled
         left_out = dict(scorer.settings.left_out)
-        return Part(
-            len(records), stopped, states, found.columns, found.empty, left_out, *counts, budget.spent, budget.exceeded
-        )
+        return Part(len(records), stopped, found, left_out, *counts, budget.spent, budget.exceeded)
 
     def _write(self, name: str, scorer: BatchScorer, records: Sequence[SampleRecord]) -> None:
         """Write a file of the result, whole or not at all; a batch that is scored again replaces its file."""
@@ -503,8 +501,8 @@ class _RayEvaluation(Evaluation):
             parts = ordered_map(self._batches(), self._ask, AT_ONCE * len(workers), AHEAD * len(workers))
             async with aclosing(parts):
                 async for encoded, part in parts:
-                    if part.error:
-                        raise part.error
+                    if isinstance(part, RagaugeError):
+                        raise part
                     if stopped:
                         continue
                     self._add(encoded, part)
@@ -564,7 +562,7 @@ class _RayEvaluation(Evaluation):
             self._read += len(batch)
             yield self._read - len(batch), batch
 
-    async def _ask(self, batch: tuple[int, list[bytes]]) -> tuple[list[bytes], Part]:
+    async def _ask(self, batch: tuple[int, list[bytes]]) -> tuple[list[bytes], Part | RagaugeError]:
         """Have a worker score a batch. Ray repeats this elsewhere if the worker is lost."""
         worker = await self._free.get()
         try:
@@ -578,11 +576,7 @@ class _RayEvaluation(Evaluation):
         settings, dispatcher = self._settings, self._dispatcher
         settings.left_out.update(part.left_out)
         settings.metrics = tuple(metric for metric in settings.metrics if metric.key not in part.left_out)
-        for key, state in part.scores.items():
-            own = self._accumulators.by_key[key]
-            own.extend(Accumulator(**{**state, "measure": own.measure}))
-        self._accumulators.columns.update(part.columns)
-        self._accumulators.empty += part.empty
+        self._accumulators.extend(part.scores)
         self._record.samples += part.samples
         dispatcher.asked += part.asked
         dispatcher.reused += part.reused

@@ -50,6 +50,9 @@ class Accumulator:
     first_failure: str = ""
     first_undefined: str = ""
 
+    def __getstate__(self) -> dict[str, Any]:
+        return {**vars(self), "measure": None}  # its functions need not be picklable, and `extend` does without
+
     def add(self, score: ScoreRecord, group: str | None) -> None:
         """Add the score of one sample; `group` is its group, None if samples are independent."""
         if score.failed is not None:
