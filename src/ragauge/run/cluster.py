@@ -154,7 +154,7 @@ class Session:
             import ray
         except ImportError:
             raise MissingExtra("engine='ray'", "ray") from None
-        self._ray = ray
+        self.ray = ray
         if engine.output:
             self.folder = str(engine.output if is_uri(engine.output) else Path(engine.output).absolute())
             with _file_errors(engine.output, "cannot be written to", UsageError):
@@ -163,8 +163,8 @@ class Session:
 
     def connect(self) -> Any:
         """The module `ray`, connected. Raises UsageError where the address does not answer."""
-        if self._ray.is_initialized():
-            return self._ray
+        if self.ray.is_initialized():
+            return self.ray
         given: dict[str, Any] = {"logging_level": logging.ERROR, "log_to_driver": False}
         if self._address:
             _check_reachable(self._address)
@@ -174,17 +174,16 @@ class Session:
             _use_loopback()
             given |= {"address": "local", "num_cpus": workers + self._reads, "include_dashboard": False}
         try:
-            self._ray.init(**given)
+            self.ray.init(**given)
         except (ConnectionError, RuntimeError, ValueError, TimeoutError) as error:
-            reason = str(error).strip().partition("\n")[0]
-            raise UsageError(f"Ray cannot be used at {self._address or 'this machine'}: {reason}") from error
+            raise UsageError(f"Ray cannot be used at {self._address or 'this machine'}: {_reason(error)}") from error
         self._ours = True
-        return self._ray
+        return self.ray
 
     def close(self) -> None:
         """End the connection, and Ray itself where it was started for this run."""
         if self._ours:
-            self._ray.shutdown()
+            self.ray.shutdown()
 
     def rows(self, files: SpreadFiles) -> Iterator[Any]:
         """The rows of files in their order, read by Ray Data on any machine."""
@@ -206,10 +205,17 @@ class Session:
                 found = data.read_text(files.paths, **options)
         batches: Any = found.iter_batches(batch_size=BATCH, batch_format="pyarrow")
         rows = (row for batch in batches for row in batch.to_pylist())
-        if files.ending in (".parquet", ".csv"):
-            yield from rows
-        else:
-            yield from json_lines_rows((row["text"] for row in rows), files.paths[0])
+        is_text = files.ending not in (".parquet", ".csv")
+        try:
+            yield from json_lines_rows((row["text"] for row in rows), files.paths[0]) if is_text else rows
+        except self.ray.exceptions.RayError as error:
+            raise BadData(f"{files.paths[0]} or a file beside it: {_reason(error)}; write it again") from error
+
+
+def _reason(error: BaseException) -> str:
+    """What an error says in one line; of one in another process, what that process raised."""
+    cause = getattr(error, "cause", None) or error
+    return str(cause).strip().partition("\n")[0]
 
 
 def _use_loopback() -> None:
@@ -265,8 +271,7 @@ def _file_errors(place: object, what: str, error: type[UsageError]) -> Iterator[
     try:
         yield
     except (OSError, ValueError, ImportError) as problem:
-        reason = str(problem).strip().partition("\n")[0]
-        raise error(f"{place} {what}: {reason}; check its name and your rights") from problem
+        raise error(f"{place} {what}: {_reason(problem)}; check its name and your rights") from problem
 
 
 class SpreadFiles(NamedTuple):
@@ -496,6 +501,12 @@ class _RayEvaluation(Evaluation):
         self._free: asyncio.Queue[Any] = asyncio.Queue()
 
     async def _measure(self, progress: Callable[[int], None] | None) -> str:
+        try:
+            return await self._spread(progress)
+        except self._session.ray.exceptions.RayError as error:
+            raise RunFailed(f"Ray gave up: {_reason(error)}; run again, what is judged is kept in the store") from error
+
+    async def _spread(self, progress: Callable[[int], None] | None) -> str:
         done, stopped = 0, ""
         async with self._workers() as workers:
             parts = ordered_map(self._batches(), self._ask, AT_ONCE * len(workers), AHEAD * len(workers))
