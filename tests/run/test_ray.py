@@ -169,7 +169,7 @@ def test_one_budget_holds_for_all_workers(cluster: Any, stub_server: StubFactory
     limited = rg.evaluate(_rows(600), "faithfulness", spec, max_cost=whole / 2, engine=rg.ray(workers=2))
     assert limited.record.status == "stopped"
     assert "the limit of $" in limited.record.stopped
-    assert 0.8 * whole / 2 < limited.record.spent.cost <= whole / 2
+    assert 0.9 * whole / 2 < limited.record.spent.cost <= whole / 2
 
 
 @slow

@@ -44,11 +44,15 @@ from ragauge.store import Store, is_url
 from ragauge.store.store import MemoryStore
 from ragauge.types import Sample, TotalUsage
 
-#: How many samples are handed to a worker at a time, and how many such batches it works on at once.
-BATCH, AT_ONCE = 256, 2
+#: How many samples are handed to a worker at a time; under a limit on the cost, so that few are left half done; and how
+#: many such batches it works on at once.
+BATCH, FEW, AT_ONCE = 256, 32, 2
 
 #: How many batches may wait for an earlier one, for each worker.
 AHEAD = 8
+
+#: Where Ray finds the purse of a run, under the run's id.
+NAMESPACE = "ragauge"
 
 #: Seconds in which an address must accept a connection.
 REACHABLE = 5.0
@@ -339,9 +343,9 @@ class Part(NamedTuple):
 class Worker:
     """What each process of the pool runs: it loads the judge once, and works on AT_ONCE batches at a time."""
 
-    def __init__(self, pickled: bytes, run_id: str, folder: str, workers: int, limit: float | None, purse: Any) -> None:
+    def __init__(self, pickled: bytes, run_id: str, folder: str, workers: int, limit: float | None) -> None:
         disable_telemetry()
-        self._workers, self._limit, self._purse = workers, limit, purse
+        self._workers, self._limit = workers, limit
         self._unpickled: Callable[[], BatchScorer] = partial(pickle.loads, pickled)
         self._scorer: BatchScorer | None = None
         self._run, self._folder = run_id, folder
@@ -372,7 +376,7 @@ class Worker:
 
     async def _score(self, first: int, samples: Sequence[Sample]) -> Part:
         scorer = self._opened()
-        budget = Budget() if self._limit is None else LeasedBudget(self._purse, self._limit)
+        budget = Budget() if self._limit is None else LeasedBudget(self._purse(), self._limit)
         try:
             records, stopped, dispatcher = await scorer.score_async(samples, budget)
         finally:
@@ -388,6 +392,11 @@ class Worker:
         counts = dispatcher.asked, dispatcher.reused, dispatcher.labelled
         left_out = dict(scorer.settings.left_out)
         return Part(len(records), stopped, found, left_out, *counts, budget.spent, budget.exceeded)
+
+    def _purse(self) -> Any:
+        import ray
+
+        return ray.get_actor(self._run, namespace=NAMESPACE)
 
     def _write(self, name: str, scorer: BatchScorer, records: Sequence[SampleRecord]) -> None:
         """Write a file of the result, whole or not at all; a batch that is scored again replaces its file."""
@@ -450,6 +459,7 @@ class LeasedBudget(Budget):
     def __init__(self, purse: Any, limit: float) -> None:
         super().__init__(0.0)
         self._purse, self._whole, self._holder = purse, limit, token_hex(8)
+        self._asking = asyncio.Lock()
 
     @property
     def reason(self) -> str:
@@ -470,14 +480,16 @@ class LeasedBudget(Budget):
 
     async def _borrow(self, dollars: float) -> None:
         """Borrow until this much is covered, or nothing can come back to the purse any more."""
-        while not self.exceeded and not self._covers(dollars):
-            assert self.limit is not None
-            least = self.spent.cost + self._overrun * dollars - self.limit
-            lent = await self._purse.take.remote(self._holder, self.spent.cost, max(LEASE * self._whole, least), least)
-            if lent is None:
-                return
-            self.limit += lent
-            await asyncio.sleep(0 if lent else ASK_SECONDS)
+        async with self._asking:
+            while not self.exceeded and not self._covers(dollars):
+                assert self.limit is not None
+                least = self.spent.cost + self._overrun * dollars - self.limit
+                wanted = max(LEASE * self._whole, least)
+                lent = await self._purse.take.remote(self._holder, self.spent.cost, wanted, least)
+                if lent is None:
+                    return
+                self.limit += lent
+                await asyncio.sleep(0 if lent else ASK_SECONDS)
 
     async def settle(self) -> None:
         """Give back what is left."""
@@ -514,6 +526,7 @@ class _RayEvaluation(Evaluation):
                 async for encoded, part in parts:
                     if isinstance(part, RagaugeError):
                         raise part
+                    self._count(part)
                     if stopped:
                         continue
                     self._add(encoded, part)
@@ -551,8 +564,9 @@ class _RayEvaluation(Evaluation):
                 "judge by its spec, such as 'openai/gpt-4o-mini' or 'python:MODULE:NAME'"
             ) from error
         limit = self._dispatcher.budget.limit
-        purse = None if limit is None else ray.remote(Purse).options(num_cpus=0).remote(limit)
-        shared = (pickled, self._record.id, self._session.folder, count, limit, purse)
+        named = {"name": self._record.id, "namespace": NAMESPACE, "num_cpus": 0}
+        purse = [] if limit is None else [ray.remote(Purse).options(**named).remote(limit)]
+        shared = (pickled, self._record.id, self._session.folder, count, limit)
         workers = [made.remote(*shared) for _ in range(count)]
         try:
             for fault in await asyncio.gather(*(worker.ready.remote() for worker in workers)):
@@ -563,13 +577,14 @@ class _RayEvaluation(Evaluation):
             self._begin()
             yield workers
         finally:
-            for actor in (*workers, *([purse] if purse else [])):
+            for actor in workers + purse:
                 ray.kill(actor)
 
     def _batches(self) -> Iterator[tuple[int, list[bytes]]]:
         """The samples, encoded, with the position of the first of each batch."""
         encoded = (msgspec.json.encode(sample) for sample in self._samples)
-        while not self._stopping and (batch := list(islice(encoded, BATCH))):
+        size = BATCH if self._dispatcher.budget.limit is None else FEW
+        while not self._stopping and (batch := list(islice(encoded, size))):
             self._read += len(batch)
             yield self._read - len(batch), batch
 
@@ -584,11 +599,15 @@ class _RayEvaluation(Evaluation):
     def _add(self, encoded: Sequence[bytes], part: Part) -> None:
         for one in encoded[: part.samples]:
             self._digest.update(one)
-        settings, dispatcher = self._settings, self._dispatcher
+        settings = self._settings
         settings.left_out.update(part.left_out)
         settings.metrics = tuple(metric for metric in settings.metrics if metric.key not in part.left_out)
         self._accumulators.extend(part.scores)
         self._record.samples += part.samples
+
+    def _count(self, part: Part) -> None:
+        """What was asked and paid, also for samples after the one at which the run stopped."""
+        dispatcher = self._dispatcher
         dispatcher.asked += part.asked
         dispatcher.reused += part.reused
         dispatcher.labelled += part.labelled
