@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
 from functools import reduce, wraps
 from math import isfinite, nan
 from pathlib import Path
@@ -85,25 +84,12 @@ def output_option(what: str, endings: Iterable[str] = WRITERS, type: Any = _FILE
     return click.option("-o", "--output", type=type, multiple=True, help=f"{what}: {' '.join(endings)}; repeatable.")
 
 
-def engine_options(command: Command) -> Command:
-    """--engine, --workers and --gpus, which the command receives as `engine`: how the work is spread, or None."""
-
-    @wraps(command)
-    def called(engine: str | None, workers: int | None, gpus: float | None, **given: Any) -> Any:
-        chosen = None
-        if engine or workers or gpus:
-            from ragauge.run.cluster import engine_of
-
-            chosen = replace(engine_of(engine or "ray"), workers=workers, gpus=gpus or 0.0)
-        return command(engine=chosen, **given)
-
-    options = (
-        click.option("--engine", metavar="ENGINE", help="ray or ray:HOST:PORT: several processes or machines score."),
-        click.option("--workers", type=click.IntRange(min=1), metavar="N", help="Processes that score; implies ray."),
-        click.option("--gpus", type=float, metavar="SHARE", help="The share of a GPU that each worker has, as 0.5."),
-    )
-    return cast(Command, combined(*options)(called))
-
+#: How the work is spread: `engine`, `workers` and `gpus`.
+engine_options = combined(
+    click.option("--engine", metavar="ENGINE", help="ray or ray:HOST:PORT: several processes or machines score."),
+    click.option("--workers", type=click.IntRange(min=1), metavar="N", help="Processes that score; implies ray."),
+    click.option("--gpus", type=float, default=0.0, metavar="SHARE", help="The share of a GPU of each, such as 0.5."),
+)
 
 samples_option = click.option("-o", "--output", type=_FILE, required=True, help="Where the samples go (.jsonl).")
 

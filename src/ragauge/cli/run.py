@@ -161,7 +161,9 @@ def run_command(
     data: str,
     store: Place | None,
     output: Sequence[str],
-    engine: RayEngine | None,
+    engine: str | None,
+    workers: int | None,
+    gpus: float,
     raw_csv: bool,
     name: str,
     max_cost: float | None,
@@ -178,15 +180,13 @@ def run_command(
     """
     asked = evaluation_arguments(**given)
     folders = [one for one in output if one.endswith("/") or "://" in one]
-    if folders and (engine is None or len(folders) > 1):
-        raise UsageError(f"-o {folders[-1]}: one folder of Parquet can be written, with --engine ray")
-    engine = replace(engine, output=folders[0]) if engine and folders else engine
+    spread = engine_for(engine, workers, gpus, folders) if engine or workers or gpus or folders else None
     paths = [Path(one) for one in output if one not in folders]
     for path in paths:
         check_output(path, filter(None, (data, asked["labels"])))
     conditions = gates(fail_under, fail_over, asked["metrics"])
     with judging(store, asked["limit"]) as progress:
-        run = evaluate(data, store=store, max_cost=max_cost, name=name, progress=progress, engine=engine, **asked)
+        run = evaluate(data, store=store, max_cost=max_cost, name=name, progress=progress, engine=spread, **asked)
     for column in by:
         run.by(column)
     run.hold_to(conditions)
@@ -197,6 +197,15 @@ def run_command(
     if store:
         say(*next_steps(run, store))
     end(run, conditions, store)
+
+
+def engine_for(engine: str | None, workers: int | None, gpus: float, folders: Sequence[str]) -> RayEngine:
+    """The engine of --engine, --workers, --gpus, and of -o where that names a folder."""
+    from ragauge.run.cluster import engine_of
+
+    if len(folders) > 1 or not (engine or workers or gpus):
+        raise UsageError(f"-o {folders[-1]}: one folder of Parquet can be written, with --engine ray")
+    return replace(engine_of(engine or "ray"), workers=workers, gpus=gpus, output="".join(folders))
 
 
 def next_steps(run: Run, store: Place) -> Iterator[str]:

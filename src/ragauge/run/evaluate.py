@@ -239,7 +239,10 @@ class Evaluation:
                 if stopped:
                     continue
                 assert isinstance(record, SampleRecord)
-                self._take(record)
+                self._begin()
+                self._scored.append(record)
+                if len(self._scored) == AT_ONCE:
+                    self._keep()
                 done += 1
                 if progress:
                     progress(done)
@@ -256,12 +259,6 @@ class Evaluation:
         spent = f" ({dollars(budget.spent.cost)} spent)" if budget.spent.cost else ""
         self._record.stopped = f"{stopped}{spent}, with {left} samples to go"
         return "stopped"
-
-    def _take(self, record: SampleRecord) -> None:
-        self._begin()
-        self._scored.append(record)
-        if len(self._scored) == AT_ONCE:
-            self._keep()
 
     def _begin(self) -> None:
         if not self._begun:
