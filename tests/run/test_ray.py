@@ -123,11 +123,11 @@ def test_a_killed_worker_changes_nothing(cluster: Any, tmp_path: Path, postgres:
 
     No more calls are repeated than were in flight.
     """
-    log, rows, place = tmp_path / "log", _rows(900), postgres.new()
+    log, rows, place = tmp_path / "log", _rows(600), postgres.new()
 
     def entail(premise: str, hypothesis: str) -> bool:
         with log.open("a") as file:
-            file.write(f"{os.getpid()} {premise[:40]} {hypothesis}\n")
+            file.write(f"{os.getpid()} {json.dumps([premise, hypothesis])}\n")
         time.sleep(0.002)
         return hypothesis in premise
 
@@ -142,7 +142,7 @@ def test_a_killed_worker_changes_nothing(cluster: Any, tmp_path: Path, postgres:
     log.unlink()
 
     def disturb() -> None:
-        while not log.exists() or len(log.read_text().splitlines()) < 2500:
+        while not log.exists() or len(log.read_text().splitlines()) < 1500:
             time.sleep(0.05)
         os.kill(int(log.read_text().split()[0]), signal.SIGKILL)
         time.sleep(0.5)
@@ -156,7 +156,8 @@ def test_a_killed_worker_changes_nothing(cluster: Any, tmp_path: Path, postgres:
     assert many.estimates == one.estimates
     assert [one.scores for one in many.records()] == [one.scores for one in one.records()]
     calls = Counter(line.partition(" ")[2] for line in log.read_text().splitlines())
-    assert sum(calls.values()) - len(calls) <= 2 * 6 * 4  # batches of a worker, calls of a question, judge batches
+    repeated = sum(calls.values()) - len(calls)
+    assert repeated <= 2 * 6  # two batches of the lost worker, each with a question under way that takes six calls
 
 
 @slow
