@@ -1,8 +1,8 @@
-"""Runs on Ray beside one process: python benchmarks/cluster.py [overhead] [embedded] [memory] [disturbed] [--samples N]
+"""Runs on Ray beside one process: python benchmarks/cluster.py [reading] [overhead] [embedded] [memory] [disturbed]
 
-overhead: 20,000 samples of cheap metrics in this process and by one and two workers; "work" leaves out the seconds in
-which Ray starts. embedded: the embedded judge, alone and by two workers. memory: the peak of the process that reads, as
-its data grows. disturbed: two nodes, each started with `ray start`, on one PostgreSQL and the stub server of the tests;
+reading: what the process that reads can pass on, in samples per second of its CPU. overhead: 20,000 samples of cheap
+metrics in one process and by one and two workers. embedded: the embedded judge, likewise. memory: the peak of the
+process that reads, as its data grows. disturbed: two nodes, each started with `ray start`, on one PostgreSQL and the stub server of the tests;
 a worker is killed and PostgreSQL restarted half-way, and the scores and calls are those of a run in one process.
 """
 
@@ -23,6 +23,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from threading import Thread
 from typing import Any
+
+import msgspec
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
@@ -93,6 +95,16 @@ def compare(samples: int, metrics: str, judge: str) -> None:
                 f"value {found['value']:.6f}",
                 flush=True,
             )
+
+
+def reading(samples: int) -> None:
+    """Print how many samples a second of CPU are read and encoded."""
+    with written(samples) as data:
+        begun, size = time.process_time(), 0
+        for sample in rg.read(data):
+            size += len(msgspec.json.encode(sample))
+        seconds = time.process_time() - begun
+    print(f"{samples / seconds:,.0f} samples read and encoded per second of CPU, {size / samples:.0f} bytes each")
 
 
 def memory(sizes: list[int]) -> None:
@@ -198,7 +210,7 @@ def disturb(stub: StubServer, postgres: PostgresServer, after: int) -> None:
 def main() -> None:
     """Measure what is named, or everything."""
     arguments = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    arguments.add_argument("what", nargs="*", choices=["overhead", "embedded", "memory", "disturbed", []])
+    arguments.add_argument("what", nargs="*", choices=["reading", "overhead", "embedded", "memory", "disturbed", []])
     arguments.add_argument("--samples", type=int, help="of overhead and disturbed 20,000, of embedded 400")
     arguments.add_argument("--sizes", type=int, nargs="+", default=list(SIZES), help="of memory")
     arguments.add_argument("--measure", help=argparse.SUPPRESS)
@@ -206,7 +218,9 @@ def main() -> None:
     if given.measure:
         print(json.dumps(measured(*json.loads(given.measure))))
         return
-    what = given.what or ["overhead", "embedded", "memory", "disturbed"]
+    what = given.what or ["reading", "overhead", "embedded", "memory", "disturbed"]
+    if "reading" in what:
+        reading(given.samples or 20_000)
     if "overhead" in what:
         compare(given.samples or 20_000, CHEAP, "lexical")
     if "embedded" in what:

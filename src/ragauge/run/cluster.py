@@ -145,12 +145,12 @@ def _portable(measure: Measure) -> str | Measure:
 
 
 class Session:
-    """A connection to Ray, made when it is first needed; what this process started or connected to ends with it."""
+    """A connection to Ray, made when it is first needed. ours: it was made here, and ends with the session."""
 
     def __init__(self, engine: RayEngine) -> None:
         self.engine = engine
         self.folder = ""
-        self._ours, self._reads = False, 0
+        self.ours, self._reads = False, 0
         os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
         disable_telemetry()
         self._address = engine.address or os.environ.get("RAY_ADDRESS", "")
@@ -181,12 +181,12 @@ class Session:
             self.ray.init(**given)
         except (ConnectionError, RuntimeError, ValueError, TimeoutError) as error:
             raise UsageError(f"Ray cannot be used at {self._address or 'this machine'}: {_reason(error)}") from error
-        self._ours = True
+        self.ours = True
         return self.ray
 
     def close(self) -> None:
         """End the connection, and Ray itself where it was started for this run."""
-        if self._ours:
+        if self.ours:
             self.ray.shutdown()
 
     def rows(self, files: SpreadFiles) -> Iterator[Any]:
@@ -577,7 +577,7 @@ class _RayEvaluation(Evaluation):
             self._begin()
             yield workers
         finally:
-            for actor in workers + purse:
+            for actor in [] if self._session.ours else workers + purse:  # else they end with the connection
                 ray.kill(actor)
 
     def _batches(self) -> Iterator[tuple[int, list[bytes]]]:
