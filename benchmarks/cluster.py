@@ -2,8 +2,9 @@
 
 reading: what the process that reads can pass on, in samples per second of its CPU. overhead: 20,000 samples of cheap
 metrics in one process and by one and two workers. embedded: the embedded judge, likewise. memory: the peak of the
-process that reads, as its data grows. disturbed: two nodes, each started with `ray start`, on one PostgreSQL and the stub server of the tests;
-a worker is killed and PostgreSQL restarted half-way, and the scores and calls are those of a run in one process.
+process that reads, as its data grows. disturbed: two nodes, each started with `ray start`, on one PostgreSQL and the
+stub server of the tests; a worker is killed and PostgreSQL restarted half-way, and scores and calls are compared with
+those of one process.
 """
 
 from __future__ import annotations
