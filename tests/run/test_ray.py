@@ -58,7 +58,7 @@ def _write(path: Path, rows: list[dict[str, Any]]) -> Path:
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[Any]:
     """Ray on this machine for the tests of this module, as a run starts it."""
-    session = Session(RayEngine(workers=4))
+    session = Session(RayEngine(workers=3))
     yield session.connect()
     session.close()
 

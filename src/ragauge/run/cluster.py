@@ -150,7 +150,7 @@ class Session:
     def __init__(self, engine: RayEngine) -> None:
         self.engine = engine
         self.folder = ""
-        self.ours, self._reads = False, 0
+        self.ours = False
         os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
         disable_telemetry()
         self._address = engine.address or os.environ.get("RAY_ADDRESS", "")
@@ -174,9 +174,9 @@ class Session:
             _check_reachable(self._address)
             given |= {"address": self._address}
         else:
-            workers = self.engine.workers or processors()
             _use_loopback()
-            given |= {"address": "local", "num_cpus": workers + self._reads, "include_dashboard": False}
+            cpus = (self.engine.workers or processors()) + 1  # one to read
+            given |= {"address": "local", "num_cpus": cpus, "include_dashboard": False}
         try:
             self.ray.init(**given)
         except (ConnectionError, RuntimeError, ValueError, TimeoutError) as error:
@@ -191,7 +191,6 @@ class Session:
 
     def rows(self, files: SpreadFiles) -> Iterator[Any]:
         """The rows of files in their order, read by Ray Data on any machine."""
-        self._reads = 1
         self.connect()
         from ray import data
 

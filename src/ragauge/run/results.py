@@ -126,11 +126,11 @@ class Accumulators:
                 self.by_key[key].add(score, group)
 
     def extend(self, other: Accumulators) -> None:
-        """Add the scores of other samples, which come after these."""
+        """Add the scores of other samples, which come after these, by some or all of the metrics."""
         self.columns.update(other.columns)
         self.empty += other.empty
-        for key, accumulator in self.by_key.items():
-            accumulator.extend(other.by_key[key])
+        for key, accumulator in other.by_key.items():
+            self.by_key[key].extend(accumulator)
 
     def failures(self) -> dict[str, str]:
         """For each value with failed scores, the first reason."""
