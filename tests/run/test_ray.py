@@ -45,9 +45,10 @@ def _rows(count: int) -> list[dict[str, Any]]:
 def _write(path: Path, rows: list[dict[str, Any]]) -> Path:
     """The rows in a file, in the format of its ending."""
     path.parent.mkdir(exist_ok=True)
-    table = pyarrow.Table.from_pylist([{**row, "contexts": json.dumps(row["contexts"])} for row in rows])
+    cells = [{**row, "contexts": json.dumps(row["contexts"]), "references": row["references"][0]} for row in rows]
+    table = pyarrow.Table.from_pylist(cells)
     if path.suffix == ".csv":
-        pyarrow.csv.write_csv(table.drop_columns("references"), path)
+        pyarrow.csv.write_csv(table, path)
     elif path.suffix == ".parquet":
         pyarrow.parquet.write_table(table, path)
     else:
