@@ -174,7 +174,7 @@ class Session:
             _check_reachable(self._address)
             given |= {"address": self._address}
         else:
-            _use_loopback()
+            _set_up_locally()
             cpus = (self.engine.workers or processors()) + 1  # one to read
             given |= {"address": "local", "num_cpus": cpus, "include_dashboard": False}
         try:
@@ -221,11 +221,12 @@ def _reason(error: BaseException) -> str:
     return str(cause).strip().partition("\n")[0]
 
 
-def _use_loopback() -> None:
-    """Have Ray listen on the loopback interface alone, by the switch for which it does so on macOS and Windows."""
+def _set_up_locally() -> None:
+    """Have Ray listen on the loopback interface alone, by its switch for macOS and Windows, at our own priority."""
     from ray._private import ray_constants
 
     os.environ[ray_constants.ENABLE_RAY_CLUSTERS_ENV_VAR] = "0"
+    os.environ.setdefault("RAY_worker_niceness", "0")  # else workers give way to everything else on the machine
     ray_constants.ENABLE_RAY_CLUSTER = False
 
 
