@@ -466,18 +466,6 @@ class LeasedBudget(Budget):
         """Why a run that needs more must end."""
         return f"the limit of ${self._whole:g} was reached"
 
-    @asynccontextmanager
-    async def sample(self, dollars: float) -> AsyncIterator[None]:
-        """As of any budget."""
-        await self._borrow(self._begun + dollars)
-        async with super().sample(dollars):
-            yield
-
-    async def reserve(self, dollars: float) -> bool:
-        """As of any budget."""
-        await self._borrow(self._reserved + dollars)
-        return await super().reserve(dollars)
-
     async def _borrow(self, dollars: float) -> None:
         """Borrow until this much is covered, or nothing can come back to the purse any more."""
         async with self._asking:
