@@ -1,13 +1,13 @@
 #!/bin/sh
 # Install ragauge for development into .venv and run its fast tests.
-# With --all, as in CI: lint, types, import layers, and all tests, including those that need torch, the libraries of other
-# systems, Debian's Chromium (the report page), PostgreSQL (stores), WordNet (generated training claims) or strace (what leaves
+# With --all, as in CI: lint, types, import layers, and all tests, including those that need torch, Ray, the libraries of
+# other systems, Debian's Chromium (the report page), PostgreSQL (stores), WordNet (generated training claims) or strace (what leaves
 # the process). These four are installed where the system allows it; tests that lack something are skipped.
 set -eu
 cd "$(dirname "$0")/.."
 [ -x .venv/bin/python ] || python3 -m venv .venv
 extras=dev
-[ "${1:-}" != --all ] || extras=dev,docs,dev-models,dev-compat
+[ "${1:-}" != --all ] || extras=dev,docs,dev-models,dev-compat,dev-scale
 .venv/bin/python -m pip install --quiet --disable-pip-version-check -e ".[$extras]" -c constraints.txt
 if [ "${1:-}" != --all ]; then
     exec .venv/bin/python -m pytest -n auto

@@ -67,6 +67,8 @@ if TYPE_CHECKING:
     from ragauge.readers import read as read
     from ragauge.report.explain import explain as explain
     from ragauge.report.sections import report_section as report_section
+    from ragauge.run.batches import BatchScorer as BatchScorer
+    from ragauge.run.cluster import ray as ray
     from ragauge.run.evaluate import Scorer as Scorer
     from ragauge.run.evaluate import evaluate as evaluate
     from ragauge.run.evaluate import evaluate_async as evaluate_async
@@ -133,6 +135,8 @@ _HOMES = {
         "readers": "join read",
         "report.explain": "explain",
         "report.sections": "report_section",
+        "run.batches": "BatchScorer",
+        "run.cluster": "ray",
         "run.evaluate": "Scorer evaluate evaluate_async rescore score score_async",
         "run.plan": "Plan plan",
         "run.results": "Run trust_eval_block",

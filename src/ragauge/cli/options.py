@@ -110,10 +110,17 @@ def judges_option(help: str = "As for `ragauge run`. [default: embedded]") -> Op
     )
 
 
-def output_option(what: str, endings: Iterable[str] = WRITERS) -> Option[Any]:
+def output_option(what: str, endings: Iterable[str] = WRITERS, type: Any = _FILE) -> Option[Any]:
     """-o, repeatable. what: what it does, for the help. endings: the formats."""
-    return click.option("-o", "--output", type=_FILE, multiple=True, help=f"{what}: {' '.join(endings)}; repeatable.")
+    return click.option("-o", "--output", type=type, multiple=True, help=f"{what}: {' '.join(endings)}; repeatable.")
 
+
+#: How the work is spread: `engine`, `workers` and `gpus`.
+engine_options = combined(
+    click.option("--engine", metavar="ENGINE", help="ray or ray:HOST:PORT: several processes or machines score."),
+    click.option("--workers", type=click.IntRange(min=1), metavar="N", help="Processes that score; implies ray."),
+    click.option("--gpus", type=float, default=0.0, metavar="SHARE", help="The share of a GPU of each, such as 0.5."),
+)
 
 samples_option = click.option("-o", "--output", type=_FILE, required=True, help="Where the samples go (.jsonl).")
 

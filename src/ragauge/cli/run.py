@@ -7,6 +7,7 @@ import logging
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import aclosing, contextmanager, nullcontext
+from dataclasses import replace
 from importlib.resources import as_file, files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -18,6 +19,7 @@ from ragauge.cli.options import (
     DEFAULT_STORE,
     by_option,
     data_options,
+    engine_options,
     evaluation_arguments,
     gates,
     max_cost_option,
@@ -27,9 +29,9 @@ from ragauge.cli.options import (
     store_options,
     stream_options,
 )
-from ragauge.errors import BadParameter, RunFailed
+from ragauge.errors import BadParameter, RunFailed, UsageError
 from ragauge.report.explain import certainty_words, chooser, headline_metrics, worst
-from ragauge.report.files import check_output
+from ragauge.report.files import WRITERS, check_output
 from ragauge.report.text import estimates_table, run_view, sample_view, worst_view
 from ragauge.report.wording import counted, usage_words
 from ragauge.run.evaluate import evaluate
@@ -44,6 +46,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from ragauge.datasets.samples import SampleSet
+    from ragauge.run.cluster import RayEngine
 
 
 @contextmanager
@@ -139,7 +142,8 @@ def stop(why: str, store: Place | None) -> NoReturn:
 @click.command("run")
 @data_options
 @store_options
-@output_option("Write the run")
+@output_option("Write the run", (*WRITERS, "or, with an engine, a FOLDER/ of Parquet"), str)
+@engine_options
 @raw_csv_option
 @click.option("--name", default="", help="A name for the run.")
 @max_cost_option
@@ -161,7 +165,10 @@ def stop(why: str, store: Place | None) -> NoReturn:
 def run_command(
     data: str,
     store: Place | None,
-    output: Sequence[Path],
+    output: Sequence[str],
+    engine: str | None,
+    workers: int | None,
+    gpus: float,
     raw_csv: bool,
     name: str,
     max_cost: float | None,
@@ -173,24 +180,37 @@ def run_command(
 ) -> None:
     """Measure DATA: a .jsonl .json .csv .tsv or .parquet file with queries, responses, contexts, references.
 
-    Columns are recognised by the names that ragas, DeepEval, RAGChecker, Trust-Eval and others use.
+    With --engine ray also a folder, a bucket, or a pattern in quotes such as "s3://bucket/*.parquet". Columns are
+    recognised by the names that ragas, DeepEval, RAGChecker, Trust-Eval and others use.
     """
     asked = evaluation_arguments(**given)
-    for path in output:
+    folders = [one for one in output if one.endswith("/") or "://" in one]
+    spread = engine_for(engine, workers, gpus, folders) if engine or workers or gpus or folders else None
+    paths = [Path(one) for one in output if one not in folders]
+    for path in paths:
         check_output(path, filter(None, (data, asked["labels"])))
     conditions = gates(fail_under, fail_over, asked["metrics"])
     with judging(store, asked["limit"]) as progress:
-        run = evaluate(data, store=store, max_cost=max_cost, name=name, progress=progress, **asked)
+        run = evaluate(data, store=store, max_cost=max_cost, name=name, progress=progress, engine=spread, **asked)
     for column in by:
         run.by(column)
     run.hold_to(conditions)
-    written = [run.save(path, raw_csv=raw_csv) for path in output]
+    written = [str(run.save(path, raw_csv=raw_csv)) for path in paths]
+    written += [f"{one.rstrip('/')}/run={run.id}" for one in folders]
     show_run(run, show, every=given["metrics"] is not None)
-    for path in written:
-        say(f"wrote {path}")
+    say(*(f"wrote {one}" for one in written))
     if store:
         say(*next_steps(run, store))
     end(run, conditions, store)
+
+
+def engine_for(engine: str | None, workers: int | None, gpus: float, folders: Sequence[str]) -> RayEngine:
+    """The engine of --engine, --workers, --gpus, and of -o where that names a folder."""
+    from ragauge.run.cluster import engine_of
+
+    if len(folders) > 1 or not (engine or workers or gpus):
+        raise UsageError(f"-o {folders[-1]}: one folder of Parquet can be written, with --engine ray")
+    return replace(engine_of(engine or "ray"), workers=workers, gpus=gpus, output="".join(folders))
 
 
 def next_steps(run: Run, store: Place) -> Iterator[str]:

@@ -132,6 +132,17 @@ def notes_of(judge: Judge) -> Sequence[str]:
     return notes() if notes else ()
 
 
+def share_tempo(judge: Judge, processes: int) -> None:
+    """Have a judge, and those that it is made of, keep to its share of limits that several processes have in common.
+
+    Judges that call a server have limits of requests and tokens per minute, and a method `share_tempo(processes)`.
+    """
+    for one in (judge, *getattr(judge, "members", ())):
+        share = getattr(one, "share_tempo", None)
+        if share:
+            share(processes)
+
+
 class ExpectedCall(msgspec.Struct, frozen=True):
     """A forecast call.
 

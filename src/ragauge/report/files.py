@@ -27,6 +27,7 @@ from ragauge.types import Label
 
 if TYPE_CHECKING:
     import pandas
+    import pyarrow
 
 
 @contextmanager
@@ -130,12 +131,18 @@ def write_claims_parquet(_: RunRecord, samples: Samples, path: Path) -> None:
     import pyarrow
     import pyarrow.parquet
 
-    types = {"list<string>": pyarrow.list_(pyarrow.string())}
-    schema = pyarrow.schema([(column, types.get(kind, kind)) for column, kind in COLUMNS.items()])
-    found = claims(samples)
+    schema, found = claims_schema(), claims(samples)
     with pyarrow.parquet.ParquetWriter(path, schema) as file:
         while block := list(islice(found, AT_ONCE)):
             file.write_table(pyarrow.Table.from_pylist(block, schema))
+
+
+def claims_schema() -> pyarrow.Schema:
+    """The columns of judged pieces in Arrow."""
+    import pyarrow
+
+    types = {"list<string>": pyarrow.list_(pyarrow.string())}
+    return pyarrow.schema([(column, types.get(kind, kind)) for column, kind in COLUMNS.items()])
 
 
 def claims(samples: Samples) -> Iterator[dict[str, Any]]:

@@ -97,6 +97,9 @@ class Budget:
         """Whether the limit covers this much more, scaled by the overrun so far."""
         return self.limit is None or self.spent.cost + self._overrun * expected <= self.limit
 
+    async def _borrow(self, dollars: float) -> None:
+        """Raise the limit so that it covers this much more, where it can be raised."""
+
     @asynccontextmanager
     async def sample(self, dollars: float) -> AsyncIterator[None]:
         """Start a sample of this expected cost as soon as the limit covers it and all those in flight.
@@ -105,9 +108,11 @@ class Budget:
         Raises Stopped if the limit does not cover a sample.
         """
         async with self._admission:
+            await self._borrow(self._begun + dollars)
             while self._begun and dollars and not (self._ended and self._covers(self._begun + dollars)):
                 self._freed.clear()
                 await self._freed.wait()
+                await self._borrow(self._begun + dollars)
             if dollars and not self._covers(dollars):
                 self.exceeded = True
             if self.exceeded:
@@ -130,6 +135,7 @@ class Budget:
         if self.limit is None:
             return True
         while not self.exceeded:
+            await self._borrow(self._reserved + dollars)
             if self._covers(self._reserved + dollars):
                 self._reserved += dollars
                 return True

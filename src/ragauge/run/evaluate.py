@@ -6,11 +6,11 @@ import asyncio
 import hashlib
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Sized
+from collections.abc import AsyncGenerator, Callable, Iterable, Iterator, Mapping, Sequence, Sized
 from contextlib import aclosing
 from datetime import UTC, datetime
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -39,6 +39,9 @@ from ragauge.scores import Evidence, RunRecord, SampleRecord, ScoreRecord
 from ragauge.types import Sample
 from ragauge.version import VERSION
 
+if TYPE_CHECKING:
+    from ragauge.run.cluster import RayEngine
+
 
 async def evaluate_async(
     data: Any,
@@ -54,6 +57,7 @@ async def evaluate_async(
     max_cost: float | None = None,
     name: str = "",
     progress: Callable[[int], None] | None = None,
+    engine: str | RayEngine | None = None,
 ) -> Run:
     """Score a data set with metrics, and return the run.
 
@@ -77,6 +81,8 @@ async def evaluate_async(
         max_cost: dollars; the run stops before its calls cost more, and keeps what is done.
         name: a name for the run.
         progress: called with the number of samples done; None: a bar in notebooks, nothing elsewhere.
+        engine: "ray", "ray:HOST:PORT" or `rg.ray(...)` to score in several processes or on several machines, and to
+            read folders, patterns such as answers/*.parquet, and buckets; see docs/scale.md. None: this process.
 
     Returns:
         The run: estimates with intervals, scores with evidence.
@@ -87,9 +93,14 @@ async def evaluate_async(
         RunFailed: the judge cannot answer at all, or `max_cost` is less than one sample is expected to cost.
         StoreError: the store cannot be read or written.
     """
-    task = prepared(data, metrics, judge, store, labels, map, group, limit, skip_bad_rows, max_cost)
     total = len(data) if isinstance(data, Sized) and not isinstance(data, str) else None
-    return await Evaluation(task, name).go(progress or notebook_progress(limit or total))
+    shown = progress or notebook_progress(limit or total)
+    reading = (map, group, limit, skip_bad_rows, max_cost)
+    if engine is not None:
+        from ragauge.run.cluster import evaluate_on_ray
+
+        return await evaluate_on_ray(engine, data, metrics, judge, store, labels, *reading, name, shown)
+    return await Evaluation(prepared(data, metrics, judge, store, labels, *reading), name).go(shown)
 
 
 evaluate = blocking(evaluate_async, "evaluate")
@@ -118,15 +129,55 @@ def notebook_progress(total: int | None) -> Callable[[int], None] | None:
     return show
 
 
+class SampleScoring:
+    """Scores samples concurrently, until one of them is stopped. taken: the number of samples begun."""
+
+    def __init__(self, settings: RunSettings, dispatcher: Dispatcher) -> None:
+        self.taken = 0
+        self._settings, self._dispatcher = settings, dispatcher
+        self._needs = [need for metric in settings.metrics for need in metric.needs]
+        self._stopping = False
+
+    def records(self, samples: Iterable[Sample]) -> AsyncGenerator[SampleRecord | Stopped, None]:
+        """The records of the samples in their order, or why there is none.
+
+        Once a sample is stopped, no further one starts. Those in flight are finished, since they are paid for.
+        """
+        return ordered_map(self._source(samples), self._score, in_flight(self._dispatcher))
+
+    def _source(self, samples: Iterable[Sample]) -> Iterator[Sample]:
+        for sample in samples:
+            self.taken += 1
+            yield sample
+            if self._stopping:
+                return
+
+    async def _score(self, sample: Sample) -> SampleRecord | Stopped:
+        """The record of a sample, or why there is none."""
+        try:
+            async with self._dispatcher.budget.sample(self._expected(sample)):
+                return await judged(sample, self._needs, self._settings, self._dispatcher)
+        except Stopped as stopped:
+            self._stopping = True
+            return stopped
+
+    def _expected(self, sample: Sample) -> float:
+        """The expected cost of a sample in dollars; 0 without a limit, when nobody needs it."""
+        return self._plan_counter.count(sample) if self._dispatcher.budget.limit is not None else 0.0
+
+    @cached_property
+    def _plan_counter(self) -> PlanCounter:
+        return PlanCounter(self._settings, self._dispatcher)
+
+
 class Evaluation:
     """One run in progress."""
 
     def __init__(self, task: Prepared, name: str) -> None:
         self._reading, self._samples, self._settings, self._dispatcher, self._store = task
-        self._needs = [need for metric in task.settings.metrics for need in metric.needs]
         self._scored: list[SampleRecord] = []
-        self._begun = self._stopping = False
-        self._taken = 0
+        self._begun = False
+        self._notes: Sequence[str] = ()
         self._accumulators = Accumulators(task.settings.metrics)
         self._began = time.monotonic()
         self._digest = hashlib.sha256()
@@ -158,63 +209,39 @@ class Evaluation:
         return Run(self._store, self._record, self._settings.metrics)
 
     async def _measure(self, progress: Callable[[int], None] | None) -> str:
-        """Score the samples concurrently; returns how the run ended.
+        """Score the samples; returns how the run ended.
 
-        Once a sample is stopped, no further one starts. Those in flight are finished, since they are paid for, but
-        nothing after the first stopped one counts: the run covers the first samples of the data.
+        Nothing after the first stopped sample counts: the run covers the first samples of the data.
         """
         done, stopped = 0, ""
-        async with aclosing(ordered_map(self._source(), self._score, in_flight(self._dispatcher))) as records:
+        scoring = SampleScoring(self._settings, self._dispatcher)
+        async with aclosing(scoring.records(self._samples)) as records:
             async for record in records:
                 if isinstance(record, Stopped):
                     stopped = stopped or str(record)
                 if stopped:
                     continue
                 assert isinstance(record, SampleRecord)
-                self._take(record)
+                self._begin()
+                self._scored.append(record)
+                if len(self._scored) == AT_ONCE:
+                    self._keep()
                 done += 1
                 if progress:
                     progress(done)
+        return self._ended(done, scoring.taken, stopped)
+
+    def _ended(self, done: int, taken: int, stopped: str) -> str:
+        """How the run ended, of which `done` of `taken` samples count; stopped: why it was stopped, if it was."""
         if not stopped:
             return "finished"
         budget = self._dispatcher.budget
         if not done and not (budget.exceeded and budget.spent.cost):
             raise RunFailed(f"{stopped}, before a single sample was done")
-        left = self._taken - done + sum(1 for _ in self._samples)
+        left = taken - done + sum(1 for _ in self._samples)
         spent = f" ({dollars(budget.spent.cost)} spent)" if budget.spent.cost else ""
         self._record.stopped = f"{stopped}{spent}, with {left} samples to go"
         return "stopped"
-
-    def _source(self) -> Iterator[Sample]:
-        """The samples, until the run is stopping."""
-        for sample in self._samples:
-            self._taken += 1
-            yield sample
-            if self._stopping:
-                return
-
-    def _take(self, record: SampleRecord) -> None:
-        self._begin()
-        self._scored.append(record)
-        if len(self._scored) == AT_ONCE:
-            self._keep()
-
-    async def _score(self, sample: Sample) -> SampleRecord | Stopped:
-        """The record of a sample, or why there is none."""
-        try:
-            async with self._dispatcher.budget.sample(self._expected(sample)):
-                return await judged(sample, self._needs, self._settings, self._dispatcher)
-        except Stopped as stopped:
-            self._stopping = True
-            return stopped
-
-    def _expected(self, sample: Sample) -> float:
-        """The expected cost of a sample in dollars; 0 without a limit, when nobody needs it."""
-        return self._plan_counter.count(sample) if self._dispatcher.budget.limit is not None else 0.0
-
-    @cached_property
-    def _plan_counter(self) -> PlanCounter:
-        return PlanCounter(self._settings, self._dispatcher)
 
     def _begin(self) -> None:
         if not self._begun:
@@ -239,7 +266,7 @@ class Evaluation:
         record.metrics = tuple(metric.spec for metric in self._settings.metrics)
         record.left_out = dict(self._settings.left_out)
         record.asked, record.reused, record.spent = dispatcher.asked, dispatcher.reused, dispatcher.budget.spent
-        record.notes = tuple(note for judge in dispatcher.router.unique() for note in notes_of(judge))
+        record.notes = tuple(self._notes or (note for judge in dispatcher.router.unique() for note in notes_of(judge)))
         record.labels, record.labelled = len(dispatcher.cache.labels), dispatcher.labelled
         record.failures, record.undefined = self._accumulators.failures(), self._accumulators.undefined()
         record.empty, record.columns = self._accumulators.empty, tuple(self._accumulators.columns)

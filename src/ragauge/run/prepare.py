@@ -39,25 +39,29 @@ class RunSettings:
         self,
         metrics: MetricsLike,
         router: JudgeRouter,
-        samples: Sequence[Sample],
+        samples: Sequence[Sample] = (),
         columns: Mapping[str, str] | None = None,
+        *,
         all_fields: bool = True,
+        by_name: bool = True,
     ) -> None:
         """Select the metrics.
 
         Args:
-            samples: the first of the data set, enough to see which fields it has.
+            samples: the first of the data set, enough to see which fields it has; none if that has been seen.
             columns: the column of each field.
             all_fields: whether the samples must have the fields of every metric asked for by name.
+            by_name: whether given metrics must be measured, so that one that cannot be is an error.
 
         Raises:
             MissingField, UnanswerableNeed: a metric asked for by name cannot be measured.
         """
-        self.by_name = metrics is not None
+        self.by_name = by_name and metrics is not None
         self.left_out: dict[str, str] = {}
         self._router = router
         self.metrics: tuple[Measure, ...] = default_metrics(samples) if metrics is None else select_metrics(metrics)
-        self._keep(lambda metric: _missing(metric, samples, columns or {}), MissingField if all_fields else None)
+        if samples:
+            self._keep(lambda metric: _missing(metric, samples, columns or {}), MissingField if all_fields else None)
         self.check_judges()
         if not self.metrics:
             nearest, fault = min(self.left_out.items(), key=lambda each: len(each[1]))

@@ -46,6 +46,9 @@ class Accumulator:
     first_failure: str = ""
     first_undefined: str = ""
 
+    def __getstate__(self) -> dict[str, Any]:
+        return {**vars(self), "measure": None}  # its functions need not be picklable, and `extend` does without
+
     def add(self, score: ScoreRecord, group: str | None) -> None:
         """Add the score of one sample; `group` is its group, None if samples are independent."""
         if score.failed is not None:
@@ -114,11 +117,11 @@ class Accumulators:
                 self.by_key[key].add(score, group)
 
     def extend(self, other: Accumulators) -> None:
-        """Add the scores of other samples, which come after these."""
+        """Add the scores of other samples, which come after these, by some or all of the metrics."""
         self.columns.update(other.columns)
         self.empty += other.empty
-        for key, one in self.by_key.items():
-            one.extend(other.by_key[key])
+        for key, one in other.by_key.items():
+            self.by_key[key].extend(one)
 
     def failures(self) -> dict[str, str]:
         """For each value with failed scores, the first reason."""
@@ -293,7 +296,7 @@ class Scores(Sequence[SampleScores]):
         return SampleScores(self._store.sample(self._run.id, at), self._run.estimates)
 
     def __iter__(self) -> Iterator[SampleScores]:
-        samples = self._store.samples(self._run.id)
+        samples = self._store.samples(self._run.id, 0, self._run.samples)
         return (SampleScores(sample, self._run.estimates) for sample in samples)
 
 
@@ -353,11 +356,11 @@ class Run:
 
     def records(self) -> Iterator[SampleRecord]:
         """The samples with their scores, streamed from the store."""
-        return self._store.samples(self.record.id)
+        return self._store.samples(self.record.id, 0, self.record.samples)
 
     def values(self, metric: str) -> list[float | None]:
         """The values of one metric by position; None if undefined or failed."""
-        return self._store.values(self.record.id, metric)
+        return self._store.values(self.record.id, metric)[: self.record.samples]
 
     def worst(self, count: int = 3, metric: str | None = None) -> WorstSamples:
         """The samples with the worst scores, worst first; equal ones by contradiction, then by how sure the judge is.

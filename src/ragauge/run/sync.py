@@ -136,11 +136,13 @@ R = TypeVar("R")
 AHEAD = 1000
 
 
-async def ordered_map(items: Iterable[T], work: Callable[[T], Awaitable[R]], width: int) -> AsyncGenerator[R, None]:
+async def ordered_map(
+    items: Iterable[T], work: Callable[[T], Awaitable[R]], width: int, ahead: int = AHEAD
+) -> AsyncGenerator[R, None]:
     """The results of `work` in the order of the items, which are taken as slots become free.
 
-    width: how many tasks run at once; a slow one does not block those after it. An exception of `work` is raised at
-    once and cancels the rest, as closing the generator does. If taking an item fails, running tasks finish first.
+    width: how many tasks run at once; a slow one does not block the `ahead` after it. An exception of `work` is raised
+    at once and cancels the rest, as closing the generator does. If taking an item fails, running tasks finish first.
     """
     source: Iterator[T] | None = iter(items)
     tasks: deque[asyncio.Task[R]] = deque()  # in order; one that has raised moves to the front
@@ -156,7 +158,7 @@ async def ordered_map(items: Iterable[T], work: Callable[[T], Awaitable[R]], wid
 
     try:
         while source or tasks:
-            while source and running < width and len(tasks) < width + AHEAD:
+            while source and running < width and len(tasks) < width + ahead:
                 try:
                     tasks.append(asyncio.ensure_future(work(next(source))))
                     tasks[-1].add_done_callback(end)

@@ -63,6 +63,9 @@ _PAUSE = 2.0
 #: starts up, too many connections, deadlocks (https://www.postgresql.org/docs/current/errcodes-appendix.html).
 _PASSING = ("08", "57P01", "57P02", "57P03", "53300", "40001", "40P01")
 
+#: When the server was started, in SQL.
+_SERVER = "pg_postmaster_start_time()::text"
+
 _GRANTS = "grant the role what `ragauge docs store` lists"
 _FIXES = {
     "25006": f"it can only be read; {_GRANTS}, or give another store with --store",
@@ -171,23 +174,25 @@ class Postgres:
     ) -> T:
         """The result of a function that changes something, in a transaction: all of its changes are made, or none.
 
-        If the connection is lost during the commit, the server is asked whether it took place.
+        If the connection is lost during the commit, the server is asked whether it took place. One that has restarted
+        cannot tell: a number that was lost in a crash is given to another transaction. The change is made again then.
         """
-        committing: list[tuple[str, T]] = []
+        committing: list[tuple[str, str, T]] = []
 
         def attempt(db: _Connection) -> T:
             if committing:
-                transaction, done = committing[0]
-                (status,) = db.execute("SELECT pg_xact_status(?::xid8)", (transaction,)).fetchall()[0]
-                if status == "committed":
-                    return done
-                if status == "in progress":
-                    raise psycopg.OperationalError("the server still holds the lost transaction")
+                transaction, server, done = committing[0]
+                if db.execute(f"SELECT {_SERVER}").fetchall()[0][0] == server:
+                    (status,) = db.execute("SELECT pg_xact_status(?::xid8)", (transaction,)).fetchall()[0]
+                    if status == "committed":
+                        return done
+                    if status == "in progress":
+                        raise psycopg.OperationalError("the server still holds the lost transaction")
                 committing.clear()
             with db.db.transaction():
                 result = change(db, *args, **named)
-                (transaction,) = db.execute("SELECT pg_current_xact_id()::text").fetchall()[0]
-                committing.append((transaction, result))
+                transaction, server = db.execute(f"SELECT pg_current_xact_id()::text, {_SERVER}").fetchall()[0]
+                committing.append((transaction, server, result))
             return result
 
         return self._repeated(what, attempt)

@@ -23,9 +23,6 @@ from ragauge.types import Call, Failure, ModelResponse
 if TYPE_CHECKING:
     from ragauge.store.postgres import Postgres, PostgresUrl
 
-if TYPE_CHECKING:
-    from ragauge.store.postgres import Postgres
-
 
 class Store:
     """Judgments, runs and labels in one file or database. Open one with `Store.open` or `Store.temporary`.
@@ -77,6 +74,11 @@ class Store:
     def _database(self) -> Database | Postgres:
         """The file or database that every method reads and writes."""
         return self._opened
+
+    @property
+    def place(self) -> Place:
+        """The file or URL, at which another process can open it."""
+        return self._database.path if isinstance(self._database, Database) else self._database.url
 
     @property
     def path(self) -> Path:

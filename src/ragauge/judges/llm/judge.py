@@ -116,6 +116,12 @@ class ModelJudge(ContextJudge):
             notes = [*notes, f"{self._client.transport.name}: prices of {self.price.dated}."]
         return notes
 
+    def share_tempo(self, processes: int) -> None:
+        """Keep to one part of the requests and tokens per minute, for as many processes."""
+        share = getattr(self._client.transport, "share_tempo", None)
+        if share:
+            share(processes)
+
     async def __aenter__(self) -> Self:
         """Open the client, unless it is open. Raises UsageError where something is missing, such as a key."""
         await self._client.__aenter__()

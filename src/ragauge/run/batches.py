@@ -1,0 +1,173 @@
+"""Batches of samples, scored wherever they are: Arrow in, Arrow out, for engines that send work to other processes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import aclosing
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+
+from ragauge.errors import RunFailed
+from ragauge.judges.base import JudgeLike, JudgeRouter
+from ragauge.metrics.base import DatasetMetric
+from ragauge.metrics.registry import select_metrics
+from ragauge.readers import read
+from ragauge.readers.formats import pyarrow_for
+from ragauge.report.files import claims, claims_schema
+from ragauge.report.wording import by_reason
+from ragauge.run.asking import Budget, Dispatcher, JudgmentCache, Stopped
+from ragauge.run.evaluate import SampleScoring
+from ragauge.run.prepare import LabelsLike, MetricsLike, RunSettings, labels_by_question
+from ragauge.run.specs import load_judges
+from ragauge.run.sync import blocking
+from ragauge.scores import SampleRecord
+from ragauge.store import Place, Store
+from ragauge.store.store import MemoryStore
+from ragauge.types import Sample
+
+if TYPE_CHECKING:
+    import pyarrow
+
+Batch = TypeVar("Batch", "pyarrow.RecordBatch", "pyarrow.Table")
+
+
+class ScoredSamples(NamedTuple):
+    """The first samples of a batch with their scores; stopped: why not all are here; dispatcher: what was asked."""
+
+    records: list[SampleRecord]
+    stopped: str
+    dispatcher: Dispatcher
+
+
+class BatchScorer:
+    """Scores a batch of samples at a time: rows in, rows out.
+
+        score = rg.BatchScorer("faithfulness,rouge", judge="embedded", store="postgresql://writer@db/evals")
+        scores = score(pyarrow.RecordBatch.from_pylist(rows))
+
+    It can be pickled, as engines such as Ray Data, Spark and Dask do; each process loads the judge and opens the store
+    once, with its first batch. The scores of a sample are those of `evaluate`. See docs/scale.md.
+
+    Args:
+        metrics: as of `evaluate`, but not None, so that all batches are measured alike. A sample that lacks a field has
+            undefined scores.
+        judge: as of `evaluate`; a spec, rather than a judge, can always be pickled.
+        store: a file, folder or URL that every process reaches. None: judgments live as long as their batch.
+        labels, map, group: as of `evaluate`. Columns are recognised by the first rows of each batch; `map` makes that
+            certain.
+
+    Raises:
+        UsageError: a metric is unknown, or labels cannot be read. Judge and store are checked by the first call.
+    """
+
+    def __init__(
+        self,
+        metrics: MetricsLike,
+        judge: JudgeLike = "embedded",
+        store: Store | Place | None = None,
+        *,
+        labels: LabelsLike = None,
+        map: Mapping[str, str] | None = None,
+        group: str | None = None,
+    ) -> None:
+        self._metrics, self._judge = metrics or (), judge
+        self._place = store.place if isinstance(store, Store) else store
+        self._labels = labels_by_question(labels)
+        self._map = {**(map or {}), **({"group": group} if group else {})}
+        self.by_name = True
+        select_metrics(self._metrics)
+
+    def __getstate__(self) -> dict[str, Any]:
+        made_here = ("router", "settings", "store", "schema")
+        return {name: value for name, value in vars(self).items() if name not in made_here}
+
+    @cached_property
+    def router(self) -> JudgeRouter:
+        """The judges of this process."""
+        return load_judges(self._judge)
+
+    @cached_property
+    def settings(self) -> RunSettings:
+        """The metrics, without those that the judges turn out to be unable to answer."""
+        return RunSettings(self._metrics, self.router, by_name=self.by_name)
+
+    @cached_property
+    def store(self) -> Store | None:
+        """The open store; None if there is none."""
+        return None if self._place is None else Store.open(self._place)
+
+    @cached_property
+    def schema(self) -> pyarrow.Schema:
+        """The columns of the result, which are the same for all batches.
+
+        `id`; a column for each value of a metric, null if undefined or failed; `counts` by metric; `remarks`, the
+        reasons of missing values; `evidence`, the judged pieces with the columns of `.claims.parquet`.
+        """
+        arrow = pyarrow_for("scoring batches")
+        values = [
+            key for one in select_metrics(self._metrics) if not isinstance(one, DatasetMetric) for key in one.values
+        ]
+        return arrow.schema(
+            [
+                ("id", arrow.string()),
+                *((key, arrow.float64()) for key in values),
+                ("counts", arrow.map_(arrow.string(), arrow.list_(arrow.float64()))),
+                ("remarks", arrow.string()),
+                ("evidence", arrow.list_(arrow.struct(list(claims_schema().remove(0))))),
+            ]
+        )
+
+    def __call__(self, batch: Batch) -> Batch:
+        """The scores of a batch of samples, one row per sample in their order.
+
+        Args:
+            batch: a record batch or a table, with the columns of any data that `evaluate` reads.
+
+        Returns:
+            A record batch or table with the columns of `schema`.
+
+        Raises:
+            UsageError, StoreError: as `evaluate`.
+            RunFailed: the judge cannot answer any more.
+        """
+        arrow = pyarrow_for("scoring batches")
+        rows = batch if isinstance(batch, arrow.Table) else arrow.Table.from_batches([batch])
+        scored = self.score(list(read(rows, map=self._map))) if rows.num_rows else None
+        if scored and scored.stopped:
+            raise RunFailed(scored.stopped)
+        found = self.arrow(scored.records if scored else ())
+        return arrow.Table.from_batches([found]) if isinstance(batch, arrow.Table) else found
+
+    async def score_async(self, samples: Iterable[Sample], budget: Budget | None = None) -> ScoredSamples:
+        """Score samples; those before the first that cannot be scored are returned."""
+        store = MemoryStore() if self.store is None else self.store
+        cache = JudgmentCache(self.router, store, self._labels)
+        dispatcher = Dispatcher(self.router, cache, budget or Budget())
+        records: list[SampleRecord] = []
+        stopped = ""
+        scoring = SampleScoring(self.settings, dispatcher)
+        async with dispatcher.opened(), aclosing(scoring.records(samples)) as found:
+            async for record in found:
+                if isinstance(record, Stopped):
+                    stopped = stopped or str(record)
+                elif not stopped:
+                    records.append(record)
+        return ScoredSamples(records, stopped, dispatcher)
+
+    score = blocking(score_async, "score", shared=True)
+
+    def arrow(self, records: Sequence[SampleRecord]) -> pyarrow.RecordBatch:
+        """The records of samples as a batch with the columns of `schema`."""
+        return pyarrow_for("scoring batches").RecordBatch.from_pylist([_row(record) for record in records], self.schema)
+
+
+def _row(record: SampleRecord) -> dict[str, Any]:
+    scores = {**record.scores, **record.counted}
+    missing = {key: reason for key, one in scores.items() if (reason := one.undefined or one.failed)}
+    return {
+        "id": record.sample.id,
+        **{key: one.value for key, one in record.scores.items()},
+        "counts": [(key, one.counts) for key, one in scores.items() if one.counts],
+        "remarks": "; ".join(by_reason(missing)),
+        "evidence": list(claims([record])),
+    }

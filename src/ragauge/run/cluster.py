@@ -1,0 +1,605 @@
+"""Runs on Ray: a pool of processes on one or several machines scores what this process reads and passes on in order.
+
+The workers keep judgments and scores in the store, which this process reads for nothing but the record of the run. See
+docs/scale.md, and docs/decisions/0017-ray-for-every-number-of-machines.md for what Ray does and what it does not.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import pickle
+import re
+import socket
+import time
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from contextlib import aclosing, asynccontextmanager, contextmanager, suppress
+from dataclasses import dataclass
+from fnmatch import fnmatch
+from functools import partial
+from itertools import islice
+from pathlib import Path
+from secrets import token_hex
+from typing import Any, NamedTuple
+
+import msgspec
+
+from ragauge.errors import BadData, BadParameter, MissingExtra, RagaugeError, RunFailed, StoreError, UsageError
+from ragauge.host import disable_telemetry
+from ragauge.judges.base import JudgeLike, notes_of, share_tempo
+from ragauge.judges.onnx import processors
+from ragauge.metrics.base import Measure
+from ragauge.metrics.registry import select_metrics
+from ragauge.readers.formats import Source, json_lines_rows
+from ragauge.readers.read import SampleReader
+from ragauge.run.asking import Budget
+from ragauge.run.batches import BatchScorer
+from ragauge.run.evaluate import Evaluation
+from ragauge.run.prepare import LabelsLike, MetricsLike, Prepared, StoreLike, prepared
+from ragauge.run.results import Accumulators, Run
+from ragauge.run.sync import ordered_map
+from ragauge.scores import SampleRecord
+from ragauge.store import Store, is_url
+from ragauge.store.store import MemoryStore
+from ragauge.types import Sample, TotalUsage
+
+#: How many samples are handed to a worker at a time; under a limit on the cost, so that few are left half done; and how
+#: many such batches it works on at once.
+BATCH, FEW, AT_ONCE = 256, 32, 2
+
+#: How many batches may wait for an earlier one, for each worker.
+AHEAD = 8
+
+#: Where Ray finds the purse of a run, under the run's id.
+NAMESPACE = "ragauge"
+
+#: Seconds in which an address must accept a connection.
+REACHABLE = 5.0
+
+#: The endings of files that Ray Data reads, each also compressed by gzip but for Parquet.
+ENDINGS = (".parquet", ".jsonl", ".ndjson", ".csv")
+
+
+@dataclass(frozen=True)
+class RayEngine:
+    """Ray as the engine of a run, also called `rg.ray`: `rg.evaluate(..., engine=rg.ray(workers=8))`.
+
+    Args:
+        address: HOST:PORT of a cluster's head, or "auto" for the one that this machine is part of. By default the
+            environment variable RAY_ADDRESS; without it Ray is started on this machine and reachable from it alone.
+        workers: the number of processes that score. By default one per CPU of this machine, or of the cluster.
+        gpus: the share of a GPU that each worker has, such as 0.5.
+        output: a folder or bucket, such as "scores/" or "s3://bucket/scores", in which the workers write the scores as
+            Parquet, in a folder of its own for each run.
+
+    Raises:
+        BadParameter: workers or gpus are out of range.
+    """
+
+    address: str = ""
+    workers: int | None = None
+    gpus: float = 0.0
+    output: str | Path = ""
+
+    def __post_init__(self) -> None:
+        if self.workers is not None and self.workers < 1:
+            raise BadParameter(f"workers={self.workers} must be 1 or more")
+        if self.gpus < 0:
+            raise BadParameter(f"gpus={self.gpus} must be 0 or more, the share of a GPU that each worker has")
+
+
+ray = RayEngine
+
+
+def engine_of(given: str | RayEngine) -> RayEngine:
+    """What was given as `engine=`. Raises BadParameter for anything but "ray", "ray:HOST:PORT" and `rg.ray(...)`."""
+    if isinstance(given, RayEngine):
+        return given
+    name, _, address = str(given).partition(":")
+    if name != "ray":
+        raise BadParameter(f"engine {given!r} is not known; give 'ray', 'ray:HOST:PORT' or rg.ray(...)")
+    return RayEngine(address)
+
+
+async def evaluate_on_ray(
+    engine: str | RayEngine,
+    data: Any,
+    metrics: MetricsLike,
+    judge: JudgeLike,
+    store: StoreLike,
+    labels: LabelsLike,
+    map: Mapping[str, str] | None,
+    group: str | None,
+    limit: int | None,
+    skip_bad_rows: bool,
+    max_cost: float | None,
+    name: str,
+    progress: Callable[[int], None] | None,
+) -> Run:
+    """As `evaluate`, which documents the arguments and errors, on Ray."""
+    session = Session(engine_of(engine))
+    kept = Store.temporary() if store is None or isinstance(store, MemoryStore) else store
+    opened = kept if isinstance(kept, Store) else Store.open(kept)
+    columns = {**(map or {}), **({"group": group} if group else {})}
+    try:
+        if is_spread(data):
+            files = files_of(data)
+            source = Source(str(data), partial(session.rows, files))
+            data = SampleReader(source, columns, skip_bad_rows, limit)
+            columns, skip_bad_rows, limit = {}, False, None
+        task = prepared(data, metrics, judge, opened, labels, columns, None, limit, skip_bad_rows, max_cost)
+        scorer = BatchScorer([_portable(one) for one in task.settings.metrics], judge, opened, labels=labels)
+        scorer.by_name = task.settings.by_name
+        return await _RayEvaluation(task, name, session, scorer).go(progress)
+    finally:
+        session.close()
+
+
+def _portable(measure: Measure) -> str | Measure:
+    """The spec of a metric that the registry makes of it, which needs no pickling; else the metric."""
+    with suppress(UsageError):
+        if select_metrics(measure.spec) == (measure,):
+            return measure.spec
+    return measure
+
+
+class Session:
+    """A connection to Ray, made when it is first needed. ours: it was made here, and ends with the session."""
+
+    def __init__(self, engine: RayEngine) -> None:
+        self.engine = engine
+        self.folder = ""
+        self.ours = False
+        os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
+        disable_telemetry()
+        self._address = engine.address or os.environ.get("RAY_ADDRESS", "")
+        try:
+            import ray
+        except ImportError:
+            raise MissingExtra("engine='ray'", "ray") from None
+        self.ray = ray
+        if engine.output:
+            self.folder = str(engine.output if is_uri(engine.output) else Path(engine.output).absolute())
+            with _file_errors(engine.output, "cannot be written to", UsageError):
+                system, path = filesystem(self.folder)
+                system.create_dir(path, recursive=True)
+
+    def connect(self) -> Any:
+        """The module `ray`, connected. Raises UsageError where the address does not answer."""
+        if self.ray.is_initialized():
+            return self.ray
+        given: dict[str, Any] = {"logging_level": logging.ERROR, "log_to_driver": False}
+        if self._address:
+            _check_reachable(self._address)
+            given |= {"address": self._address}
+        else:
+            _set_up_locally()
+            cpus = (self.engine.workers or processors()) + 1  # one to read
+            given |= {"address": "local", "num_cpus": cpus, "include_dashboard": False}
+        try:
+            self.ray.init(**given)
+        except (ConnectionError, RuntimeError, ValueError, TimeoutError) as error:
+            raise UsageError(f"Ray cannot be used at {self._address or 'this machine'}: {_reason(error)}") from error
+        self.ours = True
+        return self.ray
+
+    def close(self) -> None:
+        """End the connection, and Ray itself where it was started for this run."""
+        if self.ours:
+            self.ray.shutdown()
+
+    def rows(self, files: SpreadFiles) -> Iterator[Any]:
+        """The rows of files in their order, read by Ray Data on any machine."""
+        self.connect()
+        from ray import data
+
+        logging.getLogger("ray.data").setLevel(logging.ERROR)
+        context = data.DataContext.get_current().copy()
+        context.execution_options.preserve_order = True
+        context.enable_progress_bars = False
+        options: dict[str, Any] = {"filesystem": files.system, "file_extensions": None}
+        with data.DataContext.current(context):
+            if files.ending == ".parquet":
+                found = data.read_parquet(files.paths, **options)
+            elif files.ending == ".csv":
+                found = data.read_csv(files.paths, **options, **_csv_options(files))
+            else:
+                found = data.read_text(files.paths, **options)
+        batches: Any = found.iter_batches(batch_size=BATCH, batch_format="pyarrow")
+        rows = (row for batch in batches for row in batch.to_pylist())
+        is_text = files.ending not in (".parquet", ".csv")
+        try:
+            yield from json_lines_rows((row["text"] for row in rows), files.paths[0]) if is_text else rows
+        except self.ray.exceptions.RayError as error:
+            raise BadData(f"{files.paths[0]} or a file beside it: {_reason(error)}; write it again") from error
+
+
+def _reason(error: BaseException) -> str:
+    """What an error says in one line; of one in another process, what that process raised."""
+    cause = getattr(error, "cause", None) or error
+    return str(cause).strip().partition("\n")[0]
+
+
+def _set_up_locally() -> None:
+    """Have Ray listen on the loopback interface alone, by its switch for macOS and Windows, at our own priority."""
+    from ray._private import ray_constants
+
+    os.environ[ray_constants.ENABLE_RAY_CLUSTERS_ENV_VAR] = "0"
+    os.environ.setdefault("RAY_worker_niceness", "0")  # else workers give way to everything else on the machine
+    ray_constants.ENABLE_RAY_CLUSTER = False
+
+
+def _check_reachable(address: str) -> None:
+    """Raise UsageError if nothing listens at HOST:PORT; Ray itself would try for a minute."""
+    host, colon, port = address.removeprefix("ray://").rpartition(":")
+    if address == "auto":
+        return
+    if not (colon and port.isdigit()):
+        raise UsageError(f"the address of Ray is {address!r}; give HOST:PORT, as `ray start --head` prints it")
+    try:
+        socket.create_connection((host, int(port)), timeout=REACHABLE).close()
+    except OSError as error:
+        fix = "start one with `ray start --head`, or leave the address out to use this machine alone"
+        raise UsageError(f"no Ray at {address} ({error.strerror or error}); {fix}") from None
+
+
+# files
+
+
+def is_uri(place: object) -> bool:
+    """Whether a place is the URI of a file system, such as s3://bucket/folder."""
+    return isinstance(place, str) and re.match(r"[a-z][a-z0-9+.-]+://", place) is not None
+
+
+def is_spread(data: Any) -> bool:
+    """Whether data are what Ray Data reads: a bucket, a folder, or a pattern such as answers/*.parquet."""
+    return is_uri(data) or (isinstance(data, str | Path) and ("*" in str(data) or Path(data).is_dir()))
+
+
+def ending_of(path: str) -> str:
+    """The ending that names a file's format."""
+    return next((one for one in ENDINGS if path.endswith((one, f"{one}.gz"))), "")
+
+
+def filesystem(place: str) -> tuple[Any, str]:
+    """Arrow's file system of a place, and the path in it."""
+    from pyarrow.fs import FileSystem, LocalFileSystem
+
+    return FileSystem.from_uri(place) if is_uri(place) else (LocalFileSystem(), str(Path(place).absolute()))
+
+
+@contextmanager
+def _file_errors(place: object, what: str, error: type[UsageError]) -> Iterator[None]:
+    """Raise what a file system raises as an error of one line."""
+    try:
+        yield
+    except (OSError, ValueError, ImportError) as problem:
+        raise error(f"{place} {what}: {_reason(problem)}; check its name and your rights") from problem
+
+
+class SpreadFiles(NamedTuple):
+    """Files of one format in the order of their names. system: Arrow's file system that holds them."""
+
+    system: Any
+    paths: list[str]
+    ending: str
+
+
+def files_of(place: str | Path) -> SpreadFiles:
+    """The files of a folder, bucket or pattern. Raises BadData where there is none, or they cannot be listed."""
+    name, _, query = str(place).partition("?") if is_uri(place) else (str(place), "", "")
+    options = f"?{query}" if query else ""
+    base = name if "*" not in name else name[: name.index("*")].rpartition("/")[0] or "."
+    with _file_errors(name, "cannot be read", BadData):
+        from pyarrow.fs import FileSelector, FileType
+
+        system, path = filesystem(base + options)
+        found = system.get_file_info(path)
+        is_folder = found.type == FileType.Directory
+        listed = system.get_file_info(FileSelector(path, recursive=True)) if is_folder else [found]
+    pattern = path + name[len(base) :] if "*" in name else "*"
+    paths = [one.path for one in listed if one.type == FileType.File and fnmatch(one.path, pattern)]
+    paths = sorted(path for path in paths if ending_of(path))
+    endings = {ending_of(path) for path in paths}
+    if not paths:
+        raise BadData(f"{name}: no file there ends in {', '.join(ENDINGS)}; check the name")
+    if len(endings) > 1:
+        raise BadData(f"{name}: files of several formats; name those of one, such as {name.rstrip('/*')}/*.parquet")
+    return SpreadFiles(system, paths, endings.pop())
+
+
+def _csv_options(files: SpreadFiles) -> dict[str, Any]:
+    """Every column as text, as `ragauge` reads CSV."""
+    from pyarrow import csv, string
+
+    parse = csv.ParseOptions(newlines_in_values=True)
+    with (
+        _file_errors(files.paths[0], "cannot be read", BadData),
+        files.system.open_input_stream(files.paths[0]) as file,
+    ):
+        names = csv.open_csv(file, parse_options=parse).schema.names
+    convert = csv.ConvertOptions(column_types=dict.fromkeys(names, string()), strings_can_be_null=False)
+    return {"parse_options": parse, "convert_options": convert}
+
+
+# the work
+
+
+class Part(NamedTuple):
+    """What the driver learns of a batch: sums and columns of numbers, no texts."""
+
+    samples: int
+    stopped: str
+    scores: Accumulators
+    left_out: dict[str, str]
+    asked: int
+    reused: int
+    labelled: int
+    spent: TotalUsage
+    exceeded: bool
+
+
+class Worker:
+    """What each process of the pool runs: it loads the judge once, and works on AT_ONCE batches at a time."""
+
+    def __init__(self, pickled: bytes, run_id: str, folder: str, workers: int, limit: float | None) -> None:
+        disable_telemetry()
+        self._workers, self._limit = workers, limit
+        self._unpickled: Callable[[], BatchScorer] = partial(pickle.loads, pickled)
+        self._scorer: BatchScorer | None = None
+        self._run, self._folder = run_id, folder
+
+    async def ready(self) -> RagaugeError | None:
+        """Load the judge and open the store; what is wrong with them, if anything."""
+        try:
+            self._opened()
+        except RagaugeError as error:
+            return _picklable(error)
+        return None
+
+    def _opened(self) -> BatchScorer:
+        if self._scorer is None:
+            self._scorer = self._unpickled()
+            assert self._scorer.settings
+            assert self._scorer.store
+            for judge in self._scorer.router.unique():
+                share_tempo(judge, self._workers)
+        return self._scorer
+
+    async def score(self, first: int, encoded: Sequence[bytes]) -> Part | RagaugeError:
+        """Score a batch, whose first sample is at this position of the run, and keep the scores; or why not."""
+        try:
+            return await self._score(first, [msgspec.json.decode(one, type=Sample) for one in encoded])
+        except RagaugeError as error:
+            return _picklable(error)
+
+    async def _score(self, first: int, samples: Sequence[Sample]) -> Part:
+        scorer = self._opened()
+        budget = Budget() if self._limit is None else LeasedBudget(self._purse(), self._limit)
+        try:
+            records, stopped, dispatcher = await scorer.score_async(samples, budget)
+        finally:
+            if isinstance(budget, LeasedBudget):
+                await budget.settle()
+        assert scorer.store is not None
+        scorer.store.keep_samples(self._run, first, records)
+        if self._folder and records:
+            self._write(f"part-{first:012}.parquet", scorer, records)
+        found = Accumulators(scorer.settings.metrics)
+        for record in records:
+            found.add(record)
+        counts = dispatcher.asked, dispatcher.reused, dispatcher.labelled
+        left_out = dict(scorer.settings.left_out)
+        return Part(len(records), stopped, found, left_out, *counts, budget.spent, budget.exceeded)
+
+    def _purse(self) -> Any:
+        import ray
+
+        return ray.get_actor(self._run, namespace=NAMESPACE)
+
+    def _write(self, name: str, scorer: BatchScorer, records: Sequence[SampleRecord]) -> None:
+        """Write a file of the result, whole or not at all; a batch that is scored again replaces its file."""
+        import pyarrow.parquet
+
+        system, base = filesystem(self._folder)
+        folder = f"{base}/run={self._run}"
+        with _file_errors(self._folder, "cannot be written to", UsageError):
+            system.create_dir(folder, recursive=True)
+            table = pyarrow.Table.from_batches([scorer.arrow(records)])
+            pyarrow.parquet.write_table(table, f"{folder}/_{name}", filesystem=system)
+            system.move(f"{folder}/_{name}", f"{folder}/{name}")
+
+    async def notes(self) -> list[str]:
+        """What the judges have to say about their work."""
+        return [note for judge in self._opened().router.unique() for note in notes_of(judge)]
+
+
+# one budget for all processes
+
+
+#: Seconds after which a lease that nobody asks about any more is free again, and those between two requests for money.
+LEASE_SECONDS, ASK_SECONDS = 120.0, 0.2
+
+#: The share of the limit that a batch is lent at a time, unless a call needs more.
+LEASE = 0.02
+
+
+class Purse:
+    """The money of a run, lent to its batches in leases; an actor.
+
+    What a lost batch had spent since it last asked is not known, so that the limit can be exceeded by its lease.
+    """
+
+    def __init__(self, limit: float) -> None:
+        self._left = limit
+        self._lent: dict[str, list[float]] = {}  # by holder: dollars, of which spent, time, whether it waits
+
+    def take(self, holder: str, spent: float, wanted: float, least: float) -> float | None:
+        """Lend dollars, between `least` and `wanted`; 0 if some may be given back, None if not. spent: so far."""
+        now = time.monotonic()
+        for name in [name for name, (*_, at, _waits) in self._lent.items() if now - at > LEASE_SECONDS]:
+            self.settle(name, self._lent[name][1])
+        granted = min(wanted, self._left) if self._left >= least else 0.0
+        self._left -= granted
+        lent = self._lent.get(holder, [0.0])[0] + granted
+        self._lent[holder] = [lent, spent, now, not granted]
+        others_work = any(not waits for *_, waits in self._lent.values())
+        return granted if granted or others_work else None
+
+    def settle(self, holder: str, spent: float) -> None:
+        """Take back what a batch has not spent."""
+        if holder in self._lent:
+            self._left += self._lent.pop(holder)[0] - spent
+
+
+class LeasedBudget(Budget):
+    """The budget of one batch: it borrows from the purse as it needs more."""
+
+    def __init__(self, purse: Any, limit: float) -> None:
+        super().__init__(0.0)
+        self._purse, self._whole, self._holder = purse, limit, token_hex(8)
+        self._asking = asyncio.Lock()
+
+    @property
+    def reason(self) -> str:
+        """Why a run that needs more must end."""
+        return f"the limit of ${self._whole:g} was reached"
+
+    async def _borrow(self, dollars: float) -> None:
+        """Borrow until this much is covered, or nothing can come back to the purse any more."""
+        async with self._asking:
+            while not self.exceeded and not self._covers(dollars):
+                assert self.limit is not None
+                least = self.spent.cost + self._overrun * dollars - self.limit
+                wanted = max(LEASE * self._whole, least)
+                lent = await self._purse.take.remote(self._holder, self.spent.cost, wanted, least)
+                if lent is None:
+                    return
+                self.limit += lent
+                await asyncio.sleep(0 if lent else ASK_SECONDS)
+
+    async def settle(self) -> None:
+        """Give back what is left."""
+        await self._purse.settle.remote(self._holder, self.spent.cost)
+
+
+def _picklable(error: RagaugeError) -> RagaugeError:
+    """An error of the same kind that can be sent to another process."""
+    kind = next(one for one in (UsageError, StoreError, RunFailed, RagaugeError) if isinstance(error, one))
+    return kind(str(error))
+
+
+class _RayEvaluation(Evaluation):
+    """One run in progress on Ray."""
+
+    def __init__(self, task: Prepared, name: str, session: Session, scorer: BatchScorer) -> None:
+        super().__init__(task, name)
+        self._session, self._scorer = session, scorer
+        self._read = 0
+        self._stopping = False
+        self._free: asyncio.Queue[Any] = asyncio.Queue()
+
+    async def _measure(self, progress: Callable[[int], None] | None) -> str:
+        try:
+            return await self._spread(progress)
+        except self._session.ray.exceptions.RayError as error:
+            raise RunFailed(f"Ray gave up: {_reason(error)}; run again, what is judged is kept in the store") from error
+
+    async def _spread(self, progress: Callable[[int], None] | None) -> str:
+        done, stopped = 0, ""
+        async with self._workers() as workers:
+            parts = ordered_map(self._batches(), self._ask, AT_ONCE * len(workers), AHEAD * len(workers))
+            async with aclosing(parts):
+                async for encoded, part in parts:
+                    if isinstance(part, RagaugeError):
+                        raise part
+                    self._count(part)
+                    if stopped:
+                        continue
+                    self._add(encoded, part)
+                    done, stopped = done + part.samples, part.stopped
+                    self._stopping = bool(stopped)
+                    if progress:
+                        progress(done)
+            notes = await asyncio.gather(*(worker.notes.remote() for worker in workers))
+        self._notes = list(dict.fromkeys(note for one in notes for note in one))
+        return self._ended(done, self._read, stopped)
+
+    @asynccontextmanager
+    async def _workers(self) -> AsyncIterator[list[Any]]:
+        """The pool. Raises UsageError where the judge or the store cannot be used by it."""
+        ray, engine = self._session.connect(), self._session.engine
+        machines = {node["NodeManagerAddress"] for node in ray.nodes() if node["Alive"]}
+        if len(machines) > 1 and not is_url(self._store.place):
+            raise UsageError(
+                f"the store {self._store.place} is on this machine alone; give one that all {len(machines)} machines "
+                "of the cluster reach: --store postgresql://USER@HOST/DATABASE"
+            )
+        has = ray.cluster_resources()
+        count = engine.workers or max(1, int(has.get("CPU", 1)) - 1)
+        if engine.gpus * count > has.get("GPU", 0):
+            raise UsageError(f"{count} workers of {engine.gpus:g} GPUs each: the cluster has {has.get('GPU', 0):g}")
+        if count > has.get("CPU", 0):
+            raise UsageError(f"{count} workers: the cluster has {has.get('CPU', 0):g} CPUs; give fewer workers")
+        options = {"num_gpus": engine.gpus, "max_restarts": -1, "max_task_retries": -1, "max_concurrency": AT_ONCE}
+        made = ray.remote(Worker).options(num_cpus=1, **options)
+        try:
+            pickled = ray.cloudpickle.dumps(self._scorer)
+        except Exception as error:  # pickling runs code of any class
+            raise UsageError(
+                f"the judge or a metric cannot be sent to other processes ({type(error).__name__}: {error}); give the "
+                "judge by its spec, such as 'openai/gpt-4o-mini' or 'python:MODULE:NAME'"
+            ) from error
+        limit = self._dispatcher.budget.limit
+        named = {"name": self._record.id, "namespace": NAMESPACE, "num_cpus": 0}
+        purse = [] if limit is None else [ray.remote(Purse).options(**named).remote(limit)]
+        shared = (pickled, self._record.id, self._session.folder, count, limit)
+        workers = [made.remote(*shared) for _ in range(count)]
+        try:
+            for fault in await asyncio.gather(*(worker.ready.remote() for worker in workers)):
+                if fault:
+                    raise fault
+            for worker in workers * AT_ONCE:
+                self._free.put_nowait(worker)
+            self._begin()
+            yield workers
+        finally:
+            for actor in [] if self._session.ours else workers + purse:  # else they end with the connection
+                ray.kill(actor)
+
+    def _batches(self) -> Iterator[tuple[int, list[bytes]]]:
+        """The samples, encoded, with the position of the first of each batch."""
+        encoded = (msgspec.json.encode(sample) for sample in self._samples)
+        size = BATCH if self._dispatcher.budget.limit is None else FEW
+        while not self._stopping and (batch := list(islice(encoded, size))):
+            self._read += len(batch)
+            yield self._read - len(batch), batch
+
+    async def _ask(self, batch: tuple[int, list[bytes]]) -> tuple[list[bytes], Part | RagaugeError]:
+        """Have a worker score a batch. Ray repeats this elsewhere if the worker is lost."""
+        worker = await self._free.get()
+        try:
+            return batch[1], await worker.score.remote(*batch)
+        finally:
+            self._free.put_nowait(worker)
+
+    def _add(self, encoded: Sequence[bytes], part: Part) -> None:
+        for one in encoded[: part.samples]:
+            self._digest.update(one)
+        settings = self._settings
+        settings.left_out.update(part.left_out)
+        settings.metrics = tuple(metric for metric in settings.metrics if metric.key not in part.left_out)
+        self._accumulators.extend(part.scores)
+        self._record.samples += part.samples
+
+    def _count(self, part: Part) -> None:
+        """What was asked and paid, also for samples after the one at which the run stopped."""
+        dispatcher = self._dispatcher
+        dispatcher.asked += part.asked
+        dispatcher.reused += part.reused
+        dispatcher.labelled += part.labelled
+        dispatcher.budget.exceeded |= part.exceeded
+        spent = dispatcher.budget.spent
+        for name in spent.__struct_fields__:
+            setattr(spent, name, getattr(spent, name) + getattr(part.spent, name))
