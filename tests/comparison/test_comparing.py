@@ -348,7 +348,7 @@ def test_runs_of_the_demo() -> None:
 def test_how_far_to_trust_a_comparison() -> None:
     """A comparison has the caution on the judge once, and how sure it was in each run."""
     rows = [{"response": "Ada wrote it.", "contexts": ["Ada wrote it in May."]}]
-    runs = [rg.evaluate(rows, ["faithfulness"], name=name) for name in "ab"]
-    trust, *sure = rg.compare(*runs).notes
+    a, b = (rg.evaluate(rows, ["faithfulness"], name=name) for name in "ab")
+    trust, *sure = rg.compare(a, b).notes
     assert "`ragauge docs embedded-judge`" in trust
     assert [one[:22] for one in sure] == ["A: The judge was unsur", "B: The judge was unsur"]

@@ -191,10 +191,11 @@ class TokenServer(BaseHTTPRequestHandler):
 @pytest.fixture
 def token_server() -> Iterator[tuple[str, list[str]]]:
     """The address of a token server, and the assertions that it was sent."""
-    handler = type("Handler", (TokenServer,), {"assertions": []})
+    assertions: list[str] = []
+    handler = type("Handler", (TokenServer,), {"assertions": assertions})
     server = HTTPServer(("127.0.0.1", 0), handler)
     Thread(target=server.serve_forever, daemon=True).start()
-    yield f"http://127.0.0.1:{server.server_port}/token", handler.assertions
+    yield f"http://127.0.0.1:{server.server_port}/token", assertions
     server.shutdown()
     server.server_close()
 

@@ -90,7 +90,7 @@ def test_the_index_has_all_columns(run: rg.Run, embedded: dict[str, Any]) -> Non
 
 def test_an_empty_run_has_an_empty_index(run: rg.Run) -> None:
     """Without samples the columns have no rows."""
-    empty = {"ids": [], "titles": [], "signs": {}, "values": {}, "failed": {}, "labels": {}}
+    empty: dict[str, object] = {"ids": [], "titles": [], "signs": {}, "values": {}, "failed": {}, "labels": {}}
     assert Index(run.record).columns() == empty
 
 

@@ -41,7 +41,8 @@ def summary(samples: Rows) -> Summary:
 
 def merged(*parts: Summary) -> Summary:
     """Copies of the parts, merged from left to right."""
-    first, *rest = (pickle.loads(pickle.dumps(part)) for part in parts)
+    copies: list[Summary] = [pickle.loads(pickle.dumps(part)) for part in parts]
+    first, *rest = copies
     for other in rest:
         first.merge(other)
     return first

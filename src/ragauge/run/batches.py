@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import aclosing
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from ragauge.errors import RunFailed
@@ -21,7 +22,7 @@ from ragauge.run.prepare import LabelsLike, MetricsLike, RunSettings, labels_by_
 from ragauge.run.specs import load_judges
 from ragauge.run.sync import blocking
 from ragauge.scores import SampleRecord
-from ragauge.store import Place, Store
+from ragauge.store import Place, Store, is_url
 from ragauge.store.store import MemoryStore
 from ragauge.types import Sample
 
@@ -71,7 +72,8 @@ class BatchScorer:
         group: str | None = None,
     ) -> None:
         self._metrics, self._judge = metrics or (), judge
-        self._place = store.place if isinstance(store, Store) else store
+        place = store.place if isinstance(store, Store) else store
+        self._place = place if place is None or is_url(place) else Path(str(place)).absolute()  # workers run elsewhere
         self._labels = labels_by_question(labels)
         self._map = {**(map or {}), **({"group": group} if group else {})}
         self.by_name = True

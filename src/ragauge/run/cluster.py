@@ -1,7 +1,7 @@
 """Runs on Ray: a pool of processes on one or several machines scores what this process reads and passes on in order.
 
 The workers keep judgments and scores in the store, which this process reads for nothing but the record of the run. See
-docs/scale.md, and docs/decisions/0017-ray-for-every-number-of-machines.md for what Ray does and what it does not.
+docs/scale.md, and docs/decisions/0018-ray-for-any-number-of-machines.md for what Ray does and what it does not.
 """
 
 from __future__ import annotations
@@ -167,6 +167,8 @@ class Session:
 
     def connect(self) -> Any:
         """The module `ray`, connected. Raises UsageError where the address does not answer."""
+        if self.engine.address:
+            _check_reachable(self.engine.address)
         if self.ray.is_initialized():
             return self.ray
         given: dict[str, Any] = {"logging_level": logging.ERROR, "log_to_driver": False}

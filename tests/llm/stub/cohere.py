@@ -41,8 +41,8 @@ def read(body: bytes, without: frozenset[str]) -> Ask:
     schema = request.response_format.json_schema if request.response_format else None
     if schema and "json_schema" in without:
         raise Refused(400, "", "invalid request: response_format.json_schema is not supported for this model")
-    if schema and (fault := unfit(schema, REFUSED)):
-        raise Refused(400, "", f"invalid 'json_schema' provided: {fault}")
+    if schema and (misfit := unfit(schema, REFUSED)):
+        raise Refused(400, "", f"invalid 'json_schema' provided: {misfit}")
     turns = [(message["role"], message["content"]) for message in request.messages]
     return Ask(request.model, turns, schema, "", request.max_tokens)
 

@@ -41,8 +41,8 @@ def read(body: bytes, without: frozenset[str]) -> Ask:
         if "json_schema" in without:
             raise Refused(400, "ValidationException", "outputConfig.textFormat: this model does not support it")
         schema = json.loads(form["structure"]["jsonSchema"]["schema"])
-        if fault := unfit(schema, REFUSED):
-            raise Refused(400, "ValidationException", fault)
+        if misfit := unfit(schema, REFUSED):
+            raise Refused(400, "ValidationException", misfit)
     if request.tool_config:
         (spec,) = (one["toolSpec"] for one in request.tool_config["tools"])
         schema, tool = spec["inputSchema"]["json"], spec["name"]

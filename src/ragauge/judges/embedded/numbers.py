@@ -67,7 +67,7 @@ def is_year(key: str) -> bool:
 
 def _read_digits(words: Sequence[str], at: int) -> tuple[str, int] | None:
     if ":" in words[at]:
-        return "#" + words[at].removesuffix(":00").lstrip("0"), 1
+        return "#" + (words[at].removesuffix(":00").lstrip("0") or "0"), 1
     match = _DIGITS.match(words[at])
     if match is None or len(words[at]) > 30:
         return None
