@@ -169,3 +169,10 @@ def test_other_initials_are_another_name(query: str, answer: str, reference: str
 def test_any_answer_gets_a_verdict(answer: str, reference: str, query: str) -> None:
     """Whatever the answer, the reference and the query are, there is a probability."""
     assert 0 <= (Lexical().entail((answer,), reference, query).probability or 0) <= 1
+
+
+@pytest.mark.parametrize(("premise", "hypothesis", "query", "_label"), CASES)
+def test_the_span_lies_in_the_source(premise: str, hypothesis: str, query: str | None, _label: Label) -> None:
+    """What decides is a part of the source, never of the query that a short source is read with."""
+    (chunk,) = Lexical().entail((premise,), hypothesis, query).chunks
+    assert chunk.span is None or 0 <= chunk.span[0] < chunk.span[1] <= len(premise)

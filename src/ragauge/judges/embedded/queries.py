@@ -81,7 +81,8 @@ class Reading:
         if not short or not (self.fragment or _is_bare(text)):
             return self._near(source) if self.fragment else None
         if said is not None and self.query.polar and not told.items:
-            found = _judged(self.claim, passage(" ".join(word.key for word in self.query.words)), 0.55)
+            asked = passage(" ".join(word.key for word in self.query.words))
+            found = _judged(self.claim, asked, 0.55)._replace(best=None)
             return found if said else _denied(found)
         found = _judged(self.new if self.new.items else self.claim, source, 0.7)
         if self.fragment and found.label == Label.NEUTRAL and self._is_coarser(text):
