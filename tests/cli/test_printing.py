@@ -177,12 +177,13 @@ def test_a_run_saves_raw_csv(tmp_path: Path) -> None:
 
 
 def test_commands_print_through_one_place() -> None:
-    """No module of the command line but `main` writes lines itself, but for a prompt and the JSON lines of `score`."""
+    """No module of the command line but `main` writes lines itself, but for a prompt, JSON lines and pages of the docs."""
     modules = (Path(rg.__file__).parent / "cli").glob("*.py")
     lines = [(path.name, line.strip()) for path in modules for line in path.read_text(encoding="utf-8").splitlines()]
     wrote = [(name, line) for name, line in lines if re.search(r"click\.s?echo\(|(?<![.\w])print\(", line)]
     assert {name: line[:20] for name, line in wrote if name != "main.py"} == {
+        "reference.py": "click.echo(text, nl=",
         "run.py": "click.echo(json.dump",
         "runs.py": 'click.echo("> ", nl=',
     }
-    assert len([name for name, _ in wrote if name != "main.py"]) == 2
+    assert len([name for name, _ in wrote if name != "main.py"]) == 3

@@ -331,7 +331,7 @@ def test_pieces_of_a_metric_of_which_less_is_better() -> None:
 
 @pytest.mark.slow
 def test_runs_of_the_demo() -> None:
-    """The demo's two systems, measured by the embedded judge: the candidate is more faithful."""
+    """The demo's two systems, measured by the embedded judge: the candidate retrieves better."""
     from importlib.resources import as_file, files
 
     runs = []
@@ -340,9 +340,9 @@ def test_runs_of_the_demo() -> None:
             runs.append(rg.evaluate(path, metrics=["faithfulness", "context_precision"]))
     baseline, candidate = runs
     found = rg.compare(baseline, candidate)
-    assert [one.verdict for one in found.differences.values()] == ["better", "better"]
-    assert found.worse(["faithfulness"]) == []
-    assert rg.compare(candidate, baseline).worse(["faithfulness"]) == ["faithfulness"]
+    assert [one.verdict for one in found.differences.values()] == ["", "better"]
+    assert found.worse(["context_precision"]) == []
+    assert rg.compare(candidate, baseline).worse(["context_precision"]) == ["context_precision"]
 
 
 def test_how_far_to_trust_a_comparison() -> None:

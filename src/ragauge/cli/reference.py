@@ -105,7 +105,7 @@ def docs_command(page: str | None) -> None:
         raise UnknownName("page", page, pages, listing="(`ragauge docs` lists all)")
     text = pages[name].read_text(encoding="utf-8")
     if not sys.stdout.isatty():
-        say(text.rstrip("\n"))
+        click.echo(text, nl=False)
         return
     from rich.markdown import Markdown
 

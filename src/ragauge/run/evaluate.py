@@ -82,7 +82,7 @@ async def evaluate_async(
         name: a name for the run.
         progress: called with the number of samples done; None: a bar in notebooks, nothing elsewhere.
         engine: "ray", "ray:HOST:PORT" or `rg.ray(...)` to score in several processes or on several machines, and to
-            read folders, patterns such as answers/*.parquet, and buckets; see docs/scale.md. None: this process.
+            read folders, patterns such as `answers/*.parquet`, and buckets; see docs/scale.md. None: this process.
 
     Returns:
         The run: estimates with intervals, scores with evidence.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
 from difflib import SequenceMatcher
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from typing import NamedTuple
 
 from ragauge.judges.embedded.numbers import rounds_to
@@ -182,12 +182,12 @@ def _negated(found: Sequence[Word]) -> dict[str, set[bool]]:
 
 def repeats(claim: Claim, source: Passage) -> bool:
     """Whether a sentence of `source`, or several in a row, says the claim word for word."""
-    wanted = [word.key for word in claim.words]
-    said = [[word.key for word in sentence.words] for sentence in source.sentences if sentence.words]
-    for at, run in enumerate(said):
-        while len(run) < len(wanted) and run == wanted[: len(run)] and at + 1 < len(said):
-            at += 1
-            run = run + said[at]
-        if run == wanted:
-            return True
-    return False
+    wanted = _joined(claim.words)
+    said = [_joined(sentence.words) for sentence in source.sentences]
+    text, ends = "".join(said), list(accumulate(map(len, said)))
+    whole = set(ends)
+    return bool(wanted) and any(text.startswith(wanted, at) and at + len(wanted) in whole for at in (0, *ends))
+
+
+def _joined(found: Iterable[Word]) -> str:
+    return "".join(f"{word.key}\0" for word in found)
