@@ -177,7 +177,7 @@ def test_a_run_saves_raw_csv(tmp_path: Path) -> None:
 
 
 def test_commands_print_through_one_place() -> None:
-    """No module of the command line but `main` writes lines itself, but for a prompt, JSON lines and pages of the docs."""
+    """No module of the command line but `main` writes lines itself, but for a prompt, JSON lines and pages."""
     modules = (Path(rg.__file__).parent / "cli").glob("*.py")
     lines = [(path.name, line.strip()) for path in modules for line in path.read_text(encoding="utf-8").splitlines()]
     wrote = [(name, line) for name, line in lines if re.search(r"click\.s?echo\(|(?<![.\w])print\(", line)]
