@@ -20,14 +20,14 @@ DOCS = Path(__file__).resolve().parents[1] / "docs"
 REPORT = {
     "report-overview": ("", "light"),
     "report-samples": ("view=samples&where=faithfulness~0~0.5~", "dark"),
-    "report-sample": ("sample=q16", "light"),
-    "report-sample-dark": ("sample=q16&metric=answer_correctness", "dark"),
+    "report-sample": ("sample=q33", "light"),
+    "report-sample-dark": ("sample=q33&metric=answer_correctness", "dark"),
 }
 
 #: The same for the page of a store.
 VIEW = {
     "view-label": ("run=baseline&view=label", "light"),
-    "view-compare": ("a=baseline&b=candidate&sample=q16&metric=faithfulness", "light"),
+    "view-compare": ("a=baseline&b=candidate&sample=q33&metric=faithfulness", "light"),
 }
 
 
