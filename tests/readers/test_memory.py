@@ -62,9 +62,9 @@ def _peak(source: object, rows: int) -> tuple[int, int]:
 @pytest.mark.slow
 @pytest.mark.parametrize("extension", WRITERS)
 def test_memory_does_not_grow_with_the_file(tmp_path: Path, extension: str) -> None:
-    """Ten times the rows need no more than one and a half times the memory."""
+    """Eight times the rows need no more than one and a half times the memory."""
     peaks = []
-    for rows in (20_000, 200_000):
+    for rows in (10_000, 80_000):
         path = tmp_path / f"{rows}.{extension}"
         WRITERS[extension](path, rows)
         peaks.append(_peak(path, rows))
@@ -75,9 +75,9 @@ def test_memory_does_not_grow_with_the_file(tmp_path: Path, extension: str) -> N
 
 @pytest.mark.slow
 def test_a_lazy_frame_is_collected_in_batches(tmp_path: Path) -> None:
-    """Python holds no more of a lazy Polars frame of ten times the rows."""
+    """Python holds no more of a lazy Polars frame of eight times the rows."""
     peaks = []
-    for rows in (20_000, 200_000):
+    for rows in (10_000, 80_000):
         path = tmp_path / f"{rows}.parquet"
         _write_parquet(path, rows)
         peaks.append(_peak(pl.scan_parquet(path), rows)[0])
