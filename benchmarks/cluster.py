@@ -171,7 +171,7 @@ def disturbed(samples: int) -> None:
         raise SystemExit("PostgreSQL is not installed")
     rows = list(drawn(samples))
     postgres = PostgresServer(place)
-    os.environ["OPENAI_API_KEY"] = "none"
+    os.environ |= {"OPENAI_API_KEY": "none", "RAY_AUTH_MODE": "disabled"}
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), "RAY_USAGE_STATS_ENABLED": "0"}
     try:
         with StubServer(latency=0.05) as stub, TemporaryDirectory() as folder:
