@@ -17,7 +17,7 @@ import click
 from click.testing import CliRunner
 from rich.console import Console
 
-from ragauge.analysis.measurement import measurement_markdown, read_measurement
+from ragauge.analysis.measure import measurement_markdown, read_measurement
 from ragauge.cli.main import COMMANDS, main
 from ragauge.metrics.base import Metric
 from ragauge.metrics.registry import ALIASES, CATALOGUE, METRICS, OVER_DATA

@@ -12,7 +12,7 @@ import pytest
 from click.testing import Result
 from tests.llm.stub.fixture import StubFactory
 
-from ragauge.analysis.measurement import read_measurement
+from ragauge.analysis.measure import read_measurement
 from ragauge.store import Store, read_labels
 
 Call = Callable[..., Result]
@@ -220,15 +220,3 @@ def test_an_unknown_ending_is_refused_at_once(call: Call, sets: Path) -> None:
     result = call("judges", "measure", "--data", sets, "-o", "found.csv")
     assert result.exit_code == 2
     assert "unknown ending; use one of .json .md" in result.stderr
-
-
-def test_fitting_stores_answers(call: Call, sets: Path, stub_server: StubFactory) -> None:
-    """`judges fit` asks questions that share a text in one call, and nothing twice."""
-    server = stub_server()
-    judge = f"openai/gpt-4o-mini?base_url={server.url}"
-    result = call("judges", "fit", judge, "--data", sets)
-    assert result.exit_code == 0, result.output
-    assert "no probability with any of 40 answers" in result.stdout
-    assert server.stats()["calls"] == 40
-    call("judges", "fit", judge, "--data", sets)
-    assert server.stats()["calls"] == 40

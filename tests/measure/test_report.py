@@ -8,10 +8,11 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from ragauge.analysis.measure import BaselineDifference, SetResult
-from ragauge.analysis.measurement import (
+from ragauge.analysis.measure import (
     PUBLISHED,
+    BaselineDifference,
     Measurement,
+    SetResult,
     measurement_markdown,
     measurement_view,
     published,

@@ -14,7 +14,21 @@ from typing import Any
 import msgspec
 
 from ragauge.errors import BadData
-from ragauge.questions import COHERENCE, TOPICAL_MATCH, Classify, Decompose, Entail, Question, Rate, Relevant
+from ragauge.judges.composite import VERDICTS
+from ragauge.questions import (
+    COHERENCE,
+    TOPICAL_MATCH,
+    Classify,
+    Decompose,
+    Entail,
+    Judgment,
+    Question,
+    Rate,
+    Relevant,
+    kind,
+)
+from ragauge.store import label
+from ragauge.types import Label, Verdict
 
 LabelledRow = dict[str, Any]
 _FIX = "`ragauge docs embedded-judge` lists the fields of each kind of set"
@@ -76,6 +90,24 @@ def read_cases(file: Path, limit: int | None = None, seed: int = 0) -> list[Labe
     except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as problem:
         raise BadData(f"{file}, line {whole + 1}: {_fault(problem)}; {_FIX}") from problem
     return cases if limit is None or limit >= len(cases) else random.Random(seed).sample(cases, limit)
+
+
+def labelled_sets(folder: Path, limit: int | None = None, seed: int = 0) -> list[Judgment]:
+    """The labelled sets of a folder as human labels under the names of the sets.
+
+    Rows that take more than one question are skipped. limit: at most this many rows of each set, drawn with `seed`.
+    Raises BadData if the folder holds no set, or a set cannot be read.
+    """
+    made = []
+    for file in labelled_files(folder):
+        for case in read_cases(file, limit, seed) or ():
+            question = case.questions[0] if len(case.questions) == 1 and not case.first else None
+            if question and kind(question) in VERDICTS:
+                no, yes = (Label.NO, Label.YES)
+                if isinstance(question, Entail):
+                    no, yes = (Label.NOT_ENTAILED, Label.ENTAILED)
+                made.append(label(question, Verdict(yes if case.label else no), file.name.partition(".")[0]))
+    return made
 
 
 def _fault(problem: Exception) -> str:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from ragauge.analysis.measure import AnswerFunction, first_failure, judge_session
+from ragauge.analysis.measure import AnswerFunction, ask
 from ragauge.errors import BadData, BadParameter, RunFailed
 from ragauge.judges.base import Judge, can_answer
 from ragauge.questions import Entail
@@ -173,23 +173,21 @@ async def check_robustness(
     """
     if not can_answer(judge, cases[0].question):
         raise BadParameter(f"{judge.identity} does not answer entail, which is what is checked; name another judge")
+    first = await ask(judge, _rounds((case, case.question) for case in cases), answer)
+    known = [(case, found.label) for case in cases if isinstance(found := first[case.question], Verdict)]
+    if not known:
+        failure = next(iter(first.values()))
+        raise RunFailed(f"{judge.identity} answered no question, the first because: {failure}")
     changes = []
-    async with judge_session(judge, answer) as session, judge_session(judge, again or answer) as second:
-        first = await session.answers(_rounds([(case, case.question) for case in cases]))
-        known = [(case, found.label) for case in cases if isinstance(found := first[case.question], Verdict)]
-        if not known:
-            raise RunFailed(
-                f"{judge.identity} answered no question, the first because: {first_failure(first.values())}"
-            )
-        for name in CHANGES:
-            asked = [(case, label, _changed(name, case, label)) for case, label in known]
-            rounds = _rounds([(case, question) for case, _, question in asked])
-            if name == "order":
-                alone = {round_[0] for round_ in rounds if len(round_) == len(round_[0].premise) == 1}
-                asked = [each for each in asked if each[2] not in alone]
-                rounds = [round_[::-1] for round_ in rounds if round_[0] not in alone]
-            found_again = await (second if name == "repetition" else session).answers(rounds)
-            changes.append(_change(name, [(case, label, found_again[question]) for case, label, question in asked]))
+    for name in CHANGES:
+        asked = [(case, label, _changed(name, case, label)) for case, label in known]
+        rounds = _rounds((case, question) for case, _, question in asked)
+        if name == "order":
+            alone = {round_[0] for round_ in rounds if len(round_) == len(round_[0].premise) == 1}
+            asked = [each for each in asked if each[2] not in alone]
+            rounds = [round_[::-1] for round_ in rounds if round_[0] not in alone]
+        found_again = await ask(judge, rounds, (again or answer) if name == "repetition" else answer)
+        changes.append(_change(name, [(case, label, found_again[question]) for case, label, question in asked]))
     return RobustnessCard(
         judge=str(judge.identity),
         samples=len({case.sample for case in cases}),

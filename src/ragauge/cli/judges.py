@@ -10,17 +10,16 @@ from typing import TypeVar
 import click
 import msgspec
 
-from ragauge.analysis.measure import SetResult, adjusted, measure
-from ragauge.analysis.measurement import MEASUREMENT_WRITERS, Measurement, measurement_view
+from ragauge.analysis.labelled_sets import labelled_sets
+from ragauge.analysis.measure import MEASUREMENT_WRITERS, Measurement, SetResult, adjusted, measure, measurement_view
 from ragauge.analysis.robustness import card_view, check_robustness, robustness_cases
-from ragauge.analysis.thresholds import FittedThreshold, fit_threshold, labelled_sets
 from ragauge.analysis.tuning import Tuner, tuning_view
 from ragauge.cli.main import say, screen
 from ragauge.cli.options import complete_judges, max_cost_option, output_option, store_options
 from ragauge.cli.run import progress_bar, stop, stoppable
 from ragauge.errors import BadData, BadParameter, RunFailed
 from ragauge.judges.base import Judge
-from ragauge.questions import KINDS, Judgment
+from ragauge.questions import KINDS
 from ragauge.report.files import check_ending, check_place, save_text
 from ragauge.report.wording import usage_words
 from ragauge.run.asking import Budget, Dispatcher, JudgmentCache, check_priced
@@ -43,14 +42,6 @@ _judge_option = click.option(
     show_default=True,
     help="As for `ragauge run`.",
     shell_complete=complete_judges,
-)
-_labels_option = click.option(
-    "--labels",
-    type=click.Path(exists=True, dir_okay=False, path_type=Path),
-    help="People's labels (.jsonl), as for `ragauge run`.",
-)
-_set_limit_option = click.option(
-    "--limit", type=click.IntRange(min=1), metavar="N", help="At most N rows of each set of --data."
 )
 
 
@@ -164,7 +155,11 @@ def check_command(
 
 @command.command("tune")
 @_judge_option
-@_labels_option
+@click.option(
+    "--labels",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="People's labels (.jsonl), as for `ragauge run`.",
+)
 @click.option(
     "--data", type=click.Path(exists=True, path_type=Path), help="Labelled set, or folder of them, as for `measure`."
 )
@@ -177,7 +172,7 @@ def check_command(
 @click.option(
     "--accuracy", type=float, default=0.95, show_default=True, help="How often the first of a cascade has to be right."
 )
-@_set_limit_option
+@click.option("--limit", type=click.IntRange(min=1), metavar="N", help="At most N rows of each set of --data.")
 @click.option("--seed", type=int, default=0, show_default=True, help="Of the split and of the examples drawn.")
 @store_options
 @max_cost_option
@@ -204,52 +199,16 @@ def tune_command(
     """
     check_ending(output, [".json"])
     check_place(output, filter(None, [labels, data]))
-    tuning = Tuner(judge, _people(labels, data, limit), prompts, accuracy, seed)
+    if not (labels or data):
+        raise BadParameter("give people's labels: --labels FILE, or --data FOLDER of labelled sets")
+    people = [*(read_labels(labels) if labels else ()), *(labelled_sets(data, limit) if data else ())]
+    tuning = Tuner(judge, people, prompts, accuracy, seed)
     cached = _CachedJudge(tuning.judge, store, max_cost)
     tuned = cached.run(lambda: tuning.tune(cached.asker.ask_member), "tuned")
     for line in tuning_view(tuned):
         screen().print(line)
     save_text(output, {".json": lambda: tuned.file.text()})
     say(f"wrote {output}; use: -j {output}")
-
-
-@command.command("fit")
-@click.argument("judge", default="embedded")
-@_labels_option
-@click.option(
-    "--data",
-    type=click.Path(exists=True, file_okay=False, path_type=Path),
-    help="Folder of labelled sets (.jsonl.gz), as for `measure`.",
-)
-@click.option("--accuracy", type=float, default=0.95, show_default=True, help="How often JUDGE has to be right.")
-@_set_limit_option
-@store_options
-@max_cost_option
-def fit_command(
-    judge: str,
-    labels: Path | None,
-    data: Path | None,
-    accuracy: float,
-    limit: int | None,
-    store: Place | None,
-    max_cost: float | None,
-) -> None:
-    """Fit the threshold beyond which JUDGE is right often enough to be the first of a cascade, on people's labels.
-
-    What counts is the lower end of a one-sided 95 % interval of how often it is right.
-    """
-    labelled = _people(labels, data, limit)
-    cached = _CachedJudge(load_judge(judge), store, max_cost)
-    answer = cached.asker.ask_member
-    found = cached.run(lambda: fit_threshold(cached.judge, labelled, accuracy, answer), "fitted")
-    for kind, fitted in found.items():
-        say(f"{kind}: {_fit_words(fitted, accuracy)}")
-    thresholds = ",".join(f"{kind}={fitted.threshold:g}" for kind, fitted in found.items() if fitted.threshold)
-    say(
-        f"use: cascade({judge},JUDGE,{thresholds})"
-        if thresholds
-        else "no threshold qualifies, so a cascade would never use its answer"
-    )
 
 
 @command.command("export")
@@ -295,14 +254,6 @@ def prompts_command(judge: str, write: Path | None) -> None:
             raise BadParameter(f"{path} exists; give a folder without sections")
         path.write_text(f"{text}\n", encoding="utf-8")
         say(f"wrote {path}")
-
-
-def _fit_words(fitted: FittedThreshold, accuracy: float) -> str:
-    if fitted.accuracy is None:
-        return f"no probability with any of {fitted.labelled} answers"
-    figures = f"{fitted.share:.0%} of {fitted.labelled} answers, right in {fitted.accuracy:.1%}, at least "
-    reached = f"beyond {fitted.at:g} lie {figures}{fitted.bound:.1%}"
-    return reached if fitted.threshold else f"no threshold reaches {accuracy:.0%}; {reached}, the nearest to it"
 
 
 class _CachedJudge:
@@ -371,10 +322,3 @@ async def _measured(cached: _CachedJudge, data: Path, limit: int | None, results
                 reused = cached.asker.reused
                 results.append(one if timed else msgspec.structs.replace(one, seconds=0.0))
                 progress(len(results))
-
-
-def _people(labels: Path | None, data: Path | None, limit: int | None) -> list[Judgment]:
-    """People's labels of --labels and --data. Raises BadParameter if neither is given."""
-    if not (labels or data):
-        raise BadParameter("give people's labels: --labels FILE, or --data FOLDER of labelled sets")
-    return [*(read_labels(labels) if labels else ()), *(labelled_sets(data, limit) if data else ())]
