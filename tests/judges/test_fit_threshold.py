@@ -21,9 +21,11 @@ YES, NO = Label.ENTAILED, Label.NOT_ENTAILED
 
 def fit(votes: list[tuple[float, bool]], accuracy: float = 0.95) -> FittedThreshold:
     """What is fitted for a judge that supports every claim with a probability, and people who say if that is right."""
-    asked = [Entail((f"premise {at}",), "h") for at in range(len(votes))]
+    asked: list[Question] = [Entail((f"premise {at}",), "h") for at in range(len(votes))]
     yes = {question: right for question, (_, right) in zip(asked, votes, strict=True)}
-    answers = {question: Verdict(YES, p) for question, (p, _) in zip(asked, votes, strict=True)}
+    answers: dict[Question, Answer | Failure] = {
+        question: Verdict(YES, p) for question, (p, _) in zip(asked, votes, strict=True)
+    }
     return fit_thresholds(yes, answers, accuracy)["entail"]
 
 
@@ -83,7 +85,7 @@ def test_claims_on_one_premise_are_not_independent() -> None:
     """Right in 190 of 200 claims on as many premises shows more than in 190 on twenty, of which one is all wrong."""
 
     def bound(premises: int) -> float:
-        yes = {Entail((f"premise {n % premises}",), str(n)): n % 20 > 0 for n in range(200)}
+        yes: dict[Question, bool] = {Entail((f"premise {n % premises}",), str(n)): n % 20 > 0 for n in range(200)}
         return fit_thresholds(yes, dict.fromkeys(yes, Verdict(YES, 0.9)), 0.99)["entail"].bound
 
     assert bound(200) > bound(20)

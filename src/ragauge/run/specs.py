@@ -268,7 +268,8 @@ def cascade(*judges: OneJudge, threshold: Threshold | None = None) -> Cascade:
         raise BadParameter(
             f"cascade({names}) needs a threshold, the confidence from which the first judge's word stands, as in "
             f"cascade({names},threshold=0.95); find it on labels of yours with: ragauge judges tune -j "
-            f'"cascade({names})" --labels FILE -o FILE (`ragauge docs judges` says how sure the embedded judge is, and how right)'
+            f'"cascade({names})" --labels FILE -o FILE (`ragauge docs judges` says how sure the embedded judge is, and '
+            "how right)"
         )
     *rest, first, last = made
     found = Cascade(first, last, threshold)
