@@ -32,7 +32,7 @@ from ragauge.report.wording import (
     signed,
 )
 from ragauge.run.results import Run, recovered_record
-from ragauge.scores import Better, Estimate, RunRecord, SampleRecord, Score, ScoreRecord
+from ragauge.scores import Better, Estimate, RunRecord, SampleRecord, Score
 from ragauge.statistics.intervals import Clusters
 from ragauge.statistics.paired import detectable, holm, paired_aggregate, paired_mean
 from ragauge.types import Identity
@@ -175,19 +175,14 @@ class Comparison(msgspec.Struct, frozen=True):
             UnknownName: A metric was not compared.
             UsageError: A metric has no value in both runs.
         """
-        p_values: dict[str, float] = {}
         for metric in metrics:
             if metric in self.left_out:
                 raise UsageError(f"{metric} cannot be compared: {self.left_out[metric]}")
             if metric not in self.differences:
                 raise UnknownName("metric of this comparison", metric, self.differences)
-            if (p := self.differences[metric].p) is None:
+            if self.differences[metric].p is None:
                 raise UsageError(f"{metric} cannot be compared: it has no value over the samples of both runs")
-            p_values[metric] = p
-        adjusted = {
-            metric: msgspec.structs.replace(self.differences[metric], p_adjusted=p)
-            for metric, p in holm(p_values).items()
-        }
+        adjusted = _adjusted({metric: self.differences[metric] for metric in metrics})
         return [metric for metric, one in adjusted.items() if one.verdict == "worse"]
 
     def to_dict(self) -> dict[str, Any]:
@@ -202,16 +197,16 @@ class Comparison(msgspec.Struct, frozen=True):
         title = f"{self.a.name or self.a.data} and {self.b.name or self.b.data} compared – ragauge"
         writers = {
             ".json": lambda: msgspec.json.encode(self.to_dict()).decode() + "\n",
-            ".md": lambda: comparison_markdown(self),
+            ".md": self._repr_markdown_,
             ".html": lambda: "".join(page_with(title, [("comparison", packed(self.to_dict()))])),
         }
         return save_text(Path(path), writers)
 
     def __str__(self) -> str:
-        return comparison_text(self)
+        return plain_text(comparison_view(self, 140), 140)
 
     def _repr_markdown_(self) -> str:
-        return comparison_markdown(self)
+        return _markdown(self)
 
 
 #: The columns. p: adjusted. +/=/−: the number of samples on which B is better, equal, worse; their sum is n. can
@@ -238,11 +233,6 @@ def comparison_view(comparison: Comparison, width: int) -> list[RenderableType]:
     return [*_headlines(comparison), *warnings, _table(comparison, width), *_footnotes(comparison)]
 
 
-def comparison_text(comparison: Comparison, width: int = 140) -> str:
-    """The same as plain text."""
-    return plain_text(comparison_view(comparison, width), width)
-
-
 def changes_view(comparison: Comparison) -> Iterator[RenderableType]:
     """The samples that changed most, for the metrics with the smallest p-values."""
     from rich.text import Text
@@ -262,7 +252,7 @@ def _changes(comparison: Comparison, metrics: int) -> list[Change]:
     return [change for key in surest for change in comparison.changes if change.metric == key]
 
 
-def comparison_markdown(comparison: Comparison) -> str:
+def _markdown(comparison: Comparison) -> str:
     """The comparison, short enough for a comment on a pull request, with as many changes as fit."""
     lines = ["# Comparison", "", *(f"{plain(line)}  " for line in _headlines(comparison))]
     if comparison.notes:
@@ -324,9 +314,9 @@ def _footnotes(comparison: Comparison) -> Iterator[str]:
     for key, one in comparison.differences.items():
         missing = one.missing
         if missing.undefined_a or missing.undefined_b:
-            significant = missing.p_adjusted is not None and missing.p_adjusted < LEVEL
-            p = f" (p {p_value(missing.p_adjusted)})" if significant else ""
-            undefined.append(f"{key} {missing.undefined_a} and {missing.undefined_b}{p}")
+            p = missing.p_adjusted
+            sure = f" (p {p_value(p)})" if p is not None and p < LEVEL else ""
+            undefined.append(f"{key} {missing.undefined_a} and {missing.undefined_b}{sure}")
         if missing.failed_a or missing.failed_b:
             failed.append(f"{key} {missing.failed_a} and {missing.failed_b}")
     if undefined:
@@ -392,16 +382,14 @@ def side(records: Iterable[SampleRecord], keys: Iterable[str], group: str | None
         found.others |= sample.metadata.keys()
         found.grouped |= sample.group is not None
         for key, cells in found.cells.items():
-            cells.append(_cell(record.scores.get(key) or record.counted.get(key)))
+            score = record.scores.get(key) or record.counted.get(key)
+            if score is None:
+                cells.append("absent")
+            elif score.undefined is not None or score.failed is not None:
+                cells.append("undefined" if score.failed is None else "failed")
+            else:
+                cells.append(score.counts if score.value is None else score.value)
     return found
-
-
-def _cell(score: ScoreRecord | None) -> Cell:
-    if score is None:
-        return "absent"
-    if score.undefined is not None or score.failed is not None:
-        return "undefined" if score.failed is None else "failed"
-    return score.counts if score.value is None else score.value
 
 
 def check_group(column: str, sides: Sequence[ComparedRun]) -> None:
@@ -458,38 +446,34 @@ EQUAL = 1e-9
 Cells: TypeAlias = Sequence[tuple[Cell, Cell]]
 
 
-def difference(cells: Cells, groups: Clusters, measure: Measure | None, better: Better) -> Difference:
+def _difference(cells: Cells, groups: Clusters, measure: Measure | None, better: Better) -> Difference:
     """The difference of one metric, with unadjusted p-values. measure: None for a custom metric."""
     counts: dict[str, Any] = {}
-    a: float | None
-    b: float | None
     if isinstance(measure, DatasetMetric):
         sums, others, clusters = _both(cells, groups, tuple)
-        n, better = len(sums), measure.better
         found = paired_aggregate(sums, others, measure.total, scale=measure.scale, clusters=clusters)
-        a, b = (
-            measure.total([fsum(column) for column in zip(*one, strict=True)]) if n else None for one in (sums, others)
-        )
+        n, totals = len(sums), [[fsum(column) for column in zip(*one, strict=True)] for one in (sums, others)]
+        values = [measure.total(one) if n else None for one in totals]
     else:
         firsts, seconds, clusters = _both(cells, groups, float)
         n, apart = len(firsts), [other - one for one, other in zip(firsts, seconds, strict=True)]
         # the scale of a custom metric is 0 to 1, or wider if its values are
         low, high = measure.scale if measure else (min([0.0, *firsts, *seconds]), max([1.0, *firsts, *seconds]))
         found = paired_mean(apart, scale=(low - high, high - low), clusters=clusters)
-        a, b = (fsum(values) / n if n else None for values in (firsts, seconds))
+        values = [fsum(one) / n if n else None for one in (firsts, seconds)]
         rises, falls = sum(one > EQUAL for one in apart), sum(-one > EQUAL for one in apart)
         wins, losses = (rises, falls) if better == "higher" else (falls, rises)
         counts = {"wins": wins, "ties": n - wins - losses, "losses": losses}
         counts["detectable"] = detectable(apart, clusters=clusters)
     return Difference(
-        a=a,
-        b=b,
+        a=values[0],
+        b=values[1],
         difference=found.interval.value,
         low=found.interval.low,
         high=found.interval.high,
         method=found.interval.method,
         p=found.p,
-        better=better,
+        better=measure.better if measure else better,
         n=n,
         missing=_missing(cells, groups),
         **counts,
@@ -535,16 +519,18 @@ def _judges(a: RunRecord, b: RunRecord, measures: Sequence[Measure | None]) -> I
     topics = sorted({topic for one in measures if one for need in one.needs for topic in need.asks})
     kinds: dict[tuple[Identity | None, Identity | None], dict[str, None]] = {}
     for topic in KINDS if None in measures else topics:
-        kind = topic.partition(":")[0]
-        one, other = (
-            next((run.judges[key] for key in (topic, kind, "*") if key in run.judges), None) for run in (a, b)
-        )
-        kinds.setdefault((one, other), {})[kind] = None
+        kinds.setdefault((judge_of(a, topic), judge_of(b, topic)), {})[topic.partition(":")[0]] = None
     for (one, other), asked in kinds.items():
         if one != other:
             of_kinds = f" ({', '.join(asked)})" if len(kinds) > 1 else ""
             names = " and ".join(_distinct_names(one, other))
             yield f"Different judges{of_kinds}: {names}. The difference may come from the judges, not the systems."
+
+
+def judge_of(run: RunRecord, topic: str) -> Identity | None:
+    """The judge of the questions of a topic in a run; None if it had none for their kind."""
+    keys = (topic, topic.partition(":")[0], "*")
+    return next((run.judges[key] for key in keys if key in run.judges), None)
 
 
 def _trust(a: Run, b: Run) -> Iterator[str]:
@@ -559,15 +545,14 @@ def _distinct_names(one: Identity | None, other: Identity | None) -> tuple[str, 
     """The names of two judges, with the settings that differ if the names are the same."""
     if one is None or other is None or one.name != other.name:
         return str(one or "no judge"), str(other or "no judge")
-    return _settings(one, other), _settings(other, one)
+    own, of_other = (
+        [f"{key}={shortened(value, 40)}" for key, value in judge.settings if (key, value) not in against.settings]
+        for judge, against in ((one, other), (other, one))
+    )
+    return f"{one} with {', '.join(own) or 'no more'}", f"{other} with {', '.join(of_other) or 'no more'}"
 
 
-def _settings(judge: Identity, other: Identity) -> str:
-    own = [f"{key}={shortened(value, 40)}" for key, value in judge.settings if (key, value) not in other.settings]
-    return f"{judge} with {', '.join(own) or 'no more'}"
-
-
-def changes(
+def _largest_changes(
     runs: tuple[Run, Run],
     sides: tuple[ComparedRun, ComparedRun],
     pairs: Sequence[tuple[int, int]],
@@ -584,25 +569,22 @@ def changes(
         ]
         for first, second, (one, other) in heapq.nsmallest(count, apart, key=lambda c: (-abs(c[1] - c[0]), c[2])):
             scores = [("a", runs[0].scores[one][key]), ("b", runs[1].scores[other][key])]
-            b_is_worse = (second < first) == (difference.better == "higher")
-            worse, better = reversed(scores) if b_is_worse else scores
+            if (second < first) == (difference.better == "higher"):
+                scores.reverse()
+            # what counts only against the worse score; if there is nothing, what counts only for the better one
+            (worse, of_worse), (better, of_better) = scores
+            raising = difference.better == "lower"
+            found = _only_in(worse, of_worse, of_better, raising, difference.better)
+            found = found or _only_in(better, of_better, of_worse, not raising, difference.better)
             row = sides[0].rows[one]
-            pieces = tuple(_pieces(worse, better, difference.better))[:MAX_PIECES]
-            yield Change(key, row.id, row.asks, first, second, pieces)
+            yield Change(key, row.id, row.asks, first, second, tuple(found[:MAX_PIECES]))
 
 
-def _pieces(worse: tuple[str, Score], other: tuple[str, Score], better: Better) -> Iterator[ChangedPiece]:
-    """The pieces that count only against the worse of two scores; if there are none, those only for the better one."""
-    for (name, score), against, raising in (
-        (worse, other[1], better == "lower"),
-        (other, worse[1], better == "higher"),
-    ):
-        common = [piece_words(piece) for piece in decisive(against, raising, better)]
-        alone = [piece_words(piece) for piece in decisive(score, raising, better)]
-        found = [ChangedPiece(name, words) for words in alone if words not in common]
-        if found:
-            yield from found
-            return
+def _only_in(run: str, score: Score, other: Score, raising: bool, better: Better) -> list[ChangedPiece]:
+    """The decisive pieces of one score that the other lacks."""
+    common = [piece_words(piece) for piece in decisive(other, raising, better)]
+    own = [piece_words(piece) for piece in decisive(score, raising, better)]
+    return [ChangedPiece(run, words) for words in own if words not in common]
 
 
 def compare(
@@ -640,7 +622,7 @@ def compare(
     found = {}
     for key in kept:
         cells = [(sides[0].cells[key][one], sides[1].cells[key][other]) for one, other in pairing.pairs]
-        found[key] = difference(cells, groups, known.get(key), b.estimates[key].better)
+        found[key] = _difference(cells, groups, known.get(key), b.estimates[key].better)
     differences = _adjusted(found)
     return Comparison(
         ComparedRunInfo(a.id, a.record.name, a.record.data),
@@ -652,7 +634,7 @@ def compare(
         # a sample without a group is its own
         None if groups is None else len({at if name is None else name for at, name in enumerate(groups)}),
         differences,
-        tuple(changes((a, b), sides, pairing.pairs, differences, show)),
+        tuple(_largest_changes((a, b), sides, pairing.pairs, differences, show)),
         left_out,
         (*cautions(a.record, b.record, [known.get(key) for key in kept]), *_trust(a, b)),
     )

@@ -301,7 +301,7 @@ def _piece_lines(session: LabelSession) -> Iterator[str]:
     yield from question_lines(piece.question)
     if session.answer_given is not None:
         yield f"Your label: {answer_words(session.answer_given)}."
-    yield keys_line(piece)
+    yield keys_line(piece.question)
 
 
 @click.group("store")
