@@ -58,11 +58,9 @@ COMPARISON_WRITERS = (".json", ".md", ".html")
 
 
 class Missing(msgspec.Struct, frozen=True):
-    """The samples of both runs in which a metric has no value.
+    """The samples of both runs in which a metric has no value: their numbers in each run.
 
-    undefined_a, undefined_b, failed_a, failed_b: their number in each run. p: two-sided, for the hypothesis that the
-    metric is undefined equally often in both runs; p_adjusted: by Holm over all metrics. Both are None if the same
-    samples are undefined in both runs.
+    p: two-sided, for the hypothesis that it is undefined equally often; p_adjusted: by Holm over all metrics.
     """
 
     undefined_a: int
@@ -74,14 +72,11 @@ class Missing(msgspec.Struct, frozen=True):
 
 
 class Difference(msgspec.Struct, frozen=True, kw_only=True):
-    """A metric in two runs, over the n samples in which it has a value in both.
+    """A metric in two runs, over the n samples in which it has a value in both; None where a value is undefined.
 
-    a, b: its values over those samples. difference: b - a; low, high: its 95 % interval, by `method`. p: two-sided, for
-    the hypothesis of no difference; p_adjusted: by Holm over all compared metrics. All of these are None if a value is
-    undefined. better: which way the metric is better.
-    wins, ties, losses: the number of samples on which b is better, equal, worse. detectable: the smallest true
-    difference that n samples would show in 80 of 100 comparisons, None if unknown. These are None for a metric over the
-    data set. missing: the samples without a value.
+    difference: b - a with its 95 % interval. p: two-sided, for no difference; p_adjusted: by Holm over all compared
+    metrics. wins, ties, losses: the number of samples on which b is better, equal, worse. detectable: the smallest true
+    difference that n samples would show in 80 of 100 comparisons. These are None for a metric over the data set.
     """
 
     a: float | None
@@ -335,11 +330,7 @@ Cell: TypeAlias = float | tuple[float, ...] | Literal["undefined", "failed", "ab
 
 
 class PairedRow(NamedTuple):
-    """A sample without its texts.
-
-    asks: its query, or the beginning of its source. content: identifies the sample in every system, by its query and
-    source, else its references; None if it has none of these.
-    """
+    """A sample without its texts. content: of its query and source, else its references, None without these."""
 
     id: str
     asks: str
@@ -349,10 +340,7 @@ class PairedRow(NamedTuple):
 
 @dataclass
 class ComparedRun:
-    """The samples of one run: their rows, and the cells of each metric in the same order.
-
-    others: the columns of the data other than the fields. grouped: whether the run was made with groups.
-    """
+    """The samples of one run, and the cells of each metric in the same order. others: columns that are no fields."""
 
     rows: list[PairedRow] = field(default_factory=list)
     cells: dict[str, list[Cell]] = field(default_factory=dict)
@@ -404,10 +392,7 @@ def check_group(column: str, sides: Sequence[ComparedRun]) -> None:
 
 
 def paired(a: Sequence[PairedRow], b: Sequence[PairedRow]) -> Pairing:
-    """Match the samples of `a` and `b`: by id if samples with the same id have the same content, else by content.
-
-    Raises UsageError if the two runs have no sample in common, or the matching is ambiguous.
-    """
+    """Match samples by id if those with one id have the same content, else by content. Else raises UsageError."""
     by_id = _matched(a, b, lambda row: row.id)
     differ = [(a[one], b[other]) for one, other in by_id if a[one].content != b[other].content]
     has_content = all(row.content is not None for row in (*a, *b))
@@ -473,7 +458,7 @@ def _difference(cells: Cells, groups: Clusters, measure: Measure | None, better:
         high=found.interval.high,
         method=found.interval.method,
         p=found.p,
-        better=measure.better if measure else better,
+        better=better,
         n=n,
         missing=_missing(cells, groups),
         **counts,

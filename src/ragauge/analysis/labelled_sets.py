@@ -38,13 +38,11 @@ _HOSTILE = ("H", "HR", "V", "H2", "V2")  # hate, harassment, violence; threateni
 
 
 class LabelledCase(msgspec.Struct, frozen=True):
-    """One labelled row as questions.
+    """One labelled row as questions, of which the best counts. group: rows of one text or question share it.
 
-    label: 1 or 0, the human label. group: rows of one group share a question or text. questions: alternatives of which
-    the best counts. words: the share of the hypothesis' tokens found in the premise, as a baseline; None if there is
-    only one text. first: a text to decompose; each of its claims then replaces the hypothesis of the question, and all
-    have to be supported. least: the lowest grade that counts as 1. grade: the human grade, if there is one. claims:
-    those that people found in the text that the question decomposes.
+    words: the share of the hypothesis' tokens found in the premise. first: a text to decompose; each of its claims
+    replaces the hypothesis, and all have to be supported. least: the lowest grade that counts as 1. grade: people's.
+    claims: those that people found in the text that the question decomposes.
     """
 
     label: int
@@ -70,10 +68,7 @@ def labelled_files(folder: Path) -> list[Path]:
 
 
 def read_cases(file: Path, limit: int | None = None, seed: int = 0) -> list[LabelledCase] | None:
-    """The rows of a set as cases, or `limit` of them drawn at random; None if no question fits the set.
-
-    Raises BadData for a file that cannot be read or lacks a field that its prefix requires.
-    """
+    """The rows of a set, or `limit` of them at random; None if no question fits. Raises BadData for a faulty file."""
     make = _MAKERS.get(file.name.partition("_")[0])
     if make is None:
         return None
@@ -93,11 +88,7 @@ def read_cases(file: Path, limit: int | None = None, seed: int = 0) -> list[Labe
 
 
 def labelled_sets(folder: Path, limit: int | None = None, seed: int = 0) -> list[Judgment]:
-    """The labelled sets of a folder as human labels under the names of the sets.
-
-    Rows that take more than one question are skipped. limit: at most this many rows of each set, drawn with `seed`.
-    Raises BadData if the folder holds no set, or a set cannot be read.
-    """
+    """The rows of a folder of sets that take one question, as human labels under the names of the sets."""
     made = []
     for file in labelled_files(folder):
         for case in read_cases(file, limit, seed) or ():
@@ -176,11 +167,7 @@ def _coherence(row: LabelledRow) -> Iterator[LabelledCase]:
 
 
 def _toxicity(row: LabelledRow) -> Iterator[LabelledCase]:
-    """A text is toxic by its label, or if people labelled categories, by those that are hostile to people.
-
-    Texts labelled for another category alone, such as self-harm, are left out, and so are those without a label for any
-    hostile category.
-    """
+    """A text is toxic by its label, or by people's hostile categories; one labelled for others alone is left out."""
     categories = row.get("categories")
     label = row["label"] if categories is None else max((categories.get(one, -1) for one in _HOSTILE), default=-1)
     if label == 1 or (label == 0 and not row["label"]):

@@ -52,11 +52,10 @@ class LabelPair(NamedTuple):
 
 
 class Agreement(msgspec.Struct, frozen=True):
-    """The agreement of judge and people on the questions of one kind that a metric asks.
+    """The agreement of judge and people on the n questions of one kind that a metric asks, in a number of samples.
 
-    n: number of questions; samples: number of samples they come from. raw: the share of questions with the same answer.
-    kappa: Cohen's kappa; its value is None if undefined, and kappa itself is None for grades. apart: mean absolute
-    difference of grades, None for verdicts. table: (judge's answer, people's answer, count).
+    raw: the share of equal answers. kappa: Cohen's, None for grades. apart: mean absolute difference of grades, None
+    for verdicts. table: (judge's answer, people's answer, count).
     """
 
     kind: str
@@ -69,11 +68,7 @@ class Agreement(msgspec.Struct, frozen=True):
 
 
 def _agreement(pairs: Sequence[LabelPair]) -> Agreement:
-    """The agreement on questions of one kind.
-
-    Samples are the clusters of the intervals, since the questions of one sample are not independent. If the judge is
-    two-way (supported or not), people's labels are reduced to the same two.
-    """
+    """The agreement on questions of one kind; samples are clusters. For a two-way judge people's labels are reduced."""
     possible: tuple[Label, ...] = _YES_NO
     if isinstance(pairs[0].question, Entail):
         supports = any(isinstance(pair.judge, Verdict) and pair.judge.two_way for pair in pairs)
@@ -105,12 +100,10 @@ def _label_name(answer: Answer, two_way: bool) -> str:
 
 
 class LabelSummary(msgspec.Struct, frozen=True):
-    """The estimate of a metric by the judge alone, and corrected by human labels; the two are never mixed.
+    """A metric by the judge alone, and corrected by labels: the estimated mean that people would give all samples.
 
-    judge: the mean of the judge's scores. corrected: the estimated mean that people would give all samples, from those
-    drawn at random and labelled in full; None values if there are none. samples: number of samples that the judge
-    scored; labelled: with any human label; drawn: drawn at random and labelled in full; counted: those of them with a
-    score by both. agreement: on the samples drawn at random, by kind of question.
+    samples: number with a judge's score; labelled: with any human label; drawn: drawn at random and labelled in full;
+    counted: those of them with a score by both. agreement: on the samples drawn at random, by kind of question.
     """
 
     better: Better
@@ -127,11 +120,7 @@ Keys = tuple[str, ...]
 
 
 class LabelItem(NamedTuple):
-    """The judgments of one sample that can be labelled, by metric.
-
-    keys: the distinct keys of the judgments that it counts. yields: how informative one label is: the mean doubt of its
-    judgments, divided by their number. group: of the sample.
-    """
+    """By metric, the keys of the judgments of a sample that it counts, and how informative a label of one is."""
 
     keys: dict[str, Keys]
     yields: dict[str, float]
@@ -156,11 +145,10 @@ def _doubt(piece: Evidence) -> float:
 
 
 class HumanLabels:
-    """The human labels of a store for the questions of one run.
+    """The latest human labels of a store: `labels` by question, `by_key` by the key of each judgment of the question.
 
-    labels: the latest label of each question. by_key: the same, by the key of each judgment of the question, the
-    judge's and people's. blind: by key, the latest label given without seeing the judge's verdict, on a sample of the
-    run's data. chance: the keys of the blind labels whose sample was drawn at random.
+    blind: by key, those given without seeing the judge's verdict, on this data. chance: keys of samples drawn at
+    random.
     """
 
     def __init__(self, store: Store, run: RunRecord) -> None:
@@ -189,11 +177,7 @@ class SampleDraw(msgspec.Struct, frozen=True):
 
 
 class LabelPiece(msgspec.Struct, frozen=True):
-    """A piece of evidence to label.
-
-    evidence: the piece, its field and span. question: the question about it, with all texts. judge: the judge's answer,
-    None if only people were asked. label: the latest human label, None if there is none.
-    """
+    """A piece of evidence to label, with all texts of its question, and the answers of judge and people so far."""
 
     evidence: Evidence
     question: Question
@@ -205,10 +189,7 @@ _UNKNOWN = Failure("not_stored", "the store holds no answer to a question that t
 
 
 class Labelling:
-    """Human labels on a finished run. Its records are read once, the labels of the store on every call.
-
-    Raises UsageError if the run has not ended, so that samples cannot be drawn from all of its data.
-    """
+    """Human labels on an ended run (else UsageError). Its records are read once, the store's labels on every call."""
 
     def __init__(self, run: Run) -> None:
         if not run.record.data_hash:
@@ -233,11 +214,7 @@ class Labelling:
         return wanted or self.metrics[0]
 
     def next(self, metric: str, skipped: Collection[int] = ()) -> SampleDraw | None:
-        """The next sample to label, None if nothing is left. skipped: positions that the person has skipped.
-
-        Samples drawn at random alternate with the most informative ones, those where one label is expected to settle
-        most of the score.
-        """
+        """The next sample to label, if any: one at random, and in turn one where a label is expected to settle most."""
         human, keys = self._human(), self._keys(metric)
         complete = {at for at, found in keys.items() if human.completes(found)}
         left = [at for at in keys if at not in skipped and at not in complete]
@@ -424,8 +401,7 @@ class Labelling:
 def _drawn_by_chance(keys: Mapping[int, Keys], human: HumanLabels) -> list[int]:
     """The samples up to the last one drawn at random, in random order, whether they are labelled in full or not.
 
-    Samples labelled for another reason (drawn as most informative, or because they share a question with another
-    sample) are included once the random order has passed them, or when everything is labelled.
+    Samples labelled for another reason count once the random order has passed them, or when everything is labelled.
     """
     seen: set[str] = set()
     last = -1
@@ -480,10 +456,9 @@ def question_text(question: Question) -> str:
 
 
 def parse_answer(question: Question, typed: str) -> Answer:
-    """The answer that was typed: a grade is a number, a verdict is one key, as in "s".
+    """The answer that was typed: a grade is a number, a verdict one key.
 
-    For entailment it may be followed by the numbers of the texts it holds for, and by further keys with numbers: "s 2",
-    "s 1 c 3". Raises UsageError if the text is not an answer to the question; the message lists the possible ones.
+    For entailment, numbers of the texts it holds for and further keys may follow: "s 1 c 3". Raises UsageError.
     """
     answer: Answer
     if isinstance(question, Rate):
@@ -506,10 +481,9 @@ def parse_answer(question: Question, typed: str) -> Answer:
 
 
 def _chunks(size: int, words: list[str], letters: Mapping[str, Label]) -> tuple[ChunkVerdict, ...]:
-    """The verdict of each of `size` chunks, from the numbers after the keys; chunks that are not named are neutral.
+    """The verdict of each chunk, from the numbers after the keys; chunks that are not named are neutral.
 
-    If there are several chunks and none is named, a verdict that a chunk decides holds for all of them together and has
-    no chunk labels.
+    If none of several is named, a label that a chunk decides holds for all of them together and has no chunk labels.
     """
     current = label = letters[words[0]]
     named: dict[int, Label] = {}

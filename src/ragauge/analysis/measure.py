@@ -47,7 +47,7 @@ async def ask(
     """An answer to each question of all rounds, each of them of one sample; a question is asked once.
 
     A judge that works by sample is asked round by round, concurrently; others are asked in batches of all rounds.
-    Without `answer` the judge is opened and asked itself. Raises UsageError if it lacks something, such as a key.
+    Without `answer` the judge is opened and asked itself.
     """
     place: dict[Question, int] = {}
     for at, round_ in enumerate(rounds):
@@ -78,12 +78,10 @@ _SIMILAR = 0.7
 
 
 def matched_claims(found: Sequence[str], expected: Sequence[str]) -> int:
-    """How many statements of a decomposition match one of a person.
+    """How many statements of a decomposition match one of a person, at most one each, as many as possible.
 
-    Two statements are similar if the Dice coefficient of their words (runs of letters and digits in lower case, each as
-    often as it occurs), 2 * common / (words of one + words of the other), is 0.7 or more. Each statement is matched
-    with at most one similar one, so that as many as possible are matched (a maximum matching); neither order nor degree
-    of similarity matters beyond that. A statement without words matches none.
+    Two match if 2 * common / (words of one + words of the other) is 0.7 or more, of words in lower case, each as often
+    as it occurs (Dice).
     """
     ours, theirs = ([Counter(_WORD.findall(text.lower())) for text in texts] for texts in (found, expected))
     similar = [
@@ -114,10 +112,7 @@ _LEAST = 0.001  # so that responses with two unsupported claims rank below those
 
 
 class CaseOutcome(NamedTuple):
-    """A judge's prediction for a case.
-
-    probability: of label 1, or a grade, or the F1 of claims; None if unknown. positive: whether it is 1.
-    """
+    """A judge's prediction: the probability of label 1 (or a grade, or the F1 of claims), and whether it is 1."""
 
     probability: float | None
     positive: bool
@@ -190,11 +185,9 @@ def _all_known(values: Iterable[float | None]) -> list[float] | None:
 
 
 class BaselineDifference(msgspec.Struct, frozen=True, omit_defaults=True):
-    """Two judges on the rows of a set that both answered.
+    """Two judges on the rows of a set that both answered: the figure named `by` of either, and one - other.
 
-    rows: their number. by: "auc", or "balanced_accuracy" if one judge gives no probabilities, or "f1" for claims. one,
-    other: that figure for the measured judge and the other. difference: one - other, with its 95 % interval. p:
-    two-sided, for the hypothesis of no difference; p_adjusted: by Holm over all sets, None until `adjusted`.
+    p: two-sided, for no difference; p_adjusted: by Holm over all sets, None until `adjusted`.
     """
 
     rows: int
@@ -212,10 +205,7 @@ class BaselineDifference(msgspec.Struct, frozen=True, omit_defaults=True):
 
     @property
     def verdict(self) -> str:
-        """What the measured judge is: "better", "worse" or "not distinguishable".
-
-        It is better or worse if p_adjusted (or p, before adjustment) is below 0.05 and the interval excludes 0.
-        """
+        """Whether the measured judge is "better", "worse" or "not distinguishable", as for `is_significant`."""
         low, high = self.difference.low, self.difference.high
         if not is_significant(self.final_p, low, high):
             return "not distinguishable"
@@ -223,13 +213,10 @@ class BaselineDifference(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class SetResult(msgspec.Struct, frozen=True, omit_defaults=True):
-    """A judge on one set.
+    """A judge on one set: the number of rows with an answer and without, and figures, which are None if undefined.
 
-    rows: number of cases with an answer. failed: number without; failure: the first reason. auc: of the probabilities
-    or grades. balanced_accuracy: of the labels. words: the AUC of the share of words that occur in the text, for the
-    same rows. correlation: Spearman's, of the judge's grades with the human ones. f1: of claims, the mean over texts;
-    sentences: that of whole sentences on the same texts. All figures have 95 % intervals, and are None if undefined.
-    against: the comparison with another judge. seconds: the time of the judge. note: why there are no figures.
+    words: the AUC of the share of words that occur in the text. correlation: Spearman's, with people's grades. f1: of
+    claims, the mean over texts; sentences: that of whole sentences. note: why there are no figures.
     """
 
     name: str
@@ -323,23 +310,10 @@ async def measure(
     answer: AnswerFunction | None = None,
     baseline: Judge | None = None,
 ) -> AsyncIterator[SetResult]:
-    """`judge` on every labelled set in `folder` (*.jsonl, *.jsonl.gz), in the order of their names.
+    """`judge` on every labelled set in `folder`, in the order of names, compared with `baseline` on the same rows.
 
-    Each row is asked as one sample, concurrently if the judge works by sample. A set that cannot be read has
-    no figures and a note with the reason. The p-values of comparisons are for each set by itself; see `adjusted`.
-
-    Args:
-        judge: The judge to measure.
-        folder: The folder of the sets.
-        limit: The most rows of a set, drawn with `seed`.
-        seed: For drawing rows.
-        answer: Answers in the name of a judge, from a store for example. If None, the judge is asked.
-        baseline: Another judge that is asked about the same rows and compared.
-
-    Raises:
-        BadData: The folder holds no set.
-        UsageError: A judge lacks something, such as a key.
-        RunFailed: No row of a set was answered; raised after the last set, with the first reason.
+    limit: the most rows of a set, drawn with `seed`. answer: answers in the name of a judge, from a store for example.
+    Raises BadData if the folder holds no set, and after the last set RunFailed if no row of a set was answered.
     """
     unanswered: list[SetResult] = []
     for file in labelled_files(folder):
@@ -379,12 +353,7 @@ async def _measure_set(
 
 
 class Published(NamedTuple):
-    """A published figure.
-
-    benchmark: its name. sets: the labelled sets that come from it; if there is only one, its figure is shown next to
-    the published one. source: where the figure was published. differs: how it differs from what is measured here.
-    system: what was measured, with its size if known. figure: its name. value: in 0..1.
-    """
+    """A published figure. sets: those that come from the benchmark. differs: how it differs from ours."""
 
     benchmark: str
     sets: tuple[str, ...]
@@ -453,10 +422,7 @@ MEASUREMENT_WRITERS = (".json", ".md")
 
 
 class Measurement(msgspec.Struct, frozen=True, kw_only=True):
-    """A judge on several sets. baseline: the judge that it is compared with. limit: rows per set, None for all.
-
-    schema: changes with the format.
-    """
+    """A judge on several sets. baseline: the judge that it is compared with. limit: rows per set, None for all."""
 
     schema: str = SCHEMA
     judge: Identity
@@ -465,10 +431,7 @@ class Measurement(msgspec.Struct, frozen=True, kw_only=True):
     sets: tuple[SetResult, ...]
 
     def save(self, path: Path) -> Path:
-        """Write the measurement to a .json or .md file.
-
-        Raises UsageError for other endings, or if the file cannot be written.
-        """
+        """Write the measurement to a .json or .md file."""
         as_json = msgspec.json.format(msgspec.json.encode(self).decode(), indent=1) + "\n"
         return save_text(path, {".json": lambda: as_json, ".md": lambda: measurement_markdown(self)})
 

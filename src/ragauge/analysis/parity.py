@@ -31,12 +31,10 @@ Scale = tuple[float, float]
 
 
 class Column(msgspec.Struct, frozen=True):
-    """How a column of another system's scores relates to a value of ours.
+    """How a column of another system relates to ours: the key of our value, and the metric closest to it if another.
 
-    ours: the key of our value. metric: the spec of our metric that is closest to theirs, if it is not that of the key.
-    differs: how their definition differs, empty if it does not. nothing: their value if there is nothing to count.
-    per: their number is divided by it; flipped: their number is subtracted from 1. scale: of their converted numbers,
-    if it is not that of our metric.
+    differs: how their definition differs. nothing: their value if there is nothing to count. Their number is divided by
+    `per`, or subtracted from 1 if `flipped`; scale: of the result, if it is not that of our metric.
     """
 
     ours: str
@@ -269,10 +267,7 @@ class ScoreSheet(msgspec.Struct, frozen=True):
 
 
 def read_sheet(scores: Any, map: Mapping[str, str]) -> ScoreSheet:
-    """The rows of any file or object that `ragauge.read` takes; scores alone are enough.
-
-    map: field -> column, for id, query and response. Raises BadData, BadRow, or UnknownName for a column.
-    """
+    """The rows of any file or object that `ragauge.read` takes. map: field -> column, for id, query and response."""
     if isinstance(scores, ScoreSheet):
         return scores
     found = source(scores)
@@ -364,10 +359,8 @@ def match_rows(sheet: ScoreSheet, samples: Sequence[RowName]) -> tuple[RowMatchi
     """Match the rows of `sheet` with `samples`, as pairs of positions: by id if possible, else by texts, else in order.
 
     Ids (row numbers if there is no column of ids) are used if all ids of one side occur on the other and the texts of
-    matched rows agree; without texts to check, both sides must have the same ids. Texts that occur several times are
-    matched in order. Positions are used only without texts to check, and if there are as many rows as samples.
-
-    Raises BadData if nothing matches.
+    matched rows agree; without texts, both sides must have the same ids. Repeated texts are matched in order. Positions
+    are used only without texts, and if there are as many rows as samples. Raises BadData if nothing matches.
     """
     lines = sheet.lines
     sizes = len(lines), len(samples)
@@ -687,10 +680,8 @@ def choose(
 ) -> dict[str, Column]:
     """The columns of `sheet` that have a counterpart here, by their names in the sheet.
 
-    against: a key of SYSTEMS. named: their column -> our value, which precedes known names; "NAME/100" divides theirs,
-    "1-NAME" subtracts it from 1. only: our metrics or values to compare; all if empty.
-
-    Raises UnknownName for a system or column that does not exist, UsageError if nothing can be compared.
+    named: their column -> our value, before known names; "NAME/100" divides theirs, "1-NAME" subtracts it from 1. only:
+    our metrics or values to compare; all if empty. Raises UnknownName, or UsageError if nothing can be compared.
     """
     if against not in SYSTEMS:
         raise UnknownName("system", against, SYSTEMS)

@@ -55,11 +55,9 @@ class Flip(msgspec.Struct, frozen=True):
 
 
 class Change(msgspec.Struct, frozen=True):
-    """How often verdicts changed in one way of asking again.
+    """How often verdicts changed in one way of asking again: `rate` of the claims with both answers; failed: without.
 
-    claims: those with both answers; failed: those with the first alone. rate: of changed verdicts, with its 95 %
-    interval by samples. to_supported, from_supported: numbers of verdicts that became, or ceased to be, "entailed".
-    flips: examples.
+    to_supported, from_supported: numbers of verdicts that became, or ceased to be, "entailed". flips: examples.
     """
 
     name: str
@@ -88,15 +86,10 @@ class RobustnessCard(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def robustness_cases(data: str | Path | None = None, limit: int | None = None) -> list[RobustnessCase]:
-    """Each sentence of a response, as a claim about the contexts.
+    """Each sentence of the responses in `data`, or in cases of this package, as a claim about the contexts.
 
-    Args:
-        data: Samples with `response` and `contexts`, as for a run; in a further column "paraphrase" may stand the
-            response in other words, sentence by sentence. None: cases of this package.
-        limit: The most samples.
-
-    Raises:
-        BadData: No sample has both fields, or a paraphrase has another number of sentences.
+    A column "paraphrase" may hold the response in other words, sentence by sentence. limit: the most samples. Raises
+    BadData if no sample has response and contexts, or a paraphrase has another number of sentences.
     """
     cases = []
     with as_file(files("ragauge.demo") / "robustness.jsonl") as packaged:
@@ -154,22 +147,8 @@ async def check_robustness(
 ) -> RobustnessCard:
     """Ask a judge about each case, and again in each way of CHANGES.
 
-    repetition    the same questions once more
-    order         sources and claims in reverse, where there are several
-    paraphrase    the claim in other words
-    praise        a further source that praises an answer
-    instructions  a further source that demands a certain other label
-
-    Args:
-        judge: The judge.
-        cases: The claims; those of one sample are asked together.
-        answer: Answers in the judge's name, as for `measure`.
-        again: The same for the repetition, without what `answer` has stored.
-
-    Raises:
-        BadParameter: The judge does not answer whether claims are supported.
-        UsageError: The judge lacks something, such as a key.
-        RunFailed: The judge answered nothing; the message has the first reason.
+    answer: answers in the judge's name, as for `measure`; again: the same for the repetition, without what is stored.
+    Raises BadParameter if the judge does not answer whether claims are supported, RunFailed if it answered nothing.
     """
     if not can_answer(judge, cases[0].question):
         raise BadParameter(f"{judge.identity} does not answer entail, which is what is checked; name another judge")

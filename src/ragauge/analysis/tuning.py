@@ -44,12 +44,11 @@ Answers = Mapping[Question, Answer | Failure]
 
 
 class FittedThreshold(msgspec.Struct, frozen=True):
-    """The accuracy of a judge's answers from a confidence on, for questions of one kind with human labels.
+    """How right a judge is from a confidence on, for questions of one kind with human labels.
 
-    labelled: number of questions. threshold: the lowest confidence that qualifies, None if none does. The other figures
-    are those of the threshold, or of the confidence `at` that comes nearest (None if no answer has a probability).
-    share: of the questions, those answered with at least that confidence. accuracy: share of these answers that agree
-    with people. bound: the lower end of its one-sided 95 % interval.
+    threshold: the lowest confidence that qualifies, None if none does. The other figures are of the threshold, or of
+    the confidence `at` that comes nearest: the share of questions beyond it, how many of these are right, and the lower
+    end of a one-sided 95 % interval of that.
     """
 
     labelled: int
@@ -61,12 +60,10 @@ class FittedThreshold(msgspec.Struct, frozen=True):
 
 
 class Tuned(msgspec.Struct, frozen=True):
-    """A tuned judge.
+    """A tuned judge: the file, and the numbers of labels to choose by and to measure by.
 
-    file: what was chosen. chosen_by: the number of labels to choose by; measured_by: that of the rest. tried: the
-    balanced accuracy of what was tried on the former; None if undefined. before, after: that on the rest, gain: the
-    difference, with 95 % intervals by texts. p: two-sided, for no gain. thresholds: those fitted to the first judge of
-    a cascade.
+    tried: the balanced accuracy of what was tried on the former. before, after, gain: that on the rest, by texts. p:
+    two-sided, for no gain. thresholds: those fitted to the first judge of a cascade.
     """
 
     file: JudgeFile
@@ -81,18 +78,10 @@ class Tuned(msgspec.Struct, frozen=True):
 
 
 class Tuner:
-    """Tunes a judge; all input is checked before anything is asked.
+    """Tunes the judge of a spec on people's labels; all input is checked before anything is asked.
 
-    Args:
-        spec: The judge, as for `load_judge`.
-        labelled: People's labels; those of verdicts that the judge can give count, the last one of a question.
-        prompts: Folders of prompts to try with an LLM judge.
-        accuracy: How often the first judge of a cascade has to be right, above 0 and below 1.
-        seed: Of the split and of the examples that are drawn.
-
-    Raises:
-        BadParameter, UnknownName: The judge cannot be made, or not with these prompts.
-        BadData: There are too few labels or only one answer among them, or a folder or an example cannot be used.
+    prompts: folders to try with an LLM judge. accuracy: how often the first judge of a cascade has to be right. seed:
+    of the split and of examples. Raises BadParameter, UnknownName or BadData for what cannot be used.
     """
 
     def __init__(
@@ -126,10 +115,7 @@ class Tuner:
         self._answers: Answers = {}
 
     async def tune(self, answer: AnswerFunction | None = None) -> Tuned:
-        """Choose and measure. answer: answers in a judge's name, as for `measure`.
-
-        Raises UsageError if the judge lacks something, such as a key, and RunFailed if it answers nothing.
-        """
+        """Choose and measure. Raises RunFailed if the judge answers nothing."""
         if self._is_cascade:
             return await self._measured(answer, await self._with_thresholds(answer))
         for name, file in (("as it is", self._first), *self._wordings):
@@ -268,18 +254,11 @@ class Tuner:
 
 
 def fit_thresholds(yes: Mapping[Question, bool], answers: Answers, accuracy: float) -> dict[str, FittedThreshold]:
-    """For each kind of verdict, the lowest confidence from which a judge is right often enough.
+    """For each kind of verdict, the lowest confidence from which a judge's answers agree with people often enough.
 
-    An answer is right if it agrees with people; neutral and contradicted count alike. What has to reach `accuracy` is
-    the lower end of a one-sided 95 % interval (Clopper-Pearson; by clusters if questions share a premise, query or
-    text, see docs/statistics.md). The result holds for texts like the labelled ones, with as many supported claims:
-    check it on other labels. Taking the lowest of several thresholds does not spoil the 95 %: in simulations with 300
-    to 3,000 labels, for calibrated judges, at most one fit in twenty came out too low.
-
-    Args:
-        yes: Whether people answered a question with "entailed" or "yes".
-        answers: The judge's answers.
-        accuracy: How often the judge has to be right.
+    yes: whether people answered "entailed" or "yes". What has to reach `accuracy` is the lower end of a one-sided 95 %
+    interval, by clusters of questions on one text. Taking the lowest of several thresholds does not spoil it: in
+    simulations with 300 to 3,000 labels, for calibrated judges, at most one fit in twenty came out too low.
     """
     kinds = {name: [question for question in answers if kind(question) == name] for name in VERDICTS}
     return {name: _fitted(asked, yes, answers, accuracy) for name, asked in kinds.items() if asked}
@@ -351,10 +330,8 @@ def _startable(spec: str) -> str:
 def _example(question: Question, people: Answer | Failure, judge: Answer | Failure) -> dict[str, Any] | None:
     """A worked example of people's answer, with the judge's reason and sources where the judge agrees.
 
-    A reason that names sources by the ids they had in its call is left out.
-
-    None where it is not known whether a claim that people call not entailed is neutral or contradicted, for the judge
-    calls it entailed, and for a long one.
+    A reason that names sources by their ids in a call is left out. None if the example is long, or if it is not known
+    whether a claim that people call not entailed is neutral or contradicted.
     """
     if not isinstance(people, Verdict) or not isinstance(judge, Verdict):
         return None

@@ -37,9 +37,8 @@ _NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 def write_junit(run: RunRecord, samples: Iterable[SampleRecord], path: Path) -> None:
     """Write a suite with a test for the run itself, and one for each value that was measured or left out.
 
-    A test fails if a gate on its metric does, with the worst samples and their evidence; it is an error if every sample
-    failed, and skipped if there is nothing to count. Samples are no tests: without a gate none is right or wrong, and a
-    mean that is good enough leaves some below it.
+    A test fails if a gate on its metric does, is an error if every sample failed, and skipped if nothing counts.
+    Samples are no tests: without a gate none is right or wrong, and a mean that is good enough leaves some below it.
     """
     name, seconds = _clean(flat(run.name or run.data)), f"{run.seconds:.3f}"
     suite = Element("testsuite", {"name": name, "time": seconds})
@@ -112,10 +111,7 @@ class SourceLine(NamedTuple):
     text: str
 
     def columns(self, response: str, span: Span | None) -> tuple[int, int] | None:
-        """Where the span of the response begins and ends in the line, counted from 1, the end exclusive.
-
-        Without a span, of the whole response; None if the line does not contain it.
-        """
+        """Where the span of a response (or all of it) begins and ends in the line, from 1; None if it is not there."""
         for string in _STRING.finditer(self.text):
             begin, end = string.start() + 1, string.end() - 1
             starts = [found.start() for found in _CHARACTER.finditer(self.text, begin, end)]
@@ -133,10 +129,7 @@ def _decoded(string: str) -> str | None:
 
 
 def lines(run: RunRecord) -> Iterator[SourceLine | None]:
-    """The line of each sample in the order of the run, endlessly; None if it is not known.
-
-    It is known for JSON Lines that are still in the file that was read, unless rows were skipped.
-    """
+    """The line of each sample, endlessly; None if unknown: known for JSON Lines still there, if no row was skipped."""
     path = Path(run.data)
     if path.suffix.lower() in (".jsonl", ".ndjson") and not run.bad_rows and is_file(path):
         with path.open(encoding="utf-8-sig", errors="replace", newline="\n") as file:
@@ -177,8 +170,7 @@ _POSITIONS = {rule["id"]: i for i, rule in enumerate(_RULES)}
 def write_sarif(run: RunRecord, samples: Iterable[SampleRecord], path: Path) -> None:
     """Write a log of one run. Columns and offsets count Unicode code points, as spans do.
 
-    A claim is located on its line of the file that was read, if that is known; otherwise in the text of the response,
-    which the log then contains.
+    A claim is located on its line of the file that was read, if known, else in the response, which the log then holds.
     """
     with path.open("w", encoding="utf-8") as file:
         json.dump(_log(run, samples), file, ensure_ascii=False, indent=1)
@@ -223,11 +215,7 @@ def _results(record: SampleRecord, artifacts: _Artifacts, line: SourceLine | Non
 
 
 def _fingerprint(sample: str, fault: UnsupportedClaim) -> str:
-    """The same in every run for the same claim of the same sample.
-
-    Code scanning identifies alerts by it; its own fingerprint is of the line alone, so that only one of several claims
-    on a line would be shown.
-    """
+    """The same in every run for a claim of a sample; code scanning's own is of the line, which several claims share."""
     parts = (sample, fault.kind, fault.piece.text)
     return hashlib.sha256("\0".join(parts).encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
@@ -289,16 +277,10 @@ AT_ONCE = 500
 
 
 def emit_events(run: RunRecord, samples: Iterable[SampleRecord], provider: LoggerProvider | None = None) -> int:
-    """Emit the scores through a provider, or else the one that is set for the process.
+    """Emit the scores through a provider, or else the one that is set for the process; returns the number of events.
 
-    Events of a sample whose metadata have a `traceparent` (W3C) belong to that span, and have its `response_id`.
-
-    Returns:
-        The number of events.
-
-    Raises:
-        MissingExtra: OpenTelemetry is not installed.
-        UsageError: No provider is set.
+    Events of a sample whose metadata have a `traceparent` (W3C) belong to that span, and have its `response_id`. Raises
+    MissingExtra without OpenTelemetry, UsageError without a provider.
     """
     try:
         from opentelemetry._logs import get_logger_provider

@@ -74,10 +74,7 @@ def _about(record: SampleRecord) -> dict[str, Any]:
 
 
 def score_document(score: Score | ScoreRecord) -> dict[str, Any]:
-    """{"value"} or {"undefined"} or {"failed"}, with "evidence", and "counts" if the value is computed from counts.
-
-    The contribution of a sample to a metric over the data set has "counts" and no "value".
-    """
+    """{"value"} or {"undefined"} or {"failed"}, with "evidence", and "counts" if the value is made of counts."""
     states = {state: getattr(score, state) for state in ("value", "undefined", "failed")}
     known = {state: found for state, found in states.items() if found is not None}
     document = {**known, "evidence": msgspec.to_builtins(score.evidence)}
@@ -142,11 +139,9 @@ def _page_section(section: Section) -> dict[str, Any]:
 
 
 class Index:
-    """Columns over samples: ids, titles, groups, values and labels by metric, signs, and the rows where a score failed.
+    """Columns over samples. values: None if undefined, or the row is in `failed`; labels: the BITS in its evidence.
 
-    values: a number, or None; a row without a value is in `failed` if the metric failed, and otherwise undefined.
-    labels: the BITS of the labels in a score's evidence, combined. sure: how sure the judge was of the piece that
-    decides the score by which the worst are chosen.
+    sure: how sure the judge was of the piece that decides the score by which the worst are chosen.
     """
 
     def __init__(self, run: RunRecord) -> None:
@@ -222,10 +217,9 @@ def page_with(title: str, data: Iterable[tuple[str, bytes]]) -> Iterator[str]:
 
 
 def page(title: str, connect: str = "'none'", entry: str = "main") -> str:
-    """The page without data, which replaces `<!-- data -->`.
+    """The page without data, which replaces `<!-- data -->`. connect: what the script may fetch from.
 
     Its Content-Security-Policy allows this style and this script only, so that no text of a sample can become code.
-    connect: the policy's source that the script may fetch from. entry: the first module.
     """
     style, script = _read("style.css"), "\n".join(["const modules = {};", *_scopes(entry, set())])
     policy = (

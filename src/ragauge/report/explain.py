@@ -61,8 +61,8 @@ def pieces_words(pieces: Sequence[Evidence]) -> list[str]:
 def decisive(score: Score, raising: bool, better: Better = "higher") -> list[Evidence]:
     """The pieces that raise a score, or else those that lower it, contradicted ones first; grades do both.
 
-    A metric of which lower is better counts pieces that are contradicted or have the trait, or else unsupported ones.
-    Entailments by the query are left out: they decide whether a claim counts, not how.
+    A metric of which lower is better counts contradicted pieces and traits, or else unsupported ones. Entailments by
+    the query are left out: they decide whether a claim counts, not how.
     """
     verdicts = (Label.YES, Label.NO, None)
     pieces = [piece for piece in score.evidence if piece.against != "query" or piece.label in verdicts]
@@ -118,7 +118,7 @@ def chooser(run: RunRecord) -> str | None:
 
 
 def worst(samples: Iterable[SampleRecord], key: str, better: Better, count: int) -> list[SampleRecord]:
-    """The `count` worst samples by one metric, worst first; samples without a value are left out.
+    """The `count` worst samples by one metric, worst first; those without a value are left out.
 
     Of equal ones those with a contradicted claim come first, then those about which the judge is surest.
     """
@@ -184,9 +184,8 @@ class UnsupportedClaim(NamedTuple):
 def unsupported_claims(record: SampleRecord) -> list[UnsupportedClaim]:
     """The claims of the response that the contexts or the cited chunks contradict or do not support; each once.
 
-    A claim that one chunk supports and another contradicts is contradicted, as for faithfulness. References are
-    alternatives: a claim that one reference contradicts counts unless another supports it, and one that they do not
-    mention does not count.
+    Contradicted by one chunk is contradicted. References are alternatives: a claim that one contradicts counts unless
+    another supports it, and one that they do not mention does not count.
     """
     evidence = (piece for pieces in record.evidence.values() for piece in pieces)
     claims = [piece for piece in evidence if piece.field == "response" and piece.label in _ENTAILMENT]
@@ -220,10 +219,7 @@ def _claim(piece: Evidence) -> object:
 
 
 def failing(run: RunRecord, gates: Sequence[Gate], samples: Iterable[SampleRecord]) -> list[tuple[Gate, str]]:
-    """The gates that the run fails, each with lines on what is wrong and its worst samples with their evidence.
-
-    The samples are read once, and not at all if every gate is met.
-    """
+    """The gates that the run fails, each with its worst samples and their evidence; all met, no sample is read."""
     failed = {gate: failure for gate in gates if (failure := gate.failure(run))}
     better = {gate.metric: _better(run, gate.metric) for gate in failed}
     worst_of: dict[Gate, list[SampleRecord]] = {gate: [] for gate in failed}

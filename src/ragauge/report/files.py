@@ -32,10 +32,10 @@ if TYPE_CHECKING:
 
 @contextmanager
 def replacing(path: Path) -> Iterator[Path]:
-    """Yield a temporary path next to `path`; the file written there replaces `path`, unless writing fails.
+    """Yield a temporary path next to `path`, which its file replaces at the end, unless writing fails.
 
-    Missing folders are created; they, and a new file, are accessible to their owner alone. An existing file keeps its
-    mode. Raises UsageError if the file cannot be written.
+    Missing folders and a new file are accessible to their owner alone; an existing file keeps its mode. Raises
+    UsageError.
     """
     part = path.with_name(f"{path.name}.{os.getpid()}.part")
     try:
@@ -183,21 +183,11 @@ def save(
     raw_csv: bool = False,
     sections: Callable[[], Sequence[Section]] = tuple,
 ) -> Path:
-    """Write a run to a file; an existing file is replaced once everything is written.
+    """Write a run to a file in the format of its ending, one of WRITERS; an existing file is replaced at the end.
 
-    .json: the whole document. .jsonl: a line per sample. .csv, .parquet: a row per sample, a column per metric.
-    .claims.csv, .claims.parquet: a row per judged piece. .md: a report. .html: a page. .xml: JUnit, a test per value,
-    with gates. .sarif: a result per unsupported claim.
-
-    Args:
-        run: The run.
-        samples: Its samples.
-        path: The file.
-        raw_csv: Leave texts in CSV unchanged, even those that a spreadsheet takes for a formula.
-        sections: Gives the sections of the formats for a whole run (.json, .md, .html).
-
-    Raises:
-        UsageError: The ending is unknown, or the file cannot be written.
+    raw_csv: leave texts in CSV unchanged, even those that a spreadsheet takes for a formula. sections: gives those of
+    the formats for a whole run (.json, .md, .html). Raises UsageError if the ending is unknown, or the file cannot be
+    written.
     """
     write = writer_of(path)
     if raw_csv and path.suffix.lower() == ".csv":
@@ -216,10 +206,7 @@ def check_output(path: Path, inputs: Iterable[str | Path] = ()) -> None:
 
 
 def writer_of(path: Path) -> Callable[..., None]:
-    """The writer for the longest known ending of `path`; a file named claims.csv is one of claims.
-
-    Raises UsageError if there is none.
-    """
+    """The writer for the longest known ending of `path`; a file named claims.csv is one of claims. Else UsageError."""
     check_ending(path, WRITERS)
     ending = max((ending for ending in WRITERS if f".{path.name.lower()}".endswith(ending)), key=len)
     if ending.endswith(".parquet") and find_spec("pyarrow") is None:

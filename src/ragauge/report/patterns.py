@@ -36,10 +36,7 @@ CUTS: Mapping[str, float] = {
 
 
 class Condition(msgspec.Struct, frozen=True):
-    """A condition on a signal: below its cut, at least its cut, or above it.
-
-    signals: keys of metrics or signs; the first one that a sample has counts.
-    """
+    """A condition on the first of the signals (metrics or signs) that a sample has, at its cut."""
 
     level: Level
     signals: tuple[str, ...]
@@ -54,10 +51,7 @@ class Condition(msgspec.Struct, frozen=True):
 
 
 class Pattern(msgspec.Struct, frozen=True):
-    """A likely cause of failure, matched if all conditions of `when` hold and none of `unless`.
-
-    title: in a few words. advice: what it means, and what to look at.
-    """
+    """A likely cause of failure, matched if all conditions of `when` hold and none of `unless`."""
 
     name: str
     title: str
@@ -167,8 +161,8 @@ def patterns_of(record: SampleRecord, signs: Mapping[str, float]) -> list[str]:
 def signs_of(record: SampleRecord) -> dict[str, float]:
     """The signals of a sample other than metrics, 1 for yes and 0 for no; unknown ones are left out.
 
-    refused: the response declines to answer, by the metric `refusal` if it was measured, else by its rules.
-    answerable: the contexts hold an answer, according to the data (`answerable`, or `answers_found` of each context).
+    refused: by the metric `refusal` if measured, else by its rules. answerable: the contexts hold an answer, by the
+    data.
     """
     signs = {"refused": _refused(record), "answerable": _answerable(record.sample)}
     return {name: float(sign) for name, sign in signs.items() if sign is not None}

@@ -35,10 +35,7 @@ SHOWN_ROWS = 50
 
 
 class Section(msgspec.Struct, frozen=True):
-    """A section of a report.
-
-    description: one line below the title, which may be empty. columns: their names. rows: one cell per column.
-    """
+    """A section of a report. description: one line below the title, which may be empty. rows: one cell per column."""
 
     title: str
     description: str

@@ -67,10 +67,7 @@ def plain_text(parts: Iterable[RenderableType], width: int) -> str:
 
 
 def printing_console(**options: Any) -> Console:
-    """A console of rich that prints each string and Text, alone or in a cell, as one line without control characters.
-
-    options: of `rich.console.Console`.
-    """
+    """A console that prints each string and Text, alone or in a cell, as one line without control characters."""
     from rich.console import Console
     from rich.text import Text
 
@@ -149,11 +146,7 @@ def rich_table(
     styles: Iterable[str | None] = repeat(None),
     **options: Any,
 ) -> Table:
-    """A table for the terminal.
-
-    left: the columns that are aligned left. whole: those that are not wrapped. styles: of the rows. options: of
-    `rich.table.Table`.
-    """
+    """A table for the terminal. left: the columns aligned left; whole: those not wrapped; options: of rich's table."""
     from rich import box
     from rich.table import Table
 
@@ -168,10 +161,7 @@ def rich_table(
 
 
 def estimates_table(runs: dict[str, RunRecord], bars: bool = False) -> Table:
-    """The estimates of one run, or of several side by side under their names; n is counted for each.
-
-    bars: whether the values of a single run are drawn as bars too.
-    """
+    """The estimates of one run (with bars if wanted), or of several side by side under their names, each with its n."""
     from rich import box
     from rich.table import Table
 
@@ -257,10 +247,9 @@ RESPONSE, TEXT = 2000, 300
 
 
 def run_markdown(run: RunRecord, samples: Iterable[SampleRecord], sections: Sequence[Section] = ()) -> str:
-    """The report: what was measured, every estimate, and the worst samples with their evidence.
+    """The report: every estimate, and the worst samples by the metric of a gate that failed, or else by the usual one.
 
-    It is safe as a comment on a pull request: short enough, and no text in it mentions anyone or loads anything. The
-    worst samples are those by the metric of a gate that failed, or else by the usual one.
+    It is safe as a comment on a pull request: short enough, and no text in it mentions anyone or loads anything.
     """
     report = "\n".join(_lines(run, sections))[:LENGTH] + "\n"
     failed = [gate.metric for gate in run.gates if gate.failure(run)]

@@ -228,10 +228,7 @@ _RANKED = {
 
 
 def caution(run: RunRecord, short: bool = False) -> str:
-    """How far the judges of the package can be trusted; empty if the run did not ask them.
-
-    short: say it of claims alone.
-    """
+    """How far the judges of the package can be trusted; empty if not asked. short: say it of claims alone."""
     judges = list(run.judges.values()) if run.asked or run.reused else []
     found = []
     embedded = [judge for judge in judges if re.search(r"\bembedded\b", judge.name)]
