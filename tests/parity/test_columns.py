@@ -30,15 +30,6 @@ def test_metrics_to_measure() -> None:
     assert measuring(kept) == [*expected, "faithfulness"]
 
 
-def test_trust_eval_is_measured_as_a_family() -> None:
-    """The correctness mode is that of the columns, and values of the family are not listed again."""
-    row = {"reject_rec": 50, "calib_str_em_f1": 50, "trust_score": 50}
-    kept = choose(read_sheet([row], {}), "trust_eval")
-    specs = measuring(kept)
-    assert specs == ["reject_recall(refusals=trust_eval)", "trust(variant=trust_eval,correctness=em)"]
-    assert len({metric.key for metric in select_metrics(specs)}) == len(select_metrics(specs))
-
-
 def test_columns_of_the_caller_take_precedence() -> None:
     """A column that the caller names takes precedence over known names, in per cent or inverted if so written."""
     sheet = read_sheet([{"faithfulness": 80, "error": 0.1, "a/100": 1.0}], {})

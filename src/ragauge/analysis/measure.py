@@ -330,11 +330,7 @@ async def measure(
 
 
 async def _measure_set(
-    name: str,
-    cases: list[LabelledCase] | None,
-    judge: Judge,
-    baseline: Judge | None,
-    answer: AnswerFunction | None,
+    name: str, cases: list[LabelledCase] | None, judge: Judge, baseline: Judge | None, answer: AnswerFunction | None
 ) -> SetResult:
     if cases is None:
         return SetResult(name, note="no question fits this kind of set")

@@ -13,7 +13,6 @@ from typing import Any, NamedTuple
 import msgspec
 
 from ragauge.errors import BadData, BadRow, UnknownName, UsageError
-from ragauge.metrics.registry import FAMILIES, select_metrics
 from ragauge.readers.columns import ALIASES, flatten_wrappers, folded, rank
 from ragauge.readers.read import as_mapping, source
 from ragauge.readers.values import TEXT_KEYS, Malformed, describe, native, text_or_none
@@ -166,56 +165,12 @@ _DATAWORKZ = {
 }
 
 
-def _correctness(mode: str, suffix: str, parametric: str) -> dict[str, Column]:
-    """The columns of Trust-Eval that name the form of its correctness."""
-    names = {
-        f"regular_{suffix}": "claim_match" if mode == "cm" else "string_match",
-        f"answered_{suffix}": "answered_correctness",
-        f"calib_answered_{suffix}": "calibrated_answered",
-        f"calib_answerable_{suffix}": "calibrated_answerable",
-        f"calib_{suffix}_f1": "calibrated_f1",
-        f"{parametric}_{suffix}": "parametric",
-    }
-    family = f"trust(variant=trust_eval,correctness={mode})"
-    return {theirs.replace("_", ""): Column(ours, family, per=100) for theirs, ours in names.items()}
-
-
-_PARTS = {"rec": "recall", "prec": "precision", "f1": "f1"}
-_REFUSALS = {
-    **{name.replace("_", ""): name for name in ("macro_avg", "macro_f1", "answered_ratio")},
-    **{
-        theirs + short: f"{ours}_{full}"
-        for theirs, ours in {
-            **dict.fromkeys(("reject", "refuse", "refusal"), "reject"),
-            "answerable": "answerable",
-        }.items()
-        for short, full in _PARTS.items()
-    },
-}
-_CITATIONS = {"rec": "citation_recall", "prec": "citation_precision", "f1": "regular_citation_f1"}
-
-_TRUST_EVAL = {
-    **{theirs: Column(ours, f"{ours}(refusals=trust_eval)", per=100) for theirs, ours in _REFUSALS.items()},
-    **_correctness("cm", "claims_nli", "parametric_answered"),
-    **_correctness("em", "str_em", "parametric"),
-    **{
-        f"regularcitation{short}": Column(ours, f"{ours}(variant=trust_eval)", per=100)
-        for short, ours in _CITATIONS.items()
-    },
-    **{
-        f"answeredcitation{short}": Column(ours, f"{ours}(refusals=trust_eval,variant=trust_eval)", per=100)
-        for short, ours in ((short, f"answered_citation_{full}") for short, full in _PARTS.items())
-    },
-    **_same("trust_score", per=100),
-}
-
 #: The columns of each system by folded name.
 SYSTEMS: Mapping[str, Mapping[str, Column]] = {
     "ragas": _RAGAS,
     "valor": _VALOR,
     "deepeval": _DEEPEVAL,
     "rag_evals": _RAG_EVALS,
-    "trust_eval": _TRUST_EVAL,
     "dataworkz": _DATAWORKZ,
 }
 
@@ -467,35 +422,19 @@ class ParityColumn(msgspec.Struct, frozen=True):
     differences: tuple[ParityDifference, ...]
 
 
-class ParityTotal(msgspec.Struct, frozen=True):
-    """Their score of the whole data set, on our scale, and our estimate with its 95 % interval."""
-
-    theirs: str
-    ours: str
-    value: float
-    estimate: float | None
-    low: float | None
-    high: float | None
-    n: int
-    notes: tuple[str, ...] = ()
-
-
 class Parity(msgspec.Struct, frozen=True):
     """Another system's scores compared with those of a run.
 
-    system: whose scores. scores: the file. run, judge: the run and its judges.
-    matching: how rows were matched with samples; None if the scores are for the whole data set.
-    columns, totals: the comparisons by row, or of whole data sets. left: columns that were not compared, with the
-    reason.
+    system: whose scores. scores: the file. run, judge: the run and its judges. matching: how rows were matched with
+    samples. columns: the comparisons. left: columns that were not compared, with the reason.
     """
 
     system: str = msgspec.field(name="peer")
     scores: str
     run: str
     judge: str
-    matching: RowMatching | None
+    matching: RowMatching
     columns: tuple[ParityColumn, ...]
-    totals: tuple[ParityTotal, ...]
     left: dict[str, str]
 
     def to_dict(self) -> dict[str, Any]:
@@ -603,33 +542,24 @@ _MARK = re.compile(r"(?:#+ | *- |\|)?")
 def _lines(parity: Parity) -> Iterator[str]:
     yield from (f"# ragauge compared with {parity.system}", "")
     yield f"Theirs: {parity.scores}. Ours: run {parity.run}, judge {parity.judge}."
-    if found := parity.matching:
-        rows, samples = counted(found.rows, "row"), counted(found.samples, "sample")
-        more = found.rows - found.pairs - len(found.alone)
-        alone = ", ".join(found.alone) + (f" and {more} more" if more else "")
-        without = f" Without a sample: {alone}." if alone else ""
-        yield f"{found.pairs} of {rows} matched with {samples} by {found.by}.{without}"
+    found = parity.matching
+    more = found.rows - found.pairs - len(found.alone)
+    alone = ", ".join(found.alone) + (f" and {more} more" if more else "")
+    without = f" Without a sample: {alone}." if alone else ""
+    rows, samples = counted(found.rows, "row"), counted(found.samples, "sample")
+    yield f"{found.pairs} of {rows} matched with {samples} by {found.by}.{without}"
     yield ""
-    if parity.totals:
-        yield from ("Their scores are for the whole data set.", "")
-        yield from _table(_TOTALS, map(_total_cells, parity.totals))
-    else:
-        yield from _table(_FIGURES, map(_figure_cells, parity.columns))
-    remarks = [f"{one.theirs}: {'; '.join(one.notes)}." for one in parity.totals if one.notes]
-    for remark in (*remarks, *(f"Not compared: {reason}." for reason in by_reason(parity.left))):
-        yield from ("", remark)
+    yield f"| {_FIGURES} |"
+    yield "|" + "---|" * (_FIGURES.count("|") + 1)
+    for column in parity.columns:
+        yield f"| {' | '.join(cell.replace('|', '∣') for cell in _figure_cells(column))} |"
+    for reason in by_reason(parity.left):
+        yield from ("", f"Not compared: {reason}.")
     for compared in parity.columns:
         yield from _column_lines(compared)
 
 
-_TOTALS = "theirs | ours | n | value theirs | value ours, 95 % | theirs in our interval"
 _FIGURES = "theirs | ours | n | mean theirs | mean ours | ours − theirs, 95 % | rank correlation, 95 % | within 0.05"
-
-
-def _table(head: str, rows: Iterable[Iterable[str]]) -> Iterator[str]:
-    yield f"| {head} |"
-    yield "|" + "---|" * (head.count("|") + 1)
-    yield from (f"| {' | '.join(cell.replace('|', '∣') for cell in cells)} |" for cells in rows)
 
 
 def _with_interval(value: float | None, low: float | None, high: float | None) -> str:
@@ -645,12 +575,6 @@ def _figure_cells(one: ParityColumn) -> list[str]:
         _with_interval(f.rank, *(f.rank_interval or (None, None))),
         f"{f.close / f.n:.0%}" if f.n else "–",
     ]
-
-
-def _total_cells(one: ParityTotal) -> list[str]:
-    within = "–" if one.low is None or one.high is None else "yes" if one.low <= one.value <= one.high else "no"
-    ours = _with_interval(one.estimate, one.low, one.high)
-    return [one.theirs, one.ours, str(one.n), number(one.value), ours, within]
 
 
 def _column_lines(one: ParityColumn) -> Iterator[str]:
@@ -727,10 +651,7 @@ def others(sheet: ScoreSheet, against: str, kept: Collection[str]) -> dict[str, 
 
 def measuring(kept: Mapping[str, Column]) -> list[str]:
     """The metrics to measure so that each column has its counterpart, in the form closest to theirs."""
-    specs = list(dict.fromkeys(column.metric or metric_of(column.ours) for column in kept.values()))
-    families = [spec for spec in specs if spec.partition("(")[0] in FAMILIES]
-    included = {value for metric in (select_metrics(families) if families else ()) for value in metric.values}
-    return [spec for spec in specs if spec not in included]
+    return list(dict.fromkeys(column.metric or metric_of(column.ours) for column in kept.values()))
 
 
 def metric_of(value: str) -> str:
@@ -842,9 +763,9 @@ def parity(
     Args:
         run: A run over the same samples.
         scores: The system's file of scores, or rows in memory: anything that `ragauge.read` reads, with one row per
-            sample, or a single row of scores for the whole data set.
-        against: The system, which determines what its columns mean: "ragas", "valor", "deepeval", "rag_evals",
-            "trust_eval" or "dataworkz".
+            sample.
+        against: The system, which determines what its columns mean: "ragas", "valor", "deepeval", "rag_evals" or
+            "dataworkz".
         columns: Their column -> our value, such as {"my score": "faithfulness"}; takes precedence over the known names.
             "NAME/100" is for a column in per cent, "1-NAME" for one with the opposite meaning.
         metrics: Compare only these of ours; all if empty.
@@ -865,13 +786,6 @@ def parity(
         raise UsageError(f"run {run.id} has no counterpart of what {sheet.name} holds; measure {wanted}")
     left = {name: f"{column.ours} was not measured" for name, column in kept.items() if name not in keys}
     about = (against, sheet.name, run.id, ", ".join(sorted({str(identity) for identity in record.judges.values()})))
-    if len(sheet.lines) == 1 and record.samples != 1:
-        totals = []
-        for name, key in keys.items():
-            estimate, (given,) = record.estimates[key], sheet.numbers(name)
-            ours = (estimate.value, estimate.low, estimate.high, estimate.n)
-            totals.append(ParityTotal(name, key, kept[name].converted(given), *ours, tuple(_notes(record, kept[name]))))
-        return Parity(*about, None, (), tuple(totals), left | others(sheet, against, kept))
     samples = [
         ScoredSample(s.id, s.query, s.response, s.query or s.source or s.response or "", s.group, scores)
         for s, scores in ((record.sample, record.scores) for record in run.records())
@@ -889,4 +803,4 @@ def parity(
             theirs = None if value is None else kept[name].converted(value)
             pairs.append(_Pair(line, theirs, at, sample, sample.scores[key]))
         compared.append(_compared(run, name, kept[name], key, pairs, show))
-    return Parity(*about, matching, tuple(compared), (), left | others(sheet, against, kept))
+    return Parity(*about, matching, tuple(compared), left | others(sheet, against, kept))

@@ -127,12 +127,7 @@ def measure_command(
 @max_cost_option
 @output_option("Write the card", [".json"])
 def check_command(
-    judge: str,
-    data: str | None,
-    limit: int | None,
-    store: Place | None,
-    max_cost: float | None,
-    output: Sequence[Path],
+    judge: str, data: str | None, limit: int | None, store: Place | None, max_cost: float | None, output: Sequence[Path]
 ) -> None:
     """Check how often verdicts change where they should not: a robustness card for any judge.
 

@@ -209,8 +209,7 @@ def parity_command(
     """Compare another system's SCORES with ours on the same rows, and find out why they differ.
 
     SCORES is its file of scores, in any format that `ragauge run` reads: a row per sample under the system's own column
-    names, or one row for the whole data set. The samples are read from it as well, and measured, unless --data or --run
-    names them.
+    names. The samples are read from it as well, and measured, unless --data or --run names them.
     """
     for path in output:
         check_ending(path, PARITY_WRITERS)
