@@ -76,10 +76,10 @@ def _measured(run: RunRecord, case: Element, metric: str, estimate: Estimate | N
         _outcome(case, "failure", fault)
     elif estimate is None:
         _outcome(case, "skipped", flat(run.left_out[metric]))
-    elif not estimate.n and estimate.failed:
-        _outcome(case, "error", flat(f"every sample failed, the first because: {run.failures.get(metric, '')}"))
     elif not estimate.n:
-        _outcome(case, "skipped", flat(f"nothing to count: {run.undefined.get(metric, 'no sample was measured')}"))
+        failed = f"every sample failed, the first because: {run.failures.get(metric, '')}"
+        nothing = f"nothing to count: {run.undefined.get(metric, 'no sample was measured')}"
+        _outcome(case, *(("error", flat(failed)) if estimate.failed else ("skipped", flat(nothing))))
 
 
 def _junit_properties(element: Element, properties: Mapping[str, object]) -> None:
@@ -149,22 +149,19 @@ def is_file(path: Path) -> bool:
 
 _SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 
-_RULES: list[dict[str, Any]] = [
-    {
-        "id": "contradicted",
-        "name": "ContradictedClaim",
-        "shortDescription": {"text": "The response claims what its contexts, or a reference, contradict."},
-        "defaultConfiguration": {"level": "error"},
-    },
-    {
-        "id": "unsupported",
-        "name": "UnsupportedClaim",
-        "shortDescription": {"text": "The response claims what neither its contexts nor what it cites support."},
-        "defaultConfiguration": {"level": "warning"},
-    },
-]
-_LEVELS = {rule["id"]: rule["defaultConfiguration"]["level"] for rule in _RULES}
-_POSITIONS = {rule["id"]: i for i, rule in enumerate(_RULES)}
+#: kind -> its name in code scanning, its meaning and its level.
+_RULES = {
+    "contradicted": (
+        "ContradictedClaim",
+        "The response claims what its contexts, or a reference, contradict.",
+        "error",
+    ),
+    "unsupported": (
+        "UnsupportedClaim",
+        "The response claims what neither its contexts nor what it cites support.",
+        "warning",
+    ),
+}
 
 
 def write_sarif(run: RunRecord, samples: Iterable[SampleRecord], path: Path) -> None:
@@ -183,7 +180,11 @@ def _log(run: RunRecord, samples: Iterable[SampleRecord]) -> dict[str, Any]:
         for record, line in zip(samples, lines(run), strict=False)
         for result in _results(record, artifacts, line)
     ]
-    driver = {"name": "ragauge", "version": run.version, "semanticVersion": run.version, "rules": _RULES}
+    rules = [
+        {"id": id, "name": name, "shortDescription": {"text": text}, "defaultConfiguration": {"level": level}}
+        for id, (name, text, level) in _RULES.items()
+    ]
+    driver = {"name": "ragauge", "version": run.version, "semanticVersion": run.version, "rules": rules}
     about = {
         "tool": {"driver": driver},
         "automationDetails": {
@@ -203,14 +204,20 @@ def _results(record: SampleRecord, artifacts: _Artifacts, line: SourceLine | Non
     for fault in unsupported_claims(record):
         mark = _fingerprint(record.sample.id, fault)
         seen[mark] += 1
+        given = {
+            "span": fault.piece.span,
+            "probability": fault.piece.probability,
+            "judgment": fault.piece.judgment or None,
+        }
+        known = {name: value for name, value in given.items() if value is not None}
         yield {
             "ruleId": fault.kind,
-            "ruleIndex": _POSITIONS[fault.kind],
-            "level": _LEVELS[fault.kind],
+            "ruleIndex": list(_RULES).index(fault.kind),
+            "level": _RULES[fault.kind][-1],
             "message": {"text": unsupported_claim_words(fault, record)},
             "locations": [artifacts.location(record.sample, fault, line)],
             "partialFingerprints": {"primaryLocationLineHash": f"{mark}:{seen[mark]}"},
-            "properties": _sarif_properties(record.sample, fault),
+            "properties": {"sample": record.sample.id, "against": fault.piece.against, **known},
         }
 
 
@@ -218,12 +225,6 @@ def _fingerprint(sample: str, fault: UnsupportedClaim) -> str:
     """The same in every run for a claim of a sample; code scanning's own is of the line, which several claims share."""
     parts = (sample, fault.kind, fault.piece.text)
     return hashlib.sha256("\0".join(parts).encode("utf-8", "surrogatepass")).hexdigest()[:16]
-
-
-def _sarif_properties(sample: Sample, fault: UnsupportedClaim) -> dict[str, Any]:
-    piece = fault.piece
-    known = {"span": piece.span, "probability": piece.probability, "judgment": piece.judgment or None}
-    return {"sample": sample.id, "against": piece.against, **{k: v for k, v in known.items() if v is not None}}
 
 
 class _Artifacts:

@@ -38,11 +38,9 @@ def run_document(run: RunRecord, samples: Iterable[SampleRecord], sections: Sequ
 def head_document(run: RunRecord, sections: Sequence[Section] = ()) -> dict[str, Any]:
     """The document without its samples. Every field of the run is included, even if empty; "sections" only if any."""
     about = msgspec.to_builtins(msgspec.structs.asdict(run))
-    estimates = about.pop("estimates")
-    patterns = msgspec.to_builtins(PATTERNS)
-    added = {"sections": msgspec.json.decode(msgspec.json.encode(sections))} if sections else {}
-    document = {"schema": SCHEMA, "run": about, "estimates": estimates, "patterns": list(patterns), "cuts": dict(CUTS)}
-    return {**document, **added}
+    document = {"schema": SCHEMA, "run": about, "estimates": about.pop("estimates")}
+    document |= {"patterns": list(msgspec.to_builtins(PATTERNS)), "cuts": dict(CUTS)}
+    return document | ({"sections": msgspec.json.decode(msgspec.json.encode(sections))} if sections else {})
 
 
 def sample_document(record: SampleRecord) -> dict[str, Any]:
@@ -62,15 +60,9 @@ def shared_document(record: SampleRecord) -> dict[str, Any]:
 
 
 def _about(record: SampleRecord) -> dict[str, Any]:
-    fields = msgspec.to_builtins(record.sample)
-    signs = signs_of(record)
-    return {
-        "id": fields.pop("id"),
-        "sample": fields,
-        "signs": signs,
-        "patterns": patterns_of(record, signs),
-        "failures": list(msgspec.to_builtins(record.failures)),
-    }
+    fields, signs = msgspec.to_builtins(record.sample), signs_of(record)
+    found = {"id": fields.pop("id"), "sample": fields, "signs": signs, "patterns": patterns_of(record, signs)}
+    return {**found, "failures": list(msgspec.to_builtins(record.failures))}
 
 
 def score_document(score: Score | ScoreRecord) -> dict[str, Any]:
@@ -120,15 +112,9 @@ def page_head(run: RunRecord, sections: Sequence[Section] = ()) -> dict[str, Any
     spent = usage_words(run.spent) if run.spent.calls else ""
     words = {"headline": headline(run), "footnotes": footnotes(run), "caution": caution(run), "spent": spent}
     added = {"sections": [_page_section(section) for section in sections]} if sections else {}
-    return {
-        **head_document(run),
-        **added,
-        "words": words,
-        "chooser": chooser(run),
-        "headline": headline_metrics(run),
-        "block": BLOCK,
-        "bits": BITS,
-    }
+    constants = {"block": BLOCK, "bits": BITS}
+    shown = {"words": words, "chooser": chooser(run), "headline": headline_metrics(run)}
+    return {**head_document(run), **added, **shown, **constants}
 
 
 def _page_section(section: Section) -> dict[str, Any]:
@@ -189,10 +175,9 @@ class Index:
     def columns(self) -> dict[str, Any]:
         """Everything but the texts; signs and groups that no sample has are left out."""
         signs = {sign: column for sign, column in self.signs.items() if any(one is not None for one in column)}
-        groups = {"groups": self.groups} if any(self.groups) else {}
         shared = {"values": self.values, "failed": self.failed, "labels": self.labels}
-        sure = {"sure": self.sure} if any(self.sure) else {}
-        return {"ids": self.ids, "titles": self.titles, **groups, "signs": signs, **shared, **sure}
+        known = {name: column for name, column in (("groups", self.groups), ("sure", self.sure)) if any(column)}
+        return {"ids": self.ids, "titles": self.titles, "signs": signs, **shared, **known}
 
 
 #: The names that a module imports, and the other module.

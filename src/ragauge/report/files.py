@@ -58,16 +58,18 @@ Samples = Iterable[SampleRecord]
 _FORMULA = re.compile("[=+@\t\r\n-]")
 
 
-def write_csv(path: Path, columns: Iterable[str], rows: Iterable[Mapping[str, Any]], raw: bool = False) -> None:
-    """Write rows as CSV with a header. Unless `raw`, texts that a spreadsheet takes for formulas get an apostrophe."""
+def _write_csv(path: Path, columns: Iterable[str], rows: Iterable[Mapping[str, Any]], raw: bool) -> None:
+    """Rows with a header; lists are JSON. Unless `raw`, what a spreadsheet takes for a formula gets an apostrophe."""
+
+    def shown(cell: Any) -> Any:
+        if isinstance(cell, list | dict):
+            return json.dumps(cell, ensure_ascii=False)
+        return f"'{cell}" if not raw and isinstance(cell, str) and _FORMULA.match(cell) else cell
+
     with path.open("w", encoding="utf-8", newline="") as file:
         table = csv.DictWriter(file, list(columns))
         table.writeheader()
-        table.writerows(rows if raw else ({key: _as_text(cell) for key, cell in row.items()} for row in rows))
-
-
-def _as_text(cell: Any) -> Any:
-    return f"'{cell}" if isinstance(cell, str) and _FORMULA.match(cell) else cell
+        table.writerows({key: shown(cell) for key, cell in row.items()} for row in rows)
 
 
 def save_text(path: Path, forms: Mapping[str, Callable[[], str]]) -> Path:
@@ -96,38 +98,23 @@ def check_ending(path: Path, endings: Iterable[str]) -> None:
 
 #: The columns of judged pieces, with their types in Parquet. `start` and `end` are the span; empty if unknown.
 COLUMNS = {
-    "id": "string",
-    "metrics": "list<string>",
-    "field": "string",
-    "start": "int64",
-    "end": "int64",
-    "text": "string",
-    "against": "string",
-    "label": "string",
-    "value": "double",
-    "probability": "double",
-    "supported_by": "list<string>",
-    "contradicted_by": "list<string>",
-    "rationale": "string",
-    "judgment": "string",
+    **dict.fromkeys(("id", "metrics", "field"), "string"),
+    **dict.fromkeys(("start", "end"), "int64"),
+    **dict.fromkeys(("text", "against", "label"), "string"),
+    **dict.fromkeys(("value", "probability"), "double"),
+    **dict.fromkeys(("supported_by", "contradicted_by", "rationale", "judgment"), "string"),
+    **dict.fromkeys(("metrics", "supported_by", "contradicted_by"), "list<string>"),
 }
 
 #: The rows written to Parquet at a time.
 AT_ONCE = 10_000
 
 
-def write_claims_csv(_: RunRecord, samples: Samples, path: Path, raw_csv: bool = False) -> None:
-    """The judged pieces as CSV; lists are JSON."""
-    for_csv = ({column: _as_json(cell) for column, cell in row.items()} for row in claims(samples))
-    write_csv(path, COLUMNS, for_csv, raw_csv)
+def _claims_csv(_: RunRecord, samples: Samples, path: Path, raw_csv: bool = False) -> None:
+    _write_csv(path, COLUMNS, claims(samples), raw_csv)
 
 
-def _as_json(cell: Any) -> Any:
-    return json.dumps(cell, ensure_ascii=False) if isinstance(cell, list | dict) else cell
-
-
-def write_claims_parquet(_: RunRecord, samples: Samples, path: Path) -> None:
-    """The judged pieces as Parquet, with the same types whatever the data."""
+def _claims_parquet(_: RunRecord, samples: Samples, path: Path) -> None:
     import pyarrow
     import pyarrow.parquet
 
@@ -149,22 +136,15 @@ def claims(samples: Samples) -> Iterator[dict[str, Any]]:
     """One row for each judged piece of each sample, in the order of the evidence, with the metrics that count it."""
     for record in samples:
         for piece, metrics in _judged(record).items():
-            yield {
-                "id": record.sample.id,
-                "metrics": metrics,
-                "field": piece.field,
-                "start": piece.span[0] if piece.span else None,
-                "end": piece.span[1] if piece.span else None,
-                "text": piece.text,
-                "against": piece.against,
-                "label": piece.label.value if piece.label else None,
-                "value": piece.value,
-                "probability": piece.probability,
-                "supported_by": [one.chunk for one in piece.chunks if one.label is Label.ENTAILED],
-                "contradicted_by": [one.chunk for one in piece.chunks if one.label is Label.CONTRADICTED],
-                "rationale": piece.rationale,
-                "judgment": piece.judgment or None,
-            }
+            start, end = piece.span or (None, None)
+            label = piece.label.value if piece.label else None
+            by = {found: [one.chunk for one in piece.chunks if one.label is found] for found in Label}
+            row = (
+                *(record.sample.id, metrics, piece.field, start, end, piece.text, piece.against, label, piece.value),
+                *(piece.probability, by[Label.ENTAILED], by[Label.CONTRADICTED], piece.rationale),
+                piece.judgment or None,
+            )
+            yield dict(zip(COLUMNS, row, strict=True))
 
 
 def _judged(record: SampleRecord) -> dict[Evidence, list[str]]:
@@ -230,8 +210,7 @@ def _jsonl(_: RunRecord, samples: Samples, path: Path) -> None:
 
 
 def _csv(run: RunRecord, samples: Samples, path: Path, raw_csv: bool = False) -> None:
-    for_csv = ({column: _as_json(cell) for column, cell in row.items()} for row in rows(run, samples))
-    write_csv(path, columns(run), for_csv, raw_csv)
+    _write_csv(path, columns(run), rows(run, samples), raw_csv)
 
 
 def _parquet(run: RunRecord, samples: Samples, path: Path) -> None:
@@ -260,8 +239,8 @@ WRITERS: dict[str, Callable[..., None]] = {
     ".html": write_html,
     ".xml": write_junit,
     ".sarif": write_sarif,
-    ".claims.csv": write_claims_csv,
-    ".claims.parquet": write_claims_parquet,
+    ".claims.csv": _claims_csv,
+    ".claims.parquet": _claims_parquet,
 }
 
 

@@ -17,21 +17,11 @@ Level = Literal["below", "at_least", "above"]
 
 #: The default cuts between low and high values of each signal: conventions, not fitted to data.
 CUTS: Mapping[str, float] = {
-    "faithfulness": 0.75,
-    "citation_precision": 0.75,
-    "hallucination": 0.0,
-    "bias": 0.0,
-    "toxicity": 0.0,
-    "context_recall": 0.5,
-    "claim_recall@contexts": 0.5,
-    "context_utilization": 0.5,
-    "claim_recall": 0.5,
-    "answer_correctness": 0.5,
-    "context_relevance": 0.5,
-    "answer_relevance": 0.5,
-    "relevance_rubric.topical_match": 0.5,
-    "refused": 0.5,
-    "answerable": 0.5,
+    **dict.fromkeys(("faithfulness", "citation_precision"), 0.75),
+    **dict.fromkeys(("hallucination", "bias", "toxicity"), 0.0),
+    **dict.fromkeys(("context_recall", "claim_recall@contexts", "context_utilization", "claim_recall"), 0.5),
+    **dict.fromkeys(("answer_correctness", "context_relevance", "answer_relevance"), 0.5),
+    **dict.fromkeys(("relevance_rubric.topical_match", "refused", "answerable"), 0.5),
 }
 
 

@@ -162,21 +162,10 @@ def rich_table(
 
 def estimates_table(runs: dict[str, RunRecord], bars: bool = False) -> Table:
     """The estimates of one run (with bars if wanted), or of several side by side under their names, each with its n."""
-    from rich import box
-    from rich.table import Table
-
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    table.add_column("metric", no_wrap=True)
-    for name in runs:
-        table.add_column(name, justify="right", style="bold", no_wrap=True)
-        table.add_column("95 % interval", style="dim", no_wrap=True)
-        table.add_column("n", justify="right")
-    single = len(runs) == 1
-    if single:
-        if bars:
-            table.add_column("0 to 1", style="blue", min_width=8, no_wrap=True)
-        table.add_column("undefined", justify="right", style="dim", no_wrap=True)
-        table.add_column("failed", justify="right", style="red", no_wrap=True)
+    single = next(iter(runs.values())) if len(runs) == 1 else None
+    columns = ["metric", *(column for name in runs for column in (name, "95 % interval", "n"))]
+    columns += [*(["0 to 1"] if bars else []), "undefined", "failed"] if single else []
+    rows = []
     for key in dict.fromkeys(key for run in runs.values() for key in run.estimates):
         found = [run.estimates.get(key) for run in runs.values()]
         one = next(filter(None, found))
@@ -185,7 +174,12 @@ def estimates_table(runs: dict[str, RunRecord], bars: bool = False) -> Table:
             cells += [number(estimate.value), interval(estimate), str(estimate.n)] if estimate else ["", "", ""]
         if single:
             cells += [*([bar(one.value)] if bars else []), str(one.undefined or ""), str(one.failed or "")]
-        table.add_row(*cells)
+        rows.append(cells)
+    left = ("metric", "95 % interval", "0 to 1")
+    table = rich_table(columns, rows, left=left, whole=[column for column in columns if column != "n"])
+    styles = {"95 % interval": "dim", "n": "", "0 to 1": "blue", "undefined": "dim", "failed": "red", "metric": ""}
+    for column in table.columns:
+        column.style = styles.get(str(column.header), "bold")
     return table
 
 

@@ -248,8 +248,7 @@ def _measured(sets: Sequence[Mapping[str, Any]], ranked: Mapping[str, tuple[str,
     """The range of the AUC over the sets of each kind."""
     listed = []
     for what, kinds in ranked.items():
-        known = [one["auc"]["value"] for one in sets if one.get("auc") and one["name"].partition("_")[0] in kinds]
-        if known:
+        if known := [one["auc"]["value"] for one in sets if one.get("auc") and one["name"].partition("_")[0] in kinds]:
             ends = dict.fromkeys(f"{value:.2f}" for value in (min(known), max(known)))
             listed.append(f"{what} with an AUC of {' to '.join(ends)}")
     if not listed:
