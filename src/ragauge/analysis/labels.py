@@ -508,7 +508,7 @@ FEW = 30
 _WORDS = {Label.ENTAILED: "supported", Label.NEUTRAL: "not supported", Label.NOT_ENTAILED: "not supported"}
 
 
-def question_lines(question: Question) -> Iterator[str]:
+def _question_lines(question: Question) -> Iterator[str]:
     """All texts that the judge saw, then the question."""
     texts: Sequence[tuple[str, str | None]]
     match question:
@@ -542,7 +542,7 @@ def answer_words(answer: Answer | None) -> str:
     return words if answer.probability is None else f"{words} (probability of support {answer.probability:.2f})"
 
 
-def keys_line(question: Question) -> str:
+def _keys_line(question: Question) -> str:
     """The keys for a question."""
     own = [f"{choice.key} {choice.words}" for choice in choices(question)]
     if isinstance(question, Rate):
@@ -599,26 +599,23 @@ class LabelSession:
         """The piece to label now, None at the end."""
         return self._history[self._at][1] if self._at < len(self._history) else None
 
-    @property
-    def answer_given(self) -> Answer | None:
-        """The answer that this person gave to the piece earlier in the session."""
-        return self._answers.get(self._at)
-
-    @property
-    def draw(self) -> SampleDraw:
-        """The sample of the piece."""
-        return self._history[self._at][0]
-
-    @property
-    def is_first(self) -> bool:
-        """Whether this is the first piece of its sample."""
-        return self._at == 0 or self._history[self._at - 1][0] != self.draw
+    def lines(self) -> Iterator[str]:
+        """The question about the piece, below a line for its sample if it is the first of that, and the keys."""
+        draw, piece = self._history[self._at]
+        if self._at == 0 or self._history[self._at - 1][0] != draw:
+            why = "drawn at random" if draw.at_random else "drawn as most informative"
+            yield from ("", f"— sample {draw.position + 1}, {why} —")
+        yield ""
+        yield from _question_lines(piece.question)
+        if self._at in self._answers:
+            yield f"Your label: {answer_words(self._answers[self._at])}."
+        yield _keys_line(piece.question)
 
     def answer(self, typed: str) -> None:
         """Store what was typed as this person's label, and go on. Raises UsageError if it is not an answer."""
         assert self.piece is not None
         answer = self._answers[self._at] = parse_answer(self.piece.question, typed)
-        drawn = None if self._at in self._seen else self.draw
+        drawn = None if self._at in self._seen else self._history[self._at][0]
         self._labelling.keep(self.piece.question, answer, self._by, drawn)
         self.given += 1
         self.forward()

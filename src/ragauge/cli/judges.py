@@ -10,8 +10,15 @@ from typing import TypeVar
 import click
 import msgspec
 
-from ragauge.analysis.labelled_sets import labelled_sets
-from ragauge.analysis.measure import MEASUREMENT_WRITERS, Measurement, SetResult, adjusted, measure, measurement_view
+from ragauge.analysis.measure import (
+    MEASUREMENT_WRITERS,
+    Measurement,
+    SetResult,
+    adjusted,
+    labelled_sets,
+    measure,
+    measurement_view,
+)
 from ragauge.analysis.robustness import card_view, check_robustness, robustness_cases
 from ragauge.analysis.tuning import Tuner, tuning_view
 from ragauge.cli.main import say, screen

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from html import escape
 from itertools import repeat
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -16,7 +15,6 @@ from ragauge.report.explain import (
     certainty,
     chooser,
     deciding,
-    headline_metrics,
     piece_words,
     worst,
 )
@@ -199,35 +197,6 @@ def sample_view(record: SampleRecord, key: str) -> list[RenderableType]:
         lines.append(Text.assemble("  ", (f"{verdict_words(piece)}  ", style), shortened(piece.text, 200), reason))
         lines.extend(Text(f"      {line}", style="dim") for line in chunk_words(piece, record))
     return [*lines, ""]
-
-
-_HEAD = "<tr><th>metric</th><th>value</th><th>95 % interval</th><th>n</th><th>undefined</th><th>failed</th></tr>"
-
-
-def run_html(run: RunRecord, sections: Sequence[Section] = ()) -> str:
-    """The estimates and sections as tables without styles, for notebooks: six metrics, the others folded away."""
-    rows = {
-        key: f'<tr title="{escape(flat(run.about.get(key, "")))}"><td>{escape(key)} {arrow(one.better)}</td>'
-        f"<td>{number(one.value)}</td><td>{interval(one)}</td>"
-        f"<td>{one.n}</td><td>{one.undefined}</td><td>{one.failed}</td></tr>"
-        for key, one in run.estimates.items()
-    }
-    first = headline_metrics(run) or list(rows)
-    others = "".join(row for key, row in rows.items() if key not in first)
-    shown = f"<table>{_HEAD}{''.join(rows[key] for key in first)}</table>"
-    notes = [f"<li>{escape(flat(note))}</li>" for note in (*footnotes(run), caution(run)) if note]
-    folded = f"<table>{_HEAD}{others}</table>" if others else ""
-    folded = f"<details><summary>more metrics and notes</summary>{folded}<ul>{''.join(notes)}</ul></details>"
-    added = "".join(map(_section_html, sections))
-    return f"<p>{escape(flat(headline(run)))}</p>{shown}{added}{folded if others or notes else ''}"
-
-
-def _section_html(section: Section) -> str:
-    tags = ("th", section.columns), *(("td", row) for row in section.shown_rows())
-    rows = ("".join(f"<{tag}>{escape(flat(cell))}</{tag}>" for cell in cells) for tag, cells in tags)
-    table = "".join(f"<tr>{row}</tr>" for row in rows) if section.rows else ""
-    about = " ".join(filter(None, (section.description, section.note)))
-    return f"<h4>{escape(flat(section.title))}</h4><p>{escape(flat(about))}</p><table>{table}</table>"
 
 
 #: The number of samples that the report shows.
