@@ -24,7 +24,6 @@ from ragauge.report.wording import (
     by_reason,
     caution,
     counted,
-    difference_bar,
     number,
     p_value,
     printable,
@@ -208,11 +207,8 @@ class Comparison(msgspec.Struct, frozen=True):
 #: detect: the smallest true difference that n samples would show in 80 of 100 comparisons.
 HEAD = ("metric", "A", "B", "B − A", "95 % interval", "p", "+/=/−", "B is", "can detect")
 
-#: The column of the terminal that shows the differences as bars.
-BAR = "−  0  +"
-
 #: The columns that a narrow terminal drops, in this order.
-SPARED = (BAR, "can detect", "+/=/−", "A")
+SPARED = ("can detect", "+/=/−", "A")
 
 #: The number of metrics whose changes the terminal shows: those with the smallest p-values.
 TOP_METRICS = 3
@@ -279,16 +275,12 @@ def _headlines(comparison: Comparison) -> Iterator[str]:
 
 def _table(comparison: Comparison, width: int) -> Table:
     """The differences, without the columns in SPARED that do not fit, at three spaces between columns."""
-    rows = {
-        key: {**dict(zip(HEAD, _cells(key, one), strict=True)), BAR: difference_bar(one.difference).ljust(9)}
-        for key, one in comparison.differences.items()
-    }
-    heads, spared = [*HEAD[:4], BAR, *HEAD[4:]], list(SPARED)
-    while spared and sum(3 + max(map(len, (name, *(row[name] for row in rows.values())))) for name in heads) > width:
+    rows = [dict(zip(HEAD, _cells(key, one), strict=True)) for key, one in comparison.differences.items()]
+    heads, spared = list(HEAD), list(SPARED)
+    while spared and sum(3 + max(map(len, (name, *(row[name] for row in rows)))) for name in heads) > width:
         heads.remove(spared.pop(0))
     styles = [_STYLES[one.verdict] for one in comparison.differences.values()]
-    cells = ([row[name] for name in heads] for row in rows.values())
-    return rich_table(heads, cells, left=("metric", "B is", BAR), styles=styles)
+    return rich_table(heads, ([row[name] for name in heads] for row in rows), left=("metric", "B is"), styles=styles)
 
 
 def _cells(key: str, one: Difference) -> list[str]:

@@ -23,7 +23,6 @@ from ragauge.report.wording import (
     BAD,
     GOOD,
     arrow,
-    bar,
     caution,
     chunk_words,
     counted,
@@ -46,13 +45,9 @@ if TYPE_CHECKING:
     from rich.text import Text
 
 
-#: The width of a terminal from which on estimates have bars.
-BARS_FROM = 88
-
-
-def run_text(run: RunRecord, width: int = 100, sections: Sequence[Section] = ()) -> str:
+def run_text(run: RunRecord, sections: Sequence[Section] = ()) -> str:
     """The estimates as plain text."""
-    return plain_text(run_view(run, width, sections), width)
+    return plain_text(run_view(run, sections), 100)
 
 
 def plain_text(parts: Iterable[RenderableType], width: int) -> str:
@@ -86,15 +81,15 @@ def printing_console(**options: Any) -> Console:
 
 
 def run_view(
-    run: RunRecord, width: int, sections: Sequence[Section] = (), shown: Collection[str] | None = None
+    run: RunRecord, sections: Sequence[Section] = (), shown: Collection[str] | None = None
 ) -> list[RenderableType]:
-    """The headline, the estimates (with bars if there is room), the sections, the footnotes and the caution.
+    """The headline, the estimates, the sections, the footnotes and the caution.
 
     shown: the metrics to show. None: all of them, and the reasons why others were not measured.
     """
     estimates = {key: one for key, one in run.estimates.items() if shown is None or key in shown}
     some = msgspec.structs.replace(run, estimates=estimates)
-    table = estimates_table({"value": some}, bars=width >= BARS_FROM)
+    table = estimates_table({"value": some})
     added = [part for section in sections for part in _section_view(section)]
     more = [name for name in (*run.estimates, *run.left_out) if name not in estimates] if shown is not None else []
     others = f"Not shown: {counted(len(more), 'other metric')} (-m all), {len(run.left_out)} of them not measured."
@@ -158,11 +153,10 @@ def rich_table(
     return table
 
 
-def estimates_table(runs: dict[str, RunRecord], bars: bool = False) -> Table:
-    """The estimates of one run (with bars if wanted), or of several side by side under their names, each with its n."""
-    single = next(iter(runs.values())) if len(runs) == 1 else None
+def estimates_table(runs: dict[str, RunRecord]) -> Table:
+    """The estimates of one run, or of several side by side under their names, each with its n."""
     columns = ["metric", *(column for name in runs for column in (name, "95 % interval", "n"))]
-    columns += [*(["0 to 1"] if bars else []), "undefined", "failed"] if single else []
+    columns += ["undefined", "failed"] if len(runs) == 1 else []
     rows = []
     for key in dict.fromkeys(key for run in runs.values() for key in run.estimates):
         found = [run.estimates.get(key) for run in runs.values()]
@@ -170,12 +164,9 @@ def estimates_table(runs: dict[str, RunRecord], bars: bool = False) -> Table:
         cells = [f"{key} {arrow(one.better)}"]
         for estimate in found:
             cells += [number(estimate.value), interval(estimate), str(estimate.n)] if estimate else ["", "", ""]
-        if single:
-            cells += [*([bar(one.value)] if bars else []), str(one.undefined or ""), str(one.failed or "")]
-        rows.append(cells)
-    left = ("metric", "95 % interval", "0 to 1")
-    table = rich_table(columns, rows, left=left, whole=[column for column in columns if column != "n"])
-    styles = {"95 % interval": "dim", "n": "", "0 to 1": "blue", "undefined": "dim", "failed": "red", "metric": ""}
+        rows.append([*cells, str(one.undefined or ""), str(one.failed or "")][: len(columns)])
+    table = rich_table(columns, rows, left=("metric", "95 % interval"), whole=[name for name in columns if name != "n"])
+    styles = {"metric": "", "95 % interval": "dim", "n": "", "undefined": "dim", "failed": "red"}
     for column in table.columns:
         column.style = styles.get(str(column.header), "bold")
     return table

@@ -27,24 +27,6 @@ def number(value: float | None) -> str:
     return "–" if value is None else f"{value:.3f}"
 
 
-def bar(value: float | None) -> str:
-    """A value between 0 and 1 as a bar of up to eight cells; empty for other values."""
-    if value is None or not 0 <= value <= 1:
-        return ""
-    halves = round(16 * value)
-    return "█" * (halves // 2) + "▌" * (halves % 2)
-
-
-def difference_bar(value: float | None) -> str:
-    """A difference as a bar from the middle, four cells to either side for 0.5 and more."""
-    if value is None:
-        return ""
-    halves = round(min(abs(value), 0.5) * 16)
-    if value < 0:
-        return f"{'▐' * (halves % 2)}{'█' * (halves // 2)}│".rjust(5)
-    return f"    │{'█' * (halves // 2)}{'▌' * (halves % 2)}"
-
-
 def signed(value: float | None) -> str:
     """A difference for people: its sign and three decimals, a dash for None."""
     return "–" if value is None else f"{value:+.3f}"
