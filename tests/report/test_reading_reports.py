@@ -51,7 +51,7 @@ def test_markup_in_data_is_shown_literally(run: rg.Run) -> None:
     assert ODD in str(run)
     assert ODD in " ".join(str(run).split())
     assert "<script>" not in run._repr_markdown_()
-    assert "&lt;script&gt;" in run._repr_markdown_()
+    assert "&lt;script>" in run._repr_markdown_()
 
 
 def test_the_arrow_shows_the_better_direction() -> None:

@@ -57,10 +57,7 @@ COMPARISON_WRITERS = (".json", ".md", ".html")
 
 
 class Missing(msgspec.Struct, frozen=True):
-    """The samples of both runs in which a metric has no value: their numbers in each run.
-
-    p: two-sided, for the hypothesis that it is undefined equally often; p_adjusted: by Holm over all metrics.
-    """
+    """The samples without a value in each run. p: for being undefined equally often; p_adjusted: by Holm."""
 
     undefined_a: int
     undefined_b: int
@@ -96,10 +93,7 @@ class Difference(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def verdict(self) -> str:
-        """b is "better" or "worse" if the difference is significant, else "".
-
-        It is significant if p_adjusted is below 0.05 and the interval excludes 0.
-        """
+        """Whether b is significantly "better" or "worse", else ""; see `is_significant`."""
         if not is_significant(self.p_adjusted, self.low, self.high):
             return ""
         assert self.low is not None
@@ -114,10 +108,7 @@ class ChangedPiece(msgspec.Struct, frozen=True):
 
 
 class Change(msgspec.Struct, frozen=True):
-    """A sample on which a metric differs: its values in both runs, and the pieces that made the difference.
-
-    The pieces count only against the worse response; if there are none, they count only for the better one.
-    """
+    """A sample on which a metric differs, and the pieces that made the difference: those against the worse response."""
 
     metric: str
     id: str

@@ -52,10 +52,9 @@ class LabelPair(NamedTuple):
 
 
 class Agreement(msgspec.Struct, frozen=True):
-    """The agreement of judge and people on the n questions of one kind that a metric asks, in a number of samples.
+    """The agreement of judge and people on n questions of one kind; `apart` is for grades.
 
-    raw: the share of equal answers. kappa: Cohen's, None for grades. apart: mean absolute difference of grades, None
-    for verdicts. table: (judge's answer, people's answer, count).
+    table: (judge's answer, people's answer, count).
     """
 
     kind: str
@@ -102,8 +101,7 @@ def _label_name(answer: Answer, two_way: bool) -> str:
 class LabelSummary(msgspec.Struct, frozen=True):
     """A metric by the judge alone, and corrected by labels: the estimated mean that people would give all samples.
 
-    samples: number with a judge's score; labelled: with any human label; drawn: drawn at random and labelled in full;
-    counted: those of them with a score by both. agreement: on the samples drawn at random, by kind of question.
+    drawn: number drawn at random and labelled in full; counted: those of them with a score by judge and people.
     """
 
     better: Better
@@ -145,10 +143,9 @@ def _doubt(piece: Evidence) -> float:
 
 
 class HumanLabels:
-    """The latest human labels of a store: `labels` by question, `by_key` by the key of each judgment of the question.
+    """The latest human labels of a store: `labels` by question, and `by_key` by the keys of its judgments.
 
-    blind: by key, those given without seeing the judge's verdict, on this data. chance: keys of samples drawn at
-    random.
+    blind: those given without seeing the judge's verdict, on this data; chance: keys of samples drawn at random.
     """
 
     def __init__(self, store: Store, run: RunRecord) -> None:

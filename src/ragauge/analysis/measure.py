@@ -64,9 +64,8 @@ _HOSTILE = ("H", "HR", "V", "H2", "V2")  # hate, harassment, violence; threateni
 class LabelledCase(msgspec.Struct, frozen=True):
     """One labelled row as questions, of which the best counts. group: rows of one text or question share it.
 
-    words: the share of the hypothesis' tokens found in the premise. first: a text to decompose; each of its claims
-    replaces the hypothesis, and all have to be supported. least: the lowest grade that counts as 1. grade: people's.
-    claims: those that people found in the text that the question decomposes.
+    words: the share of the hypothesis' tokens in the premise. first: a text to decompose, whose claims replace the
+    hypothesis. least: the lowest grade that counts as 1. claims: those that people found in the text to decompose.
     """
 
     label: int
@@ -237,10 +236,9 @@ AnswerFunction = Callable[[Judge, Sequence[Question]], Awaitable[JudgeAnswers]]
 async def ask(
     judge: Judge, rounds: Iterable[Sequence[Question]], answer: AnswerFunction | None
 ) -> dict[Question, Answer | Failure]:
-    """An answer to each question of all rounds, each of them of one sample; a question is asked once.
+    """An answer to each question of all rounds, each of them of one sample; without `answer` the judge itself is asked.
 
     A judge that works by sample is asked round by round, concurrently; others are asked in batches of all rounds.
-    Without `answer` the judge is opened and asked itself.
     """
     place: dict[Question, int] = {}
     for at, round_ in enumerate(rounds):
@@ -378,10 +376,7 @@ def _all_known(values: Iterable[float | None]) -> list[float] | None:
 
 
 class BaselineDifference(msgspec.Struct, frozen=True, omit_defaults=True):
-    """Two judges on the rows of a set that both answered: the figure named `by` of either, and one - other.
-
-    p: two-sided, for no difference; p_adjusted: by Holm over all sets, None until `adjusted`.
-    """
+    """Two judges on the rows that both answered: the figure named `by`. p_adjusted: None until `adjusted`."""
 
     rows: int
     by: str
@@ -503,9 +498,8 @@ async def measure(
     answer: AnswerFunction | None = None,
     baseline: Judge | None = None,
 ) -> AsyncIterator[SetResult]:
-    """`judge` on every labelled set in `folder`, in the order of names, compared with `baseline` on the same rows.
+    """`judge` on every labelled set in `folder`, compared with `baseline`; answers may come from a store by `answer`.
 
-    limit: the most rows of a set, drawn with `seed`. answer: answers in the name of a judge, from a store for example.
     Raises BadData if the folder holds no set, and after the last set RunFailed if no row of a set was answered.
     """
     unanswered: list[SetResult] = []
@@ -623,17 +617,6 @@ class Measurement(msgspec.Struct, frozen=True, kw_only=True):
         """Write the measurement to a .json or .md file."""
         as_json = msgspec.json.format(msgspec.json.encode(self).decode(), indent=1) + "\n"
         return save_text(path, {".json": lambda: as_json, ".md": lambda: measurement_markdown(self)})
-
-
-def read_measurement(path: Path) -> Measurement:
-    """What `save` wrote as .json. Raises BadData for anything else."""
-    try:
-        found = msgspec.json.decode(path.read_bytes(), type=Measurement)
-    except (OSError, msgspec.MsgspecError) as error:
-        raise BadData(f"{path}: {error}; it must be what `ragauge judges measure -o FILE.json` wrote") from error
-    if found.schema != SCHEMA:
-        raise BadData(f"{path}: {found.schema!r} is not {SCHEMA!r}; measure anew")
-    return found
 
 
 #: A table: its title, its columns, and its rows.

@@ -297,11 +297,7 @@ SHOWN = 5
 
 
 class RowMatching(msgspec.Struct, frozen=True):
-    """How rows of scores were matched with samples.
-
-    by: "position", "id", or "query and response" (or one of the two). pairs: number of matches. rows, samples: number
-    on either side. alone: ids of the first rows without a sample.
-    """
+    """How rows of scores were matched with samples, and how many. alone: ids of the first rows without a sample."""
 
     by: str
     pairs: int
@@ -369,11 +365,7 @@ PARITY_WRITERS = (".md", ".json")
 
 
 class ParityRow(msgspec.Struct, frozen=True, omit_defaults=True):
-    """One row on which the two differ.
-
-    theirs, ours: the numbers on our scale, None if missing; why: the reason.
-    evidence: lines with our deciding pieces, and their explanations.
-    """
+    """One row on which the two differ: the numbers on our scale, and the reason or our deciding pieces."""
 
     id: str
     query: str
@@ -392,12 +384,7 @@ class ParityDifference(msgspec.Struct, frozen=True):
 
 
 class ParityFigures(msgspec.Struct, frozen=True):
-    """The figures of the n rows with a number on both sides.
-
-    difference: the mean of ours - theirs with a 95 % interval; None if theirs are off their scale.
-    rank: Spearman's correlation, None if either side is constant; its 95 % interval for 10 to 10,000 rows.
-    close: number of rows on which the numbers differ by at most 0.05 of our scale.
-    """
+    """The figures of the n rows with a number on both sides; None if undefined, or theirs are off their scale."""
 
     n: int
     mean_theirs: float | None
@@ -409,10 +396,7 @@ class ParityFigures(msgspec.Struct, frozen=True):
 
 
 class ParityColumn(msgspec.Struct, frozen=True):
-    """A column of theirs compared with a value of ours.
-
-    neither: number of rows without a number on either side. notes: another definition, another scale.
-    """
+    """A column of theirs compared with a value of ours. neither: number of rows without a number on either side."""
 
     theirs: str
     ours: str
@@ -602,10 +586,9 @@ _WRITTEN = re.compile(r"(?P<flipped>1-)?(?P<name>.+?)(/(?P<per>\d+(\.\d+)?))?")
 def choose(
     sheet: ScoreSheet, against: str, named: Mapping[str, str] | None = None, only: Collection[str] = ()
 ) -> dict[str, Column]:
-    """The columns of `sheet` that have a counterpart here, by their names in the sheet.
+    """The columns of `sheet` that have a counterpart here. named: their column, as "NAME/100" or "1-NAME" -> our value.
 
-    named: their column -> our value, before known names; "NAME/100" divides theirs, "1-NAME" subtracts it from 1. only:
-    our metrics or values to compare; all if empty. Raises UnknownName, or UsageError if nothing can be compared.
+    only: our metrics or values; all if empty. Raises UnknownName, or UsageError if nothing can be compared.
     """
     if against not in SYSTEMS:
         raise UnknownName("system", against, SYSTEMS)

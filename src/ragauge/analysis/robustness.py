@@ -55,10 +55,7 @@ class Flip(msgspec.Struct, frozen=True):
 
 
 class Change(msgspec.Struct, frozen=True):
-    """How often verdicts changed in one way of asking again: `rate` of the claims with both answers; failed: without.
-
-    to_supported, from_supported: numbers of verdicts that became, or ceased to be, "entailed". flips: examples.
-    """
+    """How often verdicts changed in one way of asking again. failed: without a second verdict; flips: examples."""
 
     name: str
     claims: int
@@ -88,8 +85,7 @@ class RobustnessCard(msgspec.Struct, frozen=True, kw_only=True):
 def robustness_cases(data: str | Path | None = None, limit: int | None = None) -> list[RobustnessCase]:
     """Each sentence of the responses in `data`, or in cases of this package, as a claim about the contexts.
 
-    A column "paraphrase" may hold the response in other words, sentence by sentence. limit: the most samples. Raises
-    BadData if no sample has response and contexts, or a paraphrase has another number of sentences.
+    A column "paraphrase" may hold the response in other words, sentence by sentence. Raises BadData.
     """
     cases = []
     with as_file(files("ragauge.demo") / "robustness.jsonl") as packaged:

@@ -46,9 +46,8 @@ Answers = Mapping[Question, Answer | Failure]
 class FittedThreshold(msgspec.Struct, frozen=True):
     """How right a judge is from a confidence on, for questions of one kind with human labels.
 
-    threshold: the lowest confidence that qualifies, None if none does. The other figures are of the threshold, or of
-    the confidence `at` that comes nearest: the share of questions beyond it, how many of these are right, and the lower
-    end of a one-sided 95 % interval of that.
+    at: the lowest confidence that qualifies (then `threshold` too), or comes nearest; share: of the questions beyond
+    it; accuracy: how many of these are right; bound: the lower end of its one-sided 95 % interval.
     """
 
     labelled: int
@@ -60,11 +59,7 @@ class FittedThreshold(msgspec.Struct, frozen=True):
 
 
 class Tuned(msgspec.Struct, frozen=True):
-    """A tuned judge: the file, and the numbers of labels to choose by and to measure by.
-
-    tried: the balanced accuracy of what was tried on the former. before, after, gain: that on the rest, by texts. p:
-    two-sided, for no gain. thresholds: those fitted to the first judge of a cascade.
-    """
+    """A tuned judge. tried: the balanced accuracy on the labels to choose by; before, after, gain: that on the rest."""
 
     file: JudgeFile
     chosen_by: int
@@ -80,8 +75,7 @@ class Tuned(msgspec.Struct, frozen=True):
 class Tuner:
     """Tunes the judge of a spec on people's labels; all input is checked before anything is asked.
 
-    prompts: folders to try with an LLM judge. accuracy: how often the first judge of a cascade has to be right. seed:
-    of the split and of examples. Raises BadParameter, UnknownName or BadData for what cannot be used.
+    accuracy: how often the first judge of a cascade has to be right. Raises BadParameter, UnknownName or BadData.
     """
 
     def __init__(

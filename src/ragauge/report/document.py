@@ -125,10 +125,7 @@ def _page_section(section: Section) -> dict[str, Any]:
 
 
 class Index:
-    """Columns over samples. values: None if undefined, or the row is in `failed`; labels: the BITS in its evidence.
-
-    sure: how sure the judge was of the piece that decides the score by which the worst are chosen.
-    """
+    """Columns over samples. values: None if undefined, or the row is in `failed`. sure: of the deciding piece."""
 
     def __init__(self, run: RunRecord) -> None:
         self._chooser = chooser(run)

@@ -32,11 +32,7 @@ if TYPE_CHECKING:
 
 @contextmanager
 def replacing(path: Path) -> Iterator[Path]:
-    """Yield a temporary path next to `path`, which its file replaces at the end, unless writing fails.
-
-    Missing folders and a new file are accessible to their owner alone; an existing file keeps its mode. Raises
-    UsageError.
-    """
+    """Yield a temporary path whose file replaces `path`; a new one is the owner's alone. Raises UsageError."""
     part = path.with_name(f"{path.name}.{os.getpid()}.part")
     try:
         make_folder(path.parent)
@@ -165,9 +161,7 @@ def save(
 ) -> Path:
     """Write a run to a file in the format of its ending, one of WRITERS; an existing file is replaced at the end.
 
-    raw_csv: leave texts in CSV unchanged, even those that a spreadsheet takes for a formula. sections: gives those of
-    the formats for a whole run (.json, .md, .html). Raises UsageError if the ending is unknown, or the file cannot be
-    written.
+    raw_csv: leave texts in CSV unchanged. sections: gives those of .json, .md and .html. Raises UsageError.
     """
     write = writer_of(path)
     if raw_csv and path.suffix.lower() == ".csv":

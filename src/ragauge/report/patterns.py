@@ -149,11 +149,7 @@ def patterns_of(record: SampleRecord, signs: Mapping[str, float]) -> list[str]:
 
 
 def signs_of(record: SampleRecord) -> dict[str, float]:
-    """The signals of a sample other than metrics, 1 for yes and 0 for no; unknown ones are left out.
-
-    refused: by the metric `refusal` if measured, else by its rules. answerable: the contexts hold an answer, by the
-    data.
-    """
+    """The known signals of a sample other than metrics, 1 for yes, 0 for no: whether refused, and answerable."""
     signs = {"refused": _refused(record), "answerable": _answerable(record.sample)}
     return {name: float(sign) for name, sign in signs.items() if sign is not None}
 

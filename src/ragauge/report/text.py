@@ -83,10 +83,7 @@ def printing_console(**options: Any) -> Console:
 def run_view(
     run: RunRecord, sections: Sequence[Section] = (), shown: Collection[str] | None = None
 ) -> list[RenderableType]:
-    """The headline, the estimates, the sections, the footnotes and the caution.
-
-    shown: the metrics to show. None: all of them, and the reasons why others were not measured.
-    """
+    """The headline, the estimates of the metrics `shown` (None: all), the sections, the footnotes and the caution."""
     estimates = {key: one for key, one in run.estimates.items() if shown is None or key in shown}
     some = msgspec.structs.replace(run, estimates=estimates)
     table = estimates_table({"value": some})

@@ -142,10 +142,7 @@ OFTEN = 0.1
 
 
 def footnotes(run: RunRecord, shown: Collection[str] | None = None) -> list[str]:
-    """Notes on the estimates: how the run ended, its usage, and what was skipped, failed or not measured.
-
-    shown: the metrics that notes are wanted of, only those that can change a decision; None for all.
-    """
+    """How the run ended, its usage, and what was skipped, failed or not measured, of the metrics `shown`."""
     notes = []
     if run.status != "finished":
         why = f" because {run.stopped}" if run.stopped else ""
