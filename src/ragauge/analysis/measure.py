@@ -8,7 +8,6 @@ import json
 import math
 import random
 import re
-import time
 import zlib
 from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Hashable, Iterable, Iterator, Sequence
@@ -90,7 +89,7 @@ def labelled_files(folder: Path) -> list[Path]:
     return files
 
 
-def read_cases(file: Path, limit: int | None = None, seed: int = 0) -> list[LabelledCase] | None:
+def read_cases(file: Path, limit: int | None = None) -> list[LabelledCase] | None:
     """The rows of a set, or `limit` of them at random; None if no question fits. Raises BadData for a faulty file."""
     make = _MAKERS.get(file.name.partition("_")[0])
     if make is None:
@@ -107,14 +106,14 @@ def read_cases(file: Path, limit: int | None = None, seed: int = 0) -> list[Labe
         raise BadData(f"{file} cannot be read ({problem}); write it again, and check its permissions") from problem
     except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as problem:
         raise BadData(f"{file}, line {whole + 1}: {_fault(problem)}; {_FIX}") from problem
-    return cases if limit is None or limit >= len(cases) else random.Random(seed).sample(cases, limit)
+    return cases if limit is None or limit >= len(cases) else random.Random(0).sample(cases, limit)
 
 
-def labelled_sets(folder: Path, limit: int | None = None, seed: int = 0) -> list[Judgment]:
+def labelled_sets(folder: Path, limit: int | None = None) -> list[Judgment]:
     """The rows of a folder of sets that take one question, as human labels under the names of the sets."""
     made = []
     for file in labelled_files(folder):
-        for case in read_cases(file, limit, seed) or ():
+        for case in read_cases(file, limit) or ():
             question = case.questions[0] if len(case.questions) == 1 and not case.first else None
             if question and kind(question) in VERDICTS:
                 no, yes = (Label.NO, Label.YES)
@@ -417,7 +416,6 @@ class SetResult(msgspec.Struct, frozen=True, omit_defaults=True):
     f1: Interval | None = None
     sentences: Interval | None = None
     against: BaselineDifference | None = None
-    seconds: float = 0.0
     note: str = ""
     failure: str = ""
 
@@ -494,7 +492,6 @@ async def measure(
     judge: Judge,
     folder: Path,
     limit: int | None = None,
-    seed: int = 0,
     answer: AnswerFunction | None = None,
     baseline: Judge | None = None,
 ) -> AsyncIterator[SetResult]:
@@ -506,7 +503,7 @@ async def measure(
     for file in labelled_files(folder):
         name = file.name.partition(".jsonl")[0]
         try:
-            one = await _measure_set(name, read_cases(file, limit, seed), judge, baseline, answer)
+            one = await _measure_set(name, read_cases(file, limit), judge, baseline, answer)
         except BadData as bad:
             one = SetResult(name, note=f"not measured: {bad}")
         unanswered += [one] if one.failed and not one.rows else []
@@ -523,16 +520,14 @@ async def _measure_set(
         return SetResult(name, note="no question fits this kind of set")
     if beyond := _unanswerable(judge, cases):
         return SetResult(name, note=f"not answered: {beyond}")
-    begun = time.perf_counter()
     found, failure = await _outcomes(judge, cases, answer)
-    seconds = time.perf_counter() - begun
     one = _figures(name, cases, found)
     if not one.rows and failure:
         return SetResult(name, failed=one.failed, failure=failure)
     against = None
     if baseline is not None and _unanswerable(baseline, cases) is None:
         against = _difference(cases, found, (await _outcomes(baseline, cases, answer))[0])
-    return msgspec.structs.replace(one, against=against, seconds=seconds, failure=failure)
+    return msgspec.structs.replace(one, against=against, failure=failure)
 
 
 class Published(NamedTuple):
@@ -627,7 +622,7 @@ _TEXTS = ("set", "of", "system", "figure", "")  # columns of words, which are se
 
 def measurement_view(found: Measurement) -> Iterator[RenderableType]:
     """The figures, the comparison with the other judge, published figures, and remarks."""
-    for title, columns, rows in _tables(found, speed=True):
+    for title, columns, rows in _tables(found):
         yield title
         left = [column for column in columns if column in _TEXTS or column.endswith(" is")]
         yield rich_table(columns, rows, left=left, whole=["set"], padding=(0, 1, 0, 0))
@@ -635,25 +630,23 @@ def measurement_view(found: Measurement) -> Iterator[RenderableType]:
 
 
 def measurement_markdown(found: Measurement) -> str:
-    """The same as Markdown, but for the speed, which is that of one machine."""
+    """The same as Markdown."""
     lines: list[str] = []
-    for title, columns, rows in _tables(found, speed=False):
+    for title, columns, rows in _tables(found):
         lines += [plain(title), "", *markdown_table(columns, rows), ""]
     return "\n".join(lines + [f"{plain(line)}  " for line in _remarks(found)]).rstrip() + "\n"
 
 
-def _tables(found: Measurement, speed: bool) -> Iterator[MeasurementTable]:
+def _tables(found: Measurement) -> Iterator[MeasurementTable]:
     measured = {one.name: one for one in found.sets if one.rows}
     columns: tuple[str, ...] = ("set", "rows", "AUC", "balanced accuracy", "AUC of words")
     rows = [
-        [one.name, f"{one.rows:,}", _words(one.auc), _words(one.balanced_accuracy), _words(one.words), _speed(one)]
+        [one.name, f"{one.rows:,}", _words(one.auc), _words(one.balanced_accuracy), _words(one.words)]
         for one in measured.values()
         if one.balanced_accuracy is not None or one.auc is not None
     ]
-    if rows and speed:
-        yield _AGREEMENT.format(found.judge), (*columns, "rows/s"), rows
-    elif rows:
-        yield _AGREEMENT.format(found.judge), columns, [row[:-1] for row in rows]
+    if rows:
+        yield f"{found.judge} compared with people's labels, with 95 % intervals:", columns, rows
     compared = [
         [
             *(name, f"{one.one:.3f}", f"{one.other:.3f}"),
@@ -676,17 +669,6 @@ def _tables(found: Measurement, speed: bool) -> Iterator[MeasurementTable]:
     if rows:
         columns = ("of", "system", "figure", "published", "here", "")
         yield "Published figures of larger models; how each differs is noted below:", columns, rows
-
-
-_AGREEMENT = "{} compared with people's labels, with 95 % intervals:"
-
-
-def _speed(one: SetResult) -> str:
-    """Rows a second, to two digits; empty if the answers came from the store."""
-    if not one.seconds:
-        return ""
-    speed = one.rows / one.seconds
-    return f"{speed:,.0f}" if speed >= 10 else f"{speed:.2g}"
 
 
 def _sources(known: Iterable[Published]) -> list[tuple[str, str]]:

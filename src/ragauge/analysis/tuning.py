@@ -110,31 +110,37 @@ class Tuner:
 
     async def tune(self, answer: AnswerFunction | None = None) -> Tuned:
         """Choose and measure. Raises RunFailed if the judge answers nothing."""
+        self._answer = answer
         if self._is_cascade:
-            return await self._measured(answer, await self._with_thresholds(answer))
+            return await self._measured(await self._with_thresholds())
         for name, file in (("as it is", self._first), *self._wordings):
-            await self._try(name, file, self._choosing, answer)
+            await self._try(name, file, self._choosing)
         if self._is_model:
             sets = list(self._example_sets())
             shown = {subject(question) for _, _, questions in sets for question in questions}
             unseen = [question for question in self._choosing if subject(question) not in shown]
             for name, file, _ in sets if unseen else ():
-                await self._try(f"{name} (on {len(unseen)})", file, unseen, answer)
+                await self._try(f"{name} (on {len(unseen)})", file, unseen)
         elif levels := self._levels():
             file = msgspec.structs.replace(self._best, thresholds=levels)
-            await self._try(f"yes from {_named(levels)}", file, self._choosing, answer)
-        return await self._measured(answer, {})
+            await self._try(f"yes from {_named(levels)}", file, self._choosing)
+        return await self._measured({})
 
-    async def _try(
-        self, name: str, file: JudgeFile, questions: Sequence[Question], answer: AnswerFunction | None
-    ) -> None:
+    async def _try(self, name: str, file: JudgeFile, questions: Sequence[Question]) -> None:
         """Ask a judge; it is the best if it agrees more often than the best so far on the same questions."""
-        found = await _asked(judge_of_file(file), questions, answer)
+        found = await self._asked(judge_of_file(file), questions)
         score = self._agreement(found)
         so_far = {question: self._answers[question] for question in questions} if self._tried else None
         if so_far is None or (score or 0.0) > (self._agreement(so_far) or 0.0):
             self._best, self._answers = file, found
         self._tried[name] = score
+
+    async def _asked(self, judge: Judge, questions: Sequence[Question]) -> dict[Question, Answer | Failure]:
+        found = await ask(judge, _by_subject(questions).values(), self._answer)
+        failures = [one for one in found.values() if isinstance(one, Failure)]
+        if len(failures) == len(found):
+            raise RunFailed(f"{judge.identity} answered no question, the first because: {failures[0]}")
+        return found
 
     def _agreement(self, answers: Answers) -> float | None:
         """Balanced accuracy; a missing answer counts as a wrong one."""
@@ -208,7 +214,7 @@ class Tuner:
                     found[name] = level
         return found
 
-    async def _with_thresholds(self, answer: AnswerFunction | None) -> dict[str, FittedThreshold]:
+    async def _with_thresholds(self) -> dict[str, FittedThreshold]:
         """Fit thresholds to the first judge of the cascade; the best is the cascade with those that qualify."""
         (first, second), _ = arguments_of(self._first.judge)
         judge = load_judge(first)
@@ -217,17 +223,17 @@ class Tuner:
             raise BadData(
                 f"no label is for a verdict that {judge.identity} can give; `ragauge docs judges` shows labels"
             )
-        fitted = fit_thresholds(self._yes, await _asked(judge, asked, answer), self._accuracy)
+        fitted = fit_thresholds(self._yes, await self._asked(judge, asked), self._accuracy)
         given = {name: one.threshold for name, one in fitted.items() if one.threshold is not None}
         if given:
             self._best = JudgeFile(judge=f"cascade({first},{second},{_named(given)})")
         return fitted
 
-    async def _measured(self, answer: AnswerFunction | None, thresholds: dict[str, FittedThreshold]) -> Tuned:
+    async def _measured(self, thresholds: dict[str, FittedThreshold]) -> Tuned:
         """The gain of the best judge on the rest of the labels."""
         best = self._best
-        one = await _asked(self.judge, self._rest, answer)
-        other = one if best is self._first else await _asked(judge_of_file(best), self._rest, answer)
+        one = await self._asked(self.judge, self._rest)
+        other = one if best is self._first else await self._asked(judge_of_file(best), self._rest)
         both = [q for q in self._rest if isinstance(one[q], Verdict) and isinstance(other[q], Verdict)]
         labels, texts = [float(self._yes[question]) for question in both], [subject(question) for question in both]
         before, after = ([float(says_yes(found[question])) for question in both] for found in (one, other))
@@ -295,17 +301,6 @@ def _by_subject(questions: Iterable[Question]) -> dict[str, list[Question]]:
     for question in questions:
         groups.setdefault(subject(question), []).append(question)
     return groups
-
-
-async def _asked(
-    judge: Judge, questions: Sequence[Question], answer: AnswerFunction | None
-) -> dict[Question, Answer | Failure]:
-    """The judge's answers. Raises RunFailed if there is none."""
-    found = await ask(judge, _by_subject(questions).values(), answer)
-    failures = [one for one in found.values() if isinstance(one, Failure)]
-    if len(failures) == len(found):
-        raise RunFailed(f"{judge.identity} answered no question, the first because: {failures[0]}")
-    return found
 
 
 def _named(values: Mapping[str, float]) -> str:

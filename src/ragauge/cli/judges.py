@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import TypeVar
 
 import click
-import msgspec
 
 from ragauge.analysis.measure import (
     MEASUREMENT_WRITERS,
@@ -110,7 +109,12 @@ def measure_command(
             blocking(_measured, "measured")(cached, data, limit, results)
     except RunFailed as error:
         failed = error
-    found = cached.measurement(results, limit)
+    found = Measurement(
+        judge=cached.judge.identity,
+        baseline=cached.baseline.identity if cached.baseline else None,
+        limit=limit,
+        sets=tuple(adjusted(results)),
+    )
     for part in measurement_view(found):
         screen().print(part)
     for path in output:
@@ -299,11 +303,6 @@ class _CachedJudge:
         self.end()
         return found
 
-    def measurement(self, results: Sequence[SetResult], limit: int | None) -> Measurement:
-        """The results as a whole."""
-        baseline = self.baseline.identity if self.baseline else None
-        return Measurement(judge=self.judge.identity, baseline=baseline, limit=limit, sets=tuple(adjusted(results)))
-
     def end(self) -> None:
         """Print the usage; exit with 4 if the limit was reached."""
         budget = self.asker.budget
@@ -317,10 +316,6 @@ async def _measured(cached: _CachedJudge, data: Path, limit: int | None, results
     """Append the result of each set to `results`."""
     async with cached.asker.opened():
         with progress_bar("measuring") as progress:
-            reused = 0
-            answer = cached.asker.ask_member
-            async for one in measure(cached.judge, data, limit, answer=answer, baseline=cached.baseline):
-                timed = cached.asker.reused == reused  # the store's speed is not the judge's
-                reused = cached.asker.reused
-                results.append(one if timed else msgspec.structs.replace(one, seconds=0.0))
+            async for one in measure(cached.judge, data, limit, cached.asker.ask_member, cached.baseline):
+                results.append(one)
                 progress(len(results))
