@@ -31,7 +31,7 @@ from ragauge.report.wording import (
     signed,
 )
 from ragauge.run.results import Run, recovered_record
-from ragauge.scores import Better, Estimate, RunRecord, SampleRecord, Score
+from ragauge.scores import Better, RunRecord, SampleRecord, Score
 from ragauge.statistics.intervals import Clusters
 from ragauge.statistics.paired import detectable, holm, paired_aggregate, paired_mean
 from ragauge.types import Identity
@@ -501,14 +501,6 @@ def judge_of(run: RunRecord, topic: str) -> Identity | None:
     return next((run.judges[key] for key in keys if key in run.judges), None)
 
 
-def _trust(a: Run, b: Run) -> Iterator[str]:
-    """How far the judges can be trusted, and how sure they were of the verdicts behind the metric shown first."""
-    yield from filter(None, dict.fromkeys(caution(run.record, short=True) for run in (a, b)))
-    for name, run in (("A", a), ("B", b)):
-        if (key := chooser(run.record)) and (sure := certainty_words(run.records(), key)):
-            yield f"{name}: {sure}"
-
-
 def _distinct_names(one: Identity | None, other: Identity | None) -> tuple[str, str]:
     """The names of two judges, with the settings that differ if the names are the same."""
     if one is None or other is None or one.name != other.name:
@@ -592,6 +584,11 @@ def compare(
         cells = [(sides[0].cells[key][one], sides[1].cells[key][other]) for one, other in pairing.pairs]
         found[key] = _difference(cells, groups, known.get(key), b.estimates[key].better)
     differences = _adjusted(found)
+    notes = list(cautions(a.record, b.record, [known.get(key) for key in kept]))
+    notes += filter(None, dict.fromkeys(caution(run.record, short=True) for run in (a, b)))
+    for name, run in (("A", a), ("B", b)):
+        if (first := chooser(run.record)) and (sure := certainty_words(run.records(), first)):
+            notes.append(f"{name}: {sure}")
     return Comparison(
         ComparedRunInfo(a.id, a.record.name, a.record.data),
         ComparedRunInfo(b.id, b.record.name, b.record.data),
@@ -604,7 +601,7 @@ def compare(
         differences,
         tuple(_largest_changes((a, b), sides, pairing.pairs, differences, show)),
         left_out,
-        (*cautions(a.record, b.record, [known.get(key) for key in kept]), *_trust(a, b)),
+        tuple(notes),
     )
 
 
@@ -618,9 +615,12 @@ def _chosen(a: RunRecord, b: RunRecord, wanted: Collection[str]) -> tuple[list[s
     left = {key: "only the first run has it" for key in a.estimates if key not in b.estimates}
     left |= {key: "only the second run has it" for key in b.estimates if key not in a.estimates}
     first, second = _measures(a), _measures(b)
-    for key in (key for key in a.estimates if key in b.estimates):
-        if reason := _unlike(first.get(key), second.get(key), a.estimates[key]):
-            left[key] = reason
+    for key in [key for key in a.estimates if key not in left]:
+        one, other = ("a custom metric" if key not in known else known[key].spec for known in (first, second))
+        if one != other:
+            left[key] = f"it was measured as {one} in the first run and as {other} in the second"
+        elif key not in first and a.estimates[key].over == "data":
+            left[key] = "the formula of a custom metric over the data set is not known"
     asked = [key for name in wanted for key in _named(name, a, left)]
     kept = [key for key in a.estimates if key not in left and (not wanted or key in asked)]
     if not kept:
@@ -637,16 +637,6 @@ def _named(name: str, a: RunRecord, left: Mapping[str, str]) -> list[str]:
     if not keys:
         raise UnknownName("metric of both runs", name, a.estimates.keys() - left.keys())
     return keys
-
-
-def _unlike(first: Measure | None, second: Measure | None, estimate: Estimate) -> str | None:
-    """Why a value of both runs cannot be compared."""
-    one, other = ("a custom metric" if measure is None else measure.spec for measure in (first, second))
-    if one != other:
-        return f"it was measured as {one} in the first run and as {other} in the second"
-    if first is None and estimate.over == "data":
-        return "the formula of a custom metric over the data set is not known"
-    return None
 
 
 def _adjusted(found: Mapping[str, Difference]) -> dict[str, Difference]:

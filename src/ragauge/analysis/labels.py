@@ -579,7 +579,7 @@ def _value(interval: Interval) -> str:
 
 
 class LabelSession:
-    """One person's way through the pieces of a metric, forward and back. given: number of labels given in it."""
+    """One person's way through the pieces of a metric, forward and back."""
 
     def __init__(self, labelling: Labelling, metric: str, by: str) -> None:
         self.given = 0

@@ -19,7 +19,7 @@ from ragauge.report.text import rich_table
 from ragauge.report.wording import counted, shortened, with_interval
 from ragauge.statistics.intervals import Interval, mean_interval
 from ragauge.text.sentences import sentences
-from ragauge.types import Answer, Failure, Label, Sample, Verdict
+from ragauge.types import Answer, Failure, Label, Verdict
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -90,29 +90,21 @@ def robustness_cases(data: str | Path | None = None, limit: int | None = None) -
     cases = []
     with as_file(files("ragauge.demo") / "robustness.jsonl") as packaged:
         for sample in read(packaged if data is None else data, limit=limit):
-            cases += _of_sample(sample)
+            if sample.response and sample.contexts:
+                premise = tuple(chunk.text for chunk in sample.contexts)
+                claims, reworded = (
+                    [text[start:end] for start, end in sentences(text)]
+                    for text in (sample.response, str(sample.metadata.get("paraphrase") or ""))
+                )
+                reworded = reworded or [f"{FRAME}{claim}" for claim in claims]
+                if len(reworded) != len(claims):
+                    fault = f"the paraphrase has {len(reworded)} sentences and the response {len(claims)}"
+                    raise BadData(f"sample {sample.id}: {fault}; write one for each, or leave the column out")
+                for claim, other in zip(claims, reworded, strict=True):
+                    cases.append(RobustnessCase(sample.id, Entail(premise, claim, sample.query), other))
     if not cases:
         raise BadData(f"{data}: no sample has a response and contexts; name their columns as docs/data.md says")
     return cases
-
-
-def _of_sample(sample: Sample) -> list[RobustnessCase]:
-    if not sample.response or not sample.contexts:
-        return []
-    premise = tuple(chunk.text for chunk in sample.contexts)
-    claims = _sentences(sample.response)
-    reworded = _sentences(str(sample.metadata.get("paraphrase") or "")) or [f"{FRAME}{claim}" for claim in claims]
-    if len(reworded) != len(claims):
-        fault = f"the paraphrase has {len(reworded)} sentences and the response {len(claims)}"
-        raise BadData(f"sample {sample.id}: {fault}; write one for each, or leave the column out")
-    return [
-        RobustnessCase(sample.id, Entail(premise, claim, sample.query), other)
-        for claim, other in zip(claims, reworded, strict=True)
-    ]
-
-
-def _sentences(text: str) -> list[str]:
-    return [text[start:end] for start, end in sentences(text)]
 
 
 #: The ways of asking again.
@@ -200,12 +192,12 @@ def card_view(card: RobustnessCard) -> Iterator[RenderableType]:
     claims = f"{counted(card.claims, 'claim')} of {counted(card.samples, 'sample')}{failed}"
     yield f"{card.judge}: changed verdicts, with 95 % intervals, on {claims}"
     columns = ("asked again with", "claims", "changed", "to supported", "from supported", "failed")
-    yield rich_table(columns, map(_row, card.changes), left=columns[:1])
+    rows = []
+    for one in card.changes:
+        rate = with_interval(one.rate.value, one.rate.low, one.rate.high, "{:.0%}".format) if one.claims else "–"
+        counts = map(str, (one.to_supported, one.from_supported, one.failed))
+        rows.append([one.name, str(one.claims), rate, *counts])
+    yield rich_table(columns, rows, left=columns[:1])
     for change in card.changes:
         for flip in change.flips:
             yield f"{change.name}: {flip.before} -> {flip.after} ({flip.sample}): {shortened(flip.claim, 80)}"
-
-
-def _row(one: Change) -> list[str]:
-    rate = "–" if not one.claims else with_interval(one.rate.value, one.rate.low, one.rate.high, "{:.0%}".format)
-    return [one.name, str(one.claims), rate, str(one.to_supported), str(one.from_supported), str(one.failed)]
