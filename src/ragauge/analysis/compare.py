@@ -52,7 +52,6 @@ def is_significant(p: float | None, low: float | None, high: float | None) -> bo
     return p is not None and p < LEVEL and low is not None and high is not None and not low <= 0 <= high
 
 
-#: The endings of files that a comparison is written to.
 COMPARISON_WRITERS = (".json", ".md", ".html")
 
 
@@ -191,7 +190,23 @@ class Comparison(msgspec.Struct, frozen=True):
         return plain_text(comparison_view(self, 140), 140)
 
     def _repr_markdown_(self) -> str:
-        return _markdown(self)
+        """The comparison, short enough for a comment on a pull request, with as many changes as fit."""
+        lines = ["# Comparison", "", *(f"{plain(line)}  " for line in _headlines(self))]
+        if self.notes:
+            lines += ["", *(f"**{plain(note)}**" for note in self.notes)]
+        lines += ["", *markdown_table(HEAD, (_cells(key, one) for key, one in self.differences.items())), ""]
+        lines += [f"{plain(line)}  " for line in _footnotes(self)]
+        if self.changes:
+            lines += ["", "## What changed most", ""]
+        room = LENGTH - sum(len(line) + 1 for line in lines)
+        for change in _changes(self, len(self.differences)):
+            added = [f"- {plain(_change_words(change))} {plain(shortened(change.query, 100))}"]
+            added += [f"  - {piece.run.upper()}: {plain(piece.said)}" for piece in change.pieces]
+            room -= sum(len(line) + 1 for line in added)
+            if room < 0:
+                break
+            lines += added
+        return "\n".join(lines) + "\n"
 
 
 #: The columns. p: adjusted. +/=/−: the number of samples on which B is better, equal, worse; their sum is n. can
@@ -232,26 +247,6 @@ def _changes(comparison: Comparison, metrics: int) -> list[Change]:
     known = {key: one.p for key, one in comparison.differences.items() if one.p is not None}
     surest = sorted(known, key=lambda key: known[key])[:metrics]
     return [change for key in surest for change in comparison.changes if change.metric == key]
-
-
-def _markdown(comparison: Comparison) -> str:
-    """The comparison, short enough for a comment on a pull request, with as many changes as fit."""
-    lines = ["# Comparison", "", *(f"{plain(line)}  " for line in _headlines(comparison))]
-    if comparison.notes:
-        lines += ["", *(f"**{plain(note)}**" for note in comparison.notes)]
-    lines += ["", *markdown_table(HEAD, (_cells(key, one) for key, one in comparison.differences.items())), ""]
-    lines += [f"{plain(line)}  " for line in _footnotes(comparison)]
-    if comparison.changes:
-        lines += ["", "## What changed most", ""]
-    room = LENGTH - sum(len(line) + 1 for line in lines)
-    for change in _changes(comparison, len(comparison.differences)):
-        added = [f"- {plain(_change_words(change))} {plain(shortened(change.query, 100))}"]
-        added += [f"  - {piece.run.upper()}: {plain(piece.said)}" for piece in change.pieces]
-        room -= sum(len(line) + 1 for line in added)
-        if room < 0:
-            break
-        lines += added
-    return "\n".join(lines) + "\n"
 
 
 def _headlines(comparison: Comparison) -> Iterator[str]:

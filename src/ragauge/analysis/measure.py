@@ -595,7 +595,6 @@ def published(names: Collection[str]) -> list[Published]:
 
 SCHEMA = "ragauge.measured/1"
 
-#: The endings of files that a measurement is written to.
 MEASUREMENT_WRITERS = (".json", ".md")
 
 

@@ -360,7 +360,6 @@ def _unmatched(sheet: ScoreSheet, sizes: tuple[int, int], fields: Sequence[str])
 
 SCHEMA = "ragauge.parity/1"
 
-#: The endings of files that a comparison is written to.
 PARITY_WRITERS = (".md", ".json")
 
 

@@ -107,7 +107,6 @@ def robustness_cases(data: str | Path | None = None, limit: int | None = None) -
     return cases
 
 
-#: The ways of asking again.
 CHANGES = ("repetition", "order", "paraphrase", "praise", "instructions")
 
 

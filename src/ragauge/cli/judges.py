@@ -36,10 +36,6 @@ from ragauge.store import Place, read_labels
 
 T = TypeVar("T")
 
-#: The default judges to compare with.
-_BASELINES = {"embedded": "lexical"}
-
-
 _judge_option = click.option(
     "-j",
     "--judge",
@@ -100,7 +96,7 @@ def measure_command(
     for path in output:
         check_ending(path, MEASUREMENT_WRITERS)
         check_place(path)
-    baseline = against or _BASELINES.get(judge)
+    baseline = against or ("lexical" if judge == "embedded" else None)
     cached = _CachedJudge(load_judge(judge), store, max_cost, baseline=load_judge(baseline) if baseline else None)
     results: list[SetResult] = []
     failed = None

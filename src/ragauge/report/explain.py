@@ -9,7 +9,6 @@ from ragauge.report.wording import GOOD, chunk_words, counted, flat, interval, n
 from ragauge.scores import Better, Estimate, Evidence, Gate, RunRecord, SampleRecord, Score, ScoreRecord
 from ragauge.types import Label
 
-#: The most pieces that an explanation lists.
 MAX_PIECES = 5
 
 _WORDS = {
@@ -99,7 +98,6 @@ HEADLINE = (
     *("context_precision", "trust_score", "summary_coherence", "claim_f1", "rouge.rougeL", "token_f1", "exact_match"),
 )
 
-#: How many metrics are shown first.
 HEADLINES = 6
 
 
@@ -206,7 +204,8 @@ def unsupported_claim_words(kind: str, piece: Evidence, record: SampleRecord) ->
 def failing(run: RunRecord, gates: Sequence[Gate], samples: Iterable[SampleRecord]) -> list[tuple[Gate, str]]:
     """The gates that the run fails, each with its worst samples and their evidence; all met, no sample is read."""
     failed = {gate: failure for gate in gates if (failure := gate.failure(run))}
-    better = {gate.metric: _better(run, gate.metric) for gate in failed}
+    better: dict[str, Better] = {gate.metric: "higher" for gate in failed}
+    better |= {key: one.better for key, one in run.estimates.items()}
     worst_of: dict[Gate, list[SampleRecord]] = {gate: [] for gate in failed}
     for record in samples if failed else ():
         for gate, records in worst_of.items():
@@ -220,10 +219,6 @@ def failing(run: RunRecord, gates: Sequence[Gate], samples: Iterable[SampleRecor
             lines.append(f"  {record.sample.id}{query}: {explain(record.score(gate.metric), better[gate.metric])}")
         texts.append((gate, "\n".join(map(one_line, lines))))
     return texts
-
-
-def _better(run: RunRecord, metric: str) -> Better:
-    return run.estimates[metric].better if metric in run.estimates else "higher"
 
 
 def _because(run: RunRecord, gate: Gate) -> str:

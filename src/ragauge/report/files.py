@@ -102,7 +102,6 @@ COLUMNS = {
     **dict.fromkeys(("metrics", "supported_by", "contradicted_by"), "list<string>"),
 }
 
-#: The rows written to Parquet at a time.
 AT_ONCE = 10_000
 
 

@@ -187,7 +187,6 @@ def sample_view(record: SampleRecord, key: str) -> list[RenderableType]:
     return [*lines, ""]
 
 
-#: The number of samples that the report shows.
 SHOWN = 10
 
 #: The maximum length of the report. GitHub accepts comments of 65,536 characters; the rest is for other text.
