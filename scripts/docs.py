@@ -258,7 +258,6 @@ def commands_page() -> str:
         ["judges", "measure"],
         ["judges", "check"],
         ["judges", "tune"],
-        ["judges", "fit"],
         ["judges", "export"],
         ["judges", "prompts"],
     ]
