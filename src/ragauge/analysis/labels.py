@@ -114,13 +114,10 @@ class LabelSummary(msgspec.Struct, frozen=True):
     agreement: tuple[Agreement, ...]
 
 
-Keys = tuple[str, ...]
-
-
 class LabelItem(NamedTuple):
     """By metric, the keys of the judgments of a sample that it counts, and how informative a label of one is."""
 
-    keys: dict[str, Keys]
+    keys: dict[str, tuple[str, ...]]
     yields: dict[str, float]
     group: str | None
 
@@ -161,7 +158,7 @@ class HumanLabels:
         self.blind = {key: blind[one.question] for key, one in self.by_key.items() if one.question in blind}
         self.chance = {key for key, one in self.blind.items() if one.question in drawn}
 
-    def completes(self, keys: Keys) -> bool:
+    def completes(self, keys: Collection[str]) -> bool:
         """Whether all judgments with these keys have a blind label."""
         return self.blind.keys() >= set(keys)
 
@@ -315,7 +312,7 @@ class Labelling:
         random.Random(self.run.record.data_hash).shuffle(positions)
         return positions
 
-    def _keys(self, metric: str) -> dict[int, Keys]:
+    def _keys(self, metric: str) -> dict[int, tuple[str, ...]]:
         """By position, in random order, the keys of the judgments that a metric counts; of samples that have any."""
         return {at: self._items[at].keys[metric] for at in self._order if metric in self._items[at].keys}
 
@@ -329,7 +326,7 @@ class Labelling:
         keys = {judgment_key(one, identity): one for one, identity in judges.items() if identity is not None}
         return {keys[key]: judgment for key, judgment in self._store.find(list(keys)).items()}
 
-    def _pairs(self, keys: Mapping[int, Keys], human: HumanLabels, drawn: Sequence[int]) -> list[LabelPair]:
+    def _pairs(self, keys: Mapping[int, tuple[str, ...]], human: HumanLabels, drawn: Sequence[int]) -> list[LabelPair]:
         """The answers of judge and people to the questions of samples drawn at random, each question once."""
         places: dict[str, int] = {}
         for at in drawn:
@@ -395,7 +392,7 @@ class Labelling:
         return scores
 
 
-def _drawn_by_chance(keys: Mapping[int, Keys], human: HumanLabels) -> list[int]:
+def _drawn_by_chance(keys: Mapping[int, tuple[str, ...]], human: HumanLabels) -> list[int]:
     """The samples up to the last one drawn at random, in random order, whether they are labelled in full or not.
 
     Samples labelled for another reason count once the random order has passed them, or when everything is labelled.

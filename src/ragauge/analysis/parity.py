@@ -5,7 +5,7 @@ from __future__ import annotations
 import heapq
 import re
 from collections import deque
-from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence
 from math import floor, fsum, isfinite
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -422,8 +422,7 @@ class Parity(msgspec.Struct, frozen=True):
 
     def to_dict(self) -> dict[str, Any]:
         """The comparison as one document of schema "ragauge.parity/1"."""
-        document: dict[str, Any] = {"schema": SCHEMA, **msgspec.to_builtins(self)}
-        return document
+        return {"schema": SCHEMA, **msgspec.to_builtins(self)}
 
     def save(self, path: str | Path) -> Path:
         """Write the comparison to a .json or .md file. Raises UsageError for other endings."""
@@ -689,29 +688,21 @@ def _compared(run: Run, name: str, column: Column, key: str, pairs: Sequence[_Pa
     scale = measured or (min([0.0, *theirs, *ours]), max([1.0, *theirs, *ours]))
     of_theirs = column.scale or scale
     found = _figures(theirs, ours, groups if any(groups) else None, scale, of_theirs)
-    by_cause: dict[str, list[_Pair]] = {cause: [] for cause in CAUSES}
-    for pair in pairs:
-        if cause := _cause(pair.theirs, pair.ours, column, scale, of_theirs):
-            by_cause[cause].append(pair)
+    causes = [_cause(pair.theirs, pair.ours, column, scale, of_theirs) for pair in pairs]
+    differences = []
+    for cause in CAUSES:
+        if differing := [pair for pair, why in zip(pairs, causes, strict=True) if why == cause]:
+            worst = heapq.nlargest(show, differing, key=lambda pair: abs((pair.theirs or 0) - (pair.ours.value or 0)))
+            rows = tuple(_row(run, name, key, pair) for pair in worst)
+            differences.append(ParityDifference(cause, len(differing), rows))
     return ParityColumn(
         name,
         key,
         found,
         neither=sum(pair.theirs is None and pair.ours.value is None for pair in pairs),
         notes=(*_notes(run.record, column), *_warnings(name, theirs, found, scale)),
-        differences=tuple(
-            ParityDifference(
-                cause, len(differing), tuple(_row(run, name, key, pair) for pair in _worst(differing, show))
-            )
-            for cause, differing in by_cause.items()
-            if differing
-        ),
+        differences=tuple(differences),
     )
-
-
-def _worst(pairs: Iterable[_Pair], count: int) -> list[_Pair]:
-    """The pairs with the largest differences, a missing score counted as 0."""
-    return heapq.nlargest(count, pairs, key=lambda pair: abs((pair.theirs or 0.0) - (pair.ours.value or 0.0)))
 
 
 def _row(run: Run, name: str, key: str, pair: _Pair) -> ParityRow:

@@ -28,8 +28,6 @@ from ragauge.types import Label, Sample
 
 SCHEMA = "ragauge.run/1"
 
-Level = Literal["below", "at_least", "above"]
-
 #: The default cuts between low and high values of each signal: conventions, not fitted to data.
 CUTS: Mapping[str, float] = {
     **dict.fromkeys(("faithfulness", "citation_precision"), 0.75),
@@ -43,7 +41,7 @@ CUTS: Mapping[str, float] = {
 class Condition(msgspec.Struct, frozen=True):
     """A condition on the first of the signals (metrics or signs) that a sample has, at its cut."""
 
-    level: Level
+    level: Literal["below", "at_least", "above"]
     signals: tuple[str, ...]
 
     def holds(self, signals: Mapping[str, float], cuts: Mapping[str, float]) -> bool:

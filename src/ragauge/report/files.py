@@ -131,15 +131,22 @@ def claims(samples: Samples) -> Iterator[dict[str, Any]]:
     """One row for each judged piece of each sample, in the order of the evidence, with the metrics that count it."""
     for record in samples:
         for piece, metrics in _judged(record).items():
-            start, end = piece.span or (None, None)
-            label = piece.label.value if piece.label else None
-            by = {found: [one.chunk for one in piece.chunks if one.label is found] for found in Label}
-            row = (
-                *(record.sample.id, metrics, piece.field, start, end, piece.text, piece.against, label, piece.value),
-                *(piece.probability, by[Label.ENTAILED], by[Label.CONTRADICTED], piece.rationale),
-                piece.judgment or None,
-            )
-            yield dict(zip(COLUMNS, row, strict=True))
+            yield {
+                "id": record.sample.id,
+                "metrics": metrics,
+                "field": piece.field,
+                "start": piece.span[0] if piece.span else None,
+                "end": piece.span[1] if piece.span else None,
+                "text": piece.text,
+                "against": piece.against,
+                "label": piece.label.value if piece.label else None,
+                "value": piece.value,
+                "probability": piece.probability,
+                "supported_by": [one.chunk for one in piece.chunks if one.label is Label.ENTAILED],
+                "contradicted_by": [one.chunk for one in piece.chunks if one.label is Label.CONTRADICTED],
+                "rationale": piece.rationale,
+                "judgment": piece.judgment or None,
+            }
 
 
 def _judged(record: SampleRecord) -> dict[Evidence, list[str]]:
