@@ -117,13 +117,15 @@ class LabelSummary(msgspec.Struct, frozen=True):
 class LabelItem(NamedTuple):
     """By metric, the keys of the judgments of a sample that it counts, and how informative a label of one is."""
 
+    every: frozenset[str]
     keys: dict[str, tuple[str, ...]]
     yields: dict[str, float]
     group: str | None
 
 
 def _item(record: SampleRecord) -> LabelItem:
-    item = LabelItem({}, {}, record.sample.group)
+    every = frozenset(piece.judgment for pieces in record.evidence.values() for piece in pieces if piece.judgment)
+    item = LabelItem(every, {}, {}, record.sample.group)
     for metric, score in record.scores.items():
         needs = [[piece for piece in record.evidence.get(need, ()) if piece.judgment] for need in score.evidence]
         keys = tuple(dict.fromkeys(piece.judgment for pieces in needs for piece in pieces))
@@ -180,6 +182,7 @@ class LabelPiece(msgspec.Struct, frozen=True):
 
 
 _UNKNOWN = Failure("not_stored", "the store holds no answer to a question that the labels raise")
+_NOBODY = Identity("nobody")
 
 
 class Labelling:
@@ -195,9 +198,8 @@ class Labelling:
     def metrics(self) -> list[str]:
         """The metrics over samples that count judgments; first the one that chooses the worst samples."""
         first = chooser(self.run.record)
-        return sorted(
-            dict.fromkeys(metric for item in self._items for metric in item.keys), key=lambda one: one != first
-        )
+        counting = dict.fromkeys(metric for item in self._items for metric in item.keys)
+        return sorted(counting, key=lambda metric: metric != first)
 
     def metric(self, wanted: str | None = None) -> str:
         """`wanted`, or the first of `metrics`. Raises UnknownName if `wanted` counts no judgments."""
@@ -352,14 +354,14 @@ class Labelling:
         """The keys of evidence whose answers were human labels given with the run."""
         if not self.run.record.labelled:
             return set()
-        keys = {key for item in self._items for found in item.keys.values() for key in found}
+        keys = {key for item in self._items for key in item.every}
         judged = self._store.find(list(keys))
         return {key for key in keys if key not in judged or judged[key].judge.name == PEOPLE}
 
     @cached_property
     def _alone(self) -> dict[int, dict[str, Score]]:
         """The judge's own scores of the samples that the run scored with human labels."""
-        affected = (at for at, item in enumerate(self._items) if any(map(self._given.intersection, item.keys.values())))
+        affected = (at for at, item in enumerate(self._items) if not self._given.isdisjoint(item.every))
         return {at: self._scores(self._store.sample(self.run.id, at), {}) for at in affected}
 
     def _by_judge(self, metric: str) -> dict[int, float]:
@@ -373,8 +375,8 @@ class Labelling:
     def _by_people(self, position: int, labels: Mapping[Question, Judgment]) -> dict[str, Score]:
         """The scores of a sample with these labels and with those that the run was made with."""
         record = self._store.sample(self.run.id, position)
-        keys = {piece.judgment for pieces in record.evidence.values() for piece in pieces} & self._given
-        given = {judgment.question: judgment for judgment in self._store.find(list(keys)).values()}
+        found = self._store.find(list(self._given & self._items[position].every))
+        given = {judgment.question: judgment for judgment in found.values()}
         return self._scores(record, {**given, **labels})
 
     def _scores(self, record: SampleRecord, labels: Mapping[Question, Judgment]) -> dict[str, Score]:
@@ -383,9 +385,7 @@ class Labelling:
         while questions := rounds.questions:
             known = self._answers(questions)
             known |= {question: labels[question] for question in questions if question in labels}
-            rounds.advance(
-                {one: known.get(one) or Judgment(one, _UNKNOWN, Identity("nobody"), "") for one in questions}
-            )
+            rounds.advance({one: known.get(one) or Judgment(one, _UNKNOWN, _NOBODY, "") for one in questions})
         scores: dict[str, Score] = {}
         for metric in self._measures:
             scores |= metric.scores({need.name: rounds.outcomes[need.name] for need in metric.needs})
