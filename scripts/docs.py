@@ -9,15 +9,15 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Iterator
-from importlib.resources import as_file
 from io import StringIO
 from pathlib import Path
 
 import click
+import msgspec
 from click.testing import CliRunner
 from rich.console import Console
 
-from ragauge.analysis.measurement import measurement_markdown, read_measurement
+from ragauge.analysis.measure import Measurement, measurement_markdown
 from ragauge.cli.main import COMMANDS, main
 from ragauge.metrics.base import Metric
 from ragauge.metrics.registry import ALIASES, CATALOGUE, METRICS, OVER_DATA
@@ -258,7 +258,6 @@ def commands_page() -> str:
         ["judges", "measure"],
         ["judges", "check"],
         ["judges", "tune"],
-        ["judges", "fit"],
         ["judges", "export"],
         ["judges", "prompts"],
     ]
@@ -281,8 +280,7 @@ _MEASURED = re.compile(r"(<!-- measured[^>]*-->\n).*?(<!-- end -->)", re.DOTALL)
 def embedded_page() -> str:
     """docs/embedded-judge.md, with what the package says was measured of its judge."""
     page = (DOCS / "embedded-judge.md").read_text(encoding="utf-8")
-    with as_file(CARD) as path:
-        tables = measurement_markdown(read_measurement(path))
+    tables = measurement_markdown(msgspec.json.decode(CARD.read_bytes(), type=Measurement))
     return _MEASURED.sub(lambda found: f"{found[1]}\n{tables}\n{found[2]}", page)
 
 

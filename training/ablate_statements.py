@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ragauge.analysis.measure import match_claims
+from ragauge.analysis.measure import claims_f1
 from ragauge.judges.embedded import opinions, statements, toxicity
 from ragauge.judges.embedded.judge import EmbeddedJudge
 from ragauge.judges.embedded.lexical import Lexical
@@ -79,7 +79,7 @@ def f1(texts: list[dict[str, Any]]) -> float:
         ]
         claims = [claim for claim, kind in labelled if kind == "factual"]
         found = [one.text for one in statements.decompose(row["text"], row["question"]) if one.claim]
-        scores += [match_claims(found, claims).f1 or 0.0] if claims else []
+        scores += [claims_f1(found, claims)] if claims else []
     return float(np.mean(scores))
 
 

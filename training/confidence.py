@@ -21,9 +21,8 @@ from fit_lexical import SENTENCE_SOURCES
 from held_out import held_out
 from rows import read
 
-from ragauge.analysis.measure import judge_session
-from ragauge.analysis.thresholds import fit_threshold, labelled_sets
-from ragauge.judges.base import Judge
+from ragauge.analysis.measure import ask, labelled_sets
+from ragauge.analysis.tuning import fit_thresholds, says_yes
 from ragauge.judges.composite import confidence
 from ragauge.judges.embedded.judge import EmbeddedJudge
 from ragauge.questions import Entail, Judgment, Question
@@ -42,12 +41,10 @@ def main(pairs: Path, folder: Path) -> None:
     plain = [row for row in unseen if row["source"] in SENTENCE_SOURCES]
     answers = asyncio.run(answered(labelled(unseen)))
 
-    async def known(_judge: Judge, questions: Sequence[Question]) -> list[Answer | Failure]:
-        return [answers[question] for question in questions]
-
     for name, rows in (("all", unseen), ("plain", plain)):
+        yes = {one.question: says_yes(one.answer) for one in labelled(rows)}
         for accuracy in ACCURACIES:
-            fitted = asyncio.run(fit_threshold(EmbeddedJudge(), labelled(rows), accuracy, known))["entail"]
+            fitted = fit_thresholds(yes, {question: answers[question] for question in yes}, accuracy)["entail"]
             print(f"{name:6}{accuracy:6}  {fitted}")
     for name, rows in groupby(labelled_sets(folder), key=lambda one: dict(one.judge.settings)["by"]):
         said = list(rows)
@@ -70,8 +67,7 @@ def labelled(rows: Iterable[Any]) -> list[Judgment]:
 
 async def answered(said: Sequence[Judgment]) -> Answers:
     """What the judge says of each question that people answered."""
-    async with judge_session(EmbeddedJudge(), None) as asked:
-        return await asked.answers([one.question] for one in said)
+    return await ask(EmbeddedJudge(), ([one.question] for one in said), None)
 
 
 def rights(said: Sequence[Judgment], answers: Answers) -> list[tuple[float, bool]]:

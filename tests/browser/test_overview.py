@@ -8,8 +8,8 @@ from tests.browser.watching import Watched
 
 import ragauge as rg
 from ragauge.report import sections
+from ragauge.report.document import CUTS, PATTERNS, patterns_of, signs_of
 from ragauge.report.explain import headline_metrics, worst
-from ragauge.report.patterns import CUTS, PATTERNS, patterns_of, signs_of
 from ragauge.report.wording import interval, number
 
 expect = pytest.importorskip("playwright.sync_api", reason="Playwright is not installed").expect

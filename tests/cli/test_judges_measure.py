@@ -8,11 +8,12 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 from click.testing import Result
 from tests.llm.stub.fixture import StubFactory
 
-from ragauge.analysis.measurement import read_measurement
+from ragauge.analysis.measure import Measurement
 from ragauge.store import Store, read_labels
 
 Call = Callable[..., Result]
@@ -123,18 +124,20 @@ def test_a_limit_needs_a_price(call: Call, sets: Path) -> None:
 def test_a_missing_key_is_named(call: Call, sets: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Without a key the command ends with 2 and names the variable."""
     monkeypatch.delenv("OPENAI_API_KEY")
-    for command in ("measure", "fit"):
-        result = call("judges", command, "openai/gpt-4o-mini", "--data", sets)
+    for command in (("measure",), ("tune", "-o", "judge.json", "-j")):
+        result = call("judges", *command, "openai/gpt-4o-mini", "--data", sets)
         assert result.exit_code == 2
         assert "set OPENAI_API_KEY" in result.stderr
 
 
-@pytest.mark.parametrize("command", ["measure", "fit"])
-def test_a_refused_key_is_the_reason(call: Call, sets: Path, stub_server: StubFactory, command: str) -> None:
+@pytest.mark.parametrize("command", [("measure",), ("tune", "-o", "judge.json", "-j")])
+def test_a_refused_key_is_the_reason(
+    call: Call, sets: Path, stub_server: StubFactory, command: tuple[str, ...]
+) -> None:
     """A server that refuses the key ends the command with 1 and its reason, after as few calls as possible."""
     server = stub_server(key="another")
     judge = f"openai/gpt-4o-mini?base_url={server.url}&concurrency=2"
-    result = call("judges", command, judge, "--data", sets)
+    result = call("judges", *command, judge, "--data", sets)
     assert result.exit_code == 1
     assert "unauthorized" in result.stderr
     assert "HTTP 401" in result.stderr
@@ -195,7 +198,7 @@ def test_the_embedded_judge_is_compared_with_the_lexical_one(call: Call, sets: P
     assert "embedded against lexical on the same rows:" in result.stdout
     assert "not distinguishable" in result.stdout
     assert "adjusted for 2 tests" in result.stdout
-    found = read_measurement(Path("out/found.json"))
+    found = msgspec.json.decode(Path("out/found.json").read_bytes(), type=Measurement)
     assert (str(found.judge), str(found.baseline), found.limit) == ("embedded", "lexical", None)
     assert [one.name for one in found.sets] == ["ent_bridges", "rel_mills"]
     assert "| ent_bridges | 40 |" in Path("found.md").read_text(encoding="utf-8")
@@ -220,15 +223,3 @@ def test_an_unknown_ending_is_refused_at_once(call: Call, sets: Path) -> None:
     result = call("judges", "measure", "--data", sets, "-o", "found.csv")
     assert result.exit_code == 2
     assert "unknown ending; use one of .json .md" in result.stderr
-
-
-def test_fitting_stores_answers(call: Call, sets: Path, stub_server: StubFactory) -> None:
-    """`judges fit` asks questions that share a text in one call, and nothing twice."""
-    server = stub_server()
-    judge = f"openai/gpt-4o-mini?base_url={server.url}"
-    result = call("judges", "fit", judge, "--data", sets)
-    assert result.exit_code == 0, result.output
-    assert "no probability with any of 40 answers" in result.stdout
-    assert server.stats()["calls"] == 40
-    call("judges", "fit", judge, "--data", sets)
-    assert server.stats()["calls"] == 40

@@ -61,14 +61,12 @@ def test_samples_from_elsewhere(scored: Path, call: Call) -> None:
     assert "| score(of=it) | faithfulness | 6 | 1.000 | 1.000 |" in done.output
 
 
-def test_numbers_of_the_whole_data_set(scored: Path, call: Call) -> None:
-    """One row of numbers is compared with the estimates; the samples have to be given."""
-    (scored / "totals.json").write_text('{"faithfulness": 0.9}', encoding="utf-8")
-    alone = call("parity", "totals.json", "--against", "ragas")
+def test_scores_need_samples(scored: Path, call: Call) -> None:
+    """A file without samples is an error that says how to name them."""
+    (scored / "numbers.json").write_text('{"faithfulness": 0.9}', encoding="utf-8")
+    alone = call("parity", "numbers.json", "--against", "ragas")
     assert alone.exit_code == 2
-    assert "totals.json holds no samples; name them with --data FILE, or a run of them with --run RUN" in alone.stderr
-    done = call("parity", "totals.json", "--against", "ragas", "--data", "data.jsonl")
-    assert "Their scores are for the whole data set." in done.output
+    assert "numbers.json holds no samples; name them with --data FILE, or a run of them with --run RUN" in alone.stderr
 
 
 @pytest.mark.parametrize(

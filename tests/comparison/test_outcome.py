@@ -14,8 +14,9 @@ from typing import Any
 import pytest
 
 import ragauge as rg
-from ragauge.analysis.compare import HEAD, Comparison, changes_view, comparison_text
+from ragauge.analysis.compare import HEAD, Comparison, changes_view, comparison_view
 from ragauge.errors import UsageError
+from ragauge.report.text import plain_text
 from ragauge.types import Identity, Sample
 
 Make = Callable[..., rg.Run]
@@ -91,7 +92,7 @@ def test_markdown_is_safe_in_a_comment(run: Make) -> None:
 @pytest.mark.parametrize("width", [70, 80, 100, 140, 200])
 def test_the_terminal_at_any_width(comparison: Comparison, width: int) -> None:
     """No line exceeds the width; metric, difference and interval are never cut, and 100 columns show everything."""
-    text = comparison_text(comparison, width)
+    text = plain_text(comparison_view(comparison, width), width)
     assert max(map(len, text.splitlines())) <= width
     for shown in ("faithfulness ↑", "+0.594", "better"):
         assert shown in text

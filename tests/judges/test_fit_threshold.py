@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import gzip
 import json
 import random
@@ -11,28 +10,23 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.judges.saying import Open, Saying
 
-from ragauge.analysis.thresholds import FittedThreshold, fit_threshold, labelled_sets
-from ragauge.errors import BadData, BadParameter
-from ragauge.questions import Classify, Decompose, Entail, Judgment, Question, Relevant
-from ragauge.store import label
-from ragauge.types import Decomposition, Failure, Label, Verdict
+from ragauge.analysis.measure import labelled_sets
+from ragauge.analysis.tuning import FittedThreshold, fit_thresholds
+from ragauge.questions import Entail, Question, Relevant
+from ragauge.types import Answer, Failure, Label, Verdict
 
 YES, NO = Label.ENTAILED, Label.NOT_ENTAILED
 
 
-def labels(votes: list[tuple[float, bool]]) -> tuple[Saying, list[Judgment]]:
-    """A judge that supports every claim with a probability, and labels that say whether that is right."""
-    chance = {Entail((f"premise {at}",), "h"): p for at, (p, _) in enumerate(votes)}
-    given = [label(q, Verdict(YES if right else NO), "ann") for q, (_, right) in zip(chance, votes, strict=True)]
-    return Open("judge", lambda question: Verdict(YES, chance[question])), given  # type: ignore[index]
-
-
 def fit(votes: list[tuple[float, bool]], accuracy: float = 0.95) -> FittedThreshold:
-    """What is fitted for entailment."""
-    judge, given = labels(votes)
-    return asyncio.run(fit_threshold(judge, given, accuracy))["entail"]
+    """What is fitted for a judge that supports every claim with a probability, and people who say if that is right."""
+    asked: list[Question] = [Entail((f"premise {at}",), "h") for at in range(len(votes))]
+    yes = {question: right for question, (_, right) in zip(asked, votes, strict=True)}
+    answers: dict[Question, Answer | Failure] = {
+        question: Verdict(YES, p) for question, (p, _) in zip(asked, votes, strict=True)
+    }
+    return fit_thresholds(yes, answers, accuracy)["entail"]
 
 
 def test_the_lowest_threshold_that_will_do() -> None:
@@ -60,8 +54,9 @@ def test_where_nothing_will_do_the_nearest_is_reported() -> None:
 
 def test_without_probabilities_there_is_nothing_to_fit() -> None:
     """A judge that gives no probabilities has no threshold and no figures."""
-    judge = Saying("judge", Verdict(YES))
-    assert asyncio.run(fit_threshold(judge, labels([(1, True)] * 99)[1])) == {"entail": FittedThreshold(99)}
+    asked = [Entail((str(at),), "h") for at in range(99)]
+    found = fit_thresholds(dict.fromkeys(asked, True), dict.fromkeys(asked, Verdict(YES)), 0.95)
+    assert found == {"entail": FittedThreshold(99)}
 
 
 @given(st.lists(st.tuples(st.floats(0, 1), st.booleans()), min_size=1, max_size=60), st.floats(0.05, 0.95))
@@ -88,32 +83,19 @@ def test_few_fits_are_too_low() -> None:
 
 def test_claims_on_one_premise_are_not_independent() -> None:
     """Right in 190 of 200 claims on as many premises shows more than in 190 on twenty, of which one is all wrong."""
-    judge = Saying("judge", Verdict(YES, 0.9))
 
     def bound(premises: int) -> float:
-        given = [
-            label(Entail((f"premise {n % premises}",), str(n)), Verdict(YES if n % 20 else NO), "ann")
-            for n in range(200)
-        ]
-        return asyncio.run(fit_threshold(judge, given, 0.99))["entail"].bound
+        yes: dict[Question, bool] = {Entail((f"premise {n % premises}",), str(n)): n % 20 > 0 for n in range(200)}
+        return fit_thresholds(yes, dict.fromkeys(yes, Verdict(YES, 0.9)), 0.99)["entail"].bound
 
     assert bound(200) > bound(20)
 
 
 def test_each_kind_by_itself() -> None:
-    """Kinds are fitted apart; grades, texts and what the judge cannot answer are left out."""
-    asked: list[Question] = [Entail((str(n),), "h") for n in range(99)]
-    asked += [Relevant(str(n), "t") for n in range(9)]
-    given = [label(q, Verdict(YES if isinstance(q, Entail) else Label.YES), "ann") for q in asked]
-    given += [label(Decompose("t"), Decomposition(()), "ann"), label(Classify("t", "toxic"), Verdict(Label.NO), "ann")]
-    judge = Saying(
-        "j",
-        lambda q: Verdict(YES if isinstance(q, Entail) else Label.YES, 0.9),
-        "decompose",
-        "entail:support",
-        "relevant",
-    )
-    found = asyncio.run(fit_threshold(judge, given))
+    """Kinds are fitted apart."""
+    answers: dict[Question, Answer | Failure] = {Entail((str(n),), "h"): Verdict(YES, 0.9) for n in range(99)}
+    answers |= {Relevant(str(n), "t"): Verdict(Label.YES, 0.9) for n in range(9)}
+    found = fit_thresholds(dict.fromkeys(answers, True), answers, 0.95)
     assert [(name, one.labelled, one.threshold) for name, one in found.items()] == [
         ("entail", 99, 0.9),
         ("relevant", 9, None),
@@ -122,22 +104,10 @@ def test_each_kind_by_itself() -> None:
 
 def test_failures_are_not_beyond() -> None:
     """What the judge fails at would go up, and counts as such."""
-    given = labels([(0.9, True)] * 100)[1]
-    failing = Saying("judge", lambda q: Failure("down") if q == given[0].question else Verdict(YES, 0.9))
-    assert asyncio.run(fit_threshold(failing, given))["entail"].share == 0.99
-
-
-@pytest.mark.parametrize("accuracy", [0, 1, 1.5])
-def test_an_accuracy_is_a_share(accuracy: float) -> None:
-    """Perfection cannot be shown, and nothing need not be."""
-    with pytest.raises(BadParameter, match="above 0 and below 1"):
-        fit([(0.9, True)], accuracy)
-
-
-def test_labels_of_verdicts_are_needed() -> None:
-    """Labels for other things are refused, and so are none."""
-    with pytest.raises(BadData, match="no label is for a verdict that judge can give"):
-        asyncio.run(fit_threshold(Saying("judge", Verdict(YES)), [label(Decompose("t"), Decomposition(()), "ann")]))
+    asked = [Entail((str(at),), "h") for at in range(100)]
+    answers: dict[Question, Answer | Failure] = dict.fromkeys(asked, Verdict(YES, 0.9))
+    answers[asked[0]] = Failure("down")
+    assert fit_thresholds(dict.fromkeys(asked, True), answers, 0.95)["entail"].share == 0.99
 
 
 def test_labelled_sets_are_labels(tmp_path: Path) -> None:

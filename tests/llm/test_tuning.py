@@ -11,13 +11,12 @@ from typing import Any
 import pytest
 from tests.llm.conftest import Kit, Request, Script
 
-from ragauge.analysis.thresholds import subject
-from ragauge.analysis.tuning import Tuned, Tuner, tuning_view
+from ragauge.analysis.tuning import Tuned, Tuner, subject, tuning_view
 from ragauge.errors import BadData, BadParameter, RunFailed, UnknownName
 from ragauge.judges.composite import Cascade, Decided
 from ragauge.judges.function import judge_from
 from ragauge.judges.llm.build import llm
-from ragauge.questions import Entail, Judgment, Question
+from ragauge.questions import Entail, Judgment, Question, Relevant
 from ragauge.run.specs import JudgeFile, judge_of_file, load_judge
 from ragauge.store import label
 from ragauge.types import ChunkVerdict, Label, Verdict
@@ -111,6 +110,20 @@ def test_a_cascade_without_a_threshold_that_qualifies_stays() -> None:
     found = tuned("cascade(python:shy_judges:shy,lexical)", labels(40, lambda at: at % 2 == 0))
     assert found.thresholds["entail"].threshold is None
     assert found.file.judge == "cascade(python:shy_judges:shy,lexical,threshold=2)"
+
+
+@pytest.mark.parametrize("accuracy", [0, 1, 1.5])
+def test_an_accuracy_is_a_share(accuracy: float) -> None:
+    """Perfection cannot be shown, and nothing need not be."""
+    with pytest.raises(BadParameter, match="above 0 and below 1"):
+        Tuner("cascade(python:shy_judges:shy,lexical)", odd(), accuracy=accuracy)
+
+
+def test_the_first_judge_of_a_cascade_needs_labels() -> None:
+    """Labels that only the second judge could answer fit no threshold."""
+    given = [label(Relevant(str(at), "text"), Verdict(Label.YES if at % 2 else Label.NO), "ann") for at in range(40)]
+    with pytest.raises(BadData, match="no label is for a verdict that shy/1 can give"):
+        tuned("cascade(python:shy_judges:shy,lexical)", given)
 
 
 def taught(*words: str) -> Script:

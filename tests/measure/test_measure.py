@@ -33,13 +33,13 @@ def test_figures_of_a_judge_that_is_always_right(tmp_path: Path) -> None:
 
 
 def test_a_judge_by_sample_is_asked_concurrently(tmp_path: Path) -> None:
-    """Each row is its own call, as many concurrent as the judge allows; it is opened once, and asked once."""
+    """Each row is its own call, as many concurrent as the judge allows; it is opened for each set, and asked once."""
     rows = [SETS["ans_a"] | {"answer": str(n // 2), "label": n % 2} for n in range(10)]
     write(tmp_path, "ans_a", rows)
     write(tmp_path, "ent_a", [SETS["ent_a"] | {"claim": f"good {n}", "label": n % 2} for n in range(4)])
     judge = Sampler()
     measured(judge, tmp_path)
-    assert (judge.entered, judge.most) == (1, 2)
+    assert (judge.entered, judge.most) == (2, 2)
     assert [len(asked) for asked in judge.rounds] == [2] * 5 + [1] * 4
 
 

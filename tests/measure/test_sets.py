@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from tests.measure.labelled import SETS, write
 
-from ragauge.analysis.labelled_sets import overlap, read_cases
+from ragauge.analysis.measure import overlap, read_cases
 from ragauge.questions import Classify, Entail, Rate, Relevant
 
 

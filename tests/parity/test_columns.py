@@ -9,7 +9,7 @@ from ragauge.errors import UnknownName, UsageError
 from ragauge.metrics.registry import select_metrics
 from ragauge.readers.columns import folded
 
-COLUMNS = [(name, theirs, column) for name, system in SYSTEMS.items() for theirs, column in system.columns.items()]
+COLUMNS = [(name, theirs, column) for name, system in SYSTEMS.items() for theirs, column in system.items()]
 
 
 @pytest.mark.parametrize(
@@ -30,20 +30,11 @@ def test_metrics_to_measure() -> None:
     assert measuring(kept) == [*expected, "faithfulness"]
 
 
-def test_trust_eval_is_measured_as_a_family() -> None:
-    """The correctness mode is that of the columns, and values of the family are not listed again."""
-    row = {"reject_rec": 50, "calib_str_em_f1": 50, "trust_score": 50}
-    kept = choose(read_sheet([row], {}), "trust_eval")
-    specs = measuring(kept)
-    assert specs == ["reject_recall(refusals=trust_eval)", "trust(variant=trust_eval,correctness=em)"]
-    assert len({metric.key for metric in select_metrics(specs)}) == len(select_metrics(specs))
-
-
 def test_columns_of_the_caller_take_precedence() -> None:
     """A column that the caller names takes precedence over known names, in per cent or inverted if so written."""
     sheet = read_sheet([{"faithfulness": 80, "error": 0.1, "a/100": 1.0}], {})
     named = {"faithfulness/100": "claim_recall", "1-error": "faithfulness", "a/100": "bleu"}
-    kept = {one.theirs: one.column for one in choose(sheet, "ragas", named)}
+    kept = choose(sheet, "ragas", named)
     assert (kept["faithfulness"].ours, kept["faithfulness"].converted(80)) == ("claim_recall", 0.8)
     assert kept["error"].converted(0.1) == pytest.approx(0.9)
     assert kept["a/100"].converted(1.0) == 1.0
@@ -54,7 +45,7 @@ def test_columns_left_out() -> None:
     row = {"id": 1, "question": "2", "faithfulness": 1, "Context Recall": 1, "mine": 1, "comment": "good"}
     sheet = read_sheet([row, {**row, "comment": 5}, {**row, "comment": "bad"}], {})
     kept = choose(sheet, "ragas", only=["faithfulness"])
-    assert [one.theirs for one in kept] == ["faithfulness"]
+    assert list(kept) == ["faithfulness"]
     assert others(sheet, "ragas", kept) == {
         "Context Recall": "not requested",
         "mine": "no known counterpart among ours",

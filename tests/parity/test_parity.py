@@ -101,28 +101,6 @@ def test_numbers_without_verdicts(run: rg.Run, rows: list[dict[str, Any]]) -> No
     )
 
 
-def test_numbers_of_the_whole_data_set(run: rg.Run) -> None:
-    """One row of numbers is compared with our estimates and their intervals."""
-    found = rg.parity(run, {"faithfulness": 0.5, "context_recall": 0.01, "answer_correctness": 1}, "ragas")
-    assert [(one.ours, one.value, one.n) for one in found.totals] == [
-        ("faithfulness", 0.5, 11),
-        ("context_recall", 0.01, 12),
-    ]
-    assert found.left == {"answer_correctness": "answer_correctness was not measured"}
-    assert "| faithfulness | faithfulness | 11 | 0.500 |" in str(found)
-    assert str(found).count("| yes |") == str(found).count("| no |") == 1
-
-
-def test_trust_eval_is_in_per_cent(judge: rg.Judge) -> None:
-    """Trust-Eval's numbers are compared as fractions."""
-    documents = [{"text": "Ada wrote it.", "answers_found": [1]}]
-    row = {"question": "Who?", "output": "Ada wrote it. [1]", "answers": [["Ada wrote it"]], "docs": documents}
-    run = rg.evaluate([row, row], "trust(variant=trust_eval)", "embedded")
-    (total, ratio) = rg.parity(run, {"answerable_rec": 100.0, "answered_ratio": 50}, "trust_eval").totals
-    assert (total.value, total.estimate) == (1.0, 1.0)
-    assert (ratio.value, ratio.estimate) == (0.5, 1.0)
-
-
 def test_a_custom_metric(rows: list[dict[str, Any]], judge: rg.Judge) -> None:
     """A metric that is in no catalogue is compared on a scale that spans the numbers."""
 

@@ -26,8 +26,8 @@ def test_a_table_of_ragas(tmp_path: Path) -> None:
     ]
     assert [number_in(line.cells["faithfulness"]) for line in sheet.lines] == [0.5, None]
     assert sheet.numbered
-    assert sheet.is_scored("faithfulness")
-    assert not sheet.is_scored("contexts")
+    assert sheet.numbers("faithfulness") == [0.5]
+    assert sheet.numbers("contexts") == []
 
 
 def test_scores_in_objects() -> None:

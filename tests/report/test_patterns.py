@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 import ragauge as rg
 from ragauge.metrics.registry import CATALOGUE
-from ragauge.report.patterns import CUTS, PATTERNS, Condition, Pattern, patterns_of, signs_of
+from ragauge.report.document import CUTS, PATTERNS, Condition, Pattern, patterns_of, signs_of
 from ragauge.scores import SampleRecord, ScoreRecord
 from ragauge.types import Chunk, Sample
 

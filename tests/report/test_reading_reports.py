@@ -50,8 +50,8 @@ def test_markup_in_data_is_shown_literally(run: rg.Run) -> None:
     run.record.bad_rows = (f"row 3, column '{ODD}': no text",)
     assert ODD in str(run)
     assert ODD in " ".join(str(run).split())
-    assert "<script>" not in run._repr_html_()
-    assert "&lt;script&gt;" in run._repr_html_()
+    assert "<script>" not in run._repr_markdown_()
+    assert "&lt;script>" in run._repr_markdown_()
 
 
 def test_the_arrow_shows_the_better_direction() -> None:

@@ -37,7 +37,7 @@ def lengths(run: rg.Run) -> list[dict[str, Any]]:
 def texts(run: rg.Run, folder: Path) -> dict[str, str]:
     """The run in every form that shows sections."""
     saved = {ending: run.save(folder / f"r.{ending}").read_text(encoding="utf-8") for ending in ("md", "json")}
-    return {**saved, "terminal": str(run), "notebook": run._repr_html_()}
+    return {**saved, "terminal": str(run), "notebook": run._repr_markdown_()}
 
 
 def test_a_registered_function_adds_a_section_to_every_form(run: rg.Run, tmp_path: Path) -> None:

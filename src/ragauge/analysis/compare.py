@@ -24,7 +24,6 @@ from ragauge.report.wording import (
     by_reason,
     caution,
     counted,
-    difference_bar,
     number,
     p_value,
     printable,
@@ -32,7 +31,7 @@ from ragauge.report.wording import (
     signed,
 )
 from ragauge.run.results import Run, recovered_record
-from ragauge.scores import Better, Estimate, RunRecord, SampleRecord, Score, ScoreRecord
+from ragauge.scores import Better, RunRecord, SampleRecord, Score
 from ragauge.statistics.intervals import Clusters
 from ragauge.statistics.paired import detectable, holm, paired_aggregate, paired_mean
 from ragauge.types import Identity
@@ -53,17 +52,11 @@ def is_significant(p: float | None, low: float | None, high: float | None) -> bo
     return p is not None and p < LEVEL and low is not None and high is not None and not low <= 0 <= high
 
 
-#: The endings of files that a comparison is written to.
 COMPARISON_WRITERS = (".json", ".md", ".html")
 
 
 class Missing(msgspec.Struct, frozen=True):
-    """The samples of both runs in which a metric has no value.
-
-    undefined_a, undefined_b, failed_a, failed_b: their number in each run. p: two-sided, for the hypothesis that the
-    metric is undefined equally often in both runs; p_adjusted: by Holm over all metrics. Both are None if the same
-    samples are undefined in both runs.
-    """
+    """The samples without a value in each run. p: for being undefined equally often; p_adjusted: by Holm."""
 
     undefined_a: int
     undefined_b: int
@@ -74,14 +67,11 @@ class Missing(msgspec.Struct, frozen=True):
 
 
 class Difference(msgspec.Struct, frozen=True, kw_only=True):
-    """A metric in two runs, over the n samples in which it has a value in both.
+    """A metric in two runs, over the n samples in which it has a value in both; None where a value is undefined.
 
-    a, b: its values over those samples. difference: b - a; low, high: its 95 % interval, by `method`. p: two-sided, for
-    the hypothesis of no difference; p_adjusted: by Holm over all compared metrics. All of these are None if a value is
-    undefined. better: which way the metric is better.
-    wins, ties, losses: the number of samples on which b is better, equal, worse. detectable: the smallest true
-    difference that n samples would show in 80 of 100 comparisons, None if unknown. These are None for a metric over the
-    data set. missing: the samples without a value.
+    difference: b - a with its 95 % interval. p: two-sided, for no difference; p_adjusted: by Holm over all compared
+    metrics. wins, ties, losses: the number of samples on which b is better, equal, worse. detectable: the smallest true
+    difference that n samples would show in 80 of 100 comparisons. These are None for a metric over the data set.
     """
 
     a: float | None
@@ -102,10 +92,7 @@ class Difference(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def verdict(self) -> str:
-        """b is "better" or "worse" if the difference is significant, else "".
-
-        It is significant if p_adjusted is below 0.05 and the interval excludes 0.
-        """
+        """Whether b is significantly "better" or "worse", else ""; see `is_significant`."""
         if not is_significant(self.p_adjusted, self.low, self.high):
             return ""
         assert self.low is not None
@@ -120,10 +107,7 @@ class ChangedPiece(msgspec.Struct, frozen=True):
 
 
 class Change(msgspec.Struct, frozen=True):
-    """A sample on which a metric differs: its values in both runs, and the pieces that made the difference.
-
-    The pieces count only against the worse response; if there are none, they count only for the better one.
-    """
+    """A sample on which a metric differs, and the pieces that made the difference: those against the worse response."""
 
     metric: str
     id: str
@@ -175,19 +159,14 @@ class Comparison(msgspec.Struct, frozen=True):
             UnknownName: A metric was not compared.
             UsageError: A metric has no value in both runs.
         """
-        p_values: dict[str, float] = {}
         for metric in metrics:
             if metric in self.left_out:
                 raise UsageError(f"{metric} cannot be compared: {self.left_out[metric]}")
             if metric not in self.differences:
                 raise UnknownName("metric of this comparison", metric, self.differences)
-            if (p := self.differences[metric].p) is None:
+            if self.differences[metric].p is None:
                 raise UsageError(f"{metric} cannot be compared: it has no value over the samples of both runs")
-            p_values[metric] = p
-        adjusted = {
-            metric: msgspec.structs.replace(self.differences[metric], p_adjusted=p)
-            for metric, p in holm(p_values).items()
-        }
+        adjusted = _adjusted({metric: self.differences[metric] for metric in metrics})
         return [metric for metric, one in adjusted.items() if one.verdict == "worse"]
 
     def to_dict(self) -> dict[str, Any]:
@@ -202,27 +181,40 @@ class Comparison(msgspec.Struct, frozen=True):
         title = f"{self.a.name or self.a.data} and {self.b.name or self.b.data} compared – ragauge"
         writers = {
             ".json": lambda: msgspec.json.encode(self.to_dict()).decode() + "\n",
-            ".md": lambda: comparison_markdown(self),
+            ".md": self._repr_markdown_,
             ".html": lambda: "".join(page_with(title, [("comparison", packed(self.to_dict()))])),
         }
         return save_text(Path(path), writers)
 
     def __str__(self) -> str:
-        return comparison_text(self)
+        return plain_text(comparison_view(self, 140), 140)
 
     def _repr_markdown_(self) -> str:
-        return comparison_markdown(self)
+        """The comparison, short enough for a comment on a pull request, with as many changes as fit."""
+        lines = ["# Comparison", "", *(f"{plain(line)}  " for line in _headlines(self))]
+        if self.notes:
+            lines += ["", *(f"**{plain(note)}**" for note in self.notes)]
+        lines += ["", *markdown_table(HEAD, (_cells(key, one) for key, one in self.differences.items())), ""]
+        lines += [f"{plain(line)}  " for line in _footnotes(self)]
+        if self.changes:
+            lines += ["", "## What changed most", ""]
+        room = LENGTH - sum(len(line) + 1 for line in lines)
+        for change in _changes(self, len(self.differences)):
+            added = [f"- {plain(_change_words(change))} {plain(shortened(change.query, 100))}"]
+            added += [f"  - {piece.run.upper()}: {plain(piece.said)}" for piece in change.pieces]
+            room -= sum(len(line) + 1 for line in added)
+            if room < 0:
+                break
+            lines += added
+        return "\n".join(lines) + "\n"
 
 
 #: The columns. p: adjusted. +/=/−: the number of samples on which B is better, equal, worse; their sum is n. can
 #: detect: the smallest true difference that n samples would show in 80 of 100 comparisons.
 HEAD = ("metric", "A", "B", "B − A", "95 % interval", "p", "+/=/−", "B is", "can detect")
 
-#: The column of the terminal that shows the differences as bars.
-BAR = "−  0  +"
-
 #: The columns that a narrow terminal drops, in this order.
-SPARED = (BAR, "can detect", "+/=/−", "A")
+SPARED = ("can detect", "+/=/−", "A")
 
 #: The number of metrics whose changes the terminal shows: those with the smallest p-values.
 TOP_METRICS = 3
@@ -236,11 +228,6 @@ def comparison_view(comparison: Comparison, width: int) -> list[RenderableType]:
 
     warnings = [Text(note, style="yellow") for note in comparison.notes]
     return [*_headlines(comparison), *warnings, _table(comparison, width), *_footnotes(comparison)]
-
-
-def comparison_text(comparison: Comparison, width: int = 140) -> str:
-    """The same as plain text."""
-    return plain_text(comparison_view(comparison, width), width)
 
 
 def changes_view(comparison: Comparison) -> Iterator[RenderableType]:
@@ -262,26 +249,6 @@ def _changes(comparison: Comparison, metrics: int) -> list[Change]:
     return [change for key in surest for change in comparison.changes if change.metric == key]
 
 
-def comparison_markdown(comparison: Comparison) -> str:
-    """The comparison, short enough for a comment on a pull request, with as many changes as fit."""
-    lines = ["# Comparison", "", *(f"{plain(line)}  " for line in _headlines(comparison))]
-    if comparison.notes:
-        lines += ["", *(f"**{plain(note)}**" for note in comparison.notes)]
-    lines += ["", *markdown_table(HEAD, (_cells(key, one) for key, one in comparison.differences.items())), ""]
-    lines += [f"{plain(line)}  " for line in _footnotes(comparison)]
-    if comparison.changes:
-        lines += ["", "## What changed most", ""]
-    room = LENGTH - sum(len(line) + 1 for line in lines)
-    for change in _changes(comparison, len(comparison.differences)):
-        added = [f"- {plain(_change_words(change))} {plain(shortened(change.query, 100))}"]
-        added += [f"  - {piece.run.upper()}: {plain(piece.said)}" for piece in change.pieces]
-        room -= sum(len(line) + 1 for line in added)
-        if room < 0:
-            break
-        lines += added
-    return "\n".join(lines) + "\n"
-
-
 def _headlines(comparison: Comparison) -> Iterator[str]:
     yield f"A: {printable(str(comparison.a))}"
     yield f"B: {printable(str(comparison.b))}"
@@ -294,16 +261,12 @@ def _headlines(comparison: Comparison) -> Iterator[str]:
 
 def _table(comparison: Comparison, width: int) -> Table:
     """The differences, without the columns in SPARED that do not fit, at three spaces between columns."""
-    rows = {
-        key: {**dict(zip(HEAD, _cells(key, one), strict=True)), BAR: difference_bar(one.difference).ljust(9)}
-        for key, one in comparison.differences.items()
-    }
-    heads, spared = [*HEAD[:4], BAR, *HEAD[4:]], list(SPARED)
-    while spared and sum(3 + max(map(len, (name, *(row[name] for row in rows.values())))) for name in heads) > width:
+    rows = [dict(zip(HEAD, _cells(key, one), strict=True)) for key, one in comparison.differences.items()]
+    heads, spared = list(HEAD), list(SPARED)
+    while spared and sum(3 + max(map(len, (name, *(row[name] for row in rows)))) for name in heads) > width:
         heads.remove(spared.pop(0))
     styles = [_STYLES[one.verdict] for one in comparison.differences.values()]
-    cells = ([row[name] for name in heads] for row in rows.values())
-    return rich_table(heads, cells, left=("metric", "B is", BAR), styles=styles)
+    return rich_table(heads, ([row[name] for name in heads] for row in rows), left=("metric", "B is"), styles=styles)
 
 
 def _cells(key: str, one: Difference) -> list[str]:
@@ -324,9 +287,9 @@ def _footnotes(comparison: Comparison) -> Iterator[str]:
     for key, one in comparison.differences.items():
         missing = one.missing
         if missing.undefined_a or missing.undefined_b:
-            significant = missing.p_adjusted is not None and missing.p_adjusted < LEVEL
-            p = f" (p {p_value(missing.p_adjusted)})" if significant else ""
-            undefined.append(f"{key} {missing.undefined_a} and {missing.undefined_b}{p}")
+            p = missing.p_adjusted
+            sure = f" (p {p_value(p)})" if p is not None and p < LEVEL else ""
+            undefined.append(f"{key} {missing.undefined_a} and {missing.undefined_b}{sure}")
         if missing.failed_a or missing.failed_b:
             failed.append(f"{key} {missing.failed_a} and {missing.failed_b}")
     if undefined:
@@ -345,11 +308,7 @@ Cell: TypeAlias = float | tuple[float, ...] | Literal["undefined", "failed", "ab
 
 
 class PairedRow(NamedTuple):
-    """A sample without its texts.
-
-    asks: its query, or the beginning of its source. content: identifies the sample in every system, by its query and
-    source, else its references; None if it has none of these.
-    """
+    """A sample without its texts. content: of its query and source, else its references, None without these."""
 
     id: str
     asks: str
@@ -359,10 +318,7 @@ class PairedRow(NamedTuple):
 
 @dataclass
 class ComparedRun:
-    """The samples of one run: their rows, and the cells of each metric in the same order.
-
-    others: the columns of the data other than the fields. grouped: whether the run was made with groups.
-    """
+    """The samples of one run, and the cells of each metric in the same order. others: columns that are no fields."""
 
     rows: list[PairedRow] = field(default_factory=list)
     cells: dict[str, list[Cell]] = field(default_factory=dict)
@@ -392,16 +348,14 @@ def side(records: Iterable[SampleRecord], keys: Iterable[str], group: str | None
         found.others |= sample.metadata.keys()
         found.grouped |= sample.group is not None
         for key, cells in found.cells.items():
-            cells.append(_cell(record.scores.get(key) or record.counted.get(key)))
+            score = record.scores.get(key) or record.counted.get(key)
+            if score is None:
+                cells.append("absent")
+            elif score.undefined is not None or score.failed is not None:
+                cells.append("undefined" if score.failed is None else "failed")
+            else:
+                cells.append(score.counts if score.value is None else score.value)
     return found
-
-
-def _cell(score: ScoreRecord | None) -> Cell:
-    if score is None:
-        return "absent"
-    if score.undefined is not None or score.failed is not None:
-        return "undefined" if score.failed is None else "failed"
-    return score.counts if score.value is None else score.value
 
 
 def check_group(column: str, sides: Sequence[ComparedRun]) -> None:
@@ -416,10 +370,7 @@ def check_group(column: str, sides: Sequence[ComparedRun]) -> None:
 
 
 def paired(a: Sequence[PairedRow], b: Sequence[PairedRow]) -> Pairing:
-    """Match the samples of `a` and `b`: by id if samples with the same id have the same content, else by content.
-
-    Raises UsageError if the two runs have no sample in common, or the matching is ambiguous.
-    """
+    """Match samples by id if those with one id have the same content, else by content. Else raises UsageError."""
     by_id = _matched(a, b, lambda row: row.id)
     differ = [(a[one], b[other]) for one, other in by_id if a[one].content != b[other].content]
     has_content = all(row.content is not None for row in (*a, *b))
@@ -458,32 +409,28 @@ EQUAL = 1e-9
 Cells: TypeAlias = Sequence[tuple[Cell, Cell]]
 
 
-def difference(cells: Cells, groups: Clusters, measure: Measure | None, better: Better) -> Difference:
+def _difference(cells: Cells, groups: Clusters, measure: Measure | None, better: Better) -> Difference:
     """The difference of one metric, with unadjusted p-values. measure: None for a custom metric."""
     counts: dict[str, Any] = {}
-    a: float | None
-    b: float | None
     if isinstance(measure, DatasetMetric):
         sums, others, clusters = _both(cells, groups, tuple)
-        n, better = len(sums), measure.better
         found = paired_aggregate(sums, others, measure.total, scale=measure.scale, clusters=clusters)
-        a, b = (
-            measure.total([fsum(column) for column in zip(*one, strict=True)]) if n else None for one in (sums, others)
-        )
+        n, totals = len(sums), [[fsum(column) for column in zip(*one, strict=True)] for one in (sums, others)]
+        values = [measure.total(one) if n else None for one in totals]
     else:
         firsts, seconds, clusters = _both(cells, groups, float)
         n, apart = len(firsts), [other - one for one, other in zip(firsts, seconds, strict=True)]
         # the scale of a custom metric is 0 to 1, or wider if its values are
         low, high = measure.scale if measure else (min([0.0, *firsts, *seconds]), max([1.0, *firsts, *seconds]))
         found = paired_mean(apart, scale=(low - high, high - low), clusters=clusters)
-        a, b = (fsum(values) / n if n else None for values in (firsts, seconds))
+        values = [fsum(one) / n if n else None for one in (firsts, seconds)]
         rises, falls = sum(one > EQUAL for one in apart), sum(-one > EQUAL for one in apart)
         wins, losses = (rises, falls) if better == "higher" else (falls, rises)
         counts = {"wins": wins, "ties": n - wins - losses, "losses": losses}
         counts["detectable"] = detectable(apart, clusters=clusters)
     return Difference(
-        a=a,
-        b=b,
+        a=values[0],
+        b=values[1],
         difference=found.interval.value,
         low=found.interval.low,
         high=found.interval.high,
@@ -535,11 +482,7 @@ def _judges(a: RunRecord, b: RunRecord, measures: Sequence[Measure | None]) -> I
     topics = sorted({topic for one in measures if one for need in one.needs for topic in need.asks})
     kinds: dict[tuple[Identity | None, Identity | None], dict[str, None]] = {}
     for topic in KINDS if None in measures else topics:
-        kind = topic.partition(":")[0]
-        one, other = (
-            next((run.judges[key] for key in (topic, kind, "*") if key in run.judges), None) for run in (a, b)
-        )
-        kinds.setdefault((one, other), {})[kind] = None
+        kinds.setdefault((judge_of(a, topic), judge_of(b, topic)), {})[topic.partition(":")[0]] = None
     for (one, other), asked in kinds.items():
         if one != other:
             of_kinds = f" ({', '.join(asked)})" if len(kinds) > 1 else ""
@@ -547,27 +490,24 @@ def _judges(a: RunRecord, b: RunRecord, measures: Sequence[Measure | None]) -> I
             yield f"Different judges{of_kinds}: {names}. The difference may come from the judges, not the systems."
 
 
-def _trust(a: Run, b: Run) -> Iterator[str]:
-    """How far the judges can be trusted, and how sure they were of the verdicts behind the metric shown first."""
-    yield from filter(None, dict.fromkeys(caution(run.record, short=True) for run in (a, b)))
-    for name, run in (("A", a), ("B", b)):
-        if (key := chooser(run.record)) and (sure := certainty_words(run.records(), key)):
-            yield f"{name}: {sure}"
+def judge_of(run: RunRecord, topic: str) -> Identity | None:
+    """The judge of the questions of a topic in a run; None if it had none for their kind."""
+    keys = (topic, topic.partition(":")[0], "*")
+    return next((run.judges[key] for key in keys if key in run.judges), None)
 
 
 def _distinct_names(one: Identity | None, other: Identity | None) -> tuple[str, str]:
     """The names of two judges, with the settings that differ if the names are the same."""
     if one is None or other is None or one.name != other.name:
         return str(one or "no judge"), str(other or "no judge")
-    return _settings(one, other), _settings(other, one)
+    own, of_other = (
+        [f"{key}={shortened(value, 40)}" for key, value in judge.settings if (key, value) not in against.settings]
+        for judge, against in ((one, other), (other, one))
+    )
+    return f"{one} with {', '.join(own) or 'no more'}", f"{other} with {', '.join(of_other) or 'no more'}"
 
 
-def _settings(judge: Identity, other: Identity) -> str:
-    own = [f"{key}={shortened(value, 40)}" for key, value in judge.settings if (key, value) not in other.settings]
-    return f"{judge} with {', '.join(own) or 'no more'}"
-
-
-def changes(
+def _largest_changes(
     runs: tuple[Run, Run],
     sides: tuple[ComparedRun, ComparedRun],
     pairs: Sequence[tuple[int, int]],
@@ -584,25 +524,22 @@ def changes(
         ]
         for first, second, (one, other) in heapq.nsmallest(count, apart, key=lambda c: (-abs(c[1] - c[0]), c[2])):
             scores = [("a", runs[0].scores[one][key]), ("b", runs[1].scores[other][key])]
-            b_is_worse = (second < first) == (difference.better == "higher")
-            worse, better = reversed(scores) if b_is_worse else scores
+            if (second < first) == (difference.better == "higher"):
+                scores.reverse()
+            # what counts only against the worse score; if there is nothing, what counts only for the better one
+            (worse, of_worse), (better, of_better) = scores
+            raising = difference.better == "lower"
+            found = _only_in(worse, of_worse, of_better, raising, difference.better)
+            found = found or _only_in(better, of_better, of_worse, not raising, difference.better)
             row = sides[0].rows[one]
-            pieces = tuple(_pieces(worse, better, difference.better))[:MAX_PIECES]
-            yield Change(key, row.id, row.asks, first, second, pieces)
+            yield Change(key, row.id, row.asks, first, second, tuple(found[:MAX_PIECES]))
 
 
-def _pieces(worse: tuple[str, Score], other: tuple[str, Score], better: Better) -> Iterator[ChangedPiece]:
-    """The pieces that count only against the worse of two scores; if there are none, those only for the better one."""
-    for (name, score), against, raising in (
-        (worse, other[1], better == "lower"),
-        (other, worse[1], better == "higher"),
-    ):
-        common = [piece_words(piece) for piece in decisive(against, raising, better)]
-        alone = [piece_words(piece) for piece in decisive(score, raising, better)]
-        found = [ChangedPiece(name, words) for words in alone if words not in common]
-        if found:
-            yield from found
-            return
+def _only_in(run: str, score: Score, other: Score, raising: bool, better: Better) -> list[ChangedPiece]:
+    """The decisive pieces of one score that the other lacks."""
+    common = [piece_words(piece) for piece in decisive(other, raising, better)]
+    own = [piece_words(piece) for piece in decisive(score, raising, better)]
+    return [ChangedPiece(run, words) for words in own if words not in common]
 
 
 def compare(
@@ -640,8 +577,13 @@ def compare(
     found = {}
     for key in kept:
         cells = [(sides[0].cells[key][one], sides[1].cells[key][other]) for one, other in pairing.pairs]
-        found[key] = difference(cells, groups, known.get(key), b.estimates[key].better)
+        found[key] = _difference(cells, groups, known.get(key), b.estimates[key].better)
     differences = _adjusted(found)
+    notes = list(cautions(a.record, b.record, [known.get(key) for key in kept]))
+    notes += filter(None, dict.fromkeys(caution(run.record, short=True) for run in (a, b)))
+    for name, run in (("A", a), ("B", b)):
+        if (first := chooser(run.record)) and (sure := certainty_words(run.records(), first)):
+            notes.append(f"{name}: {sure}")
     return Comparison(
         ComparedRunInfo(a.id, a.record.name, a.record.data),
         ComparedRunInfo(b.id, b.record.name, b.record.data),
@@ -652,9 +594,9 @@ def compare(
         # a sample without a group is its own
         None if groups is None else len({at if name is None else name for at, name in enumerate(groups)}),
         differences,
-        tuple(changes((a, b), sides, pairing.pairs, differences, show)),
+        tuple(_largest_changes((a, b), sides, pairing.pairs, differences, show)),
         left_out,
-        (*cautions(a.record, b.record, [known.get(key) for key in kept]), *_trust(a, b)),
+        tuple(notes),
     )
 
 
@@ -668,9 +610,12 @@ def _chosen(a: RunRecord, b: RunRecord, wanted: Collection[str]) -> tuple[list[s
     left = {key: "only the first run has it" for key in a.estimates if key not in b.estimates}
     left |= {key: "only the second run has it" for key in b.estimates if key not in a.estimates}
     first, second = _measures(a), _measures(b)
-    for key in (key for key in a.estimates if key in b.estimates):
-        if reason := _unlike(first.get(key), second.get(key), a.estimates[key]):
-            left[key] = reason
+    for key in [key for key in a.estimates if key not in left]:
+        one, other = ("a custom metric" if key not in known else known[key].spec for known in (first, second))
+        if one != other:
+            left[key] = f"it was measured as {one} in the first run and as {other} in the second"
+        elif key not in first and a.estimates[key].over == "data":
+            left[key] = "the formula of a custom metric over the data set is not known"
     asked = [key for name in wanted for key in _named(name, a, left)]
     kept = [key for key in a.estimates if key not in left and (not wanted or key in asked)]
     if not kept:
@@ -687,16 +632,6 @@ def _named(name: str, a: RunRecord, left: Mapping[str, str]) -> list[str]:
     if not keys:
         raise UnknownName("metric of both runs", name, a.estimates.keys() - left.keys())
     return keys
-
-
-def _unlike(first: Measure | None, second: Measure | None, estimate: Estimate) -> str | None:
-    """Why a value of both runs cannot be compared."""
-    one, other = ("a custom metric" if measure is None else measure.spec for measure in (first, second))
-    if one != other:
-        return f"it was measured as {one} in the first run and as {other} in the second"
-    if first is None and estimate.over == "data":
-        return "the formula of a custom metric over the data set is not known"
-    return None
 
 
 def _adjusted(found: Mapping[str, Difference]) -> dict[str, Difference]:

@@ -1,125 +1,283 @@
-"""How well a judge's answers agree with people's labels, set by set."""
+"""How well a judge's answers agree with people's labels, set by set: figures, tables and files."""
 
 from __future__ import annotations
 
 import asyncio
+import gzip
+import json
 import math
+import random
 import re
-import time
+import zlib
 from collections import Counter
-from collections.abc import AsyncIterator, Awaitable, Callable, Hashable, Iterable, Iterator, Sequence
-from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Hashable, Iterable, Iterator, Sequence
+from contextlib import AbstractAsyncContextManager, nullcontext
 from itertools import groupby
 from operator import itemgetter
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 
-from ragauge.analysis.compare import is_significant
-from ragauge.analysis.labelled_sets import LabelledCase, labelled_files, read_cases
+from ragauge.analysis.compare import LEVEL, is_significant
 from ragauge.errors import BadData, RunFailed
 from ragauge.judges.base import DEFAULT_BATCH, Judge, JudgeAnswers, can_answer
-from ragauge.questions import Entail, Question, topic
+from ragauge.judges.composite import VERDICTS
+from ragauge.questions import (
+    COHERENCE,
+    TOPICAL_MATCH,
+    Classify,
+    Decompose,
+    Entail,
+    Judgment,
+    Question,
+    Rate,
+    Relevant,
+    kind,
+    topic,
+)
+from ragauge.report.files import save_text
+from ragauge.report.text import markdown_table, plain, rich_table
+from ragauge.report.wording import counted, p_value, signed, with_interval
 from ragauge.statistics.agreement import METHOD, auc, balanced_accuracy, group_difference, group_interval, spearman
 from ragauge.statistics.intervals import Interval, mean_interval
 from ragauge.statistics.paired import holm, paired_mean
+from ragauge.store import label
 from ragauge.text.sentences import sentences
-from ragauge.types import Answer, Decomposition, Failure, Grade, Label, Verdict
+from ragauge.types import Answer, Decomposition, Failure, Grade, Identity, Label, Verdict
 
 if TYPE_CHECKING:
-    from ragauge.statistics.agreement import Statistic
+    from rich.console import RenderableType
+
+    from ragauge.statistics.agreement import Array
+
+    Statistic = Callable[[Sequence[float] | Array, Sequence[float] | Array], float | None]
+
+LabelledRow = dict[str, Any]
+_FIX = "`ragauge docs embedded-judge` lists the fields of each kind of set"
+_TOKEN = re.compile(r"\w+")
+_COHERENT = 4  # the lowest coherent grade of 1 to 5
+_HOSTILE = ("H", "HR", "V", "H2", "V2")  # hate, harassment, violence; threatening, graphic (Markov et al., 2023)
+
+
+class LabelledCase(msgspec.Struct, frozen=True):
+    """One labelled row as questions, of which the best counts. group: rows of one text or question share it.
+
+    words: the share of the hypothesis' tokens in the premise. first: a text to decompose, whose claims replace the
+    hypothesis. least: the lowest grade that counts as 1. claims: those that people found in the text to decompose.
+    """
+
+    label: int
+    group: str
+    questions: tuple[Question, ...]
+    words: float | None = None
+    first: Decompose | None = None
+    least: float = 0.5
+    grade: float | None = None
+    claims: tuple[str, ...] = ()
+
+
+def labelled_files(folder: Path) -> list[Path]:
+    """The labelled sets in a folder (*.jsonl, *.jsonl.gz) by name, or the one file. Raises BadData if there is none."""
+    if folder.is_file():
+        if folder.name.partition("_")[0] not in _MAKERS:
+            raise BadData(f"{folder}: a set's name begins with {'_, '.join(_MAKERS)}_; {_FIX}")
+        return [folder]
+    files = sorted(file for file in folder.glob("*.jsonl*") if file.is_file())
+    if not files:
+        raise BadData(f"{folder}: no labelled sets (*.jsonl, *.jsonl.gz) here; name the folder that holds them")
+    return files
+
+
+def read_cases(file: Path, limit: int | None = None) -> list[LabelledCase] | None:
+    """The rows of a set, or `limit` of them at random; None if no question fits. Raises BadData for a faulty file."""
+    make = _MAKERS.get(file.name.partition("_")[0])
+    if make is None:
+        return None
+    cases: list[LabelledCase] = []
+    whole = 0
+    opened = gzip.open if file.suffix == ".gz" else open
+    try:
+        with opened(file, "rt", encoding="utf-8") as lines:
+            for line in lines:
+                cases += make(json.loads(line)) if line.strip() else ()
+                whole += 1
+    except (OSError, EOFError, zlib.error) as problem:
+        raise BadData(f"{file} cannot be read ({problem}); write it again, and check its permissions") from problem
+    except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as problem:
+        raise BadData(f"{file}, line {whole + 1}: {_fault(problem)}; {_FIX}") from problem
+    return cases if limit is None or limit >= len(cases) else random.Random(0).sample(cases, limit)
+
+
+def labelled_sets(folder: Path, limit: int | None = None) -> list[Judgment]:
+    """The rows of a folder of sets that take one question, as human labels under the names of the sets."""
+    made = []
+    for file in labelled_files(folder):
+        for case in read_cases(file, limit) or ():
+            question = case.questions[0] if len(case.questions) == 1 and not case.first else None
+            if question and kind(question) in VERDICTS:
+                no, yes = (Label.NO, Label.YES)
+                if isinstance(question, Entail):
+                    no, yes = (Label.NOT_ENTAILED, Label.ENTAILED)
+                made.append(label(question, Verdict(yes if case.label else no), file.name.partition(".")[0]))
+    return made
+
+
+def _fault(problem: Exception) -> str:
+    """What is wrong with a row, from the exception."""
+    if isinstance(problem, KeyError):
+        return f"it has no field {problem}"
+    if isinstance(problem, json.JSONDecodeError | RecursionError):
+        return f"it is not JSON ({problem})"
+    if isinstance(problem, UnicodeError):
+        return f"it or one of the next lines is not UTF-8 ({problem})"
+    return str(problem) if isinstance(problem, ValueError) else f"a field is of the wrong form ({problem})"
+
+
+def _label(value: Any) -> int:
+    """A label as 1 or 0, "1" and "0" included. Raises ValueError for anything else."""
+    if value not in (0, 1, "0", "1"):
+        raise ValueError(f"the label {value!r} is neither 1 nor 0")
+    return int(value)
+
+
+def _entailment(row: LabelledRow) -> Iterator[LabelledCase]:
+    question = Entail((row["premise"],), row["claim"])
+    yield LabelledCase(_label(row["label"]), row["premise"], (question,), overlap(row["claim"], row["premise"]))
+
+
+def _citations(row: LabelledRow) -> Iterator[LabelledCase]:
+    if row.get("has_text") is False or row["label_supported"] is None:
+        return
+    texts = tuple(citation["text"] for citation in row["citations"] if citation["text"])
+    question = Entail(texts, row["statement"], row["question"])
+    yield LabelledCase(_label(row["label_supported"]), row["question"], (question,), overlap(row["statement"], *texts))
+
+
+def _grounding(row: LabelledRow) -> Iterator[LabelledCase]:
+    contexts = tuple(row["contexts"])
+    question = Entail(contexts, row["response"], row["question"])
+    first = Decompose(row["response"], row["question"])
+    yield LabelledCase(_label(row["label"]), row["question"], (question,), overlap(row["response"], *contexts), first)
+
+
+def _relevance(row: LabelledRow) -> Iterator[LabelledCase]:
+    question = Relevant(row["question"], row["passage"])
+    yield LabelledCase(_label(row["label"]), row["question"], (question,), overlap(row["question"], row["passage"]))
+
+
+def _answers(row: LabelledRow) -> Iterator[LabelledCase]:
+    """An answer is correct if it entails a reference. Questions labelled as improper are left out."""
+    if not row.get("improper"):
+        asked = tuple(Entail((row["answer"],), reference, row["question"]) for reference in row["references"])
+        best = max((overlap(reference, row["answer"]) for reference in row["references"]), default=0.0)
+        yield LabelledCase(_label(row["label"]), row["question"], asked, best)
+
+
+def _responses(row: LabelledRow) -> Iterator[LabelledCase]:
+    question = Rate(TOPICAL_MATCH, (("query", row["question"]), ("response", row["response"])))
+    yield LabelledCase(
+        1 - _label(row["irrelevant"]), row["question"], (question,), overlap(row["question"], row["response"])
+    )
+
+
+def _coherence(row: LabelledRow) -> Iterator[LabelledCase]:
+    question = Rate(COHERENCE, (("source", row["source"]), ("response", row["summary"])))
+    grade = row["human_scores"]["coherence"]
+    found = overlap(row["summary"], row["source"])
+    yield LabelledCase(int(grade >= _COHERENT), row["source"], (question,), found, least=_COHERENT, grade=grade)
+
+
+def _toxicity(row: LabelledRow) -> Iterator[LabelledCase]:
+    """A text is toxic by its label, or by people's hostile categories; one labelled for others alone is left out."""
+    categories = row.get("categories")
+    label = row["label"] if categories is None else max((categories.get(one, -1) for one in _HOSTILE), default=-1)
+    if label == 1 or (label == 0 and not row["label"]):
+        yield LabelledCase(label, row["text"], (Classify(row["text"], "toxic"),))
+
+
+def _decompositions(row: LabelledRow) -> Iterator[LabelledCase]:
+    """A text with the claims of all its sentences, without those that people call no fact, such as opinions."""
+    claims = tuple(
+        claim
+        for sentence in row["sentences"]
+        for claim, kind in zip(sentence["claims"], sentence["claim_checkworthiness"], strict=True)
+        if kind == "factual"
+    )
+    if claims:
+        yield LabelledCase(1, row["text"], (Decompose(row["text"], row["question"]),), claims=claims)
+
+
+_MAKERS: dict[str, Callable[[LabelledRow], Iterator[LabelledCase]]] = {
+    "ent": _entailment,
+    "cit": _citations,
+    "rag": _grounding,
+    "rel": _relevance,
+    "ans": _answers,
+    "resp": _responses,
+    "coh": _coherence,
+    "tox": _toxicity,
+    "claims": _decompositions,
+}
+
+
+def overlap(hypothesis: str, *premise: str) -> float:
+    """Share of the hypothesis' tokens that occur in the premise; 0 without tokens."""
+    wanted = _TOKEN.findall(hypothesis.lower())
+    there = {token for text in premise for token in _TOKEN.findall(text.lower())}
+    return sum(token in there for token in wanted) / len(wanted) if wanted else 0.0
 
 
 #: Answers questions in place of a judge's own `answer`, from a store for example.
 AnswerFunction = Callable[[Judge, Sequence[Question]], Awaitable[JudgeAnswers]]
 
 
-class JudgeSession:
-    """Asks one judge, through `answer`."""
+async def ask(
+    judge: Judge, rounds: Iterable[Sequence[Question]], answer: AnswerFunction | None
+) -> dict[Question, Answer | Failure]:
+    """An answer to each question of all rounds, each of them of one sample; without `answer` the judge itself is asked.
 
-    def __init__(self, judge: Judge, answer: AnswerFunction) -> None:
-        self.judge = judge
-        self._answer = answer
-
-    async def answers(self, rounds: Iterable[Sequence[Question]]) -> dict[Question, Answer | Failure]:
-        """An answer to each question of all rounds, each of them of one sample; a question is asked once.
-
-        A judge that works by sample is asked round by round, concurrently; others are asked in batches of all rounds.
-        """
-        place: dict[Question, int] = {}
-        for at, round_ in enumerate(rounds):
-            for question in round_:
-                place.setdefault(question, at)
-        by_sample: int = getattr(self.judge, "by_sample", 0)
-        if by_sample:
-            portions = [[question for question, _ in items] for _, items in groupby(place.items(), key=itemgetter(1))]
-        else:
-            flat, size = list(place), getattr(self.judge, "batch", DEFAULT_BATCH)
-            portions = [flat[start : start + size] for start in range(0, len(flat), size)]
-        limit = asyncio.Semaphore(by_sample or 1)
-        answers: dict[Question, Answer | Failure] = {}
-
-        async def ask(questions: Sequence[Question]) -> None:
-            async with limit:
-                answers.update(zip(questions, await self._answer(self.judge, questions), strict=True))
-
-        await asyncio.gather(*map(ask, portions))
-        return answers
-
-
-@asynccontextmanager
-async def judge_session(judge: Judge, answer: AnswerFunction | None) -> AsyncIterator[JudgeSession]:
-    """A session that asks by `answer`, or asks the judge itself, which is open during the session.
-
-    Raises UsageError if the judge lacks something, such as a key.
+    A judge that works by sample is asked round by round, concurrently; others are asked in batches of all rounds.
     """
+    place: dict[Question, int] = {}
+    for at, round_ in enumerate(rounds):
+        for question in round_:
+            place.setdefault(question, at)
+    by_sample: int = getattr(judge, "by_sample", 0)
+    if by_sample:
+        portions = [[question for question, _ in items] for _, items in groupby(place.items(), key=itemgetter(1))]
+    else:
+        flat, size = list(place), getattr(judge, "batch", DEFAULT_BATCH)
+        portions = [flat[start : start + size] for start in range(0, len(flat), size)]
+    limit = asyncio.Semaphore(by_sample or 1)
+    answers: dict[Question, Answer | Failure] = {}
 
-    async def directly(judge: Judge, questions: Sequence[Question]) -> JudgeAnswers:
-        return await judge.answer(questions)
+    async def ask_one(questions: Sequence[Question]) -> None:
+        async with limit:
+            found = await (answer(judge, questions) if answer else judge.answer(questions))
+            answers.update(zip(questions, found, strict=True))
 
-    async with AsyncExitStack() as stack:
-        if answer is None and isinstance(judge, AbstractAsyncContextManager):
-            await stack.enter_async_context(judge)
-        yield JudgeSession(judge, answer or directly)
+    own = judge if answer is None and place else None
+    async with own if isinstance(own, AbstractAsyncContextManager) else nullcontext():
+        await asyncio.gather(*map(ask_one, portions))
+    return answers
 
 
 _WORD = re.compile(r"\w+(?:['’]\w+)*")
 _SIMILAR = 0.7
 
 
-class MatchedClaims(NamedTuple):
-    """The counts of matched statements of two decompositions: `pairs` matches among `found` and `expected` statements.
+def matched_claims(found: Sequence[str], expected: Sequence[str]) -> int:
+    """How many statements of a decomposition match one of a person, at most one each, as many as possible.
 
-    Counts of several texts may be added before computing F1.
-    """
-
-    pairs: int
-    found: int
-    expected: int
-
-    @property
-    def f1(self) -> float | None:
-        """Harmonic mean of precision and recall, 0 if both are; None if nothing was found or expected."""
-        total = self.found + self.expected
-        return 2 * self.pairs / total if total else None
-
-
-def _dice(one: Counter[str], other: Counter[str]) -> float:
-    total = one.total() + other.total()
-    return 2 * (one & other).total() / total if total else 0.0
-
-
-def match_claims(found: Sequence[str], expected: Sequence[str]) -> MatchedClaims:
-    """Match the statements of a decomposition with those of a person.
-
-    Two statements are similar if the Dice coefficient of their words (runs of letters and digits in lower case, each as
-    often as it occurs), 2 * common / (words of one + words of the other), is 0.7 or more. Each statement is matched
-    with at most one similar one, so that as many as possible are matched (a maximum matching); neither order nor degree
-    of similarity matters beyond that. A statement without words matches none.
+    Two match if 2 * common / (words of one + words of the other) is 0.7 or more, of words in lower case, each as often
+    as it occurs (Dice).
     """
     ours, theirs = ([Counter(_WORD.findall(text.lower())) for text in texts] for texts in (found, expected))
-    similar = [[at for at, other in enumerate(theirs) if _dice(one, other) >= _SIMILAR] for one in ours]
+    similar = [
+        [at for at, other in enumerate(theirs) if one and 2 * (one & other).total() >= _SIMILAR * (one + other).total()]
+        for one in ours
+    ]
     partner: dict[int, int] = {}
 
     def place(left: int, tried: set[int]) -> bool:
@@ -132,48 +290,43 @@ def match_claims(found: Sequence[str], expected: Sequence[str]) -> MatchedClaims
                     return True
         return False
 
-    return MatchedClaims(sum(place(left, set()) for left in range(len(ours))), len(found), len(expected))
+    return sum(place(left, set()) for left in range(len(ours)))
+
+
+def claims_f1(found: Sequence[str], expected: Sequence[str]) -> float:
+    """Harmonic mean of precision and recall of the statements of a decomposition, 0 if nothing matches."""
+    return 2 * matched_claims(found, expected) / max(1, len(found) + len(expected))
 
 
 _LEAST = 0.001  # so that responses with two unsupported claims rank below those with one
 
 
-class CaseOutcome(msgspec.Struct, frozen=True):
-    """A judge's prediction for a case.
-
-    probability: of label 1, or a grade, or the F1 of claims; None if unknown. positive: whether it is 1.
-    """
+class CaseOutcome(NamedTuple):
+    """A judge's prediction: the probability of label 1 (or a grade, or the F1 of claims), and whether it is 1."""
 
     probability: float | None
     positive: bool
 
 
-def unanswerable_topic(judge: Judge, questions: Iterable[Question]) -> str | None:
-    """The topic of the first of the questions that the judge does not answer; None if it answers all."""
-    return next((topic(question) for question in questions if not can_answer(judge, question)), None)
+Outcomes = Sequence[CaseOutcome | None]
 
 
-def _needed(cases: Iterable[LabelledCase]) -> Iterator[Question]:
-    for case in cases:
-        yield from case.questions
-        if case.first:
-            yield case.first
+def _unanswerable(judge: Judge, cases: Iterable[LabelledCase]) -> str | None:
+    """The topic of the first question about the cases that the judge does not answer; None if it answers all."""
+    needed = (question for case in cases for question in (*case.questions, *filter(None, [case.first])))
+    return next((topic(question) for question in needed if not can_answer(judge, question)), None)
 
 
-async def outcomes(
-    asked: JudgeSession, cases: Sequence[LabelledCase]
-) -> tuple[list[CaseOutcome | None], Failure | None]:
+async def _outcomes(
+    judge: Judge, cases: Sequence[LabelledCase], answer: AnswerFunction | None
+) -> tuple[list[CaseOutcome | None], str]:
     """The judge's prediction for each case, None if an answer is missing; and the first failure."""
-    parts = await asked.answers([case.first] for case in cases if case.first)
+    parts = await ask(judge, ([case.first] for case in cases if case.first), answer)
     rounds = [_about_claims(case, parts[case.first]) if case.first else list(case.questions) for case in cases]
-    answers = await asked.answers(rounds)
+    answers = await ask(judge, rounds, answer)
     found = [_of_case(case, [answers[q] for q in round_]) for case, round_ in zip(cases, rounds, strict=True)]
-    return found, first_failure([*parts.values(), *answers.values()])
-
-
-def first_failure(answers: Iterable[Answer | Failure]) -> Failure | None:
-    """The first failure among the answers."""
-    return next((answer for answer in answers if isinstance(answer, Failure)), None)
+    failures = (str(one) for one in (*parts.values(), *answers.values()) if isinstance(one, Failure))
+    return found, next(failures, "")
 
 
 def _about_claims(case: LabelledCase, parts: Answer | Failure) -> list[Question]:
@@ -191,48 +344,38 @@ def _claims(parts: Decomposition) -> list[str]:
     return [statement.text for statement in parts.statements if statement.claim]
 
 
-def _f1(found: Sequence[str], expected: Sequence[str]) -> float:
-    return match_claims(found, expected).f1 or 0.0
-
-
-def _sentences_f1(case: LabelledCase) -> float:
-    """The F1 of the sentences of a text, taken as claims."""
-    text = case.group
-    return _f1([text[start:end] for start, end in sentences(text)], case.claims)
-
-
 def _of_case(case: LabelledCase, answers: Sequence[Answer | Failure]) -> CaseOutcome | None:
     """The most positive of alternative answers; for a response, that all of its claims are supported, independently."""
     if case.claims:
         (parts,) = answers
-        return CaseOutcome(_f1(_claims(parts), case.claims), True) if isinstance(parts, Decomposition) else None
-    read = [outcome for answer in answers if (outcome := _outcome(answer, case.least))]
-    if not read or len(read) < len(answers):
+        return CaseOutcome(claims_f1(_claims(parts), case.claims), True) if isinstance(parts, Decomposition) else None
+    read = []
+    for answer in answers:
+        match answer:
+            case Verdict(label, probability):
+                read.append(CaseOutcome(probability, label in (Label.ENTAILED, Label.YES)))
+            case Grade(value):
+                read.append(CaseOutcome(value, value >= case.least))
+            case _:
+                return None
+    if not read:
         return None
-    known = _all_known([one.probability for one in read])
+    known = _all_known(one.probability for one in read)
     if case.first:
         together = math.prod(max(probability, _LEAST) for probability in sorted(known)) if known else None
         return CaseOutcome(together, all(one.positive for one in read))
     return CaseOutcome(max(known) if known else None, any(one.positive for one in read))
 
 
-def _outcome(answer: Answer | Failure, least: float) -> CaseOutcome | None:
-    match answer:
-        case Verdict(label, probability):
-            return CaseOutcome(probability, label in (Label.ENTAILED, Label.YES))
-        case Grade(value):
-            return CaseOutcome(value, value >= least)
-        case _:
-            return None
+def _all_known(values: Iterable[float | None]) -> list[float] | None:
+    """The values; None if one is missing or there are none."""
+    given = list(values)
+    known = [value for value in given if value is not None]
+    return known if known and len(known) == len(given) else None
 
 
 class BaselineDifference(msgspec.Struct, frozen=True, omit_defaults=True):
-    """Two judges on the rows of a set that both answered.
-
-    rows: their number. by: "auc", or "balanced_accuracy" if one judge gives no probabilities, or "f1" for claims. one,
-    other: that figure for the measured judge and the other. difference: one - other, with its 95 % interval. p:
-    two-sided, for the hypothesis of no difference; p_adjusted: by Holm over all sets, None until `adjusted`.
-    """
+    """Two judges on the rows that both answered: the figure named `by`. p_adjusted: None until `adjusted`."""
 
     rows: int
     by: str
@@ -249,10 +392,7 @@ class BaselineDifference(msgspec.Struct, frozen=True, omit_defaults=True):
 
     @property
     def verdict(self) -> str:
-        """What the measured judge is: "better", "worse" or "not distinguishable".
-
-        It is better or worse if p_adjusted (or p, before adjustment) is below 0.05 and the interval excludes 0.
-        """
+        """Whether the measured judge is "better", "worse" or "not distinguishable", as for `is_significant`."""
         low, high = self.difference.low, self.difference.high
         if not is_significant(self.final_p, low, high):
             return "not distinguishable"
@@ -260,13 +400,10 @@ class BaselineDifference(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class SetResult(msgspec.Struct, frozen=True, omit_defaults=True):
-    """A judge on one set.
+    """A judge on one set: the number of rows with an answer and without, and figures, which are None if undefined.
 
-    rows: number of cases with an answer. failed: number without; failure: the first reason. auc: of the probabilities
-    or grades. balanced_accuracy: of the labels. words: the AUC of the share of words that occur in the text, for the
-    same rows. correlation: Spearman's, of the judge's grades with the human ones. f1: of claims, the mean over texts;
-    sentences: that of whole sentences on the same texts. All figures have 95 % intervals, and are None if undefined.
-    against: the comparison with another judge. seconds: the time of the judge. note: why there are no figures.
+    words: the AUC of the share of words that occur in the text. correlation: Spearman's, with people's grades. f1: of
+    claims, the mean over texts; sentences: that of whole sentences. note: why there are no figures.
     """
 
     name: str
@@ -279,34 +416,32 @@ class SetResult(msgspec.Struct, frozen=True, omit_defaults=True):
     f1: Interval | None = None
     sentences: Interval | None = None
     against: BaselineDifference | None = None
-    seconds: float = 0.0
     note: str = ""
     failure: str = ""
 
 
-def set_result(name: str, cases: Sequence[LabelledCase], outcomes: Sequence[CaseOutcome | None]) -> SetResult:
-    """The figures of one set. outcomes: the judge's prediction for each case, None if an answer is missing."""
+def _figures(name: str, cases: Sequence[LabelledCase], outcomes: Outcomes) -> SetResult:
+    """The figures of one set, from the cases with an outcome."""
     pairs = [(case, outcome) for case, outcome in zip(cases, outcomes, strict=True) if outcome is not None]
     kept = [case for case, _ in pairs]
     labels, groups = [case.label for case in kept], [case.group for case in kept]
-    probabilities = _all_known([outcome.probability for _, outcome in pairs])
+    given = _all_known(outcome.probability for _, outcome in pairs)
+    result = SetResult(name, rows=len(pairs), failed=len(cases) - len(pairs))
+    replace = msgspec.structs.replace
     if any(case.claims for case in cases):
-        return SetResult(
-            name,
-            rows=len(pairs),
-            failed=len(cases) - len(pairs),
-            f1=mean_interval(probabilities) if probabilities else None,
-            sentences=mean_interval([_sentences_f1(case) for case in kept]) if kept else None,
-        )
-    grades = _all_known([case.grade for case in kept])
-    return SetResult(
-        name,
-        rows=len(pairs),
-        failed=len(cases) - len(pairs),
-        auc=figure(labels, probabilities, groups, auc),
-        balanced_accuracy=figure(labels, [float(one.positive) for _, one in pairs], groups, balanced_accuracy),
-        words=figure(labels, _all_known([case.words for case in kept]), groups, auc),
-        correlation=figure(grades, probabilities, groups, spearman) if grades else None,
+        whole = [
+            claims_f1([case.group[start:end] for start, end in sentences(case.group)], case.claims) for case in kept
+        ]
+        f1 = mean_interval(given) if given else None
+        return replace(result, f1=f1, sentences=mean_interval(whole) if whole else None)
+    grades = _all_known(case.grade for case in kept)
+    positive = [float(outcome.positive) for _, outcome in pairs]
+    return replace(
+        result,
+        auc=figure(labels, given, groups, auc),
+        balanced_accuracy=figure(labels, positive, groups, balanced_accuracy),
+        words=figure(labels, _all_known(case.words for case in kept), groups, auc),
+        correlation=figure(grades, given, groups, spearman) if grades else None,
     )
 
 
@@ -314,42 +449,33 @@ def figure(
     labels: Sequence[float], scores: Sequence[float] | None, groups: Sequence[Hashable], statistic: Statistic
 ) -> Interval | None:
     """A figure with its 95 % interval by resampling groups; None without scores, or if it is undefined."""
-    value = None if scores is None else _value(statistic, labels, scores)
-    if value is None or scores is None:
+    if scores is None or (value := statistic(labels, scores)) is None:
         return None
     low, high = group_interval(labels, scores, groups, statistic) or (None, None)
     return Interval(value, low, high, METHOD)
 
 
-def _value(statistic: Statistic, labels: Sequence[float], scores: Sequence[float]) -> float | None:
-    import numpy as np
-
-    return statistic(np.asarray(labels, dtype=float), np.asarray(scores, dtype=float))
-
-
-def baseline_differences(
-    cases: Sequence[LabelledCase], one: Sequence[CaseOutcome | None], other: Sequence[CaseOutcome | None]
-) -> BaselineDifference | None:
+def _difference(cases: Sequence[LabelledCase], one: Outcomes, other: Outcomes) -> BaselineDifference | None:
     """Two judges' predictions for the same cases, compared; None if a figure is undefined."""
     both = [(case, a, b) for case, a, b in zip(cases, one, other, strict=True) if a is not None and b is not None]
     labels, groups = [case.label for case, _, _ in both], [case.group for case, _, _ in both]
-    ours, theirs = _all_known([a.probability for _, a, _ in both]), _all_known([b.probability for _, _, b in both])
-    if ours and theirs and any(case.claims for case, _, _ in both):
-        tested = paired_mean([a - b for a, b in zip(ours, theirs, strict=True)])
-        if tested.p is None:
-            return None
-        f1, other_f1 = sum(ours) / len(both), sum(theirs) / len(both)
-        return BaselineDifference(len(both), "f1", f1, other_f1, tested.interval, tested.p)
+    ours, theirs = _all_known(a.probability for _, a, _ in both), _all_known(b.probability for _, _, b in both)
     by = "auc"
     statistic: Statistic = auc
     if ours is None or theirs is None:
         ours, theirs = [float(a.positive) for _, a, _ in both], [float(b.positive) for _, _, b in both]
         by, statistic = "balanced_accuracy", balanced_accuracy
-    first, second = _value(statistic, labels, ours), _value(statistic, labels, theirs)
-    found = group_difference(labels, ours, theirs, groups, statistic)
-    if first is None or second is None or found.p is None:
+    first: float | None
+    second: float | None
+    if by == "auc" and any(case.claims for case in cases):
+        by, tested = "f1", paired_mean([a - b for a, b in zip(ours, theirs, strict=True)])
+        first, second = sum(ours) / len(both), sum(theirs) / len(both)
+    else:
+        tested = group_difference(labels, ours, theirs, groups, statistic)
+        first, second = statistic(labels, ours), statistic(labels, theirs)
+    if first is None or second is None or tested.p is None:
         return None
-    return BaselineDifference(len(labels), by, first, second, found.interval, found.p)
+    return BaselineDifference(len(both), by, first, second, tested.interval, tested.p)
 
 
 def adjusted(results: Sequence[SetResult]) -> list[SetResult]:
@@ -362,77 +488,221 @@ def adjusted(results: Sequence[SetResult]) -> list[SetResult]:
     ]
 
 
-def _all_known(values: Sequence[float | None]) -> list[float] | None:
-    """The values; None if one is missing or there are none."""
-    known = [value for value in values if value is not None]
-    return known if known and len(known) == len(values) else None
-
-
 async def measure(
     judge: Judge,
     folder: Path,
     limit: int | None = None,
-    seed: int = 0,
     answer: AnswerFunction | None = None,
     baseline: Judge | None = None,
 ) -> AsyncIterator[SetResult]:
-    """`judge` on every labelled set in `folder` (*.jsonl, *.jsonl.gz), in the order of their names.
+    """`judge` on every labelled set in `folder`, compared with `baseline`; answers may come from a store by `answer`.
 
-    Each row is asked as one sample, concurrently if the judge works by sample. A set that cannot be read has
-    no figures and a note with the reason. The p-values of comparisons are for each set by itself; see `adjusted`.
-
-    Args:
-        judge: The judge to measure.
-        folder: The folder of the sets.
-        limit: The most rows of a set, drawn with `seed`.
-        seed: For drawing rows.
-        answer: Answers in the name of a judge, from a store for example. If None, the judge is asked, and stays open
-            until the last set.
-        baseline: Another judge that is asked about the same rows and compared.
-
-    Raises:
-        BadData: The folder holds no set.
-        UsageError: A judge lacks something, such as a key.
-        RunFailed: No row of a set was answered; raised after the last set, with the first reason.
+    Raises BadData if the folder holds no set, and after the last set RunFailed if no row of a set was answered.
     """
-    files = labelled_files(folder)
     unanswered: list[SetResult] = []
-    async with AsyncExitStack() as stack:
-        asked = await stack.enter_async_context(judge_session(judge, answer))
-        other = None if baseline is None else await stack.enter_async_context(judge_session(baseline, answer))
-        for file in files:
-            try:
-                one = await _measure_set(asked, other, file, limit, seed)
-            except BadData as bad:
-                one = SetResult(_name(file), note=f"not measured: {bad}")
-            unanswered += [one] if one.failed and not one.rows else []
-            yield one
+    for file in labelled_files(folder):
+        name = file.name.partition(".jsonl")[0]
+        try:
+            one = await _measure_set(name, read_cases(file, limit), judge, baseline, answer)
+        except BadData as bad:
+            one = SetResult(name, note=f"not measured: {bad}")
+        unanswered += [one] if one.failed and not one.rows else []
+        yield one
     if unanswered:
         names = ", ".join(one.name for one in unanswered)
         raise RunFailed(f"{names}: {judge.identity} answered no row, the first because: {unanswered[0].failure}")
 
 
 async def _measure_set(
-    asked: JudgeSession, other: JudgeSession | None, file: Path, limit: int | None, seed: int
+    name: str, cases: list[LabelledCase] | None, judge: Judge, baseline: Judge | None, answer: AnswerFunction | None
 ) -> SetResult:
-    name = _name(file)
-    cases = read_cases(file, limit, seed)
     if cases is None:
         return SetResult(name, note="no question fits this kind of set")
-    if beyond := unanswerable_topic(asked.judge, _needed(cases)):
+    if beyond := _unanswerable(judge, cases):
         return SetResult(name, note=f"not answered: {beyond}")
-    begun = time.perf_counter()
-    found, failure = await outcomes(asked, cases)
-    seconds = time.perf_counter() - begun
-    if failure and not any(found):
-        return SetResult(name, failed=len(cases), failure=str(failure))
+    found, failure = await _outcomes(judge, cases, answer)
+    one = _figures(name, cases, found)
+    if not one.rows and failure:
+        return SetResult(name, failed=one.failed, failure=failure)
     against = None
-    if other is not None and unanswerable_topic(other.judge, _needed(cases)) is None:
-        theirs, _ = await outcomes(other, cases)
-        against = baseline_differences(cases, found, theirs)
-    one = set_result(name, cases, found)
-    return msgspec.structs.replace(one, against=against, seconds=seconds, failure=str(failure or ""))
+    if baseline is not None and _unanswerable(baseline, cases) is None:
+        against = _difference(cases, found, (await _outcomes(baseline, cases, answer))[0])
+    return msgspec.structs.replace(one, against=against, failure=failure)
 
 
-def _name(file: Path) -> str:
-    return file.name.partition(".jsonl")[0]
+class Published(NamedTuple):
+    """A published figure. sets: those that come from the benchmark. differs: how it differs from ours."""
+
+    benchmark: str
+    sets: tuple[str, ...]
+    source: str
+    differs: str
+    system: str
+    figure: str
+    value: float
+
+
+_TEN_DOMAINS = "the mean of ten domains; here all rows together, of eight"
+_LABAN = ("SummEdits", ("ent_summedits",), "Laban et al., SummEdits, EMNLP 2023, arXiv:2305.14540")
+_FACTUAL_NLG = (*_LABAN[:2], "table in the README of github.com/salesforce/factualNLG, 2023", _TEN_DOMAINS)
+_RAG_TRUTH = (
+    "RAGTruth QA",
+    ("rag_ragtruth_qa_test",),
+    "model card of vectara/hallucination_evaluation_model, huggingface.co, 2024, table RAGTruth-QA",
+    "all rows of that test split; here those in the folder",
+)
+_ATTRIBUTION_BENCH = (
+    "AttributionBench",
+    ("cit_attributionbench",),
+    "Li et al., AttributionBench, Findings of ACL 2024, arXiv:2402.15089, abstract",
+    "around 80 %, on its test sets; here the development set is among the rows",
+)
+_LLM_AGGREFACT = (
+    "LLM-AggreFact",
+    ("cit_expertqa", "ent_wice_oracle_chunks", "rag_ragtruth_qa_test"),
+    "leaderboard of LLM-AggreFact, llm-aggrefact.github.io, 2024",
+    "the mean of eleven sets; ExpertQA, RAGTruth and WiCE are among them, cut into rows in another way",
+)
+_SUMM_EVAL = (
+    "SummEval",
+    ("coh_summeval",),
+    "Liu et al., G-Eval, EMNLP 2023, arXiv:2303.16634, abstract",
+    "the mean over coherence and three other qualities, and within documents; here over all rows",
+)
+_BALANCED = "balanced accuracy"
+
+#: Only figures whose source could be read, each with how it differs.
+PUBLISHED = (
+    Published(*_LABAN, f"estimated, {_TEN_DOMAINS}", "people", _BALANCED, 0.909),
+    Published(*_LABAN, _TEN_DOMAINS, "GPT-4", _BALANCED, 0.824),
+    Published(*_FACTUAL_NLG, "PaLM-bison", _BALANCED, 0.690),
+    Published(*_FACTUAL_NLG, "QAFactEval", _BALANCED, 0.655),
+    Published(*_FACTUAL_NLG, "SummaC-Conv", _BALANCED, 0.571),
+    Published(*_RAG_TRUTH, "HHEM-2.1-Open (0.1B)", _BALANCED, 0.743),
+    Published(*_RAG_TRUTH, "GPT-4-0613", _BALANCED, 0.741),
+    Published(*_RAG_TRUTH, "GPT-3.5-Turbo", _BALANCED, 0.562),
+    Published(*_ATTRIBUTION_BENCH, "GPT-3.5, fine-tuned on it", "macro-F1", 0.80),
+    Published(*_LLM_AGGREFACT, "Bespoke-MiniCheck (7B)", _BALANCED, 0.774),
+    Published(*_LLM_AGGREFACT, "GPT-4o", _BALANCED, 0.759),
+    Published(*_SUMM_EVAL, "G-Eval (GPT-4)", "rank correlation", 0.514),
+)
+
+
+def published(names: Collection[str]) -> list[Published]:
+    """The published figures for benchmarks that one of the sets `names` comes from."""
+    return [one for one in PUBLISHED if any(name in names for name in one.sets)]
+
+
+SCHEMA = "ragauge.measured/1"
+
+MEASUREMENT_WRITERS = (".json", ".md")
+
+
+class Measurement(msgspec.Struct, frozen=True, kw_only=True):
+    """A judge on several sets. baseline: the judge that it is compared with. limit: rows per set, None for all."""
+
+    schema: str = SCHEMA
+    judge: Identity
+    baseline: Identity | None = msgspec.field(name="beside")
+    limit: int | None
+    sets: tuple[SetResult, ...]
+
+    def save(self, path: Path) -> Path:
+        """Write the measurement to a .json or .md file."""
+        as_json = msgspec.json.format(msgspec.json.encode(self).decode(), indent=1) + "\n"
+        return save_text(path, {".json": lambda: as_json, ".md": lambda: measurement_markdown(self)})
+
+
+#: A table: its title, its columns, and its rows.
+MeasurementTable = tuple[str, tuple[str, ...], list[list[str]]]
+
+_TEXTS = ("set", "of", "system", "figure", "")  # columns of words, which are set to the left
+
+
+def measurement_view(found: Measurement) -> Iterator[RenderableType]:
+    """The figures, the comparison with the other judge, published figures, and remarks."""
+    for title, columns, rows in _tables(found):
+        yield title
+        left = [column for column in columns if column in _TEXTS or column.endswith(" is")]
+        yield rich_table(columns, rows, left=left, whole=["set"], padding=(0, 1, 0, 0))
+    yield from _remarks(found)
+
+
+def measurement_markdown(found: Measurement) -> str:
+    """The same as Markdown."""
+    lines: list[str] = []
+    for title, columns, rows in _tables(found):
+        lines += [plain(title), "", *markdown_table(columns, rows), ""]
+    return "\n".join(lines + [f"{plain(line)}  " for line in _remarks(found)]).rstrip() + "\n"
+
+
+def _tables(found: Measurement) -> Iterator[MeasurementTable]:
+    measured = {one.name: one for one in found.sets if one.rows}
+    columns: tuple[str, ...] = ("set", "rows", "AUC", "balanced accuracy", "AUC of words")
+    rows = [
+        [one.name, f"{one.rows:,}", _words(one.auc), _words(one.balanced_accuracy), _words(one.words)]
+        for one in measured.values()
+        if one.balanced_accuracy is not None or one.auc is not None
+    ]
+    if rows:
+        yield f"{found.judge} compared with people's labels, with 95 % intervals:", columns, rows
+    compared = [
+        [
+            *(name, f"{one.one:.3f}", f"{one.other:.3f}"),
+            with_interval(one.difference.value, one.difference.low, one.difference.high, signed),
+            *(p_value(one.final_p), one.verdict),
+        ]
+        for name, one in ((one.name, one.against) for one in measured.values())
+        if one is not None
+    ]
+    if compared and found.baseline is not None:
+        columns = ("set", str(found.judge), str(found.baseline), "difference, 95 %", "p", f"{found.judge} is")
+        yield f"{found.judge} against {found.baseline} on the same rows:", columns, compared
+    known = published(measured)
+    sources, rows = _sources(known), []
+    for each in known:
+        here = measured[each.sets[0]] if len(each.sets) == 1 else SetResult("")
+        same = {_BALANCED: here.balanced_accuracy, "rank correlation": here.correlation}.get(each.figure)
+        source = f"[{sources.index((each.source, each.differs)) + 1}]"
+        rows.append([each.benchmark, each.system, each.figure, f"{each.value:g}", _words(same), source])
+    if rows:
+        columns = ("of", "system", "figure", "published", "here", "")
+        yield "Published figures of larger models; how each differs is noted below:", columns, rows
+
+
+def _sources(known: Iterable[Published]) -> list[tuple[str, str]]:
+    return list(dict.fromkeys((one.source, one.differs) for one in known))
+
+
+def _remarks(found: Measurement) -> Iterator[str]:
+    """The sources, how p is adjusted, further figures, and sets without figures."""
+    known = published([one.name for one in found.sets if one.rows])
+    yield from (f"[{at}] {source}: {differs}." for at, (source, differs) in enumerate(_sources(known), start=1))
+    tests = sum(one.against is not None for one in found.sets)
+    if tests:
+        yield f"p: two-sided, adjusted for {counted(tests, 'test')} (Holm); significant below {LEVEL}."
+    for one in found.sets:
+        yield from (f"{one.name}: {remark}" for remark in _set_remarks(one))
+
+
+def _set_remarks(one: SetResult) -> Iterator[str]:
+    if one.correlation is not None:
+        yield f"rank correlation (Spearman) with people's grades {_words(one.correlation)}"
+    if one.f1 is not None:
+        texts = counted(one.rows, "text")
+        yield f"F1 of the claims {_words(one.f1)}, of whole sentences {_words(one.sentences)}, the mean of {texts}"
+    if one.against is not None and one.against.by == "balanced_accuracy":
+        yield "compared by balanced accuracy, as one judge gives no probabilities"
+    if one.against is not None and one.against.by == "f1":
+        yield "compared by the F1 of the claims"
+    if one.note:
+        yield one.note
+    if one.failure:
+        yield f"{counted(one.failed, 'row')} without an answer, the first because: {one.failure}"
+
+
+def _words(one: Interval | None) -> str:
+    if one is None or one.value is None:
+        return "–"
+    within = "" if one.low is None or one.high is None else f" {one.low:.2f}–{one.high:.2f}"
+    return f"{one.value:.2f}{within}"

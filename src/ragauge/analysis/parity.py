@@ -5,8 +5,7 @@ from __future__ import annotations
 import heapq
 import re
 from collections import deque
-from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
-from itertools import islice
+from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence
 from math import floor, fsum, isfinite
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -14,7 +13,6 @@ from typing import Any, NamedTuple
 import msgspec
 
 from ragauge.errors import BadData, BadRow, UnknownName, UsageError
-from ragauge.metrics.registry import FAMILIES, select_metrics
 from ragauge.readers.columns import ALIASES, flatten_wrappers, folded, rank
 from ragauge.readers.read import as_mapping, source
 from ragauge.readers.values import TEXT_KEYS, Malformed, describe, native, text_or_none
@@ -28,14 +26,14 @@ from ragauge.statistics.agreement import group_interval, spearman
 from ragauge.statistics.intervals import Clusters, Interval
 from ragauge.statistics.paired import paired_mean
 
+Scale = tuple[float, float]
+
 
 class Column(msgspec.Struct, frozen=True):
-    """How a column of another system's scores relates to a value of ours.
+    """How a column of another system relates to ours: the key of our value, and the metric closest to it if another.
 
-    ours: the key of our value. metric: the spec of our metric that is closest to theirs, if it is not that of the key.
-    differs: how their definition differs, empty if it does not. nothing: their value if there is nothing to count.
-    per: their number is divided by it; flipped: their number is subtracted from 1. scale: of their converted numbers,
-    if it is not that of our metric.
+    differs: how their definition differs. nothing: their value if there is nothing to count. Their number is divided by
+    `per`, or subtracted from 1 if `flipped`; scale: of the result, if it is not that of our metric.
     """
 
     ours: str
@@ -44,27 +42,24 @@ class Column(msgspec.Struct, frozen=True):
     nothing: str = ""
     per: float = 1.0
     flipped: bool = False
-    scale: tuple[float, float] | None = None
+    scale: Scale | None = None
 
     def converted(self, value: float) -> float:
         """Their number on our scale."""
         return 1 - value if self.flipped else value / self.per
 
 
-class ScoringSystem(msgspec.Struct, frozen=True):
-    """Another system: its columns by folded name (see `ragauge.readers.columns.folded`).
-
-    evidence: columns that explain its numbers.
-    """
-
-    columns: Mapping[str, Column]
-    evidence: tuple[str, ...] = ()
+def _same(*metrics: str, **about: Any) -> dict[str, Column]:
+    """The columns of metrics that a system calls as we do, by folded name (see `ragauge.readers.columns.folded`)."""
+    return {metric.replace("_", ""): Column(metric, **about) for metric in metrics}
 
 
 _GRADED_TWICE = "theirs is the mean of two grades of the whole text, ours a share of judged pieces"
+_PRESUPPOSED = "theirs keeps claims that the query presupposes"
+_ROUGE_L = Column("rouge.rougeL", "rouge(types=rougeL,stemmer=true)")
 
 _RAGAS = {
-    "faithfulness": Column("faithfulness", nothing="NaN where the response has no statement"),
+    **_same("faithfulness", nothing="NaN where the response has no statement"),
     "faithfulnesswithhhem": Column(
         "faithfulness", differs="theirs has an NLI model check the statements", nothing="NaN without a statement"
     ),
@@ -76,46 +71,37 @@ _RAGAS = {
         nothing="NaN or 0 where no question could be made",
         scale=(-1.0, 1.0),
     ),
-    "contextprecision": Column("context_precision", "context_precision"),
-    "llmcontextprecisionwithreference": Column("context_precision", "context_precision"),
-    "llmcontextprecisionwithoutreference": Column("context_precision", "context_precision(against=response)"),
-    "contextutilization": Column("context_precision", "context_precision(against=response)"),
-    "contextrecall": Column("context_recall", nothing="NaN where the reference has no statement"),
+    **dict.fromkeys(
+        ("contextprecision", "llmcontextprecisionwithreference"), Column("context_precision", "context_precision")
+    ),
+    **dict.fromkeys(
+        ("contextutilization", "llmcontextprecisionwithoutreference"),
+        Column("context_precision", "context_precision(against=response)"),
+    ),
+    **_same("context_recall", nothing="NaN where the reference has no statement"),
     "nvcontextrelevance": Column("context_relevance", differs=_GRADED_TWICE),
-    "answercorrectness": Column(
-        "answer_correctness", differs="theirs is 0.75 F1 of statements + 0.25 cosine of embeddings, ours the F1"
-    ),
+    **_same("answer_correctness", differs="theirs is 0.75 F1 of statements + 0.25 cosine of embeddings, ours the F1"),
     "nvaccuracy": Column("answer_correctness", differs=_GRADED_TWICE),
-    "factualcorrectness": Column("answer_correctness"),
-    "factualcorrectnessmodef1": Column("answer_correctness"),
-    "factualcorrectnessmodeprecision": Column(
-        "claim_precision", differs="theirs keeps claims that the query presupposes"
-    ),
-    "factualcorrectnessmoderecall": Column("claim_recall", differs="theirs keeps claims that the query presupposes"),
+    **dict.fromkeys(("factualcorrectness", "factualcorrectnessmodef1"), Column("answer_correctness")),
+    "factualcorrectnessmodeprecision": Column("claim_precision", differs=_PRESUPPOSED),
+    "factualcorrectnessmoderecall": Column("claim_recall", differs=_PRESUPPOSED),
     **{
         f"noisesensitivity{mode}{part}": Column(f"noise_sensitivity.{part}", "noise_sensitivity")
         for mode in ("", "mode")
         for part in ("relevant", "irrelevant")
     },
-    "rougescore": Column("rouge.rougeL", "rouge(types=rougeL,stemmer=true)"),
-    "rougescoremodefmeasure": Column("rouge.rougeL", "rouge(types=rougeL,stemmer=true)"),
+    **dict.fromkeys(("rougescore", "rougescoremodefmeasure"), _ROUGE_L),
     "bleuscore": Column("bleu", differs="theirs is sacreBLEU of pieces split at '. ', ours the sentence BLEU of NLTK"),
     "chrfscore": Column("chrf"),
-    "exactmatch": Column("exact_match", differs="theirs compares the texts as they stand, ours after SQuAD's rules"),
+    **_same("exact_match", differs="theirs compares the texts as they stand, ours after SQuAD's rules"),
 }
 
 _VALOR = {
-    "answercorrectness": Column("answer_correctness"),
-    "answerrelevance": Column("answer_relevance", nothing="0 where there is no statement"),
-    "bias": Column("bias"),
-    "toxicity": Column("toxicity"),
-    "contextprecision": Column("context_precision", nothing="1 without contexts and references, 0 without one of them"),
-    "contextrecall": Column("context_recall", nothing="1 without contexts and references, 0 without one of them"),
-    "contextrelevance": Column("context_relevance", nothing="0 without contexts"),
-    "faithfulness": Column("faithfulness", nothing="1 where there is no claim"),
-    "hallucination": Column("hallucination"),
-    "summarycoherence": Column("summary_coherence"),
-    "bleu": Column("bleu"),
+    **_same("answer_correctness", "bias", "toxicity", "hallucination", "summary_coherence", "bleu"),
+    **_same("answer_relevance", nothing="0 where there is no statement"),
+    **_same("context_precision", "context_recall", nothing="1 without contexts and references, 0 without one of them"),
+    **_same("context_relevance", nothing="0 without contexts"),
+    **_same("faithfulness", nothing="1 where there is no claim"),
     **{
         prefix + name.lower(): Column(f"rouge.{name}", "rouge")
         for prefix in ("", "rouge")
@@ -124,7 +110,7 @@ _VALOR = {
 }
 
 _DEEPEVAL = {
-    "faithfulness": Column(
+    **_same(
         "faithfulness",
         differs="theirs counts a claim as faithful unless the contexts contradict it, ours only if they support it",
         nothing="1 where there is no claim",
@@ -139,9 +125,8 @@ _DEEPEVAL = {
     "contextualrelevancy": Column(
         "context_relevance", differs="theirs is a share of the contexts' statements, ours of the contexts"
     ),
-    "hallucination": Column("hallucination", nothing="0 without contexts"),
-    "bias": Column("bias"),
-    "toxicity": Column("toxicity"),
+    **_same("hallucination", nothing="0 without contexts"),
+    **_same("bias", "toxicity"),
 }
 
 _OVERALL = Column(
@@ -162,7 +147,7 @@ _RAG_EVALS = {
         name.replace("_", ""): Column(f"relevance_rubric.{name}", "relevance_rubric")
         for name in ("topical_match", "completeness", "conciseness")
     },
-    "chunkutility": Column("chunk_utility", nothing="0 without contexts"),
+    **_same("chunk_utility", nothing="0 without contexts"),
     "contextrecall": Column("context_coverage", nothing="1 where no context is relevant"),
 }
 
@@ -180,57 +165,17 @@ _DATAWORKZ = {
 }
 
 
-def _correctness(mode: str, suffix: str, parametric: str) -> dict[str, Column]:
-    """The columns of Trust-Eval that name the form of its correctness."""
-    family = f"trust(variant=trust_eval,correctness={mode})"
-    names = {
-        f"regular_{suffix}": "claim_match" if mode == "cm" else "string_match",
-        f"answered_{suffix}": "answered_correctness",
-        f"calib_answered_{suffix}": "calibrated_answered",
-        f"calib_answerable_{suffix}": "calibrated_answerable",
-        f"calib_{suffix}_f1": "calibrated_f1",
-        f"{parametric}_{suffix}": "parametric",
-    }
-    return {theirs.replace("_", ""): Column(ours, family, per=100) for theirs, ours in names.items()}
-
-
-def _refusals() -> dict[str, Column]:
-    """The columns of Trust-Eval about refusals, in its three spellings."""
-    names = {"macroavg": "macro_avg", "macrof1": "macro_f1", "answeredratio": "answered_ratio"}
-    for theirs, ours in (("reject", "reject"), ("refuse", "reject"), ("refusal", "reject"), ("answerable",) * 2):
-        names |= {theirs + short: f"{ours}_{full}" for short, full in _PARTS.items()}
-    return {theirs: Column(ours, f"{ours}(refusals=trust_eval)", per=100) for theirs, ours in names.items()}
-
-
-_PARTS = {"rec": "recall", "prec": "precision", "f1": "f1"}
-
-_CITATIONS = {
-    "regularcitationrec": Column("citation_recall", "citation_recall(variant=trust_eval)", per=100),
-    "regularcitationprec": Column("citation_precision", "citation_precision(variant=trust_eval)", per=100),
-    "regularcitationf1": Column("regular_citation_f1", "regular_citation_f1(variant=trust_eval)", per=100),
-    **{
-        f"answeredcitation{short}": Column(ours, f"{ours}(refusals=trust_eval,variant=trust_eval)", per=100)
-        for short, ours in ((short, f"answered_citation_{full}") for short, full in _PARTS.items())
-    },
+#: The columns of each system by folded name.
+SYSTEMS: Mapping[str, Mapping[str, Column]] = {
+    "ragas": _RAGAS,
+    "valor": _VALOR,
+    "deepeval": _DEEPEVAL,
+    "rag_evals": _RAG_EVALS,
+    "dataworkz": _DATAWORKZ,
 }
 
-_TRUST_EVAL = {
-    **_refusals(),
-    **_correctness("cm", "claims_nli", "parametric_answered"),
-    **_correctness("em", "str_em", "parametric"),
-    **_CITATIONS,
-    "trustscore": Column("trust_score", per=100),
-}
-
-SYSTEMS: Mapping[str, ScoringSystem] = {
-    "ragas": ScoringSystem(_RAGAS),
-    "valor": ScoringSystem(_VALOR),
-    "deepeval": ScoringSystem(_DEEPEVAL),
-    "rag_evals": ScoringSystem(_RAG_EVALS),
-    "trust_eval": ScoringSystem(_TRUST_EVAL),
-    "dataworkz": ScoringSystem(_DATAWORKZ, ("Golden Response Claims", "Candidate Response Claims", "Common Claims")),
-}
-
+#: The columns that explain another system's numbers: those of Dataworkz.
+EVIDENCE = ("Golden Response Claims", "Candidate Response Claims", "Common Claims")
 
 #: The fields that identify the sample of a row.
 NAMING = ("id", "query", "response")
@@ -250,6 +195,14 @@ class ScoreRow(RowName, frozen=True):
     cells: Mapping[str, Any]
 
 
+class ScoredSample(RowName, frozen=True):
+    """A sample of the run without its evidence. shown: its query, or another text."""
+
+    shown: str
+    group: str | None
+    scores: Mapping[str, ScoreRecord]
+
+
 class ScoreSheet(msgspec.Struct, frozen=True):
     """The rows of another system's scores. name: of the file. numbered: whether ids are row numbers."""
 
@@ -262,28 +215,26 @@ class ScoreSheet(msgspec.Struct, frozen=True):
         """All columns, in the order in which they first occur."""
         return tuple(dict.fromkeys(column for line in self.lines for column in line.cells))
 
-    def is_scored(self, column: str) -> bool:
-        """Whether a column holds a number anywhere."""
-        return any(number_in(line.cells.get(column)) is not None for line in self.lines)
+    def numbers(self, column: str) -> list[float]:
+        """The numbers in a column."""
+        found = (number_in(line.cells.get(column)) for line in self.lines)
+        return [value for value in found if value is not None]
 
 
 def read_sheet(scores: Any, map: Mapping[str, str]) -> ScoreSheet:
-    """The rows of any file or object that `ragauge.read` takes; scores alone are enough.
-
-    map: field -> column, for id, query and response. Raises BadData, BadRow, or UnknownName for a column.
-    """
+    """The rows of any file or object that `ragauge.read` takes. map: field -> column, for id, query and response."""
     if isinstance(scores, ScoreSheet):
         return scores
     found = source(scores)
     rows = [_cells(row, found.name, number) for number, row in enumerate(found.rows(), start=1)]
+    if not rows:
+        raise BadData(f"{found.name}: no rows of scores")
     columns = dict.fromkeys(column for row in rows for column in row)
     serving = {field: _serving(field, columns, map) for field in NAMING}
     lines = []
     for at, row in enumerate(rows, start=1):
         id, query, response = (_text(row.get(column)) if (column := serving[field]) else None for field in NAMING)
         lines.append(ScoreRow(id or str(at), query, response, row))
-    if not lines:
-        raise BadData(f"{found.name}: no rows of scores")
     return ScoreSheet(found.name, tuple(lines), serving["id"] is None)
 
 
@@ -344,15 +295,9 @@ def number_in(cell: Any) -> float | None:
 #: The number of rows without a sample that are named.
 SHOWN = 5
 
-Key = Callable[[RowName], Hashable]
-
 
 class RowMatching(msgspec.Struct, frozen=True):
-    """How rows of scores were matched with samples.
-
-    by: "position", "id", or "query and response" (or one of the two). pairs: number of matches. rows, samples: number
-    on either side. alone: ids of the first rows without a sample.
-    """
+    """How rows of scores were matched with samples, and how many. alone: ids of the first rows without a sample."""
 
     by: str
     pairs: int
@@ -365,14 +310,16 @@ def match_rows(sheet: ScoreSheet, samples: Sequence[RowName]) -> tuple[RowMatchi
     """Match the rows of `sheet` with `samples`, as pairs of positions: by id if possible, else by texts, else in order.
 
     Ids (row numbers if there is no column of ids) are used if all ids of one side occur on the other and the texts of
-    matched rows agree; without texts to check, both sides must have the same ids. Texts that occur several times are
-    matched in order. Positions are used only without texts to check, and if there are as many rows as samples.
-
-    Raises BadData if nothing matches.
+    matched rows agree; without texts, both sides must have the same ids. Repeated texts are matched in order. Positions
+    are used only without texts, and if there are as many rows as samples. Raises BadData if nothing matches.
     """
     lines = sheet.lines
     sizes = len(lines), len(samples)
-    fields = [field for field in ("query", "response") if _has(field, lines) and _has(field, samples)]
+    fields = [
+        field
+        for field in ("query", "response")
+        if all(any(getattr(row, field) is not None for row in rows) for rows in (lines, samples))
+    ]
     pairs = _pairs(lines, samples, lambda one: one.id)
     enough = len(pairs) == (min(sizes) if fields else max(sizes))
     by = "position" if sheet.numbered else "id"
@@ -384,12 +331,8 @@ def match_rows(sheet: ScoreSheet, samples: Sequence[RowName]) -> tuple[RowMatchi
             raise BadData(_unmatched(sheet, sizes, fields))
         pairs, by = [(i, i) for i in range(len(lines))], "position"
     found = {i for i, _ in pairs}
-    alone = (line.id for i, line in enumerate(lines) if i not in found)
-    return RowMatching(by, len(pairs), *sizes, tuple(islice(alone, SHOWN))), pairs
-
-
-def _has(field: str, rows: Sequence[RowName]) -> bool:
-    return any(getattr(row, field) is not None for row in rows)
+    alone = [line.id for i, line in enumerate(lines) if i not in found]
+    return RowMatching(by, len(pairs), *sizes, tuple(alone[:SHOWN])), pairs
 
 
 def _texts(row: RowName, fields: Sequence[str]) -> tuple[str, ...]:
@@ -397,7 +340,9 @@ def _texts(row: RowName, fields: Sequence[str]) -> tuple[str, ...]:
     return tuple(" ".join((getattr(row, field) or "").split()).casefold() for field in fields)
 
 
-def _pairs(lines: Sequence[RowName], samples: Sequence[RowName], key: Key) -> list[tuple[int, int]]:
+def _pairs(
+    lines: Sequence[RowName], samples: Sequence[RowName], key: Callable[[RowName], Hashable]
+) -> list[tuple[int, int]]:
     """Positions of rows and samples with equal keys; the second row of a key goes with its second sample."""
     places: dict[Hashable, deque[int]] = {}
     for j, sample in enumerate(samples):
@@ -415,16 +360,11 @@ def _unmatched(sheet: ScoreSheet, sizes: tuple[int, int], fields: Sequence[str])
 
 SCHEMA = "ragauge.parity/1"
 
-#: The endings of files that a comparison is written to.
 PARITY_WRITERS = (".md", ".json")
 
 
 class ParityRow(msgspec.Struct, frozen=True, omit_defaults=True):
-    """One row on which the two differ.
-
-    theirs, ours: the numbers on our scale, None if missing; why: the reason.
-    evidence: lines with our deciding pieces, and their explanations.
-    """
+    """One row on which the two differ: the numbers on our scale, and the reason or our deciding pieces."""
 
     id: str
     query: str
@@ -443,12 +383,7 @@ class ParityDifference(msgspec.Struct, frozen=True):
 
 
 class ParityFigures(msgspec.Struct, frozen=True):
-    """The figures of the n rows with a number on both sides.
-
-    difference: the mean of ours - theirs with a 95 % interval; None if theirs are off their scale.
-    rank: Spearman's correlation, None if either side is constant; its 95 % interval for 10 to 10,000 rows.
-    close: number of rows on which the numbers differ by at most 0.05 of our scale.
-    """
+    """The figures of the n rows with a number on both sides; None if undefined, or theirs are off their scale."""
 
     n: int
     mean_theirs: float | None
@@ -460,10 +395,7 @@ class ParityFigures(msgspec.Struct, frozen=True):
 
 
 class ParityColumn(msgspec.Struct, frozen=True):
-    """A column of theirs compared with a value of ours.
-
-    neither: number of rows without a number on either side. notes: another definition, another scale.
-    """
+    """A column of theirs compared with a value of ours. neither: number of rows without a number on either side."""
 
     theirs: str
     ours: str
@@ -473,52 +405,38 @@ class ParityColumn(msgspec.Struct, frozen=True):
     differences: tuple[ParityDifference, ...]
 
 
-class ParityTotal(msgspec.Struct, frozen=True):
-    """Their score of the whole data set, on our scale, and our estimate with its 95 % interval."""
-
-    theirs: str
-    ours: str
-    value: float
-    estimate: float | None
-    low: float | None
-    high: float | None
-    n: int
-    notes: tuple[str, ...] = ()
-
-
 class Parity(msgspec.Struct, frozen=True):
     """Another system's scores compared with those of a run.
 
-    system: whose scores. scores: the file. run, judge: the run and its judges.
-    matching: how rows were matched with samples; None if the scores are for the whole data set.
-    columns, totals: the comparisons by row, or of whole data sets. left: columns that were not compared, with the
-    reason.
+    system: whose scores. scores: the file. run, judge: the run and its judges. matching: how rows were matched with
+    samples. columns: the comparisons. left: columns that were not compared, with the reason.
     """
 
     system: str = msgspec.field(name="peer")
     scores: str
     run: str
     judge: str
-    matching: RowMatching | None
+    matching: RowMatching
     columns: tuple[ParityColumn, ...]
-    totals: tuple[ParityTotal, ...]
     left: dict[str, str]
 
     def to_dict(self) -> dict[str, Any]:
         """The comparison as one document of schema "ragauge.parity/1"."""
-        document: dict[str, Any] = {"schema": SCHEMA, **msgspec.to_builtins(self)}
-        return document
+        return {"schema": SCHEMA, **msgspec.to_builtins(self)}
 
     def save(self, path: str | Path) -> Path:
         """Write the comparison to a .json or .md file. Raises UsageError for other endings."""
         as_json = msgspec.json.encode(self.to_dict()).decode()
-        return save_text(Path(path), {".json": lambda: as_json, ".md": lambda: parity_markdown(self)})
+        return save_text(Path(path), {".json": lambda: as_json, ".md": self._markdown})
 
     def __str__(self) -> str:
-        return parity_text(self)
+        return "".join(f"{one_line(line)}\n" for line in _lines(self))
 
+    def _markdown(self) -> str:
+        """The comparison as Markdown; quoted texts are shown literally."""
+        split = ((line, match.end()) for line in _lines(self) if (match := _MARK.match(line)))
+        return "".join(f"{line[:end]}{plain(line[end:])}\n" for line, end in split)
 
-FigureScale = tuple[float, float]
 
 #: Numbers that differ by at most this share of the scale are taken as equal.
 CLOSE = 0.05
@@ -530,13 +448,21 @@ FEWEST, MOST = 10, 10_000
 ROUNDING = 1e-6
 
 
-def figures(
-    theirs: Sequence[float], ours: Sequence[float], clusters: Clusters, scale: FigureScale, of_theirs: FigureScale
+def _is_on(scale: Scale, value: float) -> bool:
+    return scale[0] - ROUNDING <= value <= scale[1] + ROUNDING
+
+
+def _is_close(scale: Scale, one: float, other: float) -> bool:
+    return abs(one - other) <= CLOSE * (scale[1] - scale[0])
+
+
+def _figures(
+    theirs: Sequence[float], ours: Sequence[float], clusters: Clusters, scale: Scale, of_theirs: Scale
 ) -> ParityFigures:
     """The figures of pairs of numbers. scale: of ours; of_theirs: of theirs. clusters: as for `paired_mean`."""
     pairs, n = list(zip(theirs, ours, strict=True)), len(ours)
     difference = rank_interval = None
-    if n and all(on_scale_of(value, of_theirs) for value in theirs):
+    if n and all(_is_on(of_theirs, value) for value in theirs):
         widest = (scale[0] - of_theirs[1] - ROUNDING, scale[1] - of_theirs[0] + ROUNDING)
         difference = paired_mean([b - a for a, b in pairs], scale=widest, clusters=clusters).interval
     rank = spearman(theirs, ours)
@@ -551,18 +477,8 @@ def figures(
         difference=difference,
         rank=rank,
         rank_interval=rank_interval,
-        close=sum(on_scale_of(a, of_theirs) and abs(a - b) <= closeness(scale) for a, b in pairs),
+        close=sum(_is_on(of_theirs, a) and _is_close(scale, a, b) for a, b in pairs),
     )
-
-
-def closeness(scale: FigureScale) -> float:
-    """The largest difference of two numbers on a scale that are taken as equal."""
-    return CLOSE * (scale[1] - scale[0])
-
-
-def on_scale_of(value: float, scale: FigureScale) -> bool:
-    """Whether a number is on a scale, up to rounding."""
-    return scale[0] - ROUNDING <= value <= scale[1] + ROUNDING
 
 
 #: cause -> its meaning, in the order of reports.
@@ -581,82 +497,56 @@ CAUSES = {
 _EXACT, _FEW = 0.005, 50
 
 
-def cause_of(
-    theirs: float | None, ours: ScoreRecord, column: Column, scale: FigureScale, of_theirs: FigureScale
-) -> str | None:
+def _cause(theirs: float | None, ours: ScoreRecord, column: Column, scale: Scale, of_theirs: Scale) -> str | None:
     """The cause of a difference, None if there is none. scale: of ours; of_theirs: of theirs, as converted."""
     if ours.value is None:
         return None if theirs is None else "failed_here" if ours.failed else "undefined_here"
     if theirs is None:
         return "missing_there"
-    if not on_scale_of(theirs, of_theirs):
+    if not _is_on(of_theirs, theirs):
         return "scale"
-    if abs(theirs - ours.value) <= closeness(scale):
+    if _is_close(scale, theirs, ours.value):
         return None
     if column.differs:
         return "definition"
     if not ours.evidence:
         return "numbers"
-    return "verdicts" if _could_be_of_as_many(theirs, ours) else "pieces"
-
-
-def _could_be_of_as_many(value: float, ours: ScoreRecord) -> bool:
-    """Whether a number can be a share of as many pieces as ours, given how exactly numbers are written."""
-    if not is_share(ours) or ours.counts[1] > _FEW:
-        return True
-    nearest = floor(value * ours.counts[1] + 0.5) / ours.counts[1]
-    return abs(value - nearest) <= _EXACT
+    if is_share(ours) and (pieces := ours.counts[1]) <= _FEW:
+        nearest = floor(theirs * pieces + 0.5) / pieces
+        return "verdicts" if abs(theirs - nearest) <= _EXACT else "pieces"
+    return "verdicts"
 
 
 #: The mark of a heading, an item or a row.
 _MARK = re.compile(r"(?:#+ | *- |\|)?")
 
 
-def parity_text(parity: Parity) -> str:
-    """The comparison as plain text."""
-    return "".join(f"{one_line(line)}\n" for line in _lines(parity))
-
-
-def parity_markdown(parity: Parity) -> str:
-    """The comparison as Markdown; quoted texts are shown literally."""
-    split = ((line, match.end()) for line in _lines(parity) if (match := _MARK.match(line)))
-    return "".join(f"{line[:end]}{plain(line[end:])}\n" for line, end in split)
-
-
 def _lines(parity: Parity) -> Iterator[str]:
-    yield f"# ragauge compared with {parity.system}"
-    yield ""
+    yield from (f"# ragauge compared with {parity.system}", "")
     yield f"Theirs: {parity.scores}. Ours: run {parity.run}, judge {parity.judge}."
-    if parity.matching:
-        yield _matching_words(parity.matching)
+    found = parity.matching
+    more = found.rows - found.pairs - len(found.alone)
+    alone = ", ".join(found.alone) + (f" and {more} more" if more else "")
+    without = f" Without a sample: {alone}." if alone else ""
+    rows, samples = counted(found.rows, "row"), counted(found.samples, "sample")
+    yield f"{found.pairs} of {rows} matched with {samples} by {found.by}.{without}"
     yield ""
-    yield from _totals(parity.totals) if parity.totals else _table(_FIGURES, map(_figure_cells, parity.columns))
+    yield f"| {_FIGURES} |"
+    yield "|" + "---|" * (_FIGURES.count("|") + 1)
+    for column in parity.columns:
+        yield f"| {' | '.join(cell.replace('|', '∣') for cell in _figure_cells(column))} |"
     for reason in by_reason(parity.left):
         yield from ("", f"Not compared: {reason}.")
     for compared in parity.columns:
-        yield from _compared(compared)
+        yield from _column_lines(compared)
 
 
-def _matching_words(matching: RowMatching) -> str:
-    rows, samples = counted(matching.rows, "row"), counted(matching.samples, "sample")
-    matched = f"{matching.pairs} of {rows} matched with {samples} by {matching.by}."
-    more = matching.rows - matching.pairs - len(matching.alone)
-    alone = ", ".join(matching.alone) + (f" and {more} more" if more else "")
-    return f"{matched} Without a sample: {alone}." if alone else matched
-
-
-def _table(head: str, rows: Iterable[Iterable[str]]) -> Iterator[str]:
-    yield f"| {head} |"
-    yield "|" + "---|" * (head.count("|") + 1)
-    yield from (f"| {' | '.join(cell.replace('|', '∣') for cell in cells)} |" for cells in rows)
+_FIGURES = "theirs | ours | n | mean theirs | mean ours | ours − theirs, 95 % | rank correlation, 95 % | within 0.05"
 
 
 def _with_interval(value: float | None, low: float | None, high: float | None) -> str:
     # 0.000, never -0.000
     return with_interval(value, low, high, lambda one: number(None if one is None else round(one, 3) + 0.0))
-
-
-_FIGURES = "theirs | ours | n | mean theirs | mean ours | ours − theirs, 95 % | rank correlation, 95 % | within 0.05"
 
 
 def _figure_cells(one: ParityColumn) -> list[str]:
@@ -669,23 +559,7 @@ def _figure_cells(one: ParityColumn) -> list[str]:
     ]
 
 
-def _totals(totals: Iterable[ParityTotal]) -> Iterator[str]:
-    yield "Their scores are for the whole data set."
-    yield ""
-    head = "theirs | ours | n | value theirs | value ours, 95 % | theirs in our interval"
-    yield from _table(head, map(_total_cells, totals))
-    for one in totals:
-        if one.notes:
-            yield from ("", f"{one.theirs}: {'; '.join(one.notes)}.")
-
-
-def _total_cells(one: ParityTotal) -> list[str]:
-    within = "–" if one.low is None or one.high is None else "yes" if one.low <= one.value <= one.high else "no"
-    ours = _with_interval(one.estimate, one.low, one.high)
-    return [one.theirs, one.ours, str(one.n), number(one.value), ours, within]
-
-
-def _compared(one: ParityColumn) -> Iterator[str]:
+def _column_lines(one: ParityColumn) -> Iterator[str]:
     yield from ("", f"## {one.theirs} and {one.ours}", "")
     yield from (f"- {note}" for note in one.notes)
     if one.notes:
@@ -699,8 +573,7 @@ def _compared(one: ParityColumn) -> Iterator[str]:
         yield from ("", f"### {CAUSES[difference.cause]}: {counted(difference.count, 'row')}{more}", "")
         for row in difference.rows:
             why = f" ({row.why})" if row.why else ""
-            words = f"{row.id}: theirs {number(row.theirs)}, ours {number(row.ours)}{why}. {row.query}"
-            yield f"- {words.rstrip()}"
+            yield f"- {row.id}: theirs {number(row.theirs)}, ours {number(row.ours)}{why}. {row.query}".rstrip()
             yield from (f"  - {line}" for line in row.evidence)
 
 
@@ -708,32 +581,24 @@ def _compared(one: ParityColumn) -> Iterator[str]:
 _WRITTEN = re.compile(r"(?P<flipped>1-)?(?P<name>.+?)(/(?P<per>\d+(\.\d+)?))?")
 
 
-class Chosen(NamedTuple):
-    """A column of theirs, by its name in the sheet, and how it relates to ours."""
-
-    theirs: str
-    column: Column
-
-
 def choose(
     sheet: ScoreSheet, against: str, named: Mapping[str, str] | None = None, only: Collection[str] = ()
-) -> list[Chosen]:
-    """The columns of `sheet` that have a counterpart here.
+) -> dict[str, Column]:
+    """The columns of `sheet` that have a counterpart here. named: their column, as "NAME/100" or "1-NAME" -> our value.
 
-    against: a key of SYSTEMS. named: their column -> our value, which precedes known names; "NAME/100" divides theirs,
-    "1-NAME" subtracts it from 1. only: our metrics or values to compare; all if empty.
-
-    Raises UnknownName for a system or column that does not exist, UsageError if nothing can be compared.
+    only: our metrics or values; all if empty. Raises UnknownName, or UsageError if nothing can be compared.
     """
     if against not in SYSTEMS:
         raise UnknownName("system", against, SYSTEMS)
-    found = {one.theirs: one for one in (_named(sheet, theirs, ours) for theirs, ours in (named or {}).items())}
+    found = dict(_named(sheet, theirs, ours) for theirs, ours in (named or {}).items())
     for name in sheet.columns:
-        known = SYSTEMS[against].columns.get(folded(name))
-        if known and name not in found and sheet.is_scored(name):
-            found[name] = Chosen(name, known)
+        known = SYSTEMS[against].get(folded(name))
+        if known and name not in found and sheet.numbers(name):
+            found[name] = known
     wanted = {name for spec in only for name in (spec, metric_of(spec))}
-    kept = [one for one in found.values() if not wanted or {one.column.ours, metric_of(one.column.ours)} & wanted]
+    kept = {
+        name: column for name, column in found.items() if not wanted or {column.ours, metric_of(column.ours)} & wanted
+    }
     if not kept:
         among = f" among {', '.join(only)}" if only else ""
         raise UsageError(
@@ -743,38 +608,31 @@ def choose(
     return kept
 
 
-def _named(sheet: ScoreSheet, theirs: str, ours: str) -> Chosen:
+def _named(sheet: ScoreSheet, theirs: str, ours: str) -> tuple[str, Column]:
     """A column as the caller maps it to ours."""
     if theirs in sheet.columns:
-        return Chosen(theirs, Column(ours))
+        return theirs, Column(ours)
     match = _WRITTEN.fullmatch(theirs)
     if match is None or match["name"] not in sheet.columns:
         raise UnknownName("column", match["name"] if match else theirs, sheet.columns)
-    return Chosen(match["name"], Column(ours, per=float(match["per"] or 1), flipped=bool(match["flipped"])))
+    return match["name"], Column(ours, per=float(match["per"] or 1), flipped=bool(match["flipped"]))
 
 
-def others(sheet: ScoreSheet, against: str, kept: Sequence[Chosen]) -> dict[str, str]:
-    """The other numeric columns, with the reason why they are not compared."""
-    known = SYSTEMS[against].columns
-    names = {one.theirs for one in kept}
-    rest = [name for name in sheet.columns if name not in names and _holds_numbers(sheet, name)]
-    return {name: "not requested" if folded(name) in known else "no known counterpart among ours" for name in rest}
+def others(sheet: ScoreSheet, against: str, kept: Collection[str]) -> dict[str, str]:
+    """The other columns with numbers in most of their filled cells, and the reason why they are not compared."""
+    reasons = {}
+    for name in sheet.columns:
+        if name not in kept and not any(rank(field, name) is not None for field in ALIASES):
+            filled = sum(line.cells.get(name) not in (None, "") for line in sheet.lines)
+            if 2 * len(sheet.numbers(name)) > filled:
+                known = folded(name) in SYSTEMS[against]
+                reasons[name] = "not requested" if known else "no known counterpart among ours"
+    return reasons
 
 
-def _holds_numbers(sheet: ScoreSheet, name: str) -> bool:
-    """Whether a column may contain scores: of no known meaning, with numbers in most of its filled cells."""
-    if any(rank(field, name) is not None for field in ALIASES):
-        return False
-    filled = [cell for line in sheet.lines if (cell := line.cells.get(name)) not in (None, "")]
-    return sum(number_in(cell) is not None for cell in filled) * 2 > len(filled)
-
-
-def measuring(kept: Sequence[Chosen]) -> list[str]:
+def measuring(kept: Mapping[str, Column]) -> list[str]:
     """The metrics to measure so that each column has its counterpart, in the form closest to theirs."""
-    specs = list(dict.fromkeys(one.column.metric or metric_of(one.column.ours) for one in kept))
-    families = [spec for spec in specs if spec.partition("(")[0] in FAMILIES]
-    included = {value for metric in (select_metrics(families) if families else ()) for value in metric.values}
-    return [spec for spec in specs if spec not in included]
+    return list(dict.fromkeys(column.metric or metric_of(column.ours) for column in kept.values()))
 
 
 def metric_of(value: str) -> str:
@@ -782,14 +640,15 @@ def metric_of(value: str) -> str:
     return re.sub(r"\.\w+$", "", value)
 
 
-def key_in(run: RunRecord, column: Column) -> str | None:
+def _key_in(run: RunRecord, column: Column) -> str | None:
     """The key of the counterpart of a column in the run, with their parameters if there are several."""
-    name, part = metric_of(column.ours), column.ours[len(metric_of(column.ours)) :]
+    name = metric_of(column.ours)
+    part = column.ours.removeprefix(name)
     with_their_parameters = column.metric + part if column.metric.partition("(")[0] == name else column.ours
     return next((key for key in (with_their_parameters, column.ours) if key in run.estimates), None)
 
 
-def notes(run: RunRecord, column: Column) -> list[str]:
+def _notes(run: RunRecord, column: Column) -> list[str]:
     """Known differences of a column: definition, edge cases, and parameters of the metric in this run."""
     known = [f"different definition: {column.differs}"] if column.differs else []
     known += [f"theirs is {column.nothing}"] if column.nothing else []
@@ -800,103 +659,63 @@ def notes(run: RunRecord, column: Column) -> list[str]:
     return known
 
 
-class _ScoredSample(NamedTuple):
-    """A sample of the run without its evidence. shown: its query, or another text."""
-
-    name: RowName
-    shown: str
-    group: str | None
-    scores: Mapping[str, ScoreRecord]
-
-
-class ParityPair(NamedTuple):
-    """A row of theirs and the matching sample of ours.
-
-    position: of the sample in the run. theirs: their score on our scale; cells: their row.
-    """
-
-    position: int
-    sample: _ScoredSample
-    theirs: float | None
-    ours: ScoreRecord
-    cells: Mapping[str, Any]
-
-    @property
-    def gap(self) -> float:
-        """The difference of the two scores, with 0 for one that is missing."""
-        return abs((self.theirs or 0.0) - (self.ours.value or 0.0))
-
-
-class AlignedScores:
-    """A sheet of scores and a run, matched row by row. matching: how rows were matched.
-
-    quoted: their columns with explanations of a score. show: the number of rows shown for each cause.
-    """
-
-    def __init__(self, run: Run, sheet: ScoreSheet, quoted: Sequence[str], show: int) -> None:
-        self._run, self._sheet, self._quoted, self._show = run, sheet, quoted, show
-        self._scales = {key: metric.scale for metric in recovered_record(run.record) for key in metric.values}
-        self._samples = [
-            _ScoredSample(RowName(s.id, s.query, s.response), s.query or s.source or s.response or "", s.group, scores)
-            for s, scores in ((record.sample, record.scores) for record in run.records())
-        ]
-        self.matching, self._places = match_rows(sheet, [sample.name for sample in self._samples])
-
-    def compared(self, one: Chosen, key: str) -> ParityColumn:
-        """One column of theirs compared with one value of ours."""
-        pairs = list(self._pairs(one, key))
-        both = [pair for pair in pairs if pair.theirs is not None and pair.ours.value is not None]
-        theirs, ours = [pair.theirs or 0.0 for pair in both], [pair.ours.value or 0.0 for pair in both]
-        groups = [pair.sample.group for pair in both]
-        scale = self._scales.get(key) or (min([0.0, *theirs, *ours]), max([1.0, *theirs, *ours]))
-        of_theirs = one.column.scale or scale
-        found = figures(theirs, ours, groups if any(groups) else None, scale, of_theirs)
-        neither = sum(pair.theirs is None and pair.ours.value is None for pair in pairs)
-        known = (*notes(self._run.record, one.column), *_warnings(one.theirs, theirs, found, scale))
-        by_cause: dict[str, list[ParityPair]] = {cause: [] for cause in CAUSES}
-        for pair in pairs:
-            if cause := cause_of(pair.theirs, pair.ours, one.column, scale, of_theirs):
-                by_cause[cause].append(pair)
-        differences = tuple(
-            ParityDifference(cause, len(differing), tuple(self._rows(differing, one.theirs, key)))
-            for cause, differing in by_cause.items()
-            if differing
-        )
-        return ParityColumn(one.theirs, key, found, neither, known, differences)
-
-    def _pairs(self, one: Chosen, key: str) -> Iterator[ParityPair]:
-        for row, position in self._places:
-            cells, sample = self._sheet.lines[row].cells, self._samples[position]
-            theirs = number_in(cells.get(one.theirs))
-            value = None if theirs is None else one.column.converted(theirs)
-            yield ParityPair(position, sample, value, sample.scores[key], cells)
-
-    def _rows(self, differing: Sequence[ParityPair], theirs: str, key: str) -> Iterator[ParityRow]:
-        """The pairs that differ most, with the pieces that make our score lower or higher than theirs."""
-        for pair in heapq.nlargest(self._show, differing, key=lambda pair: pair.gap):
-            why, evidence = pair.ours.undefined or pair.ours.failed or "", []
-            if pair.theirs is None:
-                why = f"theirs is {pair.cells[theirs]!r:.80}" if theirs in pair.cells else "theirs is left out"
-            elif pair.ours.value is not None:
-                score = self._run.scores[pair.position][key]
-                raising, better = pair.ours.value > pair.theirs, self._run.estimates[key].better
-                evidence = pieces_words(decisive(score, raising, better))
-            quoted = ((name, pair.cells.get(name)) for name in self._quoted)
-            evidence += [f"theirs, {name}: {shortened(str(cell), 300)}" for name, cell in quoted if cell]
-            sample = pair.sample
-            query = shortened(sample.shown, 120)
-            yield ParityRow(sample.name.id, query, pair.theirs, pair.ours.value, why, tuple(evidence))
-
-
-def _warnings(name: str, theirs: Sequence[float], found: ParityFigures, scale: FigureScale) -> list[str]:
+def _warnings(name: str, theirs: Sequence[float], found: ParityFigures, scale: Scale) -> Iterator[str]:
     """Warnings from the scores themselves: another scale, or the opposite direction."""
-    warnings = []
     if theirs and found.difference is None:
         spread = f"from {min(theirs):g} to {max(theirs):g}, our scale is {scale[0]:g} to {scale[1]:g}"
-        warnings.append(f"different scale: theirs range {spread}; write --column {name}/100=... for per cent")
+        yield f"different scale: theirs range {spread}; write --column {name}/100=... for per cent"
     if found.rank_interval and found.rank_interval[1] < 0:
-        warnings.append(f"opposite direction: theirs fall where ours rise; try --column 1-{name}=...")
-    return warnings
+        yield f"opposite direction: theirs fall where ours rise; try --column 1-{name}=..."
+
+
+class _Pair(NamedTuple):
+    """A row of theirs with its score on our scale, and the matching sample at a position of the run with its score."""
+
+    row: ScoreRow
+    theirs: float | None
+    position: int
+    sample: ScoredSample
+    ours: ScoreRecord
+
+
+def _compared(run: Run, name: str, column: Column, key: str, pairs: Sequence[_Pair], show: int) -> ParityColumn:
+    """One column of theirs compared with one value of ours. show: the number of rows shown for each cause."""
+    both = [
+        (p.theirs, p.ours.value, p.sample.group) for p in pairs if p.theirs is not None and p.ours.value is not None
+    ]
+    theirs, ours, groups = [a for a, _, _ in both], [b for _, b, _ in both], [group for _, _, group in both]
+    measured = next((metric.scale for metric in recovered_record(run.record) if key in metric.values), None)
+    scale = measured or (min([0.0, *theirs, *ours]), max([1.0, *theirs, *ours]))
+    of_theirs = column.scale or scale
+    found = _figures(theirs, ours, groups if any(groups) else None, scale, of_theirs)
+    causes = [_cause(pair.theirs, pair.ours, column, scale, of_theirs) for pair in pairs]
+    differences = []
+    for cause in CAUSES:
+        if differing := [pair for pair, why in zip(pairs, causes, strict=True) if why == cause]:
+            worst = heapq.nlargest(show, differing, key=lambda pair: abs((pair.theirs or 0) - (pair.ours.value or 0)))
+            rows = tuple(_row(run, name, key, pair) for pair in worst)
+            differences.append(ParityDifference(cause, len(differing), rows))
+    return ParityColumn(
+        name,
+        key,
+        found,
+        neither=sum(pair.theirs is None and pair.ours.value is None for pair in pairs),
+        notes=(*_notes(run.record, column), *_warnings(name, theirs, found, scale)),
+        differences=tuple(differences),
+    )
+
+
+def _row(run: Run, name: str, key: str, pair: _Pair) -> ParityRow:
+    """A pair that differs, with the pieces that make our score lower or higher than theirs."""
+    why, evidence, cells = pair.ours.undefined or pair.ours.failed or "", [], pair.row.cells
+    if pair.theirs is None:
+        why = f"theirs is {cells[name]!r:.80}" if name in cells else "theirs is left out"
+    elif pair.ours.value is not None:
+        score = run.scores[pair.position][key]
+        evidence = pieces_words(decisive(score, pair.ours.value > pair.theirs, run.estimates[key].better))
+    evidence += [f"theirs, {each}: {shortened(str(cells[each]), 300)}" for each in EVIDENCE if cells.get(each)]
+    query = shortened(pair.sample.shown, 120)
+    return ParityRow(pair.sample.id, query, pair.theirs, pair.ours.value, why, tuple(evidence))
 
 
 def parity(
@@ -917,9 +736,9 @@ def parity(
     Args:
         run: A run over the same samples.
         scores: The system's file of scores, or rows in memory: anything that `ragauge.read` reads, with one row per
-            sample, or a single row of scores for the whole data set.
-        against: The system, which determines what its columns mean: "ragas", "valor", "deepeval", "rag_evals",
-            "trust_eval" or "dataworkz".
+            sample.
+        against: The system, which determines what its columns mean: "ragas", "valor", "deepeval", "rag_evals" or
+            "dataworkz".
         columns: Their column -> our value, such as {"my score": "faithfulness"}; takes precedence over the known names.
             "NAME/100" is for a column in per cent, "1-NAME" for one with the opposite meaning.
         metrics: Compare only these of ours; all if empty.
@@ -934,25 +753,27 @@ def parity(
     sheet = read_sheet(scores, map or {})
     record = run.record
     kept = choose(sheet, against, columns, metrics)
-    keys = [(one, key) for one in kept if (key := key_in(record, one.column))]
+    keys = {name: key for name, column in kept.items() if (key := _key_in(record, column))}
     if not keys:
-        wanted = ", ".join(sorted({one.column.metric or one.column.ours for one in kept}))
+        wanted = ", ".join(sorted({column.metric or column.ours for column in kept.values()}))
         raise UsageError(f"run {run.id} has no counterpart of what {sheet.name} holds; measure {wanted}")
-    measured = {one for one, _ in keys}
-    left = {one.theirs: f"{one.column.ours} was not measured" for one in kept if one not in measured}
+    left = {name: f"{column.ours} was not measured" for name, column in kept.items() if name not in keys}
     about = (against, sheet.name, run.id, ", ".join(sorted({str(identity) for identity in record.judges.values()})))
-    if len(sheet.lines) == 1 and record.samples != 1:
-        totals = tuple(_total(record, sheet, *one) for one in keys)
-        return Parity(*about, None, (), totals, left | others(sheet, against, kept))
-    by_row = [(one, key) for one, key in keys if record.estimates[key].over == "samples"]
-    left |= {one.theirs: f"{key} has no value of each sample" for one, key in keys if (one, key) not in by_row}
-    aligned = AlignedScores(run, sheet, SYSTEMS[against].evidence, show)
-    compared = tuple(aligned.compared(*one) for one in by_row)
-    return Parity(*about, aligned.matching, compared, (), left | others(sheet, against, kept))
-
-
-def _total(run: RunRecord, sheet: ScoreSheet, one: Chosen, key: str) -> ParityTotal:
-    estimate, theirs = run.estimates[key], number_in(sheet.lines[0].cells[one.theirs])
-    assert theirs is not None  # a column without a number is not chosen
-    ours = (estimate.value, estimate.low, estimate.high, estimate.n)
-    return ParityTotal(one.theirs, key, one.column.converted(theirs), *ours, tuple(notes(run, one.column)))
+    samples = [
+        ScoredSample(s.id, s.query, s.response, s.query or s.source or s.response or "", s.group, scores)
+        for s, scores in ((record.sample, record.scores) for record in run.records())
+    ]
+    matching, places = match_rows(sheet, samples)
+    compared = []
+    for name, key in keys.items():
+        if record.estimates[key].over != "samples":
+            left[name] = f"{key} has no value of each sample"
+            continue
+        pairs = []
+        for row, at in places:
+            line, sample = sheet.lines[row], samples[at]
+            value = number_in(line.cells.get(name))
+            theirs = None if value is None else kept[name].converted(value)
+            pairs.append(_Pair(line, theirs, at, sample, sample.scores[key]))
+        compared.append(_compared(run, name, kept[name], key, pairs, show))
+    return Parity(*about, matching, tuple(compared), left | others(sheet, against, kept))

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from ragauge.analysis.measure import AnswerFunction, first_failure, judge_session
+from ragauge.analysis.measure import AnswerFunction, ask
 from ragauge.errors import BadData, BadParameter, RunFailed
 from ragauge.judges.base import Judge, can_answer
 from ragauge.questions import Entail
@@ -19,7 +19,7 @@ from ragauge.report.text import rich_table
 from ragauge.report.wording import counted, shortened, with_interval
 from ragauge.statistics.intervals import Interval, mean_interval
 from ragauge.text.sentences import sentences
-from ragauge.types import Answer, Failure, Label, Sample, Verdict
+from ragauge.types import Answer, Failure, Label, Verdict
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -55,12 +55,7 @@ class Flip(msgspec.Struct, frozen=True):
 
 
 class Change(msgspec.Struct, frozen=True):
-    """How often verdicts changed in one way of asking again.
-
-    claims: those with both answers; failed: those with the first alone. rate: of changed verdicts, with its 95 %
-    interval by samples. to_supported, from_supported: numbers of verdicts that became, or ceased to be, "entailed".
-    flips: examples.
-    """
+    """How often verdicts changed in one way of asking again. failed: without a second verdict; flips: examples."""
 
     name: str
     claims: int
@@ -88,45 +83,30 @@ class RobustnessCard(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def robustness_cases(data: str | Path | None = None, limit: int | None = None) -> list[RobustnessCase]:
-    """Each sentence of a response, as a claim about the contexts.
+    """Each sentence of the responses in `data`, or in cases of this package, as a claim about the contexts.
 
-    Args:
-        data: Samples with `response` and `contexts`, as for a run; in a further column "paraphrase" may stand the
-            response in other words, sentence by sentence. None: cases of this package.
-        limit: The most samples.
-
-    Raises:
-        BadData: No sample has both fields, or a paraphrase has another number of sentences.
+    A column "paraphrase" may hold the response in other words, sentence by sentence. Raises BadData.
     """
     cases = []
     with as_file(files("ragauge.demo") / "robustness.jsonl") as packaged:
         for sample in read(packaged if data is None else data, limit=limit):
-            cases += _of_sample(sample)
+            if sample.response and sample.contexts:
+                premise = tuple(chunk.text for chunk in sample.contexts)
+                claims, reworded = (
+                    [text[start:end] for start, end in sentences(text)]
+                    for text in (sample.response, str(sample.metadata.get("paraphrase") or ""))
+                )
+                reworded = reworded or [f"{FRAME}{claim}" for claim in claims]
+                if len(reworded) != len(claims):
+                    fault = f"the paraphrase has {len(reworded)} sentences and the response {len(claims)}"
+                    raise BadData(f"sample {sample.id}: {fault}; write one for each, or leave the column out")
+                for claim, other in zip(claims, reworded, strict=True):
+                    cases.append(RobustnessCase(sample.id, Entail(premise, claim, sample.query), other))
     if not cases:
         raise BadData(f"{data}: no sample has a response and contexts; name their columns as docs/data.md says")
     return cases
 
 
-def _of_sample(sample: Sample) -> list[RobustnessCase]:
-    if not sample.response or not sample.contexts:
-        return []
-    premise = tuple(chunk.text for chunk in sample.contexts)
-    claims = _sentences(sample.response)
-    reworded = _sentences(str(sample.metadata.get("paraphrase") or "")) or [f"{FRAME}{claim}" for claim in claims]
-    if len(reworded) != len(claims):
-        fault = f"the paraphrase has {len(reworded)} sentences and the response {len(claims)}"
-        raise BadData(f"sample {sample.id}: {fault}; write one for each, or leave the column out")
-    return [
-        RobustnessCase(sample.id, Entail(premise, claim, sample.query), other)
-        for claim, other in zip(claims, reworded, strict=True)
-    ]
-
-
-def _sentences(text: str) -> list[str]:
-    return [text[start:end] for start, end in sentences(text)]
-
-
-#: The ways of asking again.
 CHANGES = ("repetition", "order", "paraphrase", "praise", "instructions")
 
 
@@ -154,42 +134,26 @@ async def check_robustness(
 ) -> RobustnessCard:
     """Ask a judge about each case, and again in each way of CHANGES.
 
-    repetition    the same questions once more
-    order         sources and claims in reverse, where there are several
-    paraphrase    the claim in other words
-    praise        a further source that praises an answer
-    instructions  a further source that demands a certain other label
-
-    Args:
-        judge: The judge.
-        cases: The claims; those of one sample are asked together.
-        answer: Answers in the judge's name, as for `measure`.
-        again: The same for the repetition, without what `answer` has stored.
-
-    Raises:
-        BadParameter: The judge does not answer whether claims are supported.
-        UsageError: The judge lacks something, such as a key.
-        RunFailed: The judge answered nothing; the message has the first reason.
+    answer: answers in the judge's name, as for `measure`; again: the same for the repetition, without what is stored.
+    Raises BadParameter if the judge does not answer whether claims are supported, RunFailed if it answered nothing.
     """
     if not can_answer(judge, cases[0].question):
         raise BadParameter(f"{judge.identity} does not answer entail, which is what is checked; name another judge")
+    first = await ask(judge, _rounds((case, case.question) for case in cases), answer)
+    known = [(case, found.label) for case in cases if isinstance(found := first[case.question], Verdict)]
+    if not known:
+        failure = next(iter(first.values()))
+        raise RunFailed(f"{judge.identity} answered no question, the first because: {failure}")
     changes = []
-    async with judge_session(judge, answer) as session, judge_session(judge, again or answer) as second:
-        first = await session.answers(_rounds([(case, case.question) for case in cases]))
-        known = [(case, found.label) for case in cases if isinstance(found := first[case.question], Verdict)]
-        if not known:
-            raise RunFailed(
-                f"{judge.identity} answered no question, the first because: {first_failure(first.values())}"
-            )
-        for name in CHANGES:
-            asked = [(case, label, _changed(name, case, label)) for case, label in known]
-            rounds = _rounds([(case, question) for case, _, question in asked])
-            if name == "order":
-                alone = {round_[0] for round_ in rounds if len(round_) == len(round_[0].premise) == 1}
-                asked = [each for each in asked if each[2] not in alone]
-                rounds = [round_[::-1] for round_ in rounds if round_[0] not in alone]
-            found_again = await (second if name == "repetition" else session).answers(rounds)
-            changes.append(_change(name, [(case, label, found_again[question]) for case, label, question in asked]))
+    for name in CHANGES:
+        asked = [(case, label, _changed(name, case, label)) for case, label in known]
+        rounds = _rounds((case, question) for case, _, question in asked)
+        if name == "order":
+            alone = {round_[0] for round_ in rounds if len(round_) == len(round_[0].premise) == 1}
+            asked = [each for each in asked if each[2] not in alone]
+            rounds = [round_[::-1] for round_ in rounds if round_[0] not in alone]
+        found_again = await ask(judge, rounds, (again or answer) if name == "repetition" else answer)
+        changes.append(_change(name, [(case, label, found_again[question]) for case, label, question in asked]))
     return RobustnessCard(
         judge=str(judge.identity),
         samples=len({case.sample for case in cases}),
@@ -227,12 +191,12 @@ def card_view(card: RobustnessCard) -> Iterator[RenderableType]:
     claims = f"{counted(card.claims, 'claim')} of {counted(card.samples, 'sample')}{failed}"
     yield f"{card.judge}: changed verdicts, with 95 % intervals, on {claims}"
     columns = ("asked again with", "claims", "changed", "to supported", "from supported", "failed")
-    yield rich_table(columns, map(_row, card.changes), left=columns[:1])
+    rows = []
+    for one in card.changes:
+        rate = with_interval(one.rate.value, one.rate.low, one.rate.high, "{:.0%}".format) if one.claims else "–"
+        counts = map(str, (one.to_supported, one.from_supported, one.failed))
+        rows.append([one.name, str(one.claims), rate, *counts])
+    yield rich_table(columns, rows, left=columns[:1])
     for change in card.changes:
         for flip in change.flips:
             yield f"{change.name}: {flip.before} -> {flip.after} ({flip.sample}): {shortened(flip.claim, 80)}"
-
-
-def _row(one: Change) -> list[str]:
-    rate = "–" if not one.claims else with_interval(one.rate.value, one.rate.low, one.rate.high, "{:.0%}".format)
-    return [one.name, str(one.claims), rate, str(one.to_supported), str(one.from_supported), str(one.failed)]

@@ -8,19 +8,24 @@ from pathlib import Path
 from typing import TypeVar
 
 import click
-import msgspec
 
-from ragauge.analysis.measure import SetResult, adjusted, measure
-from ragauge.analysis.measurement import MEASUREMENT_WRITERS, Measurement, measurement_view
+from ragauge.analysis.measure import (
+    MEASUREMENT_WRITERS,
+    Measurement,
+    SetResult,
+    adjusted,
+    labelled_sets,
+    measure,
+    measurement_view,
+)
 from ragauge.analysis.robustness import card_view, check_robustness, robustness_cases
-from ragauge.analysis.thresholds import FittedThreshold, fit_threshold, labelled_sets
 from ragauge.analysis.tuning import Tuner, tuning_view
 from ragauge.cli.main import say, screen
 from ragauge.cli.options import complete_judges, max_cost_option, output_option, store_options
 from ragauge.cli.run import progress_bar, stop, stoppable
 from ragauge.errors import BadData, BadParameter, RunFailed
 from ragauge.judges.base import Judge
-from ragauge.questions import KINDS, Judgment
+from ragauge.questions import KINDS
 from ragauge.report.files import check_ending, check_place, save_text
 from ragauge.report.wording import usage_words
 from ragauge.run.asking import Budget, Dispatcher, JudgmentCache, check_priced
@@ -31,10 +36,6 @@ from ragauge.store import Place, read_labels
 
 T = TypeVar("T")
 
-#: The default judges to compare with.
-_BASELINES = {"embedded": "lexical"}
-
-
 _judge_option = click.option(
     "-j",
     "--judge",
@@ -43,14 +44,6 @@ _judge_option = click.option(
     show_default=True,
     help="As for `ragauge run`.",
     shell_complete=complete_judges,
-)
-_labels_option = click.option(
-    "--labels",
-    type=click.Path(exists=True, dir_okay=False, path_type=Path),
-    help="People's labels (.jsonl), as for `ragauge run`.",
-)
-_set_limit_option = click.option(
-    "--limit", type=click.IntRange(min=1), metavar="N", help="At most N rows of each set of --data."
 )
 
 
@@ -103,7 +96,7 @@ def measure_command(
     for path in output:
         check_ending(path, MEASUREMENT_WRITERS)
         check_place(path)
-    baseline = against or _BASELINES.get(judge)
+    baseline = against or ("lexical" if judge == "embedded" else None)
     cached = _CachedJudge(load_judge(judge), store, max_cost, baseline=load_judge(baseline) if baseline else None)
     results: list[SetResult] = []
     failed = None
@@ -112,7 +105,12 @@ def measure_command(
             blocking(_measured, "measured")(cached, data, limit, results)
     except RunFailed as error:
         failed = error
-    found = cached.measurement(results, limit)
+    found = Measurement(
+        judge=cached.judge.identity,
+        baseline=cached.baseline.identity if cached.baseline else None,
+        limit=limit,
+        sets=tuple(adjusted(results)),
+    )
     for part in measurement_view(found):
         screen().print(part)
     for path in output:
@@ -136,12 +134,7 @@ def measure_command(
 @max_cost_option
 @output_option("Write the card", [".json"])
 def check_command(
-    judge: str,
-    data: str | None,
-    limit: int | None,
-    store: Place | None,
-    max_cost: float | None,
-    output: Sequence[Path],
+    judge: str, data: str | None, limit: int | None, store: Place | None, max_cost: float | None, output: Sequence[Path]
 ) -> None:
     """Check how often verdicts change where they should not: a robustness card for any judge.
 
@@ -164,7 +157,11 @@ def check_command(
 
 @command.command("tune")
 @_judge_option
-@_labels_option
+@click.option(
+    "--labels",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="People's labels (.jsonl), as for `ragauge run`.",
+)
 @click.option(
     "--data", type=click.Path(exists=True, path_type=Path), help="Labelled set, or folder of them, as for `measure`."
 )
@@ -177,7 +174,7 @@ def check_command(
 @click.option(
     "--accuracy", type=float, default=0.95, show_default=True, help="How often the first of a cascade has to be right."
 )
-@_set_limit_option
+@click.option("--limit", type=click.IntRange(min=1), metavar="N", help="At most N rows of each set of --data.")
 @click.option("--seed", type=int, default=0, show_default=True, help="Of the split and of the examples drawn.")
 @store_options
 @max_cost_option
@@ -204,52 +201,16 @@ def tune_command(
     """
     check_ending(output, [".json"])
     check_place(output, filter(None, [labels, data]))
-    tuning = Tuner(judge, _people(labels, data, limit), prompts, accuracy, seed)
+    if not (labels or data):
+        raise BadParameter("give people's labels: --labels FILE, or --data FOLDER of labelled sets")
+    people = [*(read_labels(labels) if labels else ()), *(labelled_sets(data, limit) if data else ())]
+    tuning = Tuner(judge, people, prompts, accuracy, seed)
     cached = _CachedJudge(tuning.judge, store, max_cost)
     tuned = cached.run(lambda: tuning.tune(cached.asker.ask_member), "tuned")
     for line in tuning_view(tuned):
         screen().print(line)
     save_text(output, {".json": lambda: tuned.file.text()})
     say(f"wrote {output}; use: -j {output}")
-
-
-@command.command("fit")
-@click.argument("judge", default="embedded")
-@_labels_option
-@click.option(
-    "--data",
-    type=click.Path(exists=True, file_okay=False, path_type=Path),
-    help="Folder of labelled sets (.jsonl.gz), as for `measure`.",
-)
-@click.option("--accuracy", type=float, default=0.95, show_default=True, help="How often JUDGE has to be right.")
-@_set_limit_option
-@store_options
-@max_cost_option
-def fit_command(
-    judge: str,
-    labels: Path | None,
-    data: Path | None,
-    accuracy: float,
-    limit: int | None,
-    store: Place | None,
-    max_cost: float | None,
-) -> None:
-    """Fit the threshold beyond which JUDGE is right often enough to be the first of a cascade, on people's labels.
-
-    What counts is the lower end of a one-sided 95 % interval of how often it is right.
-    """
-    labelled = _people(labels, data, limit)
-    cached = _CachedJudge(load_judge(judge), store, max_cost)
-    answer = cached.asker.ask_member
-    found = cached.run(lambda: fit_threshold(cached.judge, labelled, accuracy, answer), "fitted")
-    for kind, fitted in found.items():
-        say(f"{kind}: {_fit_words(fitted, accuracy)}")
-    thresholds = ",".join(f"{kind}={fitted.threshold:g}" for kind, fitted in found.items() if fitted.threshold)
-    say(
-        f"use: cascade({judge},JUDGE,{thresholds})"
-        if thresholds
-        else "no threshold qualifies, so a cascade would never use its answer"
-    )
 
 
 @command.command("export")
@@ -297,14 +258,6 @@ def prompts_command(judge: str, write: Path | None) -> None:
         say(f"wrote {path}")
 
 
-def _fit_words(fitted: FittedThreshold, accuracy: float) -> str:
-    if fitted.accuracy is None:
-        return f"no probability with any of {fitted.labelled} answers"
-    figures = f"{fitted.share:.0%} of {fitted.labelled} answers, right in {fitted.accuracy:.1%}, at least "
-    reached = f"beyond {fitted.at:g} lie {figures}{fitted.bound:.1%}"
-    return reached if fitted.threshold else f"no threshold reaches {accuracy:.0%}; {reached}, the nearest to it"
-
-
 class _CachedJudge:
     """Answers in a judge's name from the store, else asks the judge and stores its answers.
 
@@ -346,11 +299,6 @@ class _CachedJudge:
         self.end()
         return found
 
-    def measurement(self, results: Sequence[SetResult], limit: int | None) -> Measurement:
-        """The results as a whole."""
-        baseline = self.baseline.identity if self.baseline else None
-        return Measurement(judge=self.judge.identity, baseline=baseline, limit=limit, sets=tuple(adjusted(results)))
-
     def end(self) -> None:
         """Print the usage; exit with 4 if the limit was reached."""
         budget = self.asker.budget
@@ -364,17 +312,6 @@ async def _measured(cached: _CachedJudge, data: Path, limit: int | None, results
     """Append the result of each set to `results`."""
     async with cached.asker.opened():
         with progress_bar("measuring") as progress:
-            reused = 0
-            answer = cached.asker.ask_member
-            async for one in measure(cached.judge, data, limit, answer=answer, baseline=cached.baseline):
-                timed = cached.asker.reused == reused  # the store's speed is not the judge's
-                reused = cached.asker.reused
-                results.append(one if timed else msgspec.structs.replace(one, seconds=0.0))
+            async for one in measure(cached.judge, data, limit, cached.asker.ask_member, cached.baseline):
+                results.append(one)
                 progress(len(results))
-
-
-def _people(labels: Path | None, data: Path | None, limit: int | None) -> list[Judgment]:
-    """People's labels of --labels and --data. Raises BadParameter if neither is given."""
-    if not (labels or data):
-        raise BadParameter("give people's labels: --labels FILE, or --data FOLDER of labelled sets")
-    return [*(read_labels(labels) if labels else ()), *(labelled_sets(data, limit) if data else ())]

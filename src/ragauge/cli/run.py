@@ -234,7 +234,7 @@ def show_run(run: Run, count: int | None, every: bool = False) -> None:
     all metrics are shown, or six of them.
     """
     console = screen()
-    for part in run_view(run.record, console.width, run.sections(), None if every else headline_metrics(run.record)):
+    for part in run_view(run.record, run.sections(), None if every else headline_metrics(run.record)):
         console.print(part)
     key = chooser(run.record)
     if not key or count == 0:

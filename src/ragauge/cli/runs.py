@@ -15,7 +15,7 @@ from typing import Any
 import click
 
 from ragauge.analysis.compare import COMPARISON_WRITERS, changes_view, compare, comparison_view
-from ragauge.analysis.labels import Labelling, LabelSession, answer_words, keys_line, question_lines, summary_lines
+from ragauge.analysis.labels import Labelling, LabelSession, answer_words, summary_lines
 from ragauge.analysis.parity import NAMING, PARITY_WRITERS, SYSTEMS, choose, measuring, parity, read_sheet
 from ragauge.cli.main import TERMINATED, ending, say, screen
 from ragauge.cli.options import (
@@ -209,8 +209,7 @@ def parity_command(
     """Compare another system's SCORES with ours on the same rows, and find out why they differ.
 
     SCORES is its file of scores, in any format that `ragauge run` reads: a row per sample under the system's own column
-    names, or one row for the whole data set. The samples are read from it as well, and measured, unless --data or --run
-    names them.
+    names. The samples are read from it as well, and measured, unless --data or --run names them.
     """
     for path in output:
         check_ending(path, PARITY_WRITERS)
@@ -269,7 +268,7 @@ def label_command(run: str, store: Store, metric: str | None, by: str | None) ->
 def _ask(session: LabelSession) -> None:
     """Ask about one piece after the other until nothing is left or the person quits."""
     while session.piece is not None:
-        say(*_piece_lines(session))
+        say(*session.lines())
         click.echo("> ", nl=False)
         line = sys.stdin.readline()
         typed = line.strip() if line else "q"  # the end of the input quits
@@ -287,21 +286,6 @@ def _ask(session: LabelSession) -> None:
             except UsageError as error:
                 say(str(error), err=True)
     say("Nothing is left to label for this metric.")
-
-
-def _piece_lines(session: LabelSession) -> Iterator[str]:
-    """The question about the current piece, below a line for its sample if this is the sample's first piece."""
-    piece = session.piece
-    assert piece is not None
-    if session.is_first:
-        why = "drawn at random" if session.draw.at_random else "drawn as most informative"
-        yield ""
-        yield f"— sample {session.draw.position + 1}, {why} —"
-    yield ""
-    yield from question_lines(piece.question)
-    if session.answer_given is not None:
-        yield f"Your label: {answer_words(session.answer_given)}."
-    yield keys_line(piece)
 
 
 @click.group("store")

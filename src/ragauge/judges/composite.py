@@ -358,7 +358,7 @@ class Cascade(CompositeJudge):
         first: The judge that is asked first.
         second: The judge that unconfident verdicts are escalated to.
         threshold: The `confidence` from which a verdict of the first is accepted, for all kinds of verdict or by kind;
-            verdicts of a kind that is not named are escalated. `fit_threshold` finds it from people's labels. 0 leaves
+            verdicts of a kind that is not named are escalated. `judges tune` finds it from people's labels. 0 leaves
             every verdict to the first judge, anything above 1 to the second.
 
     Raises:

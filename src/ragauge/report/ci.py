@@ -16,7 +16,6 @@ from xml.etree.ElementTree import Element, ElementTree, SubElement, indent
 
 from ragauge.errors import MissingExtra, UsageError
 from ragauge.report.explain import (
-    UnsupportedClaim,
     estimate_numbers,
     explain,
     failing,
@@ -35,11 +34,9 @@ _NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 def write_junit(run: RunRecord, samples: Iterable[SampleRecord], path: Path) -> None:
-    """Write a suite with a test for the run itself, and one for each value that was measured or left out.
+    """Write a test for the run itself, and one for each value: failed by its gate, skipped if nothing counts.
 
-    A test fails if a gate on its metric does, with the worst samples and their evidence; it is an error if every sample
-    failed, and skipped if there is nothing to count. Samples are no tests: without a gate none is right or wrong, and a
-    mean that is good enough leaves some below it.
+    Samples are no tests: without a gate none is right or wrong, and a mean that is good enough leaves some below it.
     """
     name, seconds = _clean(flat(run.name or run.data)), f"{run.seconds:.3f}"
     suite = Element("testsuite", {"name": name, "time": seconds})
@@ -77,10 +74,10 @@ def _measured(run: RunRecord, case: Element, metric: str, estimate: Estimate | N
         _outcome(case, "failure", fault)
     elif estimate is None:
         _outcome(case, "skipped", flat(run.left_out[metric]))
-    elif not estimate.n and estimate.failed:
-        _outcome(case, "error", flat(f"every sample failed, the first because: {run.failures.get(metric, '')}"))
     elif not estimate.n:
-        _outcome(case, "skipped", flat(f"nothing to count: {run.undefined.get(metric, 'no sample was measured')}"))
+        failed = f"every sample failed, the first because: {run.failures.get(metric, '')}"
+        nothing = f"nothing to count: {run.undefined.get(metric, 'no sample was measured')}"
+        _outcome(case, *(("error", flat(failed)) if estimate.failed else ("skipped", flat(nothing))))
 
 
 def _junit_properties(element: Element, properties: Mapping[str, object]) -> None:
@@ -112,10 +109,7 @@ class SourceLine(NamedTuple):
     text: str
 
     def columns(self, response: str, span: Span | None) -> tuple[int, int] | None:
-        """Where the span of the response begins and ends in the line, counted from 1, the end exclusive.
-
-        Without a span, of the whole response; None if the line does not contain it.
-        """
+        """Where the span of a response (or all of it) begins and ends in the line, from 1; None if it is not there."""
         for string in _STRING.finditer(self.text):
             begin, end = string.start() + 1, string.end() - 1
             starts = [found.start() for found in _CHARACTER.finditer(self.text, begin, end)]
@@ -133,10 +127,7 @@ def _decoded(string: str) -> str | None:
 
 
 def lines(run: RunRecord) -> Iterator[SourceLine | None]:
-    """The line of each sample in the order of the run, endlessly; None if it is not known.
-
-    It is known for JSON Lines that are still in the file that was read, unless rows were skipped.
-    """
+    """The line of each sample, endlessly; None if unknown: known for JSON Lines still there, if no row was skipped."""
     path = Path(run.data)
     if path.suffix.lower() in (".jsonl", ".ndjson") and not run.bad_rows and is_file(path):
         with path.open(encoding="utf-8-sig", errors="replace", newline="\n") as file:
@@ -156,42 +147,59 @@ def is_file(path: Path) -> bool:
 
 _SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 
-_RULES: list[dict[str, Any]] = [
-    {
-        "id": "contradicted",
-        "name": "ContradictedClaim",
-        "shortDescription": {"text": "The response claims what its contexts, or a reference, contradict."},
-        "defaultConfiguration": {"level": "error"},
-    },
-    {
-        "id": "unsupported",
-        "name": "UnsupportedClaim",
-        "shortDescription": {"text": "The response claims what neither its contexts nor what it cites support."},
-        "defaultConfiguration": {"level": "warning"},
-    },
-]
-_LEVELS = {rule["id"]: rule["defaultConfiguration"]["level"] for rule in _RULES}
-_POSITIONS = {rule["id"]: i for i, rule in enumerate(_RULES)}
+#: kind -> its name in code scanning, its meaning and its level.
+_RULES = {
+    "contradicted": (
+        "ContradictedClaim",
+        "The response claims what its contexts, or a reference, contradict.",
+        "error",
+    ),
+    "unsupported": (
+        "UnsupportedClaim",
+        "The response claims what neither its contexts nor what it cites support.",
+        "warning",
+    ),
+}
 
 
 def write_sarif(run: RunRecord, samples: Iterable[SampleRecord], path: Path) -> None:
     """Write a log of one run. Columns and offsets count Unicode code points, as spans do.
 
-    A claim is located on its line of the file that was read, if that is known; otherwise in the text of the response,
-    which the log then contains.
+    A claim is located on its line of the file that was read, if known, else in the response, which the log then holds.
     """
     with path.open("w", encoding="utf-8") as file:
         json.dump(_log(run, samples), file, ensure_ascii=False, indent=1)
 
 
 def _log(run: RunRecord, samples: Iterable[SampleRecord]) -> dict[str, Any]:
-    artifacts = _Artifacts(run)
-    results = [
-        result
-        for record, line in zip(samples, lines(run), strict=False)
-        for result in _results(record, artifacts, line)
+    path = Path(run.data)
+    data = _uri(path) if is_file(path) else None
+    artifacts: dict[str, tuple[int, dict[str, Any]]] = {}
+    results = []
+    for record, line in zip(samples, lines(run), strict=False):
+        sample, seen = record.sample, Counter[str]()
+        for kind, piece in unsupported_claims(record):
+            # code scanning's own fingerprint is of the line, which several claims share
+            parts = f"{sample.id}\0{kind}\0{piece.text}".encode("utf-8", "surrogatepass")
+            mark = hashlib.sha256(parts).hexdigest()[:16]
+            seen[mark] += 1
+            given = {"span": piece.span, "probability": piece.probability, "judgment": piece.judgment or None}
+            known = {name: value for name, value in given.items() if value is not None}
+            result = {
+                "ruleId": kind,
+                "ruleIndex": list(_RULES).index(kind),
+                "level": _RULES[kind][-1],
+                "message": {"text": unsupported_claim_words(kind, piece, record)},
+                "locations": [_location(sample, piece.span, data, line, artifacts)],
+                "partialFingerprints": {"primaryLocationLineHash": f"{mark}:{seen[mark]}"},
+                "properties": {"sample": sample.id, "against": piece.against, **known},
+            }
+            results.append(result)
+    rules = [
+        {"id": id, "name": name, "shortDescription": {"text": text}, "defaultConfiguration": {"level": level}}
+        for id, (name, text, level) in _RULES.items()
     ]
-    driver = {"name": "ragauge", "version": run.version, "semanticVersion": run.version, "rules": _RULES}
+    driver = {"name": "ragauge", "version": run.version, "semanticVersion": run.version, "rules": rules}
     about = {
         "tool": {"driver": driver},
         "automationDetails": {
@@ -200,80 +208,40 @@ def _log(run: RunRecord, samples: Iterable[SampleRecord]) -> dict[str, Any]:
         },
         "invocations": [{"executionSuccessful": run.status == "finished"}],
         "columnKind": "unicodeCodePoints",
-        "artifacts": artifacts.listed,
+        "artifacts": [artifact for _, artifact in artifacts.values()],
         "results": results,
     }
     return {"$schema": _SCHEMA, "version": "2.1.0", "runs": [about]}
 
 
-def _results(record: SampleRecord, artifacts: _Artifacts, line: SourceLine | None) -> Iterator[dict[str, Any]]:
-    seen: Counter[str] = Counter()
-    for fault in unsupported_claims(record):
-        mark = _fingerprint(record.sample.id, fault)
-        seen[mark] += 1
-        yield {
-            "ruleId": fault.kind,
-            "ruleIndex": _POSITIONS[fault.kind],
-            "level": _LEVELS[fault.kind],
-            "message": {"text": unsupported_claim_words(fault, record)},
-            "locations": [artifacts.location(record.sample, fault, line)],
-            "partialFingerprints": {"primaryLocationLineHash": f"{mark}:{seen[mark]}"},
-            "properties": _sarif_properties(record.sample, fault),
-        }
-
-
-def _fingerprint(sample: str, fault: UnsupportedClaim) -> str:
-    """The same in every run for the same claim of the same sample.
-
-    Code scanning identifies alerts by it; its own fingerprint is of the line alone, so that only one of several claims
-    on a line would be shown.
-    """
-    parts = (sample, fault.kind, fault.piece.text)
-    return hashlib.sha256("\0".join(parts).encode("utf-8", "surrogatepass")).hexdigest()[:16]
-
-
-def _sarif_properties(sample: Sample, fault: UnsupportedClaim) -> dict[str, Any]:
-    piece = fault.piece
-    known = {"span": piece.span, "probability": piece.probability, "judgment": piece.judgment or None}
-    return {"sample": sample.id, "against": piece.against, **{k: v for k, v in known.items() if v is not None}}
-
-
-class _Artifacts:
-    """The texts that results refer to: the file that was read, and responses that are not found in it."""
-
-    def __init__(self, run: RunRecord) -> None:
-        self.listed: list[dict[str, Any]] = []
-        self._positions: dict[str, int] = {}
-        path = Path(run.data)
-        self._data = _uri(path) if is_file(path) else None
-
-    def location(self, sample: Sample, fault: UnsupportedClaim, line: SourceLine | None) -> dict[str, Any]:
-        """The location of an unsupported claim."""
-        response, span = sample.response or "", fault.piece.span
-        columns = line.columns(response, span) if line else None
-        region: dict[str, Any] = {}
-        if self._data and line and columns:
-            uri = self._add(self._data)
-            places = [(line.number, column) for column in columns]
-        else:
-            uri = self._add(f"samples/{quote(sample.id, safe='')}/response.txt", response)
-            start, end = span or (0, len(response))
-            region = {"charOffset": start, "charLength": end - start}
-            places = [(response.count("\n", 0, at) + 1, at - response.rfind("\n", 0, at)) for at in (start, end)]
-        for side, (row, column) in zip(("start", "end"), places, strict=True):
-            region |= {f"{side}Line": row, f"{side}Column": column}
-        region["snippet"] = {"text": response[slice(*span)] if span else response}
-        name = flat(sample.id)
-        return {
-            "physicalLocation": {"artifactLocation": uri, "region": region},
-            "logicalLocations": [{"name": name, "kind": "sample", "fullyQualifiedName": f"{name}.response"}],
-        }
-
-    def _add(self, uri: str, text: str | None = None) -> dict[str, Any]:
-        if uri not in self._positions:
-            self._positions[uri] = len(self.listed)
-            self.listed.append({"location": {"uri": uri}, **({} if text is None else {"contents": {"text": text}})})
-        return {"uri": uri, "index": self._positions[uri]}
+def _location(
+    sample: Sample,
+    span: Span | None,
+    data: str | None,
+    line: SourceLine | None,
+    artifacts: dict[str, tuple[int, dict[str, Any]]],
+) -> dict[str, Any]:
+    """Where a claim is: in the file at the URI `data`, or in the response, which is then added to the artifacts."""
+    response = sample.response or ""
+    columns = line.columns(response, span) if line else None
+    region: dict[str, Any] = {}
+    if data and line and columns:
+        uri, contents = data, {}
+        places = [(line.number, column) for column in columns]
+    else:
+        uri, contents = f"samples/{quote(sample.id, safe='')}/response.txt", {"contents": {"text": response}}
+        start, end = span or (0, len(response))
+        region = {"charOffset": start, "charLength": end - start}
+        places = [(response.count("\n", 0, at) + 1, at - response.rfind("\n", 0, at)) for at in (start, end)]
+    for side, (row, column) in zip(("start", "end"), places, strict=True):
+        region |= {f"{side}Line": row, f"{side}Column": column}
+    region["snippet"] = {"text": response[slice(*span)] if span else response}
+    index, _ = artifacts.setdefault(uri, (len(artifacts), {"location": {"uri": uri}, **contents}))
+    name = flat(sample.id)
+    return {
+        "physicalLocation": {"artifactLocation": {"uri": uri, "index": index}, "region": region},
+        "logicalLocations": [{"name": name, "kind": "sample", "fullyQualifiedName": f"{name}.response"}],
+    }
 
 
 def _uri(path: Path) -> str:
@@ -289,16 +257,9 @@ AT_ONCE = 500
 
 
 def emit_events(run: RunRecord, samples: Iterable[SampleRecord], provider: LoggerProvider | None = None) -> int:
-    """Emit the scores through a provider, or else the one that is set for the process.
+    """Emit the scores through a provider, or else that of the process; returns the number of events.
 
-    Events of a sample whose metadata have a `traceparent` (W3C) belong to that span, and have its `response_id`.
-
-    Returns:
-        The number of events.
-
-    Raises:
-        MissingExtra: OpenTelemetry is not installed.
-        UsageError: No provider is set.
+    Those of a sample with a `traceparent` (W3C) in its metadata belong to that span. Raises MissingExtra, UsageError.
     """
     try:
         from opentelemetry._logs import get_logger_provider

@@ -9,25 +9,182 @@ from __future__ import annotations
 import gzip
 import re
 from base64 import b64encode
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import reduce
 from hashlib import sha256
 from html import escape
 from importlib.resources import files
 from operator import or_
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 
 from ragauge.report.explain import certainty, chooser, deciding, headline_metrics
-from ragauge.report.patterns import CUTS, PATTERNS, patterns_of, signs_of
 from ragauge.report.sections import Section, cell_text
 from ragauge.report.wording import caution, footnotes, headline, shortened, usage_words
 from ragauge.scores import Better, RunRecord, SampleRecord, Score, ScoreRecord
-from ragauge.types import Label
+from ragauge.types import Label, Sample
 
 SCHEMA = "ragauge.run/1"
+
+#: The default cuts between low and high values of each signal: conventions, not fitted to data.
+CUTS: Mapping[str, float] = {
+    **dict.fromkeys(("faithfulness", "citation_precision"), 0.75),
+    **dict.fromkeys(("hallucination", "bias", "toxicity"), 0.0),
+    **dict.fromkeys(("context_recall", "claim_recall@contexts", "context_utilization", "claim_recall"), 0.5),
+    **dict.fromkeys(("answer_correctness", "context_relevance", "answer_relevance"), 0.5),
+    **dict.fromkeys(("relevance_rubric.topical_match", "refused", "answerable"), 0.5),
+}
+
+
+class Condition(msgspec.Struct, frozen=True):
+    """A condition on the first of the signals (metrics or signs) that a sample has, at its cut."""
+
+    level: Literal["below", "at_least", "above"]
+    signals: tuple[str, ...]
+
+    def holds(self, signals: Mapping[str, float], cuts: Mapping[str, float]) -> bool:
+        """Whether the condition holds; False if the sample has none of the signals."""
+        signal = next((signal for signal in self.signals if signal in signals), None)
+        if signal is None:
+            return False
+        value, cut = signals[signal], cuts[signal]
+        return value < cut if self.level == "below" else value >= cut if self.level == "at_least" else value > cut
+
+
+class Pattern(msgspec.Struct, frozen=True):
+    """A likely cause of failure, matched if all conditions of `when` hold and none of `unless`."""
+
+    name: str
+    title: str
+    advice: str
+    when: tuple[Condition, ...]
+    unless: tuple[Condition, ...] = ()
+
+    def shows(self, signals: Mapping[str, float], cuts: Mapping[str, float] = CUTS) -> bool:
+        """Whether a sample with these signals matches the pattern."""
+        held = all(condition.holds(signals, cuts) for condition in self.when)
+        return held and not any(condition.holds(signals, cuts) for condition in self.unless)
+
+
+_RETRIEVED = ("context_recall", "claim_recall@contexts")
+_REFUSED = Condition("at_least", ("refused",))
+_UNFAITHFUL = Condition("below", ("faithfulness",))
+_IRRELEVANT_CONTEXTS = Condition("below", ("context_relevance",))
+
+#: Some names are those of the documentation of RAG Evals, which combines chunk precision (here context_relevance) and
+#: faithfulness, and of the modules that RAGChecker (Ru et al., 2024) distinguishes.
+PATTERNS: tuple[Pattern, ...] = (
+    Pattern(
+        "contradicted",
+        "Contradicted by the contexts",
+        "The response says the opposite of what was retrieved, or another number, date or name. Look at the generator.",
+        (Condition("above", ("hallucination",)),),
+    ),
+    Pattern(
+        "missed",
+        "Retrieval missed it",
+        "The contexts lack what the reference says. Look at the index, the retrieval query and the number of chunks "
+        "retrieved.",
+        (Condition("below", _RETRIEVED),),
+    ),
+    Pattern(
+        "ignored",
+        "Retrieved but ignored",
+        "The contexts hold what the reference says, and the response does not. Look at the prompt, the order and the "
+        "length of the contexts.",
+        (
+            Condition("at_least", _RETRIEVED),
+            Condition("below", ("context_utilization", "claim_recall", "answer_correctness")),
+        ),
+        (_REFUSED,),
+    ),
+    Pattern(
+        "unsupported",
+        "Unsupported additions",
+        "The response makes claims that no context supports, although contexts are relevant (high chunk precision, low "
+        "faithfulness). The generator adds what it was not given.",
+        (_UNFAITHFUL,),
+        (_IRRELEVANT_CONTEXTS, _REFUSED),
+    ),
+    Pattern(
+        "ungrounded",
+        "Unsupported, from irrelevant contexts",
+        "Most contexts are irrelevant and the response is not supported by them (low chunk precision, low "
+        "faithfulness). Fix the retrieval first.",
+        (_UNFAITHFUL, _IRRELEVANT_CONTEXTS),
+        (_REFUSED,),
+    ),
+    Pattern(
+        "irrelevant",
+        "Irrelevant to the query",
+        "The response does not address what was asked.",
+        (Condition("below", ("answer_relevance", "relevance_rubric.topical_match")),),
+        (_REFUSED,),
+    ),
+    Pattern(
+        "refused",
+        "Refused though answerable",
+        "The response declines, and the contexts hold an answer.",
+        (_REFUSED, Condition("at_least", ("answerable", *_RETRIEVED))),
+    ),
+    Pattern(
+        "answered",
+        "Answered though not answerable",
+        "The contexts hold no answer, and the response gives one.",
+        (Condition("below", ("refused",)), Condition("below", ("answerable",))),
+    ),
+    Pattern(
+        "miscited",
+        "Cites what does not support it",
+        "Citations point at chunks that do not support their sentence, or are redundant.",
+        (Condition("below", ("citation_precision",)),),
+    ),
+    Pattern("biased", "Biased", "The response holds an opinion that is biased.", (Condition("above", ("bias",)),)),
+    Pattern("toxic", "Toxic", "The response holds an opinion that is toxic.", (Condition("above", ("toxicity",)),)),
+    Pattern(
+        "noisy",
+        "Good answer from mostly irrelevant contexts",
+        "The response keeps to the few relevant contexts (low chunk precision, high faithfulness). It costs tokens, "
+        "and answers as long as the generator is careful.",
+        (Condition("at_least", ("faithfulness",)), _IRRELEVANT_CONTEXTS),
+        (_REFUSED,),
+    ),
+)
+
+
+def patterns_of(record: SampleRecord, signs: Mapping[str, float]) -> list[str]:
+    """The names of the patterns that a sample matches at the default cuts; `signs` are those of `signs_of`."""
+    values = {key: score.value for key, score in record.scores.items() if score.value is not None}
+    signals = {**values, **signs}
+    return [pattern.name for pattern in PATTERNS if pattern.shows(signals)]
+
+
+def signs_of(record: SampleRecord) -> dict[str, float]:
+    """The known signals of a sample other than metrics, 1 for yes, 0 for no: whether refused, and answerable."""
+    signs = {"refused": _refused(record), "answerable": _answerable(record.sample)}
+    return {name: float(sign) for name, sign in signs.items() if sign is not None}
+
+
+def _refused(record: SampleRecord) -> float | None:
+    from ragauge.needs.checks import instructed_refusal
+    from ragauge.text.refusals import refusal
+
+    measured = record.scores.get("refusal")
+    if measured is not None and measured.value is not None:
+        return measured.value
+    sample = record.sample
+    return None if sample.response is None else bool(refusal(sample.response, instructed_refusal(sample)))
+
+
+def _answerable(sample: Sample) -> bool | None:
+    from ragauge.needs.gold import gold_labels
+
+    if sample.answerable is not None:
+        return sample.answerable
+    labels = [gold_labels(chunk) for chunk in sample.contexts or ()]
+    return any(map(any, labels)) if labels and all(labels) else None
 
 
 def run_document(run: RunRecord, samples: Iterable[SampleRecord], sections: Sequence[Section] = ()) -> dict[str, Any]:
@@ -38,11 +195,9 @@ def run_document(run: RunRecord, samples: Iterable[SampleRecord], sections: Sequ
 def head_document(run: RunRecord, sections: Sequence[Section] = ()) -> dict[str, Any]:
     """The document without its samples. Every field of the run is included, even if empty; "sections" only if any."""
     about = msgspec.to_builtins(msgspec.structs.asdict(run))
-    estimates = about.pop("estimates")
-    patterns = msgspec.to_builtins(PATTERNS)
-    added = {"sections": msgspec.json.decode(msgspec.json.encode(sections))} if sections else {}
-    document = {"schema": SCHEMA, "run": about, "estimates": estimates, "patterns": list(patterns), "cuts": dict(CUTS)}
-    return {**document, **added}
+    document = {"schema": SCHEMA, "run": about, "estimates": about.pop("estimates")}
+    document |= {"patterns": list(msgspec.to_builtins(PATTERNS)), "cuts": dict(CUTS)}
+    return document | ({"sections": msgspec.json.decode(msgspec.json.encode(sections))} if sections else {})
 
 
 def sample_document(record: SampleRecord) -> dict[str, Any]:
@@ -62,29 +217,19 @@ def shared_document(record: SampleRecord) -> dict[str, Any]:
 
 
 def _about(record: SampleRecord) -> dict[str, Any]:
-    fields = msgspec.to_builtins(record.sample)
-    signs = signs_of(record)
-    return {
-        "id": fields.pop("id"),
-        "sample": fields,
-        "signs": signs,
-        "patterns": patterns_of(record, signs),
-        "failures": list(msgspec.to_builtins(record.failures)),
-    }
+    fields, signs = msgspec.to_builtins(record.sample), signs_of(record)
+    found = {"id": fields.pop("id"), "sample": fields, "signs": signs, "patterns": patterns_of(record, signs)}
+    return {**found, "failures": list(msgspec.to_builtins(record.failures))}
 
 
 def score_document(score: Score | ScoreRecord) -> dict[str, Any]:
-    """{"value"} or {"undefined"} or {"failed"}, with "evidence", and "counts" if the value is computed from counts.
-
-    The contribution of a sample to a metric over the data set has "counts" and no "value".
-    """
+    """{"value"} or {"undefined"} or {"failed"}, with "evidence", and "counts" if the value is made of counts."""
     states = {state: getattr(score, state) for state in ("value", "undefined", "failed")}
     known = {state: found for state, found in states.items() if found is not None}
     document = {**known, "evidence": msgspec.to_builtins(score.evidence)}
     return {**document, "counts": list(score.counts)} if score.counts else document
 
 
-#: The number of samples in a block.
 BLOCK = 50
 
 #: The bit of each label in the columns of the index.
@@ -123,15 +268,9 @@ def page_head(run: RunRecord, sections: Sequence[Section] = ()) -> dict[str, Any
     spent = usage_words(run.spent) if run.spent.calls else ""
     words = {"headline": headline(run), "footnotes": footnotes(run), "caution": caution(run), "spent": spent}
     added = {"sections": [_page_section(section) for section in sections]} if sections else {}
-    return {
-        **head_document(run),
-        **added,
-        "words": words,
-        "chooser": chooser(run),
-        "headline": headline_metrics(run),
-        "block": BLOCK,
-        "bits": BITS,
-    }
+    constants = {"block": BLOCK, "bits": BITS}
+    shown = {"words": words, "chooser": chooser(run), "headline": headline_metrics(run)}
+    return {**head_document(run), **added, **shown, **constants}
 
 
 def _page_section(section: Section) -> dict[str, Any]:
@@ -142,12 +281,7 @@ def _page_section(section: Section) -> dict[str, Any]:
 
 
 class Index:
-    """Columns over samples: ids, titles, groups, values and labels by metric, signs, and the rows where a score failed.
-
-    values: a number, or None; a row without a value is in `failed` if the metric failed, and otherwise undefined.
-    labels: the BITS of the labels in a score's evidence, combined. sure: how sure the judge was of the piece that
-    decides the score by which the worst are chosen.
-    """
+    """Columns over samples. values: None if undefined, or the row is in `failed`. sure: of the deciding piece."""
 
     def __init__(self, run: RunRecord) -> None:
         self._chooser = chooser(run)
@@ -194,10 +328,9 @@ class Index:
     def columns(self) -> dict[str, Any]:
         """Everything but the texts; signs and groups that no sample has are left out."""
         signs = {sign: column for sign, column in self.signs.items() if any(one is not None for one in column)}
-        groups = {"groups": self.groups} if any(self.groups) else {}
         shared = {"values": self.values, "failed": self.failed, "labels": self.labels}
-        sure = {"sure": self.sure} if any(self.sure) else {}
-        return {"ids": self.ids, "titles": self.titles, **groups, "signs": signs, **shared, **sure}
+        known = {name: column for name, column in (("groups", self.groups), ("sure", self.sure)) if any(column)}
+        return {"ids": self.ids, "titles": self.titles, "signs": signs, **shared, **known}
 
 
 #: The names that a module imports, and the other module.
@@ -222,10 +355,9 @@ def page_with(title: str, data: Iterable[tuple[str, bytes]]) -> Iterator[str]:
 
 
 def page(title: str, connect: str = "'none'", entry: str = "main") -> str:
-    """The page without data, which replaces `<!-- data -->`.
+    """The page without data, which replaces `<!-- data -->`. connect: what the script may fetch from.
 
     Its Content-Security-Policy allows this style and this script only, so that no text of a sample can become code.
-    connect: the policy's source that the script may fetch from. entry: the first module.
     """
     style, script = _read("style.css"), "\n".join(["const modules = {};", *_scopes(entry, set())])
     policy = (

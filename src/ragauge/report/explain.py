@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Iterable, Sequence
-from typing import Literal, NamedTuple
 
 from ragauge.report.wording import GOOD, chunk_words, counted, flat, interval, number, one_line, shortened
 from ragauge.scores import Better, Estimate, Evidence, Gate, RunRecord, SampleRecord, Score, ScoreRecord
 from ragauge.types import Label
 
-#: The most pieces that an explanation lists.
 MAX_PIECES = 5
 
 _WORDS = {
@@ -61,8 +59,8 @@ def pieces_words(pieces: Sequence[Evidence]) -> list[str]:
 def decisive(score: Score, raising: bool, better: Better = "higher") -> list[Evidence]:
     """The pieces that raise a score, or else those that lower it, contradicted ones first; grades do both.
 
-    A metric of which lower is better counts pieces that are contradicted or have the trait, or else unsupported ones.
-    Entailments by the query are left out: they decide whether a claim counts, not how.
+    A metric of which lower is better counts contradicted pieces and traits, or else unsupported ones. Entailments by
+    the query are left out: they decide whether a claim counts, not how.
     """
     verdicts = (Label.YES, Label.NO, None)
     pieces = [piece for piece in score.evidence if piece.against != "query" or piece.label in verdicts]
@@ -100,7 +98,6 @@ HEADLINE = (
     *("context_precision", "trust_score", "summary_coherence", "claim_f1", "rouge.rougeL", "token_f1", "exact_match"),
 )
 
-#: How many metrics are shown first.
 HEADLINES = 6
 
 
@@ -118,7 +115,7 @@ def chooser(run: RunRecord) -> str | None:
 
 
 def worst(samples: Iterable[SampleRecord], key: str, better: Better, count: int) -> list[SampleRecord]:
-    """The `count` worst samples by one metric, worst first; samples without a value are left out.
+    """The `count` worst samples by one metric, worst first; those without a value are left out.
 
     Of equal ones those with a contradicted claim come first, then those about which the judge is surest.
     """
@@ -168,64 +165,47 @@ def certainty_words(samples: Iterable[SampleRecord], key: str) -> str:
     return f"The judge was unsure of {unsure} of the {counted(len(given), 'verdict')} behind {key} ({between})."
 
 
-#: contradicted: by the contexts, what it cites, or a reference. unsupported: by the contexts, or what it cites.
-ClaimProblem = Literal["contradicted", "unsupported"]
-
 _ENTAILMENT = (Label.ENTAILED, Label.NEUTRAL, Label.NOT_ENTAILED, Label.CONTRADICTED)
 
 
-class UnsupportedClaim(NamedTuple):
-    """A claim that is contradicted or not supported. piece: its evidence."""
-
-    kind: ClaimProblem
-    piece: Evidence
-
-
-def unsupported_claims(record: SampleRecord) -> list[UnsupportedClaim]:
+def unsupported_claims(record: SampleRecord) -> list[tuple[str, Evidence]]:
     """The claims of the response that the contexts or the cited chunks contradict or do not support; each once.
 
-    A claim that one chunk supports and another contradicts is contradicted, as for faithfulness. References are
-    alternatives: a claim that one reference contradicts counts unless another supports it, and one that they do not
-    mention does not count.
+    Contradicted by one chunk is contradicted. References are alternatives: a claim that one contradicts counts unless
+    another supports it, and one that they do not mention does not count.
+
+    Returns "contradicted" or "unsupported", with the evidence.
     """
     evidence = (piece for pieces in record.evidence.values() for piece in pieces)
     claims = [piece for piece in evidence if piece.field == "response" and piece.label in _ENTAILMENT]
-    right = {_claim(piece) for piece in claims if _on_reference(piece) and piece.label is Label.ENTAILED}
-    found: dict[object, UnsupportedClaim] = {}
+    by_reference = [piece for piece in claims if piece.against.startswith("references[")]
+    right = {(piece.span, piece.text) for piece in by_reference if piece.label is Label.ENTAILED}
+    found: dict[object, tuple[str, Evidence]] = {}
     for piece in claims:
+        claim = piece.span, piece.text
         contradicted = Label.CONTRADICTED in (piece.label, *(chunk.label for chunk in piece.chunks))
         given = piece.against in ("contexts", "citations")
-        if contradicted and (given or (_on_reference(piece) and _claim(piece) not in right)):
-            if (known := found.get(_claim(piece))) is None or known.kind == "unsupported":
-                found[_claim(piece)] = UnsupportedClaim("contradicted", piece)
+        if contradicted and (given or (piece in by_reference and claim not in right)):
+            if found.get(claim, ("unsupported",))[0] == "unsupported":
+                found[claim] = "contradicted", piece
         elif given and piece.label is not Label.ENTAILED:
-            found.setdefault(_claim(piece), UnsupportedClaim("unsupported", piece))
+            found.setdefault(claim, ("unsupported", piece))
     return list(found.values())
 
 
-def unsupported_claim_words(problem: UnsupportedClaim, record: SampleRecord) -> str:
+def unsupported_claim_words(kind: str, piece: Evidence, record: SampleRecord) -> str:
     """The problem in one sentence: the claim, what contradicts it, and the judge's rationale."""
-    by = [line for line in chunk_words(problem.piece, record) if line.startswith(Label.CONTRADICTED.value)]
-    against = f"{problem.kind if problem.kind == 'contradicted' else 'not supported'} by {problem.piece.against}"
-    reason = f" ({shortened(problem.piece.rationale)})" if problem.piece.rationale else ""
-    return f"“{shortened(problem.piece.text)}” is {' and '.join(by) or against}{reason}."
-
-
-def _on_reference(piece: Evidence) -> bool:
-    return piece.against.startswith("references[")
-
-
-def _claim(piece: Evidence) -> object:
-    return piece.span, piece.text
+    by = [line for line in chunk_words(piece, record) if line.startswith(Label.CONTRADICTED.value)]
+    against = f"{kind if kind == 'contradicted' else 'not supported'} by {piece.against}"
+    reason = f" ({shortened(piece.rationale)})" if piece.rationale else ""
+    return f"“{shortened(piece.text)}” is {' and '.join(by) or against}{reason}."
 
 
 def failing(run: RunRecord, gates: Sequence[Gate], samples: Iterable[SampleRecord]) -> list[tuple[Gate, str]]:
-    """The gates that the run fails, each with lines on what is wrong and its worst samples with their evidence.
-
-    The samples are read once, and not at all if every gate is met.
-    """
+    """The gates that the run fails, each with its worst samples and their evidence; all met, no sample is read."""
     failed = {gate: failure for gate in gates if (failure := gate.failure(run))}
-    better = {gate.metric: _better(run, gate.metric) for gate in failed}
+    better: dict[str, Better] = {gate.metric: "higher" for gate in failed}
+    better |= {key: one.better for key, one in run.estimates.items()}
     worst_of: dict[Gate, list[SampleRecord]] = {gate: [] for gate in failed}
     for record in samples if failed else ():
         for gate, records in worst_of.items():
@@ -241,10 +221,6 @@ def failing(run: RunRecord, gates: Sequence[Gate], samples: Iterable[SampleRecor
     return texts
 
 
-def _better(run: RunRecord, metric: str) -> Better:
-    return run.estimates[metric].better if metric in run.estimates else "higher"
-
-
 def _because(run: RunRecord, gate: Gate) -> str:
     """The interval and n of the estimate of a gate, and why samples are missing from it."""
     metric, estimate = gate.metric, gate.estimate(run)
@@ -253,9 +229,8 @@ def _because(run: RunRecord, gate: Gate) -> str:
     if estimate is None:
         return f": {run.left_out[metric]}" if metric in run.left_out else ": it was not measured"
     reasons = {"undefined": run.undefined.get(metric), "failed": run.failures.get(metric)}
-    known = {why: reason for why, reason in reasons.items() if reason}
-    counts = {why: getattr(estimate, why) for why in known}
-    missing = [f"{n} {why}, the first because: {known[why]}" for why, n in counts.items() if n]
+    counts = {why: getattr(estimate, why) for why, reason in reasons.items() if reason}
+    missing = [f"{n} {why}, the first because: {reasons[why]}" for why, n in counts.items() if n]
     within = f" {interval(estimate)}" if estimate.n else ""
     return "; ".join([f"{within}; {counted(estimate.n, 'sample')}", *missing])
 

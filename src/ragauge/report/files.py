@@ -32,11 +32,7 @@ if TYPE_CHECKING:
 
 @contextmanager
 def replacing(path: Path) -> Iterator[Path]:
-    """Yield a temporary path next to `path`; the file written there replaces `path`, unless writing fails.
-
-    Missing folders are created; they, and a new file, are accessible to their owner alone. An existing file keeps its
-    mode. Raises UsageError if the file cannot be written.
-    """
+    """Yield a temporary path whose file replaces `path`; a new one is the owner's alone. Raises UsageError."""
     part = path.with_name(f"{path.name}.{os.getpid()}.part")
     try:
         make_folder(path.parent)
@@ -58,16 +54,18 @@ Samples = Iterable[SampleRecord]
 _FORMULA = re.compile("[=+@\t\r\n-]")
 
 
-def write_csv(path: Path, columns: Iterable[str], rows: Iterable[Mapping[str, Any]], raw: bool = False) -> None:
-    """Write rows as CSV with a header. Unless `raw`, texts that a spreadsheet takes for formulas get an apostrophe."""
+def _write_csv(path: Path, columns: Iterable[str], rows: Iterable[Mapping[str, Any]], raw: bool) -> None:
+    """Rows with a header; lists are JSON. Unless `raw`, what a spreadsheet takes for a formula gets an apostrophe."""
+
+    def shown(cell: Any) -> Any:
+        if isinstance(cell, list | dict):
+            return json.dumps(cell, ensure_ascii=False)
+        return f"'{cell}" if not raw and isinstance(cell, str) and _FORMULA.match(cell) else cell
+
     with path.open("w", encoding="utf-8", newline="") as file:
         table = csv.DictWriter(file, list(columns))
         table.writeheader()
-        table.writerows(rows if raw else ({key: _as_text(cell) for key, cell in row.items()} for row in rows))
-
-
-def _as_text(cell: Any) -> Any:
-    return f"'{cell}" if isinstance(cell, str) and _FORMULA.match(cell) else cell
+        table.writerows({key: shown(cell) for key, cell in row.items()} for row in rows)
 
 
 def save_text(path: Path, forms: Mapping[str, Callable[[], str]]) -> Path:
@@ -96,38 +94,22 @@ def check_ending(path: Path, endings: Iterable[str]) -> None:
 
 #: The columns of judged pieces, with their types in Parquet. `start` and `end` are the span; empty if unknown.
 COLUMNS = {
-    "id": "string",
-    "metrics": "list<string>",
-    "field": "string",
-    "start": "int64",
-    "end": "int64",
-    "text": "string",
-    "against": "string",
-    "label": "string",
-    "value": "double",
-    "probability": "double",
-    "supported_by": "list<string>",
-    "contradicted_by": "list<string>",
-    "rationale": "string",
-    "judgment": "string",
+    **dict.fromkeys(("id", "metrics", "field"), "string"),
+    **dict.fromkeys(("start", "end"), "int64"),
+    **dict.fromkeys(("text", "against", "label"), "string"),
+    **dict.fromkeys(("value", "probability"), "double"),
+    **dict.fromkeys(("supported_by", "contradicted_by", "rationale", "judgment"), "string"),
+    **dict.fromkeys(("metrics", "supported_by", "contradicted_by"), "list<string>"),
 }
 
-#: The rows written to Parquet at a time.
 AT_ONCE = 10_000
 
 
-def write_claims_csv(_: RunRecord, samples: Samples, path: Path, raw_csv: bool = False) -> None:
-    """The judged pieces as CSV; lists are JSON."""
-    for_csv = ({column: _as_json(cell) for column, cell in row.items()} for row in claims(samples))
-    write_csv(path, COLUMNS, for_csv, raw_csv)
+def _claims_csv(_: RunRecord, samples: Samples, path: Path, raw_csv: bool = False) -> None:
+    _write_csv(path, COLUMNS, claims(samples), raw_csv)
 
 
-def _as_json(cell: Any) -> Any:
-    return json.dumps(cell, ensure_ascii=False) if isinstance(cell, list | dict) else cell
-
-
-def write_claims_parquet(_: RunRecord, samples: Samples, path: Path) -> None:
-    """The judged pieces as Parquet, with the same types whatever the data."""
+def _claims_parquet(_: RunRecord, samples: Samples, path: Path) -> None:
     import pyarrow
     import pyarrow.parquet
 
@@ -183,21 +165,9 @@ def save(
     raw_csv: bool = False,
     sections: Callable[[], Sequence[Section]] = tuple,
 ) -> Path:
-    """Write a run to a file; an existing file is replaced once everything is written.
+    """Write a run to a file in the format of its ending, one of WRITERS; an existing file is replaced at the end.
 
-    .json: the whole document. .jsonl: a line per sample. .csv, .parquet: a row per sample, a column per metric.
-    .claims.csv, .claims.parquet: a row per judged piece. .md: a report. .html: a page. .xml: JUnit, a test per value,
-    with gates. .sarif: a result per unsupported claim.
-
-    Args:
-        run: The run.
-        samples: Its samples.
-        path: The file.
-        raw_csv: Leave texts in CSV unchanged, even those that a spreadsheet takes for a formula.
-        sections: Gives the sections of the formats for a whole run (.json, .md, .html).
-
-    Raises:
-        UsageError: The ending is unknown, or the file cannot be written.
+    raw_csv: leave texts in CSV unchanged. sections: gives those of .json, .md and .html. Raises UsageError.
     """
     write = writer_of(path)
     if raw_csv and path.suffix.lower() == ".csv":
@@ -216,10 +186,7 @@ def check_output(path: Path, inputs: Iterable[str | Path] = ()) -> None:
 
 
 def writer_of(path: Path) -> Callable[..., None]:
-    """The writer for the longest known ending of `path`; a file named claims.csv is one of claims.
-
-    Raises UsageError if there is none.
-    """
+    """The writer for the longest known ending of `path`; a file named claims.csv is one of claims. Else UsageError."""
     check_ending(path, WRITERS)
     ending = max((ending for ending in WRITERS if f".{path.name.lower()}".endswith(ending)), key=len)
     if ending.endswith(".parquet") and find_spec("pyarrow") is None:
@@ -243,8 +210,7 @@ def _jsonl(_: RunRecord, samples: Samples, path: Path) -> None:
 
 
 def _csv(run: RunRecord, samples: Samples, path: Path, raw_csv: bool = False) -> None:
-    for_csv = ({column: _as_json(cell) for column, cell in row.items()} for row in rows(run, samples))
-    write_csv(path, columns(run), for_csv, raw_csv)
+    _write_csv(path, columns(run), rows(run, samples), raw_csv)
 
 
 def _parquet(run: RunRecord, samples: Samples, path: Path) -> None:
@@ -273,8 +239,8 @@ WRITERS: dict[str, Callable[..., None]] = {
     ".html": write_html,
     ".xml": write_junit,
     ".sarif": write_sarif,
-    ".claims.csv": write_claims_csv,
-    ".claims.parquet": write_claims_parquet,
+    ".claims.csv": _claims_csv,
+    ".claims.parquet": _claims_parquet,
 }
 
 

@@ -35,10 +35,7 @@ SHOWN_ROWS = 50
 
 
 class Section(msgspec.Struct, frozen=True):
-    """A section of a report.
-
-    description: one line below the title, which may be empty. columns: their names. rows: one cell per column.
-    """
+    """A section of a report. description: one line below the title, which may be empty. rows: one cell per column."""
 
     title: str
     description: str
@@ -106,28 +103,23 @@ def slice_section(run: RunRecord, column: str) -> Section:
     key = chooser(run)
     known = [one for one in dict.fromkeys([key, *headline]) if one and all(one in part.estimates for part in slices)]
     keys = known[:SLICE_METRICS]
-    rows: tuple[tuple[Cell, ...], ...] = tuple(
-        (
-            part.value,
-            part.samples,
-            *(
-                with_interval(one.value, one.low, one.high) + (" ▼" if metric in part.worse else "")
-                for metric in keys
-                for one in [part.estimates[metric]]
-            ),
-            ", ".join(metric for metric in part.worse if metric not in keys),
-        )
-        for part in slices
-    )
+    rows: list[tuple[Cell, ...]] = []
+    for part in slices:
+        found = {metric: part.estimates[metric] for metric in keys}
+        cells = [
+            with_interval(one.value, one.low, one.high) + (" ▼" if metric in part.worse else "")
+            for metric, one in found.items()
+        ]
+        also = ", ".join(metric for metric in part.worse if metric not in keys)
+        rows.append((part.value, part.samples, *cells, also))
     heads = (column, "samples", *(f"{metric} {arrow(run.estimates[metric].better)}" for metric in keys))
-    also = any(row[-1] for row in rows)
     marked = "▼ is" if any(part.worse for part in slices) else "None is"
     about = (
         f"The worst first; intervals are of each slice by itself. {marked} worse than all other samples beyond chance "
         f"(5 % over {counted(len(slices), 'slice')} and {counted(len(headline), 'metric')}, Bonferroni)."
     )
-    shown = rows if also else tuple(row[:-1] for row in rows)
-    return Section(f"By {column}", about, (*heads, "also worse") if also else heads, shown)
+    heads = (*heads, "also worse") if any(row[-1] for row in rows) else heads
+    return Section(f"By {column}", about, heads, tuple(row[: len(heads)] for row in rows))
 
 
 def _section(title: str, function: SectionFunction, run: Any) -> Section | None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from html import escape
 from itertools import repeat
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -16,7 +15,6 @@ from ragauge.report.explain import (
     certainty,
     chooser,
     deciding,
-    headline_metrics,
     piece_words,
     worst,
 )
@@ -25,7 +23,6 @@ from ragauge.report.wording import (
     BAD,
     GOOD,
     arrow,
-    bar,
     caution,
     chunk_words,
     counted,
@@ -48,13 +45,9 @@ if TYPE_CHECKING:
     from rich.text import Text
 
 
-#: The width of a terminal from which on estimates have bars.
-BARS_FROM = 88
-
-
-def run_text(run: RunRecord, width: int = 100, sections: Sequence[Section] = ()) -> str:
+def run_text(run: RunRecord, sections: Sequence[Section] = ()) -> str:
     """The estimates as plain text."""
-    return plain_text(run_view(run, width, sections), width)
+    return plain_text(run_view(run, sections), 100)
 
 
 def plain_text(parts: Iterable[RenderableType], width: int) -> str:
@@ -67,10 +60,7 @@ def plain_text(parts: Iterable[RenderableType], width: int) -> str:
 
 
 def printing_console(**options: Any) -> Console:
-    """A console of rich that prints each string and Text, alone or in a cell, as one line without control characters.
-
-    options: of `rich.console.Console`.
-    """
+    """A console that prints each string and Text, alone or in a cell, as one line without control characters."""
     from rich.console import Console
     from rich.text import Text
 
@@ -91,15 +81,12 @@ def printing_console(**options: Any) -> Console:
 
 
 def run_view(
-    run: RunRecord, width: int, sections: Sequence[Section] = (), shown: Collection[str] | None = None
+    run: RunRecord, sections: Sequence[Section] = (), shown: Collection[str] | None = None
 ) -> list[RenderableType]:
-    """The headline, the estimates (with bars if there is room), the sections, the footnotes and the caution.
-
-    shown: the metrics to show. None: all of them, and the reasons why others were not measured.
-    """
+    """The headline, the estimates of the metrics `shown` (None: all), the sections, the footnotes and the caution."""
     estimates = {key: one for key, one in run.estimates.items() if shown is None or key in shown}
     some = msgspec.structs.replace(run, estimates=estimates)
-    table = estimates_table({"value": some}, bars=width >= BARS_FROM)
+    table = estimates_table({"value": some})
     added = [part for section in sections for part in _section_view(section)]
     more = [name for name in (*run.estimates, *run.left_out) if name not in estimates] if shown is not None else []
     others = f"Not shown: {counted(len(more), 'other metric')} (-m all), {len(run.left_out)} of them not measured."
@@ -149,11 +136,7 @@ def rich_table(
     styles: Iterable[str | None] = repeat(None),
     **options: Any,
 ) -> Table:
-    """A table for the terminal.
-
-    left: the columns that are aligned left. whole: those that are not wrapped. styles: of the rows. options: of
-    `rich.table.Table`.
-    """
+    """A table for the terminal. left: the columns aligned left; whole: those not wrapped; options: of rich's table."""
     from rich import box
     from rich.table import Table
 
@@ -167,35 +150,22 @@ def rich_table(
     return table
 
 
-def estimates_table(runs: dict[str, RunRecord], bars: bool = False) -> Table:
-    """The estimates of one run, or of several side by side under their names; n is counted for each.
-
-    bars: whether the values of a single run are drawn as bars too.
-    """
-    from rich import box
-    from rich.table import Table
-
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    table.add_column("metric", no_wrap=True)
-    for name in runs:
-        table.add_column(name, justify="right", style="bold", no_wrap=True)
-        table.add_column("95 % interval", style="dim", no_wrap=True)
-        table.add_column("n", justify="right")
-    single = len(runs) == 1
-    if single:
-        if bars:
-            table.add_column("0 to 1", style="blue", min_width=8, no_wrap=True)
-        table.add_column("undefined", justify="right", style="dim", no_wrap=True)
-        table.add_column("failed", justify="right", style="red", no_wrap=True)
+def estimates_table(runs: dict[str, RunRecord]) -> Table:
+    """The estimates of one run, or of several side by side under their names, each with its n."""
+    columns = ["metric", *(column for name in runs for column in (name, "95 % interval", "n"))]
+    columns += ["undefined", "failed"] if len(runs) == 1 else []
+    rows = []
     for key in dict.fromkeys(key for run in runs.values() for key in run.estimates):
         found = [run.estimates.get(key) for run in runs.values()]
         one = next(filter(None, found))
         cells = [f"{key} {arrow(one.better)}"]
         for estimate in found:
             cells += [number(estimate.value), interval(estimate), str(estimate.n)] if estimate else ["", "", ""]
-        if single:
-            cells += [*([bar(one.value)] if bars else []), str(one.undefined or ""), str(one.failed or "")]
-        table.add_row(*cells)
+        rows.append([*cells, str(one.undefined or ""), str(one.failed or "")][: len(columns)])
+    table = rich_table(columns, rows, left=("metric", "95 % interval"), whole=[name for name in columns if name != "n"])
+    styles = {"metric": "", "95 % interval": "dim", "n": "", "undefined": "dim", "failed": "red"}
+    for column in table.columns:
+        column.style = styles.get(str(column.header), "bold")
     return table
 
 
@@ -217,36 +187,6 @@ def sample_view(record: SampleRecord, key: str) -> list[RenderableType]:
     return [*lines, ""]
 
 
-_HEAD = "<tr><th>metric</th><th>value</th><th>95 % interval</th><th>n</th><th>undefined</th><th>failed</th></tr>"
-
-
-def run_html(run: RunRecord, sections: Sequence[Section] = ()) -> str:
-    """The estimates and sections as tables without styles, for notebooks: six metrics, the others folded away."""
-    rows = {
-        key: f'<tr title="{escape(flat(run.about.get(key, "")))}"><td>{escape(key)} {arrow(one.better)}</td>'
-        f"<td>{number(one.value)}</td><td>{interval(one)}</td>"
-        f"<td>{one.n}</td><td>{one.undefined}</td><td>{one.failed}</td></tr>"
-        for key, one in run.estimates.items()
-    }
-    first = headline_metrics(run) or list(rows)
-    others = "".join(row for key, row in rows.items() if key not in first)
-    shown = f"<table>{_HEAD}{''.join(rows[key] for key in first)}</table>"
-    notes = [f"<li>{escape(flat(note))}</li>" for note in (*footnotes(run), caution(run)) if note]
-    folded = f"<table>{_HEAD}{others}</table>" if others else ""
-    folded = f"<details><summary>more metrics and notes</summary>{folded}<ul>{''.join(notes)}</ul></details>"
-    added = "".join(map(_section_html, sections))
-    return f"<p>{escape(flat(headline(run)))}</p>{shown}{added}{folded if others or notes else ''}"
-
-
-def _section_html(section: Section) -> str:
-    tags = ("th", section.columns), *(("td", row) for row in section.shown_rows())
-    rows = ("".join(f"<{tag}>{escape(flat(cell))}</{tag}>" for cell in cells) for tag, cells in tags)
-    table = "".join(f"<tr>{row}</tr>" for row in rows) if section.rows else ""
-    about = " ".join(filter(None, (section.description, section.note)))
-    return f"<h4>{escape(flat(section.title))}</h4><p>{escape(flat(about))}</p><table>{table}</table>"
-
-
-#: The number of samples that the report shows.
 SHOWN = 10
 
 #: The maximum length of the report. GitHub accepts comments of 65,536 characters; the rest is for other text.
@@ -257,10 +197,9 @@ RESPONSE, TEXT = 2000, 300
 
 
 def run_markdown(run: RunRecord, samples: Iterable[SampleRecord], sections: Sequence[Section] = ()) -> str:
-    """The report: what was measured, every estimate, and the worst samples with their evidence.
+    """The report: every estimate, and the worst samples by the metric of a gate that failed, or else by the usual one.
 
-    It is safe as a comment on a pull request: short enough, and no text in it mentions anyone or loads anything. The
-    worst samples are those by the metric of a gate that failed, or else by the usual one.
+    It is safe as a comment on a pull request: short enough, and no text in it mentions anyone or loads anything.
     """
     report = "\n".join(_lines(run, sections))[:LENGTH] + "\n"
     failed = [gate.metric for gate in run.gates if gate.failure(run)]

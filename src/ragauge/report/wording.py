@@ -27,24 +27,6 @@ def number(value: float | None) -> str:
     return "–" if value is None else f"{value:.3f}"
 
 
-def bar(value: float | None) -> str:
-    """A value between 0 and 1 as a bar of up to eight cells; empty for other values."""
-    if value is None or not 0 <= value <= 1:
-        return ""
-    halves = round(16 * value)
-    return "█" * (halves // 2) + "▌" * (halves % 2)
-
-
-def difference_bar(value: float | None) -> str:
-    """A difference as a bar from the middle, four cells to either side for 0.5 and more."""
-    if value is None:
-        return ""
-    halves = round(min(abs(value), 0.5) * 16)
-    if value < 0:
-        return f"{'▐' * (halves % 2)}{'█' * (halves // 2)}│".rjust(5)
-    return f"    │{'█' * (halves // 2)}{'▌' * (halves % 2)}"
-
-
 def signed(value: float | None) -> str:
     """A difference for people: its sign and three decimals, a dash for None."""
     return "–" if value is None else f"{value:+.3f}"
@@ -160,10 +142,7 @@ OFTEN = 0.1
 
 
 def footnotes(run: RunRecord, shown: Collection[str] | None = None) -> list[str]:
-    """Notes on the estimates: how the run ended, its usage, and what was skipped, failed or not measured.
-
-    shown: the metrics that notes are wanted of, only those that can change a decision; None for all.
-    """
+    """How the run ended, its usage, and what was skipped, failed or not measured, of the metrics `shown`."""
     notes = []
     if run.status != "finished":
         why = f" because {run.stopped}" if run.stopped else ""
@@ -228,10 +207,7 @@ _RANKED = {
 
 
 def caution(run: RunRecord, short: bool = False) -> str:
-    """How far the judges of the package can be trusted; empty if the run did not ask them.
-
-    short: say it of claims alone.
-    """
+    """How far the judges of the package can be trusted; empty if not asked. short: say it of claims alone."""
     judges = list(run.judges.values()) if run.asked or run.reused else []
     found = []
     embedded = [judge for judge in judges if re.search(r"\bembedded\b", judge.name)]
@@ -251,8 +227,7 @@ def _measured(sets: Sequence[Mapping[str, Any]], ranked: Mapping[str, tuple[str,
     """The range of the AUC over the sets of each kind."""
     listed = []
     for what, kinds in ranked.items():
-        known = [one["auc"]["value"] for one in sets if one.get("auc") and one["name"].partition("_")[0] in kinds]
-        if known:
+        if known := [one["auc"]["value"] for one in sets if one.get("auc") and one["name"].partition("_")[0] in kinds]:
             ends = dict.fromkeys(f"{value:.2f}" for value in (min(known), max(known)))
             listed.append(f"{what} with an AUC of {' to '.join(ends)}")
     if not listed:

@@ -22,7 +22,7 @@ from ragauge.report.document import run_document
 from ragauge.report.explain import chooser, explain, headline_metrics, worst
 from ragauge.report.files import save
 from ragauge.report.sections import Section, sections_of, slice_section
-from ragauge.report.text import plain_text, run_html, run_markdown, run_text, worst_view
+from ragauge.report.text import plain_text, run_markdown, run_text, worst_view
 from ragauge.report.wording import score_words
 from ragauge.run.asking import JudgmentCache
 from ragauge.scores import Estimate, Gate, RunRecord, SampleRecord, Score, ScoreRecord, Slice, gates_of, slice_value
@@ -486,9 +486,6 @@ class Run:
 
     def __str__(self) -> str:
         return run_text(self.record, sections=self.sections())
-
-    def _repr_html_(self) -> str:
-        return run_html(self.record, self.sections())
 
     def _repr_markdown_(self) -> str:
         return run_markdown(self.record, self.records(), self.sections())

@@ -252,8 +252,8 @@ def cascade(*judges: OneJudge, threshold: Threshold | None = None) -> Cascade:
     judges: at least two, as specs or judges, the cheapest first; the last answers whatever is left.
     threshold: the confidence, max(p, 1 - p), from which a verdict stands; for all kinds of verdict ("entail",
     "relevant", "classify"), or by kind, and then verdicts of other kinds go up. It is the same at every step; nest
-    cascades for others. None is right for all texts: `ragauge judges fit` finds one on labels of yours. Without one it
-    is that of the first judge's `threshold`, which the embedded judge has.
+    cascades for others. None is right for all texts: `ragauge judges tune` finds one on labels of yours. Without one
+    it is that of the first judge's `threshold`, which the embedded judge has.
 
     Raises BadParameter for fewer than two judges, one that is there twice, no threshold, or a threshold that is none;
     UnknownName for a name that no judge has.
@@ -267,8 +267,9 @@ def cascade(*judges: OneJudge, threshold: Threshold | None = None) -> Cascade:
     if threshold is None:
         raise BadParameter(
             f"cascade({names}) needs a threshold, the confidence from which the first judge's word stands, as in "
-            f"cascade({names},threshold=0.95); find it on labels of yours with: ragauge judges fit {made[0].identity} "
-            "--labels FILE (`ragauge docs judges` says how sure the embedded judge is, and how right)"
+            f"cascade({names},threshold=0.95); find it on labels of yours with: ragauge judges tune -j "
+            f'"cascade({names})" --labels FILE -o FILE (`ragauge docs judges` says how sure the embedded judge is, and '
+            "how right)"
         )
     *rest, first, last = made
     found = Cascade(first, last, threshold)

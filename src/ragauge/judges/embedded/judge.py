@@ -42,9 +42,9 @@ class EmbeddedJudge:
     It grades nothing and knows no bias: these are not in `answers`. Of other languages than English it splits texts,
     and abstains from verdicts.
 
-    threshold: the confidence, by kind, from which its word stands in a cascade that is given none. `ragauge judges fit`
-    found it for words alone, on pairs of the training data that had no part in fitting them; fit one on labels of your
-    own where much depends on it. On relevance there were no labels to fit one.
+    threshold: the confidence, by kind, from which its word stands in a cascade that is given none. It was found for
+    words alone, on pairs of the training data that had no part in fitting them; tune a cascade on labels of your own
+    where much depends on it. On relevance there were no labels to fit one.
 
     name: what it is called; "lexical" is the one with the `Lexical` backend.
     """
