@@ -16,7 +16,7 @@ from ragauge.judges.base import DEFAULT_BATCH, NO_MONEY, ForecastingJudge, Judge
 from ragauge.questions import Judgment, Question, judgment_key, kind
 from ragauge.report.wording import dollars as price
 from ragauge.store import Store
-from ragauge.store.tables import PEOPLE
+from ragauge.store.recording import PEOPLE
 from ragauge.types import Answer, Call, Failure, Identity, TotalUsage, Verdict
 
 

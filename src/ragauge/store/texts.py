@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import zlib
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from typing import Any, Protocol, TypeVar
+from typing import Any, Protocol
 
 Cell = str | bytes
 
@@ -13,27 +13,11 @@ Cell = str | bytes
 Row = tuple[Any, ...]
 
 
-class Rows(Protocol):
-    """The result of a statement."""
-
-    @property
-    def rowcount(self) -> int:
-        """How many rows it changed."""
-
-    def fetchone(self) -> Any:
-        """The next row, or None."""
-
-    def fetchall(self) -> list[Any]:
-        """All rows that are left."""
-
-    def __iter__(self) -> Iterator[Any]: ...
-
-
 class Connection(Protocol):
-    """What the tables of a store need of a database; SQL is written with the placeholder "?"."""
+    """What a store needs of a database; SQL is written with the placeholder "?"."""
 
-    def execute(self, sql: str, parameters: Sequence[Any] = (), /) -> Rows:
-        """Run a statement."""
+    def execute(self, sql: str, parameters: Sequence[Any] = (), /) -> Any:
+        """Run a statement, and return its cursor."""
 
     def executemany(self, sql: str, rows: Iterable[Row], /) -> object:
         """Run a statement with the parameters of each row."""
@@ -97,8 +81,6 @@ def digest(data: bytes) -> bytes:
     """A hash of data, 16 bytes."""
     return hashlib.blake2b(data, digest_size=16).digest()
 
-
-T = TypeVar("T")
 
 #: Strings of a question with at least this many characters go to the table of texts.
 LONG_TEXT = 100
@@ -170,14 +152,3 @@ def restore(tree: Any, texts: dict[int, str]) -> Any:
     if isinstance(tree, dict):
         return texts[tree["$"]] if "$" in tree else {name: restore(branch, texts) for name, branch in tree.items()}
     return [restore(branch, texts) for branch in tree] if isinstance(tree, list) else tree
-
-
-def batches(items: Iterable[T]) -> Iterator[Sequence[T]]:
-    """The items in batches that one query can ask for."""
-    listed = list(items)
-    return (listed[start : start + QUERY_SIZE] for start in range(0, len(listed), QUERY_SIZE))
-
-
-def placeholders(items: Sequence[object]) -> str:
-    """One SQL placeholder per item."""
-    return ", ".join("?" * len(items))
