@@ -46,8 +46,8 @@ def price_dates(judges: Iterable[Judge]) -> set[date]:
     """The days of the tables that the prices of the judges' models are from."""
     found = set[date]()
     for judge in judges:
-        found |= price_dates(getattr(judge, "members", ()))
-        found |= {day for day in [getattr(getattr(judge, "price", None), "dated", None)] if day}
+        dated = getattr(getattr(judge, "price", None), "dated", None)
+        found |= price_dates(getattr(judge, "members", ())) | ({dated} if dated else set())
     return found
 
 
@@ -57,10 +57,15 @@ def check_priced(judges: Iterable[Judge], limit: float | None) -> None:
         if hasattr(judge, "members"):
             check_priced(judge.members, limit)
         elif isinstance(judge, ForecastingJudge) and getattr(judge, "price", None) is None:
-            raise BadParameter(
-                f"a limit on the cost needs the price of {judge.identity}, which is not known; give it in dollars per "
-                f"million tokens, prompt and completion: {judge.identity}?price=0.15:0.60"
-            )
+            raise unpriced(str(judge.identity))
+
+
+def unpriced(model: str) -> BadParameter:
+    """The error of a limit in dollars where the price of a model is unknown."""
+    return BadParameter(
+        f"a limit on the cost needs the price of {model}, which is not known; give it in dollars per million tokens, "
+        f"prompt and completion: {model}?price=0.15:0.60"
+    )
 
 
 class Budget:
@@ -115,20 +120,17 @@ class Budget:
                 await self._borrow(self._begun + dollars)
             if dollars and not self._covers(dollars):
                 self.exceeded = True
+            if self.exceeded and self.spent.calls:
+                raise Stopped(self.reason)
             if self.exceeded:
-                raise Stopped(self._short_of(dollars))
+                one = f"one sample is expected to cost, about {price(dollars)}"
+                raise Stopped(f"the limit of ${self.limit:g} is less than {one}")
             self._begun += dollars
         try:
             yield
         finally:
             self._begun, self._ended = _minus(self._begun, dollars), self._ended + dollars
             self._freed.set()
-
-    def _short_of(self, dollars: float) -> str:
-        """Why a sample of this expected cost cannot start."""
-        if self.spent.calls:
-            return self.reason
-        return f"the limit of ${self.limit:g} is less than one sample is expected to cost, about {price(dollars)}"
 
     async def reserve(self, dollars: float) -> bool:
         """Reserve money for a call, waiting for it if need be; False once the limit is exceeded."""
@@ -182,7 +184,7 @@ class JudgmentCache:
         self.labels = labels
         self.fault: Exception | None = None
         self._router, self._store = router, store
-        self._pending: list[_PendingWrite] = []
+        self._pending: list[tuple[Sequence[Judgment], Sequence[Call], asyncio.Future[None]]] = []
 
     def keys(self, questions: Iterable[Question]) -> QuestionKeys:
         """The questions with the keys of their judgments; "" for a question that no judge answers."""
@@ -194,12 +196,12 @@ class JudgmentCache:
 
     def known(self, keys: QuestionKeys) -> KnownJudgments:
         """The judgments that people's labels or the store already hold."""
-        found = self._labelled(keys) if self.labels else {}
+        found = self._labelled(keys)
         found.update(self._store.find_labels([question for question in keys if question not in found]))
         return {**self.stored(keys), **found}
 
     def _labelled(self, questions: Iterable[Question]) -> KnownJudgments:
-        return {question: self.labels[question] for question in questions if question in self.labels}
+        return {one: self.labels[one] for one in questions if one in self.labels} if self.labels else {}
 
     def stored(self, keys: QuestionKeys) -> KnownJudgments:
         """The judgments with these keys that the store holds."""
@@ -213,34 +215,25 @@ class JudgmentCache:
 
     async def keep(self, judgments: Sequence[Judgment], calls: Sequence[Call]) -> None:
         """Write judgments that have an answer, in one transaction with all others of this loop iteration."""
-        write = _PendingWrite([one for one in judgments if not isinstance(one.answer, Failure)], calls)
-        if write.judgments or write.calls:
+        answered = [one for one in judgments if not isinstance(one.answer, Failure)]
+        if answered or calls:
+            loop = asyncio.get_running_loop()
             if not self._pending:
-                asyncio.get_running_loop().call_soon(self._commit)
-            self._pending.append(write)
-            await write.kept
+                loop.call_soon(self._commit)
+            kept: asyncio.Future[None] = loop.create_future()
+            self._pending.append((answered, calls, kept))
+            await kept
 
     def _commit(self) -> None:
         pending, self._pending = self._pending, []
         try:
             self._store.keep(
-                [judgment for write in pending for judgment in write.judgments],
-                [call for write in pending for call in write.calls],
+                [one for write in pending for one in write[0]], [one for write in pending for one in write[1]]
             )
         except Exception as error:
             self.fault = error
-        for write in pending:
-            resolve(write.kept, None, self.fault)
-
-
-class _PendingWrite:
-    """Judgments to be written, with the calls that produced them."""
-
-    __slots__ = ("calls", "judgments", "kept")
-
-    def __init__(self, judgments: Sequence[Judgment], calls: Sequence[Call]) -> None:
-        self.judgments, self.calls = judgments, calls
-        self.kept: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        for *_, kept in pending:
+            resolve(kept, None, self.fault)
 
 
 def resolve(future: asyncio.Future[Any], value: object, error: Exception | None) -> None:
@@ -278,7 +271,7 @@ class Dispatcher:
         self.unable: set[str] = set()
         self._requests: list[_PendingRequest] = []
         self._in_flight: dict[Question, _PendingRequest] = {}
-        self._queues: dict[int, _JudgeQueue] = {}
+        self._queues: dict[int, deque[tuple[Question, _PendingRequest]]] = {}  # of judges that work in batches
         self._tasks: set[asyncio.Task[None]] = set()
         self._opened_judges = LazyExitStack()
 
@@ -299,15 +292,14 @@ class Dispatcher:
         Raises Stopped if a question has no answer because the cost limit is reached, or because its judge has stopped
         for good, as with a wrong key or an unreachable server.
         """
-        loop = asyncio.get_running_loop()
         requests = {id(request): request for question in questions if (request := self._in_flight.get(question))}
         mine = [question for question in questions if question not in self._in_flight]
         if mine:
-            request = _PendingRequest(mine, loop.create_future())
+            request = _PendingRequest(mine)
             requests[id(request)] = request
             self._in_flight.update(dict.fromkeys(mine, request))
             if not self._requests:
-                loop.call_soon(self._look_up)
+                asyncio.get_running_loop().call_soon(self._look_up)
             self._requests.append(request)
         judgments: KnownJudgments = {}
         for request in requests.values():
@@ -323,8 +315,7 @@ class Dispatcher:
             known = self.cache.known({one: key for request in requests for one, key in request.missing.items()})
             self.cache.keep_labels_of(known)
         except Exception as error:
-            for request in requests:
-                self._end(request, error)
+            self._end(requests, error)
             return
         self.reused += len(known)
         self.labelled += sum(judgment.judge.name == PEOPLE for judgment in known.values())
@@ -339,39 +330,35 @@ class Dispatcher:
                 self._settle(request, {question: _unanswered(question) for question in group})
             elif getattr(judge, "by_sample", 0):
                 self._start(self._ask_for(judge, {one: request.missing[one] for one in group}, [request]))
+            elif id(judge) in self._queues:
+                self._queues[id(judge)].extend((question, request) for question in group)
             else:
-                self._queue(judge, group, request)
-
-    def _queue(self, judge: Judge, questions: Sequence[Question], request: _PendingRequest) -> None:
-        queue = self._queues.setdefault(id(judge), _JudgeQueue())
-        queue.waiting.extend((question, request) for question in questions)
-        if not queue.served:
-            queue.served = True
-            self._start(self._serve(judge, queue))
+                self._queues[id(judge)] = deque((question, request) for question in group)
+                self._start(self._serve(judge))
 
     def _start(self, work: Coroutine[Any, Any, None]) -> None:
         task = asyncio.ensure_future(work)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
-    async def _serve(self, judge: Judge, queue: _JudgeQueue) -> None:
-        """Put the questions waiting for one judge to it, batch by batch, across samples."""
+    async def _serve(self, judge: Judge) -> None:
+        """Put the questions waiting for one judge to it, batch by batch, across samples, until none is left."""
         size = max(1, getattr(judge, "batch", DEFAULT_BATCH))
-        while queue.waiting:
-            batch = [queue.waiting.popleft() for _ in range(min(size, len(queue.waiting)))]
+        waiting = self._queues[id(judge)]
+        while waiting:
+            batch = [waiting.popleft() for _ in range(min(size, len(waiting)))]
             requests = {id(request): request for _, request in batch}
             keys = {question: request.missing[question] for question, request in batch}
             await self._ask_for(judge, keys, list(requests.values()))
             await asyncio.sleep(0)
-        queue.served = False
+        del self._queues[id(judge)]
 
     async def _ask_for(self, judge: Judge, keys: QuestionKeys, requests: Sequence[_PendingRequest]) -> None:
         """Ask a judge, and hand each sample its judgments."""
         try:
             judgments = await self._ask(judge, keys)
         except Exception as error:
-            for request in requests:
-                self._end(request, error)
+            self._end(requests, error)
             return
         for request in requests:
             self._settle(request, judgments)
@@ -388,9 +375,8 @@ class Dispatcher:
         answers = await _answers(judge, questions, context)
         if not hasattr(judge, "members"):
             self.asked += sum(answer is not NO_MONEY for answer in answers)
-        identity, call = judge.identity, context.call_of.get
         judgments = [
-            Judgment(question, _normalised(question, answer), identity, key, call(question, ""))
+            Judgment(question, _normalised(question, answer), judge.identity, key, context.call_of.get(question, ""))
             for (question, key), answer in zip(keys.items(), answers, strict=True)
         ]
         await self.cache.keep(judgments, context.calls)
@@ -411,8 +397,9 @@ class Dispatcher:
             judgment = request.judgments[question] = judgments[question]
             del request.missing[question]
             del self._in_flight[question]
-            if _is_two_way(judgment):
-                self.unable.add("entail:contradiction")
+            answer = judgment.answer
+            if isinstance(answer, Verdict) and answer.two_way and judgment.judge.name != PEOPLE:
+                self.unable.add("entail:contradiction")  # a person's label says nothing about other answers
         if not request.missing:
             failed = any(isinstance(judgment.answer, Failure) for judgment in request.judgments.values())
             resolve(request.done, request.judgments, self._stopped() if failed else None)
@@ -427,10 +414,11 @@ class Dispatcher:
                 return Stopped(f"{judge.identity} cannot answer any more: {ended}")
         return None
 
-    def _end(self, request: _PendingRequest, error: Exception) -> None:
-        for question in request.missing:
-            self._in_flight.pop(question, None)
-        resolve(request.done, request.judgments, error)
+    def _end(self, requests: Iterable[_PendingRequest], error: Exception) -> None:
+        for request in requests:
+            for question in request.missing:
+                self._in_flight.pop(question, None)
+            resolve(request.done, request.judgments, error)
 
 
 class _PendingRequest:
@@ -441,43 +429,23 @@ class _PendingRequest:
 
     __slots__ = ("done", "judgments", "missing")
 
-    def __init__(self, questions: Sequence[Question], done: asyncio.Future[KnownJudgments]) -> None:
+    def __init__(self, questions: Sequence[Question]) -> None:
         self.missing: QuestionKeys = dict.fromkeys(questions, "")
         self.judgments: KnownJudgments = {}
-        self.done = done
-
-
-class _JudgeQueue:
-    """Questions waiting for a judge that works in batches. served: a task is working on them."""
-
-    __slots__ = ("served", "waiting")
-
-    def __init__(self) -> None:
-        self.waiting: deque[tuple[Question, _PendingRequest]] = deque()
-        self.served = False
+        self.done: asyncio.Future[KnownJudgments] = asyncio.get_running_loop().create_future()
 
 
 class _DispatchContext:
     """The run context of one request to a judge."""
 
-    __slots__ = ("_dispatcher", "call_of", "calls")
-
     def __init__(self, dispatcher: Dispatcher) -> None:
-        self._dispatcher = dispatcher
         self.calls: list[Call] = []
         self.call_of: dict[Question, str] = {}
-
-    async def ask(self, judge: Judge, questions: Sequence[Question]) -> Sequence[Answer | Failure]:
-        return await self._dispatcher.ask_member(judge, questions)
-
-    async def reserve(self, dollars: float) -> bool:
-        return await self._dispatcher.budget.reserve(dollars)
-
-    def release(self, reserved: float) -> None:
-        self._dispatcher.budget.release(reserved)
+        self.ask, self._budget = dispatcher.ask_member, dispatcher.budget
+        self.reserve, self.release = dispatcher.budget.reserve, dispatcher.budget.release
 
     def record(self, call: Call, questions: Sequence[Question], reserved: float) -> None:
-        self._dispatcher.budget.record(call, reserved)
+        self._budget.record(call, reserved)
         self.calls.append(call)
         self.call_of.update(dict.fromkeys(questions, call.id))
 
@@ -488,29 +456,20 @@ async def _answers(
     """The judge's answers; a judge that breaks its contract fails its batch, not the run."""
     try:
         answers = list(await ask_in_context(judge, questions, context))
-    except Exception as error:
-        return [Failure("judge_error", f"{judge.identity} raised {type(error).__name__}: {error}")] * len(questions)
-    if len(answers) != len(questions):
+        if len(answers) == len(questions):
+            return answers
         fault = f"{judge.identity} gave {len(answers)} answers to {len(questions)} questions"
-        return [Failure("judge_error", fault)] * len(questions)
-    return answers
+    except Exception as error:
+        fault = f"{judge.identity} raised {type(error).__name__}: {error}"
+    return [Failure("judge_error", fault)] * len(questions)
 
 
 def _normalised(question: Question, answer: Answer | Failure) -> Answer | Failure:
     """The answer as the store would return it, so that a run and its resumption count the same."""
-    if isinstance(answer, Failure):
-        return answer
-    if not isinstance(answer, Answer):
-        return checked(question, answer)
     try:
-        return checked(question, _decode(_encode(answer)))
+        return checked(question, _decode(_encode(answer)) if isinstance(answer, Answer) else answer)
     except (TypeError, ValueError) as error:
         return Failure("invalid_answer", f"it cannot be stored: {error}", raw=repr(answer)[:2000])
-
-
-def _is_two_way(judgment: Judgment) -> bool:
-    """Whether a judge only distinguishes supported from not supported. A person's label says nothing about others."""
-    return isinstance(judgment.answer, Verdict) and judgment.judge.name != PEOPLE and judgment.answer.two_way
 
 
 def _unanswered(question: Question) -> Judgment:
