@@ -111,10 +111,7 @@ def group_difference(
     2 / (resamples + 1). The 95 % percentile interval excludes 0 exactly where p < 0.05.
 
     With fewer than six groups, too few to resample, p is 1 and the interval is -1..1. All None where the statistic is
-    undefined.
-
-    Raises:
-        BadParameter: fewer than 40 resamples, which have no such percentiles.
+    undefined. Raises BadParameter for fewer than 40 resamples, which have no such percentiles.
     """
     if resamples < _MIN_RESAMPLES:
         raise BadParameter(f"resamples={resamples!r} must be at least {_MIN_RESAMPLES}, and is 2000 by default")
@@ -158,13 +155,9 @@ def kappa(patterns: Mapping[tuple[RaterLabel, ...], float]) -> float | None:
     """Cohen's kappa of two raters; of more, Conger's (Psychological Bulletin 88, 1980), its mean over pairs.
 
     1 is perfect agreement, 0 the agreement expected from the raters' label frequencies, which are kept per rater since
-    the raters are fixed.
+    the raters are fixed. None where nothing was rated or all raters always gave the same label.
 
-    Args:
-        patterns: by tuple of labels, one per rater, the number or the weight of the items labelled so.
-
-    Returns:
-        Kappa, or None where nothing was rated or all raters always gave the same label.
+    patterns: by tuple of labels, one per rater, the number or the weight of the items labelled so.
     """
     total = sum(patterns.values())
     if not total:
@@ -187,12 +180,7 @@ def kappa_interval(
     """Cohen's kappa of two raters with its 95 % interval, all None where kappa is.
 
     The interval is that of `aggregate_interval` over the counts of label pairs; it has a width even where the raters
-    always agree.
-
-    Args:
-        pairs: the two labels of each item.
-        labels: all possible labels, at most four.
-        clusters: as in `mean_interval`, such as the sample of each item.
+    always agree. labels: all possible ones, at most four. clusters: such as the sample of each pair.
     """
     cells = list(product(labels, repeat=2))
     counts = [[float(pair == cell) for cell in cells] for pair in pairs]
@@ -221,15 +209,8 @@ def corrected_mean(
     from independent samples. Each has the interval of `mean_interval`; the ends of their sum are by Zou and Donner
     (Statistics in Medicine 27, 2008), clipped to `scale`.
 
-    Args:
-        people, judge: the human and the judge's score of each sampled sample.
-        rest: the judge's scores of the other samples.
-        scale: the lowest and highest score.
-        clusters, rest_clusters: as in `mean_interval`, of the sampled samples and of the rest.
-        confidence: as in `mean_interval`.
-
-    Raises:
-        BadParameter: lists of different lengths, or what `mean_interval` rejects.
+    people, judge: the human and the judge's score of each sampled sample. rest: the judge's scores of the others.
+    clusters, rest_clusters, confidence: as in `mean_interval`. Raises BadParameter as that, and for other lengths.
     """
     if len(people) != len(judge):
         raise BadParameter(f"{len(people)} scores by people and {len(judge)} by the judge; give both for each sample")

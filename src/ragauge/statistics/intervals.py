@@ -67,8 +67,7 @@ class Summary:
     - Beyond EXACT clusters, these are joined at random to STEPS larger ones. The value is exact, and the interval is
       valid; each end moves outwards by about 0.00002 of the scale, and by about a per cent of the width at random.
 
-    Args:
-        scale: the lowest and highest score, where a row is one score; None where it is a row of counts.
+    scale: the lowest and highest score, where a row is one score; None where it is a row of counts.
     """
 
     def __init__(self, scale: tuple[float, float] | None) -> None:
@@ -159,10 +158,7 @@ class Summary:
                 self._rows, self._times = self._rows[:0], self._times[:0]
 
     def moments(self) -> tuple[float, float, Array, Array]:
-        """Of the rows of counts that are in no table: their number, and sums of their largest count, counts, products.
-
-        Rows of zeros are not counted.
-        """
+        """Of rows of counts, but zeros, in no table: their number, and sums of the largest count, counts, products."""
         self.tables()
         width = self._width
         units, largest, *sums = self._moments if len(self._moments) > 1 else np.zeros(2 + width + width**2)
@@ -200,18 +196,9 @@ def mean_interval(
     A cluster counts as the mean plus its residual, the sum over its samples of value minus mean, divided by the mean
     cluster size: the usual linearisation of a ratio, which preserves the mean and gives large clusters more weight.
 
-    Args:
-        values: one score per sample, on `scale`.
-        scale: the lowest and highest score.
-        clusters: the cluster of each sample where samples are not independent, None for a sample of its own. Clusters
-            are then the units of sampling, while the mean is still over samples.
-        confidence: at least 0.5 and below 1.
-
-    Returns:
-        The mean and its interval, all None without samples.
-
-    Raises:
-        BadParameter: a value off the scale, a wrong number of clusters, or a confidence out of range.
+    scale: the lowest and highest score. clusters: of each sample, None for one of its own; clusters are then the units
+    of sampling, while the mean is still over samples. confidence: at least 0.5 and below 1. All is None without
+    samples. Raises BadParameter for a value off the scale, or a parameter out of range.
     """
     check_parameters(len(values), clusters, confidence, scale)
     on_unit_scale(values, scale)
@@ -257,7 +244,7 @@ def sums_by_cluster(rows: Array, clusters: Clusters) -> Array:
 def check_parameters(
     samples: int, clusters: Clusters, confidence: float, scale: tuple[float, float] = (0, 1), resamples: int = 1
 ) -> None:
-    """Raise BadParameter for a parameter of an interval that is out of range."""
+    """Raise BadParameter for a parameter that is out of range."""
     low, high = scale
     if not (isfinite(low) and isfinite(high) and low < high):
         raise BadParameter(f"scale={scale!r} must be two finite numbers, the lower first")
@@ -293,10 +280,7 @@ def low_quantile(points: Array, shapes: Array, z: float) -> float:
     By Barndorff-Nielsen's r* (Biometrika 73, 1986), a saddlepoint approximation; for yes/no points, where the exact
     quantile is that of a Beta distribution, it is at most 0.003 below and 0.0002 above that.
 
-    Args:
-        points: the values.
-        shapes: the Gamma shapes of their weights; 1 is an exponential weight, k stands for k equal points.
-        z: at least 0.6.
+    shapes: the Gamma shapes of the weights; 1 is an exponential weight, k stands for k equal points. z: at least 0.6.
     """
     lowest, width = float(points.min()), float(points.max() - points.min())
     if width == 0:
@@ -371,20 +355,11 @@ def aggregate_interval(
     The Bayesian bootstrap (Rubin, Annals of Statistics 9, 1981) with one additional sample, the worst possible for the
     low end and the best possible for the high end; for a mean, the bounds of `mean_interval` up to simulation error.
 
-    Args:
-        counts: one row per sample of at most 16 counts, none negative.
-        value: from the column sums to a number on `scale`, or None where undefined; it depends only on the proportions
-            of the counts, as a pooled share or an F1 does.
-        scale: the lowest and highest value.
-        clusters, confidence: as in `mean_interval`.
-        seed: of the random weights; the interval does not depend on the order of the samples.
-        resamples: the number of random weightings.
-
-    Returns:
-        The value and its interval, all None where the value is undefined.
-
-    Raises:
-        BadParameter: counts that are negative, not finite or not of one length, or a value off the scale.
+    counts: a row of at most 16 per sample, none negative. value: from the column sums to a number on `scale`, or None
+    where undefined; it depends only on the proportions of the counts, as a pooled share or an F1 does. clusters,
+    confidence: as in `mean_interval`. seed, resamples: of the random weights; the interval does not depend on the order
+    of the samples. All is None where the value is undefined. Raises BadParameter for counts that are negative, not
+    finite or not of one length, or a value off the scale.
     """
     check_parameters(len(counts), clusters, confidence, scale, resamples)
     summary = Summary.of(count_rows(counts), clusters, None)
@@ -476,7 +451,7 @@ def _quantile(
 ) -> float:
     """The quantile of `value` over the resampled sums with the weighted `row` added.
 
-    Undefined values, and all values where there is no such row, are replaced by `undefined`, an end of the scale.
+    `undefined`, an end of the scale, replaces undefined values, and all where there is no row.
     """
     if row is None:
         return undefined

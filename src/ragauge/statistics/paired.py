@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from math import inf, isfinite, nan, sqrt
 from statistics import NormalDist
 from typing import TYPE_CHECKING
@@ -71,15 +71,9 @@ def paired_mean(
     Where fewer samples differ than the test needs to reject anything, which is six at 95 %, and where all differences
     are equal, the interval is that of `mean_interval`, which makes no assumption on their distribution.
 
-    Args:
-        differences: one per sample, on `scale`.
-        scale: the lowest and highest difference, twice as wide as the metric's scale.
-        clusters: as in `mean_interval`; samples of a cluster stay together.
-        confidence: as in `mean_interval`.
-        seed, resamples: of the random divisions.
-
-    Raises:
-        BadParameter: a difference off the scale, a wrong number of clusters, or a confidence out of range.
+    scale: the lowest and highest difference, twice as wide as the metric's scale. clusters, confidence: as in
+    `mean_interval`; samples of a cluster stay together. seed, resamples: of the random divisions. Raises BadParameter as
+    `mean_interval`.
     """
     check_parameters(len(differences), clusters, confidence, scale, resamples)
     on_unit_scale(differences, scale)
@@ -87,12 +81,13 @@ def paired_mean(
         return Paired(Interval(None, None, None, _method(clusters)), None)
     rows = sums_by_cluster(np.column_stack([differences, np.ones(len(differences))]), clusters)
     means = [_means(sums) for sums in halves(rows, seed, resamples)]
-    spans = _HalfSpans(float(rows[:, 0].sum() / rows[:, 1].sum()), means, scale)
-    differ = np.abs(rows[:, 0]) > spans.slack
-    interval = spans.interval(1 - confidence, differ, _method(clusters)) or mean_interval(
-        differences, scale=scale, clusters=clusters, confidence=confidence
-    )
-    return Paired(spans.widened(interval, 1 - confidence), spans.p)
+    value = float(rows[:, 0].sum() / rows[:, 1].sum())
+    differ = np.abs(rows[:, 0]) > ROUNDING * (scale[1] - scale[0])
+
+    def by_mean() -> Interval:
+        return mean_interval(differences, scale=scale, clusters=clusters, confidence=confidence)
+
+    return _paired(value, means, scale, differ, 1 - confidence, _method(clusters), by_mean)
 
 
 def paired_aggregate(
@@ -115,13 +110,8 @@ def paired_aggregate(
     This is not a permutation test, which swaps the counts of samples: that assumes that the systems differ only by
     chance, and rejects too often where one makes more claims than the other; see docs/compare.md.
 
-    Args:
-        first, second: the counts of each sample in two runs, at most 8 each.
-        value, scale, clusters: as in `aggregate_interval`.
-        confidence, seed, resamples: as in `paired_mean`.
-
-    Raises:
-        BadParameter: counts that are negative, not finite or not of one length.
+    first, second: the counts of each sample in two runs, at most 8 each. Others: as in `aggregate_interval` and
+    `paired_mean`. Raises BadParameter for counts that are negative, not finite or not of one length.
     """
     check_parameters(len(first), clusters, confidence, scale, resamples)
     width = len(first[0]) if len(first) else 1
@@ -136,12 +126,15 @@ def paired_aggregate(
     difference = difference_of(rows.sum(axis=0).tolist()) if len(both) else None
     if difference is None:
         return Paired(Interval(None, None, None, _method(clusters)), None)
-    spans = _HalfSpans(difference, [_each(difference_of, sums) for sums in halves(rows, seed, resamples)], wide)
+    of_halves = [
+        np.array([difference_of(row) for row in sums.tolist()], float) for sums in halves(rows, seed, resamples)
+    ]
     differ = (rows[:, :width] != rows[:, width:]).any(axis=1)
-    interval = spans.interval(1 - confidence, differ, _method(clusters)) or aggregate_interval(
-        both, difference_of, scale=wide, clusters=clusters, confidence=confidence, seed=seed
-    )
-    return Paired(spans.widened(interval, 1 - confidence), spans.p)
+
+    def by_sums() -> Interval:
+        return aggregate_interval(both, difference_of, scale=wide, clusters=clusters, confidence=confidence, seed=seed)
+
+    return _paired(difference, of_halves, wide, differ, 1 - confidence, _method(clusters), by_sums)
 
 
 def detectable(
@@ -149,19 +142,8 @@ def detectable(
 ) -> float | None:
     """The smallest true difference that a comparison of this size detects with probability `power`.
 
-    By the normal approximation, from the variance of `differences`.
-
-    Args:
-        differences: one per sample.
-        clusters, confidence: as in `mean_interval`.
-        power: the probability of detection.
-
-    Returns:
-        The difference, or None where fewer than six samples (or clusters) differ, too few for any test, or where all
-        differences are equal.
-
-    Raises:
-        BadParameter: a wrong number of clusters, or a confidence out of range.
+    By the normal approximation, from the variance of `differences`, one per sample. None where fewer than six samples
+    (or clusters) differ, too few for any test, or where all differences are equal. Raises BadParameter.
     """
     check_parameters(len(differences), clusters, confidence)
     rows = sums_by_cluster(np.column_stack([differences, np.ones(len(differences))]), clusters)
@@ -224,50 +206,37 @@ def _means(sums: Array) -> Array:
     return means
 
 
-def _each(value: CountFunction, sums: Array) -> Array:
-    """The value of each row of sums; NaN where undefined."""
-    values = (value(row) for row in sums.tolist())
-    return np.array([nan if one is None else one for one in values])
-
-
 def _method(clusters: Clusters) -> str:
     return "halves" if clusters is None else "halves of clusters"
 
 
-class _HalfSpans:
-    """A difference, and for each division of the samples the range between the differences of its halves.
+def _paired(
+    value: float,
+    halves: Sequence[Array],
+    scale: tuple[float, float],
+    differ: NDArray[np.bool_],
+    level: float,
+    method: str,
+    otherwise: Callable[[], Interval],
+) -> Paired:
+    """A difference with what lies between the differences of the two halves in more than a share `level` of divisions.
 
-    The range is unbounded where a half has no difference, such as one without samples.
+    halves: for each division the difference of either half, NaN where it has none and could have any. otherwise: the
+    interval where too few samples or clusters `differ` to reject anything, or where the other has no width; it is
+    widened to contain 0 where the test does not reject that.
     """
-
-    def __init__(self, value: float, halves: Sequence[Array], scale: tuple[float, float]) -> None:
-        self.value, self.scale = value, scale
-        self.slack = ROUNDING * (scale[1] - scale[0])
-        lows, highs = np.minimum(*halves), np.maximum(*halves)
-        self._lows = np.where(np.isnan(lows), -inf, np.minimum(lows, value))
-        self._highs = np.where(np.isnan(highs), inf, np.maximum(highs, value))
-
-    @property
-    def p(self) -> float:
-        """The share of divisions in which 0 lies between the halves."""
-        return float(((self._lows <= self.slack) & (self._highs >= -self.slack)).mean())
-
-    def interval(self, level: float, differ: NDArray[np.bool_], method: str) -> Interval | None:
-        """The differences that lie between the halves in more than a share of `level` of the divisions.
-
-        None where too few samples or clusters `differ` to reject anything, or where the interval has no width.
-        """
-        if 2.0 ** (1 - np.count_nonzero(differ)) >= level:
-            return None
-        rank = int(level * len(self._lows))
-        low = float(np.partition(self._lows, rank)[rank])
-        high = -float(np.partition(-self._highs, rank)[rank])
-        if not (isfinite(low) and isfinite(high) and high - low > self.slack):
-            return None
-        return Interval(self.value, max(low, self.scale[0]), min(high, self.scale[1]), method)
-
-    def widened(self, interval: Interval, level: float) -> Interval:
-        """The interval, widened to contain 0 where the test does not reject it."""
-        if self.p < level or interval.low is None or interval.high is None:
-            return interval
-        return msgspec.structs.replace(interval, low=min(interval.low, 0.0), high=max(interval.high, 0.0))
+    slack = ROUNDING * (scale[1] - scale[0])
+    lows, highs = np.minimum(*halves), np.maximum(*halves)
+    lows = np.where(np.isnan(lows), -inf, np.minimum(lows, value))
+    highs = np.where(np.isnan(highs), inf, np.maximum(highs, value))
+    p = float(((lows <= slack) & (highs >= -slack)).mean())
+    rank = int(level * len(lows))
+    low, high = float(np.partition(lows, rank)[rank]), -float(np.partition(-highs, rank)[rank])
+    can_reject = 2.0 ** (1 - np.count_nonzero(differ)) < level
+    if can_reject and isfinite(low) and isfinite(high) and high - low > slack:
+        interval = Interval(value, max(low, scale[0]), min(high, scale[1]), method)
+    else:
+        interval = otherwise()
+    if p >= level and interval.low is not None and interval.high is not None:
+        interval = msgspec.structs.replace(interval, low=min(interval.low, 0.0), high=max(interval.high, 0.0))
+    return Paired(interval, p)
