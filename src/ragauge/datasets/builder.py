@@ -12,7 +12,6 @@ import msgspec
 from ragauge.datasets.retrieval import (
     Corpus,
     CorpusRetriever,
-    Retriever,
     RetrieverAdapter,
     RetrieverError,
     load_bm25s,
@@ -54,7 +53,7 @@ class SampleLabels:
     evidence: tuple[Evidence, ...] = ()
 
     def on(self, sample: Sample) -> Sample:
-        """The sample with these labels: `answers`, `answers_found` of each document, and `answerable` unless given."""
+        """The sample with `answers`, `answers_found` of each document, and `answerable` unless given."""
         if self.documents is None:
             return msgspec.structs.replace(sample, answers=self.answers)
         labelled = zip(sample.contexts or (), self.documents, strict=True)
@@ -63,7 +62,7 @@ class SampleLabels:
         return msgspec.structs.replace(sample, answers=self.answers, contexts=contexts, answerable=answerable)
 
 
-def label_samples(claims: Claims = "whole") -> Need[SampleLabels]:
+def label_samples(claims: Claims) -> Need[SampleLabels]:
     """A need: the gold claims of a sample, and which of its documents hold which.
 
     Claims and labels that the sample already has are kept, except for labels of documents that do not match the number
@@ -120,12 +119,10 @@ _CONCURRENCY = 32
 class Built(SampleSet):
     """A data set that was built, with a sample for each question.
 
-    Attributes:
-        corpus: the corpus that was searched; None where documents came from elsewhere.
-        indexed: whether the corpus had to be indexed, rather than its index read from the store.
-        without_gold: the number of samples without a gold answer, which are not labelled.
-        without_documents: the number of samples without documents.
-        first_of_several: the number of samples with several references of which only the first was decomposed.
+    corpus: what was searched; None where documents came from elsewhere. indexed: whether it had to be indexed, rather
+    than its index read from the store. without_gold: the number of samples without a gold answer, which are not
+    labelled. without_documents: of samples without documents. first_of_several: of samples with several references of
+    which only the first was decomposed.
     """
 
     corpus: Corpus | None = None
@@ -182,14 +179,26 @@ async def build_async(
     reader, samples = _questions(questions, given)
     documents = read_corpus(corpus, skip_bad=given.skip_bad_rows) if isinstance(corpus, str | Path) else corpus
     opened = opened_store(given.store)
-    found = _retriever(documents, retriever, opened.folder if given.store is not None else None)
-    if found is None and reader.columns and "contexts" not in reader.columns:
+    built = Built(corpus=documents)
+    found: CorpusRetriever | RetrieverAdapter | None = None
+    if documents is not None:
+        found = CorpusRetriever(documents, opened.folder if given.store is not None else None)
+        built.indexed = found.built
+    elif retriever is not None:
+        named = isinstance(retriever, str) and retriever.startswith("python:")
+        found = RetrieverAdapter(python_object(retriever.removeprefix("python:")) if named else retriever)
+    elif reader.columns and "contexts" not in reader.columns:
         raise MissingField(f"{reader.name}: no documents; give a corpus (--corpus FOLDER), or a retriever")
     dispatcher = Dispatcher(router, JudgmentCache(router, opened, {}), Budget(given.max_cost))
-    built = Built(corpus=documents, indexed=isinstance(found, CorpusRetriever) and found.built)
-    builder = _Builder(dispatcher, found, need, top, built)
+
+    async def sample(given: Sample) -> Sample:
+        bare = without_notes(given)
+        sample = await _with_documents(bare, found, top, built) if found else keep_first_documents(bare, top)
+        built.without_documents += not sample.contexts
+        return await _labelled(sample, dispatcher, need, built)
+
     async with dispatcher.opened():
-        built.samples = await map_samples(samples, builder.sample, _CONCURRENCY, given.progress)
+        built.samples = await map_samples(samples, sample, _CONCURRENCY, given.progress)
     built.bad_rows = tuple(str(bad) for bad in reader.bad_rows)
     built.asked, built.reused, built.spent = dispatcher.asked, dispatcher.reused, dispatcher.budget.spent
     return built
@@ -211,53 +220,29 @@ def _questions(data: Any, options: SampleOptions) -> tuple[SampleReader, Iterato
     return reader, (msgspec.structs.replace(one, references=gold, response=None) for one, gold in only_answers)
 
 
-def _retriever(corpus: Corpus | None, retriever: Any, folder: Path | None) -> Retriever | None:
-    if corpus is not None:
-        return CorpusRetriever(corpus, folder)
-    named = isinstance(retriever, str) and retriever.startswith("python:")
-    found = python_object(retriever.removeprefix("python:")) if named else retriever
-    return None if found is None else RetrieverAdapter(found)
+async def _with_documents(
+    sample: Sample, retriever: CorpusRetriever | RetrieverAdapter, top: int, built: Built
+) -> Sample:
+    answerable = sample.answerable if sample.contexts is None else None
+    bare = msgspec.structs.replace(sample, contexts=None, answerable=answerable)
+    if not sample.query:
+        return built.fail(bare, "documents", "no_query: the sample has no query")
+    try:
+        return msgspec.structs.replace(bare, contexts=await retriever.retrieve(sample.query, top))
+    except RetrieverError as error:
+        return built.fail(bare, "documents", f"retriever_error: {error}")
 
 
-class _Builder:
-    """Builds samples, and counts what they lack."""
-
-    def __init__(
-        self, dispatcher: Dispatcher, retriever: Retriever | None, need: Need[SampleLabels], top: int, built: Built
-    ) -> None:
-        self._dispatcher, self._retriever, self._need, self._top = dispatcher, retriever, need, top
-        self._built = built
-
-    async def sample(self, given: Sample) -> Sample:
-        """The sample with its documents and labels, or with the reasons why it lacks them."""
-        sample = await self._with_documents(without_notes(given))
-        if not sample.contexts:
-            self._built.without_documents += 1
-        return await self._labelled(sample)
-
-    async def _with_documents(self, sample: Sample) -> Sample:
-        if self._retriever is None:
-            return keep_first_documents(sample, self._top)
-        answerable = sample.answerable if sample.contexts is None else None
-        bare = msgspec.structs.replace(sample, contexts=None, answerable=answerable)
-        if not sample.query:
-            return self._built.fail(bare, "documents", "no_query: the sample has no query")
-        try:
-            found = await self._retriever.retrieve(sample.query, self._top)
-        except RetrieverError as error:
-            return self._built.fail(bare, "documents", f"retriever_error: {error}")
-        return msgspec.structs.replace(bare, contexts=found)
-
-    async def _labelled(self, sample: Sample) -> Sample:
-        try:
-            outcome = await resolve_need(self._dispatcher, sample, self._need)
-        except Stopped as stopped:
-            return self._built.stop(sample, "labels", stopped)
-        if isinstance(outcome, Failed):
-            return self._built.fail(sample, "labels", outcome.reason)
-        if isinstance(outcome, SampleLabels):
-            several = sample.answers is None and len(sample.references or ()) > 1
-            self._built.first_of_several += several and outcome.answers != (sample.references,)
-            return outcome.on(sample)
-        self._built.without_gold += 1
-        return sample
+async def _labelled(sample: Sample, dispatcher: Dispatcher, need: Need[SampleLabels], built: Built) -> Sample:
+    try:
+        outcome = await resolve_need(dispatcher, sample, need)
+    except Stopped as stopped:
+        return built.stop(sample, "labels", stopped)
+    if isinstance(outcome, Failed):
+        return built.fail(sample, "labels", outcome.reason)
+    if isinstance(outcome, SampleLabels):
+        several = sample.answers is None and len(sample.references or ()) > 1
+        built.first_of_several += several and outcome.answers != (sample.references,)
+        return outcome.on(sample)
+    built.without_gold += 1
+    return sample

@@ -12,11 +12,12 @@ import re
 import shutil
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from contextlib import suppress
 from inspect import isawaitable, iscoroutinefunction
 from itertools import pairwise
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -74,9 +75,9 @@ def _size(text: str) -> int:
 
 
 def sections(markdown: str) -> tuple[str, list[tuple[str, str]]]:
-    """The title of a Markdown text, "" where it has none, and its sections, each a heading and the text below it.
+    """The title of a Markdown text, its first heading of level 1 or "", and its sections, each a heading and the text.
 
-    The title is the first heading of level 1; text before any other heading is a section without a heading.
+    Text before any other heading is a section without a heading.
     """
     title, heading, fenced = "", "", False
     lines: list[str] = []
@@ -101,9 +102,8 @@ _TEXT = (".txt", ".text", *_MARKDOWN)
 class Corpus(NamedTuple):
     """The passages of a folder or file, in the order of the files' names.
 
-    Attributes:
-        skipped: extension -> the number of files that cannot be read as text; "empty" -> the number of empty files.
-        bad: the error messages of the files and rows that were skipped on request.
+    skipped: extension -> the number of files that cannot be read as text; "empty" -> of empty files. bad: the errors of
+    files and rows that were skipped on request.
     """
 
     name: str
@@ -127,13 +127,8 @@ def read_corpus(path: str | Path, words: int = WORDS, *, skip_bad: bool = False)
     Rows (.jsonl .json .csv .tsv .parquet .arrow) have their text, id and title under the names that contexts have them
     under; long rows are split too. Hidden files are ignored.
 
-    Args:
-        path: the file or folder.
-        words: the maximum length of a passage.
-        skip_bad: continue after a file or row that cannot be read, and keep the error in `Corpus.bad`.
-
-    Raises:
-        BadData: there is nothing to read; unless `skip_bad`, the first file or row that cannot be read.
+    words: the maximum length of a passage. skip_bad: continue after a file or row that cannot be read, and keep the
+    error in `Corpus.bad`. Raises BadData where there is nothing to read or, unless `skip_bad`, for the first of these.
     """
     root = Path(path)
     files = [root]
@@ -171,14 +166,14 @@ class _Splitter:
         """The passages of one file. Raises BadData, unless bad files and rows are skipped."""
         name = path.relative_to(self._base).as_posix()
         try:
-            yield from self._text_passages(path, name) if extension(path) in _TEXT else self._row_passages(path, name)
+            if extension(path) not in _TEXT:
+                yield from self._row_passages(path, name)
+                return
+            pieces = [(title, piece) for title, body in _titled_sections(path) for piece in passages(body, self._words)]
+            for number, (title, piece) in enumerate(pieces, start=1):
+                yield Chunk(piece, f"{name}#{number}", title)
         except BadData as error:
             self._skip(error)
-
-    def _text_passages(self, path: Path, name: str) -> Iterator[Chunk]:
-        pieces = [(title, piece) for title, body in _titled_sections(path) for piece in passages(body, self._words)]
-        for number, (title, piece) in enumerate(pieces, start=1):
-            yield Chunk(piece, f"{name}#{number}", title)
 
     def _row_passages(self, path: Path, name: str) -> Iterator[Chunk]:
         for number, row in enumerate(file_source(path).rows(), start=1):
@@ -237,13 +232,6 @@ def load_bm25s() -> Any:
     return bm25s
 
 
-class Hit(NamedTuple):
-    """A passage that was found: its position in the corpus, from 0, and its BM25 score, above 0."""
-
-    position: int
-    score: float
-
-
 class BM25:
     """An index of passages; build one with `BM25.build`, or read one with `BM25.load`."""
 
@@ -269,8 +257,8 @@ class BM25:
             index.index((ids or [[]], terms), create_empty_token=False, show_progress=False)
         return cls(index)
 
-    def search(self, query: str, top: int = 5) -> list[Hit]:
-        """The `top` best passages, best first, ties in the order of the corpus; only those that share a word.
+    def search(self, query: str, top: int = 5) -> list[tuple[int, float]]:
+        """The `top` best passages that share a word, best first, ties in the order of the corpus: position and score.
 
         English stop words in the query are ignored, unless it has no other words.
         """
@@ -285,7 +273,7 @@ class BM25:
         least = np.partition(scores, -top)[-top] if len(scores) > top else 0.0
         found = np.flatnonzero((scores >= least) & (scores > 0))
         order = found[np.argsort(-scores[found], kind="stable")][:top]
-        return [Hit(int(position), float(scores[position])) for position in order]
+        return [(int(position), float(scores[position])) for position in order]
 
     def save(self, folder: Path) -> None:
         """Write the index as a folder of files, whole or not at all; one that is there is replaced. Raises OSError."""
@@ -302,11 +290,7 @@ class BM25:
 
     @classmethod
     def load(cls, folder: Path) -> BM25:
-        """Read an index that `save` wrote. Raises BadData where it is missing, damaged or of an earlier version."""
-        if folder.is_file():
-            raise BadData(
-                f"{folder}: an index file of an earlier version of ragauge; delete it and build the index again"
-            )
+        """Read an index that `save` wrote. Raises BadData where it is missing or damaged."""
         try:
             return cls(load_bm25s().BM25.load(folder, show_progress=False))
         except Exception as error:  # a damaged file may raise anything in the library
@@ -322,13 +306,6 @@ def _words(text: str) -> list[str]:
 _METHODS = ("aretrieve", "retrieve", "ainvoke", "invoke", "get_relevant_documents")
 
 
-class Retriever(Protocol):
-    """Finds the documents of a question."""
-
-    async def retrieve(self, query: str, top: int) -> tuple[Chunk, ...]:
-        """The `top` most relevant documents, best first; fewer where there are no more."""
-
-
 class CorpusRetriever:
     """Retrieves passages of a corpus by BM25; each has its score in its metadata.
 
@@ -339,12 +316,16 @@ class CorpusRetriever:
     def __init__(self, corpus: Corpus, folder: Path | None = None) -> None:
         self._passages = corpus.passages
         path = folder / f"bm25-{corpus.digest}" if folder else None
-        kept = _kept_index(path, len(corpus.passages)) if path else None
+        kept = None
+        if path:
+            with suppress(BadData):  # where it is missing or damaged
+                kept = BM25.load(path)
+        if kept and len(kept) != len(corpus.passages):
+            kept = None
         self.built = kept is None
         self._index = kept or BM25.build(passage.passage for passage in corpus.passages)
         if path and self.built:
             self._index.save(path)
-            path.with_suffix(".npz").unlink(missing_ok=True)  # the same index in the form of earlier versions
 
     async def retrieve(self, query: str, top: int) -> tuple[Chunk, ...]:
         """The `top` best passages; none where none shares a word with the question."""
@@ -352,15 +333,6 @@ class CorpusRetriever:
             add_metadata(self._passages[position], score=round(score, 4))
             for position, score in self._index.search(query, top)
         )
-
-
-def _kept_index(path: Path, size: int) -> BM25 | None:
-    """The index that is kept at `path`; None where there is none, or one that is damaged or of another size."""
-    try:
-        index = BM25.load(path)
-    except BadData:
-        return None
-    return index if len(index) == size else None
 
 
 class RetrieverError(Exception):

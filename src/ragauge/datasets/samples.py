@@ -66,14 +66,11 @@ class Failures(Counter[str]):
 class SampleSet:
     """Samples, with a record of how they were made.
 
-    Attributes:
-        samples: one for each row, in order. One that lacks something because of a failure has the reason in its
-            metadata, under "failed".
-        failures: the number of samples that lack each part because of a failure; another attempt may succeed.
-        asked, reused: the number of questions or prompts that were asked, and that the store could answer.
-        spent: the usage of all calls.
-        stopped: why asking stopped early, at max_cost or because a judge or model failed for good; "" if it did not.
-        bad_rows: the error messages of rows that were skipped on request.
+    samples: one for each row, in order; one that lacks something because of a failure has the reason in its metadata,
+    under "failed". failures: the number of samples that lack each part so; another attempt may succeed. asked, reused:
+    the number of questions or prompts that were asked, and that the store could answer. spent: the usage of all calls.
+    stopped: why asking stopped early, at max_cost or because a judge or model failed for good; "" if it did not.
+    bad_rows: the errors of rows that were skipped on request.
     """
 
     samples: list[Sample] = field(default_factory=list)
@@ -141,10 +138,7 @@ async def map_samples(
     width: int,
     progress: ProgressCallback | None,
 ) -> list[Sample]:
-    """The results of `work` on each sample, in order, with up to `width` samples at once.
-
-    progress: called with the number of samples done.
-    """
+    """The results of `work` on each sample, in order, with up to `width` samples at once."""
     done: list[Sample] = []
     async with aclosing(ordered_map(samples, work, width)) as results:
         async for one in results:

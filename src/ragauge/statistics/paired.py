@@ -72,8 +72,8 @@ def paired_mean(
     are equal, the interval is that of `mean_interval`, which makes no assumption on their distribution.
 
     scale: the lowest and highest difference, twice as wide as the metric's scale. clusters, confidence: as in
-    `mean_interval`; samples of a cluster stay together. seed, resamples: of the random divisions. Raises BadParameter as
-    `mean_interval`.
+    `mean_interval`; samples of a cluster stay together. seed, resamples: of the random divisions. Raises
+    BadParameter as `mean_interval`.
     """
     check_parameters(len(differences), clusters, confidence, scale, resamples)
     on_unit_scale(differences, scale)
