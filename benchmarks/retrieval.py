@@ -46,7 +46,7 @@ def generated(count: int, words: int = 100) -> tuple[list[str], list[str]]:
 def ours(passages: list[str]) -> Search:
     """Our index."""
     index = BM25.build(passages)
-    return lambda query: [hit.position for hit in index.search(query, TOP)]
+    return lambda query: [hit[0] for hit in index.search(query, TOP)]
 
 
 def bm25s_index(passages: list[str]) -> Search:

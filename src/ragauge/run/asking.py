@@ -74,11 +74,12 @@ class Budget:
     Money is reserved before a call is made, so that concurrent calls cannot exceed the limit together, and before a
     sample starts, so that no more samples are in flight than the money covers. If calls have cost more than expected,
     the expectation of the next ones is scaled accordingly.
-    spent: usage so far. exceeded: whether a call was refused; after that all are.
+    reason: why a run that needs more must end. spent: usage so far. exceeded: whether a call was refused; after that all are.
     """
 
     def __init__(self, limit: float | None = None) -> None:
         self.limit = limit
+        self.reason = f"the limit of ${limit or 0:g} was reached"
         self.spent = TotalUsage()
         self.exceeded = False
         self._reserved = 0.0
@@ -86,11 +87,6 @@ class Budget:
         self._begun = self._ended = 0.0  # expected cost of the samples in flight, and of those that are done
         self._admission = asyncio.Lock()
         self._freed = asyncio.Event()
-
-    @property
-    def reason(self) -> str:
-        """Why a run that needs more must end."""
-        return f"the limit of ${self.limit:g} was reached"
 
     @property
     def _overrun(self) -> float:

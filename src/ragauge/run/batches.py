@@ -16,7 +16,7 @@ from ragauge.readers import read
 from ragauge.readers.formats import pyarrow_for
 from ragauge.report.files import claims, claims_schema
 from ragauge.report.wording import by_reason
-from ragauge.run.asking import Budget, Dispatcher, JudgmentCache, Stopped
+from ragauge.run.asking import Budget, Dispatcher, JudgmentCache
 from ragauge.run.evaluate import SampleScoring
 from ragauge.run.prepare import LabelsLike, MetricsLike, RunSettings, labels_by_question
 from ragauge.run.specs import load_judges
@@ -33,7 +33,7 @@ Batch = TypeVar("Batch", "pyarrow.RecordBatch", "pyarrow.Table")
 
 
 class ScoredSamples(NamedTuple):
-    """The first samples of a batch with their scores; stopped: why not all are here; dispatcher: what was asked."""
+    """The first samples of a batch. stopped: why not all are here. dispatcher: what was asked."""
 
     records: list[SampleRecord]
     stopped: str
@@ -106,13 +106,11 @@ class BatchScorer:
         reasons of missing values; `evidence`, the judged pieces with the columns of `.claims.parquet`.
         """
         arrow = pyarrow_for("scoring batches")
-        values = [
-            key for one in select_metrics(self._metrics) if not isinstance(one, DatasetMetric) for key in one.values
-        ]
+        metrics = [one for one in select_metrics(self._metrics) if not isinstance(one, DatasetMetric)]
         return arrow.schema(
             [
                 ("id", arrow.string()),
-                *((key, arrow.float64()) for key in values),
+                *((key, arrow.float64()) for one in metrics for key in one.values),
                 ("counts", arrow.map_(arrow.string(), arrow.list_(arrow.float64()))),
                 ("remarks", arrow.string()),
                 ("evidence", arrow.list_(arrow.struct(list(claims_schema().remove(0))))),
@@ -145,16 +143,10 @@ class BatchScorer:
         store = MemoryStore() if self.store is None else self.store
         cache = JudgmentCache(self.router, store, self._labels)
         dispatcher = Dispatcher(self.router, cache, budget or Budget())
-        records: list[SampleRecord] = []
-        stopped = ""
         scoring = SampleScoring(self.settings, dispatcher)
         async with dispatcher.opened(), aclosing(scoring.records(samples)) as found:
-            async for record in found:
-                if isinstance(record, Stopped):
-                    stopped = stopped or str(record)
-                elif not stopped:
-                    records.append(record)
-        return ScoredSamples(records, stopped, dispatcher)
+            records = [record async for record in found]
+        return ScoredSamples(records, scoring.stopped, dispatcher)
 
     score = blocking(score_async, "score", shared=True)
 

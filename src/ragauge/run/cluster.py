@@ -17,7 +17,7 @@ from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import aclosing, asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass
 from fnmatch import fnmatch
-from functools import partial
+from functools import cached_property, partial
 from itertools import islice
 from pathlib import Path
 from secrets import token_hex
@@ -201,18 +201,16 @@ class Session:
         context.execution_options.preserve_order = True
         context.enable_progress_bars = False
         options: dict[str, Any] = {"filesystem": files.system, "file_extensions": None}
+        read = {".parquet": data.read_parquet, ".csv": data.read_csv}.get(files.ending, data.read_text)
+        if files.ending == ".csv":
+            options |= _csv_options(files)
         with data.DataContext.current(context):
-            if files.ending == ".parquet":
-                found = data.read_parquet(files.paths, **options)
-            elif files.ending == ".csv":
-                found = data.read_csv(files.paths, **options, **_csv_options(files))
-            else:
-                found = data.read_text(files.paths, **options)
-        batches: Any = found.iter_batches(batch_size=BATCH, batch_format="pyarrow")
+            batches: Any = read(files.paths, **options).iter_batches(batch_size=BATCH, batch_format="pyarrow")
         rows = (row for batch in batches for row in batch.to_pylist())
-        is_text = files.ending not in (".parquet", ".csv")
+        if read is data.read_text:
+            rows = json_lines_rows((row["text"] for row in rows), files.paths[0])
         try:
-            yield from json_lines_rows((row["text"] for row in rows), files.paths[0]) if is_text else rows
+            yield from rows
         except self.ray.exceptions.RayError as error:
             raise BadData(f"{files.paths[0]} or a file beside it: {_reason(error)}; write it again") from error
 
@@ -347,27 +345,25 @@ class Worker:
 
     def __init__(self, pickled: bytes, run_id: str, folder: str, workers: int, limit: float | None) -> None:
         disable_telemetry()
-        self._workers, self._limit = workers, limit
-        self._unpickled: Callable[[], BatchScorer] = partial(pickle.loads, pickled)
-        self._scorer: BatchScorer | None = None
+        self._pickled, self._workers, self._limit = pickled, workers, limit
         self._run, self._folder = run_id, folder
+
+    @cached_property
+    def _scorer(self) -> BatchScorer:
+        scorer: BatchScorer = pickle.loads(self._pickled)
+        assert scorer.settings
+        assert scorer.store
+        for judge in scorer.router.unique():
+            share_tempo(judge, self._workers)
+        return scorer
 
     async def ready(self) -> RagaugeError | None:
         """Load the judge and open the store; what is wrong with them, if anything."""
         try:
-            self._opened()
+            assert self._scorer
         except RagaugeError as error:
             return _picklable(error)
         return None
-
-    def _opened(self) -> BatchScorer:
-        if self._scorer is None:
-            self._scorer = self._unpickled()
-            assert self._scorer.settings
-            assert self._scorer.store
-            for judge in self._scorer.router.unique():
-                share_tempo(judge, self._workers)
-        return self._scorer
 
     async def score(self, first: int, encoded: Sequence[bytes]) -> Part | RagaugeError:
         """Score a batch, whose first sample is at this position of the run, and keep the scores; or why not."""
@@ -377,8 +373,11 @@ class Worker:
             return _picklable(error)
 
     async def _score(self, first: int, samples: Sequence[Sample]) -> Part:
-        scorer = self._opened()
-        budget = Budget() if self._limit is None else LeasedBudget(self._purse(), self._limit)
+        import ray
+
+        scorer = self._scorer
+        limit, purse = self._limit, None if self._limit is None else ray.get_actor(self._run, namespace=NAMESPACE)
+        budget = Budget() if limit is None else LeasedBudget(purse, limit)
         try:
             records, stopped, dispatcher = await scorer.score_async(samples, budget)
         finally:
@@ -387,7 +386,7 @@ class Worker:
         assert scorer.store is not None
         scorer.store.keep_samples(self._run, first, records)
         if self._folder and records:
-            self._write(f"part-{first:012}.parquet", scorer, records)
+            self._write(f"part-{first:012}.parquet", records)
         found = Accumulators(scorer.settings.metrics)
         for record in records:
             found.add(record)
@@ -395,12 +394,7 @@ class Worker:
         left_out = dict(scorer.settings.left_out)
         return Part(len(records), stopped, found, left_out, *counts, budget.spent, budget.exceeded)
 
-    def _purse(self) -> Any:
-        import ray
-
-        return ray.get_actor(self._run, namespace=NAMESPACE)
-
-    def _write(self, name: str, scorer: BatchScorer, records: Sequence[SampleRecord]) -> None:
+    def _write(self, name: str, records: Sequence[SampleRecord]) -> None:
         """Write a file of the result, whole or not at all; a batch that is scored again replaces its file."""
         import pyarrow.parquet
 
@@ -408,13 +402,13 @@ class Worker:
         folder = f"{base}/run={self._run}"
         with _file_errors(self._folder, "cannot be written to", UsageError):
             system.create_dir(folder, recursive=True)
-            table = pyarrow.Table.from_batches([scorer.arrow(records)])
+            table = pyarrow.Table.from_batches([self._scorer.arrow(records)])
             pyarrow.parquet.write_table(table, f"{folder}/_{name}", filesystem=system)
             system.move(f"{folder}/_{name}", f"{folder}/{name}")
 
     async def notes(self) -> list[str]:
         """What the judges have to say about their work."""
-        return [note for judge in self._opened().router.unique() for note in notes_of(judge)]
+        return [note for judge in self._scorer.router.unique() for note in notes_of(judge)]
 
 
 # one budget for all processes
@@ -460,13 +454,9 @@ class LeasedBudget(Budget):
 
     def __init__(self, purse: Any, limit: float) -> None:
         super().__init__(0.0)
+        self.reason = Budget(limit).reason
         self._purse, self._whole, self._holder = purse, limit, token_hex(8)
         self._asking = asyncio.Lock()
-
-    @property
-    def reason(self) -> str:
-        """Why a run that needs more must end."""
-        return f"the limit of ${self._whole:g} was reached"
 
     async def _borrow(self, dollars: float) -> None:
         """Borrow until this much is covered, or nothing can come back to the purse any more."""
@@ -598,9 +588,8 @@ class _RayEvaluation(Evaluation):
     def _count(self, part: Part) -> None:
         """What was asked and paid, also for samples after the one at which the run stopped."""
         dispatcher = self._dispatcher
-        dispatcher.asked += part.asked
-        dispatcher.reused += part.reused
-        dispatcher.labelled += part.labelled
+        for name in ("asked", "reused", "labelled"):
+            setattr(dispatcher, name, getattr(dispatcher, name) + getattr(part, name))
         dispatcher.budget.exceeded |= part.exceeded
         spent = dispatcher.budget.spent
         for name in spent.__struct_fields__:

@@ -130,20 +130,25 @@ def notebook_progress(total: int | None) -> Callable[[int], None] | None:
 
 
 class SampleScoring:
-    """Scores samples concurrently, until one of them is stopped. taken: the number of samples begun."""
+    """Scores samples concurrently, until one is stopped. taken: the number of samples begun. stopped: why, or ""."""
 
     def __init__(self, settings: RunSettings, dispatcher: Dispatcher) -> None:
-        self.taken = 0
+        self.taken, self.stopped = 0, ""
         self._settings, self._dispatcher = settings, dispatcher
         self._needs = [need for metric in settings.metrics for need in metric.needs]
         self._stopping = False
 
-    def records(self, samples: Iterable[Sample]) -> AsyncGenerator[SampleRecord | Stopped, None]:
-        """The records of the samples in their order, or why there is none.
+    async def records(self, samples: Iterable[Sample]) -> AsyncGenerator[SampleRecord, None]:
+        """The records of the samples in their order, up to the first that is stopped, after which none starts.
 
-        Once a sample is stopped, no further one starts. Those in flight are finished, since they are paid for.
+        Those in flight then are finished, since they are paid for.
         """
-        return ordered_map(self._source(samples), self._score, in_flight(self._dispatcher))
+        async with aclosing(ordered_map(self._source(samples), self._score, in_flight(self._dispatcher))) as found:
+            async for one in found:
+                if isinstance(one, Stopped):
+                    self.stopped = self.stopped or str(one)
+                elif not self.stopped:
+                    yield one
 
     def _source(self, samples: Iterable[Sample]) -> Iterator[Sample]:
         for sample in samples:
@@ -153,17 +158,14 @@ class SampleScoring:
                 return
 
     async def _score(self, sample: Sample) -> SampleRecord | Stopped:
-        """The record of a sample, or why there is none."""
+        budget = self._dispatcher.budget
+        expected = 0.0 if budget.limit is None else self._plan_counter.count(sample)
         try:
-            async with self._dispatcher.budget.sample(self._expected(sample)):
+            async with budget.sample(expected):
                 return await judged(sample, self._needs, self._settings, self._dispatcher)
         except Stopped as stopped:
             self._stopping = True
             return stopped
-
-    def _expected(self, sample: Sample) -> float:
-        """The expected cost of a sample in dollars; 0 without a limit, when nobody needs it."""
-        return self._plan_counter.count(sample) if self._dispatcher.budget.limit is not None else 0.0
 
     @cached_property
     def _plan_counter(self) -> PlanCounter:
@@ -209,19 +211,11 @@ class Evaluation:
         return Run(self._store, self._record, self._settings.metrics)
 
     async def _measure(self, progress: Callable[[int], None] | None) -> str:
-        """Score the samples; returns how the run ended.
-
-        Nothing after the first stopped sample counts: the run covers the first samples of the data.
-        """
-        done, stopped = 0, ""
+        """Score the samples; returns how the run ended."""
+        done = 0
         scoring = SampleScoring(self._settings, self._dispatcher)
         async with aclosing(scoring.records(self._samples)) as records:
             async for record in records:
-                if isinstance(record, Stopped):
-                    stopped = stopped or str(record)
-                if stopped:
-                    continue
-                assert isinstance(record, SampleRecord)
                 self._begin()
                 self._scored.append(record)
                 if len(self._scored) == AT_ONCE:
@@ -229,7 +223,7 @@ class Evaluation:
                 done += 1
                 if progress:
                     progress(done)
-        return self._ended(done, scoring.taken, stopped)
+        return self._ended(done, scoring.taken, scoring.stopped)
 
     def _ended(self, done: int, taken: int, stopped: str) -> str:
         """How the run ended, of which `done` of `taken` samples count; stopped: why it was stopped, if it was."""
@@ -295,18 +289,17 @@ async def judged(
         settings.check_judges(dispatcher.unable)
     scores: dict[str, ScoreRecord] = {}
     counted: dict[str, ScoreRecord] = {}
-    evidence: dict[str, tuple[Evidence, ...]] = {}
+    outcomes = rounds.outcomes
+    evidence: dict[str, tuple[Evidence, ...]] = {
+        need.name: pieces for need in needs if (pieces := getattr(outcomes[need.name], "evidence", ()))
+    }
     for metric in settings.metrics:
-        outcomes = {need.name: rounds.outcomes[need.name] for need in metric.needs}
-        for need, outcome in outcomes.items():
-            if need not in evidence:
-                evidence[need] = getattr(outcome, "evidence", ())
-        shown = tuple(need for need in outcomes if evidence[need])
+        own = {need.name: outcomes[need.name] for need in metric.needs}
+        shown = tuple(need for need in own if need in evidence)
         kept = counted if isinstance(metric, DatasetMetric) else scores
-        for key, score in metric.scores(outcomes).items():
+        for key, score in metric.scores(own).items():
             kept[key] = ScoreRecord(score.value, score.undefined, score.failed, score.counts, shown)
-    shown_evidence = {need: pieces for need, pieces in evidence.items() if pieces}
-    return SampleRecord(sample, scores, shown_evidence, counted, tuple(rounds.failures[:FAILURES]))
+    return SampleRecord(sample, scores, evidence, counted, tuple(rounds.failures[:FAILURES]))
 
 
 def _now() -> str:
