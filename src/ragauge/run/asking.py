@@ -74,7 +74,8 @@ class Budget:
     Money is reserved before a call is made, so that concurrent calls cannot exceed the limit together, and before a
     sample starts, so that no more samples are in flight than the money covers. If calls have cost more than expected,
     the expectation of the next ones is scaled accordingly.
-    reason: why a run that needs more must end. spent: usage so far. exceeded: whether a call was refused; after that all are.
+    reason: why a run that needs more must end. spent: usage so far. exceeded: whether a call was refused; after that
+    all are.
     """
 
     def __init__(self, limit: float | None = None) -> None:

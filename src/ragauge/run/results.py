@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn, get_args, overload
+from typing import TYPE_CHECKING, Any, get_args, overload
 
 import msgspec
 
@@ -78,9 +79,9 @@ class Accumulator:
 
     def interval(self, confidence: float = 0.95) -> Interval:
         """The value over the scores added so far, with its interval."""
-        if isinstance(self.measure, DatasetMetric):
-            given = self.measure.total
-            return interval_of_aggregate(self.summary, given, scale=self.measure.scale, confidence=confidence)
+        measure = self.measure
+        if isinstance(measure, DatasetMetric):
+            return interval_of_aggregate(self.summary, measure.total, scale=measure.scale, confidence=confidence)
         return interval_of_mean(self.summary, confidence)
 
     def extend(self, other: Accumulator) -> None:
@@ -125,26 +126,24 @@ class Accumulators:
 
     def failures(self) -> dict[str, str]:
         """For each value with failed scores, the first reason."""
-        return {key: accumulator.first_failure for key, accumulator in self.by_key.items() if accumulator.failed}
+        return {key: one.first_failure for key, one in self.by_key.items() if one.failed}
 
     def undefined(self) -> dict[str, str]:
         """For each value with undefined scores, the first reason."""
-        return {key: accumulator.first_undefined for key, accumulator in self.by_key.items() if accumulator.undefined}
+        return {key: one.first_undefined for key, one in self.by_key.items() if one.undefined}
 
     def estimates(self) -> dict[str, Estimate]:
         """An estimate for each value of each metric."""
-        return dict(zip(self.by_key, map(Accumulator.estimate, self.by_key.values()), strict=True))
+        return {key: one.estimate() for key, one in self.by_key.items()}
 
 
 def recovered_record(record: RunRecord) -> tuple[Measure, ...]:
     """The metrics of a run that the registry knows."""
     known = []
     for spec in record.metrics:
-        try:
+        with suppress(UsageError):
             select_metrics(spec)
-        except UsageError:
-            continue
-        known.append(spec)
+            known.append(spec)
     return select_metrics(known) if known else ()
 
 
@@ -161,11 +160,8 @@ def slices_of(
     """The estimates for each value of a metadata column, in order of first occurrence.
 
     A metric is worse in a slice than in all other samples if its interval there lies on the worse side of theirs. The
-    confidence of these intervals is that of a Bonferroni correction for all slices and `compared` metrics.
-
-    Raises:
-        UnknownName: no sample has the column.
-        UsageError: it has more than MAX_SLICES values.
+    confidence of these intervals is that of a Bonferroni correction for all slices and `compared` metrics. Raises
+    UnknownName if no sample has the column, UsageError if it has more than MAX_SLICES values.
     """
     parts: dict[str, Accumulators] = {}
     sizes: Counter[str] = Counter()
@@ -530,7 +526,7 @@ def _item(record: SampleRecord, wanted: tuple[Need[EvidenceTable], ...], cache: 
     while questions := rounds.questions:
         known = cache.known(cache.keys(questions))
         if len(known) < len(questions):
-            _unanswered(record)
+            raise _unanswered(record)
         rounds.advance(known)
     outcomes = [rounds.outcomes[need.name] for need in wanted]
     for outcome in outcomes:
@@ -541,11 +537,11 @@ def _item(record: SampleRecord, wanted: tuple[Need[EvidenceTable], ...], cache: 
     return TrustEvalItem(record.sample, *outcomes)  # type: ignore[arg-type]  # each need returns what the field of its place is
 
 
-def _unanswered(record: SampleRecord) -> NoReturn:
+def _unanswered(record: SampleRecord) -> Exception:
     if record.failures:
         fix = "with a store, the same run again asks only for what is missing"
-        raise RunFailed(f"sample {record.sample.id}: {record.failures[0]}; {fix}")
-    raise UsageError(
+        return RunFailed(f"sample {record.sample.id}: {record.failures[0]}; {fix}")
+    return UsageError(
         f"sample {record.sample.id}: the run did not ask what Trust-Eval counts; measure "
         "'trust(variant=trust_eval,labels=given)' with the same correctness and at_most"
     )
