@@ -172,8 +172,7 @@ class PlanCounter:
         """Count questions; returns those that no earlier sample asks and no judgment answers."""
         fresh = []
         for question in questions:
-            key = judgment_key(question, GUESS)
-            if key in self._seen:
+            if (key := judgment_key(question, GUESS)) in self._seen:
                 continue
             self._seen.add(key)
             (self.plan.known if question in known else self.plan.questions)[kind(question)] += 1
@@ -183,20 +182,15 @@ class PlanCounter:
         return fresh
 
     def _expected(self, questions: Sequence[Question]) -> list[ExpectedCall]:
-        """The calls that judges would make for one round of a sample."""
-        calls: list[ExpectedCall] = []
-        for judge, group in self._dispatcher.router.by_judge(questions):
-            if judge is not None and isinstance(judge, ForecastingJudge):
-                calls += judge.expect(group)
-        return calls
+        by_judge = self._dispatcher.router.by_judge(questions)
+        return [call for judge, some in by_judge if isinstance(judge, ForecastingJudge) for call in judge.expect(some)]
 
     def _allocate(self, calls: Sequence[ExpectedCall], asked: Mapping[str, set[Question]]) -> None:
         """Divide each call equally among its questions, and each question equally among the metrics that ask it."""
         for call in calls:
             self.plan.cost.add(call)
             for question in call.questions:
-                needs = {name for name, questions in asked.items() if question in questions}
-                metrics = [metric.key for metric in self._metrics if any(need.name in needs for need in metric.needs)]
+                metrics = [one.key for one in self._metrics if any(question in asked[need.name] for need in one.needs)]
                 for key in metrics:
                     part = self.plan.cost_by_metric.setdefault(key, Cost())
                     part.add(call, 1 / len(call.questions) / len(metrics))

@@ -79,7 +79,6 @@ def group_interval(
     groups: Sequence[Hashable],
     statistic: Statistic = auc,
     resamples: int = 1000,
-    seed: int = 0,
 ) -> tuple[float, float] | None:
     """The 95 % percentile interval of `statistic(labels, scores)` by the bootstrap over groups.
 
@@ -87,7 +86,7 @@ def group_interval(
     which the statistic is undefined are skipped; None where it is undefined in all.
     """
     truth, values = np.asarray(labels, dtype=float), np.asarray(scores, dtype=float)
-    resampled = _resampled(groups, lambda rows: statistic(truth[rows], values[rows]), resamples, seed)
+    resampled = _resampled(groups, lambda rows: statistic(truth[rows], values[rows]), resamples)
     if not resampled:
         return None
     low, high = np.quantile(resampled, [0.025, 0.975])
@@ -101,7 +100,6 @@ def group_difference(
     groups: Sequence[Hashable],
     statistic: Statistic = auc,
     resamples: int = 2000,
-    seed: int = 0,
 ) -> Paired:
     """The paired difference `statistic(labels, one) - statistic(labels, other)`, with interval and p-value.
 
@@ -124,7 +122,7 @@ def group_difference(
     value = difference(np.arange(truth.size))
     if value is None:
         return Paired(Interval(None, None, None, METHOD), None)
-    resampled = sorted(_resampled(groups, difference, resamples, seed)) if len(set(groups)) >= MIN_DIFFERING else []
+    resampled = sorted(_resampled(groups, difference, resamples)) if len(set(groups)) >= MIN_DIFFERING else []
     if len(resampled) < _MIN_RESAMPLES:
         return Paired(Interval(value, -1.0, 1.0, METHOD), 1.0)
     tail = min(sum(one <= 0 for one in resampled), sum(one >= 0 for one in resampled))
@@ -133,15 +131,13 @@ def group_difference(
     return Paired(interval, min(1.0, 2 * (tail + 1) / (len(resampled) + 1)))
 
 
-def _resampled(
-    groups: Sequence[Hashable], value: Callable[[Any], float | None], resamples: int, seed: int
-) -> list[float]:
+def _resampled(groups: Sequence[Hashable], value: Callable[[Any], float | None], resamples: int) -> list[float]:
     """The defined values of `value` on the rows of groups drawn with replacement."""
     rows_of: dict[Hashable, list[int]] = {}
     for row, group in enumerate(groups):
         rows_of.setdefault(group, []).append(row)
     members = [np.array(rows) for rows in rows_of.values()]
-    random = np.random.default_rng(seed)
+    random = np.random.default_rng(0)
     values = []
     for _ in range(resamples if members else 0):
         rows = np.concatenate([members[i] for i in random.integers(len(members), size=len(members))])
@@ -199,7 +195,6 @@ def corrected_mean(
     scale: tuple[float, float] = (0.0, 1.0),
     clusters: Clusters = None,
     rest_clusters: Clusters = None,
-    confidence: float = 0.95,
 ) -> Interval:
     """The mean human score of all samples: the judge's mean, corrected by human scores of a random subset.
 
@@ -210,7 +205,7 @@ def corrected_mean(
     (Statistics in Medicine 27, 2008), clipped to `scale`.
 
     people, judge: the human and the judge's score of each sampled sample. rest: the judge's scores of the others.
-    clusters, rest_clusters, confidence: as in `mean_interval`. Raises BadParameter as that, and for other lengths.
+    clusters, rest_clusters: as in `mean_interval`. Raises BadParameter as that, and for other lengths.
     """
     if len(people) != len(judge):
         raise BadParameter(f"{len(people)} scores by people and {len(judge)} by the judge; give both for each sample")
@@ -221,8 +216,8 @@ def corrected_mean(
     share = len(rest) / (len(people) + len(rest))
     differences = [one - share * other for one, other in zip(people, judge, strict=True)]
     spread = (low - share * high, high - share * low)
-    corrected = _term(mean_interval(differences, scale=spread, clusters=clusters, confidence=confidence))
-    remaining = _term(mean_interval(rest, scale=scale, clusters=rest_clusters, confidence=confidence), share)
+    corrected = _term(mean_interval(differences, scale=spread, clusters=clusters))
+    remaining = _term(mean_interval(rest, scale=scale, clusters=rest_clusters), share)
     value = corrected[0] + remaining[0]
     below, above = hypot(corrected[1], remaining[1]), hypot(corrected[2], remaining[2])
     clipped, lowest, highest = (min(max(one, low), high) for one in (value, value - below, value + above))

@@ -242,7 +242,7 @@ def sums_by_cluster(rows: Array, clusters: Clusters) -> Array:
 
 
 def check_parameters(
-    samples: int, clusters: Clusters, confidence: float, scale: tuple[float, float] = (0, 1), resamples: int = 1
+    samples: int, clusters: Clusters, confidence: float = 0.95, scale: tuple[float, float] = (0, 1), resamples: int = 1
 ) -> None:
     """Raise BadParameter for a parameter that is out of range."""
     low, high = scale

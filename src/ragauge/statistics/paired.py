@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 else:
     np = LazyModule("numpy")
 
+CONFIDENCE = 0.95
+
 #: Where fewer samples or clusters differ, no sign test reaches p < 0.05.
 MIN_DIFFERING = 6
 
@@ -97,7 +99,6 @@ def paired_aggregate(
     *,
     scale: tuple[float, float] = (0.0, 1.0),
     clusters: Clusters = None,
-    confidence: float = 0.95,
     seed: int = 0,
     resamples: int = 10_000,
 ) -> Paired:
@@ -113,7 +114,7 @@ def paired_aggregate(
     first, second: the counts of each sample in two runs, at most 8 each. Others: as in `aggregate_interval` and
     `paired_mean`. Raises BadParameter for counts that are negative, not finite or not of one length.
     """
-    check_parameters(len(first), clusters, confidence, scale, resamples)
+    check_parameters(len(first), clusters, scale=scale, resamples=resamples)
     width = len(first[0]) if len(first) else 1
     both = [(*one, *other) for one, other in zip(first, second, strict=True)]
     wide = (scale[0] - scale[1], scale[1] - scale[0])
@@ -132,20 +133,18 @@ def paired_aggregate(
     differ = (rows[:, :width] != rows[:, width:]).any(axis=1)
 
     def by_sums() -> Interval:
-        return aggregate_interval(both, difference_of, scale=wide, clusters=clusters, confidence=confidence, seed=seed)
+        return aggregate_interval(both, difference_of, scale=wide, clusters=clusters, seed=seed)
 
-    return _paired(difference, of_halves, wide, differ, 1 - confidence, _method(clusters), by_sums)
+    return _paired(difference, of_halves, wide, differ, 1 - CONFIDENCE, _method(clusters), by_sums)
 
 
-def detectable(
-    differences: Sequence[float], *, clusters: Clusters = None, confidence: float = 0.95, power: float = 0.8
-) -> float | None:
-    """The smallest true difference that a comparison of this size detects with probability `power`.
+def detectable(differences: Sequence[float], *, clusters: Clusters = None) -> float | None:
+    """The smallest true difference that a comparison of this size detects at 95 % confidence with a power of 80 %.
 
     By the normal approximation, from the variance of `differences`, one per sample. None where fewer than six samples
     (or clusters) differ, too few for any test, or where all differences are equal. Raises BadParameter.
     """
-    check_parameters(len(differences), clusters, confidence)
+    check_parameters(len(differences), clusters)
     rows = sums_by_cluster(np.column_stack([differences, np.ones(len(differences))]), clusters)
     if np.count_nonzero(rows[:, 0]) < MIN_DIFFERING:
         return None
@@ -155,7 +154,7 @@ def detectable(
     if error <= ROUNDING * float(np.abs(sums).max()):
         return None
     normal = NormalDist()
-    return (normal.inv_cdf((1 + confidence) / 2) + normal.inv_cdf(power)) * error
+    return (normal.inv_cdf((1 + CONFIDENCE) / 2) + normal.inv_cdf(0.8)) * error
 
 
 def holm(p_values: Mapping[str, float]) -> dict[str, float]:
