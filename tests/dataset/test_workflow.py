@@ -27,7 +27,7 @@ def test_from_questions_to_the_trust_score(
     monkeypatch.chdir(tmp_path)
     _call("dataset", "mini")
     built = _call("dataset", "build", "mini/questions.jsonl", "--corpus", "mini/corpus", "-o", "samples.jsonl")
-    assert "13 passages, indexed" in built.output
+    assert "13 passages" in built.output
     model = f"openai/gpt-4o-mini?base_url={stub_server().url}"
     generated = _call("generate", "samples.jsonl", "-j", model, "-o", "answers.jsonl", "--max-cost", 1)
     assert "15 answers to 15 samples" in generated.output

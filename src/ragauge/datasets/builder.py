@@ -119,14 +119,12 @@ _CONCURRENCY = 32
 class Built(SampleSet):
     """A data set that was built, with a sample for each question.
 
-    corpus: what was searched; None where documents came from elsewhere. indexed: whether it had to be indexed, rather
-    than its index read from the store. without_gold: the number of samples without a gold answer, which are not
-    labelled. without_documents: of samples without documents. first_of_several: of samples with several references of
-    which only the first was decomposed.
+    corpus: what was searched; None where documents came from elsewhere. without_gold: the number of samples without a
+    gold answer, which are not labelled. without_documents: of samples without documents. first_of_several: of samples
+    with several references of which only the first was decomposed.
     """
 
     corpus: Corpus | None = None
-    indexed: bool = False
     without_gold: int = 0
     without_documents: int = 0
     first_of_several: int = 0
@@ -182,8 +180,7 @@ async def build_async(
     built = Built(corpus=documents)
     found: CorpusRetriever | RetrieverAdapter | None = None
     if documents is not None:
-        found = CorpusRetriever(documents, opened.folder if given.store is not None else None)
-        built.indexed = found.built
+        found = CorpusRetriever(documents)
     elif retriever is not None:
         named = isinstance(retriever, str) and retriever.startswith("python:")
         found = RetrieverAdapter(python_object(retriever.removeprefix("python:")) if named else retriever)

@@ -7,16 +7,12 @@ frequency of Lucene, which is never negative. The index is that of the library b
 from __future__ import annotations
 
 import asyncio
-import hashlib
 import re
-import shutil
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from contextlib import suppress
 from inspect import isawaitable, iscoroutinefunction
 from itertools import pairwise
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
 
 import msgspec
@@ -110,14 +106,6 @@ class Corpus(NamedTuple):
     passages: list[Chunk]
     skipped: dict[str, int]
     bad: tuple[str, ...] = ()
-
-    @property
-    def digest(self) -> str:
-        """A hash of all passages, 32 hex digits."""
-        whole = hashlib.sha256()
-        for passage in self.passages:
-            whole.update(f"{passage.id}\0{passage.passage}\0\0".encode())
-        return whole.hexdigest()[:32]
 
 
 def read_corpus(path: str | Path, words: int = WORDS, *, skip_bad: bool = False) -> Corpus:
@@ -233,29 +221,20 @@ def load_bm25s() -> Any:
 
 
 class BM25:
-    """An index of passages; build one with `BM25.build`, or read one with `BM25.load`."""
+    """An index of texts, which are identified by their positions. Raises MissingExtra without bm25s."""
 
-    def __init__(self, index: Any) -> None:
-        self._index = index
-        self._stopwords = frozenset(load_bm25s().stopwords.STOPWORDS_EN_PLUS)
-
-    def __len__(self) -> int:
-        return int(self._index.scores["num_docs"])
-
-    @classmethod
-    def build(cls, texts: Iterable[str]) -> BM25:
-        """Index texts, which are identified by their positions. Raises MissingExtra without bm25s."""
+    def __init__(self, texts: Iterable[str]) -> None:
         import numpy as np
 
-        index = load_bm25s().BM25(k1=K1, b=B, method="atire", idf_method="lucene")
+        self._index = load_bm25s().BM25(k1=K1, b=B, method="atire", idf_method="lucene")
+        self._stopwords = frozenset(load_bm25s().stopwords.STOPWORDS_EN_PLUS)
         words: dict[str, int] = {}
         passages = [[words.setdefault(word, len(words)) for word in _words(text)] for text in texts]
         terms: dict[str, int] = {}
         term_of = [terms.setdefault(term, len(terms)) for term in stem_tokens(words)]
         ids = [[term_of[word] for word in passage] for passage in passages]
         with np.errstate(invalid="ignore"):  # the mean length of passages without a word is 0
-            index.index((ids or [[]], terms), create_empty_token=False, show_progress=False)
-        return cls(index)
+            self._index.index((ids or [[]], terms), create_empty_token=False, show_progress=False)
 
     def search(self, query: str, top: int = 5) -> list[tuple[int, float]]:
         """The `top` best passages that share a word, best first, ties in the order of the corpus: position and score.
@@ -275,27 +254,6 @@ class BM25:
         order = found[np.argsort(-scores[found], kind="stable")][:top]
         return [(int(position), float(scores[position])) for position in order]
 
-    def save(self, folder: Path) -> None:
-        """Write the index as a folder of files, whole or not at all; one that is there is replaced. Raises OSError."""
-        folder.parent.mkdir(parents=True, exist_ok=True)
-        with TemporaryDirectory(prefix=f".{folder.name}.", dir=folder.parent) as scratch:
-            whole = Path(scratch, "index")
-            self._index.save(whole, show_progress=False)
-            shutil.rmtree(folder, ignore_errors=True)
-            try:
-                whole.rename(folder)
-            except OSError:
-                if not folder.is_dir():  # else another process has just put its index there
-                    raise
-
-    @classmethod
-    def load(cls, folder: Path) -> BM25:
-        """Read an index that `save` wrote. Raises BadData where it is missing or damaged."""
-        try:
-            return cls(load_bm25s().BM25.load(folder, show_progress=False))
-        except Exception as error:  # a damaged file may raise anything in the library
-            raise BadData(f"{folder}: not a whole index ({error}); delete it and build the index again") from None
-
 
 def _words(text: str) -> list[str]:
     """Words in any script, case folded; the two tokenizers agree on ASCII, where the first is faster."""
@@ -307,25 +265,11 @@ _METHODS = ("aretrieve", "retrieve", "ainvoke", "invoke", "get_relevant_document
 
 
 class CorpusRetriever:
-    """Retrieves passages of a corpus by BM25; each has its score in its metadata.
+    """Retrieves passages of a corpus by BM25; each has its score in its metadata."""
 
-    folder: where the index is kept, under the hash of the corpus, so that it is built once; None keeps none.
-    built: whether the index had to be built.
-    """
-
-    def __init__(self, corpus: Corpus, folder: Path | None = None) -> None:
+    def __init__(self, corpus: Corpus) -> None:
         self._passages = corpus.passages
-        path = folder / f"bm25-{corpus.digest}" if folder else None
-        kept = None
-        if path:
-            with suppress(BadData):  # where it is missing or damaged
-                kept = BM25.load(path)
-        if kept and len(kept) != len(corpus.passages):
-            kept = None
-        self.built = kept is None
-        self._index = kept or BM25.build(passage.passage for passage in corpus.passages)
-        if path and self.built:
-            self._index.save(path)
+        self._index = BM25(passage.passage for passage in corpus.passages)
 
     async def retrieve(self, query: str, top: int) -> tuple[Chunk, ...]:
         """The `top` best passages; none where none shares a word with the question."""

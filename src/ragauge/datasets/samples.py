@@ -34,7 +34,7 @@ class SampleOptions:
     """Options that `build` and `generate` share.
 
     Args:
-        store: the store for judgments, responses and the index of a corpus; None stores nothing.
+        store: the store for judgments and responses; None stores nothing.
         map: field -> column, as in `read`.
         limit: the maximum number of samples.
         skip_bad_rows: continue after what cannot be read: rows of the data, files and rows of a corpus.
