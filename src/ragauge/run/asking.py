@@ -96,11 +96,10 @@ class Budget:
         return max([1.0, *(self.spent.cost / some for some in expected)])
 
     def _covers(self, expected: float) -> bool:
-        """Whether the limit covers this much more, scaled by the overrun so far."""
         return self.limit is None or self.spent.cost + self._overrun * expected <= self.limit
 
     async def _borrow(self, dollars: float) -> None:
-        """Raise the limit so that it covers this much more, where it can be raised."""
+        """Raise the limit to cover this much more, where it can be raised."""
 
     @asynccontextmanager
     async def sample(self, dollars: float) -> AsyncIterator[None]:
@@ -172,10 +171,7 @@ QuestionKeys = dict[Question, str]
 
 
 class JudgmentCache:
-    """Looks up judgments in people's labels and in the store, and writes new ones.
-
-    labels: those passed to the run. fault: the error after which nothing more can be written.
-    """
+    """Finds judgments in people's labels and in the store, and writes new ones. fault: why no more can be written."""
 
     def __init__(self, router: JudgeRouter, store: Store, labels: Mapping[Question, Judgment]) -> None:
         self.labels = labels
@@ -304,7 +300,6 @@ class Dispatcher:
         return judgments
 
     def _look_up(self) -> None:
-        """Look up the requests that arrived together, and pass on what is not known."""
         requests, self._requests = self._requests, []
         try:
             for request in requests:
@@ -321,7 +316,6 @@ class Dispatcher:
             self._assign(request)
 
     def _assign(self, request: _PendingRequest) -> None:
-        """Pass the unknown questions of a sample to their judges."""
         for judge, group in self.router.by_judge(request.missing):
             if judge is None:
                 self._settle(request, {question: _unanswered(question) for question in group})
@@ -351,7 +345,6 @@ class Dispatcher:
         del self._queues[id(judge)]
 
     async def _ask_for(self, judge: Judge, keys: QuestionKeys, requests: Sequence[_PendingRequest]) -> None:
-        """Ask a judge, and hand each sample its judgments."""
         try:
             judgments = await self._ask(judge, keys)
         except Exception as error:
@@ -361,10 +354,7 @@ class Dispatcher:
             self._settle(request, judgments)
 
     async def _ask(self, judge: Judge, keys: QuestionKeys) -> KnownJudgments:
-        """Put questions to a judge and write the answers; nothing is asked once writing has failed.
-
-        Raises UsageError if the judge lacks something, such as a key.
-        """
+        """Put questions to a judge, unless writing has failed, and write the answers. Raises UsageError."""
         if self.cache.fault:
             raise self.cache.fault
         await self._opened_judges.open(judge)
@@ -419,10 +409,7 @@ class Dispatcher:
 
 
 class _PendingRequest:
-    """The questions of one sample in one round. done: all their judgments, once nothing is missing.
-
-    missing: the unanswered ones; their keys are computed when they are looked up.
-    """
+    """The questions of one sample in one round. missing: with keys once looked up. done: once none is missing."""
 
     __slots__ = ("done", "judgments", "missing")
 
@@ -433,8 +420,6 @@ class _PendingRequest:
 
 
 class _DispatchContext:
-    """The run context of one request to a judge."""
-
     def __init__(self, dispatcher: Dispatcher) -> None:
         self.calls: list[Call] = []
         self.call_of: dict[Question, str] = {}

@@ -107,7 +107,6 @@ evaluate = blocking(evaluate_async, "evaluate")
 
 #: How many samples are written at a time, and the least number in flight at once.
 AT_ONCE = 32
-
 #: How many failures a sample's record keeps, each with the unusable reply.
 FAILURES = 5
 
@@ -198,20 +197,19 @@ class Evaluation:
 
         A run that fails before its first sample is scored, for example without a key or money, leaves no trace.
         """
-        status, cannot = "interrupted", False
+        status, leaves_trace = "interrupted", True
         try:
             async with self._dispatcher.opened():
                 status = await self._measure(progress)
         except (UsageError, RunFailed):
-            cannot = not self._begun
+            leaves_trace = self._begun
             raise
         finally:
-            if not cannot:
+            if leaves_trace:
                 self._finish(status)
         return Run(self._store, self._record, self._settings.metrics)
 
     async def _measure(self, progress: Callable[[int], None] | None) -> str:
-        """Score the samples; returns how the run ended."""
         done = 0
         scoring = SampleScoring(self._settings, self._dispatcher)
         async with aclosing(scoring.records(self._samples)) as records:
@@ -243,7 +241,6 @@ class Evaluation:
             self._begun = True
 
     def _keep(self) -> None:
-        """Write the samples that were scored since the last call."""
         records, self._scored = self._scored, []
         self._store.keep_samples(self._record.id, self._record.samples, records)
         self._record.samples += len(records)
@@ -254,21 +251,20 @@ class Evaluation:
     def _finish(self, status: str) -> None:
         self._begin()
         self._keep()
-        record, dispatcher = self._record, self._dispatcher
+        record, dispatcher, found = self._record, self._dispatcher, self._accumulators
+        metrics = self._settings.metrics
         record.status, record.finished = status, _now()
         record.seconds = round(time.monotonic() - self._began, 3)
-        record.metrics = tuple(metric.spec for metric in self._settings.metrics)
-        record.left_out = dict(self._settings.left_out)
+        record.metrics, record.left_out = tuple(metric.spec for metric in metrics), dict(self._settings.left_out)
         record.asked, record.reused, record.spent = dispatcher.asked, dispatcher.reused, dispatcher.budget.spent
         record.notes = tuple(self._notes or (note for judge in dispatcher.router.unique() for note in notes_of(judge)))
         record.labels, record.labelled = len(dispatcher.cache.labels), dispatcher.labelled
-        record.failures, record.undefined = self._accumulators.failures(), self._accumulators.undefined()
-        record.empty, record.columns = self._accumulators.empty, tuple(self._accumulators.columns)
+        record.failures, record.undefined = found.failures(), found.undefined()
+        record.empty, record.columns = found.empty, tuple(found.columns)
         record.bad_rows = tuple(str(bad) for bad in self._reading.bad_rows)
         record.data_hash = self._digest.hexdigest()[:32]
-        measured = {key for metric in self._settings.metrics for key in metric.values}
-        record.estimates = {key: one for key, one in self._accumulators.estimates().items() if key in measured}
-        record.about = {key: metric.summary for metric in self._settings.metrics for key in metric.values}
+        record.about = {key: metric.summary for metric in metrics for key in metric.values}
+        record.estimates = {key: one for key, one in found.estimates().items() if key in record.about}
         self._store.finish(record)
 
 
@@ -382,11 +378,11 @@ class Scorer:
         wanted, _ = self.values[name]
         able = [one for one, _ in self.values.values() if one is wanted or not missing_fields(one.needs, [sample])]
         asked = (asyncio.get_running_loop(), repr(sample), tuple(one.spec for one in able))
-        if asked not in self._in_flight:
-            scoring = score_async(sample, able, self._router, self._store, **self._options)
-            self._in_flight[asked] = asyncio.ensure_future(scoring)
-            self._in_flight[asked].add_done_callback(lambda _: self._in_flight.pop(asked))
-        return await asyncio.shield(self._in_flight[asked])
+        if not (scoring := self._in_flight.get(asked)):
+            work = score_async(sample, able, self._router, self._store, **self._options)
+            scoring = self._in_flight[asked] = asyncio.ensure_future(work)
+            scoring.add_done_callback(lambda _: self._in_flight.pop(asked))
+        return await asyncio.shield(scoring)
 
     score = blocking(score_async, "score", shared=True)
 

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 @dataclass
 class Accumulator:
-    """Accumulates the scores of one value of one metric."""
+    """The scores of one value of one metric."""
 
     measure: Measure
     summary: Summary
@@ -94,10 +94,7 @@ class Accumulator:
 
 
 class Accumulators:
-    """The accumulators of all metrics of a run.
-
-    empty: the number of empty responses. columns: the names of all metadata. by_key: by value of a metric.
-    """
+    """The scores of a run, by value of a metric. empty: the number of empty responses. columns: of the metadata."""
 
     def __init__(self, metrics: Iterable[Measure]) -> None:
         self.empty = 0
@@ -521,7 +518,6 @@ def trust_eval_block(
 
 
 def _item(record: SampleRecord, wanted: tuple[Need[EvidenceTable], ...], cache: JudgmentCache) -> TrustEvalItem:
-    """A sample with all its evidence tables."""
     rounds = Rounds(record.sample, wanted)
     while questions := rounds.questions:
         known = cache.known(cache.keys(questions))
@@ -529,11 +525,10 @@ def _item(record: SampleRecord, wanted: tuple[Need[EvidenceTable], ...], cache: 
             raise _unanswered(record)
         rounds.advance(known)
     outcomes = [rounds.outcomes[need.name] for need in wanted]
-    for outcome in outcomes:
-        if isinstance(outcome, Undefined):
-            fix = "samples need 'answers' and documents 'answers_found', which `ragauge dataset build` makes"
-            fix = "give its 'output', or leave it out" if record.sample.response is None else fix
-            raise BadData(f"sample {record.sample.id}: {outcome.reason}; {fix}")
+    if undefined := next((one for one in outcomes if isinstance(one, Undefined)), None):
+        fix = "samples need 'answers' and documents 'answers_found', which `ragauge dataset build` makes"
+        fix = "give its 'output', or leave it out" if record.sample.response is None else fix
+        raise BadData(f"sample {record.sample.id}: {undefined.reason}; {fix}")
     return TrustEvalItem(record.sample, *outcomes)  # type: ignore[arg-type]  # each need returns what the field of its place is
 
 
