@@ -1,7 +1,6 @@
-"""Runs on Ray: a pool of processes on one or several machines scores what this process reads and passes on in order.
+"""Runs on Ray: processes on one or several machines score what this one reads, and keep the scores in the store.
 
-The workers keep judgments and scores in the store, which this process reads for nothing but the record of the run. See
-docs/scale.md, and docs/decisions/0018-ray-for-any-number-of-machines.md for what Ray does and what it does not.
+See docs/scale.md, and docs/decisions/0018-ray-for-any-number-of-machines.md for what Ray does and what it does not.
 """
 
 from __future__ import annotations
@@ -36,7 +35,7 @@ from ragauge.readers.read import SampleReader
 from ragauge.run.asking import Budget
 from ragauge.run.batches import BatchScorer
 from ragauge.run.evaluate import Evaluation
-from ragauge.run.prepare import LabelsLike, MetricsLike, Prepared, StoreLike, prepared
+from ragauge.run.prepare import LabelsLike, MetricsLike, Prepared, StoreLike, opened_store, prepared
 from ragauge.run.results import Accumulators, Run
 from ragauge.run.sync import ordered_map
 from ragauge.scores import SampleRecord
@@ -50,13 +49,10 @@ BATCH, FEW, AT_ONCE = 256, 32, 2
 
 #: How many batches may wait for an earlier one, for each worker.
 AHEAD = 8
-
 #: Where Ray finds the purse of a run, under the run's id.
 NAMESPACE = "ragauge"
-
 #: Seconds in which an address must accept a connection.
 REACHABLE = 5.0
-
 #: The endings of files that Ray Data reads, each also compressed by gzip but for Parquet.
 ENDINGS = (".parquet", ".jsonl", ".ndjson", ".csv")
 
@@ -94,12 +90,10 @@ ray = RayEngine
 
 def engine_of(given: str | RayEngine) -> RayEngine:
     """What was given as `engine=`. Raises BadParameter for anything but "ray", "ray:HOST:PORT" and `rg.ray(...)`."""
-    if isinstance(given, RayEngine):
-        return given
     name, _, address = str(given).partition(":")
-    if name != "ray":
+    if name != "ray" and not isinstance(given, RayEngine):
         raise BadParameter(f"engine {given!r} is not known; give 'ray', 'ray:HOST:PORT' or rg.ray(...)")
-    return RayEngine(address)
+    return given if isinstance(given, RayEngine) else RayEngine(address)
 
 
 async def evaluate_on_ray(
@@ -119,13 +113,11 @@ async def evaluate_on_ray(
 ) -> Run:
     """As `evaluate`, which documents the arguments and errors, on Ray."""
     session = Session(engine_of(engine))
-    kept = Store.temporary() if store is None or isinstance(store, MemoryStore) else store
-    opened = kept if isinstance(kept, Store) else Store.open(kept)
+    opened = Store.temporary() if store is None or isinstance(store, MemoryStore) else opened_store(store)
     columns = {**(map or {}), **({"group": group} if group else {})}
     try:
         if is_spread(data):
-            files = files_of(data)
-            source = Source(str(data), partial(session.rows, files))
+            source = Source(str(data), partial(session.rows, files_of(data)))
             data = SampleReader(source, columns, skip_bad_rows, limit)
             columns, skip_bad_rows, limit = {}, False, None
         task = prepared(data, metrics, judge, opened, labels, columns, None, limit, skip_bad_rows, max_cost)
@@ -137,7 +129,7 @@ async def evaluate_on_ray(
 
 
 def _portable(measure: Measure) -> str | Measure:
-    """The spec of a metric that the registry makes of it, which needs no pickling; else the metric."""
+    """The spec of a metric from which the registry makes it, and which needs no pickling; else the metric."""
     with suppress(UsageError):
         if select_metrics(measure.spec) == (measure,):
             return measure.spec
@@ -167,15 +159,13 @@ class Session:
 
     def connect(self) -> Any:
         """The module `ray`, connected. Raises UsageError where the address does not answer."""
-        if self.engine.address:
-            _check_reachable(self.engine.address)
-        if self.ray.is_initialized():
-            return self.ray
-        given: dict[str, Any] = {"logging_level": logging.ERROR, "log_to_driver": False}
-        if self._address:
+        is_connected = self.ray.is_initialized()
+        if self._address and (self.engine.address or not is_connected):
             _check_reachable(self._address)
-            given |= {"address": self._address}
-        else:
+        if is_connected:
+            return self.ray
+        given: dict[str, Any] = {"logging_level": logging.ERROR, "log_to_driver": False, "address": self._address}
+        if not self._address:
             _set_up_locally()
             cpus = (self.engine.workers or processors()) + 1  # one to read
             given |= {"address": "local", "num_cpus": cpus, "include_dashboard": False}
@@ -232,9 +222,9 @@ def _set_up_locally() -> None:
 
 def _check_reachable(address: str) -> None:
     """Raise UsageError if nothing listens at HOST:PORT; Ray itself would try for a minute."""
-    host, colon, port = address.removeprefix("ray://").rpartition(":")
     if address == "auto":
         return
+    host, colon, port = address.removeprefix("ray://").rpartition(":")
     if not (colon and port.isdigit()):
         raise UsageError(f"the address of Ray is {address!r}; give HOST:PORT, as `ray start --head` prints it")
     try:
@@ -242,9 +232,6 @@ def _check_reachable(address: str) -> None:
     except OSError as error:
         fix = "start one with `ray start --head`, or leave the address out to use this machine alone"
         raise UsageError(f"no Ray at {address} ({error.strerror or error}); {fix}") from None
-
-
-# files
 
 
 def is_uri(place: object) -> bool:
@@ -271,7 +258,6 @@ def filesystem(place: str) -> tuple[Any, str]:
 
 @contextmanager
 def _file_errors(place: object, what: str, error: type[UsageError]) -> Iterator[None]:
-    """Raise what a file system raises as an error of one line."""
     try:
         yield
     except (OSError, ValueError, ImportError) as problem:
@@ -321,9 +307,6 @@ def _csv_options(files: SpreadFiles) -> dict[str, Any]:
         names = csv.open_csv(file, parse_options=parse).schema.names
     convert = csv.ConvertOptions(column_types=dict.fromkeys(names, string()), strings_can_be_null=False)
     return {"parse_options": parse, "convert_options": convert}
-
-
-# the work
 
 
 class Part(NamedTuple):
@@ -411,12 +394,8 @@ class Worker:
         return [note for judge in self._scorer.router.unique() for note in notes_of(judge)]
 
 
-# one budget for all processes
-
-
 #: Seconds after which a lease that nobody asks about any more is free again, and those between two requests for money.
 LEASE_SECONDS, ASK_SECONDS = 120.0, 0.2
-
 #: The share of the limit that a batch is lent at a time, unless a call needs more.
 LEASE = 0.02
 
@@ -483,8 +462,6 @@ def _picklable(error: RagaugeError) -> RagaugeError:
 
 
 class _RayEvaluation(Evaluation):
-    """One run in progress on Ray."""
-
     def __init__(self, task: Prepared, name: str, session: Session, scorer: BatchScorer) -> None:
         super().__init__(task, name)
         self._session, self._scorer = session, scorer
@@ -528,12 +505,12 @@ class _RayEvaluation(Evaluation):
                 f"the store {self._store.place} is on this machine alone; give one that all {len(machines)} machines "
                 "of the cluster reach: --store postgresql://USER@HOST/DATABASE"
             )
-        has = ray.cluster_resources()
-        count = engine.workers or max(1, int(has.get("CPU", 1)) - 1)
-        if engine.gpus * count > has.get("GPU", 0):
-            raise UsageError(f"{count} workers of {engine.gpus:g} GPUs each: the cluster has {has.get('GPU', 0):g}")
-        if count > has.get("CPU", 0):
-            raise UsageError(f"{count} workers: the cluster has {has.get('CPU', 0):g} CPUs; give fewer workers")
+        cpus, gpus = (ray.cluster_resources().get(kind, 0) for kind in ("CPU", "GPU"))
+        count = engine.workers or max(1, int(cpus) - 1)
+        if engine.gpus * count > gpus:
+            raise UsageError(f"{count} workers of {engine.gpus:g} GPUs each: the cluster has {gpus:g}")
+        if count > cpus:
+            raise UsageError(f"{count} workers: the cluster has {cpus:g} CPUs; give fewer workers")
         options = {"num_gpus": engine.gpus, "max_restarts": -1, "max_task_retries": -1, "max_concurrency": AT_ONCE}
         made = ray.remote(Worker).options(num_cpus=1, **options)
         try:
@@ -561,7 +538,6 @@ class _RayEvaluation(Evaluation):
                 ray.kill(actor)
 
     def _batches(self) -> Iterator[tuple[int, list[bytes]]]:
-        """The samples, encoded, with the position of the first of each batch."""
         encoded = (msgspec.json.encode(sample) for sample in self._samples)
         size = BATCH if self._dispatcher.budget.limit is None else FEW
         while not self._stopping and (batch := list(islice(encoded, size))):

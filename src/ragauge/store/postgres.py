@@ -51,7 +51,6 @@ MIGRATIONS = (
 
 #: The advisory lock that a migration holds, "raga" in ASCII.
 _MIGRATING = 0x72616761
-
 #: Seconds for which a lost connection is tried again, and the longest pause between two attempts.
 PATIENCE = 60.0
 _PAUSE = 2.0
@@ -59,7 +58,6 @@ _PAUSE = 2.0
 #: SQLSTATE codes, or classes, of what may succeed when tried again: connection exceptions, a server that shuts down or
 #: starts up, too many connections, deadlocks (https://www.postgresql.org/docs/current/errcodes-appendix.html).
 _PASSING = ("08", "57P01", "57P02", "57P03", "53300", "40001", "40P01")
-
 #: When the server was started, in SQL.
 _SERVER = "pg_postmaster_start_time()::text"
 

@@ -53,7 +53,6 @@ _decode_sample = msgspec.json.Decoder(SampleRecord).decode
 
 #: Samples that one query reads.
 PAGE = 256
-
 #: Beyond every position.
 END = 2**63 - 1
 
@@ -61,10 +60,7 @@ END = 2**63 - 1
 def _in_database(
     kind: Literal["read", "write"], what: str
 ) -> Callable[[Callable[Concatenate[Store, Connection, Work], T]], Callable[Concatenate[Store, Work], T]]:
-    """Turns a function of a store and a connection into a method; one that writes makes all its changes or none.
-
-    what: for error messages, such as "find judgments".
-    """
+    """Makes methods of functions of a connection; one that writes makes all changes or none. what: for messages."""
 
     def method_of(function: Callable[Concatenate[Store, Connection, Work], T]) -> Callable[Concatenate[Store, Work], T]:
         @wraps(function)
@@ -218,7 +214,6 @@ class Store:
 
     @_in_database("read", "read judgments")
     def _judgments_after(self, db: Connection, after: int) -> tuple[int, list[Judgment]]:
-        """The next judgments after a row, and the last row read."""
         sql = "SELECT key, judge, question, answer, call, id FROM judgments WHERE id > ? ORDER BY id LIMIT ?"
         rows = db.execute(sql, (after, QUERY_SIZE)).fetchall()
         return (rows[-1][5] if rows else after), _judgments(db, [row[:5] for row in rows])
@@ -559,10 +554,6 @@ class MemoryStore(Store):
         else:
             super().finish(run)
 
-    def run(self, wanted: str) -> RunRecord:
-        """As of any store."""
-        return self._run if self._run is not None and self._holds(wanted) else super().run(wanted)
-
     def samples(self, run_id: str, start: int = 0, stop: int | None = None) -> Iterator[SampleRecord]:
         """As of any store."""
         if self._holds(run_id):
@@ -576,5 +567,4 @@ class MemoryStore(Store):
         return super().values(run_id, metric)
 
     def _holds(self, run_id: str) -> bool:
-        """Whether this run is in memory."""
         return self._file is None and self._run is not None and self._run.id == run_id

@@ -84,10 +84,8 @@ def digest(data: bytes) -> bytes:
 
 #: Strings of a question with at least this many characters go to the table of texts.
 LONG_TEXT = 100
-
 #: Characters of texts whose numbers a process caches: those of the samples in flight, and some more.
 CACHE_CHARACTERS = 2_000_000
-
 #: Values that one query asks for; SQLite allows at least 999.
 QUERY_SIZE = 500
 
