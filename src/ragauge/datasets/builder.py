@@ -140,15 +140,13 @@ async def build_async(
     top: int = TOP,
     **options: Any,
 ) -> Built:
-    """Build a data set for the metrics of Trust-Eval (Song et al., ICLR 2025).
-
-    `build` is the same for use without an event loop, or inside a running one as in notebooks.
+    """Build a data set for the metrics of Trust-Eval (Song et al., ICLR 2025); `build` is the synchronous form.
 
     Args:
         questions: questions with gold answers, in any form that `read` takes. Where there is no response in addition, a
             column such as "answer" is the gold answer.
         corpus: a folder or file that is searched for documents by BM25, which needs the extra `retrieval`.
-        retriever: retriever_ documents instead: a function of the question, a retriever of LlamaIndex or LangChain, or
+        retriever: finds documents instead: a function of the question, a retriever of LlamaIndex or LangChain, or
             "python:MODULE:NAME", which names one. With neither, the documents in the data are used.
         judge: decides which document holds which claim.
         claims: a judge that decomposes the gold answer, the first of several references, into claims; None makes the

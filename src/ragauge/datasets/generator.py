@@ -246,9 +246,7 @@ async def generate_async(
     cite: JudgeLike | None = None,
     **options: Any,
 ) -> Generated:
-    """Have a model answer each question from its documents.
-
-    `generate` is the same for use without an event loop, or inside a running one as in notebooks.
+    """Have a model answer each question from its documents; `generate` is the synchronous form.
 
     Args:
         data: samples with queries and contexts, in any form that `read` takes.
@@ -319,7 +317,6 @@ class _Generator:
         return done
 
     async def _sample(self, given: Sample) -> Sample:
-        """The sample with its response, or with the reason why it has none."""
         done = self._generated
         bare = add_metadata(keep_first_documents(without_notes(given), self._top), **{REFUSAL_KEY: self._brief.refusal})
         sample = msgspec.structs.replace(bare, response=None, system=self._model.name)

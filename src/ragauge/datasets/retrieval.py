@@ -66,7 +66,6 @@ def _pieces(text: str, words: int) -> Iterator[tuple[int, int]]:
 
 
 def _size(text: str) -> int:
-    """The length of a text in words."""
     return max(len(text.split()), len(text) // _LONG_WORD if len(text) > _LONG_WORD * (text.count(" ") + 1) else 0)
 
 
@@ -182,7 +181,6 @@ class _Splitter:
 
 
 def _titled_sections(path: Path) -> list[tuple[str, str]]:
-    """The sections of a text file, each under its title."""
     try:
         with open_bytes(path) as stream:
             text = "".join(decoded_lines(stream, str(path)))

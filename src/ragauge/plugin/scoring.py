@@ -29,18 +29,13 @@ class Scoring:
         Each estimate is added to the test report as properties: `faithfulness.value`, `.low`, `.high`, `.n`.
 
         Args:
-            data: A Run, or data to measure; a single row may be a dict.
-            bounds: Metric key -> the lowest acceptable value, or the highest if lower is better.
-            **options: Of `ragauge.evaluate`; without `metrics`, those of the bounds are measured.
-
-        Returns:
-            The run.
+            data: a Run, or data to measure; a single row may be a dict.
+            bounds: metric key -> the lowest acceptable value, or the highest if lower is better.
+            options: of `ragauge.evaluate`; without `metrics`, those of the bounds are measured.
 
         Raises:
-            AssertionError: An estimate is beyond its bound.
-            UnknownName: A metric was not measured.
-            BadParameter: A bound is not a number or off the metric's scale.
-            UsageError: Options were given together with a Run.
+            AssertionError: an estimate is beyond its bound.
+            UsageError: a metric was not measured, a bound is off its scale, or options were given with a Run.
         """
         __tracebackhide__ = True
         try:

@@ -262,9 +262,9 @@ class Dispatcher:
         self.budget = budget
         self.asked = self.reused = self.labelled = 0
         self.unable: set[str] = set()
-        self._requests: list[_PendingRequest] = []
-        self._in_flight: dict[Question, _PendingRequest] = {}
-        self._queues: dict[int, deque[tuple[Question, _PendingRequest]]] = {}  # of judges that work in batches
+        self._requests: list[list[Question]] = []  # of samples, to be looked up together
+        self._in_flight: dict[Question, asyncio.Future[Judgment]] = {}
+        self._queues: dict[int, deque[tuple[Question, str]]] = {}  # of judges that work in batches, with keys
         self._tasks: set[asyncio.Task[None]] = set()
         self._opened_judges = LazyExitStack()
 
@@ -285,47 +285,45 @@ class Dispatcher:
         Raises Stopped if a question has no answer because the cost limit is reached, or because its judge has stopped
         for good, as with a wrong key or an unreachable server.
         """
-        requests = {id(request): request for question in questions if (request := self._in_flight.get(question))}
-        mine = [question for question in questions if question not in self._in_flight]
+        loop = asyncio.get_running_loop()
+        mine = list(dict.fromkeys(question for question in questions if question not in self._in_flight))
         if mine:
-            request = _PendingRequest(mine)
-            requests[id(request)] = request
-            self._in_flight.update(dict.fromkeys(mine, request))
+            self._in_flight.update((question, loop.create_future()) for question in mine)
             if not self._requests:
-                asyncio.get_running_loop().call_soon(self._look_up)
-            self._requests.append(request)
-        judgments: KnownJudgments = {}
-        for request in requests.values():
-            judgments.update(await request.done)
+                loop.call_soon(self._look_up)
+            self._requests.append(mine)
+        pending = {question: self._in_flight[question] for question in questions}
+        judgments = {question: await judgment for question, judgment in pending.items()}
+        if any(isinstance(judgment.answer, Failure) for judgment in judgments.values()):
+            self._check_running()
         return judgments
 
     def _look_up(self) -> None:
+        """Look up the questions that arrived together, and pass on to the judges what is not known."""
         requests, self._requests = self._requests, []
+        asked = [question for request in requests for question in request]
         try:
-            for request in requests:
-                request.missing = self.cache.keys(request.missing)
-            known = self.cache.known({one: key for request in requests for one, key in request.missing.items()})
+            keys = self.cache.keys(asked)
+            known = self.cache.known(keys)
             self.cache.keep_labels_of(known)
         except Exception as error:
-            self._end(requests, error)
+            self._fail(asked, error)
             return
         self.reused += len(known)
         self.labelled += sum(judgment.judge.name == PEOPLE for judgment in known.values())
+        self._settle(known)
         for request in requests:
-            self._settle(request, known)
-            self._assign(request)
-
-    def _assign(self, request: _PendingRequest) -> None:
-        for judge, group in self.router.by_judge(request.missing):
-            if judge is None:
-                self._settle(request, {question: _unanswered(question) for question in group})
-            elif getattr(judge, "by_sample", 0):
-                self._start(self._ask_for(judge, {one: request.missing[one] for one in group}, [request]))
-            elif id(judge) in self._queues:
-                self._queues[id(judge)].extend((question, request) for question in group)
-            else:
-                self._queues[id(judge)] = deque((question, request) for question in group)
-                self._start(self._serve(judge))
+            for judge, group in self.router.by_judge(question for question in request if question not in known):
+                wanted = {question: keys[question] for question in group}
+                if judge is None:
+                    self._settle({question: _unanswered(question) for question in group})
+                elif getattr(judge, "by_sample", 0):
+                    self._start(self._ask_for(judge, wanted))
+                elif id(judge) in self._queues:
+                    self._queues[id(judge)].extend(wanted.items())
+                else:
+                    self._queues[id(judge)] = deque(wanted.items())
+                    self._start(self._serve(judge))
 
     def _start(self, work: Coroutine[Any, Any, None]) -> None:
         task = asyncio.ensure_future(work)
@@ -337,21 +335,15 @@ class Dispatcher:
         size = max(1, getattr(judge, "batch", DEFAULT_BATCH))
         waiting = self._queues[id(judge)]
         while waiting:
-            batch = [waiting.popleft() for _ in range(min(size, len(waiting)))]
-            requests = {id(request): request for _, request in batch}
-            keys = {question: request.missing[question] for question, request in batch}
-            await self._ask_for(judge, keys, list(requests.values()))
+            await self._ask_for(judge, dict(waiting.popleft() for _ in range(min(size, len(waiting)))))
             await asyncio.sleep(0)
         del self._queues[id(judge)]
 
-    async def _ask_for(self, judge: Judge, keys: QuestionKeys, requests: Sequence[_PendingRequest]) -> None:
+    async def _ask_for(self, judge: Judge, keys: QuestionKeys) -> None:
         try:
-            judgments = await self._ask(judge, keys)
+            self._settle(await self._ask(judge, keys))
         except Exception as error:
-            self._end(requests, error)
-            return
-        for request in requests:
-            self._settle(request, judgments)
+            self._fail(keys, error)
 
     async def _ask(self, judge: Judge, keys: QuestionKeys) -> KnownJudgments:
         """Put questions to a judge, unless writing has failed, and write the answers. Raises UsageError."""
@@ -378,45 +370,28 @@ class Dispatcher:
         known.update(await self._ask(judge, fresh) if fresh else {})
         return [known[question].answer for question in questions]
 
-    def _settle(self, request: _PendingRequest, judgments: Mapping[Question, Judgment]) -> None:
-        """Hand judgments to a request; it is complete when none is missing."""
-        for question in [question for question in request.missing if question in judgments]:
-            judgment = request.judgments[question] = judgments[question]
-            del request.missing[question]
-            del self._in_flight[question]
+    def _settle(self, judgments: KnownJudgments) -> None:
+        for question, judgment in judgments.items():
             answer = judgment.answer
             if isinstance(answer, Verdict) and answer.two_way and judgment.judge.name != PEOPLE:
                 self.unable.add("entail:contradiction")  # a person's label says nothing about other answers
-        if not request.missing:
-            failed = any(isinstance(judgment.answer, Failure) for judgment in request.judgments.values())
-            resolve(request.done, request.judgments, self._stopped() if failed else None)
+            resolve(self._in_flight.pop(question), judgment, None)
 
-    def _stopped(self) -> Stopped | None:
-        """Why a failed question must end the run; None if it need not."""
+    def _fail(self, questions: Iterable[Question], error: Exception) -> None:
+        for question in questions:
+            judgment = self._in_flight.pop(question)
+            if not judgment.done():
+                judgment.set_exception(error)
+                judgment.exception()  # asyncio reports one that nobody has looked at
+
+    def _check_running(self) -> None:
+        """Raise Stopped if a failed question must end the run."""
         if self.budget.exceeded:
-            return Stopped(self.budget.reason)
+            raise Stopped(self.budget.reason)
         for judge in self.router.unique():
             ended: Failure | None = getattr(judge, "ended", None)
             if ended is not None:
-                return Stopped(f"{judge.identity} cannot answer any more: {ended}")
-        return None
-
-    def _end(self, requests: Iterable[_PendingRequest], error: Exception) -> None:
-        for request in requests:
-            for question in request.missing:
-                self._in_flight.pop(question, None)
-            resolve(request.done, request.judgments, error)
-
-
-class _PendingRequest:
-    """The questions of one sample in one round. missing: with keys once looked up. done: once none is missing."""
-
-    __slots__ = ("done", "judgments", "missing")
-
-    def __init__(self, questions: Sequence[Question]) -> None:
-        self.missing: QuestionKeys = dict.fromkeys(questions, "")
-        self.judgments: KnownJudgments = {}
-        self.done: asyncio.Future[KnownJudgments] = asyncio.get_running_loop().create_future()
+                raise Stopped(f"{judge.identity} cannot answer any more: {ended}")
 
 
 class _DispatchContext:

@@ -148,10 +148,7 @@ class PlanCounter:
         self._seen: set[str] = set()
 
     def count(self, sample: Sample) -> float:
-        """Go through the rounds of a sample, with guesses for unknown answers; returns its expected cost in dollars.
-
-        Calls of unknown price count as 0.
-        """
+        """Count a sample, with guesses for unknown answers; returns its expected cost, 0 for calls of unknown price."""
         rounds = Rounds(sample, self._needs.values())
         asked: dict[str, set[Question]] = {name: set() for name in self._needs}
         calls: list[ExpectedCall] = []

@@ -146,7 +146,6 @@ def recovered_record(record: RunRecord) -> tuple[Measure, ...]:
 
 #: The most values of a column that is sliced by.
 MAX_SLICES = 50
-
 #: The chance of any slice that is no worse than the others being marked as worse.
 LEVEL = 0.05
 

@@ -57,15 +57,10 @@ class Summary:
     """The sufficient statistics of the scores or counts of samples, from which estimates and intervals are made.
 
     It holds the distinct rows with their multiplicity, and the sums of each cluster. Merging is associative and
-    commutative, and gives what adding all samples to one summary gives; sums are equal up to rounding. It can be
-    pickled, and its size is bounded:
-
-    - Beyond EXACT distinct scores, scores are rounded to STEPS steps of their scale. The mean is exact, and the ends of
-      its interval move by at most half a step, 0.000008 of the scale.
-    - Beyond EXACT distinct rows of counts, their sums and products are kept. The value is exact; resampled sums are
-      normal, as they are in the limit.
-    - Beyond EXACT clusters, these are joined at random to STEPS larger ones. The value is exact, and the interval is
-      valid; each end moves outwards by about 0.00002 of the scale, and by about a per cent of the width at random.
+    commutative, and gives what adding all samples to one summary gives; sums are equal up to rounding. Beyond EXACT
+    distinct scores, rows of counts, or clusters, its size is bounded, with the errors in docs/statistics.md: scores are
+    rounded to STEPS steps of their scale; sums and products of counts are kept, and resampled sums are normal; clusters
+    are joined at random to STEPS larger ones. The value stays exact.
 
     scale: the lowest and highest score, where a row is one score; None where it is a row of counts.
     """
@@ -190,15 +185,12 @@ def mean_interval(
     """The mean of a bounded score, with an interval that covers the true mean with at least `confidence`.
 
     The ends are Gaffke's bounds (Gaffke 2005; Learned-Miller & Thomas, arXiv:1905.06208): quantiles of the randomly
-    weighted mean of the samples and an additional one, with the lowest value of the scale for the low end and the
-    highest for the high end. On yes/no scores they are the Clopper-Pearson limits. Coverage: docs/statistics.md.
+    weighted mean of the samples and one more with the lowest, or the highest, value of the `scale`. On yes/no scores
+    they are the Clopper-Pearson limits. Coverage: docs/statistics.md.
 
-    A cluster counts as the mean plus its residual, the sum over its samples of value minus mean, divided by the mean
-    cluster size: the usual linearisation of a ratio, which preserves the mean and gives large clusters more weight.
-
-    scale: the lowest and highest score. clusters: of each sample, None for one of its own; clusters are then the units
-    of sampling, while the mean is still over samples. confidence: at least 0.5 and below 1. All is None without
-    samples. Raises BadParameter for a value off the scale, or a parameter out of range.
+    clusters: of each sample, None for one of its own; clusters are then the units of sampling. A cluster counts as the
+    mean plus its residual, the sum over its samples of value minus mean, divided by the mean cluster size: the usual
+    linearisation of a ratio. confidence: at least 0.5 and below 1. All is None without samples. Raises BadParameter.
     """
     check_parameters(len(values), clusters, confidence, scale)
     on_unit_scale(values, scale)
@@ -355,11 +347,9 @@ def aggregate_interval(
     The Bayesian bootstrap (Rubin, Annals of Statistics 9, 1981) with one additional sample, the worst possible for the
     low end and the best possible for the high end; for a mean, the bounds of `mean_interval` up to simulation error.
 
-    counts: a row of at most 16 per sample, none negative. value: from the column sums to a number on `scale`, or None
-    where undefined; it depends only on the proportions of the counts, as a pooled share or an F1 does. clusters,
-    confidence: as in `mean_interval`. seed, resamples: of the random weights; the interval does not depend on the order
-    of the samples. All is None where the value is undefined. Raises BadParameter for counts that are negative, not
-    finite or not of one length, or a value off the scale.
+    counts: a row of at most 16 per sample. value: from the column sums to a number on `scale`, or None where undefined,
+    and then all is; it depends only on the proportions of the counts, as a pooled share or an F1 does. clusters,
+    confidence: as in `mean_interval`. The order of the samples does not matter. Raises BadParameter.
     """
     check_parameters(len(counts), clusters, confidence, scale, resamples)
     summary = Summary.of(count_rows(counts), clusters, None)

@@ -73,9 +73,7 @@ def paired_mean(
     Where fewer samples differ than the test needs to reject anything, which is six at 95 %, and where all differences
     are equal, the interval is that of `mean_interval`, which makes no assumption on their distribution.
 
-    scale: the lowest and highest difference, twice as wide as the metric's scale. clusters, confidence: as in
-    `mean_interval`; samples of a cluster stay together. seed, resamples: of the random divisions. Raises
-    BadParameter as `mean_interval`.
+    scale: twice as wide as the metric's. clusters, confidence: as in `mean_interval`. Raises BadParameter as that.
     """
     check_parameters(len(differences), clusters, confidence, scale, resamples)
     on_unit_scale(differences, scale)
@@ -111,8 +109,7 @@ def paired_aggregate(
     This is not a permutation test, which swaps the counts of samples: that assumes that the systems differ only by
     chance, and rejects too often where one makes more claims than the other; see docs/compare.md.
 
-    first, second: the counts of each sample in two runs, at most 8 each. Others: as in `aggregate_interval` and
-    `paired_mean`. Raises BadParameter for counts that are negative, not finite or not of one length.
+    first, second: the counts of each sample in two runs, at most 8 each. Raises BadParameter as `aggregate_interval`.
     """
     check_parameters(len(first), clusters, scale=scale, resamples=resamples)
     width = len(first[0]) if len(first) else 1
