@@ -11,7 +11,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from inspect import isawaitable, iscoroutinefunction
-from itertools import pairwise
+from itertools import chain, pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -126,12 +126,20 @@ def read_corpus(path: str | Path, words: int = WORDS, *, skip_bad: bool = False)
     reasons = {one: reason for one in files if (reason := _skip_reason(one, formats))}
     if not root.is_dir() and reasons:
         raise BadData(f"{root}: not a corpus; give a folder, or a file of {' '.join(sorted({*_TEXT, *EXTENSIONS}))}")
-    splitter = _Splitter(root if root.is_dir() else root.parent, words, skip_bad)
-    found = [passage for one in files if one not in reasons for passage in splitter.passages(one)]
+    bad: list[str] = []
+
+    def skip(error: BadData) -> None:
+        if not skip_bad:
+            raise error
+        bad.append(str(error))
+
+    base = root if root.is_dir() else root.parent
+    read = [_passages_of(one, one.relative_to(base).as_posix(), words, skip) for one in files if one not in reasons]
+    found = list(chain.from_iterable(read))
     if not found:
-        why = f"; {splitter.bad[0]}" if splitter.bad else "; put .txt, .md, .jsonl or .parquet files there"
+        why = f"; {bad[0]}" if bad else "; put .txt, .md, .jsonl or .parquet files there"
         raise BadData(f"{root}: no text in {len(files)} files{why}")
-    return Corpus(str(root), found, dict(Counter(reasons.values())), tuple(splitter.bad))
+    return Corpus(str(root), found, dict(Counter(reasons.values())), tuple(bad))
 
 
 def _skip_reason(path: Path, formats: Collection[str]) -> str:
@@ -142,42 +150,30 @@ def _skip_reason(path: Path, formats: Collection[str]) -> str:
     return "empty" if path.is_file() and not path.stat().st_size else ""
 
 
-class _Splitter:
-    """Splits the files of a corpus into passages, and collects the errors of those that are skipped."""
+def _passages_of(path: Path, name: str, words: int, skip: Callable[[BadData], None]) -> Iterator[Chunk]:
+    """The passages of a file. skip: raises the error of a file or row, or has it skipped."""
+    try:
+        if extension(path) not in _TEXT:
+            yield from _row_passages(path, name, words, skip)
+            return
+        pieces = [(title, piece) for title, body in _titled_sections(path) for piece in passages(body, words)]
+        for number, (title, piece) in enumerate(pieces, start=1):
+            yield Chunk(piece, f"{name}#{number}", title)
+    except BadData as error:
+        skip(error)
 
-    def __init__(self, base: Path, words: int, skip_bad: bool) -> None:
-        self.bad: list[str] = []
-        self._base, self._words, self._skip_bad = base, words, skip_bad
 
-    def passages(self, path: Path) -> Iterator[Chunk]:
-        """The passages of one file. Raises BadData, unless bad files and rows are skipped."""
-        name = path.relative_to(self._base).as_posix()
+def _row_passages(path: Path, name: str, words: int, skip: Callable[[BadData], None]) -> Iterator[Chunk]:
+    for number, row in enumerate(file_source(path).rows(), start=1):
         try:
-            if extension(path) not in _TEXT:
-                yield from self._row_passages(path, name)
-                return
-            pieces = [(title, piece) for title, body in _titled_sections(path) for piece in passages(body, self._words)]
-            for number, (title, piece) in enumerate(pieces, start=1):
-                yield Chunk(piece, f"{name}#{number}", title)
-        except BadData as error:
-            self._skip(error)
-
-    def _row_passages(self, path: Path, name: str) -> Iterator[Chunk]:
-        for number, row in enumerate(file_source(path).rows(), start=1):
-            try:
-                document = _document(row, f"{name}#{number}", str(path), number)
-            except BadRow as error:
-                self._skip(error)
-                continue
-            pieces = passages(document.text, self._words)
-            for part, piece in enumerate(pieces, start=1):
-                id = f"{document.id}#{part}" if len(pieces) > 1 else document.id
-                yield Chunk(piece, id, document.title, document.metadata)
-
-    def _skip(self, error: BadData) -> None:
-        if not self._skip_bad:
-            raise error
-        self.bad.append(str(error))
+            document = _document(row, f"{name}#{number}", str(path), number)
+        except BadRow as error:
+            skip(error)
+            continue
+        pieces = passages(document.text, words)
+        for part, piece in enumerate(pieces, start=1):
+            id = f"{document.id}#{part}" if len(pieces) > 1 else document.id
+            yield Chunk(piece, id, document.title, document.metadata)
 
 
 def _titled_sections(path: Path) -> list[tuple[str, str]]:
