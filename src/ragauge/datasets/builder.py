@@ -23,17 +23,16 @@ from ragauge.datasets.samples import (
     add_metadata,
     keep_first_documents,
     map_samples,
-    resolve_need,
     without_notes,
 )
 from ragauge.errors import BadParameter, MissingField, UnanswerableNeed
 from ragauge.judges.base import JudgeLike, JudgeRouter
-from ragauge.needs.base import Failed, Need, NothingToCount, QuestionFlow, unanswerable
+from ragauge.needs.base import Need, NothingToCount, QuestionFlow, unanswerable
 from ragauge.needs.gold import GOLD_LABELS_KEY, GoldAnswers, GoldRow, gold_in_contexts, gold_labels
 from ragauge.questions import Decompose
 from ragauge.readers import SampleReader
 from ragauge.readers.columns import rank
-from ragauge.run.asking import Budget, Dispatcher, JudgmentCache, Stopped, check_priced
+from ragauge.run.asking import Budget, Dispatcher, JudgmentCache, check_priced
 from ragauge.run.prepare import opened_store
 from ragauge.run.specs import load_judges, python_object
 from ragauge.run.sync import blocking
@@ -110,7 +109,6 @@ def _without_stale_labels(chunk: Chunk, claims: int) -> Chunk:
 
 #: Documents per sample, as in Trust-Eval.
 TOP = 5
-
 #: Samples that are built at once.
 _CONCURRENCY = 32
 
@@ -229,12 +227,9 @@ async def _with_documents(
 
 
 async def _labelled(sample: Sample, dispatcher: Dispatcher, need: Need[SampleLabels], built: Built) -> Sample:
-    try:
-        outcome = await resolve_need(dispatcher, sample, need)
-    except Stopped as stopped:
-        return built.stop(sample, "labels", stopped)
-    if isinstance(outcome, Failed):
-        return built.fail(sample, "labels", outcome.reason)
+    outcome = await built.resolve(dispatcher, sample, need, "labels")
+    if isinstance(outcome, Sample):
+        return outcome
     if isinstance(outcome, SampleLabels):
         several = sample.answers is None and len(sample.references or ()) > 1
         built.first_of_several += several and outcome.answers != (sample.references,)

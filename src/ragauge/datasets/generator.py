@@ -24,7 +24,6 @@ from ragauge.datasets.samples import (
     add_metadata,
     keep_first_documents,
     map_samples,
-    resolve_need,
     without_notes,
 )
 from ragauge.errors import BadData, BadParameter, UnanswerableNeed
@@ -36,7 +35,7 @@ from ragauge.judges.llm.judge import unanswered
 from ragauge.judges.llm.messages import CallFailed, Completion, Prompt, TokenUsage, Turn
 from ragauge.judges.llm.prompts import escaped
 from ragauge.judges.llm.replies import REPEATED, extract_object
-from ragauge.needs.base import Failed, Need, NothingToCount, QuestionFlow, unanswerable
+from ragauge.needs.base import Need, NothingToCount, QuestionFlow, unanswerable
 from ragauge.needs.checks import REFUSAL_KEY, instructed_refusal
 from ragauge.needs.entailment import citation_labels, support
 from ragauge.needs.evidence import Statements, Support
@@ -213,7 +212,6 @@ def _example(sample: Sample, brief: AnswerBrief, top: int | None) -> Sample | No
 
 #: Samples that are processed at once; the client limits the number of calls.
 _CONCURRENCY = 256
-
 #: The default number of few-shot examples, as in Trust-Eval.
 SHOTS = 2
 
@@ -338,12 +336,9 @@ class _Generator:
     async def _cited(self, sample: Sample) -> Sample:
         if self._dispatcher is None:
             return sample
-        try:
-            outcome = await resolve_need(self._dispatcher, sample, self._need)
-        except Stopped as stopped:
-            return self._generated.stop(sample, "citations", stopped)
-        if isinstance(outcome, Failed):
-            return self._generated.fail(sample, "citations", outcome.reason)
+        outcome = await self._generated.resolve(self._dispatcher, sample, self._need, "citations")
+        if isinstance(outcome, Sample):
+            return outcome
         if not isinstance(outcome, AddedCitations) or not outcome.added:
             return sample
         self._generated.cited += 1

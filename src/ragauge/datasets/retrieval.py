@@ -26,7 +26,6 @@ from ragauge.types import Chunk
 
 #: Words of a passage, as in the Wikipedia passages of DPR (Karpukhin et al., 2020).
 WORDS = 100
-
 #: Characters that count as one word in scripts without spaces.
 _LONG_WORD = 10
 

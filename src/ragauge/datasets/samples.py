@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from ragauge.errors import UsageError
-from ragauge.needs.base import EvidenceTable, Need, NeedOutcome, Rounds
+from ragauge.needs.base import EvidenceTable, Failed, Need, NeedOutcome, Rounds
 from ragauge.readers import SampleReader, read
 from ragauge.report.files import check_place, replacing
 from ragauge.run.asking import Dispatcher, Stopped
@@ -22,7 +22,6 @@ from ragauge.types import Chunk, Sample, TotalUsage
 
 #: The key of a sample's metadata for its failures: part of the sample -> why it is missing.
 FAILED = "failed"
-
 #: The key of a sample's metadata for the judge that added citations, where the system gave none.
 CITED_BY = "cited_by"
 
@@ -99,6 +98,19 @@ class SampleSet:
         self.stopped = self.stopped or str(stopped)
         return self.fail(sample, part, f"stopped: {stopped}")
 
+    async def resolve(
+        self, dispatcher: Dispatcher, sample: Sample, need: Need[EvidenceTable], part: str
+    ) -> NeedOutcome | Sample:
+        """The outcome of a need of a sample, or the sample with a note why the part that needs it is missing."""
+        rounds = Rounds(sample, [need])
+        try:
+            while questions := rounds.questions:
+                rounds.advance(await dispatcher.answer(questions))
+        except Stopped as stopped:
+            return self.stop(sample, part, stopped)
+        outcome = rounds.outcomes[need.name]
+        return self.fail(sample, part, outcome.reason) if isinstance(outcome, Failed) else outcome
+
 
 def without_notes(sample: Sample) -> Sample:
     """The sample without the notes of an earlier attempt."""
@@ -122,14 +134,6 @@ def keep_first_documents(sample: Sample, top: int | None) -> Sample:
     kept = sample.contexts and sample.contexts[:top]
     is_uncertain = sample.answerable is True and kept != sample.contexts
     return msgspec.structs.replace(sample, contexts=kept, answerable=None if is_uncertain else sample.answerable)
-
-
-async def resolve_need(dispatcher: Dispatcher, sample: Sample, need: Need[EvidenceTable]) -> NeedOutcome:
-    """The outcome of a need of one sample, after asking its questions. Raises Stopped."""
-    rounds = Rounds(sample, [need])
-    while questions := rounds.questions:
-        rounds.advance(await dispatcher.answer(questions))
-    return rounds.outcomes[need.name]
 
 
 async def map_samples(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from typing import Any
 
 from ragauge.errors import UsageError
@@ -61,12 +62,9 @@ class Scoring:
 
 def _metric(key: str) -> str:
     """The metric that gives the value called `key`: `rouge` for `rouge.rougeL`. Raises UnknownName."""
-    try:
+    with suppress(UsageError):
         select_metrics(key)
-    except UsageError:
-        metric, dot, _ = key.rpartition(".")
-        if not dot:
-            raise
-        select_metrics(metric)
-        return metric
-    return key
+        return key
+    metric, dot, _ = key.rpartition(".")
+    select_metrics(metric if dot else key)
+    return metric

@@ -46,7 +46,6 @@ from ragauge.types import Sample, TotalUsage
 #: How many samples are handed to a worker at a time; under a limit on the cost, so that few are left half done; and how
 #: many such batches it works on at once.
 BATCH, FEW, AT_ONCE = 256, 32, 2
-
 #: How many batches may wait for an earlier one, for each worker.
 AHEAD = 8
 #: Where Ray finds the purse of a run, under the run's id.

@@ -29,7 +29,6 @@ Clusters: TypeAlias = Sequence[str | None] | None
 
 #: How far rounding may carry a value beyond its scale, as a share of the scale.
 ROUNDING = 1e-9
-
 #: The root search stops when the function or the bracket is this small.
 TOLERANCE = 1e-12
 
@@ -45,10 +44,8 @@ class Interval(msgspec.Struct, frozen=True):
 
 #: A summary is exact up to so many distinct rows, and so many clusters.
 EXACT = 100_000
-
 #: Beyond that: the steps that a scale is divided into, and the number of larger clusters that clusters are joined to.
 STEPS = 1 << 16
-
 #: How many numbers a summary collects before it sorts them into its tables, or as many as these hold.
 BUFFER = 4096
 
@@ -327,7 +324,6 @@ CountRow = tuple[float, ...]
 
 #: The most counts per sample; up to 2¹⁶ candidate rows are tried.
 MAX_COLUMNS = 16
-
 #: Random weights drawn at a time, which bounds memory to about 16 MB.
 BLOCK_SIZE = 2_000_000
 

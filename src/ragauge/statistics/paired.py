@@ -32,16 +32,12 @@ else:
     np = LazyModule("numpy")
 
 CONFIDENCE = 0.95
-
 #: Where fewer samples or clusters differ, no sign test reaches p < 0.05.
 MIN_DIFFERING = 6
-
 #: Up to this many rows are divided in every way, which is 8192 ways; more at random.
 MAX_EXHAUSTIVE = 13
-
 #: The rounding error of subtracting all of a sum again, as a share of it.
 CANCELLATION = 1e-12
-
 #: Random numbers drawn at a time, few enough for the processor's cache.
 BLOCK_SIZE = 200_000
 

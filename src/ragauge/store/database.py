@@ -93,10 +93,8 @@ def _pragma(db: sqlite3.Connection, name: str) -> int:
 
 #: Seconds that a writer waits for another process.
 BUSY_TIMEOUT = 30.0
-
 #: Bytes of a write-ahead log above which it is copied into the database file.
 LOG_LIMIT = 16 * 2**20
-
 #: What reading damaged rows raises, or a damaged schema, whose text SQLite quotes in its message.
 _DAMAGE = (msgspec.MsgspecError, zlib.error, UnicodeDecodeError, struct.error)
 

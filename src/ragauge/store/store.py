@@ -560,11 +560,5 @@ class MemoryStore(Store):
             return islice(self._records, max(start, 0), None if stop is None else max(stop, 0))
         return super().samples(run_id, start, stop)
 
-    def values(self, run_id: str, metric: str) -> list[float | None]:
-        """As of any store."""
-        if self._holds(run_id) and any(metric in record.scores for record in self._records):
-            return [record.scores[metric].value if metric in record.scores else None for record in self._records]
-        return super().values(run_id, metric)
-
     def _holds(self, run_id: str) -> bool:
         return self._file is None and self._run is not None and self._run.id == run_id

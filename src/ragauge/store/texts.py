@@ -34,7 +34,6 @@ class Connection(Protocol):
 
 #: Bytes from which texts are compressed; with shorter ones, that would take more time than everything else here.
 _COMPRESSED_SIZE = 1024
-
 #: The compression dictionary is part of the file format, so that a change needs a migration.
 _DICTIONARY = (
     b'{"id":"latest","started":"20","data":"","metrics":["judges":{"version":"status":"finished","samples":'
