@@ -20,20 +20,10 @@ import msgspec
 from ragauge.errors import StoreError, UnknownName, UsageError
 from ragauge.questions import Entail, Judgment, Question
 from ragauge.scores import RunRecord, SampleRecord
+from ragauge.store import texts
 from ragauge.store.database import Database, store_errors
 from ragauge.store.recording import PEOPLE, answered, label
-from ragauge.store.texts import (
-    QUERY_SIZE,
-    Connection,
-    TextNumbers,
-    digest,
-    keep_texts,
-    read_texts,
-    refer,
-    references,
-    restore,
-    unpack,
-)
+from ragauge.store.texts import Connection, unpack
 from ragauge.types import Answer, Call, Failure, Identity, ModelResponse
 
 if TYPE_CHECKING:
@@ -86,7 +76,7 @@ class Store:
     def __init__(self, database: Database | Postgres, folder: Path | None = None) -> None:
         """database: open. folder: removed with all its files when the store is closed."""
         self._opened = database
-        self._numbers = TextNumbers()
+        self._numbers = texts.TextNumbers()
         self._close = weakref.finalize(self, _close, database, folder)
 
     @classmethod
@@ -178,7 +168,7 @@ class Store:
         trees = [_referring(judgment.question, references, premises) for judgment in answered(judgments)]
         judges = {judgment.judge: _encode(judgment.judge).decode() for judgment in judgments}
         wanted = {*references, *judges.values()}
-        new = keep_texts(db, [text for text in wanted if text not in self._numbers])
+        new = texts.keep_texts(db, [text for text in wanted if text not in self._numbers])
         numbers = {text: new.get(text) or self._numbers[text] for text in wanted}
         for text, reference in references.items():
             reference["$"] = numbers[text]
@@ -215,7 +205,7 @@ class Store:
     @_in_database("read", "read judgments")
     def _judgments_after(self, db: Connection, after: int) -> tuple[int, list[Judgment]]:
         sql = "SELECT key, judge, question, answer, call, id FROM judgments WHERE id > ? ORDER BY id LIMIT ?"
-        rows = db.execute(sql, (after, QUERY_SIZE)).fetchall()
+        rows = db.execute(sql, (after, texts.QUERY_SIZE)).fetchall()
         return (rows[-1][5] if rows else after), _judgments(db, [row[:5] for row in rows])
 
     def copy_to(self, other: Store, progress: Callable[[int], None] | None = None) -> tuple[int, int]:
@@ -374,7 +364,7 @@ class Store:
                 raise ValueError(f"judge {one.judge} is not a person; make labels with ragauge.store.label")
             question, by = _encode(one.question), dict(one.judge.settings)["by"]
             rows.append(
-                (digest(question), question.decode(), _encode(one.answer).decode(), by, now, blind, int(chance))
+                (texts.digest(question), question.decode(), _encode(one.answer).decode(), by, now, blind, int(chance))
             )
         sql = "INSERT INTO labels (digest, question, answer, person, at, blind, chance) VALUES (?, ?, ?, ?, ?, ?, ?)"
         db.executemany(sql, rows)
@@ -384,7 +374,7 @@ class Store:
         """The latest label of each question that has one, by any person."""
         if not db.execute("SELECT 1 FROM labels LIMIT 1").fetchone():
             return {}
-        asked = {digest(_encode(question)): question for question in questions}
+        asked = {texts.digest(_encode(question)): question for question in questions}
         sql = "SELECT digest, answer, person FROM labels WHERE digest IN ? ORDER BY id"
         return {
             asked[address]: label(asked[address], _decode_answer(answer), person)
@@ -423,20 +413,20 @@ def _referring(question: Question, references: dict[str, dict[str, int]], premis
     """The question as plain data that refers to its long texts; a premise that several share is converted once."""
     tree = msgspec.to_builtins(question)
     if not isinstance(question, Entail):
-        return refer(tree, references)
+        return texts.refer(tree, references)
     premise = tree.pop("premise")
     if question.premise not in premises:
-        premises[question.premise] = refer(premise, references)
-    return {**refer(tree, references), "premise": premises[question.premise]}
+        premises[question.premise] = texts.refer(premise, references)
+    return {**texts.refer(tree, references), "premise": premises[question.premise]}
 
 
 def _judgments(db: Connection, rows: Sequence[tuple[Any, ...]]) -> list[Judgment]:
     """rows: of key, number of the judge's text, question, answer, id of the call."""
     questions = [msgspec.json.decode(unpack(question)) for _, _, question, _, _ in rows]
     judges = {judge for _, judge, _, _, _ in rows}
-    texts = read_texts(db, judges | set(references(questions)))
-    identities = {judge: _decode_judge(texts[judge]) for judge in judges}
-    asked: list[Question] = [msgspec.convert(restore(tree, texts), Question) for tree in questions]
+    long = texts.read_texts(db, judges | set(texts.references(questions)))
+    identities = {judge: _decode_judge(long[judge]) for judge in judges}
+    asked: list[Question] = [msgspec.convert(texts.restore(tree, long), Question) for tree in questions]
     return [
         Judgment(question, _decode_answer(unpack(answer)), identities[judge], key.hex(), call)
         for question, (key, judge, _, answer, call) in zip(asked, rows, strict=True)
@@ -490,7 +480,7 @@ class MemoryStore(Store):
         self._calls: list[Call] = []
         self._run: RunRecord | None = None
         self._records: list[SampleRecord] = []
-        self._numbers = TextNumbers()
+        self._numbers = texts.TextNumbers()
 
     @property
     def _database(self) -> Database | Postgres:
