@@ -194,7 +194,8 @@ class Session:
         if files.ending == ".csv":
             options |= _csv_options(files)
         with data.DataContext.current(context):
-            batches: Any = read(files.paths, **options).iter_batches(batch_size=BATCH, batch_format="pyarrow")
+            found = read(files.paths, **options)
+        batches: Any = found.iter_batches(batch_size=BATCH, batch_format="pyarrow")
         rows: Iterator[Any] = (row for batch in batches for row in batch.to_pylist())
         if read is data.read_text:
             rows = json_lines_rows((row["text"] for row in rows), files.paths[0])
