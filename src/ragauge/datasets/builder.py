@@ -115,11 +115,10 @@ _CONCURRENCY = 32
 
 @dataclass(kw_only=True)
 class Built(SampleSet):
-    """A data set that was built, with a sample for each question.
+    """A data set that was built from questions.
 
-    corpus: what was searched; None where documents came from elsewhere. without_gold: the number of samples without a
-    gold answer, which are not labelled. without_documents: of samples without documents. first_of_several: of samples
-    with several references of which only the first was decomposed.
+    without_gold, without_documents: the number of samples without a gold answer, which are not labelled, and without
+    documents. first_of_several: of samples of whose references only the first was decomposed.
     """
 
     corpus: Corpus | None = None

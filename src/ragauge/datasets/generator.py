@@ -133,10 +133,7 @@ class AddedCitations:
 
 
 def add_citations(form: AnswerForm) -> Need[AddedCitations]:
-    """A need: each sentence, or item of a list, cites the document that entails it best, if one does.
-
-    A response that has citations of any form is left as it is, and so is a refusal.
-    """
+    """A need: each sentence or list item of a response without citations cites the document that entails it best."""
 
     def flow(sample: Sample) -> QuestionFlow[AddedCitations]:
         text = sample.response or ""
@@ -218,11 +215,7 @@ SHOTS = 2
 
 @dataclass(kw_only=True)
 class Generated(SampleSet):
-    """Samples with generated responses of the model `system`.
-
-    answered, refused, empty: the number of responses, of refusals among them, and of empty ones. cited: the number of
-    responses to which citations were added.
-    """
+    """Samples with responses of the model `system`: how many are answered, refused among these, empty, and cited."""
 
     system: str
     answered: int = 0

@@ -36,10 +36,10 @@ _HEADING = re.compile(r"(#{1,6})\s+(.*?)\s*#*\s*")
 
 
 def passages(text: str, words: int = WORDS) -> list[str]:
-    """The text as passages of at most `words` words each, in order, without loss but of white space.
+    """The text as passages of at most `words` words, in order, without loss but of white space.
 
-    A passage ends with a sentence or a paragraph, unless a single sentence is too long. In scripts without spaces ten
-    characters count as a word.
+    A passage ends with a sentence or paragraph, if no sentence is too long. Ten characters of a script without spaces
+    count as a word.
     """
     if _size(text) <= words:
         return [text.strip()] if text.strip() else []
@@ -69,10 +69,7 @@ def _size(text: str) -> int:
 
 
 def sections(markdown: str) -> tuple[str, list[tuple[str, str]]]:
-    """The title of a Markdown text, its first heading of level 1 or "", and its sections, each a heading and the text.
-
-    Text before any other heading is a section without a heading.
-    """
+    """The title of a Markdown text, its first heading of level 1 or "", and its sections by heading, "" for none."""
     title, heading, fenced = "", "", False
     lines: list[str] = []
     found: list[tuple[str, str]] = []
@@ -279,8 +276,7 @@ class RetrieverError(Exception):
 class RetrieverAdapter:
     """Retrieves documents by a function of the question, or by a retriever of LlamaIndex or LangChain.
 
-    Its results are read as contexts are: texts, objects with a text, LangChain's documents, LlamaIndex's nodes; or one
-    of these alone, which is one document. A retriever that blocks is called in a thread.
+    Its results are read as contexts are; a single one is one document. A retriever that blocks is called in a thread.
     """
 
     def __init__(self, retriever: Any) -> None:

@@ -32,13 +32,8 @@ ProgressCallback = Callable[[int], None]
 class SampleOptions:
     """Options that `build` and `generate` share.
 
-    Args:
-        store: the store for judgments and responses; None stores nothing.
-        map: field -> column, as in `read`.
-        limit: the maximum number of samples.
-        skip_bad_rows: continue after what cannot be read: rows of the data, files and rows of a corpus.
-        max_cost: a limit in dollars; samples beyond it lack what was to be made, which they record.
-        progress: called with the number of samples done.
+    map, limit: as in `read`. skip_bad_rows: also files and rows of a corpus. max_cost: in dollars; samples beyond it
+    lack what was to be made, which they record. progress: called with the number of samples done.
     """
 
     store: StoreLike = None
@@ -63,12 +58,10 @@ class Failures(Counter[str]):
 
 @dataclass(kw_only=True)
 class SampleSet:
-    """Samples, with a record of how they were made.
+    """Samples in order, with a record of how they were made; one that lacks a part has the reason in its metadata.
 
-    samples: one for each row, in order; one that lacks something because of a failure has the reason in its metadata,
-    under "failed". failures: the number of samples that lack each part so; another attempt may succeed. asked, reused:
-    the number of questions or prompts that were asked, and that the store could answer. spent: the usage of all calls.
-    stopped: why asking stopped early, at max_cost or because a judge or model failed for good; "" if it did not.
+    failures: the number of samples that lack each part; another attempt may succeed. asked, reused: the number of
+    questions or prompts that were asked, and that the store could answer. stopped: why asking stopped early, or "".
     bad_rows: the errors of rows that were skipped on request.
     """
 
@@ -127,10 +120,7 @@ def add_metadata(of: SampleOrChunk, **more: Any) -> SampleOrChunk:
 
 
 def keep_first_documents(sample: Sample, top: int | None) -> Sample:
-    """The sample with its first `top` documents, None for all.
-
-    If documents were dropped, an answerable question may no longer be so, and its label is removed.
-    """
+    """The sample with its first `top` documents; if others are dropped, it may be answerable no longer."""
     kept = sample.contexts and sample.contexts[:top]
     is_uncertain = sample.answerable is True and kept != sample.contexts
     return msgspec.structs.replace(sample, contexts=kept, answerable=None if is_uncertain else sample.answerable)

@@ -103,10 +103,9 @@ class Budget:
 
     @asynccontextmanager
     async def sample(self, dollars: float) -> AsyncIterator[None]:
-        """Start a sample of this expected cost as soon as the limit covers it and all those in flight.
+        """Start a sample of this expected cost as soon as the limit covers it and all those in flight, in order.
 
-        Samples start in the order of their requests. The first paid one runs alone, to learn its actual cost.
-        Raises Stopped if the limit does not cover a sample.
+        The first paid one runs alone, to learn its actual cost. Raises Stopped if the limit does not cover a sample.
         """
         async with self._admission:
             await self._borrow(self._begun + dollars)
@@ -282,8 +281,8 @@ class Dispatcher:
     async def answer(self, questions: Sequence[Question]) -> KnownJudgments:
         """A judgment for each question; its answer is a Failure if no judge could answer.
 
-        Raises Stopped if a question has no answer because the cost limit is reached, or because its judge has stopped
-        for good, as with a wrong key or an unreachable server.
+        Raises Stopped where that is because the cost limit is reached or the judge has stopped for good, as with a
+        wrong key.
         """
         loop = asyncio.get_running_loop()
         mine = list(dict.fromkeys(question for question in questions if question not in self._in_flight))

@@ -401,10 +401,7 @@ LEASE = 0.02
 
 
 class Purse:
-    """The money of a run, lent to its batches in leases; an actor.
-
-    What a lost batch had spent since it last asked is not known, so that the limit can be exceeded by its lease.
-    """
+    """The money of a run, lent to its batches in leases; an actor. A lost batch may have spent all of its lease."""
 
     def __init__(self, limit: float) -> None:
         self._left = limit

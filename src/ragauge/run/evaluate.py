@@ -138,10 +138,7 @@ class SampleScoring:
         self._stopping = False
 
     async def records(self, samples: Iterable[Sample]) -> AsyncGenerator[SampleRecord, None]:
-        """The records of the samples in their order, up to the first that is stopped, after which none starts.
-
-        Those in flight then are finished, since they are paid for.
-        """
+        """The records in order, up to the first sample that is stopped; those in flight then are finished."""
         async with aclosing(ordered_map(self._source(samples), self._score, in_flight(self._dispatcher))) as found:
             async for one in found:
                 if isinstance(one, Stopped):
@@ -193,10 +190,7 @@ class Evaluation:
         )
 
     async def go(self, progress: Callable[[int], None] | None) -> Run:
-        """Score all samples; if the run ends early, what is done is kept and marked.
-
-        A run that fails before its first sample is scored, for example without a key or money, leaves no trace.
-        """
+        """Score all samples; if the run ends early, what is done is kept and marked, and nothing if nothing is done."""
         status, leaves_trace = "interrupted", True
         try:
             async with self._dispatcher.opened():

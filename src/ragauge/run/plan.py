@@ -23,11 +23,7 @@ GUESS = Identity("guess")
 
 @dataclass
 class Cost:
-    """The expected cost of calls to models.
-
-    dollars: None if the price of one of them is unknown. seconds: a rough estimate from concurrency, the limits of the
-    judge, and the usual reply times of hosted models of medium size.
-    """
+    """The expected cost of calls to models. dollars: None if one has no known price. seconds: a rough estimate."""
 
     calls: float = 0.0
     prompt_tokens: float = 0.0

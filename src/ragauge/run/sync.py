@@ -60,10 +60,7 @@ class _ListedSignature(inspect.Signature):
 
 
 async def _interrupted_once(work: Coroutine[Any, Any, T]) -> T:
-    """Await `work`, which Ctrl-C cancels; further ones are ignored for CLEANING_UP seconds while it cleans up.
-
-    asyncio's own handler would raise in the middle of the cleanup.
-    """
+    """Await `work`, which Ctrl-C cancels; others are ignored for CLEANING_UP seconds, where asyncio would raise."""
     own = signal.getsignal(signal.SIGINT)
     if current_thread() is not main_thread() or not callable(own) or own is signal.default_int_handler:
         return await work

@@ -40,10 +40,7 @@ def average_ranks(values: Array) -> Array:
 
 
 def spearman(one: Sequence[float] | Array, other: Sequence[float] | Array) -> float | None:
-    """Spearman's rank correlation of paired values, in -1..1, with averaged ranks for ties.
-
-    None where either side has fewer than two distinct values.
-    """
+    """Spearman's rank correlation with averaged ranks for ties; None where either side has fewer than two values."""
     ranks = [average_ranks(np.asarray(values, dtype=float)) for values in (one, other)]
     if any(not len(values) or values.min() == values.max() for values in ranks):
         return None
@@ -52,10 +49,7 @@ def spearman(one: Sequence[float] | Array, other: Sequence[float] | Array) -> fl
 
 
 def auc(labels: Sequence[float] | Array, scores: Sequence[float] | Array) -> float | None:
-    """Area under the ROC curve: the probability that a 1 scores above a 0, ties counting half.
-
-    None unless both labels occur.
-    """
+    """Area under the ROC curve: P(a 1 scores above a 0), ties counting half. None unless both labels occur."""
     truth, values = np.asarray(labels, dtype=float), np.asarray(scores, dtype=float)
     ones = int(truth.sum())
     zeros = truth.size - ones
@@ -80,10 +74,9 @@ def group_interval(
     statistic: Statistic = auc,
     resamples: int = 1000,
 ) -> tuple[float, float] | None:
-    """The 95 % percentile interval of `statistic(labels, scores)` by the bootstrap over groups.
+    """The 95 % percentile interval of `statistic(labels, scores)` by the bootstrap over groups of dependent rows.
 
-    Rows of one group (the same question or text) are not independent, so groups are resampled, not rows. Resamples in
-    which the statistic is undefined are skipped; None where it is undefined in all.
+    Resamples in which the statistic is undefined are skipped; None where it is undefined in all.
     """
     truth, values = np.asarray(labels, dtype=float), np.asarray(scores, dtype=float)
     resampled = _resampled(groups, lambda rows: statistic(truth[rows], values[rows]), resamples)
@@ -150,10 +143,8 @@ def _resampled(groups: Sequence[Hashable], value: Callable[[Any], float | None],
 def kappa(patterns: Mapping[tuple[RaterLabel, ...], float]) -> float | None:
     """Cohen's kappa of two raters; of more, Conger's (Psychological Bulletin 88, 1980), its mean over pairs.
 
-    1 is perfect agreement, 0 the agreement expected from the raters' label frequencies, which are kept per rater since
-    the raters are fixed. None where nothing was rated or all raters always gave the same label.
-
-    patterns: by tuple of labels, one per rater, the number or the weight of the items labelled so.
+    0 is the agreement expected from the raters' label frequencies. None where nothing was rated or all raters always
+    gave the same label. patterns: by tuple of labels, one per rater, the number or weight of the items labelled so.
     """
     total = sum(patterns.values())
     if not total:
@@ -173,10 +164,9 @@ def kappa(patterns: Mapping[tuple[RaterLabel, ...], float]) -> float | None:
 def kappa_interval(
     pairs: Sequence[tuple[RaterLabel, RaterLabel]], labels: Sequence[RaterLabel], *, clusters: Clusters = None
 ) -> Interval:
-    """Cohen's kappa of two raters with its 95 % interval, all None where kappa is.
+    """Cohen's kappa of two raters with the interval of `aggregate_interval`, all None where kappa is.
 
-    The interval is that of `aggregate_interval` over the counts of label pairs; it has a width even where the raters
-    always agree. labels: all possible ones, at most four. clusters: such as the sample of each pair.
+    labels: all possible ones, at most four. clusters: such as the sample of each pair.
     """
     cells = list(product(labels, repeat=2))
     counts = [[float(pair == cell) for cell in cells] for pair in pairs]

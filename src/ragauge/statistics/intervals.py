@@ -296,10 +296,7 @@ def _tail(heights: Array, shapes: Array, tilt: float) -> tuple[float, float]:
 
 
 def _rising_root(function: Callable[[float], float], start: float) -> float:
-    """The root of an increasing function, bracketed from `start` and found by false position.
-
-    The Illinois rule halves the value at an end that is kept twice (Dowell & Jarratt, BIT 11, 1971).
-    """
+    """The root of an increasing function by false position, Illinois rule (Dowell & Jarratt, BIT 11, 1971)."""
     kept, at_kept = start, function(start)
     step = -1.0 if at_kept > 0 else 1.0
     moved, at_moved = start + step, function(start + step)
@@ -435,10 +432,7 @@ def _random_sums(rows: Array, multiplicity: Array, seed: int, resamples: int) ->
 def _quantile(
     sums: Array, weights: Array, row: CountRow | None, value: CountFunction, undefined: float, level: float
 ) -> float:
-    """The quantile of `value` over the resampled sums with the weighted `row` added.
-
-    `undefined`, an end of the scale, replaces undefined values, and all where there is no row.
-    """
+    """The quantile of `value` over the resampled sums with the weighted `row` added; `undefined` stands for None."""
     if row is None:
         return undefined
     values = [value(resampled) for resampled in (sums + np.outer(weights, row)).tolist()]

@@ -163,8 +163,7 @@ def holm(p_values: Mapping[str, float]) -> dict[str, float]:
 def halves(rows: Array, seed: int, resamples: int) -> tuple[Array, Array]:
     """The sums of `rows` (units x columns) over both halves, for each division of the units in two.
 
-    Each unit is in either half with equal probability. Up to 13 units all divisions are used; otherwise `resamples`
-    random ones, and the one with an empty half. The order of the rows does not matter.
+    Up to 13 units all divisions are used; otherwise `resamples` random ones, and the one with an empty half.
     """
     total = rows.sum(axis=0)
     if len(rows) <= MAX_EXHAUSTIVE:

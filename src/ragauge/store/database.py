@@ -134,13 +134,10 @@ def _placeholders(items: Sequence[object]) -> str:
 
 
 class Database:
-    """One connection, which threads may share: each use holds a lock.
+    """One connection, which threads may share. Errors are raised as StoreErrors that name the file and the fix.
 
-    Every sqlite3 or file error is raised as a StoreError that names the file and the fix. A new file and its folders
-    are accessible to their owner only.
-
-    path: the file, created if it does not exist. durable: whether committed data must survive a crash of the process.
-    to_read: whether an existing file may be one that cannot be written to.
+    A new file and its folders are accessible to their owner only. durable: whether committed data must survive a crash
+    of the process. to_read: whether an existing file may be one that cannot be written to.
     """
 
     def __init__(self, path: Path, *, durable: bool = True, to_read: bool = False) -> None:
@@ -207,10 +204,7 @@ class Database:
 
 
 def _connected(path: Path, read_only: bool) -> _Connection:
-    """A connection to the file, which is created if it does not exist.
-
-    A read-only file without a log has no writer, and is read without locks, which would need a file of their own.
-    """
+    """A read-only file without a log has no writer, and is read without locks, which would need a file of their own."""
     place = str(path)
     if read_only:
         alone = "" if _log_of(path).exists() else "&immutable=1"

@@ -72,11 +72,7 @@ _log = logging.getLogger(__name__)
 
 
 class PostgresUrl:
-    """The URL of a database. As text it has no password, so that none gets into messages, logs and files.
-
-    url: postgresql://USER:PASSWORD@HOST:PORT/DATABASE?OPTIONS, with any part left out as libpq allows. Raises
-    BadParameter where it is malformed.
-    """
+    """The URL of a database. As text it has no password, so that none gets into messages. Raises BadParameter."""
 
     def __init__(self, url: str) -> None:
         try:
@@ -135,11 +131,7 @@ class _Connection:
 
 
 class Postgres:
-    """One connection, which threads may share: each use holds a lock. A lost one is made again, and the work repeated.
-
-    Every error of the database is raised as a StoreError that names the store and the fix. `to_read` opens only what
-    is there.
-    """
+    """One connection, which threads may share. A lost one is made again, and the work repeated. Raises StoreError."""
 
     def __init__(self, url: PostgresUrl | str | object, *, to_read: bool = False) -> None:
         self.url = url if isinstance(url, PostgresUrl) else PostgresUrl(str(url))

@@ -90,10 +90,7 @@ QUERY_SIZE = 500
 
 
 class TextNumbers(dict[str, int]):
-    """A cache of the numbers of texts that this process has lately written or looked up.
-
-    Texts are never changed or removed, so that a number stays valid once its transaction is committed.
-    """
+    """The numbers of texts that this process has lately written or looked up; they never change once committed."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -124,10 +121,7 @@ def read_texts(db: Connection, numbers: Collection[int]) -> dict[int, str]:
 
 
 def refer(tree: Any, references: dict[str, dict[str, int]]) -> Any:
-    """The same plain data with each long text replaced by its reference, to which {"$": its number} is yet to be added.
-
-    references: by text; those of new texts are added.
-    """
+    """Plain data with a reference, kept by text, for each long text; {"$": its number} is yet to be added to it."""
     if type(tree) is str:
         return references.setdefault(tree, {}) if len(tree) >= LONG_TEXT else tree
     if type(tree) is dict:
