@@ -23,15 +23,7 @@ from ragauge.readers import read
 from ragauge.report.wording import dollars
 from ragauge.run.asking import Dispatcher, Stopped
 from ragauge.run.plan import PlanCounter
-from ragauge.run.prepare import (
-    LabelsLike,
-    MetricsLike,
-    Prepared,
-    RunSettings,
-    StoreLike,
-    opened_store,
-    prepared,
-)
+from ragauge.run.prepare import LabelsLike, MetricsLike, Prepared, RunSettings, StoreLike, opened_store, prepared
 from ragauge.run.results import Accumulators, Run, SampleScores
 from ragauge.run.specs import load_judges
 from ragauge.run.sync import blocking, ordered_map

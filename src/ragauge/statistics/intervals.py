@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
 from hashlib import blake2b
-from itertools import product
+from itertools import product, repeat
 from math import exp, fsum, isfinite, log, log1p, sqrt
 from statistics import NormalDist
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -88,15 +88,12 @@ class Summary:
             self.tables()
 
     @classmethod
-    def of(cls, rows: Array, clusters: Clusters, scale: tuple[float, float] | None) -> Summary:
-        """The summary of samples x columns; `clusters` has the cluster of each sample, if they are not independent."""
+    def of(cls, rows: Iterable[Sequence[float]], clusters: Clusters, scale: tuple[float, float] | None) -> Summary:
+        """The summary of rows; `clusters` has the cluster of each, if they are not independent."""
         summary = cls(scale)
-        (summary.n, summary._width), summary.clustered = rows.shape, clusters is not None
-        keys = [None if name is None else _cluster_key(name) for name in clusters or ()]
-        alone = np.array([key is None for key in keys]) if keys else np.ones(summary.n, dtype=bool)
-        sums = np.column_stack([rows[~alone], np.ones(summary.n)[~alone]])
-        in_clusters = np.array([key for key in keys if key is not None], np.uint64).reshape(-1, 1)
-        summary._insert(rows[alone], np.ones((summary.n, 1))[alone], in_clusters, sums, rows[:, 0].tolist())
+        for row, cluster in zip(rows, clusters or repeat(None), strict=False):
+            summary.add(row, cluster)
+        summary.clustered = clusters is not None
         return summary
 
     def merge(self, other: Summary) -> None:
@@ -191,7 +188,7 @@ def mean_interval(
     """
     check_parameters(len(values), clusters, confidence, scale)
     on_unit_scale(values, scale)
-    return interval_of_mean(Summary.of(np.reshape(values, (-1, 1)).astype(float), clusters, scale), confidence)
+    return interval_of_mean(Summary.of(zip(map(float, values), strict=True), clusters, scale), confidence)
 
 
 def interval_of_mean(summary: Summary, confidence: float = 0.95) -> Interval:
@@ -345,7 +342,7 @@ def aggregate_interval(
     confidence: as in `mean_interval`. The order of the samples does not matter. Raises BadParameter.
     """
     check_parameters(len(counts), clusters, confidence, scale, resamples)
-    summary = Summary.of(count_rows(counts), clusters, None)
+    summary = Summary.of(count_rows(counts).tolist(), clusters, None)
     return interval_of_aggregate(summary, value, scale=scale, confidence=confidence, seed=seed, resamples=resamples)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from math import inf, isfinite, nan, sqrt
 from statistics import NormalDist
 from typing import TYPE_CHECKING
@@ -79,10 +80,7 @@ def paired_mean(
     means = [_means(sums) for sums in halves(rows, seed, resamples)]
     value = float(rows[:, 0].sum() / rows[:, 1].sum())
     differ = np.abs(rows[:, 0]) > ROUNDING * (scale[1] - scale[0])
-
-    def by_mean() -> Interval:
-        return mean_interval(differences, scale=scale, clusters=clusters, confidence=confidence)
-
+    by_mean = partial(mean_interval, differences, scale=scale, clusters=clusters, confidence=confidence)
     return _paired(value, means, scale, differ, 1 - confidence, _method(clusters), by_mean)
 
 
@@ -124,10 +122,7 @@ def paired_aggregate(
         np.array([difference_of(row) for row in sums.tolist()], float) for sums in halves(rows, seed, resamples)
     ]
     differ = (rows[:, :width] != rows[:, width:]).any(axis=1)
-
-    def by_sums() -> Interval:
-        return aggregate_interval(both, difference_of, scale=wide, clusters=clusters, seed=seed)
-
+    by_sums = partial(aggregate_interval, both, difference_of, scale=wide, clusters=clusters, seed=seed)
     return _paired(difference, of_halves, wide, differ, 1 - CONFIDENCE, _method(clusters), by_sums)
 
 
