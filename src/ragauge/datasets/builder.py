@@ -32,7 +32,7 @@ from ragauge.needs.gold import GOLD_LABELS_KEY, GoldAnswers, GoldRow, gold_in_co
 from ragauge.questions import Decompose
 from ragauge.readers import SampleReader
 from ragauge.readers.columns import rank
-from ragauge.run.asking import Budget, Dispatcher, JudgmentCache, check_priced
+from ragauge.run.asking import Budget, Dispatcher, check_priced
 from ragauge.run.prepare import opened_store
 from ragauge.run.specs import load_judges, python_object
 from ragauge.run.sync import blocking
@@ -181,7 +181,7 @@ async def build_async(
         found = RetrieverAdapter(python_object(retriever.removeprefix("python:")) if named else retriever)
     elif reader.columns and "contexts" not in reader.columns:
         raise MissingField(f"{reader.name}: no documents; give a corpus (--corpus FOLDER), or a retriever")
-    dispatcher = Dispatcher(router, JudgmentCache(router, opened, {}), Budget(given.max_cost))
+    dispatcher = Dispatcher(router, opened, Budget(given.max_cost))
 
     async def sample(given: Sample) -> Sample:
         bare = without_notes(given)

@@ -40,7 +40,7 @@ from ragauge.needs.checks import REFUSAL_KEY, instructed_refusal
 from ragauge.needs.entailment import citation_labels, support
 from ragauge.needs.evidence import Statements, Support
 from ragauge.readers import SampleReader, read
-from ragauge.run.asking import Budget, Dispatcher, JudgmentCache, LazyExitStack, Stopped, check_priced, unpriced
+from ragauge.run.asking import Budget, Dispatcher, LazyExitStack, Stopped, check_priced, unpriced
 from ragauge.run.prepare import opened_store
 from ragauge.run.specs import load_judges
 from ragauge.run.sync import blocking
@@ -272,7 +272,7 @@ async def generate_async(
         if topics := unanswerable([need], router.can):
             raise UnanswerableNeed(f"the judge of citations does not answer {', '.join(topics)}; name one that does")
         check_priced(router.unique(), budget.limit)
-        dispatcher = Dispatcher(router, JudgmentCache(router, opened, {}), budget)
+        dispatcher = Dispatcher(router, opened, budget)
     return await _Generator(client, opened, budget, brief, top, dispatcher, need).run(reader, given.progress)
 
 

@@ -1,7 +1,6 @@
-"""Retrieval: the documents of a question, by BM25 over the passages of a corpus or by any retriever.
+"""Retrieval: the documents of a question, by any retriever, or by BM25 over the passages of a corpus.
 
-Robertson and Zaragoza, "The probabilistic relevance framework: BM25 and beyond", 2009, with the inverse document
-frequency of Lucene, which is never negative. The index is that of the library bm25s (Lù, "BM25S", 2024).
+Robertson and Zaragoza, 2009, with the inverse document frequency of Lucene, by the library bm25s (Lù, "BM25S", 2024).
 """
 
 from __future__ import annotations

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import AsyncIterator, Coroutine, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Coroutine, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from datetime import date
+from itertools import chain
 from typing import Any
 
 import msgspec
@@ -42,21 +43,22 @@ class LazyExitStack(AsyncExitStack):
                 self._entered.add(id(one))
 
 
+def _single(judges: Iterable[Judge]) -> Iterator[Judge]:
+    """The judges, with the members of composite ones in their place."""
+    for judge in judges:
+        yield from _single(judge.members) if hasattr(judge, "members") else [judge]
+
+
 def price_dates(judges: Iterable[Judge]) -> set[date]:
     """The days of the tables that the prices of the judges' models are from."""
-    found = set[date]()
-    for judge in judges:
-        dated = getattr(getattr(judge, "price", None), "dated", None)
-        found |= price_dates(getattr(judge, "members", ())) | ({dated} if dated else set())
-    return found
+    prices = (getattr(judge, "price", None) for judge in _single(judges))
+    return {price.dated for price in prices if getattr(price, "dated", None)}
 
 
 def check_priced(judges: Iterable[Judge], limit: float | None) -> None:
     """Raise BadParameter if a limit in dollars is set and the price of a judge's model is unknown."""
-    for judge in judges if limit is not None else ():
-        if hasattr(judge, "members"):
-            check_priced(judge.members, limit)
-        elif isinstance(judge, ForecastingJudge) and getattr(judge, "price", None) is None:
+    for judge in _single(judges) if limit is not None else ():
+        if isinstance(judge, ForecastingJudge) and getattr(judge, "price", None) is None:
             raise unpriced(str(judge.identity))
 
 
@@ -169,65 +171,6 @@ KnownJudgments = dict[Question, Judgment]
 QuestionKeys = dict[Question, str]
 
 
-class JudgmentCache:
-    """Finds judgments in people's labels and in the store, and writes new ones. fault: why no more can be written."""
-
-    def __init__(self, router: JudgeRouter, store: Store, labels: Mapping[Question, Judgment]) -> None:
-        self.labels = labels
-        self.fault: Exception | None = None
-        self._router, self._store = router, store
-        self._pending: list[tuple[Sequence[Judgment], Sequence[Call], asyncio.Future[None]]] = []
-
-    def keys(self, questions: Iterable[Question]) -> QuestionKeys:
-        """The questions with the keys of their judgments; "" for a question that no judge answers."""
-        keys = {}
-        for question in questions:
-            judge = self._router.judge_of(question)
-            keys[question] = judgment_key(question, judge.identity) if judge else ""
-        return keys
-
-    def known(self, keys: QuestionKeys) -> KnownJudgments:
-        """The judgments that people's labels or the store already hold."""
-        found = self._labelled(keys)
-        found.update(self._store.find_labels([question for question in keys if question not in found]))
-        return {**self.stored(keys), **found}
-
-    def _labelled(self, questions: Iterable[Question]) -> KnownJudgments:
-        return {one: self.labels[one] for one in questions if one in self.labels} if self.labels else {}
-
-    def stored(self, keys: QuestionKeys) -> KnownJudgments:
-        """The judgments with these keys that the store holds."""
-        questions = {key: question for question, key in keys.items() if key}
-        return {questions[key]: judgment for key, judgment in self._store.find(list(questions)).items()}
-
-    def keep_labels_of(self, known: KnownJudgments) -> None:
-        """Write the labels passed to the run that answer any of `known`."""
-        if self.labels:
-            self._store.keep(list(self._labelled(known).values()))
-
-    async def keep(self, judgments: Sequence[Judgment], calls: Sequence[Call]) -> None:
-        """Write judgments that have an answer, in one transaction with all others of this loop iteration."""
-        answered = [one for one in judgments if not isinstance(one.answer, Failure)]
-        if answered or calls:
-            loop = asyncio.get_running_loop()
-            if not self._pending:
-                loop.call_soon(self._commit)
-            kept: asyncio.Future[None] = loop.create_future()
-            self._pending.append((answered, calls, kept))
-            await kept
-
-    def _commit(self) -> None:
-        pending, self._pending = self._pending, []
-        try:
-            self._store.keep(
-                [one for write in pending for one in write[0]], [one for write in pending for one in write[1]]
-            )
-        except Exception as error:
-            self.fault = error
-        for *_, kept in pending:
-            resolve(kept, None, self.fault)
-
-
 def resolve(future: asyncio.Future[Any], value: object, error: Exception | None) -> None:
     """Complete a future, unless it was cancelled."""
     if future.done():
@@ -251,21 +194,43 @@ class Dispatcher:
     sample then gets each sample's questions; any other judge gets batches of whatever is waiting. A question that
     several samples share is asked once.
 
-    asked, reused: numbers of questions put to judges, and of those already known; labelled: of these, from people.
-    unable: topics that the judges' answers show they cannot decide, whatever they declare.
+    labels: of people, passed to the run. asked, reused: numbers of questions put to judges, and of those already known;
+    labelled: of these, from people. unable: topics that the judges' answers show they cannot decide, whatever they
+    declare.
     """
 
-    def __init__(self, router: JudgeRouter, cache: JudgmentCache, budget: Budget) -> None:
-        self.router = router
-        self.cache = cache
-        self.budget = budget
+    def __init__(
+        self, router: JudgeRouter, store: Store, budget: Budget, labels: Mapping[Question, Judgment] | None = None
+    ) -> None:
+        self.router, self.budget, self.labels = router, budget, labels or {}
         self.asked = self.reused = self.labelled = 0
         self.unable: set[str] = set()
+        self._store = store
+        self._fault: Exception | None = None  # why nothing more can be written
+        self._unwritten: list[tuple[Sequence[Judgment], Sequence[Call], asyncio.Future[None]]] = []
         self._requests: list[list[Question]] = []  # of samples, to be looked up together
         self._in_flight: dict[Question, asyncio.Future[Judgment]] = {}
         self._queues: dict[int, deque[tuple[Question, str]]] = {}  # of judges that work in batches, with keys
         self._tasks: set[asyncio.Task[None]] = set()
         self._opened_judges = LazyExitStack()
+
+    def keys(self, questions: Iterable[Question]) -> QuestionKeys:
+        """The questions with the keys of their judgments; "" for a question that no judge answers."""
+        keys = {}
+        for question in questions:
+            judge = self.router.judge_of(question)
+            keys[question] = judgment_key(question, judge.identity) if judge else ""
+        return keys
+
+    def known(self, keys: QuestionKeys) -> KnownJudgments:
+        """The judgments that people's labels or the store already hold."""
+        found = {question: self.labels[question] for question in keys if question in self.labels}
+        found.update(self._store.find_labels([question for question in keys if question not in found]))
+        return {**self._stored(keys), **found}
+
+    def _stored(self, keys: QuestionKeys) -> KnownJudgments:
+        questions = {key: question for question, key in keys.items() if key}
+        return {questions[key]: judgment for key, judgment in self._store.find(list(questions)).items()}
 
     @asynccontextmanager
     async def opened(self) -> AsyncIterator[None]:
@@ -302,9 +267,10 @@ class Dispatcher:
         requests, self._requests = self._requests, []
         asked = [question for request in requests for question in request]
         try:
-            keys = self.cache.keys(asked)
-            known = self.cache.known(keys)
-            self.cache.keep_labels_of(known)
+            keys = self.keys(asked)
+            known = self.known(keys)
+            if self.labels:
+                self._store.keep([self.labels[question] for question in known if question in self.labels])
         except Exception as error:
             self._fail(asked, error)
             return
@@ -346,8 +312,8 @@ class Dispatcher:
 
     async def _ask(self, judge: Judge, keys: QuestionKeys) -> KnownJudgments:
         """Put questions to a judge, unless writing has failed, and write the answers. Raises UsageError."""
-        if self.cache.fault:
-            raise self.cache.fault
+        if self._fault:
+            raise self._fault
         await self._opened_judges.open(judge)
         context, questions = _DispatchContext(self), list(keys)
         answers = await _answers(judge, questions, context)
@@ -357,13 +323,33 @@ class Dispatcher:
             Judgment(question, _normalised(question, answer), judge.identity, key, context.call_of.get(question, ""))
             for (question, key), answer in zip(keys.items(), answers, strict=True)
         ]
-        await self.cache.keep(judgments, context.calls)
+        await self._keep(judgments, context.calls)
         return {judgment.question: judgment for judgment in judgments}
+
+    async def _keep(self, judgments: Sequence[Judgment], calls: Sequence[Call]) -> None:
+        """Write judgments that have an answer, in one transaction with all others of this loop iteration."""
+        answered = [one for one in judgments if not isinstance(one.answer, Failure)]
+        if answered or calls:
+            loop = asyncio.get_running_loop()
+            if not self._unwritten:
+                loop.call_soon(self._commit)
+            self._unwritten.append((answered, calls, loop.create_future()))
+            await self._unwritten[-1][2]
+
+    def _commit(self) -> None:
+        unwritten, self._unwritten = self._unwritten, []
+        answered, made, written = zip(*unwritten, strict=True)
+        try:
+            self._store.keep(list(chain.from_iterable(answered)), list(chain.from_iterable(made)))
+        except Exception as error:
+            self._fault = error
+        for future in written:
+            resolve(future, None, self._fault)
 
     async def ask_member(self, judge: Judge, questions: Sequence[Question]) -> list[Answer | Failure]:
         """The answers of a member of a composite judge, from the store where it has them."""
         keys = {question: judgment_key(question, judge.identity) for question in questions}
-        known = self.cache.stored(keys)
+        known = self._stored(keys)
         self.reused += len(known)
         fresh = {question: key for question, key in keys.items() if question not in known}
         known.update(await self._ask(judge, fresh) if fresh else {})

@@ -16,7 +16,7 @@ from ragauge.readers import read
 from ragauge.readers.formats import pyarrow_for
 from ragauge.report.files import claims, claims_schema
 from ragauge.report.wording import by_reason
-from ragauge.run.asking import Budget, Dispatcher, JudgmentCache
+from ragauge.run.asking import Budget, Dispatcher
 from ragauge.run.evaluate import SampleScoring
 from ragauge.run.prepare import LabelsLike, MetricsLike, RunSettings, labels_by_question
 from ragauge.run.specs import load_judges
@@ -141,8 +141,7 @@ class BatchScorer:
     async def score_async(self, samples: Iterable[Sample], budget: Budget | None = None) -> ScoredSamples:
         """Score samples; those before the first that cannot be scored are returned."""
         store = MemoryStore() if self.store is None else self.store
-        cache = JudgmentCache(self.router, store, self._labels)
-        dispatcher = Dispatcher(self.router, cache, budget or Budget())
+        dispatcher = Dispatcher(self.router, store, budget or Budget(), self._labels)
         scoring = SampleScoring(self.settings, dispatcher)
         async with dispatcher.opened(), aclosing(scoring.records(samples)) as found:
             records = [record async for record in found]

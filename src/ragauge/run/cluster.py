@@ -116,7 +116,7 @@ async def evaluate_on_ray(
     columns = {**(map or {}), **({"group": group} if group else {})}
     try:
         if is_spread(data):
-            source = Source(str(data), partial(session.rows, files_of(data)))
+            source = Source(str(data), partial(session.rows, *files_of(data)))
             data = SampleReader(source, columns, skip_bad_rows, limit)
             columns, skip_bad_rows, limit = {}, False, None
         task = prepared(data, metrics, judge, opened, labels, columns, None, limit, skip_bad_rows, max_cost)
@@ -180,7 +180,7 @@ class Session:
         if self.ours:
             self.ray.shutdown()
 
-    def rows(self, files: SpreadFiles) -> Iterator[Any]:
+    def rows(self, system: Any, paths: list[str], ending: str) -> Iterator[Any]:
         """The rows of files in their order, read by Ray Data on any machine."""
         self.connect()
         from ray import data
@@ -189,20 +189,20 @@ class Session:
         context = data.DataContext.get_current().copy()
         context.execution_options.preserve_order = True
         context.enable_progress_bars = False
-        options: dict[str, Any] = {"filesystem": files.system, "file_extensions": None}
-        read = {".parquet": data.read_parquet, ".csv": data.read_csv}.get(files.ending, data.read_text)
-        if files.ending == ".csv":
-            options |= _csv_options(files)
+        options: dict[str, Any] = {"filesystem": system, "file_extensions": None}
+        read = {".parquet": data.read_parquet, ".csv": data.read_csv}.get(ending, data.read_text)
+        if ending == ".csv":
+            options |= _csv_options(system, paths[0])
         with data.DataContext.current(context):
-            found = read(files.paths, **options)
+            found = read(paths, **options)
         batches: Any = found.iter_batches(batch_size=BATCH, batch_format="pyarrow")
         rows: Iterator[Any] = (row for batch in batches for row in batch.to_pylist())
         if read is data.read_text:
-            rows = json_lines_rows((row["text"] for row in rows), files.paths[0])
+            rows = json_lines_rows((row["text"] for row in rows), paths[0])
         try:
             yield from rows
         except self.ray.exceptions.RayError as error:
-            raise BadData(f"{files.paths[0]} or a file beside it: {_reason(error)}; write it again") from error
+            raise BadData(f"{paths[0]} or a file beside it: {_reason(error)}; write it again") from error
 
 
 def _reason(error: BaseException) -> str:
@@ -264,16 +264,8 @@ def _file_errors(place: object, what: str, error: type[UsageError]) -> Iterator[
         raise error(f"{place} {what}: {_reason(problem)}; check its name and your rights") from problem
 
 
-class SpreadFiles(NamedTuple):
-    """Files of one format in the order of their names. system: Arrow's file system that holds them."""
-
-    system: Any
-    paths: list[str]
-    ending: str
-
-
-def files_of(place: str | Path) -> SpreadFiles:
-    """The files of a folder, bucket or pattern. Raises BadData where there is none, or they cannot be listed."""
+def files_of(place: str | Path) -> tuple[Any, list[str], str]:
+    """Arrow's file system of a folder, bucket or pattern, its files by name, and their ending. Raises BadData."""
     name, _, query = str(place).partition("?") if is_uri(place) else (str(place), "", "")
     options = f"?{query}" if query else ""
     base = name if "*" not in name else name[: name.index("*")].rpartition("/")[0] or "."
@@ -292,18 +284,15 @@ def files_of(place: str | Path) -> SpreadFiles:
         raise BadData(f"{name}: no file there ends in {', '.join(ENDINGS)}; check the name")
     if len(endings) > 1:
         raise BadData(f"{name}: files of several formats; name those of one, such as {name.rstrip('/*')}/*.parquet")
-    return SpreadFiles(system, paths, endings.pop())
+    return system, paths, endings.pop()
 
 
-def _csv_options(files: SpreadFiles) -> dict[str, Any]:
+def _csv_options(system: Any, path: str) -> dict[str, Any]:
     """Every column as text, as `ragauge` reads CSV."""
     from pyarrow import csv, string
 
     parse = csv.ParseOptions(newlines_in_values=True)
-    with (
-        _file_errors(files.paths[0], "cannot be read", BadData),
-        files.system.open_input_stream(files.paths[0]) as file,
-    ):
+    with _file_errors(path, "cannot be read", BadData), system.open_input_stream(path) as file:
         names = csv.open_csv(file, parse_options=parse).schema.names
     convert = csv.ConvertOptions(column_types=dict.fromkeys(names, string()), strings_can_be_null=False)
     return {"parse_options": parse, "convert_options": convert}

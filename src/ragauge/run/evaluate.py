@@ -244,7 +244,7 @@ class Evaluation:
         record.metrics, record.left_out = tuple(metric.spec for metric in metrics), dict(self._settings.left_out)
         record.asked, record.reused, record.spent = dispatcher.asked, dispatcher.reused, dispatcher.budget.spent
         record.notes = tuple(self._notes or (note for judge in dispatcher.router.unique() for note in notes_of(judge)))
-        record.labels, record.labelled = len(dispatcher.cache.labels), dispatcher.labelled
+        record.labels, record.labelled = len(dispatcher.labels), dispatcher.labelled
         record.failures, record.undefined = found.failures(), found.undefined()
         record.empty, record.columns = found.empty, tuple(found.columns)
         record.bad_rows = tuple(str(bad) for bad in self._reading.bad_rows)

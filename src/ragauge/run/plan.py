@@ -140,11 +140,10 @@ class PlanCounter:
         rounds = Rounds(sample, self._needs.values())
         asked: dict[str, set[Question]] = {name: set() for name in self._needs}
         calls: list[ExpectedCall] = []
-        cache = self._dispatcher.cache
         while questions := rounds.questions:
             for need, question in rounds.pending():
                 asked[need].add(question)
-            known = cache.known(cache.keys(questions))
+            known = self._dispatcher.known(self._dispatcher.keys(questions))
             for judge, group in self._dispatcher.router.by_judge(self._fresh(questions, known)):
                 calls += judge.expect(group) if judge is not None and isinstance(judge, ForecastingJudge) else ()
             rounds.advance({q: known.get(q) or Judgment(q, guess(q), GUESS, "") for q in questions})

@@ -16,7 +16,7 @@ from ragauge.questions import Judgment, Question
 from ragauge.readers import SampleReader, read
 from ragauge.readers.columns import rank
 from ragauge.report.wording import by_reason
-from ragauge.run.asking import Budget, Dispatcher, JudgmentCache, check_priced
+from ragauge.run.asking import Budget, Dispatcher, check_priced
 from ragauge.run.specs import load_judges
 from ragauge.store import Place, Store, read_labels
 from ragauge.store.store import MemoryStore
@@ -91,7 +91,6 @@ def _missing(metric: Measure, samples: Sequence[Sample], columns: Mapping[str, s
 
 
 def _fix_for(fields: Sequence[str], columns: Mapping[str, str]) -> str:
-    """How to supply a missing field: its column is empty, is used for another field, or has an unknown name."""
     fields = [field.partition(" or ")[0] for field in fields]
     for field in fields:
         for other, column in columns.items():
@@ -160,7 +159,7 @@ def prepared(
     check_priced(router.unique(), max_cost)
     settings = RunSettings(metrics, router, first, reading.columns)
     opened = opened_store(store)
-    dispatcher = Dispatcher(router, JudgmentCache(router, opened, labels_by_question(labels)), Budget(max_cost))
+    dispatcher = Dispatcher(router, opened, Budget(max_cost), labels_by_question(labels))
     return Prepared(reading, chain(first, samples), settings, dispatcher, opened)
 
 

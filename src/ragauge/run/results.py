@@ -25,7 +25,7 @@ from ragauge.report.files import save
 from ragauge.report.sections import Section, sections_of, slice_section
 from ragauge.report.text import plain_text, run_html, run_markdown, run_text, worst_view
 from ragauge.report.wording import score_words
-from ragauge.run.asking import JudgmentCache
+from ragauge.run.asking import Budget, Dispatcher
 from ragauge.scores import Estimate, Gate, RunRecord, SampleRecord, Score, ScoreRecord, Slice, gates_of, slice_value
 from ragauge.statistics.intervals import Interval, Summary, interval_of_aggregate, interval_of_mean
 from ragauge.store import Place, Store
@@ -186,7 +186,6 @@ def slices_of(
 
 
 def _is_worse(key: str, value: str, parts: dict[str, Accumulators], confidence: float) -> bool:
-    """Whether a metric is worse in one slice than in the others together."""
     here = parts[value].by_key[key]
     others = Accumulator(here.measure, Summary(here.summary.scale))
     for name, part in parts.items():
@@ -511,15 +510,15 @@ def trust_eval_block(
             raise BadParameter(f"{given!r} is none of {', '.join(known)}")
     wanted = trust.needs(correctness, at_most)
     router = JudgeRouter({kind: LookupJudge(identity) for kind, identity in run.record.judges.items()})
-    cache = JudgmentCache(router, run.store, {})
-    items = [_item(record, wanted, cache) for record in run.records()]
+    dispatcher = Dispatcher(router, run.store, Budget())
+    items = [_item(record, wanted, dispatcher) for record in run.records()]
     return trust.trust_eval_block(items, correctness, prefix)
 
 
-def _item(record: SampleRecord, wanted: tuple[Need[EvidenceTable], ...], cache: JudgmentCache) -> TrustEvalItem:
+def _item(record: SampleRecord, wanted: tuple[Need[EvidenceTable], ...], dispatcher: Dispatcher) -> TrustEvalItem:
     rounds = Rounds(record.sample, wanted)
     while questions := rounds.questions:
-        known = cache.known(cache.keys(questions))
+        known = dispatcher.known(dispatcher.keys(questions))
         if len(known) < len(questions):
             raise _unanswered(record)
         rounds.advance(known)

@@ -25,7 +25,7 @@ from ragauge.readers.formats import Source, json_row
 from ragauge.readers.read import SampleReader
 from ragauge.readers.values import Malformed
 from ragauge.report.document import sample_document
-from ragauge.run.asking import Budget, Dispatcher, JudgmentCache, Stopped, check_priced, resolve
+from ragauge.run.asking import Budget, Dispatcher, Stopped, check_priced, resolve
 from ragauge.run.evaluate import in_flight, judged
 from ragauge.run.plan import PlanCounter
 from ragauge.run.prepare import LabelsLike, MetricsLike, RunSettings, StoreLike, labels_by_question, opened_store
@@ -95,8 +95,7 @@ class Stream:
         self._router = load_judges(judge)
         check_priced(self._router.unique(), max_cost)
         opened = _NoStore() if store is None else opened_store(store)
-        cache = JudgmentCache(self._router, opened, labels_by_question(labels))
-        self._dispatcher = Dispatcher(self._router, cache, Budget(max_cost))
+        self._dispatcher = Dispatcher(self._router, opened, Budget(max_cost), labels_by_question(labels))
 
     async def scored(self, rows: AsyncIterator[StreamRow]) -> AsyncGenerator[StreamScores, None]:
         """The scores of each row, in order, each as soon as those before it are there.

@@ -113,8 +113,6 @@ _OLDER = (
 
 
 class _Connection(sqlite3.Connection):
-    """See `Connection` in texts.py."""
-
     pack = staticmethod(pack)
 
     def select_in(self, sql: str, values: Iterable[Any]) -> list[Row]:

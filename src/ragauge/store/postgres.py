@@ -94,8 +94,6 @@ class PostgresUrl:
 
 
 class _Connection:
-    """See `Connection` in texts.py."""
-
     pack = staticmethod(pack_bytes)
 
     def __init__(self, url: PostgresUrl) -> None:

@@ -321,7 +321,6 @@ class Store:
 
     @_in_database("read", "read samples")
     def _samples_from(self, db: Connection, run_id: str, start: int, stop: int | None) -> dict[int, SampleRecord]:
-        """The next samples by position, at most PAGE."""
         sql = "SELECT position, record FROM samples WHERE run = ? AND position >= ? AND position < ? ORDER BY 1 LIMIT ?"
         first, end = (min(max(position, 0), END) for position in (start, END if stop is None else stop))
         rows = db.execute(sql, (_run_number(db, run_id), first, end, PAGE))
