@@ -290,14 +290,12 @@ class RetrieverAdapter:
     async def retrieve(self, query: str, top: int) -> tuple[Chunk, ...]:
         """The first `top` documents. Raises RetrieverError."""
         try:
-            found = await self._results(query)
+            call = self._call
+            is_async = iscoroutinefunction(call) or iscoroutinefunction(getattr(call, "__call__", None))  # noqa: B004
+            found = call(query) if is_async else await asyncio.to_thread(call, query)
+            found = await found if isawaitable(found) else found
             return (to_chunks(found if is_single(found) else list(found)) or ())[:top]
         except Malformed as error:
             raise RetrieverError(f"the retriever's {error}") from error
         except Exception as error:
             raise RetrieverError(f"the retriever raised {type(error).__name__}: {error}") from error
-
-    async def _results(self, query: str) -> Any:
-        is_async = iscoroutinefunction(self._call) or iscoroutinefunction(getattr(self._call, "__call__", None))  # noqa: B004
-        found = self._call(query) if is_async else await asyncio.to_thread(self._call, query)
-        return await found if isawaitable(found) else found

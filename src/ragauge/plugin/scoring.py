@@ -40,7 +40,12 @@ class Scoring:
         """
         __tracebackhide__ = True
         try:
-            run = self._run(data, bounds, options)
+            if not isinstance(data, Run):
+                run = evaluate(data, **{"metrics": list(dict.fromkeys(map(_metric, bounds))), **options})
+            elif options:
+                raise UsageError(f"the run is measured already; give {', '.join(options)} to evaluate()")
+            else:
+                run = data
             gates = gates_of(bounds, run.estimates)
         except UsageError as error:
             raise error.with_traceback(None) from None  # the fault is in the line of the test
@@ -51,13 +56,6 @@ class Scoring:
         if failed:
             raise AssertionError("\n".join(text for _, text in failed))
         return run
-
-    def _run(self, data: Any, bounds: Mapping[str, float], options: dict[str, Any]) -> Run:
-        if not isinstance(data, Run):
-            return evaluate(data, **{"metrics": list(dict.fromkeys(map(_metric, bounds))), **options})
-        if options:
-            raise UsageError(f"the run is measured already; give {', '.join(options)} to evaluate()")
-        return data
 
 
 def _metric(key: str) -> str:

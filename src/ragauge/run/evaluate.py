@@ -9,7 +9,6 @@ import time
 from collections.abc import AsyncGenerator, Callable, Iterable, Iterator, Mapping, Sequence, Sized
 from contextlib import aclosing
 from datetime import UTC, datetime
-from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -127,6 +126,7 @@ class SampleScoring:
         self.taken, self.stopped = 0, ""
         self._settings, self._dispatcher = settings, dispatcher
         self._needs = [need for metric in settings.metrics for need in metric.needs]
+        self._plan_counter = None if dispatcher.budget.limit is None else PlanCounter(settings, dispatcher)
         self._stopping = False
 
     async def records(self, samples: Iterable[Sample]) -> AsyncGenerator[SampleRecord, None]:
@@ -146,18 +146,13 @@ class SampleScoring:
                 return
 
     async def _score(self, sample: Sample) -> SampleRecord | Stopped:
-        budget = self._dispatcher.budget
-        expected = 0.0 if budget.limit is None else self._plan_counter.count(sample)
+        expected = self._plan_counter.count(sample) if self._plan_counter else 0.0
         try:
-            async with budget.sample(expected):
+            async with self._dispatcher.budget.sample(expected):
                 return await judged(sample, self._needs, self._settings, self._dispatcher)
         except Stopped as stopped:
             self._stopping = True
             return stopped
-
-    @cached_property
-    def _plan_counter(self) -> PlanCounter:
-        return PlanCounter(self._settings, self._dispatcher)
 
 
 class Evaluation:

@@ -275,7 +275,8 @@ def cascade(*judges: OneJudge, threshold: Threshold | None = None) -> Cascade:
 def arguments_of(spec: str) -> tuple[list[str], dict[str, str]]:
     """The judges and options in a spec such as `cascade(a,b,threshold=0.9)`. Raises BadParameter if it has no end."""
     name, _, inside = spec.partition("(")
-    if not inside.endswith(")") or not _closes_last(inside):
+    depths = accumulate(((one == "(") - (one == ")") for one in inside), initial=1)
+    if next((at for at, depth in enumerate(depths) if depth == 0), None) != len(inside):
         raise BadParameter(f"cannot read {spec!r}; write {name}(JUDGE,JUDGE), and close each bracket")
     pieces = [(piece, re.fullmatch(r"\s*(\w+)\s*=(.*)", piece, re.DOTALL)) for piece in split_specs(inside[:-1])]
     judges = [piece for piece, option in pieces if option is None]
@@ -308,12 +309,6 @@ def _cascade(judges: list[str], options: dict[str, str]) -> Cascade:
     if given and for_all is not None:
         given = {**dict.fromkeys(VERDICTS, for_all), **given}
     return cascade(*judges, threshold=given or for_all)
-
-
-def _closes_last(inside: str) -> bool:
-    """Whether the bracket opened before `inside` is closed at its very end."""
-    depths = list(accumulate(((one == "(") - (one == ")") for one in inside), initial=1))
-    return 0 in depths and depths.index(0) == len(inside)
 
 
 COMPOSITES: dict[str, Callable[[list[str], dict[str, str]], Judge]] = {

@@ -77,7 +77,10 @@ def paired_mean(
     if not len(differences):
         return Paired(Interval(None, None, None, _method(clusters)), None)
     rows = sums_by_cluster(np.column_stack([differences, np.ones(len(differences))]), clusters)
-    means = [_means(sums) for sums in halves(rows, seed, resamples)]
+    means = [  # NaN for an empty half
+        np.divide(sums[:, 0], sums[:, 1], out=np.full(len(sums), nan), where=sums[:, 1] > 0)
+        for sums in halves(rows, seed, resamples)
+    ]
     value = float(rows[:, 0].sum() / rows[:, 1].sum())
     differ = np.abs(rows[:, 0]) > ROUNDING * (scale[1] - scale[0])
     by_mean = partial(mean_interval, differences, scale=scale, clusters=clusters, confidence=confidence)
@@ -183,13 +186,6 @@ def _random_halves(rows: Array, random: np.random.Generator, resamples: int) -> 
         drawn = np.frombuffer(random.bytes(-(-bits // 8)), dtype=np.uint8)
         in_half = np.unpackbits(drawn, count=bits).reshape(size, len(single)).astype(np.float64)
         yield in_half @ single + of_repeated @ repeated
-
-
-def _means(sums: Array) -> Array:
-    """The means of halves from their sums of differences and of samples; NaN for an empty half."""
-    means = np.full(len(sums), nan)
-    np.divide(sums[:, 0], sums[:, 1], out=means, where=sums[:, 1] > 0)
-    return means
 
 
 def _method(clusters: Clusters) -> str:

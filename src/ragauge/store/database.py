@@ -77,15 +77,6 @@ def _version(db: sqlite3.Connection) -> int:
     return version
 
 
-def _migrate(db: sqlite3.Connection) -> None:
-    with _transaction(db):
-        for step in MIGRATIONS[_pragma(db, "user_version") :]:
-            for statement in step.split(";"):
-                db.execute(statement)
-        db.execute(f"PRAGMA application_id = {APPLICATION}")
-        db.execute(f"PRAGMA user_version = {len(MIGRATIONS)}")
-
-
 def _pragma(db: sqlite3.Connection, name: str) -> int:
     (value,) = db.execute(f"PRAGMA {name}").fetchone()
     return int(value)
@@ -163,7 +154,12 @@ class Database:
             self._db.execute("PRAGMA journal_mode = MEMORY")
             self._db.execute("PRAGMA synchronous = OFF")
         if is_older:
-            _migrate(self._db)
+            with _transaction(self._db) as db:
+                for step in MIGRATIONS[_pragma(db, "user_version") :]:
+                    for statement in step.split(";"):
+                        db.execute(statement)
+                db.execute(f"PRAGMA application_id = {APPLICATION}")
+                db.execute(f"PRAGMA user_version = {len(MIGRATIONS)}")
 
     def read(self, what: str, query: Callable[[Connection], T]) -> T:
         """The result of a query. what: for error messages, such as "read runs"."""
@@ -173,8 +169,8 @@ class Database:
     def write(self, what: str, change: Callable[[Connection], T]) -> T:
         """The result of a function that changes something, in a transaction: all of its changes are made, or none."""
         with self._lock, store_errors(self.path, what):
-            with _transaction(self._db):
-                result = change(self._db)
+            with _transaction(self._db) as db:
+                result = change(db)
             with suppress(FileNotFoundError):
                 if _log_of(self.path).stat().st_size > LOG_LIMIT:
                     self._checkpoint()
@@ -241,10 +237,10 @@ def _message(error: Exception) -> str:
 
 
 @contextmanager
-def _transaction(db: sqlite3.Connection) -> Iterator[None]:
+def _transaction(db: _Connection) -> Iterator[_Connection]:
     db.execute("BEGIN IMMEDIATE")
     try:
-        yield
+        yield db
         db.execute("COMMIT")
     except BaseException:
         if db.in_transaction:
