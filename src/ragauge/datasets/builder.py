@@ -140,8 +140,7 @@ async def build_async(
     """Build a data set for the metrics of Trust-Eval (Song et al., ICLR 2025); `build` is the synchronous form.
 
     Args:
-        questions: questions with gold answers, in any form that `read` takes. Where there is no response in addition, a
-            column such as "answer" is the gold answer.
+        questions: with gold answers, in any form that `read` takes; a lone column such as "answer" has these.
         corpus: a folder or file that is searched for documents by BM25, which needs the extra `retrieval`.
         retriever: finds documents instead: a function of the question, a retriever of LlamaIndex or LangChain, or
             "python:MODULE:NAME", which names one. With neither, the documents in the data are used.

@@ -241,14 +241,11 @@ async def generate_async(
 
     Args:
         data: samples with queries and contexts, in any form that `read` takes.
-        model: as for `rg.llm`: "provider/model", with options after it; a client of `instructor`; a function from
-            messages to text.
+        model: as for `rg.llm`.
         form: "prose" for sentences with citations such as [1][2], "list" for items with a citation each.
         refusal: the sentence to answer with where the documents hold no answer. It is stored in the samples' metadata,
             so that metrics recognise it as a refusal. With "" the model must always answer.
-        shots: answered samples to draw few-shot examples from.
-        shot_count: the number of examples.
-        seed: of the draw.
+        shots, shot_count, seed: answered samples to draw few-shot examples from, how many, and the seed of the draw.
         top: the number of documents of each sample that are shown and kept; None for all.
         cite: a judge that finds citations for responses without any; None adds none.
         options: store, map, limit, skip_bad_rows, max_cost and progress; see `SampleOptions`.

@@ -240,8 +240,8 @@ class Evaluation:
         record.asked, record.reused, record.spent = dispatcher.asked, dispatcher.reused, dispatcher.budget.spent
         record.notes = tuple(self._notes or (note for judge in dispatcher.router.unique() for note in notes_of(judge)))
         record.labels, record.labelled = len(dispatcher.labels), dispatcher.labelled
-        record.failures, record.undefined = found.failures(), found.undefined()
-        record.empty, record.columns = found.empty, tuple(found.columns)
+        for name, value in found.fields().items():
+            setattr(record, name, value)
         record.bad_rows = tuple(str(bad) for bad in self._reading.bad_rows)
         record.data_hash = self._digest.hexdigest()[:32]
         record.about = {key: metric.summary for metric in metrics for key in metric.values}

@@ -121,17 +121,18 @@ class Accumulators:
         for key, one in other.by_key.items():
             self.by_key[key].extend(one)
 
-    def failures(self) -> dict[str, str]:
-        """For each value with failed scores, the first reason."""
-        return {key: one.first_failure for key, one in self.by_key.items() if one.failed}
-
-    def undefined(self) -> dict[str, str]:
-        """For each value with undefined scores, the first reason."""
-        return {key: one.first_undefined for key, one in self.by_key.items() if one.undefined}
-
     def estimates(self) -> dict[str, Estimate]:
         """An estimate for each value of each metric."""
         return {key: one.estimate() for key, one in self.by_key.items()}
+
+    def fields(self) -> dict[str, Any]:
+        """The fields of a run's record that follow from the scores, but for the estimates."""
+        return {
+            "failures": {key: one.first_failure for key, one in self.by_key.items() if one.failed},
+            "undefined": {key: one.first_undefined for key, one in self.by_key.items() if one.undefined},
+            "empty": self.empty,
+            "columns": tuple(self.columns),
+        }
 
 
 def recovered_record(record: RunRecord) -> tuple[Measure, ...]:
@@ -204,15 +205,8 @@ def recovered_run(store: Store, record: RunRecord) -> RunRecord:
     for kept in store.samples(record.id):
         accumulators.add(kept)
         samples += 1
-    return msgspec.structs.replace(
-        record,
-        samples=samples,
-        estimates=accumulators.estimates() if samples else {},
-        failures=accumulators.failures(),
-        undefined=accumulators.undefined(),
-        empty=accumulators.empty,
-        columns=tuple(accumulators.columns),
-    )
+    estimates = accumulators.estimates() if samples else {}
+    return msgspec.structs.replace(record, samples=samples, estimates=estimates, **accumulators.fields())
 
 
 class SampleScores(dict[str, Score]):

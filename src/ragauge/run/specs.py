@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Callable, Mapping
+from functools import partial
 from importlib import import_module
 from itertools import accumulate
 from pathlib import Path
@@ -153,7 +154,7 @@ def load_judge(spec: OneJudge) -> Judge:
     Raises UnknownName for a name that no judge has, BadParameter for anything that is no judge.
     """
     if isinstance(spec, str):
-        made = _made(spec)
+        made = _maker(spec)()
         if not isinstance(made, Judge):
             raise BadParameter(f"{spec} is {type(made).__name__}, not a judge; make one with judge_from(...)")
         return made
@@ -173,20 +174,20 @@ def load_judge(spec: OneJudge) -> Judge:
     )
 
 
-def _made(spec: str) -> Any:
-    """What a spec names. Raises UnknownName for a name that no judge has."""
+def _maker(spec: str) -> Callable[[], Any]:
+    """What makes the judge of a spec. Raises UnknownName for a name that no judge has."""
     name, _, argument = spec.partition(":")
     if name in MAKERS:
-        return MAKERS[name](argument)
+        return partial(MAKERS[name], argument)
     if "(" in spec and spec.partition("(")[0] in COMPOSITES:
-        return COMPOSITES[spec.partition("(")[0]](*arguments_of(spec))
+        return partial(COMPOSITES[spec.partition("(")[0]], *arguments_of(spec))
     if spec.endswith(".json"):
-        return judge_of_file(read_judge_file(spec))
+        return partial(judge_of_file, read_judge_file(spec))
     if "/" in spec.partition("?")[0]:
-        return LOCAL.get(spec.partition("/")[0], _model)(spec)
+        return partial(LOCAL.get(spec.partition("/")[0], _model), spec)
     points = installed(ENTRY_POINTS)
     if matching := [point for point in points if point.name == name]:
-        return load_only(matching, f"judge {name!r}")(argument)
+        return partial(load_only(matching, f"judge {name!r}"), argument)
     looks_like_a_model = any(character.isdigit() or character == "-" for character in spec)
     others = [point.name for point in points]
     raise UnknownName("judge", spec, [*DESCRIPTIONS, *others, *([f"openai/{spec}"] if looks_like_a_model else [])])
