@@ -103,14 +103,11 @@ class Corpus(NamedTuple):
 
 
 def read_corpus(path: str | Path, words: int = WORDS, *, skip_bad: bool = False) -> Corpus:
-    """The passages of a file, or of all files of a folder and its subfolders.
+    """The passages of a file, or of all files of a folder and its subfolders but hidden ones, of at most `words` words.
 
     Text (.txt .md) is split into passages titled by the name of the file or, in Markdown, by its title and heading.
-    Rows (.jsonl .json .csv .tsv .parquet .arrow) have their text, id and title under the names that contexts have them
-    under; long rows are split too. Hidden files are ignored.
-
-    words: the maximum length of a passage. skip_bad: continue after a file or row that cannot be read, and keep the
-    error in `Corpus.bad`. Raises BadData where there is nothing to read or, unless `skip_bad`, for the first of these.
+    Rows (.jsonl .json .csv .tsv .parquet .arrow) have text, id and title under the names that contexts have them under.
+    skip_bad: keep the error of a file or row in `Corpus.bad` instead of raising BadData.
     """
     root = Path(path)
     files = [root]

@@ -35,10 +35,8 @@ class LazyExitStack(AsyncExitStack):
 
     async def open(self, one: object) -> None:
         """Enter a context manager, unless it has been entered; ignore anything else. Raises what entering it raises."""
-        if id(one) in self._entered or not isinstance(one, AbstractAsyncContextManager):
-            return
         async with self._lock:
-            if id(one) not in self._entered:
+            if id(one) not in self._entered and isinstance(one, AbstractAsyncContextManager):
                 await self.enter_async_context(one)
                 self._entered.add(id(one))
 
@@ -51,7 +49,7 @@ def _single(judges: Iterable[Judge]) -> Iterator[Judge]:
 
 def price_dates(judges: Iterable[Judge]) -> set[date]:
     """The days of the tables that the prices of the judges' models are from."""
-    prices = (getattr(judge, "price", None) for judge in _single(judges))
+    prices: Iterator[Any] = (getattr(judge, "price", None) for judge in _single(judges))
     return {price.dated for price in prices if getattr(price, "dated", None)}
 
 
@@ -73,11 +71,10 @@ def unpriced(model: str) -> BadParameter:
 class Budget:
     """Counts the cost of calls against a limit in dollars; None means no limit.
 
-    Money is reserved before a call is made, so that concurrent calls cannot exceed the limit together, and before a
-    sample starts, so that no more samples are in flight than the money covers. If calls have cost more than expected,
-    the expectation of the next ones is scaled accordingly.
-    reason: why a run that needs more must end. spent: usage so far. exceeded: whether a call was refused; after that
-    all are.
+    Money is reserved before a call is made and before a sample starts, so that concurrent ones cannot exceed the limit
+    together. If calls have cost more than expected, the expectation of the next ones is scaled accordingly.
+    reason: why a run that needs more must end. spent: usage so far. exceeded: whether a call was refused, as then all
+    are.
     """
 
     def __init__(self, limit: float | None = None) -> None:
@@ -188,15 +185,13 @@ _decode = msgspec.json.Decoder(Answer).decode
 
 
 class Dispatcher:
-    """Answers the rounds of questions of many concurrent samples.
+    """Answers the rounds of questions of many concurrent samples, each question once.
 
     Questions that arrive in the same iteration of the event loop are looked up together. A judge that works sample by
-    sample then gets each sample's questions; any other judge gets batches of whatever is waiting. A question that
-    several samples share is asked once.
+    sample then gets each sample's questions; any other judge gets batches of whatever is waiting.
 
     labels: of people, passed to the run. asked, reused: numbers of questions put to judges, and of those already known;
-    labelled: of these, from people. unable: topics that the judges' answers show they cannot decide, whatever they
-    declare.
+    labelled: of these, from people. unable: topics that answers show their judges cannot decide, whatever they declare.
     """
 
     def __init__(
@@ -281,7 +276,9 @@ class Dispatcher:
             for judge, group in self.router.by_judge(question for question in request if question not in known):
                 wanted = {question: keys[question] for question in group}
                 if judge is None:
-                    self._settle({question: _unanswered(question) for question in group})
+                    for question in group:
+                        failure = Failure("no_judge", f"no judge was given for questions of kind {kind(question)!r}")
+                        self._settle({question: Judgment(question, failure, NOBODY, "")})
                 elif getattr(judge, "by_sample", 0):
                     self._start(self._ask_for(judge, wanted))
                 elif id(judge) in self._queues:
@@ -412,8 +409,3 @@ def _normalised(question: Question, answer: Answer | Failure) -> Answer | Failur
         return checked(question, _decode(_encode(answer)) if isinstance(answer, Answer) else answer)
     except (TypeError, ValueError) as error:
         return Failure("invalid_answer", f"it cannot be stored: {error}", raw=repr(answer)[:2000])
-
-
-def _unanswered(question: Question) -> Judgment:
-    failure = Failure("no_judge", f"no judge was given for questions of kind {kind(question)!r}")
-    return Judgment(question, failure, NOBODY, "")

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import aclosing
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from ragauge.errors import RunFailed
 from ragauge.judges.base import JudgeLike, JudgeRouter
@@ -30,14 +30,6 @@ if TYPE_CHECKING:
     import pyarrow
 
 Batch = TypeVar("Batch", "pyarrow.RecordBatch", "pyarrow.Table")
-
-
-class ScoredSamples(NamedTuple):
-    """The first samples of a batch. stopped: why not all are here. dispatcher: what was asked."""
-
-    records: list[SampleRecord]
-    stopped: str
-    dispatcher: Dispatcher
 
 
 class BatchScorer:
@@ -132,20 +124,22 @@ class BatchScorer:
         """
         arrow = pyarrow_for("scoring batches")
         rows = batch if isinstance(batch, arrow.Table) else arrow.Table.from_batches([batch])
-        scored = self.score(list(read(rows, map=self._map))) if rows.num_rows else None
-        if scored and scored.stopped:
-            raise RunFailed(scored.stopped)
-        found = self.arrow(scored.records if scored else ())
+        records, stopped, _ = self.score(list(read(rows, map=self._map))) if rows.num_rows else ([], "", None)
+        if stopped:
+            raise RunFailed(stopped)
+        found = self.arrow(records)
         return arrow.Table.from_batches([found]) if isinstance(batch, arrow.Table) else found
 
-    async def score_async(self, samples: Iterable[Sample], budget: Budget | None = None) -> ScoredSamples:
-        """Score samples; those before the first that cannot be scored are returned."""
+    async def score_async(
+        self, samples: Iterable[Sample], budget: Budget | None = None
+    ) -> tuple[list[SampleRecord], str, Dispatcher]:
+        """The records of samples before the first that cannot be scored, why that cannot be, and what was asked."""
         store = MemoryStore() if self.store is None else self.store
         dispatcher = Dispatcher(self.router, store, budget or Budget(), self._labels)
         scoring = SampleScoring(self.settings, dispatcher)
         async with dispatcher.opened(), aclosing(scoring.records(samples)) as found:
             records = [record async for record in found]
-        return ScoredSamples(records, scoring.stopped, dispatcher)
+        return records, scoring.stopped, dispatcher
 
     score = blocking(score_async, "score", shared=True)
 

@@ -115,8 +115,8 @@ async def evaluate_on_ray(
     opened = Store.temporary() if store is None or isinstance(store, MemoryStore) else opened_store(store)
     columns = {**(map or {}), **({"group": group} if group else {})}
     try:
-        if is_spread(data):
-            source = Source(str(data), partial(session.rows, *files_of(data)))
+        if _is_spread(data):
+            source = Source(str(data), partial(session.rows, *_files_of(data)))
             data = SampleReader(source, columns, skip_bad_rows, limit)
             columns, skip_bad_rows, limit = {}, False, None
         task = prepared(data, metrics, judge, opened, labels, columns, None, limit, skip_bad_rows, max_cost)
@@ -151,9 +151,9 @@ class Session:
             raise MissingExtra("engine='ray'", "ray") from None
         self.ray = ray
         if engine.output:
-            self.folder = str(engine.output if is_uri(engine.output) else Path(engine.output).absolute())
+            self.folder = str(engine.output if _is_uri(engine.output) else Path(engine.output).absolute())
             with _file_errors(engine.output, "cannot be written to", UsageError):
-                system, path = filesystem(self.folder)
+                system, path = _filesystem(self.folder)
                 system.create_dir(path, recursive=True)
 
     def connect(self) -> Any:
@@ -234,26 +234,23 @@ def _check_reachable(address: str) -> None:
         raise UsageError(f"no Ray at {address} ({error.strerror or error}); {fix}") from None
 
 
-def is_uri(place: object) -> bool:
-    """Whether a place is the URI of a file system, such as s3://bucket/folder."""
+def _is_uri(place: object) -> bool:
     return isinstance(place, str) and re.match(r"[a-z][a-z0-9+.-]+://", place) is not None
 
 
-def is_spread(data: Any) -> bool:
+def _is_spread(data: Any) -> bool:
     """Whether data are what Ray Data reads: a bucket, a folder, or a pattern such as answers/*.parquet."""
-    return is_uri(data) or (isinstance(data, str | Path) and ("*" in str(data) or Path(data).is_dir()))
+    return _is_uri(data) or (isinstance(data, str | Path) and ("*" in str(data) or Path(data).is_dir()))
 
 
-def ending_of(path: str) -> str:
-    """The ending that names a file's format."""
+def _ending_of(path: str) -> str:
     return next((one for one in ENDINGS if path.endswith((one, f"{one}.gz"))), "")
 
 
-def filesystem(place: str) -> tuple[Any, str]:
-    """Arrow's file system of a place, and the path in it."""
+def _filesystem(place: str) -> tuple[Any, str]:
     from pyarrow.fs import FileSystem, LocalFileSystem
 
-    return FileSystem.from_uri(place) if is_uri(place) else (LocalFileSystem(), str(Path(place).absolute()))
+    return FileSystem.from_uri(place) if _is_uri(place) else (LocalFileSystem(), str(Path(place).absolute()))
 
 
 @contextmanager
@@ -264,22 +261,22 @@ def _file_errors(place: object, what: str, error: type[UsageError]) -> Iterator[
         raise error(f"{place} {what}: {_reason(problem)}; check its name and your rights") from problem
 
 
-def files_of(place: str | Path) -> tuple[Any, list[str], str]:
+def _files_of(place: str | Path) -> tuple[Any, list[str], str]:
     """Arrow's file system of a folder, bucket or pattern, its files by name, and their ending. Raises BadData."""
-    name, _, query = str(place).partition("?") if is_uri(place) else (str(place), "", "")
+    name, _, query = str(place).partition("?") if _is_uri(place) else (str(place), "", "")
     options = f"?{query}" if query else ""
     base = name if "*" not in name else name[: name.index("*")].rpartition("/")[0] or "."
     with _file_errors(name, "cannot be read", BadData):
         from pyarrow.fs import FileSelector, FileType
 
-        system, path = filesystem(base + options)
+        system, path = _filesystem(base + options)
         found = system.get_file_info(path)
         is_folder = found.type == FileType.Directory
         listed = system.get_file_info(FileSelector(path, recursive=True)) if is_folder else [found]
     pattern = path + name[len(base) :] if "*" in name else "*"
     paths = [one.path for one in listed if one.type == FileType.File and fnmatch(one.path, pattern)]
-    paths = sorted(path for path in paths if ending_of(path))
-    endings = {ending_of(path) for path in paths}
+    paths = sorted(path for path in paths if _ending_of(path))
+    endings = {_ending_of(path) for path in paths}
     if not paths:
         raise BadData(f"{name}: no file there ends in {', '.join(ENDINGS)}; check the name")
     if len(endings) > 1:
@@ -370,7 +367,7 @@ class Worker:
         """Write a file of the result, whole or not at all; a batch that is scored again replaces its file."""
         import pyarrow.parquet
 
-        system, base = filesystem(self._folder)
+        system, base = _filesystem(self._folder)
         folder = f"{base}/run={self._run}"
         with _file_errors(self._folder, "cannot be written to", UsageError):
             system.create_dir(folder, recursive=True)
@@ -456,28 +453,25 @@ class _RayEvaluation(Evaluation):
         self._free: asyncio.Queue[Any] = asyncio.Queue()
 
     async def _measure(self, progress: Callable[[int], None] | None) -> str:
+        done, stopped = 0, ""
         try:
-            return await self._spread(progress)
+            async with self._workers() as workers:
+                parts = ordered_map(self._batches(), self._ask, AT_ONCE * len(workers), AHEAD * len(workers))
+                async with aclosing(parts):
+                    async for encoded, part in parts:
+                        if isinstance(part, RagaugeError):
+                            raise part
+                        self._count(part)
+                        if stopped:
+                            continue
+                        self._add(encoded, part)
+                        done, stopped = done + part.samples, part.stopped
+                        self._stopping = bool(stopped)
+                        if progress:
+                            progress(done)
+                notes = await asyncio.gather(*(worker.notes.remote() for worker in workers))
         except self._session.ray.exceptions.RayError as error:
             raise RunFailed(f"Ray gave up: {_reason(error)}; run again, what is judged is kept in the store") from error
-
-    async def _spread(self, progress: Callable[[int], None] | None) -> str:
-        done, stopped = 0, ""
-        async with self._workers() as workers:
-            parts = ordered_map(self._batches(), self._ask, AT_ONCE * len(workers), AHEAD * len(workers))
-            async with aclosing(parts):
-                async for encoded, part in parts:
-                    if isinstance(part, RagaugeError):
-                        raise part
-                    self._count(part)
-                    if stopped:
-                        continue
-                    self._add(encoded, part)
-                    done, stopped = done + part.samples, part.stopped
-                    self._stopping = bool(stopped)
-                    if progress:
-                        progress(done)
-            notes = await asyncio.gather(*(worker.notes.remote() for worker in workers))
         self._notes = list(dict.fromkeys(note for one in notes for note in one))
         return self._ended(done, self._read, stopped)
 

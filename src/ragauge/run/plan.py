@@ -69,23 +69,19 @@ def _lines(plan: Plan) -> Iterator[str]:
     yield f"{plan.samples} samples, {about}{plan.questions.total()} questions to ask, {plan.known.total()} known"
     yield from (f"  {name:<12}{plan.questions[name]:>8} to ask {plan.known[name]:>8} known" for name in KINDS)
     if plan.cost.calls:
-        yield _cost_line(plan)
+        from ragauge.judges.llm.pricing import RELATIVE_ERROR
+
+        cost, seconds = plan.cost, plan.cost.seconds
+        duration = f"{seconds:.0f} s" if seconds < 100 else f"{seconds / 60:.0f} min"
+        dated = f" (prices of {', '.join(map(str, plan.priced))})" if cost.dollars and plan.priced else ""
+        yield (
+            f"{cost.calls:.0f} calls, about {cost.prompt_tokens:.0f} prompt and {cost.completion_tokens:.0f} "
+            f"completion tokens (estimated, ±{RELATIVE_ERROR:.0%} for the prompts), "
+            f"price {dollars(cost.dollars)}{dated}, very roughly {duration}"
+        )
     yield "each metric on its own (metrics share questions):"
     yield from (f"  {metric:<28}{count:>8}" for metric, count in plan.by_metric.items())
     yield from (f"not measured: {metric} ({reason})" for metric, reason in plan.left_out.items())
-
-
-def _cost_line(plan: Plan) -> str:
-    from ragauge.judges.llm.pricing import RELATIVE_ERROR
-
-    cost, seconds = plan.cost, plan.cost.seconds
-    duration = f"{seconds:.0f} s" if seconds < 100 else f"{seconds / 60:.0f} min"
-    dated = f" (prices of {', '.join(map(str, plan.priced))})" if cost.dollars and plan.priced else ""
-    return (
-        f"{cost.calls:.0f} calls, about {cost.prompt_tokens:.0f} prompt and {cost.completion_tokens:.0f} completion "
-        f"tokens (estimated, ±{RELATIVE_ERROR:.0%} for the prompts), price {dollars(cost.dollars)}{dated}, "
-        f"very roughly {duration}"
-    )
 
 
 def plan(
@@ -146,7 +142,7 @@ class PlanCounter:
             known = self._dispatcher.known(self._dispatcher.keys(questions))
             for judge, group in self._dispatcher.router.by_judge(self._fresh(questions, known)):
                 calls += judge.expect(group) if judge is not None and isinstance(judge, ForecastingJudge) else ()
-            rounds.advance({q: known.get(q) or Judgment(q, guess(q), GUESS, "") for q in questions})
+            rounds.advance({q: known.get(q) or Judgment(q, _guess(q), GUESS, "") for q in questions})
         self.plan.samples += 1
         for metric in self._metrics:
             self.plan.by_metric[metric.key] += len(set[Question]().union(*(asked[need.name] for need in metric.needs)))
@@ -168,7 +164,7 @@ class PlanCounter:
         return fresh
 
 
-def guess(question: Question) -> Answer:
+def _guess(question: Question) -> Answer:
     """A valid answer, to see what would be asked next; statements are those of the embedded judge."""
     match question:
         case Decompose():

@@ -65,8 +65,7 @@ class RunSettings:
     def check_judges(self, unable: Collection[str] = ()) -> None:
         """Drop the metrics that the judges cannot answer. Raises UnanswerableNeed for one asked for by name.
 
-        unable: topics that the judges' answers have shown to be unanswerable; only the first reply of a function shows
-        that it is two-way, so this is called again during the run.
+        unable: topics that answers during the run have shown to be unanswerable, as by a function that is two-way.
         """
         faults = {metric.key: _unanswerable(metric, self._router, unable) for metric in self.metrics}
         self._leave_out(faults, UnanswerableNeed)

@@ -156,9 +156,8 @@ def slices_of(
 ) -> list[Slice]:
     """The estimates for each value of a metadata column, in order of first occurrence.
 
-    A metric is worse in a slice than in all other samples if its interval there lies on the worse side of theirs. The
-    confidence of these intervals is that of a Bonferroni correction for all slices and `compared` metrics. Raises
-    UnknownName if no sample has the column, UsageError if it has more than MAX_SLICES values.
+    A metric is worse in a slice if its interval lies on the worse side of that in all other samples, at the confidence
+    of a Bonferroni correction for all slices and `compared` metrics. Raises UnknownName and UsageError as `Run.by`.
     """
     parts: dict[str, Accumulators] = {}
     sizes: Counter[str] = Counter()
@@ -513,8 +512,14 @@ def _item(record: SampleRecord, wanted: tuple[Need[EvidenceTable], ...], dispatc
     rounds = Rounds(record.sample, wanted)
     while questions := rounds.questions:
         known = dispatcher.known(dispatcher.keys(questions))
+        if len(known) < len(questions) and record.failures:
+            fix = "with a store, the same run again asks only for what is missing"
+            raise RunFailed(f"sample {record.sample.id}: {record.failures[0]}; {fix}")
         if len(known) < len(questions):
-            raise _unanswered(record)
+            raise UsageError(
+                f"sample {record.sample.id}: the run did not ask what Trust-Eval counts; measure "
+                "'trust(variant=trust_eval,labels=given)' with the same correctness and at_most"
+            )
         rounds.advance(known)
     outcomes = [rounds.outcomes[need.name] for need in wanted]
     if undefined := next((one for one in outcomes if isinstance(one, Undefined)), None):
@@ -522,13 +527,3 @@ def _item(record: SampleRecord, wanted: tuple[Need[EvidenceTable], ...], dispatc
         fix = "give its 'output', or leave it out" if record.sample.response is None else fix
         raise BadData(f"sample {record.sample.id}: {undefined.reason}; {fix}")
     return TrustEvalItem(record.sample, *outcomes)  # type: ignore[arg-type]  # each need returns what the field of its place is
-
-
-def _unanswered(record: SampleRecord) -> Exception:
-    if record.failures:
-        fix = "with a store, the same run again asks only for what is missing"
-        return RunFailed(f"sample {record.sample.id}: {record.failures[0]}; {fix}")
-    return UsageError(
-        f"sample {record.sample.id}: the run did not ask what Trust-Eval counts; measure "
-        "'trust(variant=trust_eval,labels=given)' with the same correctness and at_most"
-    )

@@ -125,8 +125,7 @@ MAKERS: dict[str, Callable[[str], Any]] = {
 #: What comes before the first slash of a spec of a model that runs here, and what makes the judge of the whole spec.
 LOCAL = {"hf": _from("nli.models", "hf_judge"), "onnx": _from("nli.models", "onnx_judge")}
 
-#: The entry points by which other packages offer judges: NAME = "module:factory", where the factory is given what
-#: stands behind "NAME:" in a spec, "" where nothing does.
+#: The entry points of other packages, NAME = "module:factory"; the factory is given what follows "NAME:" in a spec.
 ENTRY_POINTS = "ragauge.judges"
 
 DESCRIPTIONS = {

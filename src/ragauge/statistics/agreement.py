@@ -96,13 +96,10 @@ def group_difference(
 ) -> Paired:
     """The paired difference `statistic(labels, one) - statistic(labels, other)`, with interval and p-value.
 
-    By the paired bootstrap over groups (Efron and Tibshirani, "An Introduction to the Bootstrap", 1993). p is twice the
-    smaller share of differences on either side of 0, ties counted on both, with 1 added to the count and to the
-    resamples (Davison and Hinkley, "Bootstrap Methods and their Application", 1997), so it is at least
-    2 / (resamples + 1). The 95 % percentile interval excludes 0 exactly where p < 0.05.
-
-    With fewer than six groups, too few to resample, p is 1 and the interval is -1..1. All None where the statistic is
-    undefined. Raises BadParameter for fewer than 40 resamples, which have no such percentiles.
+    By the paired bootstrap over groups (Efron and Tibshirani, 1993). p is twice the smaller share of differences on
+    either side of 0, ties counted on both, with 1 added to the count and to the resamples (Davison and Hinkley, 1997).
+    The 95 % percentile interval excludes 0 exactly where p < 0.05. With fewer than six groups p is 1 and the interval
+    -1..1; all is None where the statistic is undefined. Raises BadParameter for fewer than 40 resamples.
     """
     if resamples < _MIN_RESAMPLES:
         raise BadParameter(f"resamples={resamples!r} must be at least {_MIN_RESAMPLES}, and is 2000 by default")
@@ -188,14 +185,12 @@ def corrected_mean(
 ) -> Interval:
     """The mean human score of all samples: the judge's mean, corrected by human scores of a random subset.
 
-    The difference estimator of survey sampling (Särndal, Swensson, Wretman: Model Assisted Survey Sampling, 1992), or
-    prediction-powered inference (Angelopoulos et al., Science 382, 2023; arXiv:2311.01453 with its weight λ), valid for
-    any judge. With λ the share of the rest among all samples it is mean(people - λ judge) + λ mean(rest), two terms
-    from independent samples. Each has the interval of `mean_interval`; the ends of their sum are by Zou and Donner
-    (Statistics in Medicine 27, 2008), clipped to `scale`.
+    The difference estimator of survey sampling (Särndal, Swensson, Wretman, 1992), or prediction-powered inference
+    (Angelopoulos et al., Science 382, 2023; arXiv:2311.01453 with its weight λ), valid for any judge. With λ the share
+    of the rest among all samples it is mean(people - λ judge) + λ mean(rest), each with the interval of
+    `mean_interval`; the ends of their sum are by Zou and Donner (Statistics in Medicine 27, 2008), clipped to `scale`.
 
-    people, judge: the human and the judge's score of each sampled sample. rest: the judge's scores of the others.
-    clusters, rest_clusters: as in `mean_interval`. Raises BadParameter as that, and for other lengths.
+    people, judge: their scores of each sampled sample. rest: the judge's of the others. Raises BadParameter.
     """
     if len(people) != len(judge):
         raise BadParameter(f"{len(people)} scores by people and {len(judge)} by the judge; give both for each sample")

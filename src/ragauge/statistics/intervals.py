@@ -261,12 +261,10 @@ def on_unit_scale(values: Sequence[float], scale: tuple[float, float]) -> Array:
 
 
 def low_quantile(points: Array, shapes: Array, z: float) -> float:
-    """The quantile of the randomly weighted mean of `points` at the normal tail probability of -z.
+    """The quantile of the randomly weighted mean of `points` at the normal tail probability of -z, z at least 0.6.
 
-    By Barndorff-Nielsen's r* (Biometrika 73, 1986), a saddlepoint approximation; for yes/no points, where the exact
-    quantile is that of a Beta distribution, it is at most 0.003 below and 0.0002 above that.
-
-    shapes: the Gamma shapes of the weights; 1 is an exponential weight, k stands for k equal points. z: at least 0.6.
+    By Barndorff-Nielsen's r* (Biometrika 73, 1986), a saddlepoint approximation; for yes/no points at most 0.003 below
+    and 0.0002 above the exact quantile. shapes: the Gamma shapes of the weights; k stands for k equal points.
     """
     lowest, width = float(points.min()), float(points.max() - points.min())
     if width == 0:
@@ -390,8 +388,8 @@ def extreme_rows(
 ) -> tuple[CountRow | None, CountRow | None]:
     """The rows of counts that, added to `sums`, lower and raise `value` most; None where no row is valid.
 
-    A row has 0 or `size` in each column and is valid if it alone has a value on the scale. Hits without a total have
-    none, so for (hits, total) the rows are (0, size) and (size, size). Raises BadParameter for more than 16 columns.
+    A row has 0 or `size` in each column, and alone has a value on the scale; for (hits, total) they are (0, size) and
+    (size, size). Raises BadParameter for more than 16 columns.
     """
     if len(sums) > MAX_COLUMNS:
         raise BadParameter(f"{len(sums)} counts per sample; an interval takes at most {MAX_COLUMNS}")

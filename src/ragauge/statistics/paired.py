@@ -100,11 +100,8 @@ def paired_aggregate(
     """The second minus the first value of a metric over the data set, with interval and p-value.
 
     As `paired_mean`, with the difference of the two values on a half in place of the half's mean; where one of them is
-    undefined, the difference could be any. Where fewer samples differ than the test needs, and where every half has the
-    same difference, the interval is that of `aggregate_interval`.
-
-    This is not a permutation test, which swaps the counts of samples: that assumes that the systems differ only by
-    chance, and rejects too often where one makes more claims than the other; see docs/compare.md.
+    undefined, it could be any. The other interval is that of `aggregate_interval`. Unlike a permutation test, this does
+    not assume that the systems differ only by chance; see docs/compare.md.
 
     first, second: the counts of each sample in two runs, at most 8 each. Raises BadParameter as `aggregate_interval`.
     """
