@@ -22,7 +22,6 @@ from ragauge.datasets.samples import (
     SampleSet,
     add_metadata,
     keep_first_documents,
-    map_samples,
     without_notes,
 )
 from ragauge.errors import BadParameter, MissingField, UnanswerableNeed
@@ -189,8 +188,7 @@ async def build_async(
         return await _labelled(sample, dispatcher, need, built)
 
     async with dispatcher.opened():
-        built.samples = await map_samples(samples, sample, _CONCURRENCY, given.progress)
-    built.bad_rows = tuple(str(bad) for bad in reader.bad_rows)
+        await built.fill(reader, samples, sample, _CONCURRENCY, given)
     built.asked, built.reused, built.spent = dispatcher.asked, dispatcher.reused, dispatcher.budget.spent
     return built
 

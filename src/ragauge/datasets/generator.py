@@ -18,12 +18,10 @@ import msgspec
 
 from ragauge.datasets.samples import (
     CITED_BY,
-    ProgressCallback,
     SampleOptions,
     SampleSet,
     add_metadata,
     keep_first_documents,
-    map_samples,
     without_notes,
 )
 from ragauge.errors import BadData, BadParameter, UnanswerableNeed
@@ -270,15 +268,13 @@ async def generate_async(
             raise UnanswerableNeed(f"the judge of citations does not answer {', '.join(topics)}; name one that does")
         check_priced(router.unique(), budget.limit)
         dispatcher = Dispatcher(router, opened, budget)
-    return await _Generator(client, opened, budget, brief, top, dispatcher, need).run(reader, given.progress)
+    return await _Generator(client, opened, budget, brief, top, dispatcher, need).run(reader, given)
 
 
 generate = blocking(generate_async, "generate")
 
 
 class _Generator:
-    """Has a model answer, in the order in which samples come, and counts the kinds of responses."""
-
     def __init__(
         self,
         client: ModelClient,
@@ -296,12 +292,11 @@ class _Generator:
         self._pending: dict[str, asyncio.Task[ResponseOutcome]] = {}
         self._opened = LazyExitStack()
 
-    async def run(self, reader: SampleReader, progress: ProgressCallback | None) -> Generated:
+    async def run(self, reader: SampleReader, given: SampleOptions) -> Generated:
         done = self._generated
         async with self._opened, self._dispatcher.opened() if self._dispatcher else nullcontext():
-            done.samples = await map_samples(reader, self._sample, _CONCURRENCY, progress)
+            await done.fill(reader, reader, self._sample, _CONCURRENCY, given)
         done.spent = self._budget.spent
-        done.bad_rows = tuple(str(bad) for bad in reader.bad_rows)
         return done
 
     async def _sample(self, given: Sample) -> Sample:
@@ -384,7 +379,6 @@ class _Generator:
         return outcome
 
     async def _reserve(self, dollars: float) -> None:
-        """Reserve the cost of a call. Raises Stopped where no call can be made."""
         if self._client.ended is None:
             if not await self._budget.reserve(dollars):
                 raise Stopped(self._budget.reason)

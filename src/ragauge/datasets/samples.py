@@ -26,6 +26,7 @@ FAILED = "failed"
 CITED_BY = "cited_by"
 
 ProgressCallback = Callable[[int], None]
+SampleWork = Callable[[Sample], Awaitable[Sample]]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -72,6 +73,17 @@ class SampleSet:
     spent: TotalUsage = field(default_factory=TotalUsage)
     stopped: str = ""
     bad_rows: tuple[str, ...] = ()
+
+    async def fill(
+        self, reader: SampleReader, samples: Iterable[Sample], work: SampleWork, width: int, given: SampleOptions
+    ) -> None:
+        """Add the results of `work` on each sample that was read, in order, with up to `width` samples at once."""
+        async with aclosing(ordered_map(samples, work, width)) as results:
+            async for one in results:
+                self.samples.append(one)
+                if given.progress:
+                    given.progress(len(self.samples))
+        self.bad_rows = tuple(str(bad) for bad in reader.bad_rows)
 
     def save(self, path: str | Path) -> Path:
         """Write the samples as JSON Lines for `ragauge run`, whole or not at all. Raises UsageError."""
@@ -124,22 +136,6 @@ def keep_first_documents(sample: Sample, top: int | None) -> Sample:
     kept = sample.contexts and sample.contexts[:top]
     is_uncertain = sample.answerable is True and kept != sample.contexts
     return msgspec.structs.replace(sample, contexts=kept, answerable=None if is_uncertain else sample.answerable)
-
-
-async def map_samples(
-    samples: Iterable[Sample],
-    work: Callable[[Sample], Awaitable[Sample]],
-    width: int,
-    progress: ProgressCallback | None,
-) -> list[Sample]:
-    """The results of `work` on each sample, in order, with up to `width` samples at once."""
-    done: list[Sample] = []
-    async with aclosing(ordered_map(samples, work, width)) as results:
-        async for one in results:
-            done.append(one)
-            if progress:
-                progress(len(done))
-    return done
 
 
 def check_samples_output(path: Path, inputs: Iterable[str | Path]) -> None:

@@ -158,8 +158,7 @@ class Budget:
 
 def _minus(whole: float, part: float) -> float:
     """The difference, 0 if it is negative or within rounding."""
-    left = whole - part
-    return left if left > 1e-12 else 0.0
+    return whole - part if whole - part > 1e-12 else 0.0
 
 
 KnownJudgments = dict[Question, Judgment]

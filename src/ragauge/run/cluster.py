@@ -285,7 +285,6 @@ def _files_of(place: str | Path) -> tuple[Any, list[str], str]:
 
 
 def _csv_options(system: Any, path: str) -> dict[str, Any]:
-    """Every column as text, as `ragauge` reads CSV."""
     from pyarrow import csv, string
 
     parse = csv.ParseOptions(newlines_in_values=True)
@@ -477,7 +476,6 @@ class _RayEvaluation(Evaluation):
 
     @asynccontextmanager
     async def _workers(self) -> AsyncIterator[list[Any]]:
-        """The pool. Raises UsageError where the judge or the store cannot be used by it."""
         ray, engine = self._session.connect(), self._session.engine
         machines = {node["NodeManagerAddress"] for node in ray.nodes() if node["Alive"]}
         if len(machines) > 1 and not is_url(self._store.place):

@@ -168,7 +168,7 @@ class Evaluation:
         self._digest = hashlib.sha256()
         self._record = RunRecord(
             id=f"{datetime.now(UTC):%Y%m%d-%H%M%S-%f}",
-            started=_now(),
+            started=datetime.now(UTC).isoformat(timespec="seconds"),
             data=task.reading.name,
             metrics=tuple(metric.spec for metric in task.settings.metrics),
             judges={kind: judge.identity for kind, judge in task.dispatcher.router.judges.items()},
@@ -234,7 +234,7 @@ class Evaluation:
         self._keep()
         record, dispatcher, found = self._record, self._dispatcher, self._accumulators
         metrics = self._settings.metrics
-        record.status, record.finished = status, _now()
+        record.status, record.finished = status, datetime.now(UTC).isoformat(timespec="seconds")
         record.seconds = round(time.monotonic() - self._began, 3)
         record.metrics, record.left_out = tuple(metric.spec for metric in metrics), dict(self._settings.left_out)
         record.asked, record.reused, record.spent = dispatcher.asked, dispatcher.reused, dispatcher.budget.spent
@@ -277,10 +277,6 @@ async def judged(
         for key, score in metric.scores(own).items():
             kept[key] = ScoreRecord(score.value, score.undefined, score.failed, score.counts, shown)
     return SampleRecord(sample, scores, evidence, counted, tuple(rounds.failures[:FAILURES]))
-
-
-def _now() -> str:
-    return datetime.now(UTC).isoformat(timespec="seconds")
 
 
 async def score_async(

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, get_args, overload
+from typing import TYPE_CHECKING, Any, Literal, get_args, overload
 
 import msgspec
 
@@ -63,19 +63,10 @@ class Accumulator:
 
     def estimate(self) -> Estimate:
         """The estimate over the scores added so far."""
-        interval = self.interval()
-        return Estimate(
-            interval.value,
-            interval.low,
-            interval.high,
-            self.summary.n,
-            self.undefined,
-            self.failed,
-            interval.method,
-            better=self.measure.better,
-            over="data" if isinstance(self.measure, DatasetMetric) else "samples",
-            scale=self.measure.scale,
-        )
+        found, measure = self.interval(), self.measure
+        ends, counts = (found.value, found.low, found.high), (self.summary.n, self.undefined, self.failed)
+        over: Literal["data", "samples"] = "data" if isinstance(measure, DatasetMetric) else "samples"
+        return Estimate(*ends, *counts, found.method, better=measure.better, over=over, scale=measure.scale)
 
     def interval(self, confidence: float = 0.95) -> Interval:
         """The value over the scores added so far, with its interval."""

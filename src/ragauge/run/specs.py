@@ -60,7 +60,6 @@ def python_object(argument: str) -> Any:
 
 
 def _from(module: str, name: str) -> Callable[[str], Judge]:
-    """A maker of judges, whose module is imported when it is called."""
     return lambda spec: getattr(import_module(f"ragauge.judges.{module}"), name)(spec)
 
 

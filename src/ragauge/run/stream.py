@@ -87,7 +87,6 @@ class Stream:
         map: Mapping[str, str] | None = None,
         max_cost: float | None = None,
     ) -> None:
-        """The arguments are those of `evaluate`. Raises UsageError for one that is wrong."""
         self.stopped = ""
         self._metrics = None if metrics is None else select_metrics(metrics)
         self._map = map or {}

@@ -143,8 +143,6 @@ class Store:
     def __exit__(self, *exc: object) -> None:
         self.close()
 
-    # judgments
-
     @_in_database("read", "find judgments")
     def find(self, db: Connection, keys: Sequence[str]) -> dict[str, Judgment]:
         """The stored judgments with these keys, by key."""
@@ -162,7 +160,6 @@ class Store:
 
     @_in_database("write", "keep judgments")
     def _keep(self, db: Connection, judgments: Sequence[Judgment], calls: Sequence[Call]) -> dict[str, int]:
-        """Returns the numbers of the texts that were added."""
         references: dict[str, dict[str, int]] = {}
         premises: dict[tuple[str, ...], Any] = {}
         trees = [_referring(judgment.question, references, premises) for judgment in answered(judgments)]
@@ -222,8 +219,6 @@ class Store:
                 progress(read)
         return read, new
 
-    # responses of systems under test
-
     @_in_database("read", "find responses")
     def find_responses(self, db: Connection, keys: Sequence[str]) -> dict[str, ModelResponse]:
         """The stored responses with these keys, by key."""
@@ -237,8 +232,6 @@ class Store:
         rows = [(bytes.fromhex(response.key), db.pack(_encode(response))) for response in given]
         db.insert_new("responses", ("key", "record"), rows)
         _keep_calls(db, made)
-
-    # runs
 
     @_in_database("write", "begin the run")
     def begin(self, db: Connection, run: RunRecord) -> None:
@@ -343,8 +336,6 @@ class Store:
             column = struct.unpack(f"<{len(numbers) // 8}d", numbers)
             values[first : first + len(column)] = [None if value != value else value for value in column]
         return values
-
-    # people's labels
 
     @_in_database("write", "keep labels")
     def keep_labels(self, db: Connection, given: Sequence[Judgment], *, blind: str = "", chance: bool = False) -> None:
