@@ -14,7 +14,6 @@ import json
 import math
 import random
 import statistics
-import tempfile
 import time
 from collections.abc import Callable, Sequence
 from importlib import import_module
@@ -45,8 +44,8 @@ def generated(count: int, words: int = 100) -> tuple[list[str], list[str]]:
 
 def ours(passages: list[str]) -> Search:
     """Our index."""
-    index = BM25.build(passages)
-    return lambda query: [hit.position for hit in index.search(query, TOP)]
+    index = BM25(passages)
+    return lambda query: [hit[0] for hit in index.search(query, TOP)]
 
 
 def bm25s_index(passages: list[str]) -> Search:
@@ -104,18 +103,6 @@ def speed(count: int) -> None:
             f"{name:12}{taken[0]:10.1f}{taken[1]:11.2f}{taken[2]:9.2f}{taken[0] / first[0]:13.2f}"
             f"{taken[1] / first[1]:14.2f}"
         )
-    _load_time(passages)
-
-
-def _load_time(passages: list[str]) -> None:
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "index"
-        BM25.build(passages).save(path)
-        began = time.perf_counter()
-        BM25.load(path)
-        taken = time.perf_counter() - began
-        size = sum(file.stat().st_size for file in path.iterdir())
-        print(f"a saved index of {size / 1e6:.0f} MB is read in {taken:.2f} s")
 
 
 def quality(path: Path) -> None:

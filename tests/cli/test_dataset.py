@@ -31,7 +31,7 @@ def test_build_writes_samples_and_says_what_they_lack(call: Call, workplace: Pat
     result = call("dataset", "build", "questions.jsonl", "--corpus", "corpus", "-o", "samples.jsonl")
     assert result.exit_code == 0
     assert result.output.splitlines() == [
-        "corpus: 2 passages, indexed; files skipped: 1 .pdf",
+        "corpus: 2 passages; files skipped: 1 .pdf",
         "3 samples, 1 answerable; 1 judgments asked, 0 known",
         "without documents: 1 sample",
         "without a gold answer, so not labelled: 1 sample",

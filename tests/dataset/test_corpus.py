@@ -80,14 +80,6 @@ def test_an_empty_folder_is_no_corpus(tmp_path: Path) -> None:
     assert issubclass(BadRow, BadData)
 
 
-def test_the_digest_follows_the_text(tmp_path: Path) -> None:
-    """A corpus has another digest as soon as one of its texts has changed, and the same otherwise."""
-    first = read_corpus(_folder(tmp_path, a_txt="Text.", b_txt="More.")).digest
-    assert read_corpus(tmp_path).digest == first
-    (tmp_path / "b.txt").write_text("Less.")
-    assert read_corpus(tmp_path).digest != first
-
-
 def test_bad_files_and_rows_are_skipped_on_request(tmp_path: Path) -> None:
     """A file that is not UTF-8 and an odd row end the reading, or are left out with their errors recorded."""
     folder = _folder(tmp_path, b_jsonl='{"text": "Good."}\n{"name": "odd"}\n{broken\n{"text": "Fine."}', c_txt="Well.")

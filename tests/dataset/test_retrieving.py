@@ -3,7 +3,6 @@ from __future__ import annotations
 import asyncio
 import sys
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -139,25 +138,6 @@ def test_passages_have_their_scores() -> None:
     (chunk,) = asyncio.run(CorpusRetriever(CORPUS).retrieve("cold ice", 5))
     assert (chunk.id, chunk.title, chunk.metadata["year"]) == ("i", "Ice", 1931)
     assert chunk.metadata["score"] > 0
-
-
-def test_an_index_is_built_once(tmp_path: Path) -> None:
-    """The index is kept under the corpus's hash and read back; another corpus, or damage, has it built anew."""
-    assert CorpusRetriever(CORPUS, tmp_path).built
-    assert not CorpusRetriever(CORPUS, tmp_path).built
-    assert CorpusRetriever(Corpus("d", CORPUS.passages[:1], {}), tmp_path).built
-    for path in tmp_path.glob("*/*"):
-        path.write_bytes(b"broken")
-    again = CorpusRetriever(CORPUS, tmp_path)
-    assert again.built
-    assert [chunk.id for chunk in asyncio.run(again.retrieve("tea", 5))] == ["t"]
-
-
-def test_an_index_of_an_earlier_version_is_replaced(tmp_path: Path) -> None:
-    """The kept index of an earlier version of ragauge, one .npz file, gives way to the new one."""
-    (tmp_path / f"bm25-{CORPUS.digest}.npz").write_bytes(b"PK")
-    assert CorpusRetriever(CORPUS, tmp_path).built
-    assert [path.name for path in tmp_path.iterdir()] == [f"bm25-{CORPUS.digest}"]
 
 
 def test_without_the_library_nothing_is_begun(monkeypatch: pytest.MonkeyPatch) -> None:

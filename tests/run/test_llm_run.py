@@ -201,9 +201,6 @@ def test_a_plan_foretells_the_tokens(stub_server: StubFactory) -> None:
     stats = server.stats()
     assert planned.cost.calls == stats["calls"]
     assert planned.cost.prompt_tokens == pytest.approx(stats["prompt_tokens"], rel=0.15)
-    assert sum(part.prompt_tokens for part in planned.cost_by_metric.values()) == pytest.approx(
-        planned.cost.prompt_tokens
-    )
 
 
 def test_a_plan_foretells_the_tokens_of_the_demo(stub_server: StubFactory) -> None:

@@ -34,7 +34,7 @@ from ragauge.scores import Better, Evidence, RunRecord, SampleRecord, Score
 from ragauge.statistics.agreement import corrected_mean, kappa_interval
 from ragauge.statistics.intervals import Interval, mean_interval
 from ragauge.store import Store, label
-from ragauge.store.tables import PEOPLE
+from ragauge.store.recording import PEOPLE
 from ragauge.types import Answer, ChunkVerdict, Failure, Grade, Identity, Label, Verdict
 
 _THREE_WAY = (Label.ENTAILED, Label.NEUTRAL, Label.CONTRADICTED)

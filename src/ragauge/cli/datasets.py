@@ -74,8 +74,7 @@ def _dataset_lines(built: Built) -> Iterator[str]:
     """The summary of a data set."""
     if built.corpus:
         skipped = ", ".join(f"{number} {kind}" for kind, number in built.corpus.skipped.items())
-        made = "indexed" if built.indexed else "index known"
-        yield f"{built.corpus.name}: {counted(len(built.corpus.passages), 'passage')}, {made}" + (
+        yield f"{built.corpus.name}: {counted(len(built.corpus.passages), 'passage')}" + (
             f"; files skipped: {skipped}" if skipped else ""
         )
         if bad := built.corpus.bad:

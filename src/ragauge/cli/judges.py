@@ -28,7 +28,7 @@ from ragauge.judges.base import Judge
 from ragauge.questions import KINDS
 from ragauge.report.files import check_ending, check_place, save_text
 from ragauge.report.wording import usage_words
-from ragauge.run.asking import Budget, Dispatcher, JudgmentCache, check_priced
+from ragauge.run.asking import Budget, Dispatcher, check_priced
 from ragauge.run.prepare import opened_store
 from ragauge.run.specs import DESCRIPTIONS, load_judge, load_judges
 from ragauge.run.sync import blocking
@@ -272,13 +272,13 @@ class _CachedJudge:
         router = load_judges(judge)
         self._store = store
         self.judge, self.baseline = judge, baseline
-        self.asker = Dispatcher(router, JudgmentCache(router, opened_store(store), {}), Budget(max_cost))
+        self.asker = Dispatcher(router, opened_store(store), Budget(max_cost))
         self._others: list[Dispatcher] = []
 
     def apart(self) -> Dispatcher:
         """Another asker on the same budget, which knows no stored answer and stores none."""
         router = self.asker.router
-        self._others.append(Dispatcher(router, JudgmentCache(router, opened_store(None), {}), self.asker.budget))
+        self._others.append(Dispatcher(router, opened_store(None), self.asker.budget))
         return self._others[-1]
 
     def run(self, work: Callable[[], Awaitable[T]], done: str) -> T:

@@ -12,7 +12,6 @@ import msgspec
 from ragauge.datasets.retrieval import (
     Corpus,
     CorpusRetriever,
-    Retriever,
     RetrieverAdapter,
     RetrieverError,
     load_bm25s,
@@ -23,18 +22,16 @@ from ragauge.datasets.samples import (
     SampleSet,
     add_metadata,
     keep_first_documents,
-    map_samples,
-    resolve_need,
     without_notes,
 )
 from ragauge.errors import BadParameter, MissingField, UnanswerableNeed
 from ragauge.judges.base import JudgeLike, JudgeRouter
-from ragauge.needs.base import Failed, Need, NothingToCount, QuestionFlow, unanswerable
+from ragauge.needs.base import Need, NothingToCount, QuestionFlow, unanswerable
 from ragauge.needs.gold import GOLD_LABELS_KEY, GoldAnswers, GoldRow, gold_in_contexts, gold_labels
 from ragauge.questions import Decompose
 from ragauge.readers import SampleReader
 from ragauge.readers.columns import rank
-from ragauge.run.asking import Budget, Dispatcher, JudgmentCache, Stopped, check_priced
+from ragauge.run.asking import Budget, Dispatcher, check_priced
 from ragauge.run.prepare import opened_store
 from ragauge.run.specs import load_judges, python_object
 from ragauge.run.sync import blocking
@@ -54,7 +51,7 @@ class SampleLabels:
     evidence: tuple[Evidence, ...] = ()
 
     def on(self, sample: Sample) -> Sample:
-        """The sample with these labels: `answers`, `answers_found` of each document, and `answerable` unless given."""
+        """The sample with `answers`, `answers_found` of each document, and `answerable` unless given."""
         if self.documents is None:
             return msgspec.structs.replace(sample, answers=self.answers)
         labelled = zip(sample.contexts or (), self.documents, strict=True)
@@ -63,7 +60,7 @@ class SampleLabels:
         return msgspec.structs.replace(sample, answers=self.answers, contexts=contexts, answerable=answerable)
 
 
-def label_samples(claims: Claims = "whole") -> Need[SampleLabels]:
+def label_samples(claims: Claims) -> Need[SampleLabels]:
     """A need: the gold claims of a sample, and which of its documents hold which.
 
     Claims and labels that the sample already has are kept, except for labels of documents that do not match the number
@@ -111,25 +108,19 @@ def _without_stale_labels(chunk: Chunk, claims: int) -> Chunk:
 
 #: Documents per sample, as in Trust-Eval.
 TOP = 5
-
 #: Samples that are built at once.
 _CONCURRENCY = 32
 
 
 @dataclass(kw_only=True)
 class Built(SampleSet):
-    """A data set that was built, with a sample for each question.
+    """A data set that was built from questions.
 
-    Attributes:
-        corpus: the corpus that was searched; None where documents came from elsewhere.
-        indexed: whether the corpus had to be indexed, rather than its index read from the store.
-        without_gold: the number of samples without a gold answer, which are not labelled.
-        without_documents: the number of samples without documents.
-        first_of_several: the number of samples with several references of which only the first was decomposed.
+    without_gold, without_documents: the number of samples without a gold answer, which are not labelled, and without
+    documents. first_of_several: of samples of whose references only the first was decomposed.
     """
 
     corpus: Corpus | None = None
-    indexed: bool = False
     without_gold: int = 0
     without_documents: int = 0
     first_of_several: int = 0
@@ -145,15 +136,12 @@ async def build_async(
     top: int = TOP,
     **options: Any,
 ) -> Built:
-    """Build a data set for the metrics of Trust-Eval (Song et al., ICLR 2025).
-
-    `build` is the same for use without an event loop, or inside a running one as in notebooks.
+    """Build a data set for the metrics of Trust-Eval (Song et al., ICLR 2025); `build` is the synchronous form.
 
     Args:
-        questions: questions with gold answers, in any form that `read` takes. Where there is no response in addition, a
-            column such as "answer" is the gold answer.
+        questions: with gold answers, in any form that `read` takes; a lone column such as "answer" has these.
         corpus: a folder or file that is searched for documents by BM25, which needs the extra `retrieval`.
-        retriever: retriever_ documents instead: a function of the question, a retriever of LlamaIndex or LangChain, or
+        retriever: finds documents instead: a function of the question, a retriever of LlamaIndex or LangChain, or
             "python:MODULE:NAME", which names one. With neither, the documents in the data are used.
         judge: decides which document holds which claim.
         claims: a judge that decomposes the gold answer, the first of several references, into claims; None makes the
@@ -182,15 +170,25 @@ async def build_async(
     reader, samples = _questions(questions, given)
     documents = read_corpus(corpus, skip_bad=given.skip_bad_rows) if isinstance(corpus, str | Path) else corpus
     opened = opened_store(given.store)
-    found = _retriever(documents, retriever, opened.folder if given.store is not None else None)
-    if found is None and reader.columns and "contexts" not in reader.columns:
+    built = Built(corpus=documents)
+    found: CorpusRetriever | RetrieverAdapter | None = None
+    if documents is not None:
+        found = CorpusRetriever(documents)
+    elif retriever is not None:
+        named = isinstance(retriever, str) and retriever.startswith("python:")
+        found = RetrieverAdapter(python_object(retriever.removeprefix("python:")) if named else retriever)
+    elif reader.columns and "contexts" not in reader.columns:
         raise MissingField(f"{reader.name}: no documents; give a corpus (--corpus FOLDER), or a retriever")
-    dispatcher = Dispatcher(router, JudgmentCache(router, opened, {}), Budget(given.max_cost))
-    built = Built(corpus=documents, indexed=isinstance(found, CorpusRetriever) and found.built)
-    builder = _Builder(dispatcher, found, need, top, built)
+    dispatcher = Dispatcher(router, opened, Budget(given.max_cost))
+
+    async def sample(given: Sample) -> Sample:
+        bare = without_notes(given)
+        sample = await _with_documents(bare, found, top, built) if found else keep_first_documents(bare, top)
+        built.without_documents += not sample.contexts
+        return await _labelled(sample, dispatcher, need, built)
+
     async with dispatcher.opened():
-        built.samples = await map_samples(samples, builder.sample, _CONCURRENCY, given.progress)
-    built.bad_rows = tuple(str(bad) for bad in reader.bad_rows)
+        await built.fill(reader, samples, sample, _CONCURRENCY, given)
     built.asked, built.reused, built.spent = dispatcher.asked, dispatcher.reused, dispatcher.budget.spent
     return built
 
@@ -211,53 +209,26 @@ def _questions(data: Any, options: SampleOptions) -> tuple[SampleReader, Iterato
     return reader, (msgspec.structs.replace(one, references=gold, response=None) for one, gold in only_answers)
 
 
-def _retriever(corpus: Corpus | None, retriever: Any, folder: Path | None) -> Retriever | None:
-    if corpus is not None:
-        return CorpusRetriever(corpus, folder)
-    named = isinstance(retriever, str) and retriever.startswith("python:")
-    found = python_object(retriever.removeprefix("python:")) if named else retriever
-    return None if found is None else RetrieverAdapter(found)
+async def _with_documents(
+    sample: Sample, retriever: CorpusRetriever | RetrieverAdapter, top: int, built: Built
+) -> Sample:
+    answerable = sample.answerable if sample.contexts is None else None
+    bare = msgspec.structs.replace(sample, contexts=None, answerable=answerable)
+    if not sample.query:
+        return built.fail(bare, "documents", "no_query: the sample has no query")
+    try:
+        return msgspec.structs.replace(bare, contexts=await retriever.retrieve(sample.query, top))
+    except RetrieverError as error:
+        return built.fail(bare, "documents", f"retriever_error: {error}")
 
 
-class _Builder:
-    """Builds samples, and counts what they lack."""
-
-    def __init__(
-        self, dispatcher: Dispatcher, retriever: Retriever | None, need: Need[SampleLabels], top: int, built: Built
-    ) -> None:
-        self._dispatcher, self._retriever, self._need, self._top = dispatcher, retriever, need, top
-        self._built = built
-
-    async def sample(self, given: Sample) -> Sample:
-        """The sample with its documents and labels, or with the reasons why it lacks them."""
-        sample = await self._with_documents(without_notes(given))
-        if not sample.contexts:
-            self._built.without_documents += 1
-        return await self._labelled(sample)
-
-    async def _with_documents(self, sample: Sample) -> Sample:
-        if self._retriever is None:
-            return keep_first_documents(sample, self._top)
-        answerable = sample.answerable if sample.contexts is None else None
-        bare = msgspec.structs.replace(sample, contexts=None, answerable=answerable)
-        if not sample.query:
-            return self._built.fail(bare, "documents", "no_query: the sample has no query")
-        try:
-            found = await self._retriever.retrieve(sample.query, self._top)
-        except RetrieverError as error:
-            return self._built.fail(bare, "documents", f"retriever_error: {error}")
-        return msgspec.structs.replace(bare, contexts=found)
-
-    async def _labelled(self, sample: Sample) -> Sample:
-        try:
-            outcome = await resolve_need(self._dispatcher, sample, self._need)
-        except Stopped as stopped:
-            return self._built.stop(sample, "labels", stopped)
-        if isinstance(outcome, Failed):
-            return self._built.fail(sample, "labels", outcome.reason)
-        if isinstance(outcome, SampleLabels):
-            several = sample.answers is None and len(sample.references or ()) > 1
-            self._built.first_of_several += several and outcome.answers != (sample.references,)
-            return outcome.on(sample)
-        self._built.without_gold += 1
-        return sample
+async def _labelled(sample: Sample, dispatcher: Dispatcher, need: Need[SampleLabels], built: Built) -> Sample:
+    outcome = await built.resolve(dispatcher, sample, need, "labels")
+    if isinstance(outcome, Sample):
+        return outcome
+    if isinstance(outcome, SampleLabels):
+        several = sample.answers is None and len(sample.references or ()) > 1
+        built.first_of_several += several and outcome.answers != (sample.references,)
+        return outcome.on(sample)
+    built.without_gold += 1
+    return sample

@@ -6,7 +6,7 @@ import asyncio
 import hashlib
 import re
 from collections.abc import Sequence
-from contextlib import AsyncExitStack
+from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
@@ -18,13 +18,10 @@ import msgspec
 
 from ragauge.datasets.samples import (
     CITED_BY,
-    ProgressCallback,
     SampleOptions,
     SampleSet,
     add_metadata,
     keep_first_documents,
-    map_samples,
-    resolve_need,
     without_notes,
 )
 from ragauge.errors import BadData, BadParameter, UnanswerableNeed
@@ -36,12 +33,12 @@ from ragauge.judges.llm.judge import unanswered
 from ragauge.judges.llm.messages import CallFailed, Completion, Prompt, TokenUsage, Turn
 from ragauge.judges.llm.prompts import escaped
 from ragauge.judges.llm.replies import REPEATED, extract_object
-from ragauge.needs.base import Failed, Need, NothingToCount, QuestionFlow, unanswerable
+from ragauge.needs.base import Need, NothingToCount, QuestionFlow, unanswerable
 from ragauge.needs.checks import REFUSAL_KEY, instructed_refusal
 from ragauge.needs.entailment import citation_labels, support
 from ragauge.needs.evidence import Statements, Support
 from ragauge.readers import SampleReader, read
-from ragauge.run.asking import Budget, Dispatcher, JudgmentCache, LazyExitStack, Stopped, check_priced
+from ragauge.run.asking import Budget, Dispatcher, LazyExitStack, Stopped, check_priced, unpriced
 from ragauge.run.prepare import opened_store
 from ragauge.run.specs import load_judges
 from ragauge.run.sync import blocking
@@ -52,7 +49,7 @@ from ragauge.text.citations import CitationStyle, citation_marks, citations_in
 from ragauge.text.cited import CitedPiece, cited_items, cited_sentences
 from ragauge.text.refusals import refusal as find_refusal
 from ragauge.text.trust_eval import REFUSAL
-from ragauge.types import ChunkVerdict, Failure, Identity, Label, ModelResponse, Sample, Statement, TotalUsage, Verdict
+from ragauge.types import ChunkVerdict, Failure, Identity, Label, ModelResponse, Sample, Statement, Verdict
 
 #: The form of a response: sentences, or items separated by commas.
 AnswerForm = Literal["prose", "list"]
@@ -69,12 +66,7 @@ _SCHEMA = {
 
 
 class AnswerBrief(msgspec.Struct, frozen=True):
-    """Instructions on how to answer.
-
-    Attributes:
-        refusal: the sentence to answer with where the documents hold no answer; "" where the model must answer.
-        shots: few-shot examples, which precede each question.
-    """
+    """How to answer. refusal: the sentence where the documents hold no answer; "" where the model must answer."""
 
     form: AnswerForm = "prose"
     refusal: str = REFUSAL_SENTENCE
@@ -83,16 +75,12 @@ class AnswerBrief(msgspec.Struct, frozen=True):
 
 def answer_prompt(sample: Sample, brief: AnswerBrief) -> Prompt:
     """The prompt for a response; the user's message is one JSON document, with all texts as its strings."""
-    document: dict[str, Any] = {}
-    if brief.shots:
-        document["examples"] = [{**_question(shot), "answer": shot.response} for shot in brief.shots]
-    return Prompt(_system(brief), escaped(msgspec.json.encode({**document, **_question(sample)}).decode()), _SCHEMA)
-
-
-def _system(brief: AnswerBrief) -> str:
     refusing = f"{_section('refuse')}\n\n{brief.refusal}" if brief.refusal else _section("always")
     examples = [_section("examples")] if brief.shots else []
-    return "\n\n".join([_section("preamble"), _section(brief.form), refusing, *examples, _section("reply")])
+    system = [_section("preamble"), _section(brief.form), refusing, *examples, _section("reply")]
+    shots = [{**_question(shot), "answer": shot.response} for shot in brief.shots]
+    document = {**({"examples": shots} if shots else {}), **_question(sample)}
+    return Prompt("\n\n".join(system), escaped(msgspec.json.encode(document).decode()), _SCHEMA)
 
 
 def _question(sample: Sample) -> dict[str, Any]:
@@ -114,100 +102,9 @@ _RESPONSE_TOKENS = 300
 _CANCELLED = Failure("cancelled", "the call was cancelled")
 _AGAIN = 'This cannot be used: {fault}. Reply with one JSON object and nothing else: {{"answer": "..."}}'
 
+_NO_DOCUMENTS = Failure("no_documents", "the sample has no contexts; build the data first, with a corpus")
+
 ResponseOutcome = str | Failure
-
-
-class Responder:
-    """Has a model answer prompts. An asynchronous context manager; the client is opened at the first call.
-
-    Attributes:
-        asked: the number of responses that took a call.
-        reused: the number of responses that the store had.
-    """
-
-    def __init__(self, client: ModelClient, store: Store, budget: Budget) -> None:
-        self.identity = Identity(client.transport.name, client.transport.settings)
-        self.asked = self.reused = 0
-        self._client, self._store, self._budget = client, store, budget
-        self._pending: dict[str, asyncio.Task[ResponseOutcome]] = {}
-        self._exits = LazyExitStack()
-
-    @property
-    def spent(self) -> TotalUsage:
-        """The usage of all calls of the same budget."""
-        return self._budget.spent
-
-    async def __aenter__(self) -> Responder:
-        """Does not open the client yet."""
-        return self
-
-    async def __aexit__(self, *exc: object) -> None:
-        """Close the client."""
-        await self._exits.aclose()
-
-    async def respond(self, prompt: Prompt) -> ResponseOutcome:
-        """The response to a prompt, or a Failure.
-
-        Raises:
-            Stopped: the budget is exhausted, or the model cannot answer any more.
-            UsageError: something is missing, such as a key.
-        """
-        key = hashlib.sha256(msgspec.json.encode([self.identity, prompt])).hexdigest()[:32]
-        if task := self._pending.get(key):
-            return await task
-        known = self._store.find_responses([key])
-        if known:
-            self.reused += 1
-            return known[key].text
-        task = self._pending[key] = asyncio.ensure_future(self._ask(key, prompt))
-        task.add_done_callback(lambda _: self._pending.pop(key))
-        return await task
-
-    async def _ask(self, key: str, prompt: Prompt) -> ResponseOutcome:
-        """Call the model, and again if its reply is not in the required form."""
-        await self._exits.open(self._client)
-        outcome = await self._call(key, prompt)
-        if isinstance(outcome, Failure) and outcome.reason == "invalid_answer":
-            turn = Turn(outcome.raw or "(no reply)", _AGAIN.format(fault=outcome.detail))
-            return await self._call(key, msgspec.structs.replace(prompt, turns=(turn,)))
-        return outcome
-
-    async def _call(self, key: str, prompt: Prompt) -> ResponseOutcome:
-        """Make one call within the budget; store its record, if it was sent, and its response."""
-        price = self._client.price
-        reserved = price.of(TokenUsage(pricing.prompt_tokens(prompt), _RESPONSE_TOKENS)) if price else 0.0
-        await self._reserve(reserved)
-        completion: Completion | Failure = _CANCELLED
-        outcome: ResponseOutcome = _CANCELLED
-        sent, start = True, perf_counter()
-        try:
-            completion = await self._client.send(prompt)
-            outcome = self._client.truncation_failure(prompt, completion) or answer_in(completion)
-        except CallFailed as failed:
-            completion = outcome = failed.failure
-            sent = failed.sent
-        finally:
-            if sent:
-                self.asked += not prompt.turns
-                fault = str(outcome) if isinstance(outcome, Failure) else ""
-                took = self._client.estimate(completion, self._client.prompt_tokens(prompt))
-                call = self._client.call_record(completion, took, 1, perf_counter() - start, fault)
-                self._budget.record(call, reserved)
-                answered = [] if isinstance(outcome, Failure) else [ModelResponse(key, outcome, self.identity, call.id)]
-                self._store.keep_responses(answered, [call])
-            else:
-                self._budget.release(reserved)
-        return outcome
-
-    async def _reserve(self, dollars: float) -> None:
-        """Reserve the cost of a call. Raises Stopped where no call can be made."""
-        if self._client.ended is None:
-            if not await self._budget.reserve(dollars):
-                raise Stopped(self._budget.reason)
-            if self._client.ended is None:
-                return
-            self._budget.release(dollars)
-        raise Stopped(f"{self.identity} cannot answer any more: {self._client.ended}")
 
 
 def answer_in(completion: Completion) -> ResponseOutcome:
@@ -234,10 +131,7 @@ class AddedCitations:
 
 
 def add_citations(form: AnswerForm) -> Need[AddedCitations]:
-    """A need: each sentence, or item of a list, cites the document that entails it best, if one does.
-
-    A response that has citations of any form is left as it is, and so is a refusal.
-    """
+    """A need: each sentence or list item of a response without citations cites the document that entails it best."""
 
     def flow(sample: Sample) -> QuestionFlow[AddedCitations]:
         text = sample.response or ""
@@ -280,19 +174,11 @@ def _marked(text: str, pieces: Sequence[CitedPiece], best: Sequence[int | None])
 def with_shots(
     brief: AnswerBrief, samples: Sequence[Sample], count: int, seed: int, top: int | None = None
 ) -> AnswerBrief:
-    """The brief with few-shot examples, drawn and ordered by the seed.
+    """The brief with few-shot examples, drawn and ordered by the seed, of which `top` documents are shown.
 
     Half of them, rounded down, are refusals, where the brief asks for refusals, as in Trust-Eval; if there are too few
     of one kind, the other fills up. Refusals are shown in the wording of the brief. A sample without a response is
-    shown with its first reference.
-
-    Args:
-        count: the number of examples.
-        seed: of the draw.
-        top: the number of documents of each example that are shown; None for all.
-
-    Raises:
-        BadData: fewer than `count` samples have a question, documents and an answer.
+    shown with its first reference. Raises BadData if too few samples have a question, documents and an answer.
     """
     usable = [example for one in samples if (example := _example(one, brief, top))]
     answers = [one for one in usable if one.response != brief.refusal]
@@ -310,7 +196,7 @@ def with_shots(
 
 
 def _example(sample: Sample, brief: AnswerBrief, top: int | None) -> Sample | None:
-    """A sample as an example; None where something is missing, or it is a refusal and the brief has none."""
+    """None where something is missing, or it is a refusal and the brief has none."""
     response = sample.response or next(iter(sample.references or ()), "")
     if not (sample.query and sample.contexts and response):
         return None
@@ -321,20 +207,13 @@ def _example(sample: Sample, brief: AnswerBrief, top: int | None) -> Sample | No
 
 #: Samples that are processed at once; the client limits the number of calls.
 _CONCURRENCY = 256
-
 #: The default number of few-shot examples, as in Trust-Eval.
 SHOTS = 2
 
 
 @dataclass(kw_only=True)
 class Generated(SampleSet):
-    """Samples with generated responses.
-
-    Attributes:
-        system: the model that answered.
-        answered, refused, empty: the number of responses, of refusals among them, and of empty ones.
-        cited: the number of responses to which citations were added.
-    """
+    """Samples with responses of the model `system`: how many are answered, refused among these, empty, and cited."""
 
     system: str
     answered: int = 0
@@ -356,20 +235,15 @@ async def generate_async(
     cite: JudgeLike | None = None,
     **options: Any,
 ) -> Generated:
-    """Have a model answer each question from its documents.
-
-    `generate` is the same for use without an event loop, or inside a running one as in notebooks.
+    """Have a model answer each question from its documents; `generate` is the synchronous form.
 
     Args:
         data: samples with queries and contexts, in any form that `read` takes.
-        model: as for `rg.llm`: "provider/model", with options after it; a client of `instructor`; a function from
-            messages to text.
+        model: as for `rg.llm`.
         form: "prose" for sentences with citations such as [1][2], "list" for items with a citation each.
         refusal: the sentence to answer with where the documents hold no answer. It is stored in the samples' metadata,
             so that metrics recognise it as a refusal. With "" the model must always answer.
-        shots: answered samples to draw few-shot examples from.
-        shot_count: the number of examples.
-        seed: of the draw.
+        shots, shot_count, seed: answered samples to draw few-shot examples from, how many, and the seed of the draw.
         top: the number of documents of each sample that are shown and kept; None for all.
         cite: a judge that finds citations for responses without any; None adds none.
         options: store, map, limit, skip_bad_rows, max_cost and progress; see `SampleOptions`.
@@ -385,67 +259,60 @@ async def generate_async(
     client = model if isinstance(model, ModelClient) else model_client(model)
     budget = Budget(given.max_cost)
     if given.max_cost is not None and client.price is None:
-        raise BadParameter(
-            f"a limit on the cost needs the price of {client.transport.name}; give it as ?price=0.15:0.60"
-        )
+        raise unpriced(client.transport.name)
     opened = opened_store(given.store)
-    reader, dispatcher = given.read(data), None
+    reader, dispatcher, need = given.read(data), None, add_citations(form)
     if cite:
         router = load_judges(cite)
-        if topics := unanswerable([add_citations(form)], router.can):
+        if topics := unanswerable([need], router.can):
             raise UnanswerableNeed(f"the judge of citations does not answer {', '.join(topics)}; name one that does")
         check_priced(router.unique(), budget.limit)
-        dispatcher = Dispatcher(router, JudgmentCache(router, opened, {}), budget)
-    generator = _Generator(Responder(client, opened, budget), brief, top, dispatcher, add_citations(form))
-    await generator.run(reader, given.progress)
-    return generator.generated
+        dispatcher = Dispatcher(router, opened, budget)
+    return await _Generator(client, opened, budget, brief, top, dispatcher, need).run(reader, given)
 
 
 generate = blocking(generate_async, "generate")
 
 
 class _Generator:
-    """Generates responses, and counts their kinds."""
-
     def __init__(
         self,
-        responder: Responder,
+        client: ModelClient,
+        store: Store,
+        budget: Budget,
         brief: AnswerBrief,
         top: int | None,
         dispatcher: Dispatcher | None,
         need: Need[AddedCitations],
     ) -> None:
-        self.generated = Generated(system=responder.identity.name)
-        self._responder, self._brief, self._top = responder, brief, top
-        self._dispatcher, self._need = dispatcher, need
+        self._model = Identity(client.transport.name, client.transport.settings)
+        self._generated = Generated(system=self._model.name)
+        self._client, self._store, self._budget = client, store, budget
+        self._brief, self._top, self._dispatcher, self._need = brief, top, dispatcher, need
+        self._pending: dict[str, asyncio.Task[ResponseOutcome]] = {}
+        self._opened = LazyExitStack()
 
-    async def run(self, reader: SampleReader, progress: ProgressCallback | None) -> None:
-        """Generate the responses of all samples."""
-        done = self.generated
-        async with AsyncExitStack() as stack:
-            await stack.enter_async_context(self._responder)
-            if self._dispatcher:
-                await stack.enter_async_context(self._dispatcher.opened())
-            done.samples = await map_samples(reader, self._sample, _CONCURRENCY, progress)
-        done.asked, done.reused = self._responder.asked, self._responder.reused
-        done.spent = self._responder.spent
-        done.bad_rows = tuple(str(bad) for bad in reader.bad_rows)
+    async def run(self, reader: SampleReader, given: SampleOptions) -> Generated:
+        done = self._generated
+        async with self._opened, self._dispatcher.opened() if self._dispatcher else nullcontext():
+            await done.fill(reader, reader, self._sample, _CONCURRENCY, given)
+        done.spent = self._budget.spent
+        return done
 
     async def _sample(self, given: Sample) -> Sample:
-        """The sample with its response, or with the reason why it has none."""
+        done = self._generated
         bare = add_metadata(keep_first_documents(without_notes(given), self._top), **{REFUSAL_KEY: self._brief.refusal})
-        sample = msgspec.structs.replace(bare, response=None, system=self._responder.identity.name)
+        sample = msgspec.structs.replace(bare, response=None, system=self._model.name)
         if not sample.query:
-            return self.generated.fail(sample, "response", Failure("no_query", "the sample has no query"))
+            return done.fail(sample, "response", Failure("no_query", "the sample has no query"))
         if sample.contexts is None:
-            return self.generated.fail(sample, "response", _NO_DOCUMENTS)
+            return done.fail(sample, "response", _NO_DOCUMENTS)
         try:
-            response = await self._responder.respond(answer_prompt(sample, self._brief))
+            response = await self._respond(answer_prompt(sample, self._brief))
         except Stopped as stopped:
-            return self.generated.stop(sample, "response", stopped)
+            return done.stop(sample, "response", stopped)
         if isinstance(response, Failure):
-            return self.generated.fail(sample, "response", response)
-        done = self.generated
+            return done.fail(sample, "response", response)
         done.answered += 1
         done.empty += not response
         done.refused += bool(find_refusal(response, self._brief.refusal)) or trust_eval.is_refusal(response)
@@ -454,17 +321,68 @@ class _Generator:
     async def _cited(self, sample: Sample) -> Sample:
         if self._dispatcher is None:
             return sample
-        try:
-            outcome = await resolve_need(self._dispatcher, sample, self._need)
-        except Stopped as stopped:
-            return self.generated.stop(sample, "citations", stopped)
-        if isinstance(outcome, Failed):
-            return self.generated.fail(sample, "citations", outcome.reason)
+        outcome = await self._generated.resolve(self._dispatcher, sample, self._need, "citations")
+        if isinstance(outcome, Sample):
+            return outcome
         if not isinstance(outcome, AddedCitations) or not outcome.added:
             return sample
-        self.generated.cited += 1
+        self._generated.cited += 1
         judge = ", ".join(str(one.identity) for one in self._dispatcher.router.unique())
         return add_metadata(msgspec.structs.replace(sample, response=outcome.response), **{CITED_BY: judge})
 
+    async def _respond(self, prompt: Prompt) -> ResponseOutcome:
+        """The response to a prompt, or a Failure. Raises Stopped, and UsageError where a key or the like is missing."""
+        key = hashlib.sha256(msgspec.json.encode([self._model, prompt])).hexdigest()[:32]
+        if task := self._pending.get(key):
+            return await task
+        if known := self._store.find_responses([key]):
+            self._generated.reused += 1
+            return known[key].text
+        task = self._pending[key] = asyncio.ensure_future(self._ask(key, prompt))
+        task.add_done_callback(lambda _: self._pending.pop(key))
+        return await task
 
-_NO_DOCUMENTS = Failure("no_documents", "the sample has no contexts; build the data first, with a corpus")
+    async def _ask(self, key: str, prompt: Prompt) -> ResponseOutcome:
+        """Call the model, and again if its reply is not in the required form."""
+        await self._opened.open(self._client)
+        outcome = await self._call(key, prompt)
+        if isinstance(outcome, Failure) and outcome.reason == "invalid_answer":
+            turn = Turn(outcome.raw or "(no reply)", _AGAIN.format(fault=outcome.detail))
+            return await self._call(key, msgspec.structs.replace(prompt, turns=(turn,)))
+        return outcome
+
+    async def _call(self, key: str, prompt: Prompt) -> ResponseOutcome:
+        """Make one call within the budget; store its record, if it was sent, and its response."""
+        client = self._client
+        cost = client.price.of(TokenUsage(pricing.prompt_tokens(prompt), _RESPONSE_TOKENS)) if client.price else 0.0
+        await self._reserve(cost)
+        completion: Completion | Failure = _CANCELLED
+        outcome: ResponseOutcome = _CANCELLED
+        sent, start = True, perf_counter()
+        try:
+            completion = await client.send(prompt)
+            outcome = client.truncation_failure(prompt, completion) or answer_in(completion)
+        except CallFailed as failed:
+            completion = outcome = failed.failure
+            sent = failed.sent
+        finally:
+            if sent:
+                self._generated.asked += not prompt.turns
+                fault = str(outcome) if isinstance(outcome, Failure) else ""
+                took = client.estimate(completion, client.prompt_tokens(prompt))
+                call = client.call_record(completion, took, 1, perf_counter() - start, fault)
+                self._budget.record(call, cost)
+                answered = [] if isinstance(outcome, Failure) else [ModelResponse(key, outcome, self._model, call.id)]
+                self._store.keep_responses(answered, [call])
+            else:
+                self._budget.release(cost)
+        return outcome
+
+    async def _reserve(self, dollars: float) -> None:
+        if self._client.ended is None:
+            if not await self._budget.reserve(dollars):
+                raise Stopped(self._budget.reason)
+            if self._client.ended is None:
+                return
+            self._budget.release(dollars)
+        raise Stopped(f"{self._model} cannot answer any more: {self._client.ended}")

@@ -1,22 +1,18 @@
-"""Retrieval: the documents of a question, by BM25 over the passages of a corpus or by any retriever.
+"""Retrieval: the documents of a question, by any retriever, or by BM25 over the passages of a corpus.
 
-Robertson and Zaragoza, "The probabilistic relevance framework: BM25 and beyond", 2009, with the inverse document
-frequency of Lucene, which is never negative. The index is that of the library bm25s (Lù, "BM25S", 2024).
+Robertson and Zaragoza, 2009, with the inverse document frequency of Lucene, by the library bm25s (Lù, "BM25S", 2024).
 """
 
 from __future__ import annotations
 
 import asyncio
-import hashlib
 import re
-import shutil
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from inspect import isawaitable, iscoroutinefunction
-from itertools import pairwise
+from itertools import chain, pairwise
 from pathlib import Path
-from tempfile import TemporaryDirectory
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -29,7 +25,6 @@ from ragauge.types import Chunk
 
 #: Words of a passage, as in the Wikipedia passages of DPR (Karpukhin et al., 2020).
 WORDS = 100
-
 #: Characters that count as one word in scripts without spaces.
 _LONG_WORD = 10
 
@@ -40,10 +35,10 @@ _HEADING = re.compile(r"(#{1,6})\s+(.*?)\s*#*\s*")
 
 
 def passages(text: str, words: int = WORDS) -> list[str]:
-    """The text as passages of at most `words` words each, in order, without loss but of white space.
+    """The text as passages of at most `words` words, in order, without loss but of white space.
 
-    A passage ends with a sentence or a paragraph, unless a single sentence is too long. In scripts without spaces ten
-    characters count as a word.
+    A passage ends with a sentence or paragraph, if no sentence is too long. Ten characters of a script without spaces
+    count as a word.
     """
     if _size(text) <= words:
         return [text.strip()] if text.strip() else []
@@ -69,15 +64,11 @@ def _pieces(text: str, words: int) -> Iterator[tuple[int, int]]:
 
 
 def _size(text: str) -> int:
-    """The length of a text in words."""
     return max(len(text.split()), len(text) // _LONG_WORD if len(text) > _LONG_WORD * (text.count(" ") + 1) else 0)
 
 
 def sections(markdown: str) -> tuple[str, list[tuple[str, str]]]:
-    """The title of a Markdown text, "" where it has none, and its sections, each a heading and the text below it.
-
-    The title is the first heading of level 1; text before any other heading is a section without a heading.
-    """
+    """The title of a Markdown text, its first heading of level 1 or "", and its sections by heading, "" for none."""
     title, heading, fenced = "", "", False
     lines: list[str] = []
     found: list[tuple[str, str]] = []
@@ -101,9 +92,8 @@ _TEXT = (".txt", ".text", *_MARKDOWN)
 class Corpus(NamedTuple):
     """The passages of a folder or file, in the order of the files' names.
 
-    Attributes:
-        skipped: extension -> the number of files that cannot be read as text; "empty" -> the number of empty files.
-        bad: the error messages of the files and rows that were skipped on request.
+    skipped: extension -> the number of files that cannot be read as text; "empty" -> of empty files. bad: the errors of
+    files and rows that were skipped on request.
     """
 
     name: str
@@ -111,29 +101,13 @@ class Corpus(NamedTuple):
     skipped: dict[str, int]
     bad: tuple[str, ...] = ()
 
-    @property
-    def digest(self) -> str:
-        """A hash of all passages, 32 hex digits."""
-        whole = hashlib.sha256()
-        for passage in self.passages:
-            whole.update(f"{passage.id}\0{passage.passage}\0\0".encode())
-        return whole.hexdigest()[:32]
-
 
 def read_corpus(path: str | Path, words: int = WORDS, *, skip_bad: bool = False) -> Corpus:
-    """The passages of a file, or of all files of a folder and its subfolders.
+    """The passages of a file, or of all files of a folder and its subfolders but hidden ones, of at most `words` words.
 
     Text (.txt .md) is split into passages titled by the name of the file or, in Markdown, by its title and heading.
-    Rows (.jsonl .json .csv .tsv .parquet .arrow) have their text, id and title under the names that contexts have them
-    under; long rows are split too. Hidden files are ignored.
-
-    Args:
-        path: the file or folder.
-        words: the maximum length of a passage.
-        skip_bad: continue after a file or row that cannot be read, and keep the error in `Corpus.bad`.
-
-    Raises:
-        BadData: there is nothing to read; unless `skip_bad`, the first file or row that cannot be read.
+    Rows (.jsonl .json .csv .tsv .parquet .arrow) have text, id and title under the names that contexts have them under.
+    skip_bad: keep the error of a file or row in `Corpus.bad` instead of raising BadData.
     """
     root = Path(path)
     files = [root]
@@ -144,12 +118,20 @@ def read_corpus(path: str | Path, words: int = WORDS, *, skip_bad: bool = False)
     reasons = {one: reason for one in files if (reason := _skip_reason(one, formats))}
     if not root.is_dir() and reasons:
         raise BadData(f"{root}: not a corpus; give a folder, or a file of {' '.join(sorted({*_TEXT, *EXTENSIONS}))}")
-    splitter = _Splitter(root if root.is_dir() else root.parent, words, skip_bad)
-    found = [passage for one in files if one not in reasons for passage in splitter.passages(one)]
+    bad: list[str] = []
+
+    def skip(error: BadData) -> None:
+        if not skip_bad:
+            raise error
+        bad.append(str(error))
+
+    base = root if root.is_dir() else root.parent
+    read = [_passages_of(one, one.relative_to(base).as_posix(), words, skip) for one in files if one not in reasons]
+    found = list(chain.from_iterable(read))
     if not found:
-        why = f"; {splitter.bad[0]}" if splitter.bad else "; put .txt, .md, .jsonl or .parquet files there"
+        why = f"; {bad[0]}" if bad else "; put .txt, .md, .jsonl or .parquet files there"
         raise BadData(f"{root}: no text in {len(files)} files{why}")
-    return Corpus(str(root), found, dict(Counter(reasons.values())), tuple(splitter.bad))
+    return Corpus(str(root), found, dict(Counter(reasons.values())), tuple(bad))
 
 
 def _skip_reason(path: Path, formats: Collection[str]) -> str:
@@ -160,46 +142,33 @@ def _skip_reason(path: Path, formats: Collection[str]) -> str:
     return "empty" if path.is_file() and not path.stat().st_size else ""
 
 
-class _Splitter:
-    """Splits the files of a corpus into passages, and collects the errors of those that are skipped."""
-
-    def __init__(self, base: Path, words: int, skip_bad: bool) -> None:
-        self.bad: list[str] = []
-        self._base, self._words, self._skip_bad = base, words, skip_bad
-
-    def passages(self, path: Path) -> Iterator[Chunk]:
-        """The passages of one file. Raises BadData, unless bad files and rows are skipped."""
-        name = path.relative_to(self._base).as_posix()
-        try:
-            yield from self._text_passages(path, name) if extension(path) in _TEXT else self._row_passages(path, name)
-        except BadData as error:
-            self._skip(error)
-
-    def _text_passages(self, path: Path, name: str) -> Iterator[Chunk]:
-        pieces = [(title, piece) for title, body in _titled_sections(path) for piece in passages(body, self._words)]
+def _passages_of(path: Path, name: str, words: int, skip: Callable[[BadData], None]) -> Iterator[Chunk]:
+    """The passages of a file. skip: raises the error of a file or row, or has it skipped."""
+    try:
+        if extension(path) not in _TEXT:
+            yield from _row_passages(path, name, words, skip)
+            return
+        pieces = [(title, piece) for title, body in _titled_sections(path) for piece in passages(body, words)]
         for number, (title, piece) in enumerate(pieces, start=1):
             yield Chunk(piece, f"{name}#{number}", title)
+    except BadData as error:
+        skip(error)
 
-    def _row_passages(self, path: Path, name: str) -> Iterator[Chunk]:
-        for number, row in enumerate(file_source(path).rows(), start=1):
-            try:
-                document = _document(row, f"{name}#{number}", str(path), number)
-            except BadRow as error:
-                self._skip(error)
-                continue
-            pieces = passages(document.text, self._words)
-            for part, piece in enumerate(pieces, start=1):
-                id = f"{document.id}#{part}" if len(pieces) > 1 else document.id
-                yield Chunk(piece, id, document.title, document.metadata)
 
-    def _skip(self, error: BadData) -> None:
-        if not self._skip_bad:
-            raise error
-        self.bad.append(str(error))
+def _row_passages(path: Path, name: str, words: int, skip: Callable[[BadData], None]) -> Iterator[Chunk]:
+    for number, row in enumerate(file_source(path).rows(), start=1):
+        try:
+            document = _document(row, f"{name}#{number}", str(path), number)
+        except BadRow as error:
+            skip(error)
+            continue
+        pieces = passages(document.text, words)
+        for part, piece in enumerate(pieces, start=1):
+            id = f"{document.id}#{part}" if len(pieces) > 1 else document.id
+            yield Chunk(piece, id, document.title, document.metadata)
 
 
 def _titled_sections(path: Path) -> list[tuple[str, str]]:
-    """The sections of a text file, each under its title."""
     try:
         with open_bytes(path) as stream:
             text = "".join(decoded_lines(stream, str(path)))
@@ -237,40 +206,24 @@ def load_bm25s() -> Any:
     return bm25s
 
 
-class Hit(NamedTuple):
-    """A passage that was found: its position in the corpus, from 0, and its BM25 score, above 0."""
-
-    position: int
-    score: float
-
-
 class BM25:
-    """An index of passages; build one with `BM25.build`, or read one with `BM25.load`."""
+    """An index of texts, which are identified by their positions. Raises MissingExtra without bm25s."""
 
-    def __init__(self, index: Any) -> None:
-        self._index = index
-        self._stopwords = frozenset(load_bm25s().stopwords.STOPWORDS_EN_PLUS)
-
-    def __len__(self) -> int:
-        return int(self._index.scores["num_docs"])
-
-    @classmethod
-    def build(cls, texts: Iterable[str]) -> BM25:
-        """Index texts, which are identified by their positions. Raises MissingExtra without bm25s."""
+    def __init__(self, texts: Iterable[str]) -> None:
         import numpy as np
 
-        index = load_bm25s().BM25(k1=K1, b=B, method="atire", idf_method="lucene")
+        self._index = load_bm25s().BM25(k1=K1, b=B, method="atire", idf_method="lucene")
+        self._stopwords = frozenset(load_bm25s().stopwords.STOPWORDS_EN_PLUS)
         words: dict[str, int] = {}
         passages = [[words.setdefault(word, len(words)) for word in _words(text)] for text in texts]
         terms: dict[str, int] = {}
         term_of = [terms.setdefault(term, len(terms)) for term in stem_tokens(words)]
         ids = [[term_of[word] for word in passage] for passage in passages]
         with np.errstate(invalid="ignore"):  # the mean length of passages without a word is 0
-            index.index((ids or [[]], terms), create_empty_token=False, show_progress=False)
-        return cls(index)
+            self._index.index((ids or [[]], terms), create_empty_token=False, show_progress=False)
 
-    def search(self, query: str, top: int = 5) -> list[Hit]:
-        """The `top` best passages, best first, ties in the order of the corpus; only those that share a word.
+    def search(self, query: str, top: int = 5) -> list[tuple[int, float]]:
+        """The `top` best passages that share a word, best first, ties in the order of the corpus: position and score.
 
         English stop words in the query are ignored, unless it has no other words.
         """
@@ -285,32 +238,7 @@ class BM25:
         least = np.partition(scores, -top)[-top] if len(scores) > top else 0.0
         found = np.flatnonzero((scores >= least) & (scores > 0))
         order = found[np.argsort(-scores[found], kind="stable")][:top]
-        return [Hit(int(position), float(scores[position])) for position in order]
-
-    def save(self, folder: Path) -> None:
-        """Write the index as a folder of files, whole or not at all; one that is there is replaced. Raises OSError."""
-        folder.parent.mkdir(parents=True, exist_ok=True)
-        with TemporaryDirectory(prefix=f".{folder.name}.", dir=folder.parent) as scratch:
-            whole = Path(scratch, "index")
-            self._index.save(whole, show_progress=False)
-            shutil.rmtree(folder, ignore_errors=True)
-            try:
-                whole.rename(folder)
-            except OSError:
-                if not folder.is_dir():  # else another process has just put its index there
-                    raise
-
-    @classmethod
-    def load(cls, folder: Path) -> BM25:
-        """Read an index that `save` wrote. Raises BadData where it is missing, damaged or of an earlier version."""
-        if folder.is_file():
-            raise BadData(
-                f"{folder}: an index file of an earlier version of ragauge; delete it and build the index again"
-            )
-        try:
-            return cls(load_bm25s().BM25.load(folder, show_progress=False))
-        except Exception as error:  # a damaged file may raise anything in the library
-            raise BadData(f"{folder}: not a whole index ({error}); delete it and build the index again") from None
+        return [(int(position), float(scores[position])) for position in order]
 
 
 def _words(text: str) -> list[str]:
@@ -322,29 +250,12 @@ def _words(text: str) -> list[str]:
 _METHODS = ("aretrieve", "retrieve", "ainvoke", "invoke", "get_relevant_documents")
 
 
-class Retriever(Protocol):
-    """Finds the documents of a question."""
-
-    async def retrieve(self, query: str, top: int) -> tuple[Chunk, ...]:
-        """The `top` most relevant documents, best first; fewer where there are no more."""
-
-
 class CorpusRetriever:
-    """Retrieves passages of a corpus by BM25; each has its score in its metadata.
+    """Retrieves passages of a corpus by BM25; each has its score in its metadata."""
 
-    folder: where the index is kept, under the hash of the corpus, so that it is built once; None keeps none.
-    built: whether the index had to be built.
-    """
-
-    def __init__(self, corpus: Corpus, folder: Path | None = None) -> None:
+    def __init__(self, corpus: Corpus) -> None:
         self._passages = corpus.passages
-        path = folder / f"bm25-{corpus.digest}" if folder else None
-        kept = _kept_index(path, len(corpus.passages)) if path else None
-        self.built = kept is None
-        self._index = kept or BM25.build(passage.passage for passage in corpus.passages)
-        if path and self.built:
-            self._index.save(path)
-            path.with_suffix(".npz").unlink(missing_ok=True)  # the same index in the form of earlier versions
+        self._index = BM25(passage.passage for passage in corpus.passages)
 
     async def retrieve(self, query: str, top: int) -> tuple[Chunk, ...]:
         """The `top` best passages; none where none shares a word with the question."""
@@ -354,15 +265,6 @@ class CorpusRetriever:
         )
 
 
-def _kept_index(path: Path, size: int) -> BM25 | None:
-    """The index that is kept at `path`; None where there is none, or one that is damaged or of another size."""
-    try:
-        index = BM25.load(path)
-    except BadData:
-        return None
-    return index if len(index) == size else None
-
-
 class RetrieverError(Exception):
     """A retriever of the caller's raised, or returned something other than documents."""
 
@@ -370,8 +272,7 @@ class RetrieverError(Exception):
 class RetrieverAdapter:
     """Retrieves documents by a function of the question, or by a retriever of LlamaIndex or LangChain.
 
-    Its results are read as contexts are: texts, objects with a text, LangChain's documents, LlamaIndex's nodes; or one
-    of these alone, which is one document. A retriever that blocks is called in a thread.
+    Its results are read as contexts are; a single one is one document. A retriever that blocks is called in a thread.
     """
 
     def __init__(self, retriever: Any) -> None:
@@ -386,14 +287,12 @@ class RetrieverAdapter:
     async def retrieve(self, query: str, top: int) -> tuple[Chunk, ...]:
         """The first `top` documents. Raises RetrieverError."""
         try:
-            found = await self._results(query)
+            call = self._call
+            is_async = iscoroutinefunction(call) or iscoroutinefunction(getattr(call, "__call__", None))  # noqa: B004
+            found = call(query) if is_async else await asyncio.to_thread(call, query)
+            found = await found if isawaitable(found) else found
             return (to_chunks(found if is_single(found) else list(found)) or ())[:top]
         except Malformed as error:
             raise RetrieverError(f"the retriever's {error}") from error
         except Exception as error:
             raise RetrieverError(f"the retriever raised {type(error).__name__}: {error}") from error
-
-    async def _results(self, query: str) -> Any:
-        is_async = iscoroutinefunction(self._call) or iscoroutinefunction(getattr(self._call, "__call__", None))  # noqa: B004
-        found = self._call(query) if is_async else await asyncio.to_thread(self._call, query)
-        return await found if isawaitable(found) else found

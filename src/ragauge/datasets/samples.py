@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from ragauge.errors import UsageError
-from ragauge.needs.base import EvidenceTable, Need, NeedOutcome, Rounds
+from ragauge.needs.base import EvidenceTable, Failed, Need, NeedOutcome, Rounds
 from ragauge.readers import SampleReader, read
 from ragauge.report.files import check_place, replacing
 from ragauge.run.asking import Dispatcher, Stopped
@@ -22,24 +22,19 @@ from ragauge.types import Chunk, Sample, TotalUsage
 
 #: The key of a sample's metadata for its failures: part of the sample -> why it is missing.
 FAILED = "failed"
-
 #: The key of a sample's metadata for the judge that added citations, where the system gave none.
 CITED_BY = "cited_by"
 
 ProgressCallback = Callable[[int], None]
+SampleWork = Callable[[Sample], Awaitable[Sample]]
 
 
 @dataclass(frozen=True, kw_only=True)
 class SampleOptions:
     """Options that `build` and `generate` share.
 
-    Args:
-        store: the store for judgments, responses and the index of a corpus; None stores nothing.
-        map: field -> column, as in `read`.
-        limit: the maximum number of samples.
-        skip_bad_rows: continue after what cannot be read: rows of the data, files and rows of a corpus.
-        max_cost: a limit in dollars; samples beyond it lack what was to be made, which they record.
-        progress: called with the number of samples done.
+    map, limit: as in `read`. skip_bad_rows: also files and rows of a corpus. max_cost: in dollars; samples beyond it
+    lack what was to be made, which they record. progress: called with the number of samples done.
     """
 
     store: StoreLike = None
@@ -64,16 +59,11 @@ class Failures(Counter[str]):
 
 @dataclass(kw_only=True)
 class SampleSet:
-    """Samples, with a record of how they were made.
+    """Samples in order, with a record of how they were made; one that lacks a part has the reason in its metadata.
 
-    Attributes:
-        samples: one for each row, in order. One that lacks something because of a failure has the reason in its
-            metadata, under "failed".
-        failures: the number of samples that lack each part because of a failure; another attempt may succeed.
-        asked, reused: the number of questions or prompts that were asked, and that the store could answer.
-        spent: the usage of all calls.
-        stopped: why asking stopped early, at max_cost or because a judge or model failed for good; "" if it did not.
-        bad_rows: the error messages of rows that were skipped on request.
+    failures: the number of samples that lack each part; another attempt may succeed. asked, reused: the number of
+    questions or prompts that were asked, and that the store could answer. stopped: why asking stopped early, or "".
+    bad_rows: the errors of rows that were skipped on request.
     """
 
     samples: list[Sample] = field(default_factory=list)
@@ -83,6 +73,17 @@ class SampleSet:
     spent: TotalUsage = field(default_factory=TotalUsage)
     stopped: str = ""
     bad_rows: tuple[str, ...] = ()
+
+    async def fill(
+        self, reader: SampleReader, samples: Iterable[Sample], work: SampleWork, width: int, given: SampleOptions
+    ) -> None:
+        """Add the results of `work` on each sample that was read, in order, with up to `width` samples at once."""
+        async with aclosing(ordered_map(samples, work, width)) as results:
+            async for one in results:
+                self.samples.append(one)
+                if given.progress:
+                    given.progress(len(self.samples))
+        self.bad_rows = tuple(str(bad) for bad in reader.bad_rows)
 
     def save(self, path: str | Path) -> Path:
         """Write the samples as JSON Lines for `ragauge run`, whole or not at all. Raises UsageError."""
@@ -102,6 +103,19 @@ class SampleSet:
         self.stopped = self.stopped or str(stopped)
         return self.fail(sample, part, f"stopped: {stopped}")
 
+    async def resolve(
+        self, dispatcher: Dispatcher, sample: Sample, need: Need[EvidenceTable], part: str
+    ) -> NeedOutcome | Sample:
+        """The outcome of a need of a sample, or the sample with a note why the part that needs it is missing."""
+        rounds = Rounds(sample, [need])
+        try:
+            while questions := rounds.questions:
+                rounds.advance(await dispatcher.answer(questions))
+        except Stopped as stopped:
+            return self.stop(sample, part, stopped)
+        outcome = rounds.outcomes[need.name]
+        return self.fail(sample, part, outcome.reason) if isinstance(outcome, Failed) else outcome
+
 
 def without_notes(sample: Sample) -> Sample:
     """The sample without the notes of an earlier attempt."""
@@ -118,40 +132,10 @@ def add_metadata(of: SampleOrChunk, **more: Any) -> SampleOrChunk:
 
 
 def keep_first_documents(sample: Sample, top: int | None) -> Sample:
-    """The sample with its first `top` documents, None for all.
-
-    If documents were dropped, an answerable question may no longer be so, and its label is removed.
-    """
+    """The sample with its first `top` documents; if others are dropped, it may be answerable no longer."""
     kept = sample.contexts and sample.contexts[:top]
     is_uncertain = sample.answerable is True and kept != sample.contexts
     return msgspec.structs.replace(sample, contexts=kept, answerable=None if is_uncertain else sample.answerable)
-
-
-async def resolve_need(dispatcher: Dispatcher, sample: Sample, need: Need[EvidenceTable]) -> NeedOutcome:
-    """The outcome of a need of one sample, after asking its questions. Raises Stopped."""
-    rounds = Rounds(sample, [need])
-    while questions := rounds.questions:
-        rounds.advance(await dispatcher.answer(questions))
-    return rounds.outcomes[need.name]
-
-
-async def map_samples(
-    samples: Iterable[Sample],
-    work: Callable[[Sample], Awaitable[Sample]],
-    width: int,
-    progress: ProgressCallback | None,
-) -> list[Sample]:
-    """The results of `work` on each sample, in order, with up to `width` samples at once.
-
-    progress: called with the number of samples done.
-    """
-    done: list[Sample] = []
-    async with aclosing(ordered_map(samples, work, width)) as results:
-        async for one in results:
-            done.append(one)
-            if progress:
-                progress(len(done))
-    return done
 
 
 def check_samples_output(path: Path, inputs: Iterable[str | Path]) -> None:

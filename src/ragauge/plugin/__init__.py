@@ -1,7 +1,6 @@
 """The pytest plugin: a fixture `ragauge` for tests of a system that answers; see docs/ci.md.
 
-pytest loads this module in every session if ragauge is installed, so it imports next to nothing; the rest is imported
-when a test requests the fixture. PYTEST_DONT_REWRITE
+pytest loads this module in every session, so it imports nothing else before a test asks. PYTEST_DONT_REWRITE
 """
 
 from __future__ import annotations

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from typing import Any
 
 from ragauge.errors import UsageError
@@ -29,22 +30,22 @@ class Scoring:
         Each estimate is added to the test report as properties: `faithfulness.value`, `.low`, `.high`, `.n`.
 
         Args:
-            data: A Run, or data to measure; a single row may be a dict.
-            bounds: Metric key -> the lowest acceptable value, or the highest if lower is better.
-            **options: Of `ragauge.evaluate`; without `metrics`, those of the bounds are measured.
-
-        Returns:
-            The run.
+            data: a Run, or data to measure; a single row may be a dict.
+            bounds: metric key -> the lowest acceptable value, or the highest if lower is better.
+            options: of `ragauge.evaluate`; without `metrics`, those of the bounds are measured.
 
         Raises:
-            AssertionError: An estimate is beyond its bound.
-            UnknownName: A metric was not measured.
-            BadParameter: A bound is not a number or off the metric's scale.
-            UsageError: Options were given together with a Run.
+            AssertionError: an estimate is beyond its bound.
+            UsageError: a metric was not measured, a bound is off its scale, or options were given with a Run.
         """
         __tracebackhide__ = True
         try:
-            run = self._run(data, bounds, options)
+            if not isinstance(data, Run):
+                run = evaluate(data, **{"metrics": list(dict.fromkeys(map(_metric, bounds))), **options})
+            elif options:
+                raise UsageError(f"the run is measured already; give {', '.join(options)} to evaluate()")
+            else:
+                run = data
             gates = gates_of(bounds, run.estimates)
         except UsageError as error:
             raise error.with_traceback(None) from None  # the fault is in the line of the test
@@ -56,22 +57,12 @@ class Scoring:
             raise AssertionError("\n".join(text for _, text in failed))
         return run
 
-    def _run(self, data: Any, bounds: Mapping[str, float], options: dict[str, Any]) -> Run:
-        if not isinstance(data, Run):
-            return evaluate(data, **{"metrics": list(dict.fromkeys(map(_metric, bounds))), **options})
-        if options:
-            raise UsageError(f"the run is measured already; give {', '.join(options)} to evaluate()")
-        return data
-
 
 def _metric(key: str) -> str:
     """The metric that gives the value called `key`: `rouge` for `rouge.rougeL`. Raises UnknownName."""
-    try:
+    with suppress(UsageError):
         select_metrics(key)
-    except UsageError:
-        metric, dot, _ = key.rpartition(".")
-        if not dot:
-            raise
-        select_metrics(metric)
-        return metric
-    return key
+        return key
+    metric, dot, _ = key.rpartition(".")
+    select_metrics(metric if dot else key)
+    return metric

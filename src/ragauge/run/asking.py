@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import AsyncIterator, Coroutine, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Coroutine, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from datetime import date
+from itertools import chain
 from typing import Any
 
 import msgspec
@@ -16,7 +17,7 @@ from ragauge.judges.base import DEFAULT_BATCH, NO_MONEY, ForecastingJudge, Judge
 from ragauge.questions import Judgment, Question, judgment_key, kind
 from ragauge.report.wording import dollars as price
 from ragauge.store import Store
-from ragauge.store.tables import PEOPLE
+from ragauge.store.recording import PEOPLE
 from ragauge.types import Answer, Call, Failure, Identity, TotalUsage, Verdict
 
 
@@ -34,46 +35,51 @@ class LazyExitStack(AsyncExitStack):
 
     async def open(self, one: object) -> None:
         """Enter a context manager, unless it has been entered; ignore anything else. Raises what entering it raises."""
-        if id(one) in self._entered or not isinstance(one, AbstractAsyncContextManager):
-            return
         async with self._lock:
-            if id(one) not in self._entered:
+            if id(one) not in self._entered and isinstance(one, AbstractAsyncContextManager):
                 await self.enter_async_context(one)
                 self._entered.add(id(one))
 
 
+def _single(judges: Iterable[Judge]) -> Iterator[Judge]:
+    """The judges, with the members of composite ones in their place."""
+    for judge in judges:
+        yield from _single(judge.members) if hasattr(judge, "members") else [judge]
+
+
 def price_dates(judges: Iterable[Judge]) -> set[date]:
     """The days of the tables that the prices of the judges' models are from."""
-    found = set[date]()
-    for judge in judges:
-        found |= price_dates(getattr(judge, "members", ()))
-        found |= {day for day in [getattr(getattr(judge, "price", None), "dated", None)] if day}
-    return found
+    prices: Iterator[Any] = (getattr(judge, "price", None) for judge in _single(judges))
+    return {price.dated for price in prices if getattr(price, "dated", None)}
 
 
 def check_priced(judges: Iterable[Judge], limit: float | None) -> None:
     """Raise BadParameter if a limit in dollars is set and the price of a judge's model is unknown."""
-    for judge in judges if limit is not None else ():
-        if hasattr(judge, "members"):
-            check_priced(judge.members, limit)
-        elif isinstance(judge, ForecastingJudge) and getattr(judge, "price", None) is None:
-            raise BadParameter(
-                f"a limit on the cost needs the price of {judge.identity}, which is not known; give it in dollars per "
-                f"million tokens, prompt and completion: {judge.identity}?price=0.15:0.60"
-            )
+    for judge in _single(judges) if limit is not None else ():
+        if isinstance(judge, ForecastingJudge) and getattr(judge, "price", None) is None:
+            raise unpriced(str(judge.identity))
+
+
+def unpriced(model: str) -> BadParameter:
+    """The error of a limit in dollars where the price of a model is unknown."""
+    return BadParameter(
+        f"a limit on the cost needs the price of {model}, which is not known; give it in dollars per million tokens, "
+        f"prompt and completion: {model}?price=0.15:0.60"
+    )
 
 
 class Budget:
     """Counts the cost of calls against a limit in dollars; None means no limit.
 
-    Money is reserved before a call is made, so that concurrent calls cannot exceed the limit together, and before a
-    sample starts, so that no more samples are in flight than the money covers. If calls have cost more than expected,
-    the expectation of the next ones is scaled accordingly.
-    spent: usage so far. exceeded: whether a call was refused; after that all are.
+    Money is reserved before a call is made and before a sample starts, so that concurrent ones cannot exceed the limit
+    together. If calls have cost more than expected, the expectation of the next ones is scaled accordingly.
+    reason: why a run that needs more must end. spent: usage so far. exceeded: whether a call was refused, as then all
+    are.
     """
 
     def __init__(self, limit: float | None = None) -> None:
         self.limit = limit
+        self.reason = f"the limit of ${limit or 0:g} was reached"
         self.spent = TotalUsage()
         self.exceeded = False
         self._reserved = 0.0
@@ -83,29 +89,22 @@ class Budget:
         self._freed = asyncio.Event()
 
     @property
-    def reason(self) -> str:
-        """Why a run that needs more must end."""
-        return f"the limit of ${self.limit:g} was reached"
-
-    @property
     def _overrun(self) -> float:
         """Actual over expected cost so far, of calls or samples, whichever is larger; at least 1."""
         expected = [some for some in (self._expected, self._begun + self._ended) if some]
         return max([1.0, *(self.spent.cost / some for some in expected)])
 
     def _covers(self, expected: float) -> bool:
-        """Whether the limit covers this much more, scaled by the overrun so far."""
         return self.limit is None or self.spent.cost + self._overrun * expected <= self.limit
 
     async def _borrow(self, dollars: float) -> None:
-        """Raise the limit so that it covers this much more, where it can be raised."""
+        """Raise the limit to cover this much more, where it can be raised."""
 
     @asynccontextmanager
     async def sample(self, dollars: float) -> AsyncIterator[None]:
-        """Start a sample of this expected cost as soon as the limit covers it and all those in flight.
+        """Start a sample of this expected cost as soon as the limit covers it and all those in flight, in order.
 
-        Samples start in the order of their requests. The first paid one runs alone, to learn its actual cost.
-        Raises Stopped if the limit does not cover a sample.
+        The first paid one runs alone, to learn its actual cost. Raises Stopped if the limit does not cover a sample.
         """
         async with self._admission:
             await self._borrow(self._begun + dollars)
@@ -115,20 +114,17 @@ class Budget:
                 await self._borrow(self._begun + dollars)
             if dollars and not self._covers(dollars):
                 self.exceeded = True
+            if self.exceeded and self.spent.calls:
+                raise Stopped(self.reason)
             if self.exceeded:
-                raise Stopped(self._short_of(dollars))
+                one = f"one sample is expected to cost, about {price(dollars)}"
+                raise Stopped(f"the limit of ${self.limit:g} is less than {one}")
             self._begun += dollars
         try:
             yield
         finally:
             self._begun, self._ended = _minus(self._begun, dollars), self._ended + dollars
             self._freed.set()
-
-    def _short_of(self, dollars: float) -> str:
-        """Why a sample of this expected cost cannot start."""
-        if self.spent.calls:
-            return self.reason
-        return f"the limit of ${self.limit:g} is less than one sample is expected to cost, about {price(dollars)}"
 
     async def reserve(self, dollars: float) -> bool:
         """Reserve money for a call, waiting for it if need be; False once the limit is exceeded."""
@@ -162,85 +158,13 @@ class Budget:
 
 def _minus(whole: float, part: float) -> float:
     """The difference, 0 if it is negative or within rounding."""
-    left = whole - part
-    return left if left > 1e-12 else 0.0
+    return whole - part if whole - part > 1e-12 else 0.0
 
 
 KnownJudgments = dict[Question, Judgment]
 
 #: Questions with the keys of their judgments, which take longer to compute than to pass on.
 QuestionKeys = dict[Question, str]
-
-
-class JudgmentCache:
-    """Looks up judgments in people's labels and in the store, and writes new ones.
-
-    labels: those passed to the run. fault: the error after which nothing more can be written.
-    """
-
-    def __init__(self, router: JudgeRouter, store: Store, labels: Mapping[Question, Judgment]) -> None:
-        self.labels = labels
-        self.fault: Exception | None = None
-        self._router, self._store = router, store
-        self._pending: list[_PendingWrite] = []
-
-    def keys(self, questions: Iterable[Question]) -> QuestionKeys:
-        """The questions with the keys of their judgments; "" for a question that no judge answers."""
-        keys = {}
-        for question in questions:
-            judge = self._router.judge_of(question)
-            keys[question] = judgment_key(question, judge.identity) if judge else ""
-        return keys
-
-    def known(self, keys: QuestionKeys) -> KnownJudgments:
-        """The judgments that people's labels or the store already hold."""
-        found = self._labelled(keys) if self.labels else {}
-        found.update(self._store.find_labels([question for question in keys if question not in found]))
-        return {**self.stored(keys), **found}
-
-    def _labelled(self, questions: Iterable[Question]) -> KnownJudgments:
-        return {question: self.labels[question] for question in questions if question in self.labels}
-
-    def stored(self, keys: QuestionKeys) -> KnownJudgments:
-        """The judgments with these keys that the store holds."""
-        questions = {key: question for question, key in keys.items() if key}
-        return {questions[key]: judgment for key, judgment in self._store.find(list(questions)).items()}
-
-    def keep_labels_of(self, known: KnownJudgments) -> None:
-        """Write the labels passed to the run that answer any of `known`."""
-        if self.labels:
-            self._store.keep(list(self._labelled(known).values()))
-
-    async def keep(self, judgments: Sequence[Judgment], calls: Sequence[Call]) -> None:
-        """Write judgments that have an answer, in one transaction with all others of this loop iteration."""
-        write = _PendingWrite([one for one in judgments if not isinstance(one.answer, Failure)], calls)
-        if write.judgments or write.calls:
-            if not self._pending:
-                asyncio.get_running_loop().call_soon(self._commit)
-            self._pending.append(write)
-            await write.kept
-
-    def _commit(self) -> None:
-        pending, self._pending = self._pending, []
-        try:
-            self._store.keep(
-                [judgment for write in pending for judgment in write.judgments],
-                [call for write in pending for call in write.calls],
-            )
-        except Exception as error:
-            self.fault = error
-        for write in pending:
-            resolve(write.kept, None, self.fault)
-
-
-class _PendingWrite:
-    """Judgments to be written, with the calls that produced them."""
-
-    __slots__ = ("calls", "judgments", "kept")
-
-    def __init__(self, judgments: Sequence[Judgment], calls: Sequence[Call]) -> None:
-        self.judgments, self.calls = judgments, calls
-        self.kept: asyncio.Future[None] = asyncio.get_running_loop().create_future()
 
 
 def resolve(future: asyncio.Future[Any], value: object, error: Exception | None) -> None:
@@ -260,27 +184,47 @@ _decode = msgspec.json.Decoder(Answer).decode
 
 
 class Dispatcher:
-    """Answers the rounds of questions of many concurrent samples.
+    """Answers the rounds of questions of many concurrent samples, each question once.
 
     Questions that arrive in the same iteration of the event loop are looked up together. A judge that works sample by
-    sample then gets each sample's questions; any other judge gets batches of whatever is waiting. A question that
-    several samples share is asked once.
+    sample then gets each sample's questions; any other judge gets batches of whatever is waiting.
 
-    asked, reused: numbers of questions put to judges, and of those already known; labelled: of these, from people.
-    unable: topics that the judges' answers show they cannot decide, whatever they declare.
+    labels: of people, passed to the run. asked, reused: numbers of questions put to judges, and of those already known;
+    labelled: of these, from people. unable: topics that answers show their judges cannot decide, whatever they declare.
     """
 
-    def __init__(self, router: JudgeRouter, cache: JudgmentCache, budget: Budget) -> None:
-        self.router = router
-        self.cache = cache
-        self.budget = budget
+    def __init__(
+        self, router: JudgeRouter, store: Store, budget: Budget, labels: Mapping[Question, Judgment] | None = None
+    ) -> None:
+        self.router, self.budget, self.labels = router, budget, labels or {}
         self.asked = self.reused = self.labelled = 0
         self.unable: set[str] = set()
-        self._requests: list[_PendingRequest] = []
-        self._in_flight: dict[Question, _PendingRequest] = {}
-        self._queues: dict[int, _JudgeQueue] = {}
+        self._store = store
+        self._fault: Exception | None = None  # why nothing more can be written
+        self._unwritten: list[tuple[Sequence[Judgment], Sequence[Call], asyncio.Future[None]]] = []
+        self._requests: list[list[Question]] = []  # of samples, to be looked up together
+        self._in_flight: dict[Question, asyncio.Future[Judgment]] = {}
+        self._queues: dict[int, deque[tuple[Question, str]]] = {}  # of judges that work in batches, with keys
         self._tasks: set[asyncio.Task[None]] = set()
         self._opened_judges = LazyExitStack()
+
+    def keys(self, questions: Iterable[Question]) -> QuestionKeys:
+        """The questions with the keys of their judgments; "" for a question that no judge answers."""
+        keys = {}
+        for question in questions:
+            judge = self.router.judge_of(question)
+            keys[question] = judgment_key(question, judge.identity) if judge else ""
+        return keys
+
+    def known(self, keys: QuestionKeys) -> KnownJudgments:
+        """The judgments that people's labels or the store already hold."""
+        found = {question: self.labels[question] for question in keys if question in self.labels}
+        found.update(self._store.find_labels([question for question in keys if question not in found]))
+        return {**self._stored(keys), **found}
+
+    def _stored(self, keys: QuestionKeys) -> KnownJudgments:
+        questions = {key: question for question, key in keys.items() if key}
+        return {questions[key]: judgment for key, judgment in self._store.find(list(questions)).items()}
 
     @asynccontextmanager
     async def opened(self) -> AsyncIterator[None]:
@@ -296,188 +240,150 @@ class Dispatcher:
     async def answer(self, questions: Sequence[Question]) -> KnownJudgments:
         """A judgment for each question; its answer is a Failure if no judge could answer.
 
-        Raises Stopped if a question has no answer because the cost limit is reached, or because its judge has stopped
-        for good, as with a wrong key or an unreachable server.
+        Raises Stopped where that is because the cost limit is reached or the judge has stopped for good, as with a
+        wrong key.
         """
         loop = asyncio.get_running_loop()
-        requests = {id(request): request for question in questions if (request := self._in_flight.get(question))}
-        mine = [question for question in questions if question not in self._in_flight]
+        mine = list(dict.fromkeys(question for question in questions if question not in self._in_flight))
         if mine:
-            request = _PendingRequest(mine, loop.create_future())
-            requests[id(request)] = request
-            self._in_flight.update(dict.fromkeys(mine, request))
+            self._in_flight.update((question, loop.create_future()) for question in mine)
             if not self._requests:
                 loop.call_soon(self._look_up)
-            self._requests.append(request)
-        judgments: KnownJudgments = {}
-        for request in requests.values():
-            judgments.update(await request.done)
+            self._requests.append(mine)
+        pending = {question: self._in_flight[question] for question in questions}
+        judgments = {question: await judgment for question, judgment in pending.items()}
+        if any(isinstance(judgment.answer, Failure) for judgment in judgments.values()):
+            self._check_running()
         return judgments
 
     def _look_up(self) -> None:
-        """Look up the requests that arrived together, and pass on what is not known."""
+        """Look up the questions that arrived together, and pass on to the judges what is not known."""
         requests, self._requests = self._requests, []
+        asked = [question for request in requests for question in request]
         try:
-            for request in requests:
-                request.missing = self.cache.keys(request.missing)
-            known = self.cache.known({one: key for request in requests for one, key in request.missing.items()})
-            self.cache.keep_labels_of(known)
+            keys = self.keys(asked)
+            known = self.known(keys)
+            if self.labels:
+                self._store.keep([self.labels[question] for question in known if question in self.labels])
         except Exception as error:
-            for request in requests:
-                self._end(request, error)
+            self._fail(asked, error)
             return
         self.reused += len(known)
         self.labelled += sum(judgment.judge.name == PEOPLE for judgment in known.values())
+        self._settle(known)
         for request in requests:
-            self._settle(request, known)
-            self._assign(request)
-
-    def _assign(self, request: _PendingRequest) -> None:
-        """Pass the unknown questions of a sample to their judges."""
-        for judge, group in self.router.by_judge(request.missing):
-            if judge is None:
-                self._settle(request, {question: _unanswered(question) for question in group})
-            elif getattr(judge, "by_sample", 0):
-                self._start(self._ask_for(judge, {one: request.missing[one] for one in group}, [request]))
-            else:
-                self._queue(judge, group, request)
-
-    def _queue(self, judge: Judge, questions: Sequence[Question], request: _PendingRequest) -> None:
-        queue = self._queues.setdefault(id(judge), _JudgeQueue())
-        queue.waiting.extend((question, request) for question in questions)
-        if not queue.served:
-            queue.served = True
-            self._start(self._serve(judge, queue))
+            for judge, group in self.router.by_judge(question for question in request if question not in known):
+                wanted = {question: keys[question] for question in group}
+                if judge is None:
+                    for question in group:
+                        failure = Failure("no_judge", f"no judge was given for questions of kind {kind(question)!r}")
+                        self._settle({question: Judgment(question, failure, NOBODY, "")})
+                elif getattr(judge, "by_sample", 0):
+                    self._start(self._ask_for(judge, wanted))
+                elif id(judge) in self._queues:
+                    self._queues[id(judge)].extend(wanted.items())
+                else:
+                    self._queues[id(judge)] = deque(wanted.items())
+                    self._start(self._serve(judge))
 
     def _start(self, work: Coroutine[Any, Any, None]) -> None:
         task = asyncio.ensure_future(work)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
-    async def _serve(self, judge: Judge, queue: _JudgeQueue) -> None:
-        """Put the questions waiting for one judge to it, batch by batch, across samples."""
+    async def _serve(self, judge: Judge) -> None:
+        """Put the questions waiting for one judge to it, batch by batch, across samples, until none is left."""
         size = max(1, getattr(judge, "batch", DEFAULT_BATCH))
-        while queue.waiting:
-            batch = [queue.waiting.popleft() for _ in range(min(size, len(queue.waiting)))]
-            requests = {id(request): request for _, request in batch}
-            keys = {question: request.missing[question] for question, request in batch}
-            await self._ask_for(judge, keys, list(requests.values()))
+        waiting = self._queues[id(judge)]
+        while waiting:
+            await self._ask_for(judge, dict(waiting.popleft() for _ in range(min(size, len(waiting)))))
             await asyncio.sleep(0)
-        queue.served = False
+        del self._queues[id(judge)]
 
-    async def _ask_for(self, judge: Judge, keys: QuestionKeys, requests: Sequence[_PendingRequest]) -> None:
-        """Ask a judge, and hand each sample its judgments."""
+    async def _ask_for(self, judge: Judge, keys: QuestionKeys) -> None:
         try:
-            judgments = await self._ask(judge, keys)
+            self._settle(await self._ask(judge, keys))
         except Exception as error:
-            for request in requests:
-                self._end(request, error)
-            return
-        for request in requests:
-            self._settle(request, judgments)
+            self._fail(keys, error)
 
     async def _ask(self, judge: Judge, keys: QuestionKeys) -> KnownJudgments:
-        """Put questions to a judge and write the answers; nothing is asked once writing has failed.
-
-        Raises UsageError if the judge lacks something, such as a key.
-        """
-        if self.cache.fault:
-            raise self.cache.fault
+        """Put questions to a judge, unless writing has failed, and write the answers. Raises UsageError."""
+        if self._fault:
+            raise self._fault
         await self._opened_judges.open(judge)
         context, questions = _DispatchContext(self), list(keys)
         answers = await _answers(judge, questions, context)
         if not hasattr(judge, "members"):
             self.asked += sum(answer is not NO_MONEY for answer in answers)
-        identity, call = judge.identity, context.call_of.get
         judgments = [
-            Judgment(question, _normalised(question, answer), identity, key, call(question, ""))
+            Judgment(question, _normalised(question, answer), judge.identity, key, context.call_of.get(question, ""))
             for (question, key), answer in zip(keys.items(), answers, strict=True)
         ]
-        await self.cache.keep(judgments, context.calls)
+        await self._keep(judgments, context.calls)
         return {judgment.question: judgment for judgment in judgments}
+
+    async def _keep(self, judgments: Sequence[Judgment], calls: Sequence[Call]) -> None:
+        """Write judgments that have an answer, in one transaction with all others of this loop iteration."""
+        answered = [one for one in judgments if not isinstance(one.answer, Failure)]
+        if answered or calls:
+            loop = asyncio.get_running_loop()
+            if not self._unwritten:
+                loop.call_soon(self._commit)
+            self._unwritten.append((answered, calls, loop.create_future()))
+            await self._unwritten[-1][2]
+
+    def _commit(self) -> None:
+        unwritten, self._unwritten = self._unwritten, []
+        answered, made, written = zip(*unwritten, strict=True)
+        try:
+            self._store.keep(list(chain.from_iterable(answered)), list(chain.from_iterable(made)))
+        except Exception as error:
+            self._fault = error
+        for future in written:
+            resolve(future, None, self._fault)
 
     async def ask_member(self, judge: Judge, questions: Sequence[Question]) -> list[Answer | Failure]:
         """The answers of a member of a composite judge, from the store where it has them."""
         keys = {question: judgment_key(question, judge.identity) for question in questions}
-        known = self.cache.stored(keys)
+        known = self._stored(keys)
         self.reused += len(known)
         fresh = {question: key for question, key in keys.items() if question not in known}
         known.update(await self._ask(judge, fresh) if fresh else {})
         return [known[question].answer for question in questions]
 
-    def _settle(self, request: _PendingRequest, judgments: Mapping[Question, Judgment]) -> None:
-        """Hand judgments to a request; it is complete when none is missing."""
-        for question in [question for question in request.missing if question in judgments]:
-            judgment = request.judgments[question] = judgments[question]
-            del request.missing[question]
-            del self._in_flight[question]
-            if _is_two_way(judgment):
-                self.unable.add("entail:contradiction")
-        if not request.missing:
-            failed = any(isinstance(judgment.answer, Failure) for judgment in request.judgments.values())
-            resolve(request.done, request.judgments, self._stopped() if failed else None)
+    def _settle(self, judgments: KnownJudgments) -> None:
+        for question, judgment in judgments.items():
+            answer = judgment.answer
+            if isinstance(answer, Verdict) and answer.two_way and judgment.judge.name != PEOPLE:
+                self.unable.add("entail:contradiction")  # a person's label says nothing about other answers
+            resolve(self._in_flight.pop(question), judgment, None)
 
-    def _stopped(self) -> Stopped | None:
-        """Why a failed question must end the run; None if it need not."""
+    def _fail(self, questions: Iterable[Question], error: Exception) -> None:
+        for question in questions:
+            judgment = self._in_flight.pop(question)
+            if not judgment.done():
+                judgment.set_exception(error)
+                judgment.exception()  # asyncio reports one that nobody has looked at
+
+    def _check_running(self) -> None:
+        """Raise Stopped if a failed question must end the run."""
         if self.budget.exceeded:
-            return Stopped(self.budget.reason)
+            raise Stopped(self.budget.reason)
         for judge in self.router.unique():
             ended: Failure | None = getattr(judge, "ended", None)
             if ended is not None:
-                return Stopped(f"{judge.identity} cannot answer any more: {ended}")
-        return None
-
-    def _end(self, request: _PendingRequest, error: Exception) -> None:
-        for question in request.missing:
-            self._in_flight.pop(question, None)
-        resolve(request.done, request.judgments, error)
-
-
-class _PendingRequest:
-    """The questions of one sample in one round. done: all their judgments, once nothing is missing.
-
-    missing: the unanswered ones; their keys are computed when they are looked up.
-    """
-
-    __slots__ = ("done", "judgments", "missing")
-
-    def __init__(self, questions: Sequence[Question], done: asyncio.Future[KnownJudgments]) -> None:
-        self.missing: QuestionKeys = dict.fromkeys(questions, "")
-        self.judgments: KnownJudgments = {}
-        self.done = done
-
-
-class _JudgeQueue:
-    """Questions waiting for a judge that works in batches. served: a task is working on them."""
-
-    __slots__ = ("served", "waiting")
-
-    def __init__(self) -> None:
-        self.waiting: deque[tuple[Question, _PendingRequest]] = deque()
-        self.served = False
+                raise Stopped(f"{judge.identity} cannot answer any more: {ended}")
 
 
 class _DispatchContext:
-    """The run context of one request to a judge."""
-
-    __slots__ = ("_dispatcher", "call_of", "calls")
-
     def __init__(self, dispatcher: Dispatcher) -> None:
-        self._dispatcher = dispatcher
         self.calls: list[Call] = []
         self.call_of: dict[Question, str] = {}
-
-    async def ask(self, judge: Judge, questions: Sequence[Question]) -> Sequence[Answer | Failure]:
-        return await self._dispatcher.ask_member(judge, questions)
-
-    async def reserve(self, dollars: float) -> bool:
-        return await self._dispatcher.budget.reserve(dollars)
-
-    def release(self, reserved: float) -> None:
-        self._dispatcher.budget.release(reserved)
+        self.ask, self._budget = dispatcher.ask_member, dispatcher.budget
+        self.reserve, self.release = dispatcher.budget.reserve, dispatcher.budget.release
 
     def record(self, call: Call, questions: Sequence[Question], reserved: float) -> None:
-        self._dispatcher.budget.record(call, reserved)
+        self._budget.record(call, reserved)
         self.calls.append(call)
         self.call_of.update(dict.fromkeys(questions, call.id))
 
@@ -488,31 +394,17 @@ async def _answers(
     """The judge's answers; a judge that breaks its contract fails its batch, not the run."""
     try:
         answers = list(await ask_in_context(judge, questions, context))
-    except Exception as error:
-        return [Failure("judge_error", f"{judge.identity} raised {type(error).__name__}: {error}")] * len(questions)
-    if len(answers) != len(questions):
+        if len(answers) == len(questions):
+            return answers
         fault = f"{judge.identity} gave {len(answers)} answers to {len(questions)} questions"
-        return [Failure("judge_error", fault)] * len(questions)
-    return answers
+    except Exception as error:
+        fault = f"{judge.identity} raised {type(error).__name__}: {error}"
+    return [Failure("judge_error", fault)] * len(questions)
 
 
 def _normalised(question: Question, answer: Answer | Failure) -> Answer | Failure:
     """The answer as the store would return it, so that a run and its resumption count the same."""
-    if isinstance(answer, Failure):
-        return answer
-    if not isinstance(answer, Answer):
-        return checked(question, answer)
     try:
-        return checked(question, _decode(_encode(answer)))
+        return checked(question, _decode(_encode(answer)) if isinstance(answer, Answer) else answer)
     except (TypeError, ValueError) as error:
         return Failure("invalid_answer", f"it cannot be stored: {error}", raw=repr(answer)[:2000])
-
-
-def _is_two_way(judgment: Judgment) -> bool:
-    """Whether a judge only distinguishes supported from not supported. A person's label says nothing about others."""
-    return isinstance(judgment.answer, Verdict) and judgment.judge.name != PEOPLE and judgment.answer.two_way
-
-
-def _unanswered(question: Question) -> Judgment:
-    failure = Failure("no_judge", f"no judge was given for questions of kind {kind(question)!r}")
-    return Judgment(question, failure, NOBODY, "")

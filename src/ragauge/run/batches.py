@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import aclosing
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from ragauge.errors import RunFailed
 from ragauge.judges.base import JudgeLike, JudgeRouter
@@ -16,7 +16,7 @@ from ragauge.readers import read
 from ragauge.readers.formats import pyarrow_for
 from ragauge.report.files import claims, claims_schema
 from ragauge.report.wording import by_reason
-from ragauge.run.asking import Budget, Dispatcher, JudgmentCache, Stopped
+from ragauge.run.asking import Budget, Dispatcher
 from ragauge.run.evaluate import SampleScoring
 from ragauge.run.prepare import LabelsLike, MetricsLike, RunSettings, labels_by_question
 from ragauge.run.specs import load_judges
@@ -30,14 +30,6 @@ if TYPE_CHECKING:
     import pyarrow
 
 Batch = TypeVar("Batch", "pyarrow.RecordBatch", "pyarrow.Table")
-
-
-class ScoredSamples(NamedTuple):
-    """The first samples of a batch with their scores; stopped: why not all are here; dispatcher: what was asked."""
-
-    records: list[SampleRecord]
-    stopped: str
-    dispatcher: Dispatcher
 
 
 class BatchScorer:
@@ -106,13 +98,11 @@ class BatchScorer:
         reasons of missing values; `evidence`, the judged pieces with the columns of `.claims.parquet`.
         """
         arrow = pyarrow_for("scoring batches")
-        values = [
-            key for one in select_metrics(self._metrics) if not isinstance(one, DatasetMetric) for key in one.values
-        ]
+        metrics = [one for one in select_metrics(self._metrics) if not isinstance(one, DatasetMetric)]
         return arrow.schema(
             [
                 ("id", arrow.string()),
-                *((key, arrow.float64()) for key in values),
+                *((key, arrow.float64()) for one in metrics for key in one.values),
                 ("counts", arrow.map_(arrow.string(), arrow.list_(arrow.float64()))),
                 ("remarks", arrow.string()),
                 ("evidence", arrow.list_(arrow.struct(list(claims_schema().remove(0))))),
@@ -134,27 +124,22 @@ class BatchScorer:
         """
         arrow = pyarrow_for("scoring batches")
         rows = batch if isinstance(batch, arrow.Table) else arrow.Table.from_batches([batch])
-        scored = self.score(list(read(rows, map=self._map))) if rows.num_rows else None
-        if scored and scored.stopped:
-            raise RunFailed(scored.stopped)
-        found = self.arrow(scored.records if scored else ())
+        records, stopped, _ = self.score(list(read(rows, map=self._map))) if rows.num_rows else ([], "", None)
+        if stopped:
+            raise RunFailed(stopped)
+        found = self.arrow(records)
         return arrow.Table.from_batches([found]) if isinstance(batch, arrow.Table) else found
 
-    async def score_async(self, samples: Iterable[Sample], budget: Budget | None = None) -> ScoredSamples:
-        """Score samples; those before the first that cannot be scored are returned."""
+    async def score_async(
+        self, samples: Iterable[Sample], budget: Budget | None = None
+    ) -> tuple[list[SampleRecord], str, Dispatcher]:
+        """The records of samples before the first that cannot be scored, why that cannot be, and what was asked."""
         store = MemoryStore() if self.store is None else self.store
-        cache = JudgmentCache(self.router, store, self._labels)
-        dispatcher = Dispatcher(self.router, cache, budget or Budget())
-        records: list[SampleRecord] = []
-        stopped = ""
+        dispatcher = Dispatcher(self.router, store, budget or Budget(), self._labels)
         scoring = SampleScoring(self.settings, dispatcher)
         async with dispatcher.opened(), aclosing(scoring.records(samples)) as found:
-            async for record in found:
-                if isinstance(record, Stopped):
-                    stopped = stopped or str(record)
-                elif not stopped:
-                    records.append(record)
-        return ScoredSamples(records, stopped, dispatcher)
+            records = [record async for record in found]
+        return records, scoring.stopped, dispatcher
 
     score = blocking(score_async, "score", shared=True)
 

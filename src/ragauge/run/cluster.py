@@ -1,7 +1,6 @@
-"""Runs on Ray: a pool of processes on one or several machines scores what this process reads and passes on in order.
+"""Runs on Ray: processes on one or several machines score what this one reads, and keep the scores in the store.
 
-The workers keep judgments and scores in the store, which this process reads for nothing but the record of the run. See
-docs/scale.md, and docs/decisions/0018-ray-for-any-number-of-machines.md for what Ray does and what it does not.
+See docs/scale.md, and docs/decisions/0018-ray-for-any-number-of-machines.md for what Ray does and what it does not.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import aclosing, asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass
 from fnmatch import fnmatch
-from functools import partial
+from functools import cached_property, partial
 from itertools import islice
 from pathlib import Path
 from secrets import token_hex
@@ -36,7 +35,7 @@ from ragauge.readers.read import SampleReader
 from ragauge.run.asking import Budget
 from ragauge.run.batches import BatchScorer
 from ragauge.run.evaluate import Evaluation
-from ragauge.run.prepare import LabelsLike, MetricsLike, Prepared, StoreLike, prepared
+from ragauge.run.prepare import LabelsLike, MetricsLike, Prepared, StoreLike, opened_store, prepared
 from ragauge.run.results import Accumulators, Run
 from ragauge.run.sync import ordered_map
 from ragauge.scores import SampleRecord
@@ -47,16 +46,12 @@ from ragauge.types import Sample, TotalUsage
 #: How many samples are handed to a worker at a time; under a limit on the cost, so that few are left half done; and how
 #: many such batches it works on at once.
 BATCH, FEW, AT_ONCE = 256, 32, 2
-
 #: How many batches may wait for an earlier one, for each worker.
 AHEAD = 8
-
 #: Where Ray finds the purse of a run, under the run's id.
 NAMESPACE = "ragauge"
-
 #: Seconds in which an address must accept a connection.
 REACHABLE = 5.0
-
 #: The endings of files that Ray Data reads, each also compressed by gzip but for Parquet.
 ENDINGS = (".parquet", ".jsonl", ".ndjson", ".csv")
 
@@ -94,12 +89,10 @@ ray = RayEngine
 
 def engine_of(given: str | RayEngine) -> RayEngine:
     """What was given as `engine=`. Raises BadParameter for anything but "ray", "ray:HOST:PORT" and `rg.ray(...)`."""
-    if isinstance(given, RayEngine):
-        return given
     name, _, address = str(given).partition(":")
-    if name != "ray":
+    if name != "ray" and not isinstance(given, RayEngine):
         raise BadParameter(f"engine {given!r} is not known; give 'ray', 'ray:HOST:PORT' or rg.ray(...)")
-    return RayEngine(address)
+    return given if isinstance(given, RayEngine) else RayEngine(address)
 
 
 async def evaluate_on_ray(
@@ -119,13 +112,11 @@ async def evaluate_on_ray(
 ) -> Run:
     """As `evaluate`, which documents the arguments and errors, on Ray."""
     session = Session(engine_of(engine))
-    kept = Store.temporary() if store is None or isinstance(store, MemoryStore) else store
-    opened = kept if isinstance(kept, Store) else Store.open(kept)
+    opened = Store.temporary() if store is None or isinstance(store, MemoryStore) else opened_store(store)
     columns = {**(map or {}), **({"group": group} if group else {})}
     try:
-        if is_spread(data):
-            files = files_of(data)
-            source = Source(str(data), partial(session.rows, files))
+        if _is_spread(data):
+            source = Source(str(data), partial(session.rows, *_files_of(data)))
             data = SampleReader(source, columns, skip_bad_rows, limit)
             columns, skip_bad_rows, limit = {}, False, None
         task = prepared(data, metrics, judge, opened, labels, columns, None, limit, skip_bad_rows, max_cost)
@@ -137,7 +128,7 @@ async def evaluate_on_ray(
 
 
 def _portable(measure: Measure) -> str | Measure:
-    """The spec of a metric that the registry makes of it, which needs no pickling; else the metric."""
+    """The spec of a metric from which the registry makes it, and which needs no pickling; else the metric."""
     with suppress(UsageError):
         if select_metrics(measure.spec) == (measure,):
             return measure.spec
@@ -160,22 +151,20 @@ class Session:
             raise MissingExtra("engine='ray'", "ray") from None
         self.ray = ray
         if engine.output:
-            self.folder = str(engine.output if is_uri(engine.output) else Path(engine.output).absolute())
+            self.folder = str(engine.output if _is_uri(engine.output) else Path(engine.output).absolute())
             with _file_errors(engine.output, "cannot be written to", UsageError):
-                system, path = filesystem(self.folder)
+                system, path = _filesystem(self.folder)
                 system.create_dir(path, recursive=True)
 
     def connect(self) -> Any:
         """The module `ray`, connected. Raises UsageError where the address does not answer."""
-        if self.engine.address:
-            _check_reachable(self.engine.address)
-        if self.ray.is_initialized():
-            return self.ray
-        given: dict[str, Any] = {"logging_level": logging.ERROR, "log_to_driver": False}
-        if self._address:
+        is_connected = self.ray.is_initialized()
+        if self._address and (self.engine.address or not is_connected):
             _check_reachable(self._address)
-            given |= {"address": self._address}
-        else:
+        if is_connected:
+            return self.ray
+        given: dict[str, Any] = {"logging_level": logging.ERROR, "log_to_driver": False, "address": self._address}
+        if not self._address:
             _set_up_locally()
             cpus = (self.engine.workers or processors()) + 1  # one to read
             given |= {"address": "local", "num_cpus": cpus, "include_dashboard": False}
@@ -191,7 +180,7 @@ class Session:
         if self.ours:
             self.ray.shutdown()
 
-    def rows(self, files: SpreadFiles) -> Iterator[Any]:
+    def rows(self, system: Any, paths: list[str], ending: str) -> Iterator[Any]:
         """The rows of files in their order, read by Ray Data on any machine."""
         self.connect()
         from ray import data
@@ -200,21 +189,20 @@ class Session:
         context = data.DataContext.get_current().copy()
         context.execution_options.preserve_order = True
         context.enable_progress_bars = False
-        options: dict[str, Any] = {"filesystem": files.system, "file_extensions": None}
+        options: dict[str, Any] = {"filesystem": system, "file_extensions": None}
+        read = {".parquet": data.read_parquet, ".csv": data.read_csv}.get(ending, data.read_text)
+        if ending == ".csv":
+            options |= _csv_options(system, paths[0])
         with data.DataContext.current(context):
-            if files.ending == ".parquet":
-                found = data.read_parquet(files.paths, **options)
-            elif files.ending == ".csv":
-                found = data.read_csv(files.paths, **options, **_csv_options(files))
-            else:
-                found = data.read_text(files.paths, **options)
+            found = read(paths, **options)
         batches: Any = found.iter_batches(batch_size=BATCH, batch_format="pyarrow")
-        rows = (row for batch in batches for row in batch.to_pylist())
-        is_text = files.ending not in (".parquet", ".csv")
+        rows: Iterator[Any] = (row for batch in batches for row in batch.to_pylist())
+        if read is data.read_text:
+            rows = json_lines_rows((row["text"] for row in rows), paths[0])
         try:
-            yield from json_lines_rows((row["text"] for row in rows), files.paths[0]) if is_text else rows
+            yield from rows
         except self.ray.exceptions.RayError as error:
-            raise BadData(f"{files.paths[0]} or a file beside it: {_reason(error)}; write it again") from error
+            raise BadData(f"{paths[0]} or a file beside it: {_reason(error)}; write it again") from error
 
 
 def _reason(error: BaseException) -> str:
@@ -234,9 +222,9 @@ def _set_up_locally() -> None:
 
 def _check_reachable(address: str) -> None:
     """Raise UsageError if nothing listens at HOST:PORT; Ray itself would try for a minute."""
-    host, colon, port = address.removeprefix("ray://").rpartition(":")
     if address == "auto":
         return
+    host, colon, port = address.removeprefix("ray://").rpartition(":")
     if not (colon and port.isdigit()):
         raise UsageError(f"the address of Ray is {address!r}; give HOST:PORT, as `ray start --head` prints it")
     try:
@@ -246,86 +234,64 @@ def _check_reachable(address: str) -> None:
         raise UsageError(f"no Ray at {address} ({error.strerror or error}); {fix}") from None
 
 
-# files
-
-
-def is_uri(place: object) -> bool:
-    """Whether a place is the URI of a file system, such as s3://bucket/folder."""
+def _is_uri(place: object) -> bool:
     return isinstance(place, str) and re.match(r"[a-z][a-z0-9+.-]+://", place) is not None
 
 
-def is_spread(data: Any) -> bool:
+def _is_spread(data: Any) -> bool:
     """Whether data are what Ray Data reads: a bucket, a folder, or a pattern such as answers/*.parquet."""
-    return is_uri(data) or (isinstance(data, str | Path) and ("*" in str(data) or Path(data).is_dir()))
+    return _is_uri(data) or (isinstance(data, str | Path) and ("*" in str(data) or Path(data).is_dir()))
 
 
-def ending_of(path: str) -> str:
-    """The ending that names a file's format."""
+def _ending_of(path: str) -> str:
     return next((one for one in ENDINGS if path.endswith((one, f"{one}.gz"))), "")
 
 
-def filesystem(place: str) -> tuple[Any, str]:
-    """Arrow's file system of a place, and the path in it."""
+def _filesystem(place: str) -> tuple[Any, str]:
     from pyarrow.fs import FileSystem, LocalFileSystem
 
-    return FileSystem.from_uri(place) if is_uri(place) else (LocalFileSystem(), str(Path(place).absolute()))
+    return FileSystem.from_uri(place) if _is_uri(place) else (LocalFileSystem(), str(Path(place).absolute()))
 
 
 @contextmanager
 def _file_errors(place: object, what: str, error: type[UsageError]) -> Iterator[None]:
-    """Raise what a file system raises as an error of one line."""
     try:
         yield
     except (OSError, ValueError, ImportError) as problem:
         raise error(f"{place} {what}: {_reason(problem)}; check its name and your rights") from problem
 
 
-class SpreadFiles(NamedTuple):
-    """Files of one format in the order of their names. system: Arrow's file system that holds them."""
-
-    system: Any
-    paths: list[str]
-    ending: str
-
-
-def files_of(place: str | Path) -> SpreadFiles:
-    """The files of a folder, bucket or pattern. Raises BadData where there is none, or they cannot be listed."""
-    name, _, query = str(place).partition("?") if is_uri(place) else (str(place), "", "")
+def _files_of(place: str | Path) -> tuple[Any, list[str], str]:
+    """Arrow's file system of a folder, bucket or pattern, its files by name, and their ending. Raises BadData."""
+    name, _, query = str(place).partition("?") if _is_uri(place) else (str(place), "", "")
     options = f"?{query}" if query else ""
     base = name if "*" not in name else name[: name.index("*")].rpartition("/")[0] or "."
     with _file_errors(name, "cannot be read", BadData):
         from pyarrow.fs import FileSelector, FileType
 
-        system, path = filesystem(base + options)
+        system, path = _filesystem(base + options)
         found = system.get_file_info(path)
         is_folder = found.type == FileType.Directory
         listed = system.get_file_info(FileSelector(path, recursive=True)) if is_folder else [found]
     pattern = path + name[len(base) :] if "*" in name else "*"
     paths = [one.path for one in listed if one.type == FileType.File and fnmatch(one.path, pattern)]
-    paths = sorted(path for path in paths if ending_of(path))
-    endings = {ending_of(path) for path in paths}
+    paths = sorted(path for path in paths if _ending_of(path))
+    endings = {_ending_of(path) for path in paths}
     if not paths:
         raise BadData(f"{name}: no file there ends in {', '.join(ENDINGS)}; check the name")
     if len(endings) > 1:
         raise BadData(f"{name}: files of several formats; name those of one, such as {name.rstrip('/*')}/*.parquet")
-    return SpreadFiles(system, paths, endings.pop())
+    return system, paths, endings.pop()
 
 
-def _csv_options(files: SpreadFiles) -> dict[str, Any]:
-    """Every column as text, as `ragauge` reads CSV."""
+def _csv_options(system: Any, path: str) -> dict[str, Any]:
     from pyarrow import csv, string
 
     parse = csv.ParseOptions(newlines_in_values=True)
-    with (
-        _file_errors(files.paths[0], "cannot be read", BadData),
-        files.system.open_input_stream(files.paths[0]) as file,
-    ):
+    with _file_errors(path, "cannot be read", BadData), system.open_input_stream(path) as file:
         names = csv.open_csv(file, parse_options=parse).schema.names
     convert = csv.ConvertOptions(column_types=dict.fromkeys(names, string()), strings_can_be_null=False)
     return {"parse_options": parse, "convert_options": convert}
-
-
-# the work
 
 
 class Part(NamedTuple):
@@ -347,27 +313,25 @@ class Worker:
 
     def __init__(self, pickled: bytes, run_id: str, folder: str, workers: int, limit: float | None) -> None:
         disable_telemetry()
-        self._workers, self._limit = workers, limit
-        self._unpickled: Callable[[], BatchScorer] = partial(pickle.loads, pickled)
-        self._scorer: BatchScorer | None = None
+        self._pickled, self._workers, self._limit = pickled, workers, limit
         self._run, self._folder = run_id, folder
+
+    @cached_property
+    def _scorer(self) -> BatchScorer:
+        scorer: BatchScorer = pickle.loads(self._pickled)
+        assert scorer.settings
+        assert scorer.store
+        for judge in scorer.router.unique():
+            share_tempo(judge, self._workers)
+        return scorer
 
     async def ready(self) -> RagaugeError | None:
         """Load the judge and open the store; what is wrong with them, if anything."""
         try:
-            self._opened()
+            assert self._scorer
         except RagaugeError as error:
             return _picklable(error)
         return None
-
-    def _opened(self) -> BatchScorer:
-        if self._scorer is None:
-            self._scorer = self._unpickled()
-            assert self._scorer.settings
-            assert self._scorer.store
-            for judge in self._scorer.router.unique():
-                share_tempo(judge, self._workers)
-        return self._scorer
 
     async def score(self, first: int, encoded: Sequence[bytes]) -> Part | RagaugeError:
         """Score a batch, whose first sample is at this position of the run, and keep the scores; or why not."""
@@ -377,8 +341,11 @@ class Worker:
             return _picklable(error)
 
     async def _score(self, first: int, samples: Sequence[Sample]) -> Part:
-        scorer = self._opened()
-        budget = Budget() if self._limit is None else LeasedBudget(self._purse(), self._limit)
+        import ray
+
+        scorer = self._scorer
+        limit, purse = self._limit, None if self._limit is None else ray.get_actor(self._run, namespace=NAMESPACE)
+        budget = Budget() if limit is None else LeasedBudget(purse, limit)
         try:
             records, stopped, dispatcher = await scorer.score_async(samples, budget)
         finally:
@@ -387,7 +354,7 @@ class Worker:
         assert scorer.store is not None
         scorer.store.keep_samples(self._run, first, records)
         if self._folder and records:
-            self._write(f"part-{first:012}.parquet", scorer, records)
+            self._write(f"part-{first:012}.parquet", records)
         found = Accumulators(scorer.settings.metrics)
         for record in records:
             found.add(record)
@@ -395,43 +362,31 @@ class Worker:
         left_out = dict(scorer.settings.left_out)
         return Part(len(records), stopped, found, left_out, *counts, budget.spent, budget.exceeded)
 
-    def _purse(self) -> Any:
-        import ray
-
-        return ray.get_actor(self._run, namespace=NAMESPACE)
-
-    def _write(self, name: str, scorer: BatchScorer, records: Sequence[SampleRecord]) -> None:
+    def _write(self, name: str, records: Sequence[SampleRecord]) -> None:
         """Write a file of the result, whole or not at all; a batch that is scored again replaces its file."""
         import pyarrow.parquet
 
-        system, base = filesystem(self._folder)
+        system, base = _filesystem(self._folder)
         folder = f"{base}/run={self._run}"
         with _file_errors(self._folder, "cannot be written to", UsageError):
             system.create_dir(folder, recursive=True)
-            table = pyarrow.Table.from_batches([scorer.arrow(records)])
+            table = pyarrow.Table.from_batches([self._scorer.arrow(records)])
             pyarrow.parquet.write_table(table, f"{folder}/_{name}", filesystem=system)
             system.move(f"{folder}/_{name}", f"{folder}/{name}")
 
     async def notes(self) -> list[str]:
         """What the judges have to say about their work."""
-        return [note for judge in self._opened().router.unique() for note in notes_of(judge)]
-
-
-# one budget for all processes
+        return [note for judge in self._scorer.router.unique() for note in notes_of(judge)]
 
 
 #: Seconds after which a lease that nobody asks about any more is free again, and those between two requests for money.
 LEASE_SECONDS, ASK_SECONDS = 120.0, 0.2
-
 #: The share of the limit that a batch is lent at a time, unless a call needs more.
 LEASE = 0.02
 
 
 class Purse:
-    """The money of a run, lent to its batches in leases; an actor.
-
-    What a lost batch had spent since it last asked is not known, so that the limit can be exceeded by its lease.
-    """
+    """The money of a run, lent to its batches in leases; an actor. A lost batch may have spent all of its lease."""
 
     def __init__(self, limit: float) -> None:
         self._left = limit
@@ -460,13 +415,9 @@ class LeasedBudget(Budget):
 
     def __init__(self, purse: Any, limit: float) -> None:
         super().__init__(0.0)
+        self.reason = Budget(limit).reason
         self._purse, self._whole, self._holder = purse, limit, token_hex(8)
         self._asking = asyncio.Lock()
-
-    @property
-    def reason(self) -> str:
-        """Why a run that needs more must end."""
-        return f"the limit of ${self._whole:g} was reached"
 
     async def _borrow(self, dollars: float) -> None:
         """Borrow until this much is covered, or nothing can come back to the purse any more."""
@@ -493,8 +444,6 @@ def _picklable(error: RagaugeError) -> RagaugeError:
 
 
 class _RayEvaluation(Evaluation):
-    """One run in progress on Ray."""
-
     def __init__(self, task: Prepared, name: str, session: Session, scorer: BatchScorer) -> None:
         super().__init__(task, name)
         self._session, self._scorer = session, scorer
@@ -503,34 +452,30 @@ class _RayEvaluation(Evaluation):
         self._free: asyncio.Queue[Any] = asyncio.Queue()
 
     async def _measure(self, progress: Callable[[int], None] | None) -> str:
+        done, stopped = 0, ""
         try:
-            return await self._spread(progress)
+            async with self._workers() as workers:
+                parts = ordered_map(self._batches(), self._ask, AT_ONCE * len(workers), AHEAD * len(workers))
+                async with aclosing(parts):
+                    async for encoded, part in parts:
+                        if isinstance(part, RagaugeError):
+                            raise part
+                        self._count(part)
+                        if stopped:
+                            continue
+                        self._add(encoded, part)
+                        done, stopped = done + part.samples, part.stopped
+                        self._stopping = bool(stopped)
+                        if progress:
+                            progress(done)
+                notes = await asyncio.gather(*(worker.notes.remote() for worker in workers))
         except self._session.ray.exceptions.RayError as error:
             raise RunFailed(f"Ray gave up: {_reason(error)}; run again, what is judged is kept in the store") from error
-
-    async def _spread(self, progress: Callable[[int], None] | None) -> str:
-        done, stopped = 0, ""
-        async with self._workers() as workers:
-            parts = ordered_map(self._batches(), self._ask, AT_ONCE * len(workers), AHEAD * len(workers))
-            async with aclosing(parts):
-                async for encoded, part in parts:
-                    if isinstance(part, RagaugeError):
-                        raise part
-                    self._count(part)
-                    if stopped:
-                        continue
-                    self._add(encoded, part)
-                    done, stopped = done + part.samples, part.stopped
-                    self._stopping = bool(stopped)
-                    if progress:
-                        progress(done)
-            notes = await asyncio.gather(*(worker.notes.remote() for worker in workers))
         self._notes = list(dict.fromkeys(note for one in notes for note in one))
         return self._ended(done, self._read, stopped)
 
     @asynccontextmanager
     async def _workers(self) -> AsyncIterator[list[Any]]:
-        """The pool. Raises UsageError where the judge or the store cannot be used by it."""
         ray, engine = self._session.connect(), self._session.engine
         machines = {node["NodeManagerAddress"] for node in ray.nodes() if node["Alive"]}
         if len(machines) > 1 and not is_url(self._store.place):
@@ -538,12 +483,12 @@ class _RayEvaluation(Evaluation):
                 f"the store {self._store.place} is on this machine alone; give one that all {len(machines)} machines "
                 "of the cluster reach: --store postgresql://USER@HOST/DATABASE"
             )
-        has = ray.cluster_resources()
-        count = engine.workers or max(1, int(has.get("CPU", 1)) - 1)
-        if engine.gpus * count > has.get("GPU", 0):
-            raise UsageError(f"{count} workers of {engine.gpus:g} GPUs each: the cluster has {has.get('GPU', 0):g}")
-        if count > has.get("CPU", 0):
-            raise UsageError(f"{count} workers: the cluster has {has.get('CPU', 0):g} CPUs; give fewer workers")
+        cpus, gpus = (ray.cluster_resources().get(kind, 0) for kind in ("CPU", "GPU"))
+        count = engine.workers or max(1, int(cpus) - 1)
+        if engine.gpus * count > gpus:
+            raise UsageError(f"{count} workers of {engine.gpus:g} GPUs each: the cluster has {gpus:g}")
+        if count > cpus:
+            raise UsageError(f"{count} workers: the cluster has {cpus:g} CPUs; give fewer workers")
         options = {"num_gpus": engine.gpus, "max_restarts": -1, "max_task_retries": -1, "max_concurrency": AT_ONCE}
         made = ray.remote(Worker).options(num_cpus=1, **options)
         try:
@@ -571,7 +516,6 @@ class _RayEvaluation(Evaluation):
                 ray.kill(actor)
 
     def _batches(self) -> Iterator[tuple[int, list[bytes]]]:
-        """The samples, encoded, with the position of the first of each batch."""
         encoded = (msgspec.json.encode(sample) for sample in self._samples)
         size = BATCH if self._dispatcher.budget.limit is None else FEW
         while not self._stopping and (batch := list(islice(encoded, size))):
@@ -598,9 +542,8 @@ class _RayEvaluation(Evaluation):
     def _count(self, part: Part) -> None:
         """What was asked and paid, also for samples after the one at which the run stopped."""
         dispatcher = self._dispatcher
-        dispatcher.asked += part.asked
-        dispatcher.reused += part.reused
-        dispatcher.labelled += part.labelled
+        for name in ("asked", "reused", "labelled"):
+            setattr(dispatcher, name, getattr(dispatcher, name) + getattr(part, name))
         dispatcher.budget.exceeded |= part.exceeded
         spent = dispatcher.budget.spent
         for name in spent.__struct_fields__:

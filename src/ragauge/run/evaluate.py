@@ -9,7 +9,6 @@ import time
 from collections.abc import AsyncGenerator, Callable, Iterable, Iterator, Mapping, Sequence, Sized
 from contextlib import aclosing
 from datetime import UTC, datetime
-from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -23,15 +22,7 @@ from ragauge.readers import read
 from ragauge.report.wording import dollars
 from ragauge.run.asking import Dispatcher, Stopped
 from ragauge.run.plan import PlanCounter
-from ragauge.run.prepare import (
-    LabelsLike,
-    MetricsLike,
-    Prepared,
-    RunSettings,
-    StoreLike,
-    opened_store,
-    prepared,
-)
+from ragauge.run.prepare import LabelsLike, MetricsLike, Prepared, RunSettings, StoreLike, opened_store, prepared
 from ragauge.run.results import Accumulators, Run, SampleScores
 from ragauge.run.specs import load_judges
 from ragauge.run.sync import blocking, ordered_map
@@ -107,7 +98,6 @@ evaluate = blocking(evaluate_async, "evaluate")
 
 #: How many samples are written at a time, and the least number in flight at once.
 AT_ONCE = 32
-
 #: How many failures a sample's record keeps, each with the unusable reply.
 FAILURES = 5
 
@@ -130,20 +120,23 @@ def notebook_progress(total: int | None) -> Callable[[int], None] | None:
 
 
 class SampleScoring:
-    """Scores samples concurrently, until one of them is stopped. taken: the number of samples begun."""
+    """Scores samples concurrently, until one is stopped. taken: the number of samples begun. stopped: why, or ""."""
 
     def __init__(self, settings: RunSettings, dispatcher: Dispatcher) -> None:
-        self.taken = 0
+        self.taken, self.stopped = 0, ""
         self._settings, self._dispatcher = settings, dispatcher
         self._needs = [need for metric in settings.metrics for need in metric.needs]
+        self._plan_counter = None if dispatcher.budget.limit is None else PlanCounter(settings, dispatcher)
         self._stopping = False
 
-    def records(self, samples: Iterable[Sample]) -> AsyncGenerator[SampleRecord | Stopped, None]:
-        """The records of the samples in their order, or why there is none.
-
-        Once a sample is stopped, no further one starts. Those in flight are finished, since they are paid for.
-        """
-        return ordered_map(self._source(samples), self._score, in_flight(self._dispatcher))
+    async def records(self, samples: Iterable[Sample]) -> AsyncGenerator[SampleRecord, None]:
+        """The records in order, up to the first sample that is stopped; those in flight then are finished."""
+        async with aclosing(ordered_map(self._source(samples), self._score, in_flight(self._dispatcher))) as found:
+            async for one in found:
+                if isinstance(one, Stopped):
+                    self.stopped = self.stopped or str(one)
+                elif not self.stopped:
+                    yield one
 
     def _source(self, samples: Iterable[Sample]) -> Iterator[Sample]:
         for sample in samples:
@@ -153,21 +146,13 @@ class SampleScoring:
                 return
 
     async def _score(self, sample: Sample) -> SampleRecord | Stopped:
-        """The record of a sample, or why there is none."""
+        expected = self._plan_counter.count(sample) if self._plan_counter else 0.0
         try:
-            async with self._dispatcher.budget.sample(self._expected(sample)):
+            async with self._dispatcher.budget.sample(expected):
                 return await judged(sample, self._needs, self._settings, self._dispatcher)
         except Stopped as stopped:
             self._stopping = True
             return stopped
-
-    def _expected(self, sample: Sample) -> float:
-        """The expected cost of a sample in dollars; 0 without a limit, when nobody needs it."""
-        return self._plan_counter.count(sample) if self._dispatcher.budget.limit is not None else 0.0
-
-    @cached_property
-    def _plan_counter(self) -> PlanCounter:
-        return PlanCounter(self._settings, self._dispatcher)
 
 
 class Evaluation:
@@ -183,7 +168,7 @@ class Evaluation:
         self._digest = hashlib.sha256()
         self._record = RunRecord(
             id=f"{datetime.now(UTC):%Y%m%d-%H%M%S-%f}",
-            started=_now(),
+            started=datetime.now(UTC).isoformat(timespec="seconds"),
             data=task.reading.name,
             metrics=tuple(metric.spec for metric in task.settings.metrics),
             judges={kind: judge.identity for kind, judge in task.dispatcher.router.judges.items()},
@@ -192,36 +177,24 @@ class Evaluation:
         )
 
     async def go(self, progress: Callable[[int], None] | None) -> Run:
-        """Score all samples; if the run ends early, what is done is kept and marked.
-
-        A run that fails before its first sample is scored, for example without a key or money, leaves no trace.
-        """
-        status, cannot = "interrupted", False
+        """Score all samples; if the run ends early, what is done is kept and marked, and nothing if nothing is done."""
+        status, leaves_trace = "interrupted", True
         try:
             async with self._dispatcher.opened():
                 status = await self._measure(progress)
         except (UsageError, RunFailed):
-            cannot = not self._begun
+            leaves_trace = self._begun
             raise
         finally:
-            if not cannot:
+            if leaves_trace:
                 self._finish(status)
         return Run(self._store, self._record, self._settings.metrics)
 
     async def _measure(self, progress: Callable[[int], None] | None) -> str:
-        """Score the samples; returns how the run ended.
-
-        Nothing after the first stopped sample counts: the run covers the first samples of the data.
-        """
-        done, stopped = 0, ""
+        done = 0
         scoring = SampleScoring(self._settings, self._dispatcher)
         async with aclosing(scoring.records(self._samples)) as records:
             async for record in records:
-                if isinstance(record, Stopped):
-                    stopped = stopped or str(record)
-                if stopped:
-                    continue
-                assert isinstance(record, SampleRecord)
                 self._begin()
                 self._scored.append(record)
                 if len(self._scored) == AT_ONCE:
@@ -229,7 +202,7 @@ class Evaluation:
                 done += 1
                 if progress:
                     progress(done)
-        return self._ended(done, scoring.taken, stopped)
+        return self._ended(done, scoring.taken, scoring.stopped)
 
     def _ended(self, done: int, taken: int, stopped: str) -> str:
         """How the run ended, of which `done` of `taken` samples count; stopped: why it was stopped, if it was."""
@@ -249,7 +222,6 @@ class Evaluation:
             self._begun = True
 
     def _keep(self) -> None:
-        """Write the samples that were scored since the last call."""
         records, self._scored = self._scored, []
         self._store.keep_samples(self._record.id, self._record.samples, records)
         self._record.samples += len(records)
@@ -260,21 +232,20 @@ class Evaluation:
     def _finish(self, status: str) -> None:
         self._begin()
         self._keep()
-        record, dispatcher = self._record, self._dispatcher
-        record.status, record.finished = status, _now()
+        record, dispatcher, found = self._record, self._dispatcher, self._accumulators
+        metrics = self._settings.metrics
+        record.status, record.finished = status, datetime.now(UTC).isoformat(timespec="seconds")
         record.seconds = round(time.monotonic() - self._began, 3)
-        record.metrics = tuple(metric.spec for metric in self._settings.metrics)
-        record.left_out = dict(self._settings.left_out)
+        record.metrics, record.left_out = tuple(metric.spec for metric in metrics), dict(self._settings.left_out)
         record.asked, record.reused, record.spent = dispatcher.asked, dispatcher.reused, dispatcher.budget.spent
         record.notes = tuple(self._notes or (note for judge in dispatcher.router.unique() for note in notes_of(judge)))
-        record.labels, record.labelled = len(dispatcher.cache.labels), dispatcher.labelled
-        record.failures, record.undefined = self._accumulators.failures(), self._accumulators.undefined()
-        record.empty, record.columns = self._accumulators.empty, tuple(self._accumulators.columns)
+        record.labels, record.labelled = len(dispatcher.labels), dispatcher.labelled
+        for name, value in found.fields().items():
+            setattr(record, name, value)
         record.bad_rows = tuple(str(bad) for bad in self._reading.bad_rows)
         record.data_hash = self._digest.hexdigest()[:32]
-        measured = {key for metric in self._settings.metrics for key in metric.values}
-        record.estimates = {key: one for key, one in self._accumulators.estimates().items() if key in measured}
-        record.about = {key: metric.summary for metric in self._settings.metrics for key in metric.values}
+        record.about = {key: metric.summary for metric in metrics for key in metric.values}
+        record.estimates = {key: one for key, one in found.estimates().items() if key in record.about}
         self._store.finish(record)
 
 
@@ -295,22 +266,17 @@ async def judged(
         settings.check_judges(dispatcher.unable)
     scores: dict[str, ScoreRecord] = {}
     counted: dict[str, ScoreRecord] = {}
-    evidence: dict[str, tuple[Evidence, ...]] = {}
+    outcomes = rounds.outcomes
+    evidence: dict[str, tuple[Evidence, ...]] = {
+        need.name: pieces for need in needs if (pieces := getattr(outcomes[need.name], "evidence", ()))
+    }
     for metric in settings.metrics:
-        outcomes = {need.name: rounds.outcomes[need.name] for need in metric.needs}
-        for need, outcome in outcomes.items():
-            if need not in evidence:
-                evidence[need] = getattr(outcome, "evidence", ())
-        shown = tuple(need for need in outcomes if evidence[need])
+        own = {need.name: outcomes[need.name] for need in metric.needs}
+        shown = tuple(need for need in own if need in evidence)
         kept = counted if isinstance(metric, DatasetMetric) else scores
-        for key, score in metric.scores(outcomes).items():
+        for key, score in metric.scores(own).items():
             kept[key] = ScoreRecord(score.value, score.undefined, score.failed, score.counts, shown)
-    shown_evidence = {need: pieces for need, pieces in evidence.items() if pieces}
-    return SampleRecord(sample, scores, shown_evidence, counted, tuple(rounds.failures[:FAILURES]))
-
-
-def _now() -> str:
-    return datetime.now(UTC).isoformat(timespec="seconds")
+    return SampleRecord(sample, scores, evidence, counted, tuple(rounds.failures[:FAILURES]))
 
 
 async def score_async(
@@ -389,11 +355,11 @@ class Scorer:
         wanted, _ = self.values[name]
         able = [one for one, _ in self.values.values() if one is wanted or not missing_fields(one.needs, [sample])]
         asked = (asyncio.get_running_loop(), repr(sample), tuple(one.spec for one in able))
-        if asked not in self._in_flight:
-            scoring = score_async(sample, able, self._router, self._store, **self._options)
-            self._in_flight[asked] = asyncio.ensure_future(scoring)
-            self._in_flight[asked].add_done_callback(lambda _: self._in_flight.pop(asked))
-        return await asyncio.shield(self._in_flight[asked])
+        if not (scoring := self._in_flight.get(asked)):
+            work = score_async(sample, able, self._router, self._store, **self._options)
+            scoring = self._in_flight[asked] = asyncio.ensure_future(work)
+            scoring.add_done_callback(lambda _: self._in_flight.pop(asked))
+        return await asyncio.shield(scoring)
 
     score = blocking(score_async, "score", shared=True)
 

@@ -23,11 +23,7 @@ GUESS = Identity("guess")
 
 @dataclass
 class Cost:
-    """The expected cost of calls to models.
-
-    dollars: None if the price of one of them is unknown. seconds: a rough estimate from concurrency, the limits of the
-    judge, and the usual reply times of hosted models of medium size.
-    """
+    """The expected cost of calls to models. dollars: None if one has no known price. seconds: a rough estimate."""
 
     calls: float = 0.0
     prompt_tokens: float = 0.0
@@ -35,14 +31,13 @@ class Cost:
     dollars: float | None = 0.0
     seconds: float = 0.0
 
-    def add(self, expected: ExpectedCall, share: float = 1.0) -> None:
-        """Add a call, or a share of it."""
-        self.calls += share
-        self.prompt_tokens += share * expected.prompt_tokens
-        self.completion_tokens += share * expected.completion_tokens
-        self.seconds += share * expected.seconds
-        known = self.dollars is not None and expected.cost is not None
-        self.dollars = (self.dollars or 0.0) + share * (expected.cost or 0.0) if known else None
+    def add(self, expected: ExpectedCall) -> None:
+        """Add a call."""
+        self.calls += 1
+        self.prompt_tokens += expected.prompt_tokens
+        self.completion_tokens += expected.completion_tokens
+        self.seconds += expected.seconds
+        self.dollars = None if self.dollars is None or expected.cost is None else self.dollars + expected.cost
 
 
 @dataclass
@@ -51,10 +46,9 @@ class Plan:
 
     questions: numbers of questions for judges, by kind, each question once. known: numbers that the store or people's
     labels already answer, by kind. by_metric: numbers that each metric would ask on its own, known or not; they add up
-    to more than the total, since metrics share questions. cost: of the calls to models; cost_by_metric: the same,
-    divided among the metrics that ask. estimated: some counts depend on statements that have not been extracted yet,
-    and use those that the embedded judge finds. left_out: metrics that cannot be measured, with the reason.
-    priced: the days of the tables that the prices are from.
+    to more than the total, since metrics share questions. cost: of the calls to models. estimated: some counts depend
+    on statements that have not been extracted yet, and use those that the embedded judge finds. left_out: metrics that
+    cannot be measured, with the reason. priced: the days of the tables that the prices are from.
     """
 
     samples: int = 0
@@ -62,7 +56,6 @@ class Plan:
     known: Counter[str] = field(default_factory=Counter)
     by_metric: Counter[str] = field(default_factory=Counter)
     cost: Cost = field(default_factory=Cost)
-    cost_by_metric: dict[str, Cost] = field(default_factory=dict)
     estimated: bool = False
     left_out: dict[str, str] = field(default_factory=dict)
     priced: tuple[date, ...] = ()
@@ -76,28 +69,19 @@ def _lines(plan: Plan) -> Iterator[str]:
     yield f"{plan.samples} samples, {about}{plan.questions.total()} questions to ask, {plan.known.total()} known"
     yield from (f"  {name:<12}{plan.questions[name]:>8} to ask {plan.known[name]:>8} known" for name in KINDS)
     if plan.cost.calls:
-        yield from _cost_lines(plan)
+        from ragauge.judges.llm.pricing import RELATIVE_ERROR
+
+        cost, seconds = plan.cost, plan.cost.seconds
+        duration = f"{seconds:.0f} s" if seconds < 100 else f"{seconds / 60:.0f} min"
+        dated = f" (prices of {', '.join(map(str, plan.priced))})" if cost.dollars and plan.priced else ""
+        yield (
+            f"{cost.calls:.0f} calls, about {cost.prompt_tokens:.0f} prompt and {cost.completion_tokens:.0f} "
+            f"completion tokens (estimated, ±{RELATIVE_ERROR:.0%} for the prompts), "
+            f"price {dollars(cost.dollars)}{dated}, very roughly {duration}"
+        )
     yield "each metric on its own (metrics share questions):"
     yield from (f"  {metric:<28}{count:>8}" for metric, count in plan.by_metric.items())
     yield from (f"not measured: {metric} ({reason})" for metric, reason in plan.left_out.items())
-
-
-def _cost_lines(plan: Plan) -> Iterator[str]:
-    from ragauge.judges.llm.pricing import RELATIVE_ERROR
-
-    cost = plan.cost
-    dated = f" (prices of {', '.join(map(str, plan.priced))})" if cost.dollars and plan.priced else ""
-    yield (
-        f"{cost.calls:.0f} calls, about {cost.prompt_tokens:.0f} prompt and {cost.completion_tokens:.0f} completion "
-        f"tokens (estimated, ±{RELATIVE_ERROR:.0%} for the prompts), price {dollars(cost.dollars)}{dated}, "
-        f"very roughly {duration(cost.seconds)}"
-    )
-    yield f"  {'share of each metric':<28}{'calls':>8}{'prompt':>10}{'reply':>9}{'price':>11}{'time':>9}"
-    for metric, part in plan.cost_by_metric.items():
-        yield (
-            f"  {metric:<28}{part.calls:>8.0f}{part.prompt_tokens:>10.0f}{part.completion_tokens:>9.0f}"
-            f"{dollars(part.dollars):>11}{duration(part.seconds):>9}"
-        )
 
 
 def plan(
@@ -148,32 +132,29 @@ class PlanCounter:
         self._seen: set[str] = set()
 
     def count(self, sample: Sample) -> float:
-        """Go through the rounds of a sample, with guesses for unknown answers; returns its expected cost in dollars.
-
-        Calls of unknown price count as 0.
-        """
+        """Count a sample, with guesses for unknown answers; returns its expected cost, 0 for calls of unknown price."""
         rounds = Rounds(sample, self._needs.values())
         asked: dict[str, set[Question]] = {name: set() for name in self._needs}
         calls: list[ExpectedCall] = []
-        cache = self._dispatcher.cache
         while questions := rounds.questions:
             for need, question in rounds.pending():
                 asked[need].add(question)
-            known = cache.known(cache.keys(questions))
-            calls += self._expected(self._fresh(questions, known))
-            rounds.advance({q: known.get(q) or Judgment(q, guess(q), GUESS, "") for q in questions})
+            known = self._dispatcher.known(self._dispatcher.keys(questions))
+            for judge, group in self._dispatcher.router.by_judge(self._fresh(questions, known)):
+                calls += judge.expect(group) if judge is not None and isinstance(judge, ForecastingJudge) else ()
+            rounds.advance({q: known.get(q) or Judgment(q, _guess(q), GUESS, "") for q in questions})
         self.plan.samples += 1
         for metric in self._metrics:
             self.plan.by_metric[metric.key] += len(set[Question]().union(*(asked[need.name] for need in metric.needs)))
-        self._allocate(calls, asked)
+        for call in calls:
+            self.plan.cost.add(call)
         return sum(call.cost or 0.0 for call in calls)
 
     def _fresh(self, questions: Sequence[Question], known: Mapping[Question, Judgment]) -> list[Question]:
         """Count questions; returns those that no earlier sample asks and no judgment answers."""
         fresh = []
         for question in questions:
-            key = judgment_key(question, GUESS)
-            if key in self._seen:
+            if (key := judgment_key(question, GUESS)) in self._seen:
                 continue
             self._seen.add(key)
             (self.plan.known if question in known else self.plan.questions)[kind(question)] += 1
@@ -182,32 +163,8 @@ class PlanCounter:
                 fresh.append(question)
         return fresh
 
-    def _expected(self, questions: Sequence[Question]) -> list[ExpectedCall]:
-        """The calls that judges would make for one round of a sample."""
-        calls: list[ExpectedCall] = []
-        for judge, group in self._dispatcher.router.by_judge(questions):
-            if judge is not None and isinstance(judge, ForecastingJudge):
-                calls += judge.expect(group)
-        return calls
 
-    def _allocate(self, calls: Sequence[ExpectedCall], asked: Mapping[str, set[Question]]) -> None:
-        """Divide each call equally among its questions, and each question equally among the metrics that ask it."""
-        for call in calls:
-            self.plan.cost.add(call)
-            for question in call.questions:
-                needs = {name for name, questions in asked.items() if question in questions}
-                metrics = [metric.key for metric in self._metrics if any(need.name in needs for need in metric.needs)]
-                for key in metrics:
-                    part = self.plan.cost_by_metric.setdefault(key, Cost())
-                    part.add(call, 1 / len(call.questions) / len(metrics))
-
-
-def duration(seconds: float) -> str:
-    """A duration in words."""
-    return f"{seconds:.0f} s" if seconds < 100 else f"{seconds / 60:.0f} min"
-
-
-def guess(question: Question) -> Answer:
+def _guess(question: Question) -> Answer:
     """A valid answer, to see what would be asked next; statements are those of the embedded judge."""
     match question:
         case Decompose():

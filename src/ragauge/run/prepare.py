@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import chain, islice
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
@@ -16,7 +16,7 @@ from ragauge.questions import Judgment, Question
 from ragauge.readers import SampleReader, read
 from ragauge.readers.columns import rank
 from ragauge.report.wording import by_reason
-from ragauge.run.asking import Budget, Dispatcher, JudgmentCache, check_priced
+from ragauge.run.asking import Budget, Dispatcher, check_priced
 from ragauge.run.specs import load_judges
 from ragauge.store import Place, Store, read_labels
 from ragauge.store.store import MemoryStore
@@ -33,7 +33,12 @@ _WANTED = {
 
 
 class RunSettings:
-    """The metrics of a run: all those asked for by name, or those of the default set that can be measured."""
+    """The metrics of a run: all those asked for by name, or those of the default set that can be measured.
+
+    samples: the first of the data set, enough to see which fields it has; none if that has been seen. columns: the
+    column of each field. all_fields, by_name: whether the samples must have the fields of every metric asked for by
+    name, and judges answer it; MissingField or UnanswerableNeed is raised where they do not.
+    """
 
     def __init__(
         self,
@@ -45,43 +50,32 @@ class RunSettings:
         all_fields: bool = True,
         by_name: bool = True,
     ) -> None:
-        """Select the metrics.
-
-        Args:
-            samples: the first of the data set, enough to see which fields it has; none if that has been seen.
-            columns: the column of each field.
-            all_fields: whether the samples must have the fields of every metric asked for by name.
-            by_name: whether given metrics must be measured, so that one that cannot be is an error.
-
-        Raises:
-            MissingField, UnanswerableNeed: a metric asked for by name cannot be measured.
-        """
         self.by_name = by_name and metrics is not None
         self.left_out: dict[str, str] = {}
         self._router = router
         self.metrics: tuple[Measure, ...] = default_metrics(samples) if metrics is None else select_metrics(metrics)
         if samples:
-            self._keep(lambda metric: _missing(metric, samples, columns or {}), MissingField if all_fields else None)
+            faults = {metric.key: _missing(metric, samples, columns or {}) for metric in self.metrics}
+            self._leave_out(faults, MissingField if all_fields else None)
         self.check_judges()
         if not self.metrics:
             nearest, fault = min(self.left_out.items(), key=lambda each: len(each[1]))
             raise MissingField(f"no metric can be measured on this data; {nearest}, for one: {fault}")
 
     def check_judges(self, unable: Collection[str] = ()) -> None:
-        """Drop the metrics that the judges cannot answer.
+        """Drop the metrics that the judges cannot answer. Raises UnanswerableNeed for one asked for by name.
 
-        unable: topics that the judges' answers have shown to be unanswerable; only the first reply of a function shows
-        that it is two-way, so this is called again during the run. Raises UnanswerableNeed for a metric asked for by
-        name.
+        unable: topics that answers during the run have shown to be unanswerable, as by a function that is two-way.
         """
-        self._keep(lambda metric: _unanswerable(metric, self._router, unable), UnanswerableNeed)
+        faults = {metric.key: _unanswerable(metric, self._router, unable) for metric in self.metrics}
+        self._leave_out(faults, UnanswerableNeed)
 
-    def _keep(self, fault_of: Callable[[Measure], str | None], error: type[UsageError] | None) -> None:
-        faults = {metric.key: fault for metric in self.metrics if (fault := fault_of(metric))}
-        if faults and self.by_name and error:
-            raise error("; ".join(by_reason(faults)))
-        self.left_out.update(faults)
-        self.metrics = tuple(metric for metric in self.metrics if metric.key not in faults)
+    def _leave_out(self, faults: Mapping[str, str | None], error: type[UsageError] | None) -> None:
+        found = {key: fault for key, fault in faults.items() if fault}
+        if found and self.by_name and error:
+            raise error("; ".join(by_reason(found)))
+        self.left_out.update(found)
+        self.metrics = tuple(metric for metric in self.metrics if metric.key not in found)
 
 
 def _missing(metric: Measure, samples: Sequence[Sample], columns: Mapping[str, str]) -> str | None:
@@ -90,15 +84,12 @@ def _missing(metric: Measure, samples: Sequence[Sample], columns: Mapping[str, s
         return None
     if column := next((field[9:] for field in fields if field.startswith("metadata.")), ""):
         return f"no sample has the column {column!r}; give the name of the right one to the metric, as column=NAME"
-    quoted = {field: field.replace(" or metadata.", "' or '") for field in fields}
-    named = " and ".join(
-        f"'{quoted[field]}'" + (f" ({_WANTED[field]})" if field in _WANTED else "") for field in fields
-    )
-    return f"no sample has {named}; {_fix_for(fields, columns)}"
+    quoted = ["'" + field.replace(" or metadata.", "' or '") + "'" for field in fields]
+    wanted = [f" ({_WANTED[field]})" if field in _WANTED else "" for field in fields]
+    return f"no sample has {' and '.join(map(''.join, zip(quoted, wanted, strict=True)))}; {_fix_for(fields, columns)}"
 
 
 def _fix_for(fields: Sequence[str], columns: Mapping[str, str]) -> str:
-    """How to supply a missing field: its column is empty, is used for another field, or has an unknown name."""
     fields = [field.partition(" or ")[0] for field in fields]
     for field in fields:
         for other, column in columns.items():
@@ -115,14 +106,14 @@ def _unanswerable(metric: Measure, router: JudgeRouter, unable: Collection[str])
         return None
     answered = {topic.partition(":")[0] for judge in router.judges.values() for topic in judge.answers}
     kinds = {topic if topic.partition(":")[0] in answered else topic.partition(":")[0] for topic in topics}
-    names = sorted({str(judge.identity) for judge in router.judges.values()})
-    wanted = ", ".join(sorted(kinds))
     unnamed = sorted({topic.partition(":")[0] for topic in topics} - router.judges.keys())
     if unnamed and "*" not in router.judges:
         return (
             f"no judge was given for {', '.join(unnamed)}; add one for all that is not named, as in {{'*': 'embedded'}}"
         )
-    return f"{' and '.join(names)} does not answer {wanted}; choose a judge that does, or one for each kind of question"
+    names = " and ".join(sorted({str(judge.identity) for judge in router.judges.values()}))
+    wanted = ", ".join(sorted(kinds))
+    return f"{names} does not answer {wanted}; choose a judge that does, or one for each kind of question"
 
 
 #: How many samples are read ahead, before any judge is asked, to see which fields the data has.
@@ -160,19 +151,15 @@ def prepared(
     samples = iter(reading)
     first = list(islice(samples, PEEK))
     if not first:
-        raise BadData(f"{reading.name} holds no sample" + _skipped(reading))
+        bad = reading.bad_rows
+        skipped = f"; all {len(bad)} rows were skipped, the first because: {bad[0]}" if bad else ""
+        raise BadData(f"{reading.name} holds no sample{skipped}")
     router = load_judges(judge)
     check_priced(router.unique(), max_cost)
     settings = RunSettings(metrics, router, first, reading.columns)
     opened = opened_store(store)
-    dispatcher = Dispatcher(router, JudgmentCache(router, opened, labels_by_question(labels)), Budget(max_cost))
+    dispatcher = Dispatcher(router, opened, Budget(max_cost), labels_by_question(labels))
     return Prepared(reading, chain(first, samples), settings, dispatcher, opened)
-
-
-def _skipped(reading: SampleReader) -> str:
-    if not reading.bad_rows:
-        return ""
-    return f"; all {len(reading.bad_rows)} rows were skipped, the first because: {reading.bad_rows[0]}"
 
 
 def opened_store(store: StoreLike) -> Store:

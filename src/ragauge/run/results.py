@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn, get_args, overload
+from typing import TYPE_CHECKING, Any, Literal, get_args, overload
 
 import msgspec
 
@@ -24,7 +25,7 @@ from ragauge.report.files import save
 from ragauge.report.sections import Section, sections_of, slice_section
 from ragauge.report.text import plain_text, run_markdown, run_text, worst_view
 from ragauge.report.wording import score_words
-from ragauge.run.asking import JudgmentCache
+from ragauge.run.asking import Budget, Dispatcher
 from ragauge.scores import Estimate, Gate, RunRecord, SampleRecord, Score, ScoreRecord, Slice, gates_of, slice_value
 from ragauge.statistics.intervals import Interval, Summary, interval_of_aggregate, interval_of_mean
 from ragauge.store import Place, Store
@@ -37,7 +38,7 @@ if TYPE_CHECKING:
 
 @dataclass
 class Accumulator:
-    """Accumulates the scores of one value of one metric."""
+    """The scores of one value of one metric."""
 
     measure: Measure
     summary: Summary
@@ -62,25 +63,16 @@ class Accumulator:
 
     def estimate(self) -> Estimate:
         """The estimate over the scores added so far."""
-        interval = self.interval()
-        return Estimate(
-            interval.value,
-            interval.low,
-            interval.high,
-            self.summary.n,
-            self.undefined,
-            self.failed,
-            interval.method,
-            better=self.measure.better,
-            over="data" if isinstance(self.measure, DatasetMetric) else "samples",
-            scale=self.measure.scale,
-        )
+        found, measure = self.interval(), self.measure
+        ends, counts = (found.value, found.low, found.high), (self.summary.n, self.undefined, self.failed)
+        over: Literal["data", "samples"] = "data" if isinstance(measure, DatasetMetric) else "samples"
+        return Estimate(*ends, *counts, found.method, better=measure.better, over=over, scale=measure.scale)
 
     def interval(self, confidence: float = 0.95) -> Interval:
         """The value over the scores added so far, with its interval."""
-        if isinstance(self.measure, DatasetMetric):
-            given = self.measure.total
-            return interval_of_aggregate(self.summary, given, scale=self.measure.scale, confidence=confidence)
+        measure = self.measure
+        if isinstance(measure, DatasetMetric):
+            return interval_of_aggregate(self.summary, measure.total, scale=measure.scale, confidence=confidence)
         return interval_of_mean(self.summary, confidence)
 
     def extend(self, other: Accumulator) -> None:
@@ -93,10 +85,7 @@ class Accumulator:
 
 
 class Accumulators:
-    """The accumulators of all metrics of a run.
-
-    empty: the number of empty responses. columns: the names of all metadata. by_key: by value of a metric.
-    """
+    """The scores of a run, by value of a metric. empty: the number of empty responses. columns: of the metadata."""
 
     def __init__(self, metrics: Iterable[Measure]) -> None:
         self.empty = 0
@@ -123,34 +112,32 @@ class Accumulators:
         for key, one in other.by_key.items():
             self.by_key[key].extend(one)
 
-    def failures(self) -> dict[str, str]:
-        """For each value with failed scores, the first reason."""
-        return {key: accumulator.first_failure for key, accumulator in self.by_key.items() if accumulator.failed}
-
-    def undefined(self) -> dict[str, str]:
-        """For each value with undefined scores, the first reason."""
-        return {key: accumulator.first_undefined for key, accumulator in self.by_key.items() if accumulator.undefined}
-
     def estimates(self) -> dict[str, Estimate]:
         """An estimate for each value of each metric."""
-        return dict(zip(self.by_key, map(Accumulator.estimate, self.by_key.values()), strict=True))
+        return {key: one.estimate() for key, one in self.by_key.items()}
+
+    def fields(self) -> dict[str, Any]:
+        """The fields of a run's record that follow from the scores, but for the estimates."""
+        return {
+            "failures": {key: one.first_failure for key, one in self.by_key.items() if one.failed},
+            "undefined": {key: one.first_undefined for key, one in self.by_key.items() if one.undefined},
+            "empty": self.empty,
+            "columns": tuple(self.columns),
+        }
 
 
 def recovered_record(record: RunRecord) -> tuple[Measure, ...]:
     """The metrics of a run that the registry knows."""
     known = []
     for spec in record.metrics:
-        try:
+        with suppress(UsageError):
             select_metrics(spec)
-        except UsageError:
-            continue
-        known.append(spec)
+            known.append(spec)
     return select_metrics(known) if known else ()
 
 
 #: The most values of a column that is sliced by.
 MAX_SLICES = 50
-
 #: The chance of any slice that is no worse than the others being marked as worse.
 LEVEL = 0.05
 
@@ -160,12 +147,8 @@ def slices_of(
 ) -> list[Slice]:
     """The estimates for each value of a metadata column, in order of first occurrence.
 
-    A metric is worse in a slice than in all other samples if its interval there lies on the worse side of theirs. The
-    confidence of these intervals is that of a Bonferroni correction for all slices and `compared` metrics.
-
-    Raises:
-        UnknownName: no sample has the column.
-        UsageError: it has more than MAX_SLICES values.
+    A metric is worse in a slice if its interval lies on the worse side of that in all other samples, at the confidence
+    of a Bonferroni correction for all slices and `compared` metrics. Raises UnknownName and UsageError as `Run.by`.
     """
     parts: dict[str, Accumulators] = {}
     sizes: Counter[str] = Counter()
@@ -194,7 +177,6 @@ def slices_of(
 
 
 def _is_worse(key: str, value: str, parts: dict[str, Accumulators], confidence: float) -> bool:
-    """Whether a metric is worse in one slice than in the others together."""
     here = parts[value].by_key[key]
     others = Accumulator(here.measure, Summary(here.summary.scale))
     for name, part in parts.items():
@@ -213,15 +195,8 @@ def recovered_run(store: Store, record: RunRecord) -> RunRecord:
     for kept in store.samples(record.id):
         accumulators.add(kept)
         samples += 1
-    return msgspec.structs.replace(
-        record,
-        samples=samples,
-        estimates=accumulators.estimates() if samples else {},
-        failures=accumulators.failures(),
-        undefined=accumulators.undefined(),
-        empty=accumulators.empty,
-        columns=tuple(accumulators.columns),
-    )
+    estimates = accumulators.estimates() if samples else {}
+    return msgspec.structs.replace(record, samples=samples, estimates=estimates, **accumulators.fields())
 
 
 class SampleScores(dict[str, Score]):
@@ -516,33 +491,27 @@ def trust_eval_block(
             raise BadParameter(f"{given!r} is none of {', '.join(known)}")
     wanted = trust.needs(correctness, at_most)
     router = JudgeRouter({kind: LookupJudge(identity) for kind, identity in run.record.judges.items()})
-    cache = JudgmentCache(router, run.store, {})
-    items = [_item(record, wanted, cache) for record in run.records()]
+    dispatcher = Dispatcher(router, run.store, Budget())
+    items = [_item(record, wanted, dispatcher) for record in run.records()]
     return trust.trust_eval_block(items, correctness, prefix)
 
 
-def _item(record: SampleRecord, wanted: tuple[Need[EvidenceTable], ...], cache: JudgmentCache) -> TrustEvalItem:
-    """A sample with all its evidence tables."""
+def _item(record: SampleRecord, wanted: tuple[Need[EvidenceTable], ...], dispatcher: Dispatcher) -> TrustEvalItem:
     rounds = Rounds(record.sample, wanted)
     while questions := rounds.questions:
-        known = cache.known(cache.keys(questions))
+        known = dispatcher.known(dispatcher.keys(questions))
+        if len(known) < len(questions) and record.failures:
+            fix = "with a store, the same run again asks only for what is missing"
+            raise RunFailed(f"sample {record.sample.id}: {record.failures[0]}; {fix}")
         if len(known) < len(questions):
-            _unanswered(record)
+            raise UsageError(
+                f"sample {record.sample.id}: the run did not ask what Trust-Eval counts; measure "
+                "'trust(variant=trust_eval,labels=given)' with the same correctness and at_most"
+            )
         rounds.advance(known)
     outcomes = [rounds.outcomes[need.name] for need in wanted]
-    for outcome in outcomes:
-        if isinstance(outcome, Undefined):
-            fix = "samples need 'answers' and documents 'answers_found', which `ragauge dataset build` makes"
-            fix = "give its 'output', or leave it out" if record.sample.response is None else fix
-            raise BadData(f"sample {record.sample.id}: {outcome.reason}; {fix}")
+    if undefined := next((one for one in outcomes if isinstance(one, Undefined)), None):
+        fix = "samples need 'answers' and documents 'answers_found', which `ragauge dataset build` makes"
+        fix = "give its 'output', or leave it out" if record.sample.response is None else fix
+        raise BadData(f"sample {record.sample.id}: {undefined.reason}; {fix}")
     return TrustEvalItem(record.sample, *outcomes)  # type: ignore[arg-type]  # each need returns what the field of its place is
-
-
-def _unanswered(record: SampleRecord) -> NoReturn:
-    if record.failures:
-        fix = "with a store, the same run again asks only for what is missing"
-        raise RunFailed(f"sample {record.sample.id}: {record.failures[0]}; {fix}")
-    raise UsageError(
-        f"sample {record.sample.id}: the run did not ask what Trust-Eval counts; measure "
-        "'trust(variant=trust_eval,labels=given)' with the same correctness and at_most"
-    )

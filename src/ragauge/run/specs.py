@@ -5,7 +5,9 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Callable, Mapping
+from functools import partial
 from importlib import import_module
+from itertools import accumulate
 from pathlib import Path
 from typing import Any, Literal
 
@@ -18,21 +20,16 @@ from ragauge.judges.composite import VERDICTS, ByLanguage, Cascade, Decided, Pan
 from ragauge.metrics.registry import split_specs
 
 
-def _embedded(argument: str) -> Judge:
-    from ragauge.judges.embedded.judge import EmbeddedJudge
+def _packaged(name: str) -> Callable[[str], Judge]:
+    def made(argument: str) -> Judge:
+        from ragauge.judges.embedded.judge import EmbeddedJudge
+        from ragauge.judges.embedded.lexical import Lexical
 
-    if argument:
-        raise BadParameter("the embedded judge takes no argument; write 'embedded'")
-    return EmbeddedJudge()
+        if argument:
+            raise BadParameter(f"the {name} judge takes no argument; write {name!r}")
+        return EmbeddedJudge(Lexical(), name) if name == "lexical" else EmbeddedJudge()
 
-
-def _lexical(argument: str) -> Judge:
-    from ragauge.judges.embedded.judge import EmbeddedJudge
-    from ragauge.judges.embedded.lexical import Lexical
-
-    if argument:
-        raise BadParameter("the lexical judge takes no argument; write 'lexical'")
-    return EmbeddedJudge(Lexical(), "lexical")
+    return made
 
 
 def _recording(argument: str) -> Judge:
@@ -63,15 +60,14 @@ def python_object(argument: str) -> Any:
 
 
 def _from(module: str, name: str) -> Callable[[str], Judge]:
-    """A maker of judges, whose module is imported when it is called."""
     return lambda spec: getattr(import_module(f"ragauge.judges.{module}"), name)(spec)
 
 
 class JudgeFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
     """A judge as a file, such as `ragauge judges tune` writes it.
 
-    judge: its spec. examples: worked examples for an LLM judge, as in `rg.llm(..., examples=[...])`. thresholds: by
-    kind of verdict the probability from which the answer is yes. tuned: how these were chosen, for readers.
+    examples: worked examples for an LLM judge. thresholds: by kind of verdict the probability from which the answer is
+    yes. tuned: how these were chosen, for readers.
     """
 
     schema: Literal["ragauge.judge/1"] = "ragauge.judge/1"
@@ -118,8 +114,8 @@ def _model(spec: str) -> Judge:
 
 #: What comes before the colon of a spec, and what makes the judge of what comes after it.
 MAKERS: dict[str, Callable[[str], Any]] = {
-    "embedded": _embedded,
-    "lexical": _lexical,
+    "embedded": _packaged("embedded"),
+    "lexical": _packaged("lexical"),
     "recording": _recording,
     "python": python_object,
     "decisions": _from("llm.decisions", "decisions_judge"),
@@ -128,8 +124,7 @@ MAKERS: dict[str, Callable[[str], Any]] = {
 #: What comes before the first slash of a spec of a model that runs here, and what makes the judge of the whole spec.
 LOCAL = {"hf": _from("nli.models", "hf_judge"), "onnx": _from("nli.models", "onnx_judge")}
 
-#: The entry points by which other packages offer judges: NAME = "module:factory", where the factory is given what
-#: stands behind "NAME:" in a spec, "" where nothing does.
+#: The entry points of other packages, NAME = "module:factory"; the factory is given what follows "NAME:" in a spec.
 ENTRY_POINTS = "ragauge.judges"
 
 DESCRIPTIONS = {
@@ -157,8 +152,7 @@ def load_judge(spec: OneJudge) -> Judge:
     Raises UnknownName for a name that no judge has, BadParameter for anything that is no judge.
     """
     if isinstance(spec, str):
-        factory, argument = _factory(spec)
-        made = factory(argument)
+        made = _maker(spec)()
         if not isinstance(made, Judge):
             raise BadParameter(f"{spec} is {type(made).__name__}, not a judge; make one with judge_from(...)")
         return made
@@ -178,20 +172,20 @@ def load_judge(spec: OneJudge) -> Judge:
     )
 
 
-def _factory(spec: str) -> tuple[Callable[[str], Any], str]:
-    """What makes the judge of a spec, and from which argument. Raises UnknownName for a name that no judge has."""
+def _maker(spec: str) -> Callable[[], Any]:
+    """What makes the judge of a spec. Raises UnknownName for a name that no judge has."""
     name, _, argument = spec.partition(":")
     if name in MAKERS:
-        return MAKERS[name], argument
+        return partial(MAKERS[name], argument)
     if "(" in spec and spec.partition("(")[0] in COMPOSITES:
-        return composed, spec
+        return partial(COMPOSITES[spec.partition("(")[0]], *arguments_of(spec))
     if spec.endswith(".json"):
-        return lambda path: judge_of_file(read_judge_file(path)), spec
+        return partial(judge_of_file, read_judge_file(spec))
     if "/" in spec.partition("?")[0]:
-        return LOCAL.get(spec.partition("/")[0], _model), spec
+        return partial(LOCAL.get(spec.partition("/")[0], _model), spec)
     points = installed(ENTRY_POINTS)
     if matching := [point for point in points if point.name == name]:
-        return load_only(matching, f"judge {name!r}"), argument
+        return partial(load_only(matching, f"judge {name!r}"), argument)
     looks_like_a_model = any(character.isdigit() or character == "-" for character in spec)
     others = [point.name for point in points]
     raise UnknownName("judge", spec, [*DESCRIPTIONS, *others, *([f"openai/{spec}"] if looks_like_a_model else [])])
@@ -278,21 +272,11 @@ def cascade(*judges: OneJudge, threshold: Threshold | None = None) -> Cascade:
     return found
 
 
-def composed(spec: str) -> Judge:
-    """The judge that a spec such as `panel(a,b,c)` or `cascade(a,b,threshold=0.9)` writes; specs may be nested.
-
-    Raises BadParameter for a spec that cannot be read, and what the judges in it raise.
-    """
-    return COMPOSITES[spec.partition("(")[0]](*arguments_of(spec))
-
-
 def arguments_of(spec: str) -> tuple[list[str], dict[str, str]]:
-    """What stands in the brackets of a spec such as `cascade(a,b,threshold=0.9)`: judges, and options.
-
-    Raises BadParameter for a spec that cannot be read.
-    """
+    """The judges and options in a spec such as `cascade(a,b,threshold=0.9)`. Raises BadParameter if it has no end."""
     name, _, inside = spec.partition("(")
-    if not inside.endswith(")") or not _closes_last(inside):
+    depths = accumulate(((one == "(") - (one == ")") for one in inside), initial=1)
+    if next((at for at, depth in enumerate(depths) if depth == 0), None) != len(inside):
         raise BadParameter(f"cannot read {spec!r}; write {name}(JUDGE,JUDGE), and close each bracket")
     pieces = [(piece, re.fullmatch(r"\s*(\w+)\s*=(.*)", piece, re.DOTALL)) for piece in split_specs(inside[:-1])]
     judges = [piece for piece, option in pieces if option is None]
@@ -306,39 +290,25 @@ def _panel(judges: list[str], options: dict[str, str]) -> Panel:
 
 
 def _repeat(arguments: list[str], options: dict[str, str]) -> Repeat:
-    judge, times = (*arguments, "", "")[:2]
-    if options or len(arguments) != 2 or not times.isdecimal():
+    if options or len(arguments) != 2 or not arguments[1].isdecimal():
         raise BadParameter(f"repeat({', '.join([*arguments, *options])}): write repeat(JUDGE,N), as in repeat(JUDGE,3)")
-    return repeat(judge, int(times))
+    return repeat(arguments[0], int(arguments[1]))
 
 
 def _cascade(judges: list[str], options: dict[str, str]) -> Cascade:
     known = ("threshold", *VERDICTS)
-    for name in options:
+    given: dict[str, float] = {}
+    for name, text in options.items():
         if name not in known:
             raise UnknownName("option of cascade()", name, known)
-    given = {name: _number(name, value) for name, value in options.items()}
+        try:
+            given[name] = float(text)
+        except ValueError:
+            raise BadParameter(f"cascade(): {name}={text!r} must be a number, such as {name}=0.95") from None
     for_all = given.pop("threshold", None)
     if given and for_all is not None:
         given = {**dict.fromkeys(VERDICTS, for_all), **given}
     return cascade(*judges, threshold=given or for_all)
-
-
-def _number(name: str, text: str) -> float:
-    try:
-        return float(text)
-    except ValueError:
-        raise BadParameter(f"cascade(): {name}={text!r} must be a number, such as {name}=0.95") from None
-
-
-def _closes_last(inside: str) -> bool:
-    """Whether the bracket opened before `inside` is closed at its very end."""
-    depth = 1
-    for at, character in enumerate(inside):
-        depth += (character == "(") - (character == ")")
-        if depth == 0:
-            return at == len(inside) - 1
-    return False
 
 
 COMPOSITES: dict[str, Callable[[list[str], dict[str, str]], Judge]] = {

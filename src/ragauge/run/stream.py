@@ -25,7 +25,7 @@ from ragauge.readers.formats import Source, json_row
 from ragauge.readers.read import SampleReader
 from ragauge.readers.values import Malformed
 from ragauge.report.document import sample_document
-from ragauge.run.asking import Budget, Dispatcher, JudgmentCache, Stopped, check_priced, resolve
+from ragauge.run.asking import Budget, Dispatcher, Stopped, check_priced, resolve
 from ragauge.run.evaluate import in_flight, judged
 from ragauge.run.plan import PlanCounter
 from ragauge.run.prepare import LabelsLike, MetricsLike, RunSettings, StoreLike, labels_by_question, opened_store
@@ -37,10 +37,8 @@ from ragauge.types import Call, Sample
 
 #: Seconds for which an interrupted stream waits for the rows that are being judged.
 PATIENCE = 5.0
-
 #: Bytes read at a time.
 CHUNK = 2**20
-
 #: Seconds between two looks at a folder.
 INTERVAL = 0.5
 
@@ -77,11 +75,7 @@ class _NoStore(MemoryStore):
 
 
 class Stream:
-    """Scores rows with the same judges, as long as they come.
-
-    Attributes:
-        stopped: why no further row can be scored; "" as long as they can.
-    """
+    """Scores rows with the same judges, as long as they come. stopped: why no further row can be scored; else ""."""
 
     def __init__(
         self,
@@ -93,7 +87,6 @@ class Stream:
         map: Mapping[str, str] | None = None,
         max_cost: float | None = None,
     ) -> None:
-        """The arguments are those of `evaluate`. Raises UsageError for one that is wrong."""
         self.stopped = ""
         self._metrics = None if metrics is None else select_metrics(metrics)
         self._map = map or {}
@@ -101,21 +94,16 @@ class Stream:
         self._router = load_judges(judge)
         check_priced(self._router.unique(), max_cost)
         opened = _NoStore() if store is None else opened_store(store)
-        cache = JudgmentCache(self._router, opened, labels_by_question(labels))
-        self._dispatcher = Dispatcher(self._router, cache, Budget(max_cost))
+        self._dispatcher = Dispatcher(self._router, opened, Budget(max_cost), labels_by_question(labels))
 
     async def scored(self, rows: AsyncIterator[StreamRow]) -> AsyncGenerator[StreamScores, None]:
         """The scores of each row, in order, each as soon as those before it are there.
 
         Cancelled, it takes no more rows, waits PATIENCE seconds for those that are being judged, gives an error for the
-        rest, and is cancelled then.
-
-        Raises:
-            UsageError: a judge lacks something, such as a key, or does not answer what a metric asks.
-            StoreError: the store cannot be read or written.
+        rest, and is cancelled then. Raises UsageError if a judge lacks something, such as a key, and StoreError.
         """
         running: deque[tuple[StreamRow, asyncio.Task[StreamScores]]] = deque()
-        coming: asyncio.Future[StreamRow | None] | None = _next(rows)
+        coming: asyncio.Future[StreamRow | None] | None = asyncio.ensure_future(anext(rows, None))
         width, cancelled = in_flight(self._dispatcher), None
         async with self._dispatcher.opened():
             try:
@@ -137,7 +125,7 @@ class Stream:
                     elif coming and coming.done() and has_room:
                         if (taken := coming.result()) is not None:
                             running.append((taken, asyncio.ensure_future(self._score(taken))))
-                        coming = None if taken is None else _next(rows)
+                        coming = None if taken is None else asyncio.ensure_future(anext(rows, None))
             finally:
                 for _, task in running:
                     task.cancel()
@@ -151,8 +139,7 @@ class Stream:
             sample, settings = self._read(row)
         except (BadData, MissingField, UnknownName) as error:
             return StreamScores(row, error=error)
-        needs = [need for metric in settings.metrics for need in metric.needs]
-        budget = self._dispatcher.budget
+        needs, budget = [need for metric in settings.metrics for need in metric.needs], self._dispatcher.budget
         cost = 0.0 if budget.limit is None else PlanCounter(settings, self._dispatcher).count(sample)
         try:
             async with budget.sample(cost):
@@ -170,24 +157,12 @@ class Stream:
         except BadRow as error:
             raise BadRow(row.where, row.number, error.column, error.problem, error.fix) from None
         if len(found) != 1:
-            problem, fix = (
-                f"holds {len(found)} samples",
-                "write one a line, or measure the whole file with `ragauge run`",
-            )
-            raise BadRow(row.where, row.number, None, problem, fix)
+            fix = "write one a line, or measure the whole file with `ragauge run`"
+            raise BadRow(row.where, row.number, None, f"holds {len(found)} samples", fix)
         (sample,) = found
         if not isinstance(given, Sample) and "id" not in reading.columns:
             sample = msgspec.structs.replace(sample, id=str(row.number))
         return sample, RunSettings(self._metrics, self._router, found, reading.columns, all_fields=False)
-
-
-def _next(rows: AsyncIterator[StreamRow]) -> asyncio.Future[StreamRow | None]:
-    """The next row, None at the end."""
-
-    async def taken() -> StreamRow | None:
-        return await anext(rows, None)
-
-    return asyncio.ensure_future(taken())
 
 
 async def _hurry(tasks: Sequence[asyncio.Task[Any]]) -> None:
@@ -204,13 +179,11 @@ def _unscored(row: StreamRow, why: str) -> StreamScores:
 
 
 def _parsed(line: bytes, number: int) -> Any:
-    """The row in a line of JSON, or a Malformed."""
     try:
         return json_row(line.decode("utf-8-sig"), number)
     except UnicodeDecodeError as error:
-        return Malformed(
-            f"not UTF-8: byte 0x{line[error.start]:02x} at offset {error.start}", "write the line as UTF-8"
-        )
+        fault = f"not UTF-8: byte 0x{line[error.start]:02x} at offset {error.start}"
+        return Malformed(fault, "write the line as UTF-8")
 
 
 async def score_stream(
@@ -271,7 +244,6 @@ class _Lines:
         self._where, self._number, self._rest = where, 0, b""
 
     def cut(self, data: bytes) -> Iterator[StreamRow]:
-        """The lines that end in the next bytes."""
         self.read += len(data)
         *whole, self._rest = (self._rest + data).split(b"\n")
         for line in whole:
@@ -283,10 +255,9 @@ class _Lines:
 async def standard_input_lines() -> AsyncIterator[StreamRow]:
     """The lines of standard input, until it ends."""
     lines = _Lines("standard input")
-    more = True
-    while more:
+    data = b"more"
+    while data:
         data = await _input()
-        more = bool(data)
         for row in lines.cut(data or b"\n"):  # which ends the last line
             yield row
 

@@ -40,7 +40,9 @@ def blocking(function: Callable[P, Coroutine[Any, Any, T]], name: str, *, shared
             work = function(*args, **kwargs)
         except TypeError as error:  # arguments that do not fit
             raise TypeError(str(error).replace(function.__name__, name)) from None
-        running = _running_loop()
+        running = None
+        with suppress(RuntimeError):
+            running = asyncio.get_running_loop()
         if shared and running is not _shared_loop():  # code on that loop cannot block on it
             return _on_shared_loop(work)
         return _in_thread(work) if running else asyncio.run(_interrupted_once(work))
@@ -60,10 +62,7 @@ class _ListedSignature(inspect.Signature):
 
 
 async def _interrupted_once(work: Coroutine[Any, Any, T]) -> T:
-    """Await `work`, which Ctrl-C cancels; further ones are ignored for CLEANING_UP seconds while it cleans up.
-
-    asyncio's own handler would raise in the middle of the cleanup.
-    """
+    """Await `work`, which Ctrl-C cancels; others are ignored for CLEANING_UP seconds, where asyncio would raise."""
     own = signal.getsignal(signal.SIGINT)
     if current_thread() is not main_thread() or not callable(own) or own is signal.default_int_handler:
         return await work
@@ -121,13 +120,6 @@ def _started_loop(process: int) -> asyncio.AbstractEventLoop:
     loop = asyncio.new_event_loop()
     Thread(target=loop.run_forever, name=f"ragauge-{process}", daemon=True).start()
     return loop
-
-
-def _running_loop() -> asyncio.AbstractEventLoop | None:
-    try:
-        return asyncio.get_running_loop()
-    except RuntimeError:
-        return None
 
 
 R = TypeVar("R")

@@ -40,10 +40,7 @@ def average_ranks(values: Array) -> Array:
 
 
 def spearman(one: Sequence[float] | Array, other: Sequence[float] | Array) -> float | None:
-    """Spearman's rank correlation of paired values, in -1..1, with averaged ranks for ties.
-
-    None where either side has fewer than two distinct values.
-    """
+    """Spearman's rank correlation with averaged ranks for ties; None where either side has fewer than two values."""
     ranks = [average_ranks(np.asarray(values, dtype=float)) for values in (one, other)]
     if any(not len(values) or values.min() == values.max() for values in ranks):
         return None
@@ -52,10 +49,7 @@ def spearman(one: Sequence[float] | Array, other: Sequence[float] | Array) -> fl
 
 
 def auc(labels: Sequence[float] | Array, scores: Sequence[float] | Array) -> float | None:
-    """Area under the ROC curve: the probability that a 1 scores above a 0, ties counting half.
-
-    None unless both labels occur.
-    """
+    """Area under the ROC curve: P(a 1 scores above a 0), ties counting half. None unless both labels occur."""
     truth, values = np.asarray(labels, dtype=float), np.asarray(scores, dtype=float)
     ones = int(truth.sum())
     zeros = truth.size - ones
@@ -79,15 +73,13 @@ def group_interval(
     groups: Sequence[Hashable],
     statistic: Statistic = auc,
     resamples: int = 1000,
-    seed: int = 0,
 ) -> tuple[float, float] | None:
-    """The 95 % percentile interval of `statistic(labels, scores)` by the bootstrap over groups.
+    """The 95 % percentile interval of `statistic(labels, scores)` by the bootstrap over groups of dependent rows.
 
-    Rows of one group (the same question or text) are not independent, so groups are resampled, not rows. Resamples in
-    which the statistic is undefined are skipped; None where it is undefined in all.
+    Resamples in which the statistic is undefined are skipped; None where it is undefined in all.
     """
     truth, values = np.asarray(labels, dtype=float), np.asarray(scores, dtype=float)
-    resampled = _resampled(groups, lambda rows: statistic(truth[rows], values[rows]), resamples, seed)
+    resampled = _resampled(groups, lambda rows: statistic(truth[rows], values[rows]), resamples)
     if not resampled:
         return None
     low, high = np.quantile(resampled, [0.025, 0.975])
@@ -101,20 +93,13 @@ def group_difference(
     groups: Sequence[Hashable],
     statistic: Statistic = auc,
     resamples: int = 2000,
-    seed: int = 0,
 ) -> Paired:
     """The paired difference `statistic(labels, one) - statistic(labels, other)`, with interval and p-value.
 
-    By the paired bootstrap over groups (Efron and Tibshirani, "An Introduction to the Bootstrap", 1993). p is twice the
-    smaller share of differences on either side of 0, ties counted on both, with 1 added to the count and to the
-    resamples (Davison and Hinkley, "Bootstrap Methods and their Application", 1997), so it is at least
-    2 / (resamples + 1). The 95 % percentile interval excludes 0 exactly where p < 0.05.
-
-    With fewer than six groups, too few to resample, p is 1 and the interval is -1..1. All None where the statistic is
-    undefined.
-
-    Raises:
-        BadParameter: fewer than 40 resamples, which have no such percentiles.
+    By the paired bootstrap over groups (Efron and Tibshirani, 1993). p is twice the smaller share of differences on
+    either side of 0, ties counted on both, with 1 added to the count and to the resamples (Davison and Hinkley, 1997).
+    The 95 % percentile interval excludes 0 exactly where p < 0.05. With fewer than six groups p is 1 and the interval
+    -1..1; all is None where the statistic is undefined. Raises BadParameter for fewer than 40 resamples.
     """
     if resamples < _MIN_RESAMPLES:
         raise BadParameter(f"resamples={resamples!r} must be at least {_MIN_RESAMPLES}, and is 2000 by default")
@@ -127,7 +112,7 @@ def group_difference(
     value = difference(np.arange(truth.size))
     if value is None:
         return Paired(Interval(None, None, None, METHOD), None)
-    resampled = sorted(_resampled(groups, difference, resamples, seed)) if len(set(groups)) >= MIN_DIFFERING else []
+    resampled = sorted(_resampled(groups, difference, resamples)) if len(set(groups)) >= MIN_DIFFERING else []
     if len(resampled) < _MIN_RESAMPLES:
         return Paired(Interval(value, -1.0, 1.0, METHOD), 1.0)
     tail = min(sum(one <= 0 for one in resampled), sum(one >= 0 for one in resampled))
@@ -136,15 +121,13 @@ def group_difference(
     return Paired(interval, min(1.0, 2 * (tail + 1) / (len(resampled) + 1)))
 
 
-def _resampled(
-    groups: Sequence[Hashable], value: Callable[[Any], float | None], resamples: int, seed: int
-) -> list[float]:
+def _resampled(groups: Sequence[Hashable], value: Callable[[Any], float | None], resamples: int) -> list[float]:
     """The defined values of `value` on the rows of groups drawn with replacement."""
     rows_of: dict[Hashable, list[int]] = {}
     for row, group in enumerate(groups):
         rows_of.setdefault(group, []).append(row)
     members = [np.array(rows) for rows in rows_of.values()]
-    random = np.random.default_rng(seed)
+    random = np.random.default_rng(0)
     values = []
     for _ in range(resamples if members else 0):
         rows = np.concatenate([members[i] for i in random.integers(len(members), size=len(members))])
@@ -157,14 +140,8 @@ def _resampled(
 def kappa(patterns: Mapping[tuple[RaterLabel, ...], float]) -> float | None:
     """Cohen's kappa of two raters; of more, Conger's (Psychological Bulletin 88, 1980), its mean over pairs.
 
-    1 is perfect agreement, 0 the agreement expected from the raters' label frequencies, which are kept per rater since
-    the raters are fixed.
-
-    Args:
-        patterns: by tuple of labels, one per rater, the number or the weight of the items labelled so.
-
-    Returns:
-        Kappa, or None where nothing was rated or all raters always gave the same label.
+    0 is the agreement expected from the raters' label frequencies. None where nothing was rated or all raters always
+    gave the same label. patterns: by tuple of labels, one per rater, the number or weight of the items labelled so.
     """
     total = sum(patterns.values())
     if not total:
@@ -184,15 +161,9 @@ def kappa(patterns: Mapping[tuple[RaterLabel, ...], float]) -> float | None:
 def kappa_interval(
     pairs: Sequence[tuple[RaterLabel, RaterLabel]], labels: Sequence[RaterLabel], *, clusters: Clusters = None
 ) -> Interval:
-    """Cohen's kappa of two raters with its 95 % interval, all None where kappa is.
+    """Cohen's kappa of two raters with the interval of `aggregate_interval`, all None where kappa is.
 
-    The interval is that of `aggregate_interval` over the counts of label pairs; it has a width even where the raters
-    always agree.
-
-    Args:
-        pairs: the two labels of each item.
-        labels: all possible labels, at most four.
-        clusters: as in `mean_interval`, such as the sample of each item.
+    labels: all possible ones, at most four. clusters: such as the sample of each pair.
     """
     cells = list(product(labels, repeat=2))
     counts = [[float(pair == cell) for cell in cells] for pair in pairs]
@@ -211,25 +182,15 @@ def corrected_mean(
     scale: tuple[float, float] = (0.0, 1.0),
     clusters: Clusters = None,
     rest_clusters: Clusters = None,
-    confidence: float = 0.95,
 ) -> Interval:
     """The mean human score of all samples: the judge's mean, corrected by human scores of a random subset.
 
-    The difference estimator of survey sampling (Särndal, Swensson, Wretman: Model Assisted Survey Sampling, 1992), or
-    prediction-powered inference (Angelopoulos et al., Science 382, 2023; arXiv:2311.01453 with its weight λ), valid for
-    any judge. With λ the share of the rest among all samples it is mean(people - λ judge) + λ mean(rest), two terms
-    from independent samples. Each has the interval of `mean_interval`; the ends of their sum are by Zou and Donner
-    (Statistics in Medicine 27, 2008), clipped to `scale`.
+    The difference estimator of survey sampling (Särndal, Swensson, Wretman, 1992), or prediction-powered inference
+    (Angelopoulos et al., Science 382, 2023; arXiv:2311.01453 with its weight λ), valid for any judge. With λ the share
+    of the rest among all samples it is mean(people - λ judge) + λ mean(rest), each with the interval of
+    `mean_interval`; the ends of their sum are by Zou and Donner (Statistics in Medicine 27, 2008), clipped to `scale`.
 
-    Args:
-        people, judge: the human and the judge's score of each sampled sample.
-        rest: the judge's scores of the other samples.
-        scale: the lowest and highest score.
-        clusters, rest_clusters: as in `mean_interval`, of the sampled samples and of the rest.
-        confidence: as in `mean_interval`.
-
-    Raises:
-        BadParameter: lists of different lengths, or what `mean_interval` rejects.
+    people, judge: their scores of each sampled sample. rest: the judge's of the others. Raises BadParameter.
     """
     if len(people) != len(judge):
         raise BadParameter(f"{len(people)} scores by people and {len(judge)} by the judge; give both for each sample")
@@ -240,8 +201,8 @@ def corrected_mean(
     share = len(rest) / (len(people) + len(rest))
     differences = [one - share * other for one, other in zip(people, judge, strict=True)]
     spread = (low - share * high, high - share * low)
-    corrected = _term(mean_interval(differences, scale=spread, clusters=clusters, confidence=confidence))
-    remaining = _term(mean_interval(rest, scale=scale, clusters=rest_clusters, confidence=confidence), share)
+    corrected = _term(mean_interval(differences, scale=spread, clusters=clusters))
+    remaining = _term(mean_interval(rest, scale=scale, clusters=rest_clusters), share)
     value = corrected[0] + remaining[0]
     below, above = hypot(corrected[1], remaining[1]), hypot(corrected[2], remaining[2])
     clipped, lowest, highest = (min(max(one, low), high) for one in (value, value - below, value + above))

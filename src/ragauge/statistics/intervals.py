@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
 from hashlib import blake2b
-from itertools import product
+from itertools import product, repeat
 from math import exp, fsum, isfinite, log, log1p, sqrt
 from statistics import NormalDist
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -29,7 +29,6 @@ Clusters: TypeAlias = Sequence[str | None] | None
 
 #: How far rounding may carry a value beyond its scale, as a share of the scale.
 ROUNDING = 1e-9
-
 #: The root search stops when the function or the bracket is this small.
 TOLERANCE = 1e-12
 
@@ -45,10 +44,8 @@ class Interval(msgspec.Struct, frozen=True):
 
 #: A summary is exact up to so many distinct rows, and so many clusters.
 EXACT = 100_000
-
 #: Beyond that: the steps that a scale is divided into, and the number of larger clusters that clusters are joined to.
 STEPS = 1 << 16
-
 #: How many numbers a summary collects before it sorts them into its tables, or as many as these hold.
 BUFFER = 4096
 
@@ -57,18 +54,12 @@ class Summary:
     """The sufficient statistics of the scores or counts of samples, from which estimates and intervals are made.
 
     It holds the distinct rows with their multiplicity, and the sums of each cluster. Merging is associative and
-    commutative, and gives what adding all samples to one summary gives; sums are equal up to rounding. It can be
-    pickled, and its size is bounded:
+    commutative, and gives what adding all samples to one summary gives; sums are equal up to rounding. Beyond EXACT
+    distinct scores, rows of counts, or clusters, its size is bounded, with the errors in docs/statistics.md: scores are
+    rounded to STEPS steps of their scale; sums and products of counts are kept, and resampled sums are normal; clusters
+    are joined at random to STEPS larger ones. The value stays exact.
 
-    - Beyond EXACT distinct scores, scores are rounded to STEPS steps of their scale. The mean is exact, and the ends of
-      its interval move by at most half a step, 0.000008 of the scale.
-    - Beyond EXACT distinct rows of counts, their sums and products are kept. The value is exact; resampled sums are
-      normal, as they are in the limit.
-    - Beyond EXACT clusters, these are joined at random to STEPS larger ones. The value is exact, and the interval is
-      valid; each end moves outwards by about 0.00002 of the scale, and by about a per cent of the width at random.
-
-    Args:
-        scale: the lowest and highest score, where a row is one score; None where it is a row of counts.
+    scale: the lowest and highest score, where a row is one score; None where it is a row of counts.
     """
 
     def __init__(self, scale: tuple[float, float] | None) -> None:
@@ -97,15 +88,12 @@ class Summary:
             self.tables()
 
     @classmethod
-    def of(cls, rows: Array, clusters: Clusters, scale: tuple[float, float] | None) -> Summary:
-        """The summary of samples x columns; `clusters` has the cluster of each sample, if they are not independent."""
+    def of(cls, rows: Iterable[Sequence[float]], clusters: Clusters, scale: tuple[float, float] | None) -> Summary:
+        """The summary of rows; `clusters` has the cluster of each, if they are not independent."""
         summary = cls(scale)
-        (summary.n, summary._width), summary.clustered = rows.shape, clusters is not None
-        keys = [None if name is None else _cluster_key(name) for name in clusters or ()]
-        alone = np.array([key is None for key in keys]) if keys else np.ones(summary.n, dtype=bool)
-        sums = np.column_stack([rows[~alone], np.ones(summary.n)[~alone]])
-        in_clusters = np.array([key for key in keys if key is not None], np.uint64).reshape(-1, 1)
-        summary._insert(rows[alone], np.ones((summary.n, 1))[alone], in_clusters, sums, rows[:, 0].tolist())
+        for row, cluster in zip(rows, clusters or repeat(None), strict=False):
+            summary.add(row, cluster)
+        summary.clustered = clusters is not None
         return summary
 
     def merge(self, other: Summary) -> None:
@@ -159,10 +147,7 @@ class Summary:
                 self._rows, self._times = self._rows[:0], self._times[:0]
 
     def moments(self) -> tuple[float, float, Array, Array]:
-        """Of the rows of counts that are in no table: their number, and sums of their largest count, counts, products.
-
-        Rows of zeros are not counted.
-        """
+        """Of rows of counts, but zeros, in no table: their number, and sums of the largest count, counts, products."""
         self.tables()
         width = self._width
         units, largest, *sums = self._moments if len(self._moments) > 1 else np.zeros(2 + width + width**2)
@@ -194,28 +179,16 @@ def mean_interval(
     """The mean of a bounded score, with an interval that covers the true mean with at least `confidence`.
 
     The ends are Gaffke's bounds (Gaffke 2005; Learned-Miller & Thomas, arXiv:1905.06208): quantiles of the randomly
-    weighted mean of the samples and an additional one, with the lowest value of the scale for the low end and the
-    highest for the high end. On yes/no scores they are the Clopper-Pearson limits. Coverage: docs/statistics.md.
+    weighted mean of the samples and one more with the lowest, or the highest, value of the `scale`. On yes/no scores
+    they are the Clopper-Pearson limits. Coverage: docs/statistics.md.
 
-    A cluster counts as the mean plus its residual, the sum over its samples of value minus mean, divided by the mean
-    cluster size: the usual linearisation of a ratio, which preserves the mean and gives large clusters more weight.
-
-    Args:
-        values: one score per sample, on `scale`.
-        scale: the lowest and highest score.
-        clusters: the cluster of each sample where samples are not independent, None for a sample of its own. Clusters
-            are then the units of sampling, while the mean is still over samples.
-        confidence: at least 0.5 and below 1.
-
-    Returns:
-        The mean and its interval, all None without samples.
-
-    Raises:
-        BadParameter: a value off the scale, a wrong number of clusters, or a confidence out of range.
+    clusters: of each sample, None for one of its own; clusters are then the units of sampling. A cluster counts as the
+    mean plus its residual, the sum over its samples of value minus mean, divided by the mean cluster size: the usual
+    linearisation of a ratio. confidence: at least 0.5 and below 1. All is None without samples. Raises BadParameter.
     """
     check_parameters(len(values), clusters, confidence, scale)
     on_unit_scale(values, scale)
-    return interval_of_mean(Summary.of(np.reshape(values, (-1, 1)).astype(float), clusters, scale), confidence)
+    return interval_of_mean(Summary.of(zip(map(float, values), strict=True), clusters, scale), confidence)
 
 
 def interval_of_mean(summary: Summary, confidence: float = 0.95) -> Interval:
@@ -255,9 +228,9 @@ def sums_by_cluster(rows: Array, clusters: Clusters) -> Array:
 
 
 def check_parameters(
-    samples: int, clusters: Clusters, confidence: float, scale: tuple[float, float] = (0, 1), resamples: int = 1
+    samples: int, clusters: Clusters, confidence: float = 0.95, scale: tuple[float, float] = (0, 1), resamples: int = 1
 ) -> None:
-    """Raise BadParameter for a parameter of an interval that is out of range."""
+    """Raise BadParameter for a parameter that is out of range."""
     low, high = scale
     if not (isfinite(low) and isfinite(high) and low < high):
         raise BadParameter(f"scale={scale!r} must be two finite numbers, the lower first")
@@ -288,15 +261,10 @@ def on_unit_scale(values: Sequence[float], scale: tuple[float, float]) -> Array:
 
 
 def low_quantile(points: Array, shapes: Array, z: float) -> float:
-    """The quantile of the randomly weighted mean of `points` at the normal tail probability of -z.
+    """The quantile of the randomly weighted mean of `points` at the normal tail probability of -z, z at least 0.6.
 
-    By Barndorff-Nielsen's r* (Biometrika 73, 1986), a saddlepoint approximation; for yes/no points, where the exact
-    quantile is that of a Beta distribution, it is at most 0.003 below and 0.0002 above that.
-
-    Args:
-        points: the values.
-        shapes: the Gamma shapes of their weights; 1 is an exponential weight, k stands for k equal points.
-        z: at least 0.6.
+    By Barndorff-Nielsen's r* (Biometrika 73, 1986), a saddlepoint approximation; for yes/no points at most 0.003 below
+    and 0.0002 above the exact quantile. shapes: the Gamma shapes of the weights; k stands for k equal points.
     """
     lowest, width = float(points.min()), float(points.max() - points.min())
     if width == 0:
@@ -323,10 +291,7 @@ def _tail(heights: Array, shapes: Array, tilt: float) -> tuple[float, float]:
 
 
 def _rising_root(function: Callable[[float], float], start: float) -> float:
-    """The root of an increasing function, bracketed from `start` and found by false position.
-
-    The Illinois rule halves the value at an end that is kept twice (Dowell & Jarratt, BIT 11, 1971).
-    """
+    """The root of an increasing function by false position, Illinois rule (Dowell & Jarratt, BIT 11, 1971)."""
     kept, at_kept = start, function(start)
     step = -1.0 if at_kept > 0 else 1.0
     moved, at_moved = start + step, function(start + step)
@@ -351,7 +316,6 @@ CountRow = tuple[float, ...]
 
 #: The most counts per sample; up to 2¹⁶ candidate rows are tried.
 MAX_COLUMNS = 16
-
 #: Random weights drawn at a time, which bounds memory to about 16 MB.
 BLOCK_SIZE = 2_000_000
 
@@ -371,23 +335,12 @@ def aggregate_interval(
     The Bayesian bootstrap (Rubin, Annals of Statistics 9, 1981) with one additional sample, the worst possible for the
     low end and the best possible for the high end; for a mean, the bounds of `mean_interval` up to simulation error.
 
-    Args:
-        counts: one row per sample of at most 16 counts, none negative.
-        value: from the column sums to a number on `scale`, or None where undefined; it depends only on the proportions
-            of the counts, as a pooled share or an F1 does.
-        scale: the lowest and highest value.
-        clusters, confidence: as in `mean_interval`.
-        seed: of the random weights; the interval does not depend on the order of the samples.
-        resamples: the number of random weightings.
-
-    Returns:
-        The value and its interval, all None where the value is undefined.
-
-    Raises:
-        BadParameter: counts that are negative, not finite or not of one length, or a value off the scale.
+    counts: a row of at most 16 per sample. value: from the column sums to a number on `scale`, or None where undefined,
+    and then all is; it depends only on the proportions of the counts, as a pooled share or an F1 does. clusters,
+    confidence: as in `mean_interval`. The order of the samples does not matter. Raises BadParameter.
     """
     check_parameters(len(counts), clusters, confidence, scale, resamples)
-    summary = Summary.of(count_rows(counts), clusters, None)
+    summary = Summary.of(count_rows(counts).tolist(), clusters, None)
     return interval_of_aggregate(summary, value, scale=scale, confidence=confidence, seed=seed, resamples=resamples)
 
 
@@ -435,8 +388,8 @@ def extreme_rows(
 ) -> tuple[CountRow | None, CountRow | None]:
     """The rows of counts that, added to `sums`, lower and raise `value` most; None where no row is valid.
 
-    A row has 0 or `size` in each column and is valid if it alone has a value on the scale. Hits without a total have
-    none, so for (hits, total) the rows are (0, size) and (size, size). Raises BadParameter for more than 16 columns.
+    A row has 0 or `size` in each column, and alone has a value on the scale; for (hits, total) they are (0, size) and
+    (size, size). Raises BadParameter for more than 16 columns.
     """
     if len(sums) > MAX_COLUMNS:
         raise BadParameter(f"{len(sums)} counts per sample; an interval takes at most {MAX_COLUMNS}")
@@ -474,10 +427,7 @@ def _random_sums(rows: Array, multiplicity: Array, seed: int, resamples: int) ->
 def _quantile(
     sums: Array, weights: Array, row: CountRow | None, value: CountFunction, undefined: float, level: float
 ) -> float:
-    """The quantile of `value` over the resampled sums with the weighted `row` added.
-
-    Undefined values, and all values where there is no such row, are replaced by `undefined`, an end of the scale.
-    """
+    """The quantile of `value` over the resampled sums with the weighted `row` added; `undefined` stands for None."""
     if row is None:
         return undefined
     values = [value(resampled) for resampled in (sums + np.outer(weights, row)).tolist()]

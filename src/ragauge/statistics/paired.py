@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from math import inf, isfinite, nan, sqrt
 from statistics import NormalDist
 from typing import TYPE_CHECKING
@@ -31,15 +32,13 @@ if TYPE_CHECKING:
 else:
     np = LazyModule("numpy")
 
+CONFIDENCE = 0.95
 #: Where fewer samples or clusters differ, no sign test reaches p < 0.05.
 MIN_DIFFERING = 6
-
 #: Up to this many rows are divided in every way, which is 8192 ways; more at random.
 MAX_EXHAUSTIVE = 13
-
 #: The rounding error of subtracting all of a sum again, as a share of it.
 CANCELLATION = 1e-12
-
 #: Random numbers drawn at a time, few enough for the processor's cache.
 BLOCK_SIZE = 200_000
 
@@ -71,28 +70,21 @@ def paired_mean(
     Where fewer samples differ than the test needs to reject anything, which is six at 95 %, and where all differences
     are equal, the interval is that of `mean_interval`, which makes no assumption on their distribution.
 
-    Args:
-        differences: one per sample, on `scale`.
-        scale: the lowest and highest difference, twice as wide as the metric's scale.
-        clusters: as in `mean_interval`; samples of a cluster stay together.
-        confidence: as in `mean_interval`.
-        seed, resamples: of the random divisions.
-
-    Raises:
-        BadParameter: a difference off the scale, a wrong number of clusters, or a confidence out of range.
+    scale: twice as wide as the metric's. clusters, confidence: as in `mean_interval`. Raises BadParameter as that.
     """
     check_parameters(len(differences), clusters, confidence, scale, resamples)
     on_unit_scale(differences, scale)
     if not len(differences):
         return Paired(Interval(None, None, None, _method(clusters)), None)
     rows = sums_by_cluster(np.column_stack([differences, np.ones(len(differences))]), clusters)
-    means = [_means(sums) for sums in halves(rows, seed, resamples)]
-    spans = _HalfSpans(float(rows[:, 0].sum() / rows[:, 1].sum()), means, scale)
-    differ = np.abs(rows[:, 0]) > spans.slack
-    interval = spans.interval(1 - confidence, differ, _method(clusters)) or mean_interval(
-        differences, scale=scale, clusters=clusters, confidence=confidence
-    )
-    return Paired(spans.widened(interval, 1 - confidence), spans.p)
+    means = [  # NaN for an empty half
+        np.divide(sums[:, 0], sums[:, 1], out=np.full(len(sums), nan), where=sums[:, 1] > 0)
+        for sums in halves(rows, seed, resamples)
+    ]
+    value = float(rows[:, 0].sum() / rows[:, 1].sum())
+    differ = np.abs(rows[:, 0]) > ROUNDING * (scale[1] - scale[0])
+    by_mean = partial(mean_interval, differences, scale=scale, clusters=clusters, confidence=confidence)
+    return _paired(value, means, scale, differ, 1 - confidence, _method(clusters), by_mean)
 
 
 def paired_aggregate(
@@ -102,28 +94,18 @@ def paired_aggregate(
     *,
     scale: tuple[float, float] = (0.0, 1.0),
     clusters: Clusters = None,
-    confidence: float = 0.95,
     seed: int = 0,
     resamples: int = 10_000,
 ) -> Paired:
     """The second minus the first value of a metric over the data set, with interval and p-value.
 
     As `paired_mean`, with the difference of the two values on a half in place of the half's mean; where one of them is
-    undefined, the difference could be any. Where fewer samples differ than the test needs, and where every half has the
-    same difference, the interval is that of `aggregate_interval`.
+    undefined, it could be any. The other interval is that of `aggregate_interval`. Unlike a permutation test, this does
+    not assume that the systems differ only by chance; see docs/compare.md.
 
-    This is not a permutation test, which swaps the counts of samples: that assumes that the systems differ only by
-    chance, and rejects too often where one makes more claims than the other; see docs/compare.md.
-
-    Args:
-        first, second: the counts of each sample in two runs, at most 8 each.
-        value, scale, clusters: as in `aggregate_interval`.
-        confidence, seed, resamples: as in `paired_mean`.
-
-    Raises:
-        BadParameter: counts that are negative, not finite or not of one length.
+    first, second: the counts of each sample in two runs, at most 8 each. Raises BadParameter as `aggregate_interval`.
     """
-    check_parameters(len(first), clusters, confidence, scale, resamples)
+    check_parameters(len(first), clusters, scale=scale, resamples=resamples)
     width = len(first[0]) if len(first) else 1
     both = [(*one, *other) for one, other in zip(first, second, strict=True)]
     wide = (scale[0] - scale[1], scale[1] - scale[0])
@@ -136,34 +118,21 @@ def paired_aggregate(
     difference = difference_of(rows.sum(axis=0).tolist()) if len(both) else None
     if difference is None:
         return Paired(Interval(None, None, None, _method(clusters)), None)
-    spans = _HalfSpans(difference, [_each(difference_of, sums) for sums in halves(rows, seed, resamples)], wide)
+    of_halves = [
+        np.array([difference_of(row) for row in sums.tolist()], float) for sums in halves(rows, seed, resamples)
+    ]
     differ = (rows[:, :width] != rows[:, width:]).any(axis=1)
-    interval = spans.interval(1 - confidence, differ, _method(clusters)) or aggregate_interval(
-        both, difference_of, scale=wide, clusters=clusters, confidence=confidence, seed=seed
-    )
-    return Paired(spans.widened(interval, 1 - confidence), spans.p)
+    by_sums = partial(aggregate_interval, both, difference_of, scale=wide, clusters=clusters, seed=seed)
+    return _paired(difference, of_halves, wide, differ, 1 - CONFIDENCE, _method(clusters), by_sums)
 
 
-def detectable(
-    differences: Sequence[float], *, clusters: Clusters = None, confidence: float = 0.95, power: float = 0.8
-) -> float | None:
-    """The smallest true difference that a comparison of this size detects with probability `power`.
+def detectable(differences: Sequence[float], *, clusters: Clusters = None) -> float | None:
+    """The smallest true difference that a comparison of this size detects at 95 % confidence with a power of 80 %.
 
-    By the normal approximation, from the variance of `differences`.
-
-    Args:
-        differences: one per sample.
-        clusters, confidence: as in `mean_interval`.
-        power: the probability of detection.
-
-    Returns:
-        The difference, or None where fewer than six samples (or clusters) differ, too few for any test, or where all
-        differences are equal.
-
-    Raises:
-        BadParameter: a wrong number of clusters, or a confidence out of range.
+    By the normal approximation, from the variance of `differences`, one per sample. None where fewer than six samples
+    (or clusters) differ, too few for any test, or where all differences are equal. Raises BadParameter.
     """
-    check_parameters(len(differences), clusters, confidence)
+    check_parameters(len(differences), clusters)
     rows = sums_by_cluster(np.column_stack([differences, np.ones(len(differences))]), clusters)
     if np.count_nonzero(rows[:, 0]) < MIN_DIFFERING:
         return None
@@ -173,7 +142,7 @@ def detectable(
     if error <= ROUNDING * float(np.abs(sums).max()):
         return None
     normal = NormalDist()
-    return (normal.inv_cdf((1 + confidence) / 2) + normal.inv_cdf(power)) * error
+    return (normal.inv_cdf((1 + CONFIDENCE) / 2) + normal.inv_cdf(0.8)) * error
 
 
 def holm(p_values: Mapping[str, float]) -> dict[str, float]:
@@ -189,8 +158,7 @@ def holm(p_values: Mapping[str, float]) -> dict[str, float]:
 def halves(rows: Array, seed: int, resamples: int) -> tuple[Array, Array]:
     """The sums of `rows` (units x columns) over both halves, for each division of the units in two.
 
-    Each unit is in either half with equal probability. Up to 13 units all divisions are used; otherwise `resamples`
-    random ones, and the one with an empty half. The order of the rows does not matter.
+    Up to 13 units all divisions are used; otherwise `resamples` random ones, and the one with an empty half.
     """
     total = rows.sum(axis=0)
     if len(rows) <= MAX_EXHAUSTIVE:
@@ -217,57 +185,37 @@ def _random_halves(rows: Array, random: np.random.Generator, resamples: int) -> 
         yield in_half @ single + of_repeated @ repeated
 
 
-def _means(sums: Array) -> Array:
-    """The means of halves from their sums of differences and of samples; NaN for an empty half."""
-    means = np.full(len(sums), nan)
-    np.divide(sums[:, 0], sums[:, 1], out=means, where=sums[:, 1] > 0)
-    return means
-
-
-def _each(value: CountFunction, sums: Array) -> Array:
-    """The value of each row of sums; NaN where undefined."""
-    values = (value(row) for row in sums.tolist())
-    return np.array([nan if one is None else one for one in values])
-
-
 def _method(clusters: Clusters) -> str:
     return "halves" if clusters is None else "halves of clusters"
 
 
-class _HalfSpans:
-    """A difference, and for each division of the samples the range between the differences of its halves.
+def _paired(
+    value: float,
+    halves: Sequence[Array],
+    scale: tuple[float, float],
+    differ: NDArray[np.bool_],
+    level: float,
+    method: str,
+    otherwise: Callable[[], Interval],
+) -> Paired:
+    """A difference with what lies between the differences of the two halves in more than a share `level` of divisions.
 
-    The range is unbounded where a half has no difference, such as one without samples.
+    halves: for each division the difference of either half, NaN where it has none and could have any. otherwise: the
+    interval where too few samples or clusters `differ` to reject anything, or where the other has no width; it is
+    widened to contain 0 where the test does not reject that.
     """
-
-    def __init__(self, value: float, halves: Sequence[Array], scale: tuple[float, float]) -> None:
-        self.value, self.scale = value, scale
-        self.slack = ROUNDING * (scale[1] - scale[0])
-        lows, highs = np.minimum(*halves), np.maximum(*halves)
-        self._lows = np.where(np.isnan(lows), -inf, np.minimum(lows, value))
-        self._highs = np.where(np.isnan(highs), inf, np.maximum(highs, value))
-
-    @property
-    def p(self) -> float:
-        """The share of divisions in which 0 lies between the halves."""
-        return float(((self._lows <= self.slack) & (self._highs >= -self.slack)).mean())
-
-    def interval(self, level: float, differ: NDArray[np.bool_], method: str) -> Interval | None:
-        """The differences that lie between the halves in more than a share of `level` of the divisions.
-
-        None where too few samples or clusters `differ` to reject anything, or where the interval has no width.
-        """
-        if 2.0 ** (1 - np.count_nonzero(differ)) >= level:
-            return None
-        rank = int(level * len(self._lows))
-        low = float(np.partition(self._lows, rank)[rank])
-        high = -float(np.partition(-self._highs, rank)[rank])
-        if not (isfinite(low) and isfinite(high) and high - low > self.slack):
-            return None
-        return Interval(self.value, max(low, self.scale[0]), min(high, self.scale[1]), method)
-
-    def widened(self, interval: Interval, level: float) -> Interval:
-        """The interval, widened to contain 0 where the test does not reject it."""
-        if self.p < level or interval.low is None or interval.high is None:
-            return interval
-        return msgspec.structs.replace(interval, low=min(interval.low, 0.0), high=max(interval.high, 0.0))
+    slack = ROUNDING * (scale[1] - scale[0])
+    lows, highs = np.minimum(*halves), np.maximum(*halves)
+    lows = np.where(np.isnan(lows), -inf, np.minimum(lows, value))
+    highs = np.where(np.isnan(highs), inf, np.maximum(highs, value))
+    p = float(((lows <= slack) & (highs >= -slack)).mean())
+    rank = int(level * len(lows))
+    low, high = float(np.partition(lows, rank)[rank]), -float(np.partition(-highs, rank)[rank])
+    can_reject = 2.0 ** (1 - np.count_nonzero(differ)) < level
+    if can_reject and isfinite(low) and isfinite(high) and high - low > slack:
+        interval = Interval(value, max(low, scale[0]), min(high, scale[1]), method)
+    else:
+        interval = otherwise()
+    if p >= level and interval.low is not None and interval.high is not None:
+        interval = msgspec.structs.replace(interval, low=min(interval.low, 0.0), high=max(interval.high, 0.0))
+    return Paired(interval, p)

@@ -9,96 +9,72 @@ import threading
 import time
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
-from typing import Any, Concatenate, ParamSpec, TypeVar
+from typing import Any, TypeVar
 
 import msgspec
 
 from ragauge.errors import StoreError
 from ragauge.host import make_file, make_folder
-from ragauge.store.texts import Connection, Row, batches, pack, placeholders
+from ragauge.store.texts import QUERY_SIZE, Connection, Row, pack
 
-Work = ParamSpec("Work")
 T = TypeVar("T")
 
 #: SQLite's application id, "raga" in ASCII, which distinguishes a store from another program's database.
 APPLICATION = 0x72616761
 
 
-def m001_judgments_runs_labels(db: sqlite3.Connection) -> None:
-    """Columns without a type hold cells as packed by texts.py."""
-    db.execute("CREATE TABLE texts (id INTEGER PRIMARY KEY, digest BLOB NOT NULL UNIQUE, text NOT NULL)")
-    db.execute(
-        "CREATE TABLE judgments (id INTEGER PRIMARY KEY, key BLOB NOT NULL UNIQUE,"
-        " judge INTEGER NOT NULL REFERENCES texts, question NOT NULL, answer NOT NULL)"
-    )
-    db.execute("CREATE TABLE runs (number INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, record NOT NULL)")
-    db.execute(
-        "CREATE TABLE samples (run INTEGER NOT NULL REFERENCES runs, position INTEGER NOT NULL,"
-        " record NOT NULL, UNIQUE (run, position))"
-    )
-    db.execute(
-        "CREATE TABLE columns (id INTEGER PRIMARY KEY, run INTEGER NOT NULL REFERENCES runs,"
-        " metric TEXT NOT NULL, first INTEGER NOT NULL, numbers BLOB NOT NULL)"
-    )
-    db.execute("CREATE INDEX columns_by_metric ON columns (run, metric)")
-    db.execute(
-        "CREATE TABLE labels (id INTEGER PRIMARY KEY, digest BLOB NOT NULL, question TEXT NOT NULL,"
-        " answer TEXT NOT NULL, person TEXT NOT NULL, at TEXT NOT NULL)"
-    )
-    db.execute("CREATE INDEX labels_by_question ON labels (digest)")
-
-
-def m002_calls(db: sqlite3.Connection) -> None:
-    """The calls of judges to models; a judgment names the one that produced it, by the call's own id."""
-    db.execute("CREATE TABLE calls (id INTEGER PRIMARY KEY, record TEXT NOT NULL)")
-    db.execute("ALTER TABLE judgments ADD COLUMN call TEXT NOT NULL DEFAULT ''")
-
-
-def m003_responses(db: sqlite3.Connection) -> None:
-    """The responses of systems under test, by the hash of the prompt and the system."""
-    db.execute("CREATE TABLE responses (id INTEGER PRIMARY KEY, key BLOB NOT NULL UNIQUE, record NOT NULL)")
-
-
-def m004_origin_of_labels(db: sqlite3.Connection) -> None:
-    """blind: for a label given without sight of the judge's verdict, the hash of the data; "" for others.
-
-    chance: whether its sample was drawn at random.
+#: Columns without a type hold cells as packed by texts.py.
+MIGRATIONS = (
     """
-    db.execute("ALTER TABLE labels ADD COLUMN blind TEXT NOT NULL DEFAULT ''")
-    db.execute("ALTER TABLE labels ADD COLUMN chance INTEGER NOT NULL DEFAULT 0")
+    CREATE TABLE texts (id INTEGER PRIMARY KEY, digest BLOB NOT NULL UNIQUE, text NOT NULL);
+    CREATE TABLE judgments (id INTEGER PRIMARY KEY, key BLOB NOT NULL UNIQUE,
+        judge INTEGER NOT NULL REFERENCES texts, question NOT NULL, answer NOT NULL);
+    CREATE TABLE runs (number INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, record NOT NULL);
+    CREATE TABLE samples (run INTEGER NOT NULL REFERENCES runs, position INTEGER NOT NULL,
+        record NOT NULL, UNIQUE (run, position));
+    CREATE TABLE columns (id INTEGER PRIMARY KEY, run INTEGER NOT NULL REFERENCES runs,
+        metric TEXT NOT NULL, first INTEGER NOT NULL, numbers BLOB NOT NULL);
+    CREATE INDEX columns_by_metric ON columns (run, metric);
+    CREATE TABLE labels (id INTEGER PRIMARY KEY, digest BLOB NOT NULL, question TEXT NOT NULL,
+        answer TEXT NOT NULL, person TEXT NOT NULL, at TEXT NOT NULL);
+    CREATE INDEX labels_by_question ON labels (digest)
+    """,
+    # A judgment names the call that produced it, by the call's own id.
+    """
+    CREATE TABLE calls (id INTEGER PRIMARY KEY, record TEXT NOT NULL);
+    ALTER TABLE judgments ADD COLUMN call TEXT NOT NULL DEFAULT ''
+    """,
+    # The responses of systems under test, by the hash of the prompt and the system.
+    "CREATE TABLE responses (id INTEGER PRIMARY KEY, key BLOB NOT NULL UNIQUE, record NOT NULL)",
+    # blind: the hash of the data, for a label given without sight of the judge's verdict; chance: of a random sample.
+    """
+    ALTER TABLE labels ADD COLUMN blind TEXT NOT NULL DEFAULT '';
+    ALTER TABLE labels ADD COLUMN chance INTEGER NOT NULL DEFAULT 0
+    """,
+)
 
 
-MIGRATIONS = (m001_judgments_runs_labels, m002_calls, m003_responses, m004_origin_of_labels)
+def check_version(version: int, known: int) -> None:
+    """Raise StoreError for the schema of a newer version than the one that is known."""
+    if version > known:
+        raise StoreError(
+            f"it was written by a newer ragauge (schema {version}, this version knows {known}); "
+            "upgrade with: pip install --upgrade ragauge"
+        )
 
 
-def check_application(db: sqlite3.Connection) -> None:
-    """Raise StoreError unless the database is empty or a store that this version can read. Writes nothing."""
+def _version(db: sqlite3.Connection) -> int:
+    """The version of the schema. Raises StoreError unless the database is empty or a store that this one can read."""
     db.execute("BEGIN")
     application, version = _pragma(db, "application_id"), _pragma(db, "user_version")
     (tables,) = db.execute("SELECT count(*) FROM sqlite_master").fetchone()
     db.execute("COMMIT")
     if application != APPLICATION and (application or tables):
         raise StoreError("it is another program's database; give another path with --store")
-    if version > len(MIGRATIONS):
-        raise StoreError(
-            f"it was written by a newer ragauge (schema {version}, this version knows {len(MIGRATIONS)}); "
-            "upgrade with: pip install --upgrade ragauge"
-        )
-
-
-def needs_migration(db: sqlite3.Connection) -> bool:
-    """Whether the schema is older than this version's."""
-    return _pragma(db, "user_version") < len(MIGRATIONS)
-
-
-def migrate(db: sqlite3.Connection) -> None:
-    """Apply the migrations that are missing. To be called inside a write transaction."""
-    for step in MIGRATIONS[_pragma(db, "user_version") :]:
-        step(db)
-    db.execute(f"PRAGMA application_id = {APPLICATION}")
-    db.execute(f"PRAGMA user_version = {len(MIGRATIONS)}")
+    check_version(version, len(MIGRATIONS))
+    return version
 
 
 def _pragma(db: sqlite3.Connection, name: str) -> int:
@@ -108,59 +84,57 @@ def _pragma(db: sqlite3.Connection, name: str) -> int:
 
 #: Seconds that a writer waits for another process.
 BUSY_TIMEOUT = 30.0
-
 #: Bytes of a write-ahead log above which it is copied into the database file.
 LOG_LIMIT = 16 * 2**20
-
 #: What reading damaged rows raises, or a damaged schema, whose text SQLite quotes in its message.
 _DAMAGE = (msgspec.MsgspecError, zlib.error, UnicodeDecodeError, struct.error)
 
+_CANNOT_WRITE = "choose a folder that can be written with --store, or keep nothing with --no-store"
 _REPLACE = "move the file away, and a new store is created in its place"
 _FIXES = {
     sqlite3.SQLITE_NOTADB: "it is not a SQLite database; give another path with --store",
     sqlite3.SQLITE_CORRUPT: f"it is damaged; {_REPLACE}",
     sqlite3.SQLITE_FULL: "the disk is full; free some space and run again",
     sqlite3.SQLITE_BUSY: f"another process was writing for {BUSY_TIMEOUT:.0f} seconds; run again when it has ended",
+    **dict.fromkeys((sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM), _CANNOT_WRITE),
 }
-_MIGRATE_COPY = "open it once where it can be written, as with: ragauge report --store COPY"
-_CANNOT_WRITE = "choose a folder that can be written with --store, or keep nothing with --no-store"
+_OLDER = (
+    "it was written by an older ragauge; open it once where it can be written, as with: ragauge report --store COPY"
+)
 
 
 class _Connection(sqlite3.Connection):
-    """A connection with what the tables need beyond sqlite3."""
-
     pack = staticmethod(pack)
 
     def select_in(self, sql: str, values: Iterable[Any]) -> list[Row]:
-        """See `Connection`."""
-        found: list[Row] = []
-        for batch in batches(values):
-            found += self.execute(sql.replace("IN ?", f"IN ({placeholders(batch)})"), batch)
+        listed, found = list(values), list[Row]()
+        for start in range(0, len(listed), QUERY_SIZE):
+            batch = listed[start : start + QUERY_SIZE]
+            found += self.execute(sql.replace("IN ?", f"IN ({_placeholders(batch)})"), batch)
         return found
 
     def insert_new(self, table: str, columns: Sequence[str], rows: Sequence[Row]) -> None:
-        """See `Connection`."""
-        into = f"INSERT INTO {table} ({', '.join(columns)}) VALUES ({placeholders(columns)})"
+        into = f"INSERT INTO {table} ({', '.join(columns)}) VALUES ({_placeholders(columns)})"
         self.executemany(f"{into} ON CONFLICT ({columns[0]}) DO NOTHING", rows)
 
 
+def _placeholders(items: Sequence[object]) -> str:
+    return ", ".join("?" * len(items))
+
+
 class Database:
-    """One connection, which threads may share: each use holds a lock.
+    """One connection, which threads may share. Errors are raised as StoreErrors that name the file and the fix.
 
-    Every sqlite3 or file error is raised as a StoreError that names the file and the fix. A new file and its folders
-    are accessible to their owner only.
-
-    Args:
-        path: the file, created if it does not exist.
-        durable: whether committed data must survive a crash of the process.
-        to_read: whether an existing file may be one that cannot be written to.
+    A new file and its folders are accessible to their owner only. durable: whether committed data must survive a crash
+    of the process. to_read: whether an existing file may be one that cannot be written to.
     """
 
     def __init__(self, path: Path, *, durable: bool = True, to_read: bool = False) -> None:
         self.path = path
         self._lock = threading.RLock()
         with store_errors(path, "open it"):
-            read_only = to_read and path.exists() and not _is_writable(path)
+            # SQLite creates its log in the folder.
+            read_only = to_read and path.exists() and not all(os.access(one, os.W_OK) for one in (path, path.parent))
             self._db = _connected(path, read_only)
             try:
                 self._prepare(durable, read_only)
@@ -169,48 +143,38 @@ class Database:
                 raise
 
     def _prepare(self, durable: bool, read_only: bool) -> None:
-        check_application(self._db)
+        is_older = _version(self._db) < len(MIGRATIONS)
         if read_only:
-            if needs_migration(self._db):
-                raise StoreError(f"it was written by an older ragauge; {_MIGRATE_COPY}")
+            if is_older:
+                raise StoreError(_OLDER)
             return
         if durable:
             _use_write_ahead_log(self._db)
         else:
             self._db.execute("PRAGMA journal_mode = MEMORY")
             self._db.execute("PRAGMA synchronous = OFF")
-        if needs_migration(self._db):
-            with _transaction(self._db):
-                migrate(self._db)
+        if is_older:
+            with _transaction(self._db) as db:
+                for step in MIGRATIONS[_pragma(db, "user_version") :]:
+                    for statement in step.split(";"):
+                        db.execute(statement)
+                db.execute(f"PRAGMA application_id = {APPLICATION}")
+                db.execute(f"PRAGMA user_version = {len(MIGRATIONS)}")
 
-    @contextmanager
-    def reading(self, what: str) -> Iterator[_Connection]:
-        """The connection, for queries. what: for error messages, such as "read runs"."""
-        with self._lock, store_errors(self.path, what, (*_DAMAGE, LookupError, TypeError)):
-            yield self._db
-
-    @contextmanager
-    def writing(self, what: str) -> Iterator[_Connection]:
-        """The connection inside a transaction, which is committed at the end, or rolled back where the block raises."""
-        with self._lock, store_errors(self.path, what):
-            with _transaction(self._db):
-                yield self._db
-            if _size(log_of(self.path)) > LOG_LIMIT:
-                self._checkpoint()
-
-    def read(
-        self, what: str, query: Callable[Concatenate[Connection, Work], T], *args: Work.args, **named: Work.kwargs
-    ) -> T:
+    def read(self, what: str, query: Callable[[Connection], T]) -> T:
         """The result of a query. what: for error messages, such as "read runs"."""
-        with self.reading(what) as db:
-            return query(db, *args, **named)
+        with self._lock, store_errors(self.path, what, (*_DAMAGE, LookupError, TypeError)):
+            return query(self._db)
 
-    def write(
-        self, what: str, change: Callable[Concatenate[Connection, Work], T], *args: Work.args, **named: Work.kwargs
-    ) -> T:
+    def write(self, what: str, change: Callable[[Connection], T]) -> T:
         """The result of a function that changes something, in a transaction: all of its changes are made, or none."""
-        with self.writing(what) as db:
-            return change(db, *args, **named)
+        with self._lock, store_errors(self.path, what):
+            with _transaction(self._db) as db:
+                result = change(db)
+            with suppress(FileNotFoundError):
+                if _log_of(self.path).stat().st_size > LOG_LIMIT:
+                    self._checkpoint()
+            return result
 
     def _checkpoint(self) -> None:
         """Copy the log into the database file, as far as readers allow, unless another connection is writing.
@@ -233,19 +197,11 @@ class Database:
             self._db.close()
 
 
-def _is_writable(path: Path) -> bool:
-    """Whether the file can be written to, and its folder, where SQLite creates its log."""
-    return os.access(path, os.W_OK) and os.access(path.parent, os.W_OK)
-
-
 def _connected(path: Path, read_only: bool) -> _Connection:
-    """A connection to the file, which is created if it does not exist.
-
-    A read-only file without a log has no writer, and is read without locks, which would need a file of their own.
-    """
+    """A read-only file without a log has no writer, and is read without locks, which would need a file of their own."""
     place = str(path)
     if read_only:
-        alone = "" if log_of(path).exists() else "&immutable=1"
+        alone = "" if _log_of(path).exists() else "&immutable=1"
         place = f"{path.resolve().as_uri()}?mode=ro{alone}"
     else:
         make_folder(path.parent)
@@ -254,8 +210,7 @@ def _connected(path: Path, read_only: bool) -> _Connection:
     return sqlite3.connect(place, uri=read_only, factory=_Connection, **options)
 
 
-def log_of(path: Path) -> Path:
-    """The write-ahead log of a database file."""
+def _log_of(path: Path) -> Path:
     return path.with_name(path.name + "-wal")
 
 
@@ -273,24 +228,19 @@ def store_errors(path: Path, what: str, damage: tuple[type[Exception], ...] = _D
 
 
 def _message(error: Exception) -> str:
-    if isinstance(error, StoreError):
-        return str(error)
-    if isinstance(error, sqlite3.Error):
-        code = getattr(error, "sqlite_errorcode", 0) & 0xFF
-        if code in (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM):
-            return f"{error}; {_CANNOT_WRITE}"
-        return f"{error}; {_FIXES[code]}" if code in _FIXES else str(error)
-    if isinstance(error, OSError):
-        return f"{error}; {_CANNOT_WRITE}"
+    if isinstance(error, StoreError | sqlite3.Error | OSError):
+        fix = _FIXES.get(getattr(error, "sqlite_errorcode", 0) & 0xFF)
+        fix = _CANNOT_WRITE if isinstance(error, OSError) else fix
+        return f"{error}; {fix}" if fix else str(error)
     what = "its text" if isinstance(error, UnicodeDecodeError) else "a row"
     return f"{what} is damaged: {error}; {_REPLACE}"
 
 
 @contextmanager
-def _transaction(db: sqlite3.Connection) -> Iterator[None]:
+def _transaction(db: _Connection) -> Iterator[_Connection]:
     db.execute("BEGIN IMMEDIATE")
     try:
-        yield
+        yield db
         db.execute("COMMIT")
     except BaseException:
         if db.in_transaction:
@@ -312,10 +262,3 @@ def _use_write_ahead_log(db: sqlite3.Connection) -> None:
     db.execute("PRAGMA synchronous = NORMAL")
     db.execute("PRAGMA wal_autocheckpoint = 0")
     db.execute("PRAGMA journal_size_limit = 0")
-
-
-def _size(path: Path) -> int:
-    try:
-        return path.stat().st_size
-    except FileNotFoundError:
-        return 0

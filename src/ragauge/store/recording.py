@@ -1,4 +1,4 @@
-"""Judgments and labels as JSON Lines files, which can be read, edited and put under version control.
+"""People's labels; judgments and labels as JSON Lines files, which can be read, edited and put under version control.
 
 A line of a recording:   {"question": {...}, "answer": {...}, "judge": {"name": "...", "settings": [["...", "..."]]}}
 A line of a label file:  {"question": {...}, "answer": "entailed", "by": "ann"}
@@ -14,8 +14,24 @@ import msgspec
 from ragauge.errors import BadData, UsageError
 from ragauge.host import decoded
 from ragauge.questions import Judgment, Question, invalid_reason, judgment_key
-from ragauge.store.tables import answered, label
 from ragauge.types import Answer, Failure, Grade, Identity, Label, Verdict
+
+#: The name of the judge of every label; the person's name is its setting "by".
+PEOPLE = "people"
+
+
+def label(question: Question, answer: Answer, by: str) -> Judgment:
+    """A person's label as a judgment. by: the person's name."""
+    judge = Identity(PEOPLE, (("by", by),))
+    return Judgment(question, answer, judge, judgment_key(question, judge))
+
+
+def answered(judgments: Iterable[Judgment]) -> Iterator[Judgment]:
+    """The same judgments. Raises ValueError for one whose answer is a Failure."""
+    for judgment in judgments:
+        if isinstance(judgment.answer, Failure):
+            raise ValueError(f"a failure is not an answer and cannot be stored: {judgment.answer}")  # noqa: TRY004
+        yield judgment
 
 
 class _RecordingLine(msgspec.Struct, forbid_unknown_fields=True):
@@ -33,36 +49,23 @@ class _LabelLine(msgspec.Struct, forbid_unknown_fields=True):
     by: str
 
     def judgment(self) -> Judgment:
-        answer = self.answer
-        if isinstance(answer, Label):
-            answer = Verdict(answer)
-        elif isinstance(answer, float):
-            answer = Grade(answer)
-        return label(self.question, answer, self.by)
+        answer = Verdict(self.answer) if isinstance(self.answer, Label) else self.answer
+        return label(self.question, Grade(answer) if isinstance(answer, float) else answer, self.by)
 
 
 def write_judgments(path: Path, judgments: Iterable[Judgment]) -> int:
-    """Write judgments as a recording. An existing file is replaced once all are written.
+    """Write judgments as a recording, and return their number. An existing file is replaced once all are written.
 
-    Args:
-        path: the file.
-        judgments: with answers that are not failures.
-
-    Returns:
-        The number of judgments.
-
-    Raises:
-        ValueError: for a judgment whose answer is a Failure.
-        OSError: the file cannot be written.
+    Raises ValueError for a judgment whose answer is a Failure, and OSError where the file cannot be written.
     """
     count = 0
     part = path.with_name(path.name + ".part")
     encode = msgspec.json.Encoder().encode
     with part.open("wb") as file:
         for judgment in answered(judgments):
+            count += 1
             line = {"question": judgment.question, "answer": judgment.answer, "judge": judgment.judge}
             file.write(encode(line) + b"\n")
-            count += 1
     part.replace(path)
     return count
 
@@ -70,8 +73,7 @@ def write_judgments(path: Path, judgments: Iterable[Judgment]) -> int:
 def read_judgments(path: Path) -> Iterator[Judgment]:
     """The judgments of a recording, in its order, with keys computed from their questions and judges.
 
-    Raises:
-        BadData: the file cannot be read, a line is not a judgment, or its answer does not fit its question.
+    Raises BadData where the file cannot be read, a line is not a judgment, or its answer does not fit its question.
     """
     return _read(path, _RecordingLine)
 
@@ -85,7 +87,7 @@ def read_labels(path: Path) -> Iterator[Judgment]:
     return _read(path, _LabelLine)
 
 
-def _read(path: Path, schema: type[_RecordingLine] | type[_LabelLine]) -> Iterator[Judgment]:
+def _read(path: Path, schema: type[_RecordingLine | _LabelLine]) -> Iterator[Judgment]:
     decoder = msgspec.json.Decoder(schema)
     try:
         lines = path.open("rb")
@@ -97,15 +99,12 @@ def _read(path: Path, schema: type[_RecordingLine] | type[_LabelLine]) -> Iterat
                 continue
             try:
                 judgment = decoded(line, decoder).judgment()
-                _check(judgment)
+                answer = judgment.answer
+                invalid = (
+                    "it is a failure" if isinstance(answer, Failure) else invalid_reason(judgment.question, answer)
+                )
+                if invalid:
+                    raise ValueError(f"the answer does not fit the question: {invalid}")
             except (ValueError, UsageError) as error:
                 raise BadData(f"{path}, line {number}: {error}") from error
             yield judgment
-
-
-def _check(judgment: Judgment) -> None:
-    """Raise ValueError unless the answer is one that the question can have."""
-    answer = judgment.answer
-    reason = "it is a failure" if isinstance(answer, Failure) else invalid_reason(judgment.question, answer)
-    if reason:
-        raise ValueError(f"the answer does not fit the question: {reason}")

@@ -2,26 +2,68 @@
 
 from __future__ import annotations
 
+import inspect
 import shutil
+import struct
 import tempfile
 import weakref
 from collections.abc import Callable, Iterator, Sequence
+from datetime import UTC, datetime
+from functools import wraps
 from itertools import islice
 from pathlib import Path
 from threading import RLock
-from types import TracebackType
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Any, Concatenate, Literal, ParamSpec, TypeAlias, TypeVar
 
-from ragauge.errors import UsageError
-from ragauge.questions import Judgment, Question
+import msgspec
+
+from ragauge.errors import StoreError, UnknownName, UsageError
+from ragauge.questions import Entail, Judgment, Question
 from ragauge.scores import RunRecord, SampleRecord
-from ragauge.store import tables
+from ragauge.store import texts
 from ragauge.store.database import Database, store_errors
-from ragauge.store.texts import TextNumbers
-from ragauge.types import Call, Failure, ModelResponse
+from ragauge.store.recording import PEOPLE, answered, label
+from ragauge.store.texts import Connection, unpack
+from ragauge.types import Answer, Call, Failure, Identity, ModelResponse
 
 if TYPE_CHECKING:
     from ragauge.store.postgres import Postgres, PostgresUrl
+
+Work = ParamSpec("Work")
+T = TypeVar("T")
+
+_encode = msgspec.json.Encoder().encode
+_decode_answer = msgspec.json.Decoder(Answer).decode
+_decode_call = msgspec.json.Decoder(Call).decode
+_decode_judge = msgspec.json.Decoder(Identity).decode
+_decode_question = msgspec.json.Decoder(Question).decode
+_decode_response = msgspec.json.Decoder(ModelResponse).decode
+_decode_run = msgspec.json.Decoder(RunRecord).decode
+_decode_sample = msgspec.json.Decoder(SampleRecord).decode
+
+#: Samples that one query reads.
+PAGE = 256
+#: Beyond every position.
+END = 2**63 - 1
+
+
+def _in_database(
+    kind: Literal["read", "write"], what: str
+) -> Callable[[Callable[Concatenate[Store, Connection, Work], T]], Callable[Concatenate[Store, Work], T]]:
+    """Makes methods of functions of a connection; one that writes makes all changes or none. what: for messages."""
+
+    def method_of(function: Callable[Concatenate[Store, Connection, Work], T]) -> Callable[Concatenate[Store, Work], T]:
+        @wraps(function)
+        def method(self: Store, /, *args: Work.args, **named: Work.kwargs) -> T:
+            run = self._database.read if kind == "read" else self._database.write
+            return run(what, lambda db: function(self, db, *args, **named))
+
+        given = inspect.signature(function)
+        shown = given.replace(parameters=[one for name, one in given.parameters.items() if name != "db"])
+        method.__signature__ = shown  # type: ignore[attr-defined]
+        return method
+
+    return method_of
 
 
 class Store:
@@ -34,7 +76,7 @@ class Store:
     def __init__(self, database: Database | Postgres, folder: Path | None = None) -> None:
         """database: open. folder: removed with all its files when the store is closed."""
         self._opened = database
-        self._numbers = TextNumbers()
+        self._numbers = texts.TextNumbers()
         self._close = weakref.finalize(self, _close, database, folder)
 
     @classmethod
@@ -72,7 +114,6 @@ class Store:
 
     @property
     def _database(self) -> Database | Postgres:
-        """The file or database that every method reads and writes."""
         return self._opened
 
     @property
@@ -99,16 +140,15 @@ class Store:
     def __enter__(self) -> Store:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *exc: object) -> None:
         self.close()
 
-    # judgments
-
-    def find(self, keys: Sequence[str]) -> dict[str, Judgment]:
+    @_in_database("read", "find judgments")
+    def find(self, db: Connection, keys: Sequence[str]) -> dict[str, Judgment]:
         """The stored judgments with these keys, by key."""
-        return self._database.read("find judgments", tables.find_judgments, keys)
+        sql = "SELECT key, judge, question, answer, call FROM judgments WHERE key IN ?"
+        rows = db.select_in(sql, dict.fromkeys(map(bytes.fromhex, keys)))
+        return {judgment.key: judgment for judgment in _judgments(db, rows)}
 
     def keep(self, answered: Sequence[Judgment], made: Sequence[Call] = ()) -> None:
         """Add judgments and the calls that were made for them; all of them or, where this raises, none.
@@ -116,22 +156,54 @@ class Store:
         An answer that is stored under the same key already is not replaced. Raises ValueError for a judgment whose
         answer is a Failure.
         """
-        new = self._database.write("keep judgments", tables.keep_judgments, answered, made, self._numbers)
-        self._numbers.remember(new)
+        self._numbers.remember(self._keep(answered, made))
 
-    def calls(self) -> Iterator[Call]:
+    @_in_database("write", "keep judgments")
+    def _keep(self, db: Connection, judgments: Sequence[Judgment], calls: Sequence[Call]) -> dict[str, int]:
+        references: dict[str, dict[str, int]] = {}
+        premises: dict[tuple[str, ...], Any] = {}
+        trees = [_referring(judgment.question, references, premises) for judgment in answered(judgments)]
+        judges = {judgment.judge: _encode(judgment.judge).decode() for judgment in judgments}
+        wanted = {*references, *judges.values()}
+        new = texts.keep_texts(db, [text for text in wanted if text not in self._numbers])
+        numbers = {text: new.get(text) or self._numbers[text] for text in wanted}
+        for text, reference in references.items():
+            reference["$"] = numbers[text]
+        rows = [
+            (
+                bytes.fromhex(judgment.key),
+                numbers[judges[judgment.judge]],
+                db.pack(_encode(tree)),
+                db.pack(_encode(judgment.answer)),
+                judgment.call,
+            )
+            for judgment, tree in zip(judgments, trees, strict=True)
+        ]
+        db.insert_new("judgments", ("key", "judge", "question", "answer", "call"), rows)
+        _keep_calls(db, calls)
+        return new
+
+    @_in_database("read", "read calls")
+    def calls(self, db: Connection) -> Iterator[Call]:
         """All calls of judges, in the order in which they ended."""
-        yield from self._database.read("read calls", tables.all_calls)
+        return iter([_decode_call(record) for (record,) in db.execute("SELECT record FROM calls ORDER BY id")])
 
     def judgments(self) -> Iterator[Judgment]:
         """All judgments, oldest first, read in batches."""
+        for batch in self._batches():
+            yield from batch
+
+    def _batches(self) -> Iterator[list[Judgment]]:
         last, found = self._judgments_after(0)
         while found:
-            yield from found
+            yield found
             last, found = self._judgments_after(last)
 
-    def _judgments_after(self, last: int) -> tuple[int, list[Judgment]]:
-        return self._database.read("read judgments", tables.judgments_after, last)
+    @_in_database("read", "read judgments")
+    def _judgments_after(self, db: Connection, after: int) -> tuple[int, list[Judgment]]:
+        sql = "SELECT key, judge, question, answer, call, id FROM judgments WHERE id > ? ORDER BY id LIMIT ?"
+        rows = db.execute(sql, (after, texts.QUERY_SIZE)).fetchall()
+        return (rows[-1][5] if rows else after), _judgments(db, [row[:5] for row in rows])
 
     def copy_to(self, other: Store, progress: Callable[[int], None] | None = None) -> tuple[int, int]:
         """Add all judgments of this store to another, except those that it has; runs, calls and labels stay here.
@@ -139,44 +211,60 @@ class Store:
         progress: called with the number of judgments read. Returns how many were read, and how many of them were new.
         """
         read = new = 0
-        last, found = self._judgments_after(0)
-        while found:
+        for found in self._batches():
             known = other.find([judgment.key for judgment in found])
             other.keep([judgment for judgment in found if judgment.key not in known])
             read, new = read + len(found), new + len(found) - len(known)
             if progress:
                 progress(read)
-            last, found = self._judgments_after(last)
         return read, new
 
-    # responses of systems under test
-
-    def find_responses(self, keys: Sequence[str]) -> dict[str, ModelResponse]:
+    @_in_database("read", "find responses")
+    def find_responses(self, db: Connection, keys: Sequence[str]) -> dict[str, ModelResponse]:
         """The stored responses with these keys, by key."""
-        return self._database.read("find responses", tables.find_responses, keys)
+        rows = db.select_in("SELECT record FROM responses WHERE key IN ?", dict.fromkeys(map(bytes.fromhex, keys)))
+        found = [_decode_response(unpack(record)) for (record,) in rows]
+        return {response.key: response for response in found}
 
-    def keep_responses(self, given: Sequence[ModelResponse], made: Sequence[Call] = ()) -> None:
+    @_in_database("write", "keep responses")
+    def keep_responses(self, db: Connection, given: Sequence[ModelResponse], made: Sequence[Call] = ()) -> None:
         """Add responses and the calls that were made for them; a stored response is not replaced."""
-        self._database.write("keep responses", tables.keep_responses, given, made)
+        rows = [(bytes.fromhex(response.key), db.pack(_encode(response))) for response in given]
+        db.insert_new("responses", ("key", "record"), rows)
+        _keep_calls(db, made)
 
-    # runs
-
-    def begin(self, run: RunRecord) -> None:
+    @_in_database("write", "begin the run")
+    def begin(self, db: Connection, run: RunRecord) -> None:
         """Add a run. Raises StoreError where its id is taken."""
-        self._database.write(f"begin run {run.id!r}", tables.begin, run)
+        sql = "INSERT INTO runs (id, record) VALUES (?, ?) ON CONFLICT (id) DO NOTHING"
+        if not db.execute(sql, (run.id, db.pack(_encode(run)))).rowcount:
+            raise StoreError(f"there is a run {run.id!r} already; give the new one another id")
 
-    def keep_samples(self, run_id: str, first: int, records: Sequence[SampleRecord]) -> None:
+    @_in_database("write", "keep samples")
+    def keep_samples(self, db: Connection, run_id: str, first: int, records: Sequence[SampleRecord]) -> None:
         """Write `records` at positions `first`, `first + 1`, ... of a run, over what is there.
 
         Raises UnknownName where there is no run with exactly this id.
         """
-        self._database.write("keep samples", tables.keep_samples, run_id, first, records)
+        run = _run_number(db, run_id)
+        db.executemany(
+            "INSERT INTO samples (run, position, record) VALUES (?, ?, ?)"
+            " ON CONFLICT (run, position) DO UPDATE SET record = excluded.record",
+            [(run, first + i, db.pack(_encode(record))) for i, record in enumerate(records)],
+        )
+        db.executemany(
+            "INSERT INTO columns (run, metric, first, numbers) VALUES (?, ?, ?, ?)",
+            [(run, metric, first, _column(records, metric)) for metric in {name for r in records for name in r.scores}],
+        )
 
-    def finish(self, run: RunRecord) -> None:
+    @_in_database("write", "finish the run")
+    def finish(self, db: Connection, run: RunRecord) -> None:
         """Replace the record of the run with this id. Raises UnknownName where there is none."""
-        self._database.write(f"finish run {run.id!r}", tables.finish, run)
+        number = _run_number(db, run.id)
+        db.execute("UPDATE runs SET record = ? WHERE number = ?", (db.pack(_encode(run)), number))
 
-    def run(self, wanted: str) -> RunRecord:
+    @_in_database("read", "read runs")
+    def run(self, db: Connection, wanted: str) -> RunRecord:
         """Find a run.
 
         Args:
@@ -186,15 +274,31 @@ class Store:
             UnknownName: no run matches.
             UsageError: several ids begin so.
         """
-        return self._database.read("read runs", tables.find_run, wanted)
+        ids = [id for (id,) in db.execute("SELECT id FROM runs ORDER BY number DESC")]
+        if not ids:
+            raise StoreError("it holds no runs yet; make one with: ragauge run")
+        matches = ids[:1] if wanted == "latest" else [id for id in ids if id == wanted]
+        if not matches:
+            matches = [run.id for run in _runs(db) if wanted and run.name == wanted][:1]
+            matches = matches or [id for id in ids if wanted and id.startswith(wanted)]
+        if len(matches) > 1:
+            some = ", ".join(matches[:5])
+            raise UsageError(f"{wanted!r} is the beginning of {len(matches)} runs ({some}); give more of the id")
+        if not matches:
+            names = {run.name for run in _runs(db) if run.name}
+            raise UnknownName("run", wanted, [*ids[:20], *names, "latest"])
+        (record,) = db.execute("SELECT record FROM runs WHERE id = ?", matches).fetchone()
+        return _decode_run(unpack(record))
 
-    def runs(self) -> list[RunRecord]:
+    @_in_database("read", "read runs")
+    def runs(self, db: Connection) -> list[RunRecord]:
         """All runs, newest first by the order in which they were begun in this store."""
-        return self._database.read("read runs", tables.all_runs)
+        return _runs(db)
 
-    def size(self, run_id: str) -> int:
+    @_in_database("read", "read samples")
+    def size(self, db: Connection, run_id: str) -> int:
         """The number of samples of a run so far, also while it is in progress. Raises UnknownName as `values`."""
-        return self._database.read("read samples", tables.size, run_id)
+        return _size(db, _run_number(db, run_id))
 
     def sample(self, run_id: str, position: int) -> SampleRecord:
         """The sample at a position, counted from 0. Raises IndexError where the run has none there."""
@@ -208,19 +312,33 @@ class Store:
             yield from found.values()
             start = max(found) + 1
 
-    def _samples_from(self, run_id: str, start: int, stop: int | None) -> dict[int, SampleRecord]:
-        return self._database.read("read samples", tables.samples, run_id, start, stop)
+    @_in_database("read", "read samples")
+    def _samples_from(self, db: Connection, run_id: str, start: int, stop: int | None) -> dict[int, SampleRecord]:
+        sql = "SELECT position, record FROM samples WHERE run = ? AND position >= ? AND position < ? ORDER BY 1 LIMIT ?"
+        first, end = (min(max(position, 0), END) for position in (start, END if stop is None else stop))
+        rows = db.execute(sql, (_run_number(db, run_id), first, end, PAGE))
+        return {position: _decode_sample(unpack(record)) for position, record in rows}
 
-    def values(self, run_id: str, metric: str) -> list[float | None]:
+    @_in_database("read", "read values")
+    def values(self, db: Connection, run_id: str, metric: str) -> list[float | None]:
         """The values of one metric by position, without reading the samples; None where a sample has no value.
 
         Raises UnknownName where there is no such run, or no sample of it has a score by that name.
         """
-        return self._database.read("read values", tables.values, run_id, metric)
+        run = _run_number(db, run_id)
+        values: list[float | None] = [None] * _size(db, run)
+        sql = "SELECT first, numbers FROM columns WHERE run = ? AND metric = ? ORDER BY id"
+        columns = db.execute(sql, (run, metric)).fetchall()
+        if values and not columns:
+            known = db.execute("SELECT DISTINCT metric FROM columns WHERE run = ?", (run,))
+            raise UnknownName("metric", metric, [name for (name,) in known])
+        for first, numbers in columns:
+            column = struct.unpack(f"<{len(numbers) // 8}d", numbers)
+            values[first : first + len(column)] = [None if value != value else value for value in column]
+        return values
 
-    # people's labels
-
-    def keep_labels(self, given: Sequence[Judgment], *, blind: str = "", chance: bool = False) -> None:
+    @_in_database("write", "keep labels")
+    def keep_labels(self, db: Connection, given: Sequence[Judgment], *, blind: str = "", chance: bool = False) -> None:
         """Add people's labels. Earlier ones are not overwritten; the latest of a question counts.
 
         Args:
@@ -229,20 +347,42 @@ class Store:
                 (`RunRecord.data_hash`); "" for others.
             chance: whether their sample was drawn at random.
         """
-        self._database.write("keep labels", tables.keep_labels, given, blind, chance)
+        now = datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+        rows = []
+        for one in answered(given):
+            if one.judge.name != PEOPLE:
+                raise ValueError(f"judge {one.judge} is not a person; make labels with ragauge.store.label")
+            question, by = _encode(one.question), dict(one.judge.settings)["by"]
+            rows.append(
+                (texts.digest(question), question.decode(), _encode(one.answer).decode(), by, now, blind, int(chance))
+            )
+        sql = "INSERT INTO labels (digest, question, answer, person, at, blind, chance) VALUES (?, ?, ?, ?, ?, ?, ?)"
+        db.executemany(sql, rows)
 
-    def find_labels(self, questions: Sequence[Question]) -> dict[Question, Judgment]:
+    @_in_database("read", "find labels")
+    def find_labels(self, db: Connection, questions: Sequence[Question]) -> dict[Question, Judgment]:
         """The latest label of each question that has one, by any person."""
-        return self._database.read("find labels", tables.find_labels, questions)
+        if not db.execute("SELECT 1 FROM labels LIMIT 1").fetchone():
+            return {}
+        asked = {texts.digest(_encode(question)): question for question in questions}
+        sql = "SELECT digest, answer, person FROM labels WHERE digest IN ? ORDER BY id"
+        return {
+            asked[address]: label(asked[address], _decode_answer(answer), person)
+            for address, answer, person in db.select_in(sql, asked)
+        }
 
-    def labels(self, *, blind: str | None = None, chance: bool = False) -> list[Judgment]:
+    @_in_database("read", "read labels")
+    def labels(self, db: Connection, *, blind: str | None = None, chance: bool = False) -> list[Judgment]:
         """All labels, oldest first, including superseded ones.
 
         Args:
             blind: only labels given blind on samples of the data with this hash; None for all.
             chance: only labels whose sample was drawn at random.
         """
-        return self._database.read("read labels", tables.all_labels, blind, chance)
+        where, wanted = ("", []) if blind is None else ("blind = ? AND ", [blind])
+        sql = f"SELECT question, answer, person FROM labels WHERE {where}chance >= ? ORDER BY id"
+        rows = db.execute(sql, [*wanted, int(chance)])
+        return [label(_decode_question(question), _decode_answer(answer), person) for question, answer, person in rows]
 
 
 Place: TypeAlias = "str | Path | PostgresUrl"
@@ -259,6 +399,59 @@ def _close(database: Database | Postgres, folder: Path | None) -> None:
         shutil.rmtree(folder, ignore_errors=True)
 
 
+def _referring(question: Question, references: dict[str, dict[str, int]], premises: dict[tuple[str, ...], Any]) -> Any:
+    """The question as plain data that refers to its long texts; a premise that several share is converted once."""
+    tree = msgspec.to_builtins(question)
+    if not isinstance(question, Entail):
+        return texts.refer(tree, references)
+    premise = tree.pop("premise")
+    if question.premise not in premises:
+        premises[question.premise] = texts.refer(premise, references)
+    return {**texts.refer(tree, references), "premise": premises[question.premise]}
+
+
+def _judgments(db: Connection, rows: Sequence[tuple[Any, ...]]) -> list[Judgment]:
+    """rows: of key, number of the judge's text, question, answer, id of the call."""
+    questions = [msgspec.json.decode(unpack(question)) for _, _, question, _, _ in rows]
+    judges = {judge for _, judge, _, _, _ in rows}
+    long = texts.read_texts(db, judges | set(texts.references(questions)))
+    identities = {judge: _decode_judge(long[judge]) for judge in judges}
+    asked: list[Question] = [msgspec.convert(texts.restore(tree, long), Question) for tree in questions]
+    return [
+        Judgment(question, _decode_answer(unpack(answer)), identities[judge], key.hex(), call)
+        for question, (key, judge, _, answer, call) in zip(asked, rows, strict=True)
+    ]
+
+
+def _keep_calls(db: Connection, calls: Sequence[Call]) -> None:
+    db.executemany("INSERT INTO calls (record) VALUES (?)", [(_encode(call).decode(),) for call in calls])
+
+
+def _runs(db: Connection) -> list[RunRecord]:
+    """All runs, the last begun first, whatever their clocks said."""
+    return [_decode_run(unpack(record)) for (record,) in db.execute("SELECT record FROM runs ORDER BY number DESC")]
+
+
+def _run_number(db: Connection, run_id: str) -> int:
+    row = db.execute("SELECT number FROM runs WHERE id = ?", (run_id,)).fetchone()
+    if row is None:
+        ids = db.execute("SELECT id FROM runs ORDER BY number DESC LIMIT 20")
+        raise UnknownName("run", run_id, [id for (id,) in ids])
+    return int(row[0])
+
+
+def _size(db: Connection, run: int) -> int:
+    (kept,) = db.execute("SELECT coalesce(max(position) + 1, 0) FROM samples WHERE run = ?", (run,)).fetchone()
+    return int(kept)
+
+
+def _column(records: Sequence[SampleRecord], metric: str) -> bytes:
+    """One metric's values as little-endian doubles, NaN for none."""
+    scores = (record.scores.get(metric) for record in records)
+    values = [score.value if score and score.value is not None else float("nan") for score in scores]
+    return struct.pack(f"<{len(values)}d", *values)
+
+
 #: How many samples are held in memory.
 MEMORY_LIMIT = 1000
 
@@ -267,7 +460,7 @@ class MemoryStore(Store):
     """The judgments and samples of one run.
 
     It moves to a temporary file, once and for all, when it holds more than MEMORY_LIMIT samples, or is asked for
-    something that a run does not need: a second run, labels, responses, or the list of its judgments.
+    something else, such as a second run, labels, or the list of its judgments.
     """
 
     def __init__(self) -> None:
@@ -277,7 +470,7 @@ class MemoryStore(Store):
         self._calls: list[Call] = []
         self._run: RunRecord | None = None
         self._records: list[SampleRecord] = []
-        self._numbers = TextNumbers()
+        self._numbers = texts.TextNumbers()
 
     @property
     def _database(self) -> Database | Postgres:
@@ -341,26 +534,11 @@ class MemoryStore(Store):
         else:
             super().finish(run)
 
-    def run(self, wanted: str) -> RunRecord:
-        """As of any store."""
-        return self._run if self._run is not None and self._holds(wanted) else super().run(wanted)
-
-    def size(self, run_id: str) -> int:
-        """As of any store."""
-        return len(self._records) if self._holds(run_id) else super().size(run_id)
-
     def samples(self, run_id: str, start: int = 0, stop: int | None = None) -> Iterator[SampleRecord]:
         """As of any store."""
         if self._holds(run_id):
             return islice(self._records, max(start, 0), None if stop is None else max(stop, 0))
         return super().samples(run_id, start, stop)
 
-    def values(self, run_id: str, metric: str) -> list[float | None]:
-        """As of any store."""
-        if self._holds(run_id) and any(metric in record.scores for record in self._records):
-            return [record.scores[metric].value if metric in record.scores else None for record in self._records]
-        return super().values(run_id, metric)
-
     def _holds(self, run_id: str) -> bool:
-        """Whether this run is in memory."""
         return self._file is None and self._run is not None and self._run.id == run_id

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import zlib
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from typing import Any, Protocol, TypeVar
+from typing import Any, Protocol
 
 Cell = str | bytes
 
@@ -13,27 +13,11 @@ Cell = str | bytes
 Row = tuple[Any, ...]
 
 
-class Rows(Protocol):
-    """The result of a statement."""
-
-    @property
-    def rowcount(self) -> int:
-        """How many rows it changed."""
-
-    def fetchone(self) -> Any:
-        """The next row, or None."""
-
-    def fetchall(self) -> list[Any]:
-        """All rows that are left."""
-
-    def __iter__(self) -> Iterator[Any]: ...
-
-
 class Connection(Protocol):
-    """What the tables of a store need of a database; SQL is written with the placeholder "?"."""
+    """What a store needs of a database; SQL is written with the placeholder "?"."""
 
-    def execute(self, sql: str, parameters: Sequence[Any] = (), /) -> Rows:
-        """Run a statement."""
+    def execute(self, sql: str, parameters: Sequence[Any] = (), /) -> Any:
+        """Run a statement, and return its cursor."""
 
     def executemany(self, sql: str, rows: Iterable[Row], /) -> object:
         """Run a statement with the parameters of each row."""
@@ -50,7 +34,6 @@ class Connection(Protocol):
 
 #: Bytes from which texts are compressed; with shorter ones, that would take more time than everything else here.
 _COMPRESSED_SIZE = 1024
-
 #: The compression dictionary is part of the file format, so that a change needs a migration.
 _DICTIONARY = (
     b'{"id":"latest","started":"20","data":"","metrics":["judges":{"version":"status":"finished","samples":'
@@ -98,23 +81,16 @@ def digest(data: bytes) -> bytes:
     return hashlib.blake2b(data, digest_size=16).digest()
 
 
-T = TypeVar("T")
-
 #: Strings of a question with at least this many characters go to the table of texts.
 LONG_TEXT = 100
-
 #: Characters of texts whose numbers a process caches: those of the samples in flight, and some more.
 CACHE_CHARACTERS = 2_000_000
-
 #: Values that one query asks for; SQLite allows at least 999.
 QUERY_SIZE = 500
 
 
 class TextNumbers(dict[str, int]):
-    """A cache of the numbers of texts that this process has lately written or looked up.
-
-    Texts are never changed or removed, so that a number stays valid once its transaction is committed.
-    """
+    """The numbers of texts that this process has lately written or looked up; they never change once committed."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -145,10 +121,7 @@ def read_texts(db: Connection, numbers: Collection[int]) -> dict[int, str]:
 
 
 def refer(tree: Any, references: dict[str, dict[str, int]]) -> Any:
-    """The same plain data with each long text replaced by its reference, to which {"$": its number} is yet to be added.
-
-    references: by text; those of new texts are added.
-    """
+    """Plain data with a reference, kept by text, for each long text; {"$": its number} is yet to be added to it."""
     if type(tree) is str:
         return references.setdefault(tree, {}) if len(tree) >= LONG_TEXT else tree
     if type(tree) is dict:
@@ -170,14 +143,3 @@ def restore(tree: Any, texts: dict[int, str]) -> Any:
     if isinstance(tree, dict):
         return texts[tree["$"]] if "$" in tree else {name: restore(branch, texts) for name, branch in tree.items()}
     return [restore(branch, texts) for branch in tree] if isinstance(tree, list) else tree
-
-
-def batches(items: Iterable[T]) -> Iterator[Sequence[T]]:
-    """The items in batches that one query can ask for."""
-    listed = list(items)
-    return (listed[start : start + QUERY_SIZE] for start in range(0, len(listed), QUERY_SIZE))
-
-
-def placeholders(items: Sequence[object]) -> str:
-    """One SQL placeholder per item."""
-    return ", ".join("?" * len(items))
