@@ -1,12 +1,10 @@
-"""What other tools export: conversations, the spans of traces, and logs. Each becomes rows that have columns.
-
-Where such a row holds a field is in `ALIASES`; this module only brings rows into a form that has columns.
-"""
+"""What other tools export, as rows that have columns: conversations, the spans of traces, and logs."""
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from itertools import chain
 from typing import Any, NamedTuple
 
@@ -90,12 +88,7 @@ _CHILDREN = ("observations", "spans", "child_runs")
 def samples_of(rows: Iterable[Any], name: str) -> Iterator[Any]:
     """The rows; where the first is a span, one for each trace, with the documents that its retrievers found.
 
-    Args:
-        rows: the rows of a file or frame. Spans are all held in memory, since those of a trace need not be adjacent.
-        name: what is read, for messages.
-
-    Raises:
-        BadData: no span holds what was asked or answered.
+    Spans are all held in memory, since those of a trace need not be adjacent. name: what is read, for messages.
     """
     rows = iter(rows)
     first = next(rows, None)
@@ -107,9 +100,8 @@ def samples_of(rows: Iterable[Any], name: str) -> Iterator[Any]:
         try:
             spans += _spans(row)
         except (AttributeError, KeyError, TypeError, ValueError, RecursionError):
-            yield (
-                row if isinstance(row, Malformed) else Malformed("no span of a trace", "export it again, or remove it")
-            )
+            fault = Malformed("no span of a trace", "export it again, or remove it")
+            yield row if isinstance(row, Malformed) else fault
     yield from _traces(spans, name)
 
 
@@ -155,17 +147,17 @@ def _nested(row: Mapping[str, Any]) -> dict[str, Any]:
         for name in path:
             inner = place.get(name)
             place[name] = place = inner if isinstance(inner, dict) else {}
-        if value is not None:
-            place[leaf] = (
-                {**place[leaf], **value} if isinstance(place.get(leaf), dict) and isinstance(value, dict) else value
-            )
+        if isinstance(place.get(leaf), dict) and isinstance(value, dict):
+            place[leaf] |= value
+        elif value is not None:
+            place[leaf] = value
     return {name: _listed(value) for name, value in found.items()}
 
 
 def _parsed(value: Any) -> Any:
     value = native(value)
     if isinstance(value, str):
-        return parse_object(value) or _list_in(value, messages) or value
+        return parse_object(value) or (found if messages(found := _list_in(value)) else value)
     if isinstance(value, Mapping):
         return _nested(value)
     return [_parsed(item) for item in value] if isinstance(value, list | tuple) else value
@@ -224,25 +216,22 @@ def _traces(spans: Sequence[dict[str, Any]], name: str) -> Iterator[dict[str, An
         yield {column: value for column, value in row.items() if value is not None}
 
 
-def _list_in(text: str, fits: Callable[[list[Any]], object]) -> list[Any] | None:
-    """The list that is written in a text, if it fits."""
-    try:
-        return found if (found := parse_list(text)) and fits(found) else None
-    except Malformed:  # it only begins as a list does
-        return None
+def _list_in(text: str) -> list[Any]:
+    """The list that is written in a text; empty for a text that only begins as a list does."""
+    with suppress(Malformed):
+        return parse_list(text) or []
+    return []
 
 
 def _documents(value: Any) -> list[Any]:
-    value = (_list_in(value, list) or value) if isinstance(value, str) else [] if value is None else value
-    value = value if isinstance(value, list) else [value]
-    return [item.get("document", item) if isinstance(item, Mapping) else item for item in value]
+    if isinstance(value, str):
+        value = _list_in(value) or value
+    listed = value if isinstance(value, list) else [] if value is None else [value]
+    return [item.get("document", item) if isinstance(item, Mapping) else item for item in listed]
 
 
 def inspect_rows(log: Mapping[str, Any], samples: Iterable[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
-    """The samples of a log of Inspect, without its events.
-
-    Those of several epochs are one group, and one that failed has no answer.
-    """
+    """The samples of a log of Inspect, without its events; epochs are a group, and one that failed has no answer."""
     repeated = _under(log, "eval.config.epochs") not in (None, 1)
     for row in samples:
         dropped = {"events", "events_data", "attachments", *(["output", "messages"] if row.get("error") else [])}
