@@ -11,7 +11,7 @@ from typing import Any, get_args
 import click
 
 from ragauge.cli.main import say
-from ragauge.cli.options import judge_option, judges_option, samples_option, work_options
+from ragauge.cli.options import INPUT, OUT_FOLDER, POSITIVE, judge_option, judges_option, samples_option, work_options
 from ragauge.cli.run import closing_lines, end_of_work, progress_bar, stoppable
 from ragauge.datasets import Built, Generated, build, generate
 from ragauge.datasets.builder import TOP
@@ -35,7 +35,7 @@ def dataset_command() -> None:
 @click.argument("questions")
 @click.option(
     "--corpus",
-    type=click.Path(exists=True, path_type=Path),
+    type=INPUT,
     help="Folder or file that is searched for documents. [default: the documents in the data]",
 )
 @click.option(
@@ -44,7 +44,7 @@ def dataset_command() -> None:
     help="Finds the documents instead: a function of the question, or a retriever of LlamaIndex or LangChain.",
 )
 @samples_option
-@click.option("--top", type=click.IntRange(min=1), default=TOP, show_default=True, help="Documents of each sample.")
+@click.option("--top", type=POSITIVE, default=TOP, show_default=True, help="Documents of each sample.")
 @click.option(
     "--claims", metavar="JUDGE", help="Decomposes gold answers into claims. [default: the whole answer is one claim]"
 )
@@ -72,30 +72,28 @@ def build_command(
 
 def _dataset_lines(built: Built) -> Iterator[str]:
     """The summary of a data set."""
-    if built.corpus:
-        skipped = ", ".join(f"{number} {kind}" for kind, number in built.corpus.skipped.items())
-        made = "indexed" if built.indexed else "index known"
-        yield f"{built.corpus.name}: {counted(len(built.corpus.passages), 'passage')}, {made}" + (
-            f"; files skipped: {skipped}" if skipped else ""
-        )
-        if bad := built.corpus.bad:
-            yield f"skipped in {built.corpus.name}: {len(bad)}, the first because: {bad[0]}"
+    if corpus := built.corpus:
+        skipped = ", ".join(f"{number} {kind}" for kind, number in corpus.skipped.items())
+        made = ("indexed" if built.indexed else "index known") + (f"; files skipped: {skipped}" if skipped else "")
+        yield f"{corpus.name}: {counted(len(corpus.passages), 'passage')}, {made}"
+        if bad := corpus.bad:
+            yield f"skipped in {corpus.name}: {len(bad)}, the first because: {bad[0]}"
     answerable = sum(sample.answerable is True for sample in built.samples)
     yield (
         f"{counted(len(built.samples), 'sample')}, {answerable} answerable; "
         f"{built.asked} judgments asked, {built.reused} known"
     )
-    if built.without_documents:
-        yield f"without documents: {counted(built.without_documents, 'sample')}"
-    if built.without_gold:
-        yield f"without a gold answer, so not labelled: {counted(built.without_gold, 'sample')}"
-    if built.first_of_several:
-        yield f"only the first of several gold answers was taken apart: {counted(built.first_of_several, 'sample')}"
+    remarks = {
+        "without documents": built.without_documents,
+        "without a gold answer, so not labelled": built.without_gold,
+        "only the first of several gold answers was taken apart": built.first_of_several,
+    }
+    yield from (f"{remark}: {counted(number, 'sample')}" for remark, number in remarks.items() if number)
     yield from closing_lines(built)
 
 
 @dataset_command.command("mini")
-@click.argument("folder", type=click.Path(file_okay=False, path_type=Path), default=Path("mini"))
+@click.argument("folder", type=OUT_FOLDER, default=Path("mini"))
 def mini_command(folder: Path) -> None:
     """Copy a small corpus with questions and gold answers into FOLDER (mini): a dozen documents, fifteen questions."""
     if folder.exists():
@@ -114,9 +112,7 @@ def mini_command(folder: Path) -> None:
     "--form", type=click.Choice(get_args(AnswerForm)), default="prose", help="Sentences, or a list. [default: prose]"
 )
 @click.option(
-    "--refusal",
-    metavar="SENTENCE",
-    help=f"The sentence for declining to answer. [default: {REFUSAL_SENTENCE}]",
+    "--refusal", metavar="SENTENCE", help=f"The sentence for declining to answer. [default: {REFUSAL_SENTENCE}]"
 )
 @click.option("--no-refusal", is_flag=True, help="Have every question answered.")
 @click.option("--shots", metavar="FILE", help="Answered samples to show as examples.")
@@ -124,7 +120,7 @@ def mini_command(folder: Path) -> None:
     "--shot-count", type=click.IntRange(min=0), default=SHOTS, show_default=True, metavar="N", help="How many of them."
 )
 @click.option("--seed", type=int, default=42, show_default=True, help="Which of them, and in which order.")
-@click.option("--top", type=click.IntRange(min=1), metavar="N", help="Only the first N documents. [default: all]")
+@click.option("--top", type=POSITIVE, metavar="N", help="Only the first N documents. [default: all]")
 @click.option("--cite", metavar="JUDGE", help="Adds citations to answers that have none.")
 @work_options
 def generate_command(

@@ -13,7 +13,7 @@ import click
 
 from ragauge.errors import BadParameter, RagaugeError, UsageError
 from ragauge.metrics.registry import CATALOGUE, installed_names, select_metrics
-from ragauge.report.files import WRITERS
+from ragauge.report.files import WRITERS, check_ending, check_place
 from ragauge.scores import Better, Gate, check_gate, gate_on
 from ragauge.store import Place, Store, is_url
 
@@ -51,13 +51,10 @@ def _read(given: Sequence[str], fails: Literal["below", "above"], known: Mapping
         except ValueError:
             number = nan
         if not isfinite(number):
-            raise BadParameter(f"{option} {condition}: {bound!r} is not a number; write {_form(key)}")
+            form = "METRIC@COLUMN=VALUE:NUMBER" if "@" in key else "METRIC=NUMBER"
+            raise BadParameter(f"{option} {condition}: {bound!r} is not a number; write {form}")
         found.append(gate_on(key, number, fails, known))
     return found
-
-
-def _form(key: str) -> str:
-    return "METRIC@COLUMN=VALUE:NUMBER" if "@" in key else "METRIC=NUMBER"
 
 
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -66,7 +63,17 @@ Option = Callable[[Command], Command]
 #: The default store, in the working directory.
 DEFAULT_STORE = ".ragauge"
 
-_FILE = click.Path(dir_okay=False, path_type=Path)
+#: What options hold that may be repeated.
+Texts = Sequence[str]
+Paths = Sequence[Path]
+
+#: The types of options: to be written or read, and whole numbers from 1.
+OUT_FILE = click.Path(dir_okay=False, path_type=Path)
+FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
+FOLDER = click.Path(exists=True, file_okay=False, path_type=Path)
+OUT_FOLDER = click.Path(file_okay=False, path_type=Path)
+INPUT = click.Path(exists=True, path_type=Path)
+POSITIVE = click.IntRange(min=1)
 
 
 def combined(*options: Option[Any]) -> Option[Any]:
@@ -110,19 +117,32 @@ def judges_option(help: str = "As for `ragauge run`. [default: embedded]") -> Op
     )
 
 
-def output_option(what: str, endings: Iterable[str] = WRITERS, type: Any = _FILE) -> Option[Any]:
+def output_option(what: str, endings: Iterable[str] = WRITERS, type: Any = OUT_FILE) -> Option[Any]:
     """-o, repeatable. what: what it does, for the help. endings: the formats."""
     return click.option("-o", "--output", type=type, multiple=True, help=f"{what}: {' '.join(endings)}; repeatable.")
+
+
+def check_outputs(paths: Iterable[Path], endings: Iterable[str], inputs: Iterable[str | Path | None] = ()) -> None:
+    """Raise UsageError for a file that cannot be written in any of the formats, or is one of the inputs."""
+    for path in paths:
+        check_ending(path, endings)
+        check_place(path, filter(None, inputs))
 
 
 #: How the work is spread: `engine`, `workers` and `gpus`.
 engine_options = combined(
     click.option("--engine", metavar="ENGINE", help="ray or ray:HOST:PORT: several processes or machines score."),
-    click.option("--workers", type=click.IntRange(min=1), metavar="N", help="Processes that score; implies ray."),
+    click.option("--workers", type=POSITIVE, metavar="N", help="Processes that score; implies ray."),
     click.option("--gpus", type=float, default=0.0, metavar="SHARE", help="The share of a GPU of each, such as 0.5."),
 )
 
-samples_option = click.option("-o", "--output", type=_FILE, required=True, help="Where the samples go (.jsonl).")
+
+def gate_option(name: str, help: str) -> Option[Any]:
+    """A bound of an estimate; see `gates`."""
+    return click.option(name, multiple=True, metavar="METRIC=VALUE", help=help)
+
+
+samples_option = click.option("-o", "--output", type=OUT_FILE, required=True, help="Where the samples go (.jsonl).")
 
 max_cost_option = click.option(
     "--max-cost",
@@ -136,36 +156,27 @@ raw_csv_option = click.option(
 )
 
 
-def show_option(default: int | None = None) -> Option[Any]:
-    """--show, the number of worst samples to show. default: None for three in short."""
-    help = "Show the N worst samples with all their evidence."
-    if default is None:
-        help += " [default: three with the claim that decides]"
+def show_option(help: str, default: int | None = None) -> Option[Any]:
+    """--show, the number of samples or rows to show."""
     return click.option(
         "--show", type=click.IntRange(min=0), default=default, show_default=bool(default), metavar="N", help=help
     )
 
 
+worst_option = show_option(
+    "Show the N worst samples with all their evidence. [default: three with the claim that decides]"
+)
+
 by_option = click.option(
     "--by", multiple=True, metavar="COLUMN", help="Estimates for each value of this column of DATA, repeatable."
 )
+group_option = click.option("--group", metavar="COLUMN", help="Samples with the same value here are not independent.")
 
-
-_MAP = click.option(
-    "--map",
-    "mapping",
-    multiple=True,
-    metavar="FIELD=COLUMN",
-    help="Take a field from this column; a.b is b in a. Repeatable.",
-)
-_LIMIT = click.option("--limit", type=click.IntRange(min=1), metavar="N", help="Only the first N samples.")
+_MAP_HELP = "Take a field from this column; a.b is b in a. Repeatable."
+_MAP = click.option("--map", "mapping", multiple=True, metavar="FIELD=COLUMN", help=_MAP_HELP)
+_LIMIT = click.option("--limit", type=POSITIVE, metavar="N", help="Only the first N samples.")
 _SKIP = click.option("--skip-bad-rows", is_flag=True, help="Leave out rows that cannot be read, and count them.")
-
-_LABELS = click.option(
-    "--labels",
-    type=click.Path(exists=True, dir_okay=False, path_type=Path),
-    help="People's labels (.jsonl), which go before any judge.",
-)
+_LABELS = click.option("--labels", type=FILE, help="People's labels (.jsonl), which go before any judge.")
 
 #: What is measured, and by whom.
 judging_options = combined(
@@ -187,7 +198,7 @@ judging_options = combined(
 data_options = combined(
     click.argument("data", metavar="DATA"),
     judging_options,
-    click.option("--group", metavar="COLUMN", help="Samples with the same value here are not independent."),
+    group_option,
     _LIMIT,
     _SKIP,
     _LABELS,
@@ -202,21 +213,13 @@ def evaluation_arguments(
     return {**others, "metrics": wanted, "judge": judge_option(judges), "map": pairs(mapping, "--map")}
 
 
-class _Store(click.ParamType):  # type: ignore[type-arg]  # generic from click 8.2 on, and 8.1 will do
+def store_place(value: Any) -> Place:
     """A folder or file, or the URL of a database, which is shown without its password."""
+    if not is_url(value):
+        return Path(value)
+    from ragauge.store.postgres import PostgresUrl
 
-    name = "path"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Place:
-        """See click."""
-        if not is_url(value):
-            return Path(value)
-        from ragauge.store.postgres import PostgresUrl
-
-        return PostgresUrl(value)
-
-
-STORE = _Store()
+    return PostgresUrl(value)
 
 
 def existing_store(place: Place, *, to_read: bool = True) -> Store:
@@ -228,14 +231,13 @@ def existing_store(place: Place, *, to_read: bool = True) -> Store:
 
 def store_option(help: str, **more: Any) -> Option[Any]:
     """--store, the folder, file or PostgreSQL database. help: what is kept there."""
-    return click.option("--store", type=STORE, default=DEFAULT_STORE, show_default=True, help=help, **more)
+    return click.option(
+        "--store", type=store_place, metavar="PATH", default=DEFAULT_STORE, show_default=True, help=help, **more
+    )
 
 
 def open_store_option(help: str, *, to_read: bool = True) -> Option[Any]:
-    """--store of a command on an existing store, which the command receives open.
-
-    to_read: the command writes nothing, so the store may be read-only.
-    """
+    """--store of a command on an existing store, which the command receives open. to_read: it may be read-only."""
 
     def opened(context: click.Context, _: click.Parameter, place: Place) -> Store | Place:
         if context.resilient_parsing:  # to complete the line, after which the context is closed
@@ -267,10 +269,7 @@ stream_options = combined(judging_options, _LABELS, store_options, max_cost_opti
 
 
 def work_options(command: Command) -> Command:
-    """How samples are read, where answers are kept, and what they may cost.
-
-    The command receives all of it as `work`: arguments of `ragauge.datasets.build`, `generate` and `ragauge.evaluate`.
-    """
+    """How samples are read, where answers are kept, and what they may cost: arguments of `ragauge.evaluate`, `work`."""
 
     @wraps(command)
     def called(mapping: Sequence[str], **given: Any) -> Any:
@@ -289,17 +288,14 @@ def pairs(given: Sequence[str], option: str) -> dict[str, str]:
     return {key: value for key, _, value in split}
 
 
-#: The kind of question of a judge, or a topic such as classify:toxic.
-_KIND = re.compile(r"(\w+|(classify|rate):[^=/?(]+)=")
-
-
 def judge_option(given: Sequence[str]) -> str | dict[str, str]:
     """--judge: one spec, or KIND=SPEC or LANGUAGE=SPEC often; a bare one in addition, or *=SPEC, is for the rest.
 
     An "=" within a spec, as in openai/gpt-4o-mini?temperature=0 or cascade(a,b,threshold=0.9), names no kind.
     """
-    bare = [spec.removeprefix("*=") for spec in given if not _KIND.match(spec)]
-    named = pairs([spec for spec in given if _KIND.match(spec)], "--judge")
+    of_kind = [spec for spec in given if re.match(r"(\w+|(classify|rate):[^=/?(]+)=", spec)]
+    bare = [spec.removeprefix("*=") for spec in given if spec not in of_kind]
+    named = pairs(of_kind, "--judge")
     if len(bare) > 1:
         given_twice = f"--judge was given {' and '.join(bare)}"
         raise BadParameter(f"{given_twice}; name a kind for each, as in --judge entail={bare[1]}")

@@ -17,25 +17,29 @@ import click
 from ragauge.analysis.compare import COMPARISON_WRITERS, changes_view, compare, comparison_view
 from ragauge.analysis.labels import Labelling, LabelSession, answer_words, keys_line, question_lines, summary_lines
 from ragauge.analysis.parity import NAMING, PARITY_WRITERS, SYSTEMS, choose, measuring, parity, read_sheet
-from ragauge.cli.main import TERMINATED, ending, say, screen
+from ragauge.cli.main import TERMINATED, ending, say, screen, show_parts
 from ragauge.cli.options import (
-    STORE,
+    Paths,
+    Texts,
     by_option,
+    check_outputs,
     complete_metrics,
     complete_runs,
     existing_store,
+    group_option,
     judge_option,
     judges_option,
     open_store_option,
     output_option,
     raw_csv_option,
     show_option,
+    store_place,
     work_options,
+    worst_option,
 )
 from ragauge.cli.run import end, judging, progress_bar, show_run
 from ragauge.errors import BadParameter, UsageError
 from ragauge.metrics.registry import split_specs
-from ragauge.report.files import check_ending, check_place
 from ragauge.report.wording import counted
 from ragauge.run.evaluate import evaluate
 from ragauge.run.results import Run
@@ -48,19 +52,12 @@ from ragauge.view import Server
 @open_store_option("Where the run is kept.")
 @output_option("Write it")
 @raw_csv_option
-@show_option()
+@worst_option
 @click.option("-m", "--metrics", type=click.Choice(["all"]), help="Show all metrics. [default: six]")
 @by_option
 @click.option("--list", "listed", is_flag=True, help="List the runs of the store instead.")
 def report_command(
-    run: str,
-    store: Store,
-    output: Sequence[Path],
-    raw_csv: bool,
-    show: int | None,
-    metrics: str | None,
-    by: Sequence[str],
-    listed: bool,
+    run: str, store: Store, output: Paths, raw_csv: bool, show: int | None, metrics: str | None, by: Texts, listed: bool
 ) -> None:
     """Show RUN (an id, the beginning of one, or a name); by default the newest. Nothing is judged again."""
     if listed:
@@ -70,8 +67,7 @@ def report_command(
     found = Run.open(store, run)
     for column in by:
         found.by(column)
-    for path in output:
-        say(f"wrote {found.save(path, raw_csv=raw_csv)}")
+    say(*(f"wrote {found.save(path, raw_csv=raw_csv)}" for path in output))
     if not output:
         show_run(found, show, every=metrics == "all")
 
@@ -126,49 +122,30 @@ def opened_in_browser(address: str) -> Iterator[None]:
     shell_complete=complete_metrics,
     help="Compare only these, such as faithfulness,rouge.rougeL.",
 )
-@click.option("--group", metavar="COLUMN", help="Samples with the same value here are not independent.")
-@click.option(
-    "--show",
-    type=click.IntRange(min=0),
-    default=1,
-    show_default=True,
-    metavar="N",
-    help="Show the N samples that changed most, of each of the three metrics that differ most clearly.",
-)
+@group_option
+@show_option("Show the N samples that changed most, of each of the three metrics that differ most clearly.", 1)
 @output_option("Write the comparison", COMPARISON_WRITERS)
 @click.option(
     "--fail-if-worse",
+    "gated",
     multiple=True,
     metavar="METRIC",
     help="Exit with 3 if B is significantly worse than A, repeatable.",
 )
 def compare_command(
-    a: str,
-    b: str,
-    store: Store,
-    metrics: str | None,
-    group: str | None,
-    show: int,
-    output: Sequence[Path],
-    fail_if_worse: Sequence[str],
+    a: str, b: str, store: Store, metrics: str | None, group: str | None, show: int, output: Paths, gated: Texts
 ) -> None:
     """Test whether run B is better than run A: paired differences, with intervals and p-values.
 
     A run is an id, the beginning of one, a --name (its newest run), or "latest". Nothing is judged again.
     """
-    for path in output:
-        check_ending(path, COMPARISON_WRITERS)
-        check_place(path)
+    check_outputs(output, COMPARISON_WRITERS)
     found = compare(Run.open(store, a), Run.open(store, b), metrics or "", group=group, show=show)
-    worse = found.worse(fail_if_worse)
-    written = [found.save(path) for path in output]
-    console = screen()
-    for part in (*comparison_view(found, console.width), *changes_view(found)):
-        console.print(part)
-    for path in written:
-        say(f"wrote {path}")
-    for metric in worse:
-        say(f"gate failed: {metric} is significantly worse", err=True)
+    worse = found.worse(gated)
+    written = [f"wrote {found.save(path)}" for path in output]
+    show_parts(*comparison_view(found, screen().width), *changes_view(found))
+    say(*written)
+    say(*(f"gate failed: {metric} is significantly worse" for metric in worse), err=True)
     if worse:
         raise SystemExit(3)
 
@@ -200,11 +177,11 @@ def parity_command(
     data: str | None,
     run_name: str | None,
     metrics: str | None,
-    columns: Sequence[str],
-    judges: Sequence[str],
+    columns: Texts,
+    judges: Texts,
     work: dict[str, Any],
     show: int,
-    output: Sequence[Path],
+    output: Paths,
 ) -> None:
     """Compare another system's SCORES with ours on the same rows, and find out why they differ.
 
@@ -212,9 +189,7 @@ def parity_command(
     names, or one row for the whole data set. The samples are read from it as well, and measured, unless --data or --run
     names them.
     """
-    for path in output:
-        check_ending(path, PARITY_WRITERS)
-        check_place(path, filter(None, (scores, data)))
+    check_outputs(output, PARITY_WRITERS, [scores, data])
     if data and run_name:
         raise BadParameter("give --data or --run, not both: a run has its samples")
     store, map = work.pop("store"), work["map"]
@@ -223,27 +198,27 @@ def parity_command(
     sheet = read_sheet(scores, {} if data else {field: map[field] for field in NAMING if field in map})
     if not (data or run_name or any(line.query or line.response for line in sheet.lines)):
         raise BadParameter(f"{scores} holds no samples; name them with --data FILE, or a run of them with --run RUN")
-    kept = choose(sheet, against, _columns(columns), split_specs(metrics or ""))
+    named, wanted = _columns(columns), split_specs(metrics or "")
+    kept = choose(sheet, against, named, wanted)
     if run_name:
         run = Run.open(store, run_name)
     else:
         judge = judge_option(judges)
         with judging(store, work["limit"]) as progress:
             run = evaluate(data or scores, store=store, metrics=measuring(kept), judge=judge, progress=progress, **work)
-    found = parity(run, sheet, against, columns=_columns(columns), metrics=split_specs(metrics or ""), show=show)
-    say(*str(found).splitlines())
-    for path in output:
-        say(f"wrote {found.save(path)}")
+    found = parity(run, sheet, against, columns=named, metrics=wanted, show=show)
+    say(*str(found).splitlines(), *(f"wrote {found.save(path)}" for path in output))
     end(run, (), store)
 
 
 def _columns(given: Sequence[str]) -> dict[str, str]:
     """The --column options, theirs to ours; both names may contain "=" in brackets."""
-    matches = [(one, re.fullmatch(r"(.+)=([^=()]+(?:\(.*\))?[.\w]*)", one)) for one in given]
-    for one, match in matches:
-        if match is None:
+    columns = {}
+    for one in given:
+        if not (match := re.fullmatch(r"(.+)=([^=()]+(?:\(.*\))?[.\w]*)", one)):
             raise BadParameter(f"--column {one!r}: write --column THEIRS=OURS")
-    return {match[1]: match[2] for _, match in matches if match}
+        columns[match[1]] = match[2]
+    return columns
 
 
 @click.command("label")
@@ -262,14 +237,18 @@ def label_command(run: str, store: Store, metric: str | None, by: str | None) ->
     chosen = labelling.metric(metric)
     session = LabelSession(labelling, chosen, by or getpass.getuser())
     _ask(session)
-    say("", f"{counted(session.given, 'label')} given.")
-    say(*summary_lines(labelling.summaries([chosen])))
+    say("", f"{counted(session.given, 'label')} given.", *summary_lines(labelling.summaries([chosen])))
 
 
 def _ask(session: LabelSession) -> None:
     """Ask about one piece after the other until nothing is left or the person quits."""
-    while session.piece is not None:
-        say(*_piece_lines(session))
+    while (piece := session.piece) is not None:
+        if session.is_first:
+            why = "drawn at random" if session.draw.at_random else "drawn as most informative"
+            say("", f"— sample {session.draw.position + 1}, {why} —")
+        given = session.answer_given
+        say("", *question_lines(piece.question))
+        say(*([] if given is None else [f"Your label: {answer_words(given)}."]), keys_line(piece))
         click.echo("> ", nl=False)
         line = sys.stdin.readline()
         typed = line.strip() if line else "q"  # the end of the input quits
@@ -289,29 +268,14 @@ def _ask(session: LabelSession) -> None:
     say("Nothing is left to label for this metric.")
 
 
-def _piece_lines(session: LabelSession) -> Iterator[str]:
-    """The question about the current piece, below a line for its sample if this is the sample's first piece."""
-    piece = session.piece
-    assert piece is not None
-    if session.is_first:
-        why = "drawn at random" if session.draw.at_random else "drawn as most informative"
-        yield ""
-        yield f"— sample {session.draw.position + 1}, {why} —"
-    yield ""
-    yield from question_lines(piece.question)
-    if session.answer_given is not None:
-        yield f"Your label: {answer_words(session.answer_given)}."
-    yield keys_line(piece)
-
-
 @click.group("store")
 def store_command() -> None:
     """Work on stores: files, or databases given as postgresql://USER@HOST/DATABASE."""
 
 
 @store_command.command("copy")
-@click.argument("source", type=STORE)
-@click.argument("target", type=STORE)
+@click.argument("source", type=store_place)
+@click.argument("target", type=store_place)
 def copy_command(source: Place, target: Place) -> None:
     """Add the judgments of the store SOURCE to the store TARGET, where its own answers stay.
 
