@@ -1,9 +1,9 @@
 from __future__ import annotations
 
-import re
 import sys
 import tracemalloc
 from collections.abc import Callable
+from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -94,7 +94,7 @@ def test_entities_that_stand_for_more_than_memory_holds_are_refused(written: Wri
             broken.writestr(name, text)
     tracemalloc.start()
     try:
-        with suppress(BadData) if part != "xl/worksheets/sheet1.xml" else pytest.raises(BadData, match="EntitiesForbidden"):
+        with pytest.raises(BadData, match="EntitiesForbidden") if part.endswith("sheet1.xml") else suppress(BadData):
             list(read(path))
         assert tracemalloc.get_traced_memory()[1] < 10_000_000
     finally:

@@ -17,9 +17,9 @@ from ragauge.analysis.thresholds import FittedThreshold, fit_threshold, labelled
 from ragauge.analysis.tuning import Tuner, tuning_view
 from ragauge.cli.main import say, show_parts
 from ragauge.cli.options import (
-    INPUT,
     FILE,
     FOLDER,
+    INPUT,
     OUT_FILE,
     OUT_FOLDER,
     POSITIVE,

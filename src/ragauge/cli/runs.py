@@ -167,9 +167,7 @@ def compare_command(
 )
 @judges_option()
 @work_options
-@click.option(
-    "--show", type=click.IntRange(min=0), default=3, show_default=True, metavar="N", help="Rows shown for each cause."
-)
+@show_option("Rows shown for each cause.", 3)
 @output_option("Write the comparison", PARITY_WRITERS)
 def parity_command(
     scores: str,

@@ -65,7 +65,4 @@ def evaluators(*metrics: str, judge: Any = "embedded", threshold: float = 0.5, s
     return {metric: made(metric, threshold=threshold, scorer=scorer) for metric in metrics}
 
 
-def __getattr__(name: str) -> Any:
-    if name == "MetricEvaluator":
-        return derived(_MetricEvaluator, "llama_index.core.evaluation", "BaseEvaluator", "llama-index")
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+__getattr__ = derived(_MetricEvaluator, "llama-index", "llama_index.core.evaluation", "BaseEvaluator")
