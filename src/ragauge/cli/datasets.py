@@ -10,8 +10,8 @@ from typing import Any, get_args
 
 import click
 
+from ragauge.cli import options as opts
 from ragauge.cli.main import say
-from ragauge.cli.options import INPUT, OUT_FOLDER, POSITIVE, judge_option, judges_option, samples_option, work_options
 from ragauge.cli.run import closing_lines, end_of_work, progress_bar, stoppable
 from ragauge.datasets import Built, Generated, build, generate
 from ragauge.datasets.builder import TOP
@@ -35,7 +35,7 @@ def dataset_command() -> None:
 @click.argument("questions")
 @click.option(
     "--corpus",
-    type=INPUT,
+    type=opts.INPUT,
     help="Folder or file that is searched for documents. [default: the documents in the data]",
 )
 @click.option(
@@ -43,13 +43,13 @@ def dataset_command() -> None:
     metavar="python:MODULE:NAME",
     help="Finds the documents instead: a function of the question, or a retriever of LlamaIndex or LangChain.",
 )
-@samples_option
-@click.option("--top", type=POSITIVE, default=TOP, show_default=True, help="Documents of each sample.")
+@opts.samples_option
+@click.option("--top", type=opts.POSITIVE, default=TOP, show_default=True, help="Documents of each sample.")
 @click.option(
     "--claims", metavar="JUDGE", help="Decomposes gold answers into claims. [default: the whole answer is one claim]"
 )
-@judges_option("Decides which document holds which claim; as for `ragauge run`. [default: embedded]")
-@work_options
+@opts.judges_option("Decides which document holds which claim; as for `ragauge run`. [default: embedded]")
+@opts.work_options
 def build_command(
     questions: str, corpus: Path | None, output: Path, judges: Sequence[str], work: dict[str, Any], **options: Any
 ) -> None:
@@ -61,7 +61,7 @@ def build_command(
     """
     check_samples_output(output, [questions, *([corpus] if corpus else [])])
     with stoppable(work["store"]), progress_bar("building", work["limit"]) as progress:
-        built = build(questions, corpus, judge=judge_option(judges), progress=progress, **options, **work)
+        built = build(questions, corpus, judge=opts.judge_option(judges), progress=progress, **options, **work)
     built.save(output)
     say(*_dataset_lines(built))
     whole = len(built.samples) - max(built.failures.values(), default=0)
@@ -93,7 +93,7 @@ def _dataset_lines(built: Built) -> Iterator[str]:
 
 
 @dataset_command.command("mini")
-@click.argument("folder", type=OUT_FOLDER, default=Path("mini"))
+@click.argument("folder", type=opts.OUT_FOLDER, default=Path("mini"))
 def mini_command(folder: Path) -> None:
     """Copy a small corpus with questions and gold answers into FOLDER (mini): a dozen documents, fifteen questions."""
     if folder.exists():
@@ -107,7 +107,7 @@ def mini_command(folder: Path) -> None:
 @click.command("generate")
 @click.argument("samples")
 @click.option("-j", "--model", required=True, metavar="PROVIDER/MODEL", help="Any LLM, such as openai/gpt-4o-mini.")
-@samples_option
+@opts.samples_option
 @click.option(
     "--form", type=click.Choice(get_args(AnswerForm)), default="prose", help="Sentences, or a list. [default: prose]"
 )
@@ -120,9 +120,9 @@ def mini_command(folder: Path) -> None:
     "--shot-count", type=click.IntRange(min=0), default=SHOTS, show_default=True, metavar="N", help="How many of them."
 )
 @click.option("--seed", type=int, default=42, show_default=True, help="Which of them, and in which order.")
-@click.option("--top", type=POSITIVE, metavar="N", help="Only the first N documents. [default: all]")
+@click.option("--top", type=opts.POSITIVE, metavar="N", help="Only the first N documents. [default: all]")
 @click.option("--cite", metavar="JUDGE", help="Adds citations to answers that have none.")
-@work_options
+@opts.work_options
 def generate_command(
     samples: str,
     model: str,

@@ -15,22 +15,9 @@ from ragauge.analysis.measurement import MEASUREMENT_WRITERS, Measurement, measu
 from ragauge.analysis.robustness import card_view, check_robustness, robustness_cases
 from ragauge.analysis.thresholds import FittedThreshold, fit_threshold, labelled_sets
 from ragauge.analysis.tuning import Tuner, tuning_view
+from ragauge.cli import options as opts
 from ragauge.cli.main import say, show_parts
-from ragauge.cli.options import (
-    FILE,
-    FOLDER,
-    INPUT,
-    OUT_FILE,
-    OUT_FOLDER,
-    POSITIVE,
-    Paths,
-    check_outputs,
-    combined,
-    complete_judges,
-    max_cost_option,
-    output_option,
-    store_options,
-)
+from ragauge.cli.options import Paths
 from ragauge.cli.run import progress_bar, stop, stoppable
 from ragauge.errors import BadData, BadParameter, RunFailed
 from ragauge.judges.base import Judge
@@ -52,11 +39,13 @@ _judge_option = click.option(
     default="embedded",
     show_default=True,
     help="As for `ragauge run`.",
-    shell_complete=complete_judges,
+    shell_complete=opts.complete_judges,
 )
-_labels_option = click.option("--labels", type=FILE, help="People's labels (.jsonl), as for `ragauge run`.")
-_set_limit_option = click.option("--limit", type=POSITIVE, metavar="N", help="At most N rows of each set of --data.")
-_asking_options = combined(store_options, max_cost_option)
+_labels_option = click.option("--labels", type=opts.FILE, help="People's labels (.jsonl), as for `ragauge run`.")
+_set_limit_option = click.option(
+    "--limit", type=opts.POSITIVE, metavar="N", help="At most N rows of each set of --data."
+)
+_asking_options = opts.combined(opts.store_options, opts.max_cost_option)
 
 
 @click.group("judges", invoke_without_command=True)
@@ -73,15 +62,15 @@ def command(ctx: click.Context) -> None:
 
 @command.command("measure")
 @click.argument("judge", default="embedded")
-@click.option("--data", type=FOLDER, required=True, help="Folder of labelled sets (.jsonl.gz).")
+@click.option("--data", type=opts.FOLDER, required=True, help="Folder of labelled sets (.jsonl.gz).")
 @click.option(
     "--against",
     metavar="JUDGE",
     help="Compare with this judge on the same rows. [default: lexical, where JUDGE is embedded]",
 )
-@click.option("--limit", type=POSITIVE, metavar="N", help="At most N rows of each set, drawn with a fixed seed.")
+@click.option("--limit", type=opts.POSITIVE, metavar="N", help="At most N rows of each set, drawn with a fixed seed.")
 @_asking_options
-@output_option("Write the figures", MEASUREMENT_WRITERS)
+@opts.output_option("Write the figures", MEASUREMENT_WRITERS)
 def measure_command(
     judge: str, data: Path, against: str | None, limit: int | None, output: Paths, **asking: Any
 ) -> None:
@@ -91,7 +80,7 @@ def measure_command(
     p is from a paired bootstrap. Intervals and p resample whole questions or texts. A file that cannot be read is
     reported, and the others are measured.
     """
-    check_outputs(output, MEASUREMENT_WRITERS)
+    opts.check_outputs(output, MEASUREMENT_WRITERS)
     baseline = against or ("lexical" if judge == "embedded" else None)
     cached = _CachedJudge(judge, **asking, baseline=baseline)
     results: list[SetResult] = []
@@ -119,9 +108,9 @@ def measure_command(
 @click.option(
     "--data", metavar="DATA", help="Samples with responses and contexts, as for `run`. [default: packaged cases]"
 )
-@click.option("--limit", type=POSITIVE, metavar="N", help="Only the first N samples.")
+@click.option("--limit", type=opts.POSITIVE, metavar="N", help="Only the first N samples.")
 @_asking_options
-@output_option("Write the card", [".json"])
+@opts.output_option("Write the card", [".json"])
 def check_command(judge: str, data: str | None, limit: int | None, output: Paths, **asking: Any) -> None:
     """Check how often verdicts change where they should not: a robustness card for any judge.
 
@@ -129,7 +118,7 @@ def check_command(judge: str, data: str | None, limit: int | None, output: Paths
     reverse order, in other words, with praise among the sources, and with instructions among them to change the
     verdict.
     """
-    check_outputs(output, [".json"], [data])
+    opts.check_outputs(output, [".json"], [data])
     cases = robustness_cases(data, limit)
     cached = _CachedJudge(judge, **asking)
     again = cached.apart().ask_member
@@ -141,9 +130,9 @@ def check_command(judge: str, data: str | None, limit: int | None, output: Paths
 @command.command("tune")
 @_judge_option
 @_labels_option
-@click.option("--data", type=INPUT, help="Labelled set, or folder of them, as for `measure`.")
+@click.option("--data", type=opts.INPUT, help="Labelled set, or folder of them, as for `measure`.")
 @click.option(
-    "--prompts", multiple=True, type=FOLDER, help="Folder of prompts to try, as in `prompts=FOLDER`; repeatable."
+    "--prompts", multiple=True, type=opts.FOLDER, help="Folder of prompts to try, as in `prompts=FOLDER`; repeatable."
 )
 @click.option(
     "--accuracy", type=float, default=0.95, show_default=True, help="How often the first of a cascade has to be right."
@@ -151,7 +140,7 @@ def check_command(judge: str, data: str | None, limit: int | None, output: Paths
 @_set_limit_option
 @click.option("--seed", type=int, default=0, show_default=True, help="Of the split and of the examples drawn.")
 @_asking_options
-@click.option("-o", "--output", type=OUT_FILE, required=True, help="Judge file (.json).")
+@click.option("-o", "--output", type=opts.OUT_FILE, required=True, help="Judge file (.json).")
 def tune_command(
     judge: str,
     labels: Path | None,
@@ -168,7 +157,7 @@ def tune_command(
     probabilities: that from which it says yes. Of a cascade: the thresholds beyond which its first judge stands. What
     is chosen has the highest balanced accuracy. -j FILE uses the judge file.
     """
-    check_outputs([output], [".json"], [labels, data])
+    opts.check_outputs([output], [".json"], [labels, data])
     tuning = Tuner(judge, _people(labels, data, limit), **choices)
     cached = _CachedJudge(tuning.judge, store, max_cost)
     tuned = cached.run(lambda: tuning.tune(cached.asker.ask_member), "tuned")
@@ -187,8 +176,8 @@ def tune_command(
 )
 @click.option("--accuracy", type=float, default=0.95, show_default=True, help="How often JUDGE has to be right.")
 @_set_limit_option
-@store_options
-@max_cost_option
+@opts.store_options
+@opts.max_cost_option
 def fit_command(
     judge: str,
     labels: Path | None,
@@ -218,7 +207,7 @@ def fit_command(
 
 @command.command("export")
 @click.argument("judge", metavar="hf/MODEL")
-@click.argument("folder", type=OUT_FOLDER)
+@click.argument("folder", type=opts.OUT_FOLDER)
 @click.option("--int8", is_flag=True, help="Weights in eight bits: a quarter of the size, and faster on a processor.")
 def export_command(judge: str, folder: Path, int8: bool) -> None:
     """Write a model that torch runs into FOLDER, where the judge onnx/FOLDER runs it without torch."""
@@ -231,7 +220,7 @@ def export_command(judge: str, folder: Path, int8: bool) -> None:
 
 @command.command("prompts")
 @click.argument("judge", metavar="[PROVIDER/MODEL]", default="openai/gpt-4o-mini")
-@click.option("--write", type=OUT_FOLDER, help="Write the sections into this folder, to edit them.")
+@click.option("--write", type=opts.OUT_FOLDER, help="Write the sections into this folder, to edit them.")
 def prompts_command(judge: str, write: Path | None) -> None:
     """Print the instructions that an LLM judge is sent, with the options behind its name.
 

@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from functools import reduce, wraps
 from math import isfinite, nan
 from pathlib import Path
-from typing import Any, Literal, TypeVar, cast
+from typing import Any, TypeVar, cast
 
 import click
 
 from ragauge.errors import BadParameter, RagaugeError, UsageError
 from ragauge.metrics.registry import CATALOGUE, installed_names, select_metrics
 from ragauge.report.files import WRITERS, check_ending, check_place
-from ragauge.scores import Better, Gate, check_gate, gate_on
+from ragauge.scores import Gate, check_gate, gate_on
 from ragauge.store import Place, Store, is_url
-
-#: The option for each side of a bound on which a gate fails.
-_OPTIONS: Mapping[Literal["below", "above"], str] = {"below": "--fail-under", "above": "--fail-over"}
 
 
 def gates(under: Sequence[str], over: Sequence[str], metrics: str | None) -> list[Gate]:
@@ -27,33 +25,28 @@ def gates(under: Sequence[str], over: Sequence[str], metrics: str | None) -> lis
     Raises UnknownName for a metric that the run does not measure, and BadParameter for an invalid gate: of another
     form, failing on the better side of its metric, or with a bound off the metric's scale.
     """
-    known = {
-        key: metric for metric in (CATALOGUE if metrics is None else select_metrics(metrics)) for key in metric.values
-    }
+    measured = CATALOGUE if metrics is None else select_metrics(metrics)
+    known = {key: metric for metric in measured for key in metric.values}
     better = {key: metric.better for key, metric in known.items()}
-    conditions = _read(under, "below", better) + _read(over, "above", better)
-    for gate in conditions:
-        metric, condition = known[gate.metric], f"{gate.key}{':' if gate.column else '='}{gate.bound:g}"
-        other = f"write {_OPTIONS['above' if gate.fails == 'below' else 'below']} {condition}"
-        check_gate(gate, metric.better, metric.scale, f"{_OPTIONS[gate.fails]} {condition}", other)
-    return conditions
-
-
-def _read(given: Sequence[str], fails: Literal["below", "above"], known: Mapping[str, Better]) -> list[Gate]:
-    option, found = _OPTIONS[fails], []
-    for condition in given:
+    found = []
+    for option, other, condition in [
+        *(("--fail-under", "--fail-over", one) for one in under),
+        *(("--fail-over", "--fail-under", one) for one in over),
+    ]:
         # a metric's own parameters may contain a "=", and a slice does, as in faithfulness@domain=finance:0.8
         key, sign, bound = condition.rpartition(":" if re.search(r"@[^@=]+=.*:", condition) else "=")
         if not sign:
             raise BadParameter(f"{option} {condition}: write {option} METRIC=NUMBER")
-        try:
+        number = nan
+        with suppress(ValueError):
             number = float(bound)
-        except ValueError:
-            number = nan
         if not isfinite(number):
             form = "METRIC@COLUMN=VALUE:NUMBER" if "@" in key else "METRIC=NUMBER"
             raise BadParameter(f"{option} {condition}: {bound!r} is not a number; write {form}")
-        found.append(gate_on(key, number, fails, known))
+        gate = gate_on(key, number, "below" if option == "--fail-under" else "above", better)
+        metric, written = known[gate.metric], f"{gate.key}{':' if gate.column else '='}{gate.bound:g}"
+        check_gate(gate, metric.better, metric.scale, f"{option} {written}", f"write {other} {written}")
+        found.append(gate)
     return found
 
 

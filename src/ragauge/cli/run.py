@@ -14,25 +14,9 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
+from ragauge.cli import options as opts
 from ragauge.cli.main import ending, say, screen, show_parts
-from ragauge.cli.options import (
-    DEFAULT_STORE,
-    FOLDER,
-    Texts,
-    by_option,
-    data_options,
-    engine_options,
-    evaluation_arguments,
-    gate_option,
-    gates,
-    max_cost_option,
-    output_option,
-    raw_csv_option,
-    show_option,
-    store_options,
-    stream_options,
-    worst_option,
-)
+from ragauge.cli.options import Texts
 from ragauge.errors import BadParameter, RunFailed, UsageError
 from ragauge.report.explain import certainty_words, chooser, headline_metrics, worst
 from ragauge.report.files import WRITERS, check_output
@@ -128,21 +112,23 @@ def stop(why: str, store: Place | None) -> NoReturn:
 
 
 @click.command("run")
-@data_options
-@store_options
-@output_option("Write the run", (*WRITERS, "or, with an engine, a FOLDER/ of Parquet"), str)
-@engine_options
-@raw_csv_option
+@opts.data_options
+@opts.store_options
+@opts.output_option("Write the run", (*WRITERS, "or, with an engine, a FOLDER/ of Parquet"), str)
+@opts.engine_options
+@opts.raw_csv_option
 @click.option("--name", default="", help="A name for the run.")
-@max_cost_option
-@worst_option
-@by_option
-@gate_option(
+@opts.max_cost_option
+@opts.worst_option
+@opts.by_option
+@opts.gate_option(
     "--fail-under",
     "Exit with 3 if the estimate is lower, for metrics of which more is better; repeatable. "
     "METRIC@COLUMN=VALUE:NUMBER is for a slice.",
 )
-@gate_option("--fail-over", "Exit with 3 if the estimate is higher, for metrics of which less is better; repeatable.")
+@opts.gate_option(
+    "--fail-over", "Exit with 3 if the estimate is higher, for metrics of which less is better; repeatable."
+)
 def run_command(
     data: str,
     store: Place | None,
@@ -164,13 +150,13 @@ def run_command(
     With --engine ray also a folder, a bucket, or a pattern in quotes such as "s3://bucket/*.parquet". Columns are
     recognised by the names that ragas, DeepEval, RAGChecker, Trust-Eval and others use.
     """
-    asked = evaluation_arguments(**given)
+    asked = opts.evaluation_arguments(**given)
     folders = [one for one in output if one.endswith("/") or "://" in one]
     spread = engine_for(engine, workers, gpus, folders) if engine or workers or gpus or folders else None
     paths = [Path(one) for one in output if one not in folders]
     for path in paths:
         check_output(path, filter(None, (data, asked["labels"])))
-    conditions = gates(fail_under, fail_over, asked["metrics"])
+    conditions = opts.gates(fail_under, fail_over, asked["metrics"])
     with judging(store, asked["limit"]) as progress:
         run = evaluate(data, store=store, max_cost=max_cost, name=name, progress=progress, engine=spread, **asked)
     for column in by:
@@ -196,7 +182,7 @@ def engine_for(engine: str | None, workers: int | None, gpus: float, folders: Se
 
 def _next_steps(run: Run, store: Place) -> Iterator[str]:
     """How to read a run again, open it in the browser, and compare it."""
-    kept = "" if store == Path(DEFAULT_STORE) else f" --store {store}"
+    kept = "" if store == Path(opts.DEFAULT_STORE) else f" --store {store}"
     yield f"run {run.id}; read it again with: ragauge report {run.id}{kept}"
     yield f"all evidence in the browser:  ragauge view {run.id}{kept}"
     earlier = next((one for one in run.store.runs() if one.id != run.id and one.data == run.record.data), None)
@@ -245,11 +231,11 @@ def end(run: Run, conditions: Sequence[Gate], store: Place | None) -> None:
 
 
 @click.command("plan")
-@data_options
-@store_options
+@opts.data_options
+@opts.store_options
 def plan_command(data: str, store: Place | None, **given: Any) -> None:
     """Say what `run` would ask and cost, without asking: questions, calls, tokens, price and time, by metric too."""
-    asked = evaluation_arguments(**given)
+    asked = opts.evaluation_arguments(**given)
     with progress_bar("planning", asked["limit"]) as progress:
         planned = plan(data, store=store, progress=progress, **asked)
     say(*str(planned).splitlines())
@@ -259,11 +245,11 @@ def plan_command(data: str, store: Place | None, **given: Any) -> None:
 @click.argument("data", default="", metavar="[-]")
 @click.option(
     "--watch",
-    type=FOLDER,
+    type=opts.FOLDER,
     metavar="FOLDER",
     help="Score the lines of the .jsonl and .ndjson files in this folder, and those that are added, without end.",
 )
-@stream_options
+@opts.stream_options
 def score_command(data: str, watch: Path | None, store: Place | None, max_cost: float | None, **given: Any) -> None:
     """Score JSON Lines as they come, from standard input (-) or a folder, with memory that does not grow.
 
@@ -274,7 +260,7 @@ def score_command(data: str, watch: Path | None, store: Place | None, max_cost: 
         raise BadParameter("give - for standard input, or --watch FOLDER")
     if data not in ("", "-"):
         raise BadParameter(f"{data!r} is not -; measure a file with `ragauge run`, or feed it: ragauge score - < FILE")
-    stream = Stream(store=store, max_cost=max_cost, **evaluation_arguments(**given))
+    stream = Stream(store=store, max_cost=max_cost, **opts.evaluation_arguments(**given))
     counts: Counter[bool] = Counter()
     with stoppable(store):
         blocking(_write_scores, "score")(stream, watch, counts)
@@ -303,10 +289,10 @@ METRICS = (
 
 
 @click.command("demo")
-@store_options
-@output_option("Write the candidate's run")
-@raw_csv_option
-@show_option("Show the N worst samples with all their evidence.", 2)
+@opts.store_options
+@opts.output_option("Write the candidate's run")
+@opts.raw_csv_option
+@opts.show_option("Show the N worst samples with all their evidence.", 2)
 def demo_command(store: Place | None, output: Sequence[Path], raw_csv: bool, show: int) -> None:
     """Measure two versions of an assistant on packaged data with the embedded judge: offline, no key."""
     for path in output:

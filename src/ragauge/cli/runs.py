@@ -17,26 +17,9 @@ import click
 from ragauge.analysis.compare import COMPARISON_WRITERS, changes_view, compare, comparison_view
 from ragauge.analysis.labels import Labelling, LabelSession, answer_words, keys_line, question_lines, summary_lines
 from ragauge.analysis.parity import NAMING, PARITY_WRITERS, SYSTEMS, choose, measuring, parity, read_sheet
+from ragauge.cli import options as opts
 from ragauge.cli.main import TERMINATED, ending, say, screen, show_parts
-from ragauge.cli.options import (
-    Paths,
-    Texts,
-    by_option,
-    check_outputs,
-    complete_metrics,
-    complete_runs,
-    existing_store,
-    group_option,
-    judge_option,
-    judges_option,
-    open_store_option,
-    output_option,
-    raw_csv_option,
-    show_option,
-    store_place,
-    work_options,
-    worst_option,
-)
+from ragauge.cli.options import Paths, Texts
 from ragauge.cli.run import end, judging, progress_bar, show_run
 from ragauge.errors import BadParameter, UsageError
 from ragauge.metrics.registry import split_specs
@@ -48,16 +31,23 @@ from ragauge.view import Server
 
 
 @click.command("report")
-@click.argument("run", default="latest", shell_complete=complete_runs)
-@open_store_option("Where the run is kept.")
-@output_option("Write it")
-@raw_csv_option
-@worst_option
+@click.argument("run", default="latest", shell_complete=opts.complete_runs)
+@opts.open_store_option("Where the run is kept.")
+@opts.output_option("Write it")
+@opts.raw_csv_option
+@opts.worst_option
 @click.option("-m", "--metrics", type=click.Choice(["all"]), help="Show all metrics. [default: six]")
-@by_option
+@opts.by_option
 @click.option("--list", "listed", is_flag=True, help="List the runs of the store instead.")
 def report_command(
-    run: str, store: Store, output: Paths, raw_csv: bool, show: int | None, metrics: str | None, by: Texts, listed: bool
+    run: str,
+    store: Store,
+    output: Paths,
+    raw_csv: bool,
+    show: int | None,
+    metrics: str | None,
+    by: Texts,
+    listed: bool,
 ) -> None:
     """Show RUN (an id, the beginning of one, or a name); by default the newest. Nothing is judged again."""
     if listed:
@@ -73,8 +63,8 @@ def report_command(
 
 
 @click.command("view")
-@click.argument("run", default="", shell_complete=complete_runs)
-@open_store_option("Where the runs are kept.")
+@click.argument("run", default="", shell_complete=opts.complete_runs)
+@opts.open_store_option("Where the runs are kept.")
 @click.option("--port", type=click.IntRange(0, 65535), default=0, help="Listen here. [default: any that is free]")
 @click.option("--by", metavar="NAME", help="Who labels. [default: your login name]")
 @click.option("--no-open", is_flag=True, help="Print the address without opening a browser.")
@@ -112,19 +102,19 @@ def opened_in_browser(address: str) -> Iterator[None]:
 
 
 @click.command("compare")
-@click.argument("a", shell_complete=complete_runs)
-@click.argument("b", shell_complete=complete_runs)
-@open_store_option("Where the runs are kept.")
+@click.argument("a", shell_complete=opts.complete_runs)
+@click.argument("b", shell_complete=opts.complete_runs)
+@opts.open_store_option("Where the runs are kept.")
 @click.option(
     "-m",
     "--metrics",
     metavar="LIST",
-    shell_complete=complete_metrics,
+    shell_complete=opts.complete_metrics,
     help="Compare only these, such as faithfulness,rouge.rougeL.",
 )
-@group_option
-@show_option("Show the N samples that changed most, of each of the three metrics that differ most clearly.", 1)
-@output_option("Write the comparison", COMPARISON_WRITERS)
+@opts.group_option
+@opts.show_option("Show the N samples that changed most, of each of the three metrics that differ most clearly.", 1)
+@opts.output_option("Write the comparison", COMPARISON_WRITERS)
 @click.option(
     "--fail-if-worse",
     "gated",
@@ -133,13 +123,20 @@ def opened_in_browser(address: str) -> Iterator[None]:
     help="Exit with 3 if B is significantly worse than A, repeatable.",
 )
 def compare_command(
-    a: str, b: str, store: Store, metrics: str | None, group: str | None, show: int, output: Paths, gated: Texts
+    a: str,
+    b: str,
+    store: Store,
+    metrics: str | None,
+    group: str | None,
+    show: int,
+    output: Paths,
+    gated: Texts,
 ) -> None:
     """Test whether run B is better than run A: paired differences, with intervals and p-values.
 
     A run is an id, the beginning of one, a --name (its newest run), or "latest". Nothing is judged again.
     """
-    check_outputs(output, COMPARISON_WRITERS)
+    opts.check_outputs(output, COMPARISON_WRITERS)
     found = compare(Run.open(store, a), Run.open(store, b), metrics or "", group=group, show=show)
     worse = found.worse(gated)
     written = [f"wrote {found.save(path)}" for path in output]
@@ -165,10 +162,10 @@ def compare_command(
     metavar="THEIRS=OURS",
     help="Compare this column, repeatable; NAME/100=... if it is in per cent, 1-NAME=... if it means the opposite.",
 )
-@judges_option()
-@work_options
-@show_option("Rows shown for each cause.", 3)
-@output_option("Write the comparison", PARITY_WRITERS)
+@opts.judges_option()
+@opts.work_options
+@opts.show_option("Rows shown for each cause.", 3)
+@opts.output_option("Write the comparison", PARITY_WRITERS)
 def parity_command(
     scores: str,
     against: str,
@@ -187,7 +184,7 @@ def parity_command(
     names, or one row for the whole data set. The samples are read from it as well, and measured, unless --data or --run
     names them.
     """
-    check_outputs(output, PARITY_WRITERS, [scores, data])
+    opts.check_outputs(output, PARITY_WRITERS, [scores, data])
     if data and run_name:
         raise BadParameter("give --data or --run, not both: a run has its samples")
     store, map = work.pop("store"), work["map"]
@@ -201,7 +198,7 @@ def parity_command(
     if run_name:
         run = Run.open(store, run_name)
     else:
-        judge = judge_option(judges)
+        judge = opts.judge_option(judges)
         with judging(store, work["limit"]) as progress:
             run = evaluate(data or scores, store=store, metrics=measuring(kept), judge=judge, progress=progress, **work)
     found = parity(run, sheet, against, columns=named, metrics=wanted, show=show)
@@ -220,8 +217,8 @@ def _columns(given: Sequence[str]) -> dict[str, str]:
 
 
 @click.command("label")
-@click.argument("run", default="latest", shell_complete=complete_runs)
-@open_store_option("Where the run is kept.", to_read=False)
+@click.argument("run", default="latest", shell_complete=opts.complete_runs)
+@opts.open_store_option("Where the run is kept.", to_read=False)
 @click.option("-m", "--metric", help="Label the judgments of this metric. [default: the one that chooses the worst]")
 @click.option("--by", metavar="NAME", help="Who labels. [default: your login name]")
 def label_command(run: str, store: Store, metric: str | None, by: str | None) -> None:
@@ -272,13 +269,13 @@ def store_command() -> None:
 
 
 @store_command.command("copy")
-@click.argument("source", type=store_place)
-@click.argument("target", type=store_place)
+@click.argument("source", type=opts.store_place)
+@click.argument("target", type=opts.store_place)
 def copy_command(source: Place, target: Place) -> None:
     """Add the judgments of the store SOURCE to the store TARGET, where its own answers stay.
 
     Runs, calls and labels are not copied. Stopped half-way, the same command goes on.
     """
-    with existing_store(source) as read, Store.open(target) as written, progress_bar("copying", None) as progress:
+    with opts.existing_store(source) as read, Store.open(target) as written, progress_bar("copying", None) as progress:
         count, new = read.copy_to(written, progress)
     say(f"{counted(count, 'judgment')} read, {new:,} new in {target}")

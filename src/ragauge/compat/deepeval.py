@@ -358,7 +358,7 @@ async def a_evaluate(test_cases: Sequence[LLMTestCase], metrics: Sequence[Any], 
     """The scores of all test cases, which judges answer concurrently. `evaluate` is the same without await.
 
     metrics: metrics of this module, or any with `a_measure`.
-    Raises BadInput where there are none, or one is something else, MissingTestCaseParamsError where a case lacks a part.
+    Raises BadInput where there are none, or one is none; MissingTestCaseParamsError where a case lacks a part.
     """
     if not test_cases or not all(isinstance(case, LLMTestCase) for case in test_cases):
         raise BadInput("test_cases must be a list of LLMTestCase(input=..., actual_output=...)")

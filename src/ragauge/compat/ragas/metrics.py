@@ -360,7 +360,8 @@ class Graded(Metric):
 
     def __init__(self, name: str, llm: Any, wording: str, reads: Any = (), scale: Any = (0, 1), **given: Any) -> None:
         super().__init__(llm, name=name, **given)
-        self.wording, self.columns, self.scale = wording, list(reads), scale
+        self.wording, self.columns = wording, list(reads)
+        self.scale: tuple[float, float] = scale
 
     def on(self, samples: Collection[SingleTurnSample]) -> Self:
         """The metric with a rubric that reads the columns that all samples have."""
