@@ -242,7 +242,7 @@ A progress bar is shown on a terminal and left out when the output is piped. `NO
 
 ## Completion
 
-The Tab key completes commands, options, metrics, judges, pages of the documentation, and the runs in the store:
+The Tab key completes commands, options, metrics and the runs in the store:
 
 ```sh
 echo 'eval "$(_RAGAUGE_COMPLETE=bash_source ragauge)"' >> ~/.bashrc

@@ -33,13 +33,7 @@ from ragauge.store import Place, read_labels
 T = TypeVar("T")
 
 _judge_option = click.option(
-    "-j",
-    "--judge",
-    metavar="JUDGE",
-    default="embedded",
-    show_default=True,
-    help="As for `ragauge run`.",
-    shell_complete=opts.complete_judges,
+    "-j", "--judge", metavar="JUDGE", default="embedded", show_default=True, help="As for `ragauge run`."
 )
 _labels_option = click.option("--labels", type=opts.FILE, help="People's labels (.jsonl), as for `ragauge run`.")
 _set_limit_option = click.option(

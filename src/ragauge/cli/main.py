@@ -53,10 +53,9 @@ INTERRUPTED, TERMINATED = 130, 143
 
 
 class _Ending:
-    """The exit code of the signal that ends this process, and the time of the signal."""
+    """The exit code of the signal that ends this process."""
 
     code = INTERRUPTED
-    since = 0.0
 
 
 @contextmanager
@@ -77,10 +76,15 @@ def interruptible() -> Iterator[None]:
 
 def ending() -> int:
     """The exit code of an interrupted command; from this call on no signal raises an exception."""
-    _Ending.since = time.monotonic()
+    since = time.monotonic()
+
+    def leave(_number: int, _frame: FrameType | None) -> None:
+        if time.monotonic() - since > 1:  # threads that cannot be cancelled may take longer to end
+            os._exit(_Ending.code)
+
     if threading.current_thread() is threading.main_thread():
         for number in (signal.SIGINT, signal.SIGTERM):
-            signal.signal(number, _leave)
+            signal.signal(number, leave)
     return _Ending.code
 
 
@@ -91,12 +95,6 @@ def _terminate(_number: int, frame: FrameType | None) -> None:
         interrupt(signal.SIGINT, frame)
     else:
         raise KeyboardInterrupt
-
-
-def _leave(_number: int, _frame: FrameType | None) -> None:
-    """Exit at once after a second; threads that cannot be cancelled may take longer to end."""
-    if time.monotonic() - _Ending.since > 1:
-        os._exit(_Ending.code)
 
 
 #: command -> module and name, imported when the command is used.

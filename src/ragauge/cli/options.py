@@ -81,17 +81,6 @@ def complete_metrics(_: click.Context, __: click.Parameter, typed: str) -> list[
     return [f"{before}{comma}{name}" for name in names if name.startswith(last)]
 
 
-def complete_judges(_: click.Context, __: click.Parameter, typed: str) -> list[str]:
-    """The judges, and the models of known price, that begin as typed."""
-    from ragauge.judges.llm.pricing import price_table
-    from ragauge.run.specs import DESCRIPTIONS
-
-    forms = (re.match("[a-z]+[:/(]?", spec) for spec in DESCRIPTIONS)  # without what stands for a name, in capitals
-    names = [form[0] for form in forms if form]
-    models = [f"{name}/{model}" for name, provider in price_table().providers.items() for model in provider.models]
-    return [name for name in [*names, *models] if name.startswith(typed)]
-
-
 def complete_runs(context: click.Context, _: click.Parameter, typed: str) -> list[str]:
     """The ids and names of the runs in the store that begin as typed."""
     try:
@@ -105,9 +94,7 @@ def complete_runs(context: click.Context, _: click.Parameter, typed: str) -> lis
 
 def judges_option(help: str = "As for `ragauge run`. [default: embedded]") -> Option[Any]:
     """-j, repeatable; see `judge_option`."""
-    return click.option(
-        "-j", "--judge", "judges", multiple=True, metavar="JUDGE", help=help, shell_complete=complete_judges
-    )
+    return click.option("-j", "--judge", "judges", multiple=True, metavar="JUDGE", help=help)
 
 
 def output_option(what: str, endings: Iterable[str] = WRITERS, type: Any = OUT_FILE) -> Option[Any]:

@@ -78,13 +78,8 @@ def _pages() -> dict[str, Path]:
     return {path.relative_to(folder).with_suffix("").as_posix(): path for path in paths}
 
 
-def complete_pages(_: click.Context, __: click.Parameter, typed: str) -> list[str]:
-    """The pages whose names begin as typed."""
-    return [name for name in _pages() if name.startswith(typed)]
-
-
 @click.command("docs")
-@click.argument("page", required=False, shell_complete=complete_pages)
+@click.argument("page", required=False)
 def docs_command(page: str | None) -> None:
     """List the pages of the documentation, or show PAGE, such as embedded-judge; piped, it is Markdown."""
     pages = _pages()

@@ -8,7 +8,7 @@ import json
 import math
 import re
 import tokenize
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from datetime import date, time
 from decimal import Decimal
@@ -75,8 +75,7 @@ def boolean(value: Any) -> bool | None:
     value = native(value)
     if isinstance(value, bool):
         return value
-    word = text_or_none(value)
-    if word is None:
+    if (word := text_or_none(value)) is None:
         return None
     known = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
     if (answer := known.get(word.strip().casefold())) is None:
@@ -98,11 +97,6 @@ def jsonable(value: Any, depth: int = 0) -> Any:
     if isinstance(value, Mapping):
         return {str(key): jsonable(item, depth + 1) for key, item in value.items()}
     return [jsonable(item, depth + 1) for item in value]
-
-
-def without_missing(items: Iterable[tuple[str, Any]]) -> dict[str, Any]:
-    """The pairs whose value is not missing, each value as JSON can hold it."""
-    return {name: jsonable(value) for name, value in items if native(value) is not None}
 
 
 def describe(value: Any) -> str:
@@ -237,7 +231,7 @@ def _chunk(item: Any, position: int) -> Chunk:
         problem = f"item {position} has no text among {', '.join(map(repr, fields))}"
         raise Malformed(problem, f"give its text under {TEXT_KEYS[0]!r}")
     known = (text_key, id_key, metadata_key, "title")
-    rest = without_missing((key, value) for key, value in fields.items() if key not in known)
+    rest = {key: jsonable(cell) for key, cell in fields.items() if key not in known and native(cell) is not None}
     metadata = merge_metadata(fields.get(metadata_key), rest)
     inner = metadata.get("title")  # where LangChain's loaders put it
     return Chunk(

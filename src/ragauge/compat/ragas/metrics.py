@@ -84,11 +84,12 @@ class Metric:
         """The value of a sample, NaN where there is none. scores: its scores in a run of `measure`."""
         score = scores[self._score]
         if score.value is not None:
-            return self._counted(score.value, score.counts)
+            return self.counted(score.value, score.counts)
         complete = None not in [getattr(sample, column) for column in self.columns]
         return self.nothing if complete and score.failed is None else nan
 
-    def _counted(self, value: float, counts: Sequence[float]) -> Any:
+    def counted(self, value: float, counts: Sequence[float]) -> Any:
+        """ragas' value, from ours and the counts behind it."""
         return value
 
     async def abatch_score(self, inputs: Sequence[Mapping[str, Any]]) -> list[MetricResult]:
@@ -189,7 +190,8 @@ class FactualCorrectness(Metric, name="factual_correctness", ours="answer_correc
         self.mode, self.beta, self.differs = mode, beta, "high" in granularity
         super().__init__(llm, **given)
 
-    def _counted(self, value: float, counts: Sequence[float]) -> float:
+    def counted(self, value: float, counts: Sequence[float]) -> float:
+        """The value of the mode."""
         (tp, fp, fn), weight = counts, self.beta**2
         whole = {"precision": tp + fp, "recall": tp + fn, "f1": tp + (weight * fn + fp) / (1 + weight)}[self.mode]
         return round(100 * tp / whole) / 100 if tp else 0.0
@@ -379,7 +381,8 @@ class Graded(Metric):
             raise BadInput(f"{self.name} asks a model; name one, as in llm='openai/gpt-4o-mini'")
         return super().judge(llm)
 
-    def _counted(self, value: float, counts: Sequence[float]) -> Any:
+    def counted(self, value: float, counts: Sequence[float]) -> Any:
+        """The grade, as a whole number where the scale is of those."""
         return int(value) if self.whole else value
 
 
@@ -428,7 +431,8 @@ class AnswerAccuracy(Graded, name="nv_accuracy", differs=True, columns=("user_in
     def __init__(self, llm: Any = None, **given: Any) -> None:
         super().__init__(self.name, llm, self.asked, self.columns, (0, 2), **given)
 
-    def _counted(self, value: float, counts: Sequence[float]) -> float:
+    def counted(self, value: float, counts: Sequence[float]) -> float:
+        """The grade as a share."""
         return value / 2
 
 
@@ -470,7 +474,8 @@ class DiscreteMetric(NumericMetric):
         asked = f"{prompt}\nThe grade stands for the answer: {steps}"
         super().__init__(name, asked, range(len(self.allowed_values)), llm)
 
-    def _counted(self, value: float, counts: Sequence[float]) -> Any:
+    def counted(self, value: float, counts: Sequence[float]) -> Any:
+        """The allowed value."""
         return self.allowed_values[int(value)]
 
 
