@@ -132,10 +132,8 @@ def _claims(evidence: Iterable[rg.Evidence], side: str, other: str) -> tuple[lis
     judged, by_query = (
         [one for one in evidence if (one.field, one.against) == (side, text)] for text in (other, "query")
     )
-    kept, implied = [], []
-    for claim, known in zip(judged, by_query, strict=True):
-        (implied if known.entailed else kept).append(claim)
-    return kept, implied
+    pairs = list(zip(judged, (one.entailed for one in by_query), strict=True))
+    return [one for one, implied in pairs if not implied], [one for one, implied in pairs if implied]
 
 
 def _add_extras(rows: list[dict[str, Any]]) -> list[str]:
