@@ -125,7 +125,7 @@ def read_corpus(path: str | Path, words: int = WORDS, *, skip_bad: bool = False)
     """The passages of a file, or of all files of a folder and its subfolders.
 
     Text (.txt .md) is split into passages titled by the name of the file or, in Markdown, by its title and heading.
-    Rows (.jsonl .json .csv .tsv .parquet .arrow) have their text, id and title under the names that contexts have them
+    Rows (.jsonl .json .csv .tsv .parquet) have their text, id and title under the names that contexts have them
     under; long rows are split too. Hidden files are ignored.
 
     Args:

@@ -1,4 +1,4 @@
-"""Rows of files: JSON, JSON Lines, CSV, TSV, Excel, Parquet, Arrow, blocks of text, and formats of other packages."""
+"""Rows of files: JSON, JSON Lines, CSV, TSV, Excel, Parquet, blocks of text, and formats of other packages."""
 
 from __future__ import annotations
 
@@ -249,13 +249,6 @@ def pyarrow_for(task: str) -> Any:
     return optional(task, "arrow", "pyarrow", "pyarrow.parquet")
 
 
-def batch_rows(batches: Iterable[Any]) -> Iterator[dict[str, Any]]:
-    """The rows of Arrow batches, of which only some are converted at once."""
-    for batch in batches:
-        for start in range(0, batch.num_rows, BATCH):
-            yield from batch.slice(start, BATCH).to_pylist()
-
-
 def parquet_rows(path: Path) -> Iterator[dict[str, Any]]:
     """The rows of a Parquet file. Raises MissingExtra without pyarrow, BadData where the file is broken."""
     pyarrow = pyarrow_for("reading Parquet files")
@@ -265,24 +258,6 @@ def parquet_rows(path: Path) -> Iterator[dict[str, Any]]:
                 yield from batch.to_pylist()
     except (pyarrow.ArrowException, *_DAMAGED) as error:
         raise BadData(f"{path}: not a whole Parquet file ({error}); write it again") from None
-
-
-def arrow_rows(path: Path) -> Iterator[dict[str, Any]]:
-    """The rows of an Arrow IPC file, as Feather and `datasets` write it. Raises as `parquet_rows` does."""
-    pyarrow = pyarrow_for("reading Arrow files")
-    try:
-        with pyarrow.memory_map(str(path)) as source:
-            try:
-                file = pyarrow.ipc.open_file(source)
-                batches = map(file.get_batch, range(file.num_record_batches))
-            except pyarrow.ArrowInvalid:
-                source.seek(0)
-                batches = pyarrow.ipc.open_stream(source)
-            for batch in batches:
-                batch.validate(full=True)  # damaged data would crash the process instead of raising
-                yield from batch_rows([batch])
-    except (pyarrow.ArrowException, *_DAMAGED) as error:
-        raise BadData(f"{path}: not a whole Arrow file ({error}); write it again") from None
 
 
 def eval_rows(path: Path) -> Iterator[Mapping[str, Any]]:
@@ -345,8 +320,6 @@ _TEXT: dict[str, Callable[[Iterator[str], str], Any]] = {
 }
 _BINARY: dict[str, Callable[[Path], Iterator[Any]]] = {
     ".parquet": parquet_rows,
-    ".arrow": arrow_rows,
-    ".feather": arrow_rows,
     ".xlsx": excel_rows,
     ".eval": eval_rows,
 }

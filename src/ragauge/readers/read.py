@@ -16,7 +16,7 @@ import msgspec
 from ragauge.errors import BadData, BadParameter, BadRow
 from ragauge.readers.columns import ColumnMapping, folded
 from ragauge.readers.exports import messages, said, samples_of
-from ragauge.readers.formats import BATCH, STANDARD_INPUT, Source, batch_rows, file_source, mapping_rows, pyarrow_for
+from ragauge.readers.formats import BATCH, STANDARD_INPUT, Source, file_source, mapping_rows, pyarrow_for
 from ragauge.readers.values import (
     Malformed,
     boolean,
@@ -64,7 +64,9 @@ def _lazy(found: Any) -> Iterator[dict[str, Any]]:
 
 
 def _stream(data: Any) -> Iterator[dict[str, Any]]:
-    return batch_rows(pyarrow_for("reading an Arrow stream").RecordBatchReader.from_stream(data))
+    for batch in pyarrow_for("reading an Arrow stream").RecordBatchReader.from_stream(data):
+        for start in range(0, batch.num_rows, BATCH):
+            yield from batch.slice(start, BATCH).to_pylist()
 
 
 def _sized(kind: str, rows: int) -> str:
@@ -177,7 +179,7 @@ def read(
     """Samples from a file, a frame, a data set or plain rows.
 
     Args:
-        data: a path (.jsonl .ndjson .json .csv .tsv .txt, each also with .gz; .parquet .arrow .feather .xlsx; formats
+        data: a path (.jsonl .ndjson .json .csv .tsv .txt, each also with .gz; .parquet .xlsx .eval; formats
             that other packages register), "-" for JSON Lines on standard input, a list or generator of dicts or
             Samples, a dict of columns, a pandas, Polars or PyArrow frame, a Hugging Face data set, an evaluation data
             set of ragas or DeepEval. A SampleReader is returned as it is.
