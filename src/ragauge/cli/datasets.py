@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from importlib.resources import as_file, files
 from pathlib import Path
 from shutil import copytree
@@ -12,13 +12,14 @@ import click
 
 from ragauge.cli import options as opts
 from ragauge.cli.main import say
-from ragauge.cli.run import closing_lines, end_of_work, progress_bar, stoppable
+from ragauge.cli.run import progress_bar, stop, stoppable
 from ragauge.datasets import Built, Generated, build, generate
 from ragauge.datasets.builder import TOP
 from ragauge.datasets.generator import REFUSAL_SENTENCE, SHOTS, AnswerForm
-from ragauge.datasets.samples import check_samples_output
-from ragauge.errors import BadParameter, UsageError
-from ragauge.report.wording import counted
+from ragauge.datasets.samples import SampleSet, check_samples_output
+from ragauge.errors import BadParameter, RunFailed, UsageError
+from ragauge.report.wording import counted, usage_words
+from ragauge.store import Place
 
 
 @click.group("dataset")
@@ -51,7 +52,7 @@ def dataset_command() -> None:
 @opts.judges_option("Decides which document holds which claim; as for `ragauge run`. [default: embedded]")
 @opts.work_options
 def build_command(
-    questions: str, corpus: Path | None, output: Path, judges: Sequence[str], work: dict[str, Any], **options: Any
+    questions: str, corpus: Path | None, output: Path, store: Place | None, limit: int | None, **given: Any
 ) -> None:
     """Make samples of QUESTIONS, a file of questions with gold answers: five documents each from your corpus, the gold
     claims, and for each document which of them it holds.
@@ -60,14 +61,14 @@ def build_command(
     the judgments.
     """
     check_samples_output(output, [questions, *([corpus] if corpus else [])])
-    with stoppable(work["store"]), progress_bar("building", work["limit"]) as progress:
-        built = build(questions, corpus, judge=opts.judge_option(judges), progress=progress, **options, **work)
+    with stoppable(store), progress_bar("building", limit) as progress:
+        built = build(questions, corpus, store=store, limit=limit, progress=progress, **given)
     built.save(output)
     say(*_dataset_lines(built))
     whole = len(built.samples) - max(built.failures.values(), default=0)
     follows = f"; next: ragauge generate {output} -j PROVIDER/MODEL -o answers.jsonl"
     say(f"wrote {output}{follows if whole else ''}")
-    end_of_work(built, whole, work["store"])
+    _end_of_work(built, whole, store)
 
 
 def _dataset_lines(built: Built) -> Iterator[str]:
@@ -89,7 +90,7 @@ def _dataset_lines(built: Built) -> Iterator[str]:
         "only the first of several gold answers was taken apart": built.first_of_several,
     }
     yield from (f"{remark}: {counted(number, 'sample')}" for remark, number in remarks.items() if number)
-    yield from closing_lines(built)
+    yield from _closing_lines(built)
 
 
 @dataset_command.command("mini")
@@ -130,8 +131,9 @@ def generate_command(
     refusal: str | None,
     no_refusal: bool,
     shots: str | None,
-    work: dict[str, Any],
-    **options: Any,
+    store: Place | None,
+    limit: int | None,
+    **given: Any,
 ) -> None:
     """Have a model answer SAMPLES from their documents, with citations such as [1][2], or decline.
 
@@ -140,14 +142,14 @@ def generate_command(
     if refusal is not None and (no_refusal or not refusal.strip()):
         raise BadParameter("give --refusal SENTENCE, or --no-refusal alone")
     check_samples_output(output, [samples, *([shots] if shots else [])])
-    with stoppable(work["store"], "answer"), progress_bar("answering", work["limit"]) as progress:
-        sentence = "" if no_refusal else refusal or REFUSAL_SENTENCE
-        generated = generate(samples, model, refusal=sentence, shots=shots, progress=progress, **options, **work)
+    given |= {"refusal": "" if no_refusal else refusal or REFUSAL_SENTENCE, "shots": shots}
+    with stoppable(store, "answer"), progress_bar("answering", limit) as progress:
+        generated = generate(samples, model, store=store, limit=limit, progress=progress, **given)
     generated.save(output)
     say(*_generate_lines(generated))
     follows = f"; measure it with: ragauge run {output} -m trust"
     say(f"wrote {output}{follows if generated.answered else ''}")
-    end_of_work(generated, generated.answered, work["store"])
+    _end_of_work(generated, generated.answered, store)
 
 
 def _generate_lines(generated: Generated) -> Iterator[str]:
@@ -160,4 +162,22 @@ def _generate_lines(generated: Generated) -> Iterator[str]:
         yield f"empty answers: {generated.empty}"
     if generated.cited:
         yield f"given citations afterwards: {counted(generated.cited, 'answer')}"
-    yield from closing_lines(generated)
+    yield from _closing_lines(generated)
+
+
+def _closing_lines(made: SampleSet) -> Iterator[str]:
+    """What samples lack because an answer is missing, which rows were skipped, and the usage."""
+    for part, number in made.failures.items():
+        yield f"without {part}: {counted(number, 'sample')}, the first because {made.failures.first[part]}"
+    if made.bad_rows:
+        yield f"rows skipped: {len(made.bad_rows)}, the first because: {made.bad_rows[0]}"
+    if made.spent.calls:
+        yield usage_words(made.spent)
+
+
+def _end_of_work(made: SampleSet, whole: int, store: Place | None) -> None:
+    """Exit with 1 if no sample is complete, with 4 if the work was stopped."""
+    if made.samples and not whole:
+        raise RunFailed(f"no sample is whole, the first because {next(iter(made.failures.first.values()))}")
+    if made.stopped:
+        stop(made.stopped, store)

@@ -44,10 +44,13 @@ def evaluate_command(
     benchmark: str,
     responses: str,
     evaluation_file: str,
-    judges: Sequence[str],
     no_extras: bool,
     fail_under: Sequence[str],
-    work: dict[str, Any],
+    store: Place | None,
+    limit: int | None,
+    map: dict[str, str],
+    skip_bad_rows: bool,
+    **given: Any,
 ) -> None:
     """Compare each response with the golden response to the same question, and write a row for each.
 
@@ -55,15 +58,15 @@ def evaluate_command(
     """
     conditions = opts.gates(fail_under, (), METRICS)
     check_place(Path(evaluation_file), (benchmark, responses))
-    work |= {"judge": opts.judge_option(judges), "extras": not no_extras, "name": benchmark}
-    with stoppable(work["store"]), progress_bar("judging", work["limit"]) as progress:
-        reading = read(benchmark, map=work.pop("map"), skip_bad_rows=work.pop("skip_bad_rows"))
-        done = evaluate(reading, responses, progress=progress, **work)
+    given |= {"extras": not no_extras, "name": benchmark, "store": store, "limit": limit}
+    with stoppable(store), progress_bar("judging", limit) as progress:
+        reading = read(benchmark, map=map, skip_bad_rows=skip_bad_rows)
+        done = evaluate(reading, responses, progress=progress, **given)
     done.save(evaluation_file)
     say(*_summary_lines(done), f"wrote {evaluation_file}")
-    if work["store"]:
+    if store:
         say(f"run {done.run.id}; its evidence: ragauge report {done.run.id}")
-    _end(done, conditions, work["store"])
+    _end(done, conditions, store)
 
 
 @command.command("evaluate_question")
@@ -74,11 +77,10 @@ def evaluate_command(
 @_extras
 @opts.store_options
 @opts.max_cost_option
-def question_command(store: Place | None, judges: Sequence[str], no_extras: bool, **given: Any) -> None:
+def question_command(store: Place | None, no_extras: bool, **given: Any) -> None:
     """Compare one response with one golden response."""
-    judge = opts.judge_option(judges)
     with stoppable(store):
-        done = evaluate_question(**given, judge=judge, store=store, extras=not no_extras)
+        done = evaluate_question(**given, store=store, extras=not no_extras)
     (row,) = done.rows
     shown = COLUMNS[COLUMNS.index("Bleu Score") :]
     say(*(f"{column}: {row[column]}" for column in shown if row[column] is not None), *done.missing)

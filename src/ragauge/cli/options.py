@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
-from functools import reduce, wraps
+from functools import reduce
 from math import isfinite, nan
 from pathlib import Path
-from typing import Any, TypeVar, cast
+from typing import Any, TypeVar
 
 import click
 
@@ -94,7 +94,9 @@ def complete_runs(context: click.Context, _: click.Parameter, typed: str) -> lis
 
 def judges_option(help: str = "As for `ragauge run`. [default: embedded]") -> Option[Any]:
     """-j, repeatable; see `judge_option`."""
-    return click.option("-j", "--judge", "judges", multiple=True, metavar="JUDGE", help=help)
+    return click.option(
+        "-j", "--judge", multiple=True, metavar="JUDGE", help=help, callback=lambda *got: judge_option(got[2])
+    )
 
 
 def output_option(what: str, endings: Iterable[str] = WRITERS, type: Any = OUT_FILE) -> Option[Any]:
@@ -153,7 +155,9 @@ by_option = click.option(
 group_option = click.option("--group", metavar="COLUMN", help="Samples with the same value here are not independent.")
 
 _MAP_HELP = "Take a field from this column; a.b is b in a. Repeatable."
-_MAP = click.option("--map", "mapping", multiple=True, metavar="FIELD=COLUMN", help=_MAP_HELP)
+_MAP = click.option(
+    "--map", multiple=True, metavar="FIELD=COLUMN", help=_MAP_HELP, callback=lambda *got: pairs(got[2], "--map")
+)
 _LIMIT = click.option("--limit", type=POSITIVE, metavar="N", help="Only the first N samples.")
 _SKIP = click.option("--skip-bad-rows", is_flag=True, help="Leave out rows that cannot be read, and count them.")
 _LABELS = click.option("--labels", type=FILE, help="People's labels (.jsonl), which go before any judge.")
@@ -185,12 +189,9 @@ data_options = combined(
 )
 
 
-def evaluation_arguments(
-    judges: Sequence[str], mapping: Sequence[str], metrics: str | None, **others: Any
-) -> dict[str, Any]:
+def evaluation_arguments(metrics: str | None, **others: Any) -> dict[str, Any]:
     """The options of `data_options` as arguments of `ragauge.evaluate`."""
-    wanted = None if metrics == "all" else metrics
-    return {**others, "metrics": wanted, "judge": judge_option(judges), "map": pairs(mapping, "--map")}
+    return {**others, "metrics": None if metrics == "all" else metrics}
 
 
 def store_place(value: Any) -> Place:
@@ -248,15 +249,8 @@ store_options = combined(
 stream_options = combined(judging_options, _LABELS, store_options, max_cost_option)
 
 
-def work_options(command: Command) -> Command:
-    """How samples are read, where answers are kept, and what they may cost: arguments of `ragauge.evaluate`, `work`."""
-
-    @wraps(command)
-    def called(mapping: Sequence[str], **given: Any) -> Any:
-        work = {name: given.pop(name) for name in ("limit", "skip_bad_rows", "max_cost", "store")}
-        return command(work={**work, "map": pairs(mapping, "--map")}, **given)
-
-    return cast(Command, combined(_MAP, _LIMIT, _SKIP, store_options, max_cost_option)(called))
+#: How samples are read, where answers are kept, and what they may cost: arguments of `ragauge.evaluate`.
+work_options = combined(_MAP, _LIMIT, _SKIP, store_options, max_cost_option)
 
 
 def pairs(given: Sequence[str], option: str) -> dict[str, str]:

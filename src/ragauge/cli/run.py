@@ -21,7 +21,7 @@ from ragauge.errors import BadParameter, RunFailed, UsageError
 from ragauge.report.explain import certainty_words, chooser, headline_metrics, worst
 from ragauge.report.files import WRITERS, check_output
 from ragauge.report.text import estimates_table, run_view, sample_view, worst_view
-from ragauge.report.wording import counted, usage_words
+from ragauge.report.wording import counted
 from ragauge.run.evaluate import evaluate
 from ragauge.run.plan import plan
 from ragauge.run.results import Run
@@ -33,7 +33,6 @@ from ragauge.store import Place
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-    from ragauge.datasets.samples import SampleSet
     from ragauge.run.cluster import RayEngine
 
 
@@ -86,24 +85,6 @@ def judging(store: Place | None, limit: int | None = None, label: str = "judging
         yield progress
 
 
-def closing_lines(made: SampleSet) -> Iterator[str]:
-    """What samples lack because an answer is missing, which rows were skipped, and the usage."""
-    for part, number in made.failures.items():
-        yield f"without {part}: {counted(number, 'sample')}, the first because {made.failures.first[part]}"
-    if made.bad_rows:
-        yield f"rows skipped: {len(made.bad_rows)}, the first because: {made.bad_rows[0]}"
-    if made.spent.calls:
-        yield usage_words(made.spent)
-
-
-def end_of_work(made: SampleSet, whole: int, store: Place | None) -> None:
-    """Exit with 1 if no sample is complete, with 4 if the work was stopped."""
-    if made.samples and not whole:
-        raise RunFailed(f"no sample is whole, the first because {next(iter(made.failures.first.values()))}")
-    if made.stopped:
-        stop(made.stopped, store)
-
-
 def stop(why: str, store: Place | None) -> NoReturn:
     """Exit with 4, and print why the work was stopped and how to go on. store: where finished work is kept."""
     after = "the same command goes on from there" if store else "what is not shown or written is lost (--no-store)"
@@ -137,8 +118,6 @@ def run_command(
     workers: int | None,
     gpus: float,
     raw_csv: bool,
-    name: str,
-    max_cost: float | None,
     show: int | None,
     by: Texts,
     fail_under: Texts,
@@ -158,7 +137,7 @@ def run_command(
         check_output(path, filter(None, (data, asked["labels"])))
     conditions = opts.gates(fail_under, fail_over, asked["metrics"])
     with judging(store, asked["limit"]) as progress:
-        run = evaluate(data, store=store, max_cost=max_cost, name=name, progress=progress, engine=spread, **asked)
+        run = evaluate(data, store=store, progress=progress, engine=spread, **asked)
     for column in by:
         run.by(column)
     run.hold_to(conditions)
@@ -250,7 +229,7 @@ def plan_command(data: str, store: Place | None, **given: Any) -> None:
     help="Score the lines of the .jsonl and .ndjson files in this folder, and those that are added, without end.",
 )
 @opts.stream_options
-def score_command(data: str, watch: Path | None, store: Place | None, max_cost: float | None, **given: Any) -> None:
+def score_command(data: str, watch: Path | None, store: Place | None, **given: Any) -> None:
     """Score JSON Lines as they come, from standard input (-) or a folder, with memory that does not grow.
 
     One line of JSON is written for each, in order: its number, and its scores with evidence as in the .jsonl of `run`,
@@ -260,7 +239,7 @@ def score_command(data: str, watch: Path | None, store: Place | None, max_cost: 
         raise BadParameter("give - for standard input, or --watch FOLDER")
     if data not in ("", "-"):
         raise BadParameter(f"{data!r} is not -; measure a file with `ragauge run`, or feed it: ragauge score - < FILE")
-    stream = Stream(store=store, max_cost=max_cost, **opts.evaluation_arguments(**given))
+    stream = Stream(store=store, **opts.evaluation_arguments(**given))
     counts: Counter[bool] = Counter()
     with stoppable(store):
         blocking(_write_scores, "score")(stream, watch, counts)

@@ -173,10 +173,12 @@ def parity_command(
     run_name: str | None,
     metrics: str | None,
     columns: Texts,
-    judges: Texts,
-    work: dict[str, Any],
     show: int,
     output: Paths,
+    store: Place | None,
+    map: dict[str, str],
+    limit: int | None,
+    **given: Any,
 ) -> None:
     """Compare another system's SCORES with ours on the same rows, and find out why they differ.
 
@@ -187,7 +189,6 @@ def parity_command(
     opts.check_outputs(output, PARITY_WRITERS, [scores, data])
     if data and run_name:
         raise BadParameter("give --data or --run, not both: a run has its samples")
-    store, map = work.pop("store"), work["map"]
     if run_name and store is None:
         raise BadParameter("--run names a run in the store; leave out --no-store")
     sheet = read_sheet(scores, {} if data else {field: map[field] for field in NAMING if field in map})
@@ -195,12 +196,12 @@ def parity_command(
         raise BadParameter(f"{scores} holds no samples; name them with --data FILE, or a run of them with --run RUN")
     named, wanted = _columns(columns), split_specs(metrics or "")
     kept = choose(sheet, against, named, wanted)
-    if run_name:
+    if run_name and store:
         run = Run.open(store, run_name)
     else:
-        judge = opts.judge_option(judges)
-        with judging(store, work["limit"]) as progress:
-            run = evaluate(data or scores, store=store, metrics=measuring(kept), judge=judge, progress=progress, **work)
+        given |= {"store": store, "metrics": measuring(kept), "map": map, "limit": limit}
+        with judging(store, limit) as progress:
+            run = evaluate(data or scores, progress=progress, **given)
     found = parity(run, sheet, against, columns=named, metrics=wanted, show=show)
     say(*str(found).splitlines(), *(f"wrote {found.save(path)}" for path in output))
     end(run, (), store)

@@ -76,10 +76,8 @@ _SPAN = {
     "texts": "attributes.input attributes.output attributes.llm inputs outputs input output request response",
 }
 
-_KINDS = frozenset(
-    """chain llm chat_model retriever embedding reranker tool agent guardrail evaluator prompt parser span generation
-    event unknown""".split()
-)
+_KINDS = """chain llm chat_model retriever embedding reranker tool agent guardrail evaluator prompt parser span
+    generation event unknown""".split()
 
 #: Columns in which a trace holds its own spans: Langfuse, MLflow, LangSmith.
 _CHILDREN = ("observations", "spans", "child_runs")
@@ -92,7 +90,9 @@ def samples_of(rows: Iterable[Any], name: str) -> Iterator[Any]:
     """
     rows = iter(rows)
     first = next(rows, None)
-    if not isinstance(first, Mapping) or not _is_traced(first):
+    found = [first, *_children(first)] if isinstance(first, Mapping) else []
+    of_trace = (_kind(span) in _KINDS and _at(span, "id") and _at(span, "trace") for span in found)
+    if not any("resourceSpans" in span for span in found) and not any(of_trace):
         yield from rows if first is None else chain([first], rows)
         return
     spans: list[dict[str, Any]] = []
@@ -103,12 +103,6 @@ def samples_of(rows: Iterable[Any], name: str) -> Iterator[Any]:
             fault = Malformed("no span of a trace", "export it again, or remove it")
             yield row if isinstance(row, Malformed) else fault
     yield from _traces(spans, name)
-
-
-def _is_traced(row: Mapping[str, Any]) -> bool:
-    """Whether a row is a span, or holds spans."""
-    spans = (_kind(span) in _KINDS and _at(span, "id") and _at(span, "trace") for span in [row, *_children(row)])
-    return "resourceSpans" in row or any(spans)
 
 
 def _children(row: Mapping[str, Any]) -> list[Any]:
@@ -137,10 +131,7 @@ def _otlp(value: Mapping[str, Any]) -> Any:
 
 
 def _nested(row: Mapping[str, Any]) -> dict[str, Any]:
-    """The row with a level for each point in its names, without missing values, and JSON texts of objects as objects.
-
-    {"documents.0.content": "a"} is {"documents": [{"content": "a"}]}.
-    """
+    """{"documents": [{"content": "a"}]} for {"documents.0.content": "a"}; JSON texts become objects, None goes."""
     found: dict[str, Any] = {}
     for key, value in row.items():
         place, (*path, leaf), value = found, str(key).split("."), _parsed(value)

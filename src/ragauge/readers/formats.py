@@ -145,12 +145,9 @@ def mapping_rows(found: Mapping[str, Any], name: str) -> Sequence[Any]:
 def _is_indexed(columns: Mapping[str, Any]) -> bool:
     """Whether every column is an object from the same keys: numbers of rows, or the values of one of the columns."""
     keys, *others = [list(values) if isinstance(values, Mapping) else [] for values in columns.values()] or [[]]
-    numbered = all(key.isdigit() for key in keys)
-    return (
-        keys != []
-        and all(other == keys for other in others)
-        and (numbered or any(list(values.values()) == keys for values in columns.values()))
-    )
+    if not keys or any(other != keys for other in others):
+        return False
+    return all(key.isdigit() for key in keys) or any(list(values.values()) == keys for values in columns.values())
 
 
 def parse_json(text: str) -> Any:
@@ -376,9 +373,8 @@ STANDARD_INPUT = Source("standard input", partial(_text_rows, None, "standard in
 
 def extension(path: Path) -> str:
     """The extension that names the format, in lower case: the one before .gz for a compressed text format."""
-    suffixes = [suffix.lower() for suffix in path.suffixes]
-    compressed = len(suffixes) > 1 and suffixes[-1] == ".gz" and suffixes[-2] in _TEXT
-    return suffixes[-2] if compressed else (suffixes[-1] if suffixes else "")
+    *_, before, last = ["", "", *map(str.lower, path.suffixes)]
+    return before if last == ".gz" and before in _TEXT else last
 
 
 def _check_is_there(path: Path) -> None:
@@ -387,16 +383,12 @@ def _check_is_there(path: Path) -> None:
             if not stream.read(1):
                 raise BadData(f"{path}: the file is empty; write one sample a row")
     except FileNotFoundError:
-        raise BadData(f"{path}: no such file; {_near(path)}") from None
+        fix = f"there is no folder {path.parent} either"
+        if path.parent.is_dir():
+            stems = {entry.stem: entry for entry in path.parent.iterdir()}  # a common ending makes no name similar
+            near = [repr(str(stems[stem])) for stem in get_close_matches(path.stem, stems, n=3)]
+            known = f"check the name; the folder looked in is {path.parent.absolute()}"
+            fix = f"did you mean {' or '.join(near)}?" if near else known
+        raise BadData(f"{path}: no such file; {fix}") from None
     except OSError as error:
         raise BadData(f"{path}: cannot be opened ({error.strerror}); check its name and permissions") from None
-
-
-def _near(path: Path) -> str:
-    if not path.parent.is_dir():
-        return f"there is no folder {path.parent} either"
-    stems = {entry.stem: entry.name for entry in path.parent.iterdir()}  # a common ending makes no name similar
-    names = [stems[stem] for stem in get_close_matches(path.stem, stems, n=3)]
-    if names:
-        return f"did you mean {' or '.join(repr(str(path.parent / name)) for name in names)}?"
-    return f"check the name; the folder looked in is {path.parent.absolute()}"
