@@ -51,9 +51,7 @@ def dataset_command() -> None:
 )
 @opts.judges_option("Decides which document holds which claim; as for `ragauge run`. [default: embedded]")
 @opts.work_options
-def build_command(
-    questions: str, corpus: Path | None, output: Path, store: Place | None, limit: int | None, **given: Any
-) -> None:
+def build_command(questions: str, corpus: Path | None, output: Path, **given: Any) -> None:
     """Make samples of QUESTIONS, a file of questions with gold answers: five documents each from your corpus, the gold
     claims, and for each document which of them it holds.
 
@@ -61,14 +59,14 @@ def build_command(
     the judgments.
     """
     check_samples_output(output, [questions, *([corpus] if corpus else [])])
-    with stoppable(store), progress_bar("building", limit) as progress:
-        built = build(questions, corpus, store=store, limit=limit, progress=progress, **given)
+    with stoppable(given["store"]), progress_bar("building", given["limit"]) as progress:
+        built = build(questions, corpus, progress=progress, **given)
     built.save(output)
     say(*_dataset_lines(built))
     whole = len(built.samples) - max(built.failures.values(), default=0)
     follows = f"; next: ragauge generate {output} -j PROVIDER/MODEL -o answers.jsonl"
     say(f"wrote {output}{follows if whole else ''}")
-    _end_of_work(built, whole, store)
+    _end_of_work(built, whole, given["store"])
 
 
 def _dataset_lines(built: Built) -> Iterator[str]:
@@ -125,15 +123,7 @@ def mini_command(folder: Path) -> None:
 @click.option("--cite", metavar="JUDGE", help="Adds citations to answers that have none.")
 @opts.work_options
 def generate_command(
-    samples: str,
-    model: str,
-    output: Path,
-    refusal: str | None,
-    no_refusal: bool,
-    shots: str | None,
-    store: Place | None,
-    limit: int | None,
-    **given: Any,
+    samples: str, output: Path, refusal: str | None, no_refusal: bool, shots: str | None, **given: Any
 ) -> None:
     """Have a model answer SAMPLES from their documents, with citations such as [1][2], or decline.
 
@@ -143,13 +133,13 @@ def generate_command(
         raise BadParameter("give --refusal SENTENCE, or --no-refusal alone")
     check_samples_output(output, [samples, *([shots] if shots else [])])
     given |= {"refusal": "" if no_refusal else refusal or REFUSAL_SENTENCE, "shots": shots}
-    with stoppable(store, "answer"), progress_bar("answering", limit) as progress:
-        generated = generate(samples, model, store=store, limit=limit, progress=progress, **given)
+    with stoppable(given["store"], "answer"), progress_bar("answering", given["limit"]) as progress:
+        generated = generate(samples, progress=progress, **given)
     generated.save(output)
     say(*_generate_lines(generated))
     follows = f"; measure it with: ragauge run {output} -m trust"
     say(f"wrote {output}{follows if generated.answered else ''}")
-    _end_of_work(generated, generated.answered, store)
+    _end_of_work(generated, generated.answered, given["store"])
 
 
 def _generate_lines(generated: Generated) -> Iterator[str]:

@@ -41,16 +41,7 @@ def command() -> None:
 @opts.gate_option("--fail-under", "Exit with 3 if it is lower: claim_f1, bleu, rouge.rouge1, rouge.rougeL; repeatable.")
 @opts.work_options
 def evaluate_command(
-    benchmark: str,
-    responses: str,
-    evaluation_file: str,
-    no_extras: bool,
-    fail_under: Sequence[str],
-    store: Place | None,
-    limit: int | None,
-    map: dict[str, str],
-    skip_bad_rows: bool,
-    **given: Any,
+    benchmark: str, responses: str, evaluation_file: str, no_extras: bool, fail_under: Sequence[str], **given: Any
 ) -> None:
     """Compare each response with the golden response to the same question, and write a row for each.
 
@@ -58,10 +49,10 @@ def evaluate_command(
     """
     conditions = opts.gates(fail_under, (), METRICS)
     check_place(Path(evaluation_file), (benchmark, responses))
-    given |= {"extras": not no_extras, "name": benchmark, "store": store, "limit": limit}
-    with stoppable(store), progress_bar("judging", limit) as progress:
-        reading = read(benchmark, map=map, skip_bad_rows=skip_bad_rows)
-        done = evaluate(reading, responses, progress=progress, **given)
+    store, reading = given["store"], {name: given.pop(name) for name in ("map", "skip_bad_rows")}
+    with stoppable(store), progress_bar("judging", given["limit"]) as progress:
+        given |= {"extras": not no_extras, "name": benchmark, "progress": progress}
+        done = evaluate(read(benchmark, **reading), responses, **given)
     done.save(evaluation_file)
     say(*_summary_lines(done), f"wrote {evaluation_file}")
     if store:

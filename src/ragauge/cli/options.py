@@ -8,7 +8,7 @@ from contextlib import suppress
 from functools import reduce
 from math import isfinite, nan
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import click
 
@@ -50,8 +50,7 @@ def gates(under: Sequence[str], over: Sequence[str], metrics: str | None) -> lis
     return found
 
 
-Command = TypeVar("Command", bound=Callable[..., Any])
-Option = Callable[[Command], Command]
+Option = Callable[[Any], Any]
 
 #: The default store, in the working directory.
 DEFAULT_STORE = ".ragauge"
@@ -69,7 +68,7 @@ INPUT = click.Path(exists=True, path_type=Path)
 POSITIVE = click.IntRange(min=1)
 
 
-def combined(*options: Option[Any]) -> Option[Any]:
+def combined(*options: Option) -> Option:
     """Several options as one, in the order of the help."""
     return lambda command: reduce(lambda made, option: option(made), reversed(options), command)
 
@@ -92,14 +91,14 @@ def complete_runs(context: click.Context, _: click.Parameter, typed: str) -> lis
     return [name for name in names if name and name.startswith(typed)]
 
 
-def judges_option(help: str = "As for `ragauge run`. [default: embedded]") -> Option[Any]:
+def judges_option(help: str = "As for `ragauge run`. [default: embedded]") -> Option:
     """-j, repeatable; see `judge_option`."""
     return click.option(
         "-j", "--judge", multiple=True, metavar="JUDGE", help=help, callback=lambda *got: judge_option(got[2])
     )
 
 
-def output_option(what: str, endings: Iterable[str] = WRITERS, type: Any = OUT_FILE) -> Option[Any]:
+def output_option(what: str, endings: Iterable[str] = WRITERS, type: Any = OUT_FILE) -> Option:
     """-o, repeatable. what: what it does, for the help. endings: the formats."""
     return click.option("-o", "--output", type=type, multiple=True, help=f"{what}: {' '.join(endings)}; repeatable.")
 
@@ -119,7 +118,7 @@ engine_options = combined(
 )
 
 
-def gate_option(name: str, help: str) -> Option[Any]:
+def gate_option(name: str, help: str) -> Option:
     """A bound of an estimate; see `gates`."""
     return click.option(name, multiple=True, metavar="METRIC=VALUE", help=help)
 
@@ -138,7 +137,7 @@ raw_csv_option = click.option(
 )
 
 
-def show_option(help: str, default: int | None = None) -> Option[Any]:
+def show_option(help: str, default: int | None = None) -> Option:
     """--show, the number of samples or rows to show."""
     return click.option(
         "--show", type=click.IntRange(min=0), default=default, show_default=bool(default), metavar="N", help=help
@@ -179,14 +178,7 @@ judging_options = combined(
 )
 
 #: DATA, and how it is read and judged; see `evaluation_arguments` for all but DATA.
-data_options = combined(
-    click.argument("data", metavar="DATA"),
-    judging_options,
-    group_option,
-    _LIMIT,
-    _SKIP,
-    _LABELS,
-)
+data_options = combined(click.argument("data", metavar="DATA"), judging_options, group_option, _LIMIT, _SKIP, _LABELS)
 
 
 def evaluation_arguments(metrics: str | None, **others: Any) -> dict[str, Any]:
@@ -210,14 +202,14 @@ def existing_store(place: Place, *, to_read: bool = True) -> Store:
     return Store.open(place, to_read=to_read)
 
 
-def store_option(help: str, **more: Any) -> Option[Any]:
+def store_option(help: str, **more: Any) -> Option:
     """--store, the folder, file or PostgreSQL database. help: what is kept there."""
     return click.option(
         "--store", type=store_place, metavar="PATH", default=DEFAULT_STORE, show_default=True, help=help, **more
     )
 
 
-def open_store_option(help: str, *, to_read: bool = True) -> Option[Any]:
+def open_store_option(help: str, *, to_read: bool = True) -> Option:
     """--store of a command on an existing store, which the command receives open. to_read: it may be read-only."""
 
     def opened(context: click.Context, _: click.Parameter, place: Place) -> Store | Place:
@@ -228,26 +220,23 @@ def open_store_option(help: str, *, to_read: bool = True) -> Option[Any]:
     return store_option(help, callback=opened)
 
 
-def _set_no_store(context: click.Context, _: click.Parameter, given: bool) -> None:
+def _no_store(context: click.Context, _: click.Parameter, given: bool) -> None:
     context.meta["ragauge.no_store"] = given
-
-
-def _store_or_none(context: click.Context, _: click.Parameter, place: Place) -> Place | None:
-    return None if context.meta["ragauge.no_store"] else place
 
 
 #: --store and --no-store; with the latter the command receives None as `store`.
 store_options = combined(
-    store_option("Where judgments and runs are kept.", callback=_store_or_none),
+    store_option(
+        "Where judgments and runs are kept.",
+        callback=lambda context, _, place: None if context.meta["ragauge.no_store"] else place,
+    ),
     click.option(
-        "--no-store", is_flag=True, is_eager=True, expose_value=False, callback=_set_no_store, help="Keep nothing."
+        "--no-store", is_flag=True, is_eager=True, expose_value=False, callback=_no_store, help="Keep nothing."
     ),
 )
 
-
-#: The options of `ragauge score`; see `evaluation_arguments` for all but the store and the cost.
+#: The options of `ragauge score`; see `evaluation_arguments` for all but the store.
 stream_options = combined(judging_options, _LABELS, store_options, max_cost_option)
-
 
 #: How samples are read, where answers are kept, and what they may cost: arguments of `ragauge.evaluate`.
 work_options = combined(_MAP, _LIMIT, _SKIP, store_options, max_cost_option)

@@ -175,9 +175,6 @@ def parity_command(
     columns: Texts,
     show: int,
     output: Paths,
-    store: Place | None,
-    map: dict[str, str],
-    limit: int | None,
     **given: Any,
 ) -> None:
     """Compare another system's SCORES with ours on the same rows, and find out why they differ.
@@ -189,6 +186,7 @@ def parity_command(
     opts.check_outputs(output, PARITY_WRITERS, [scores, data])
     if data and run_name:
         raise BadParameter("give --data or --run, not both: a run has its samples")
+    store, map = given["store"], given["map"]
     if run_name and store is None:
         raise BadParameter("--run names a run in the store; leave out --no-store")
     sheet = read_sheet(scores, {} if data else {field: map[field] for field in NAMING if field in map})
@@ -196,12 +194,11 @@ def parity_command(
         raise BadParameter(f"{scores} holds no samples; name them with --data FILE, or a run of them with --run RUN")
     named, wanted = _columns(columns), split_specs(metrics or "")
     kept = choose(sheet, against, named, wanted)
-    if run_name and store:
+    if run_name:
         run = Run.open(store, run_name)
     else:
-        given |= {"store": store, "metrics": measuring(kept), "map": map, "limit": limit}
-        with judging(store, limit) as progress:
-            run = evaluate(data or scores, progress=progress, **given)
+        with judging(store, given["limit"]) as progress:
+            run = evaluate(data or scores, measuring(kept), progress=progress, **given)
     found = parity(run, sheet, against, columns=named, metrics=wanted, show=show)
     say(*str(found).splitlines(), *(f"wrote {found.save(path)}" for path in output))
     end(run, (), store)
