@@ -41,13 +41,13 @@ def command() -> None:
 @opts.gate_option("--fail-under", "Exit with 3 if it is lower: claim_f1, bleu, rouge.rouge1, rouge.rougeL; repeatable.")
 @opts.work_options
 def evaluate_command(
-    benchmark: str, responses: str, evaluation_file: str, no_extras: bool, fail_under: Sequence[str], **given: Any
+    benchmark: str, responses: str, evaluation_file: str, no_extras: bool, under: Sequence[str], **given: Any
 ) -> None:
     """Compare each response with the golden response to the same question, and write a row for each.
 
     Judgments are stored as they arrive: the same command continues where it stopped.
     """
-    conditions = opts.gates(fail_under, (), METRICS)
+    conditions = opts.gates(under, (), METRICS)
     check_place(Path(evaluation_file), (benchmark, responses))
     store, reading = given["store"], {name: given.pop(name) for name in ("map", "skip_bad_rows")}
     with stoppable(store), progress_bar("judging", given["limit"]) as progress:

@@ -136,14 +136,7 @@ def check_command(judge: str, data: str | None, limit: int | None, output: Paths
 @_asking_options
 @click.option("-o", "--output", type=opts.OUT_FILE, required=True, help="Judge file (.json).")
 def tune_command(
-    judge: str,
-    labels: Path | None,
-    data: Path | None,
-    limit: int | None,
-    store: Place | None,
-    max_cost: float | None,
-    output: Path,
-    **choices: Any,
+    judge: str, labels: Path | None, data: Path | None, limit: int | None, output: Path, **choices: Any
 ) -> None:
     """Choose prompts, examples and thresholds of a judge on half of people's labels, and measure the gain on the rest.
 
@@ -152,8 +145,9 @@ def tune_command(
     is chosen has the highest balanced accuracy. -j FILE uses the judge file.
     """
     opts.check_outputs([output], [".json"], [labels, data])
+    asking = {name: choices.pop(name) for name in ("store", "max_cost")}
     tuning = Tuner(judge, _people(labels, data, limit), **choices)
-    cached = _CachedJudge(tuning.judge, store, max_cost)
+    cached = _CachedJudge(tuning.judge, **asking)
     tuned = cached.run(lambda: tuning.tune(cached.asker.ask_member), "tuned")
     show_parts(*tuning_view(tuned))
     save_text(output, {".json": lambda: tuned.file.text()})

@@ -119,8 +119,8 @@ engine_options = combined(
 
 
 def gate_option(name: str, help: str) -> Option:
-    """A bound of an estimate; see `gates`."""
-    return click.option(name, multiple=True, metavar="METRIC=VALUE", help=help)
+    """--fail-under or --fail-over, which the command receives as `under` or `over`; see `gates`."""
+    return click.option(name, name.removeprefix("--fail-"), multiple=True, metavar="METRIC=VALUE", help=help)
 
 
 samples_option = click.option("-o", "--output", type=OUT_FILE, required=True, help="Where the samples go (.jsonl).")

@@ -111,33 +111,23 @@ def stop(why: str, store: Place | None) -> NoReturn:
     "--fail-over", "Exit with 3 if the estimate is higher, for metrics of which less is better; repeatable."
 )
 def run_command(
-    data: str,
-    store: Place | None,
-    output: Texts,
-    engine: str | None,
-    workers: int | None,
-    gpus: float,
-    raw_csv: bool,
-    show: int | None,
-    by: Texts,
-    fail_under: Texts,
-    fail_over: Texts,
-    **given: Any,
+    data: str, output: Texts, raw_csv: bool, show: int | None, by: Texts, under: Texts, over: Texts, **given: Any
 ) -> None:
     """Measure DATA: a .jsonl .json .csv .tsv or .parquet file with queries, responses, contexts, references.
 
     With --engine ray also a folder, a bucket, or a pattern in quotes such as "s3://bucket/*.parquet". Columns are
     recognised by the names that ragas, DeepEval, RAGChecker, Trust-Eval and others use.
     """
-    asked = opts.evaluation_arguments(**given)
+    spread = {name: given.pop(name) for name in ("engine", "workers", "gpus")}
+    asked, store = opts.evaluation_arguments(**given), given["store"]
     folders = [one for one in output if one.endswith("/") or "://" in one]
-    spread = engine_for(engine, workers, gpus, folders) if engine or workers or gpus or folders else None
+    engine = _engine(folders, **spread) if folders or any(spread.values()) else None
     paths = [Path(one) for one in output if one not in folders]
     for path in paths:
         check_output(path, filter(None, (data, asked["labels"])))
-    conditions = opts.gates(fail_under, fail_over, asked["metrics"])
+    conditions = opts.gates(under, over, asked["metrics"])
     with judging(store, asked["limit"]) as progress:
-        run = evaluate(data, store=store, progress=progress, engine=spread, **asked)
+        run = evaluate(data, progress=progress, engine=engine, **asked)
     for column in by:
         run.by(column)
     run.hold_to(conditions)
@@ -150,7 +140,7 @@ def run_command(
     end(run, conditions, store)
 
 
-def engine_for(engine: str | None, workers: int | None, gpus: float, folders: Sequence[str]) -> RayEngine:
+def _engine(folders: Sequence[str], engine: str | None, workers: int | None, gpus: float) -> RayEngine:
     """The engine of --engine, --workers, --gpus, and of -o where that names a folder."""
     from ragauge.run.cluster import engine_of
 
