@@ -40,14 +40,7 @@ from ragauge.view import Server
 @opts.by_option
 @click.option("--list", "listed", is_flag=True, help="List the runs of the store instead.")
 def report_command(
-    run: str,
-    store: Store,
-    output: Paths,
-    raw_csv: bool,
-    show: int | None,
-    metrics: str | None,
-    by: Texts,
-    listed: bool,
+    run: str, store: Store, output: Paths, raw_csv: bool, show: int | None, metrics: str | None, by: Texts, listed: bool
 ) -> None:
     """Show RUN (an id, the beginning of one, or a name); by default the newest. Nothing is judged again."""
     if listed:
@@ -123,14 +116,7 @@ def opened_in_browser(address: str) -> Iterator[None]:
     help="Exit with 3 if B is significantly worse than A, repeatable.",
 )
 def compare_command(
-    a: str,
-    b: str,
-    store: Store,
-    metrics: str | None,
-    group: str | None,
-    show: int,
-    output: Paths,
-    gated: Texts,
+    a: str, b: str, store: Store, metrics: str | None, group: str | None, show: int, output: Paths, gated: Texts
 ) -> None:
     """Test whether run B is better than run A: paired differences, with intervals and p-values.
 

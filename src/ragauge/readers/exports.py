@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from itertools import chain
-from typing import Any, NamedTuple
+from typing import Any
 
 from ragauge.errors import BadData
 from ragauge.readers.values import Malformed, native, parse_list, parse_object
@@ -20,11 +20,8 @@ ROLES = {
 }
 
 
-class Message(NamedTuple):
-    """A message of a conversation. field: which its role fills, "" for none. content: a text, or what a tool gave."""
-
-    field: str
-    content: Any
+#: A message of a conversation: the field that its role fills, "" for none; and a text, or what a tool gave.
+Message = tuple[str, Any]
 
 
 def messages(value: Any) -> list[Message]:
@@ -41,16 +38,16 @@ def _message(item: Any) -> Message | None:
     inner = next((fields[key] for key in ("message", "kwargs", "data") if isinstance(fields.get(key), Mapping)), fields)
     role = next((found for key in ("role", "type", "from") if isinstance(found := inner.get(key), str)), "").casefold()
     contents = [inner[key] for key in ("content", "contents", "parts", "value", "tool_calls") if key in inner]
-    return Message(ROLES[role], contents[0]) if contents and role in ROLES else None
+    return (ROLES[role], contents[0]) if contents and role in ROLES else None
 
 
 def said(conversation: Sequence[Message], field: str) -> Any:
     """The last question of a conversation, the last answer to it, or for "contexts" what tools gave; None without."""
     if field == "contexts":
-        return [one.content for one in conversation if one.field == "contexts"] or None
-    asked = max((place for place, one in enumerate(conversation) if one.field == "query"), default=-1)
+        return [content for fills, content in conversation if fills == "contexts"] or None
+    asked = max((place for place, (fills, _) in enumerate(conversation) if fills == "query"), default=-1)
     part = conversation[max(asked, 0) : asked + 1] if field == "query" else conversation[asked + 1 :]
-    texts = [_text(one.content) for one in part if one.field == field]
+    texts = [_text(content) for fills, content in part if fills == field]
     return next((text for text in reversed(texts) if text.strip()), texts[-1] if texts else None)
 
 
