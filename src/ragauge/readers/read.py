@@ -14,24 +14,10 @@ from typing import Any, NamedTuple
 import msgspec
 
 from ragauge.errors import BadData, BadParameter, BadRow
+from ragauge.readers import values
 from ragauge.readers.columns import ColumnMapping, folded
 from ragauge.readers.exports import messages, said, samples_of
 from ragauge.readers.formats import BATCH, STANDARD_INPUT, Source, file_source, mapping_rows, pyarrow_for
-from ragauge.readers.values import (
-    Malformed,
-    boolean,
-    describe,
-    items,
-    jsonable,
-    merge_metadata,
-    native,
-    text,
-    text_or_none,
-    to_chunks,
-    to_gold_claims,
-    to_references,
-    with_ids,
-)
 from ragauge.types import FIELDS, Chunk, Sample
 
 
@@ -55,11 +41,11 @@ def frame(data: Any) -> Source | None:
 
 
 def _lazy(found: Any) -> Iterator[dict[str, Any]]:
-    native = found.to_native()
-    if not hasattr(native, "collect_batches"):
+    lazy = found.to_native()
+    if not hasattr(lazy, "collect_batches"):
         yield from found.collect().iter_rows(named=True, buffer_size=BATCH)
         return
-    for batch in native.collect_batches(chunk_size=BATCH, maintain_order=True):
+    for batch in lazy.collect_batches(chunk_size=BATCH, maintain_order=True):
         yield from batch.iter_rows(named=True)
 
 
@@ -120,32 +106,32 @@ def sample(cells: Mapping[str, Any], known: ColumnMapping, where: str, number: i
             return None
         try:
             return convert(cells[column])
-        except Malformed as error:
+        except values.Malformed as error:
             hint = f"; or leave the column out with map={{{field!r}: ''}} (--map {field}=)" if field else ""
             raise BadRow(where, number, column, error.problem, error.fix + hint) from None
 
     def chunks(field: str, ids: str) -> Any:
         delimiter = known.delimiters.get(columns.get(field, ""))
         found = value(field, partial(_retrieved, delimiter=delimiter))
-        return found and (value(ids, partial(with_ids, found)) or found)
+        return found and (value(ids, partial(values.with_ids, found)) or found)
 
     plural = folded(columns.get("references", "")).endswith("s")
     used = set(columns.values())
-    rest = [name for name, cell in cells.items() if name not in used and native(cell) is not None]
-    other = {name: value("", jsonable, name) for name in rest}
+    rest = [name for name, cell in cells.items() if name not in used and values.native(cell) is not None]
+    other = {name: value("", values.jsonable, name) for name in rest}
     return Sample(
-        id=value("id", text_or_none) or str(number),
+        id=value("id", values.text_or_none) or str(number),
         query=value("query", partial(_spoken, field="query")),
         response=value("response", partial(_spoken, field="response")),
         contexts=chunks("contexts", "retrieved_context_ids"),
-        references=value("references", lambda cell: to_references(_said_in(cell, "response"), plural)),
-        source=value("source", text_or_none),
+        references=value("references", lambda cell: values.to_references(_said_in(cell, "response"), plural)),
+        source=value("source", values.text_or_none),
         reference_contexts=chunks("reference_contexts", "reference_context_ids"),
-        answers=value("answers", to_gold_claims),
-        answerable=value("answerable", boolean),
-        system=value("system", text_or_none),
-        group=value("group", text_or_none),
-        metadata=value("metadata", lambda cell: merge_metadata(cell, other)) or other,
+        answers=value("answers", values.to_gold_claims),
+        answerable=value("answerable", values.boolean),
+        system=value("system", values.text_or_none),
+        group=value("group", values.text_or_none),
+        metadata=value("metadata", lambda cell: values.merge_metadata(cell, other)) or other,
     )
 
 
@@ -157,16 +143,16 @@ def _said_in(value: Any, field: str) -> Any:
 
 def _spoken(value: Any, field: str) -> str | None:
     """A query or response, or what a conversation has of it. An empty response is present, an empty query is not."""
-    value = _said_in(native(value), field)
-    return text_or_none(value) if field == "query" or value is None else text(value)
+    value = _said_in(values.native(value), field)
+    return values.text_or_none(value) if field == "query" or value is None else values.text(value)
 
 
 def _retrieved(value: Any, delimiter: re.Pattern[str] | None) -> tuple[Chunk, ...] | None:
     """The chunks of a cell, or what tools gave in a conversation."""
-    value = native(value)
+    value = values.native(value)
     if (found := _said_in(value, "contexts")) is value:
-        return to_chunks(value, delimiter)
-    return found and to_chunks([item for given in found for item in items(given)])
+        return values.to_chunks(value, delimiter)
+    return found and values.to_chunks([item for given in found for item in values.items(given)])
 
 
 #: Rows that are inspected before the first sample is made, to find out what the columns mean.
@@ -228,7 +214,7 @@ class SampleReader:
         first_rows = list(islice(rows, INSPECTED))
         if not first_rows:
             raise BadData(f"{self.name}: no rows; write one sample a row")
-        mappings = (as_mapping(row) for row in first_rows if not isinstance(row, Sample | Malformed))
+        mappings = (as_mapping(row) for row in first_rows if not isinstance(row, Sample | values.Malformed))
         self._columns = ColumnMapping(self.name, map, [row for row in mappings if row is not None])
         self._opened: Iterator[Any] | None = chain(first_rows, rows)
 
@@ -282,10 +268,10 @@ class SampleReader:
                 problem = f"the sample cannot be stored as JSON: {error}"
                 raise BadRow(self.name, number, None, problem, fix) from error
             return row
-        if isinstance(row, Malformed):
+        if isinstance(row, values.Malformed):
             raise BadRow(self.name, number, None, row.problem, row.fix)
         if (cells := as_mapping(row)) is None:
-            raise BadRow(self.name, number, None, f"{describe(row)}, not an object", "give each row as a dict")
+            raise BadRow(self.name, number, None, f"{values.describe(row)}, not an object", "give each row as a dict")
         return sample(cells, self._columns, self.name, number)
 
 
