@@ -13,11 +13,7 @@ import ragauge as rg
 from ragauge.compat import BadInput as BadInput
 from ragauge.compat import modules, runs_of
 from ragauge.compat.ragas import metrics as named
-from ragauge.compat.ragas.metrics import MetricResult as MetricResult
-from ragauge.compat.ragas.samples import NO_IDS as NO_IDS
 from ragauge.compat.ragas.samples import EvaluationDataset as EvaluationDataset
-from ragauge.compat.ragas.samples import MultiTurnSample as MultiTurnSample
-from ragauge.compat.ragas.samples import SingleTurnSample as SingleTurnSample
 from ragauge.host import optional
 
 modules("ragauge.compat.ragas.samples", "dataset_schema", "messages", package=__name__)
@@ -33,7 +29,7 @@ _IDLE = "callbacks run_config token_usage_parser show_progress batch_size allow_
 
 
 def __getattr__(name: str) -> Any:
-    """The metrics, which ragas has in this module too."""
+    """The metrics and samples, which ragas has in this module too."""
     return getattr(named, name)
 
 
