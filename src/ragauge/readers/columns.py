@@ -139,8 +139,8 @@ _AMBIGUOUS = ("answers", "annotations")
 _LANGSMITH_EXAMPLE = {"dataset_id", "source_run_id", "modified_at"}
 _LANGSMITH_RUN = {"run_type", "trace_id", "dotted_order", "start_time", "parent_run_id"}
 
-#: What DeepEval joins them with: a bar in the goldens that it saves and reads, a semicolon in the test cases that it
-#: reads. A semicolon next to white space belongs to the text.
+#: With what DeepEval joins chunks into one text: a bar in the goldens that it saves and reads, a semicolon in the test
+#: cases that it reads. A semicolon next to white space belongs to the text.
 _DELIMITERS = (re.compile(r"\|"), re.compile(r"(?<=\S);(?=\S)"))
 
 
