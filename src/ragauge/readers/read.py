@@ -234,7 +234,9 @@ class SampleReader:
         numbered = 0
         for number, row in enumerate(self._rows(), start=1):
             try:
-                found = self._sample(row, number)
+                found = self._checked(row, number)
+                if not isinstance(found, Sample):
+                    found = sample(found, self._columns, self.name, number)
                 if isinstance(row, Sample) or "id" in self.columns:
                     rows_of = rows_of or {hash(str(earlier)): earlier for earlier in range(1, numbered + 1)}
                     if (first := rows_of.setdefault(hash(found.id), number)) != number:
@@ -259,7 +261,7 @@ class SampleReader:
     def _source_rows(self) -> Iterator[Any]:
         return islice(samples_of(self._source.rows(), self.name), self._limit)
 
-    def _sample(self, row: Any, number: int) -> Sample:
+    def _checked(self, row: Any, number: int) -> Sample | Mapping[str, Any]:
         if isinstance(row, Sample):
             try:
                 msgspec.json.encode(row)
@@ -272,7 +274,7 @@ class SampleReader:
             raise BadRow(self.name, number, None, row.problem, row.fix)
         if (cells := as_mapping(row)) is None:
             raise BadRow(self.name, number, None, f"{values.describe(row)}, not an object", "give each row as a dict")
-        return sample(cells, self._columns, self.name, number)
+        return cells
 
 
 def as_mapping(row: Any) -> Mapping[str, Any] | None:
