@@ -8,7 +8,7 @@ from functools import lru_cache
 from typing import Any
 
 from ragauge.errors import BadData, UnknownName
-from ragauge.readers.exports import messages, said
+from ragauge.readers.exports import content_of, messages
 from ragauge.readers.values import Malformed, list_items, native, parse_object
 from ragauge.types import FIELDS
 
@@ -163,7 +163,7 @@ class ColumnMapping:
         self._given = {field: _resolve(field, column, seen) for field, column in given.items()}
         self._bound = {column: field for field, column in self._given.items() if column}
         self._seen = dict.fromkeys(seen)
-        self._chats = {column: fields for column in seen if (fields := _said_in(rows, column))}
+        self._chats = {column: fields for column in seen if (fields := _chat_fields(rows, column))}
         self._excluded: Collection[tuple[str, str]] = ()
         self._excluded = set(_misleading(rows, self._match([c for c in seen if folded(c) not in _AMBIGUOUS])))
         is_deepeval = "input" in seen and ("actual_output" in seen or "retrieval_context" in seen)
@@ -287,9 +287,11 @@ def _is_example(row: Mapping[str, Any]) -> bool:
     return "outputs" in row and (split or not _LANGSMITH_EXAMPLE.isdisjoint(row)) and _LANGSMITH_RUN.isdisjoint(row)
 
 
-def _said_in(rows: Sequence[Mapping[str, Any]], column: str) -> list[str]:
+def _chat_fields(rows: Sequence[Mapping[str, Any]], column: str) -> list[str]:
     found = [messages(native(row.get(column))) for row in rows]
-    return [field for field in ("query", "response", "contexts") if any(said(one, field) is not None for one in found)]
+    return [
+        field for field in ("query", "response", "contexts") if any(content_of(one, field) is not None for one in found)
+    ]
 
 
 def _delimiter(rows: Sequence[Mapping[str, Any]], column: str) -> re.Pattern[str] | None:

@@ -41,7 +41,7 @@ def _message(item: Any) -> Message | None:
     return (ROLES[role], contents[0]) if contents and role in ROLES else None
 
 
-def said(conversation: Sequence[Message], field: str) -> Any:
+def content_of(conversation: Sequence[Message], field: str) -> Any:
     """The last question of a conversation, the last answer to it, or for "contexts" what tools gave; None without."""
     if field == "contexts":
         return [content for fills, content in conversation if fills == "contexts"] or None

@@ -16,7 +16,7 @@ import msgspec
 from ragauge.errors import BadData, BadParameter, BadRow
 from ragauge.readers import values
 from ragauge.readers.columns import ColumnMapping, folded
-from ragauge.readers.exports import messages, said, samples_of
+from ragauge.readers.exports import content_of, messages, samples_of
 from ragauge.readers.formats import BATCH, STANDARD_INPUT, Source, file_source, mapping_rows, pyarrow_for
 from ragauge.types import FIELDS, Chunk, Sample
 
@@ -121,10 +121,10 @@ def sample(cells: Mapping[str, Any], known: ColumnMapping, where: str, number: i
     other = {name: value("", values.jsonable, name) for name in rest}
     return Sample(
         id=value("id", values.text_or_none) or str(number),
-        query=value("query", partial(_spoken, field="query")),
-        response=value("response", partial(_spoken, field="response")),
+        query=value("query", partial(_text_of, field="query")),
+        response=value("response", partial(_text_of, field="response")),
         contexts=chunks("contexts", "retrieved_context_ids"),
-        references=value("references", lambda cell: values.to_references(_said_in(cell, "response"), plural)),
+        references=value("references", lambda cell: values.to_references(_content_in(cell, "response"), plural)),
         source=value("source", values.text_or_none),
         reference_contexts=chunks("reference_contexts", "reference_context_ids"),
         answers=value("answers", values.to_gold_claims),
@@ -135,22 +135,22 @@ def sample(cells: Mapping[str, Any], known: ColumnMapping, where: str, number: i
     )
 
 
-def _said_in(value: Any, field: str) -> Any:
+def _content_in(value: Any, field: str) -> Any:
     """What a conversation has of a field; any other value as it is."""
     conversation = [] if isinstance(value, str) else messages(value)
-    return said(conversation, field) if conversation else value
+    return content_of(conversation, field) if conversation else value
 
 
-def _spoken(value: Any, field: str) -> str | None:
+def _text_of(value: Any, field: str) -> str | None:
     """A query or response, or what a conversation has of it. An empty response is present, an empty query is not."""
-    value = _said_in(values.native(value), field)
+    value = _content_in(values.native(value), field)
     return values.text_or_none(value) if field == "query" or value is None else values.text(value)
 
 
 def _retrieved(value: Any, delimiter: re.Pattern[str] | None) -> tuple[Chunk, ...] | None:
     """The chunks of a cell, or what tools gave in a conversation."""
     value = values.native(value)
-    if (found := _said_in(value, "contexts")) is value:
+    if (found := _content_in(value, "contexts")) is value:
         return values.to_chunks(value, delimiter)
     return found and values.to_chunks([item for given in found for item in values.items(given)])
 
