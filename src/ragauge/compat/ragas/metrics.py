@@ -243,9 +243,13 @@ class StringPresence(Computed, name="string_present", _compared=operator.contain
     """1 if the reference occurs in the response, else 0."""
 
 
-#: Distances of strings, by their names in rapidfuzz.
-_DISTANCES = {"LEVENSHTEIN": "Levenshtein", "HAMMING": "Hamming", "JARO": "Jaro", "JARO_WINKLER": "JaroWinkler"}
-DistanceMeasure: Any = Enum("DistanceMeasure", _DISTANCES)
+class DistanceMeasure(Enum):
+    """Distances of strings, by their names in rapidfuzz."""
+
+    LEVENSHTEIN = "Levenshtein"
+    HAMMING = "Hamming"
+    JARO = "Jaro"
+    JARO_WINKLER = "JaroWinkler"
 
 
 class NonLLMStringSimilarity(Computed, name="non_llm_string_similarity"):
