@@ -115,17 +115,12 @@ class BaseMetric:
 
 
 class _Ours(BaseMetric):
-    """A metric on ours.
+    """A metric on ours; DeepEval's other arguments are accepted without effect.
 
-    Each class has the attributes ours, one of our metrics; nothing, DeepEval's value where it is undefined; and
-    differs, how DeepEval's number is another one, if it is.
-
-    Args:
-        threshold: the score that passes, the highest of those where lower is better; None for the score alone.
-        model: what judges: a model's name, a DeepEvalBaseLLM, or any judge of `rg.evaluate`; without one the embedded
-            judge, which calls no model.
-        strict_mode: a score that does not pass is the worst one, and only the best one passes.
-        include_reason, async_mode, verbose_mode, evaluation_template, and others: accepted without effect.
+    threshold: the score that passes, the highest of those where lower is better; None for the score alone.
+    model: what judges: a model's name, a DeepEvalBaseLLM, or any judge of `rg.evaluate`; by default the embedded judge.
+    strict_mode: a score that does not pass is the worst one, and only the best one passes.
+    Classes have ours, one of our metrics; nothing, DeepEval's value where it is undefined; differs, how DeepEval's is.
     """
 
     ours = differs = ""
