@@ -174,7 +174,6 @@ def targets(folder: Path) -> dict[str, Target]:
         ),
         "gz": Target(list(_packed()), at("a.jsonl.gz", rows_of), 2),
         "parquet": Target(_tables(_parquet), at("a.parquet", rows_of), 1),
-        "arrow": Target(_tables(_arrow), at("a.arrow", rows_of), 1),
         "xlsx": Target(_tables(_workbook), at("a.xlsx", rows_of), 1),
         "rows": Target([ROW, FLAT], _in_memory),
         "columns": Target([{key: [value, value] for key, value in ROW.items()}], _columns),
@@ -222,13 +221,6 @@ def _parquet(table: Any, file: io.BytesIO) -> None:
     import pyarrow.parquet
 
     pyarrow.parquet.write_table(table, file)
-
-
-def _arrow(table: Any, file: io.BytesIO) -> None:
-    import pyarrow
-
-    with pyarrow.ipc.new_file(file, table.schema) as writer:
-        writer.write_table(table)
 
 
 def _workbook(table: Any, file: io.BytesIO) -> None:

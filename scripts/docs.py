@@ -242,7 +242,7 @@ A progress bar is shown on a terminal and left out when the output is piped. `NO
 
 ## Completion
 
-The Tab key completes commands, options, metrics, judges, pages of the documentation, and the runs in the store:
+The Tab key completes commands, options, metrics and the runs in the store:
 
 ```sh
 echo 'eval "$(_RAGAUGE_COMPLETE=bash_source ragauge)"' >> ~/.bashrc
@@ -291,7 +291,8 @@ def demo_picture() -> str:
     console = Console(
         record=True, file=StringIO(), width=112, force_terminal=True, color_system="truecolor", highlight=False
     )
-    run.show_runs(console, run.measured(None), count=2)
+    for part in run.demo_view(run.demo_run("baseline", None), run.demo_run("candidate", None), count=2):
+        console.print(part)
     picture = console.export_svg(title="ragauge demo", unique_id="demo")  # the default id differs between runs
     return re.sub(r"@font-face \{.*?\}", "", picture, flags=re.DOTALL)
 

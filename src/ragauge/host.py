@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import msgspec
 
-from ragauge.errors import BadParameter, UsageError
+from ragauge.errors import BadParameter, MissingExtra, UsageError
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
@@ -44,6 +44,16 @@ def disable_telemetry() -> None:
     """
     for switch in _SWITCHES:
         os.environ.setdefault(switch, "1")
+
+
+def optional(what: str, extra: str, module: str, *parts: str) -> Any:
+    """The module of an optional library, with parts of it. Raises MissingExtra, which says what needs it."""
+    try:
+        for part in parts:
+            import_module(part)
+        return import_module(module)
+    except ImportError:
+        raise MissingExtra(what, extra) from None
 
 
 def installed(group: str) -> list[EntryPoint]:

@@ -36,19 +36,16 @@ def test_an_unknown_page_is_told_with_close_names(call: Call) -> None:
     [
         (["pl"], "plan"),
         (["run", "data.jsonl", "-m", "faithfulness,claim_rec"], "faithfulness,claim_recall"),
-        (["run", "data.jsonl", "-j", "openai/gpt-4o-m"], "openai/gpt-4o-mini"),
-        (["run", "data.jsonl", "-j", "casc"], "cascade("),
         (["score", "-m", "faithf"], "faithfulness"),
         (["report", "tr"], "trial"),
         (["compare", "trial", "lat"], "latest"),
         (["report", "--store", "elsewhere", "l"], None),
-        (["docs", "embedded"], "embedded-judge"),
         (["metrics", "token"], "token_f1"),
         (["nothing", "x"], None),
     ],
 )
 def test_what_is_typed_is_completed(call: Call, typed: list[str], expected: str | None) -> None:
-    """Commands, metrics, judges, runs of the store and pages are completed; what is not there completes to nothing."""
+    """Commands, metrics and runs of the store are completed; what is not there completes to nothing."""
     call("run", "data.jsonl", "-m", "bleu", "--name", "trial")
     found = BashComplete(main, {}, "ragauge", "_RAGAUGE_COMPLETE").get_completions(typed[:-1], typed[-1])
     values = [item.value for item in found]

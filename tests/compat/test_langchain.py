@@ -7,13 +7,13 @@ import sys
 import uuid
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from tests.llm.stub.fixture import StubFactory
 
 import ragauge as rg
-from ragauge.compat import derived, langchain
+from ragauge.compat import langchain
 from ragauge.compat.langchain import aevaluator, evaluator
 from ragauge.errors import BadParameter, MissingExtra, MissingField, UnknownName
 
@@ -187,7 +187,7 @@ def test_without_langchain(monkeypatch: pytest.MonkeyPatch) -> None:
     """Without the library only the string evaluator is missing, and says what to install."""
     monkeypatch.setitem(sys.modules, "langchain_classic", None)
     monkeypatch.setitem(sys.modules, "langchain_classic.evaluation", None)
-    derived.cache_clear()
+    cast(Any, langchain.__getattr__).cache_clear()
     with pytest.raises(MissingExtra, match=r"pip install 'ragauge\[langchain\]'"):
         langchain.StringEvaluator("faithfulness")
     with pytest.raises(AttributeError, match="has no attribute 'Nothing'"):

@@ -5,14 +5,14 @@ from __future__ import annotations
 import asyncio
 import json
 import sys
-from typing import Any
+from typing import Any, cast
 from urllib.request import Request, urlopen
 
 import pytest
 from tests.llm.stub.fixture import StubFactory
 
 import ragauge as rg
-from ragauge.compat import derived, llama_index
+from ragauge.compat import llama_index
 from ragauge.errors import MissingExtra, MissingField, UnknownName
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # LlamaIndex warns of its own deprecated parts
@@ -173,7 +173,7 @@ def test_without_llama_index(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "llama_index", None)
     monkeypatch.setitem(sys.modules, "llama_index.core", None)
     monkeypatch.setitem(sys.modules, "llama_index.core.evaluation", None)
-    derived.cache_clear()
+    cast(Any, llama_index.__getattr__).cache_clear()
     with pytest.raises(MissingExtra, match=r"pip install 'ragauge\[llama-index\]'"):
         llama_index.evaluators("faithfulness")
     assert llama_index.TrustScoreEvaluator.__module__ == "ragauge.compat.trust_eval"

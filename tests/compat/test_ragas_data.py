@@ -82,7 +82,7 @@ def test_an_empty_text_counts_as_missing() -> None:
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: SingleTurnSample(user_input=3), "user_input must be one text, not 3"),  # type: ignore[arg-type]
+        (lambda: SingleTurnSample(user_input=3), "user_input must be one text, not 3"),
         (lambda: Faithfulness(retries=3), "faithfulness has no argument 'retries'"),
     ],
 )

@@ -15,8 +15,8 @@ import ragauge.datasets
 SOURCE = Path(ragauge.__file__).parent
 DOORS = sorted((SOURCE / "compat").rglob("*.py"))
 
-#: Where a front door may take names of ragauge from, and which.
-PUBLIC = {"ragauge": ragauge.__all__, "ragauge.datasets": ragauge.datasets.__all__}
+#: Where a front door may take names of ragauge from, and which; optional libraries are imported by one helper.
+PUBLIC = {"ragauge": ragauge.__all__, "ragauge.datasets": ragauge.datasets.__all__, "ragauge.host": ["optional"]}
 
 #: Libraries that people have who come from one of the systems, and others have not.
 THEIRS = ("datasets", "instructor", "langchain_core", "llama_index", "openai", "pandas", "pydantic", "ragas", "yaml")

@@ -7,12 +7,9 @@ import io
 import json
 import random
 import sys
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pyarrow as pa
-import pyarrow.feather
 import pyarrow.parquet
 import pytest
 
@@ -63,23 +60,10 @@ def test_text_formats_read_alike(here: Path, name: str, encoding: str) -> None:
     assert list(read(Path(name + ".gz"))) == SAMPLES
 
 
-def _stream(table: pa.Table, path: str) -> None:
-    with pa.ipc.new_stream(path, table.schema) as writer:
-        writer.write_table(table)
-
-
-BINARY: dict[str, Callable[[pa.Table, str], Any]] = {
-    "rows.parquet": pa.parquet.write_table,
-    "rows.feather": pa.feather.write_feather,
-    "stream.arrow": _stream,
-}
-
-
-@pytest.mark.parametrize("name", BINARY)
-def test_arrow_formats_read_alike(here: Path, name: str) -> None:
-    """Parquet, Feather and an Arrow stream, as `datasets` writes it, give the same samples."""
-    BINARY[name](pa.Table.from_pylist(ROWS), name)
-    assert list(read(name)) == SAMPLES
+def test_parquet_is_read_alike(here: Path) -> None:
+    """A Parquet file gives the same samples."""
+    pa.parquet.write_table(pa.Table.from_pylist(ROWS), "rows.parquet")
+    assert list(read("rows.parquet")) == SAMPLES
 
 
 def test_a_reading_of_a_file_starts_anew(here: Path) -> None:
@@ -137,7 +121,7 @@ BROKEN = [
     ("none.json", b"[]", "none.json: no rows"),
     ("head.csv", b"query,response\n", "head.csv: no rows"),
     ("rows.ods", b"x", "rows.ods: the extension '.ods' is not known; known: .jsonl, .ndjson, .json, .csv, .tsv, .txt, "
-     ".parquet, .arrow, .feather, .xlsx, .eval, and .gz after those of text"),
+     ".parquet, .xlsx, .eval, and .gz after those of text"),
     ("rows", b"x", "rows: a name without extension; known: .jsonl"),
     ("a.parquet.gz", b"x", "a.parquet.gz: the extension '.gz' is not known"),
     ("latin.csv", b"query\nq1\ncaf\xe9\n", "latin.csv: not UTF-8: byte 0xe9 at offset 12 (line 3); save the file as "
@@ -154,7 +138,6 @@ BROKEN = [
     ("half.jsonl.gz", gzip.compress(JSONL.encode())[:-12], "half.jsonl.gz: not a whole gzip file"),
     ("no.jsonl.gz", JSONL.encode(), "no.jsonl.gz: not a whole gzip file (Not a gzipped file"),
     ("no.parquet", b"x" * 50, "no.parquet: not a whole Parquet file ("),
-    ("no.arrow", b"x" * 50, "no.arrow: not a whole Arrow file ("),
 ]  # fmt: skip
 
 
@@ -191,20 +174,19 @@ def test_a_name_that_no_file_can_have_is_refused() -> None:
         read("x" * 5000 + ".csv")
 
 
-@pytest.mark.parametrize(("name", "what"), [("rows.parquet", "Parquet"), ("rows.arrow", "Arrow")])
-def test_without_pyarrow_the_extra_is_named(here: Path, monkeypatch: pytest.MonkeyPatch, name: str, what: str) -> None:
+def test_without_pyarrow_the_extra_is_named(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where pyarrow is not installed, the message gives the command that installs it."""
-    Path(name).write_bytes(b"x")
+    Path("rows.parquet").write_bytes(b"x")
     monkeypatch.setitem(sys.modules, "pyarrow", None)
-    with pytest.raises(MissingExtra, match=rf"reading {what} files needs .*pip install 'ragauge\[arrow\]'"):
-        read(name)
+    with pytest.raises(MissingExtra, match=r"reading Parquet files needs .*pip install 'ragauge\[arrow\]'"):
+        read("rows.parquet")
 
 
-@pytest.mark.parametrize("name", BINARY)
-def test_damaged_binary_files_are_refused(here: Path, name: str) -> None:
-    """Parquet and Arrow files with some bytes changed are read or refused with their name; nothing ends the process."""
+def test_damaged_parquet_files_are_refused(here: Path) -> None:
+    """Parquet files with some bytes changed are read or refused with their name; nothing ends the process."""
+    name = "rows.parquet"
     chance = random.Random(name)
-    BINARY[name](pa.Table.from_pylist([row | {"n": n} for n in range(20) for row in ROWS]), name)
+    pa.parquet.write_table(pa.Table.from_pylist([row | {"n": n} for n in range(20) for row in ROWS]), name)
     whole = Path(name).read_bytes()
     refused = []
     for _ in range(150):

@@ -43,13 +43,6 @@ class OnlyStream:
         return pa.table(COLUMNS).__arrow_c_stream__(requested_schema)
 
 
-class OnlyInterchange:
-    """As a frame that speaks the data frame interchange protocol alone."""
-
-    def __dataframe__(self, nan_as_null: bool = False, allow_copy: bool = True) -> object:
-        return pa.table({"question": ["q1"], "answer": ["a1"]}).__dataframe__(nan_as_null, allow_copy)
-
-
 @dataclass
 class SingleTurnSample:
     """As ragas's, which is a pydantic model."""
@@ -141,12 +134,6 @@ def test_samples_pass_through() -> None:
     assert list(read(samples)) == samples
     with pytest.raises(BadRow, match="row 2: id 'a' was given to row 1 already"):
         list(read([samples[0], samples[0]]))
-
-
-def test_a_frame_of_the_interchange_protocol() -> None:
-    """A frame that nothing else is known of is read through the interchange protocol."""
-    reading = read(OnlyInterchange())
-    assert (reading.name, list(reading)) == ("OnlyInterchange", [Sample("1", "q1", "a1")])
 
 
 def test_one_row_alone_is_a_data_set() -> None:

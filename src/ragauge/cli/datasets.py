@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from importlib.resources import as_file, files
 from pathlib import Path
 from shutil import copytree
@@ -10,15 +10,16 @@ from typing import Any, get_args
 
 import click
 
+from ragauge.cli import options as opts
 from ragauge.cli.main import say
-from ragauge.cli.options import judge_option, judges_option, samples_option, work_options
-from ragauge.cli.run import closing_lines, end_of_work, progress_bar, stoppable
+from ragauge.cli.run import progress_bar, stop, stoppable
 from ragauge.datasets import Built, Generated, build, generate
 from ragauge.datasets.builder import TOP
 from ragauge.datasets.generator import REFUSAL_SENTENCE, SHOTS, AnswerForm
-from ragauge.datasets.samples import check_samples_output
-from ragauge.errors import BadParameter, UsageError
-from ragauge.report.wording import counted
+from ragauge.datasets.samples import SampleSet, check_samples_output
+from ragauge.errors import BadParameter, RunFailed, UsageError
+from ragauge.report.wording import counted, usage_words
+from ragauge.store import Place
 
 
 @click.group("dataset")
@@ -35,7 +36,7 @@ def dataset_command() -> None:
 @click.argument("questions")
 @click.option(
     "--corpus",
-    type=click.Path(exists=True, path_type=Path),
+    type=opts.INPUT,
     help="Folder or file that is searched for documents. [default: the documents in the data]",
 )
 @click.option(
@@ -43,16 +44,14 @@ def dataset_command() -> None:
     metavar="python:MODULE:NAME",
     help="Finds the documents instead: a function of the question, or a retriever of LlamaIndex or LangChain.",
 )
-@samples_option
-@click.option("--top", type=click.IntRange(min=1), default=TOP, show_default=True, help="Documents of each sample.")
+@opts.samples_option
+@click.option("--top", type=opts.POSITIVE, default=TOP, show_default=True, help="Documents of each sample.")
 @click.option(
     "--claims", metavar="JUDGE", help="Decomposes gold answers into claims. [default: the whole answer is one claim]"
 )
-@judges_option("Decides which document holds which claim; as for `ragauge run`. [default: embedded]")
-@work_options
-def build_command(
-    questions: str, corpus: Path | None, output: Path, judges: Sequence[str], work: dict[str, Any], **options: Any
-) -> None:
+@opts.judges_option("Decides which document holds which claim; as for `ragauge run`. [default: embedded]")
+@opts.work_options
+def build_command(questions: str, corpus: Path | None, output: Path, **given: Any) -> None:
     """Make samples of QUESTIONS, a file of questions with gold answers: five documents each from your corpus, the gold
     claims, and for each document which of them it holds.
 
@@ -60,41 +59,40 @@ def build_command(
     the judgments.
     """
     check_samples_output(output, [questions, *([corpus] if corpus else [])])
-    with stoppable(work["store"]), progress_bar("building", work["limit"]) as progress:
-        built = build(questions, corpus, judge=judge_option(judges), progress=progress, **options, **work)
+    with stoppable(given["store"]), progress_bar("building", given["limit"]) as progress:
+        built = build(questions, corpus, progress=progress, **given)
     built.save(output)
     say(*_dataset_lines(built))
     whole = len(built.samples) - max(built.failures.values(), default=0)
     follows = f"; next: ragauge generate {output} -j PROVIDER/MODEL -o answers.jsonl"
     say(f"wrote {output}{follows if whole else ''}")
-    end_of_work(built, whole, work["store"])
+    _end_of_work(built, whole, given["store"])
 
 
 def _dataset_lines(built: Built) -> Iterator[str]:
     """The summary of a data set."""
-    if built.corpus:
-        skipped = ", ".join(f"{number} {kind}" for kind, number in built.corpus.skipped.items())
-        yield f"{built.corpus.name}: {counted(len(built.corpus.passages), 'passage')}" + (
-            f"; files skipped: {skipped}" if skipped else ""
-        )
-        if bad := built.corpus.bad:
-            yield f"skipped in {built.corpus.name}: {len(bad)}, the first because: {bad[0]}"
+    if corpus := built.corpus:
+        skipped = ", ".join(f"{number} {kind}" for kind, number in corpus.skipped.items())
+        files = f"; files skipped: {skipped}" if skipped else ""
+        yield f"{corpus.name}: {counted(len(corpus.passages), 'passage')}{files}"
+        if bad := corpus.bad:
+            yield f"skipped in {corpus.name}: {len(bad)}, the first because: {bad[0]}"
     answerable = sum(sample.answerable is True for sample in built.samples)
     yield (
         f"{counted(len(built.samples), 'sample')}, {answerable} answerable; "
         f"{built.asked} judgments asked, {built.reused} known"
     )
-    if built.without_documents:
-        yield f"without documents: {counted(built.without_documents, 'sample')}"
-    if built.without_gold:
-        yield f"without a gold answer, so not labelled: {counted(built.without_gold, 'sample')}"
-    if built.first_of_several:
-        yield f"only the first of several gold answers was taken apart: {counted(built.first_of_several, 'sample')}"
-    yield from closing_lines(built)
+    remarks = {
+        "without documents": built.without_documents,
+        "without a gold answer, so not labelled": built.without_gold,
+        "only the first of several gold answers was taken apart": built.first_of_several,
+    }
+    yield from (f"{remark}: {counted(number, 'sample')}" for remark, number in remarks.items() if number)
+    yield from _closing_lines(built)
 
 
 @dataset_command.command("mini")
-@click.argument("folder", type=click.Path(file_okay=False, path_type=Path), default=Path("mini"))
+@click.argument("folder", type=opts.OUT_FOLDER, default=Path("mini"))
 def mini_command(folder: Path) -> None:
     """Copy a small corpus with questions and gold answers into FOLDER (mini): a dozen documents, fifteen questions."""
     if folder.exists():
@@ -108,14 +106,12 @@ def mini_command(folder: Path) -> None:
 @click.command("generate")
 @click.argument("samples")
 @click.option("-j", "--model", required=True, metavar="PROVIDER/MODEL", help="Any LLM, such as openai/gpt-4o-mini.")
-@samples_option
+@opts.samples_option
 @click.option(
     "--form", type=click.Choice(get_args(AnswerForm)), default="prose", help="Sentences, or a list. [default: prose]"
 )
 @click.option(
-    "--refusal",
-    metavar="SENTENCE",
-    help=f"The sentence for declining to answer. [default: {REFUSAL_SENTENCE}]",
+    "--refusal", metavar="SENTENCE", help=f"The sentence for declining to answer. [default: {REFUSAL_SENTENCE}]"
 )
 @click.option("--no-refusal", is_flag=True, help="Have every question answered.")
 @click.option("--shots", metavar="FILE", help="Answered samples to show as examples.")
@@ -123,18 +119,11 @@ def mini_command(folder: Path) -> None:
     "--shot-count", type=click.IntRange(min=0), default=SHOTS, show_default=True, metavar="N", help="How many of them."
 )
 @click.option("--seed", type=int, default=42, show_default=True, help="Which of them, and in which order.")
-@click.option("--top", type=click.IntRange(min=1), metavar="N", help="Only the first N documents. [default: all]")
+@click.option("--top", type=opts.POSITIVE, metavar="N", help="Only the first N documents. [default: all]")
 @click.option("--cite", metavar="JUDGE", help="Adds citations to answers that have none.")
-@work_options
+@opts.work_options
 def generate_command(
-    samples: str,
-    model: str,
-    output: Path,
-    refusal: str | None,
-    no_refusal: bool,
-    shots: str | None,
-    work: dict[str, Any],
-    **options: Any,
+    samples: str, output: Path, refusal: str | None, no_refusal: bool, shots: str | None, **given: Any
 ) -> None:
     """Have a model answer SAMPLES from their documents, with citations such as [1][2], or decline.
 
@@ -143,14 +132,14 @@ def generate_command(
     if refusal is not None and (no_refusal or not refusal.strip()):
         raise BadParameter("give --refusal SENTENCE, or --no-refusal alone")
     check_samples_output(output, [samples, *([shots] if shots else [])])
-    with stoppable(work["store"], "answer"), progress_bar("answering", work["limit"]) as progress:
-        sentence = "" if no_refusal else refusal or REFUSAL_SENTENCE
-        generated = generate(samples, model, refusal=sentence, shots=shots, progress=progress, **options, **work)
+    given |= {"refusal": "" if no_refusal else refusal or REFUSAL_SENTENCE, "shots": shots}
+    with stoppable(given["store"], "answer"), progress_bar("answering", given["limit"]) as progress:
+        generated = generate(samples, progress=progress, **given)
     generated.save(output)
     say(*_generate_lines(generated))
     follows = f"; measure it with: ragauge run {output} -m trust"
     say(f"wrote {output}{follows if generated.answered else ''}")
-    end_of_work(generated, generated.answered, work["store"])
+    _end_of_work(generated, generated.answered, given["store"])
 
 
 def _generate_lines(generated: Generated) -> Iterator[str]:
@@ -163,4 +152,22 @@ def _generate_lines(generated: Generated) -> Iterator[str]:
         yield f"empty answers: {generated.empty}"
     if generated.cited:
         yield f"given citations afterwards: {counted(generated.cited, 'answer')}"
-    yield from closing_lines(generated)
+    yield from _closing_lines(generated)
+
+
+def _closing_lines(made: SampleSet) -> Iterator[str]:
+    """What samples lack because an answer is missing, which rows were skipped, and the usage."""
+    for part, number in made.failures.items():
+        yield f"without {part}: {counted(number, 'sample')}, the first because {made.failures.first[part]}"
+    if made.bad_rows:
+        yield f"rows skipped: {len(made.bad_rows)}, the first because: {made.bad_rows[0]}"
+    if made.spent.calls:
+        yield usage_words(made.spent)
+
+
+def _end_of_work(made: SampleSet, whole: int, store: Place | None) -> None:
+    """Exit with 1 if no sample is complete, with 4 if the work was stopped."""
+    if made.samples and not whole:
+        raise RunFailed(f"no sample is whole, the first because {next(iter(made.failures.first.values()))}")
+    if made.stopped:
+        stop(made.stopped, store)

@@ -8,8 +8,8 @@ from typing import Any
 
 import click
 
+from ragauge.cli import options as opts
 from ragauge.cli.main import say
-from ragauge.cli.options import gates, judge_option, judges_option, max_cost_option, store_options, work_options
 from ragauge.cli.run import end, progress_bar, stoppable
 from ragauge.compat.dataworkz import COLUMNS, LLM, METRICS, Evaluation, evaluate, evaluate_question
 from ragauge.errors import RunFailed
@@ -36,70 +36,45 @@ def command() -> None:
     "--dataworkz_response_file", "responses", required=True, metavar="FILE", help="Answers to them (.txt, or a table)."
 )
 @click.option("--evaluation_file", required=True, metavar="FILE", help="Where the rows go, as CSV.")
-@judges_option()
+@opts.judges_option()
 @_extras
-@click.option(
-    "--fail-under",
-    multiple=True,
-    metavar="METRIC=VALUE",
-    help="Exit with 3 if it is lower: claim_f1, bleu, rouge.rouge1, rouge.rougeL; repeatable.",
-)
-@work_options
+@opts.gate_option("--fail-under", "Exit with 3 if it is lower: claim_f1, bleu, rouge.rouge1, rouge.rougeL; repeatable.")
+@opts.work_options
 def evaluate_command(
-    benchmark: str,
-    responses: str,
-    evaluation_file: str,
-    judges: Sequence[str],
-    no_extras: bool,
-    fail_under: Sequence[str],
-    work: dict[str, Any],
+    benchmark: str, responses: str, evaluation_file: str, no_extras: bool, under: Sequence[str], **given: Any
 ) -> None:
     """Compare each response with the golden response to the same question, and write a row for each.
 
     Judgments are stored as they arrive: the same command continues where it stopped.
     """
-    conditions = gates(fail_under, (), METRICS)
+    conditions = opts.gates(under, (), METRICS)
     check_place(Path(evaluation_file), (benchmark, responses))
-    with stoppable(work["store"]), progress_bar("judging", work["limit"]) as progress:
-        judge = judge_option(judges)
-        reading = read(benchmark, map=work.pop("map"), skip_bad_rows=work.pop("skip_bad_rows"))
-        named = {**work, "extras": not no_extras, "name": benchmark}
-        done = evaluate(reading, responses, judge=judge, progress=progress, **named)
+    store, reading = given["store"], {name: given.pop(name) for name in ("map", "skip_bad_rows")}
+    with stoppable(store), progress_bar("judging", given["limit"]) as progress:
+        given |= {"extras": not no_extras, "name": benchmark, "progress": progress}
+        done = evaluate(read(benchmark, **reading), responses, **given)
     done.save(evaluation_file)
-    say(*_summary_lines(done))
-    say(f"wrote {evaluation_file}")
-    if work["store"]:
+    say(*_summary_lines(done), f"wrote {evaluation_file}")
+    if store:
         say(f"run {done.run.id}; its evidence: ragauge report {done.run.id}")
-    _end(done, conditions, work["store"])
+    _end(done, conditions, store)
 
 
 @command.command("evaluate_question")
 @click.option("--question", required=True)
 @click.option("--golden_response", required=True)
 @click.option("--candidate_response", required=True)
-@judges_option()
+@opts.judges_option()
 @_extras
-@store_options
-@max_cost_option
-def question_command(
-    question: str,
-    golden_response: str,
-    candidate_response: str,
-    judges: Sequence[str],
-    no_extras: bool,
-    store: Place | None,
-    max_cost: float | None,
-) -> None:
+@opts.store_options
+@opts.max_cost_option
+def question_command(store: Place | None, no_extras: bool, **given: Any) -> None:
     """Compare one response with one golden response."""
     with stoppable(store):
-        judge = judge_option(judges)
-        texts = (question, golden_response, candidate_response)
-        done = evaluate_question(*texts, judge=judge, store=store, max_cost=max_cost, extras=not no_extras)
+        done = evaluate_question(**given, store=store, extras=not no_extras)
     (row,) = done.rows
-    for column in COLUMNS[COLUMNS.index("Bleu Score") :]:
-        if row[column] is not None:
-            say(f"{column}: {row[column]}")
-    say(*done.missing)
+    shown = COLUMNS[COLUMNS.index("Bleu Score") :]
+    say(*(f"{column}: {row[column]}" for column in shown if row[column] is not None), *done.missing)
     _end(done, (), store)
 
 

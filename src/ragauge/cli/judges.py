@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable
 from contextlib import AsyncExitStack
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import click
 
@@ -20,13 +20,14 @@ from ragauge.analysis.measure import (
 )
 from ragauge.analysis.robustness import card_view, check_robustness, robustness_cases
 from ragauge.analysis.tuning import Tuner, tuning_view
-from ragauge.cli.main import say, screen
-from ragauge.cli.options import complete_judges, max_cost_option, output_option, store_options
+from ragauge.cli import options as opts
+from ragauge.cli.main import say, show_parts
+from ragauge.cli.options import Paths
 from ragauge.cli.run import progress_bar, stop, stoppable
 from ragauge.errors import BadData, BadParameter, RunFailed
 from ragauge.judges.base import Judge
 from ragauge.questions import KINDS
-from ragauge.report.files import check_ending, check_place, save_text
+from ragauge.report.files import save_text
 from ragauge.report.wording import usage_words
 from ragauge.run.asking import Budget, Dispatcher, check_priced
 from ragauge.run.prepare import opened_store
@@ -37,14 +38,10 @@ from ragauge.store import Place, read_labels
 T = TypeVar("T")
 
 _judge_option = click.option(
-    "-j",
-    "--judge",
-    metavar="JUDGE",
-    default="embedded",
-    show_default=True,
-    help="As for `ragauge run`.",
-    shell_complete=complete_judges,
+    "-j", "--judge", metavar="JUDGE", default="embedded", show_default=True, help="As for `ragauge run`."
 )
+_labels_option = click.option("--labels", type=opts.FILE, help="People's labels (.jsonl), as for `ragauge run`.")
+_asking_options = opts.combined(opts.store_options, opts.max_cost_option)
 
 
 @click.group("judges", invoke_without_command=True)
@@ -61,31 +58,17 @@ def command(ctx: click.Context) -> None:
 
 @command.command("measure")
 @click.argument("judge", default="embedded")
-@click.option(
-    "--data",
-    type=click.Path(exists=True, file_okay=False, path_type=Path),
-    required=True,
-    help="Folder of labelled sets (.jsonl.gz).",
-)
+@click.option("--data", type=opts.FOLDER, required=True, help="Folder of labelled sets (.jsonl.gz).")
 @click.option(
     "--against",
     metavar="JUDGE",
     help="Compare with this judge on the same rows. [default: lexical, where JUDGE is embedded]",
 )
-@click.option(
-    "--limit", type=click.IntRange(min=1), metavar="N", help="At most N rows of each set, drawn with a fixed seed."
-)
-@store_options
-@max_cost_option
-@output_option("Write the figures", MEASUREMENT_WRITERS)
+@click.option("--limit", type=opts.POSITIVE, metavar="N", help="At most N rows of each set, drawn with a fixed seed.")
+@_asking_options
+@opts.output_option("Write the figures", MEASUREMENT_WRITERS)
 def measure_command(
-    judge: str,
-    data: Path,
-    against: str | None,
-    limit: int | None,
-    store: Place | None,
-    max_cost: float | None,
-    output: Sequence[Path],
+    judge: str, data: Path, against: str | None, limit: int | None, output: Paths, **asking: Any
 ) -> None:
     """Measure JUDGE against people's labels, set by set: AUC and balanced accuracy, with 95 % intervals.
 
@@ -93,28 +76,20 @@ def measure_command(
     p is from a paired bootstrap. Intervals and p resample whole questions or texts. A file that cannot be read is
     reported, and the others are measured.
     """
-    for path in output:
-        check_ending(path, MEASUREMENT_WRITERS)
-        check_place(path)
+    opts.check_outputs(output, MEASUREMENT_WRITERS)
     baseline = against or ("lexical" if judge == "embedded" else None)
-    cached = _CachedJudge(load_judge(judge), store, max_cost, baseline=load_judge(baseline) if baseline else None)
+    cached = _CachedJudge(judge, **asking, baseline=baseline)
     results: list[SetResult] = []
     failed = None
     try:
-        with stoppable(store, "answer"):
+        with stoppable(asking["store"], "answer"):
             blocking(_measured, "measured")(cached, data, limit, results)
     except RunFailed as error:
         failed = error
-    found = Measurement(
-        judge=cached.judge.identity,
-        baseline=cached.baseline.identity if cached.baseline else None,
-        limit=limit,
-        sets=tuple(adjusted(results)),
-    )
-    for part in measurement_view(found):
-        screen().print(part)
-    for path in output:
-        say(f"wrote {found.save(path)}")
+    identity = cached.baseline.identity if cached.baseline else None
+    found = Measurement(judge=cached.judge.identity, baseline=identity, limit=limit, sets=tuple(adjusted(results)))
+    show_parts(*measurement_view(found))
+    say(*(f"wrote {found.save(path)}" for path in output))
     cached.end()
     if failed:
         raise failed
@@ -129,69 +104,41 @@ def measure_command(
 @click.option(
     "--data", metavar="DATA", help="Samples with responses and contexts, as for `run`. [default: packaged cases]"
 )
-@click.option("--limit", type=click.IntRange(min=1), metavar="N", help="Only the first N samples.")
-@store_options
-@max_cost_option
-@output_option("Write the card", [".json"])
-def check_command(
-    judge: str, data: str | None, limit: int | None, store: Place | None, max_cost: float | None, output: Sequence[Path]
-) -> None:
+@click.option("--limit", type=opts.POSITIVE, metavar="N", help="Only the first N samples.")
+@_asking_options
+@opts.output_option("Write the card", [".json"])
+def check_command(judge: str, data: str | None, limit: int | None, output: Paths, **asking: Any) -> None:
     """Check how often verdicts change where they should not: a robustness card for any judge.
 
     Each sentence of a response is a claim about the contexts. It is asked again as it was, with sources and claims in
     reverse order, in other words, with praise among the sources, and with instructions among them to change the
     verdict.
     """
-    for path in output:
-        check_ending(path, [".json"])
-        check_place(path, [data] if data else ())
+    opts.check_outputs(output, [".json"], [data])
     cases = robustness_cases(data, limit)
-    cached = _CachedJudge(load_judge(judge), store, max_cost)
+    cached = _CachedJudge(judge, **asking)
     again = cached.apart().ask_member
     card = cached.run(lambda: check_robustness(cached.judge, cases, cached.asker.ask_member, again), "checked")
-    for line in card_view(card):
-        screen().print(line)
-    for path in output:
-        say(f"wrote {card.save(path)}")
+    show_parts(*card_view(card))
+    say(*(f"wrote {card.save(path)}" for path in output))
 
 
 @command.command("tune")
 @_judge_option
+@_labels_option
+@click.option("--data", type=opts.INPUT, help="Labelled set, or folder of them, as for `measure`.")
 @click.option(
-    "--labels",
-    type=click.Path(exists=True, dir_okay=False, path_type=Path),
-    help="People's labels (.jsonl), as for `ragauge run`.",
-)
-@click.option(
-    "--data", type=click.Path(exists=True, path_type=Path), help="Labelled set, or folder of them, as for `measure`."
-)
-@click.option(
-    "--prompts",
-    multiple=True,
-    type=click.Path(exists=True, file_okay=False, path_type=Path),
-    help="Folder of prompts to try, as in `prompts=FOLDER`; repeatable.",
+    "--prompts", multiple=True, type=opts.FOLDER, help="Folder of prompts to try, as in `prompts=FOLDER`; repeatable."
 )
 @click.option(
     "--accuracy", type=float, default=0.95, show_default=True, help="How often the first of a cascade has to be right."
 )
-@click.option("--limit", type=click.IntRange(min=1), metavar="N", help="At most N rows of each set of --data.")
+@click.option("--limit", type=opts.POSITIVE, metavar="N", help="At most N rows of each set of --data.")
 @click.option("--seed", type=int, default=0, show_default=True, help="Of the split and of the examples drawn.")
-@store_options
-@max_cost_option
-@click.option(
-    "-o", "--output", type=click.Path(dir_okay=False, path_type=Path), required=True, help="Judge file (.json)."
-)
+@_asking_options
+@click.option("-o", "--output", type=opts.OUT_FILE, required=True, help="Judge file (.json).")
 def tune_command(
-    judge: str,
-    labels: Path | None,
-    data: Path | None,
-    prompts: Sequence[Path],
-    accuracy: float,
-    limit: int | None,
-    seed: int,
-    store: Place | None,
-    max_cost: float | None,
-    output: Path,
+    judge: str, labels: Path | None, data: Path | None, limit: int | None, output: Path, **choices: Any
 ) -> None:
     """Choose prompts, examples and thresholds of a judge on half of people's labels, and measure the gain on the rest.
 
@@ -199,23 +146,22 @@ def tune_command(
     probabilities: that from which it says yes. Of a cascade: the thresholds beyond which its first judge stands. What
     is chosen has the highest balanced accuracy. -j FILE uses the judge file.
     """
-    check_ending(output, [".json"])
-    check_place(output, filter(None, [labels, data]))
+    opts.check_outputs([output], [".json"], [labels, data])
     if not (labels or data):
         raise BadParameter("give people's labels: --labels FILE, or --data FOLDER of labelled sets")
     people = [*(read_labels(labels) if labels else ()), *(labelled_sets(data, limit) if data else ())]
-    tuning = Tuner(judge, people, prompts, accuracy, seed)
-    cached = _CachedJudge(tuning.judge, store, max_cost)
+    asking = {name: choices.pop(name) for name in ("store", "max_cost")}
+    tuning = Tuner(judge, people, **choices)
+    cached = _CachedJudge(tuning.judge, **asking)
     tuned = cached.run(lambda: tuning.tune(cached.asker.ask_member), "tuned")
-    for line in tuning_view(tuned):
-        screen().print(line)
+    show_parts(*tuning_view(tuned))
     save_text(output, {".json": lambda: tuned.file.text()})
     say(f"wrote {output}; use: -j {output}")
 
 
 @command.command("export")
 @click.argument("judge", metavar="hf/MODEL")
-@click.argument("folder", type=click.Path(file_okay=False, path_type=Path))
+@click.argument("folder", type=opts.OUT_FOLDER)
 @click.option("--int8", is_flag=True, help="Weights in eight bits: a quarter of the size, and faster on a processor.")
 def export_command(judge: str, folder: Path, int8: bool) -> None:
     """Write a model that torch runs into FOLDER, where the judge onnx/FOLDER runs it without torch."""
@@ -228,11 +174,7 @@ def export_command(judge: str, folder: Path, int8: bool) -> None:
 
 @command.command("prompts")
 @click.argument("judge", metavar="[PROVIDER/MODEL]", default="openai/gpt-4o-mini")
-@click.option(
-    "--write",
-    type=click.Path(file_okay=False, path_type=Path),
-    help="Write the sections into this folder, to edit them.",
-)
+@click.option("--write", type=opts.OUT_FOLDER, help="Write the sections into this folder, to edit them.")
 def prompts_command(judge: str, write: Path | None) -> None:
     """Print the instructions that an LLM judge is sent, with the options behind its name.
 
@@ -261,17 +203,16 @@ def prompts_command(judge: str, write: Path | None) -> None:
 class _CachedJudge:
     """Answers in a judge's name from the store, else asks the judge and stores its answers.
 
-    judge: the judge. baseline: the judge that is compared with it. Human labels in the store are ignored, since the
-    judges are measured.
+    Human labels in the store are ignored, since the judges are measured. baseline: the judge that is compared with it.
     """
 
     def __init__(
-        self, judge: Judge, store: Place | None, max_cost: float | None, baseline: Judge | None = None
+        self, judge: str | Judge, store: Place | None, max_cost: float | None, baseline: str | None = None
     ) -> None:
-        check_priced([judge, *([baseline] if baseline else [])], max_cost)
-        router = load_judges(judge)
+        self.judge, self.baseline = load_judge(judge), load_judge(baseline) if baseline else None
+        check_priced(filter(None, [self.judge, self.baseline]), max_cost)
+        router = load_judges(self.judge)
         self._store = store
-        self.judge, self.baseline = judge, baseline
         self.asker = Dispatcher(router, opened_store(store), Budget(max_cost))
         self._others: list[Dispatcher] = []
 
@@ -310,8 +251,9 @@ class _CachedJudge:
 
 async def _measured(cached: _CachedJudge, data: Path, limit: int | None, results: list[SetResult]) -> None:
     """Append the result of each set to `results`."""
-    async with cached.asker.opened():
+    asker = cached.asker
+    async with asker.opened():
         with progress_bar("measuring") as progress:
-            async for one in measure(cached.judge, data, limit, cached.asker.ask_member, cached.baseline):
+            async for one in measure(cached.judge, data, limit, asker.ask_member, cached.baseline):
                 results.append(one)
                 progress(len(results))

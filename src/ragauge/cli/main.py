@@ -25,10 +25,7 @@ from ragauge.report.wording import one_line
 from ragauge.version import VERSION
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
-#: The width of output that is not to a terminal.
-PIPED_WIDTH = 110
+    from rich.console import Console, RenderableType
 
 
 def say(*lines: str, err: bool = False) -> None:
@@ -41,21 +38,24 @@ def screen() -> Console:
     """Standard output as a console of rich; plain and of a fixed width if it is piped."""
     from ragauge.report.text import printing_console
 
-    return printing_console(width=None if sys.stdout.isatty() else PIPED_WIDTH)
+    return printing_console(width=None if sys.stdout.isatty() else 110)
+
+
+def show_parts(*parts: RenderableType) -> None:
+    """Print what rich renders to standard output."""
+    console = screen()
+    for part in parts:
+        console.print(part)
 
 
 #: The exit code of a command that Ctrl-C ended, and of one that SIGTERM ended.
 INTERRUPTED, TERMINATED = 130, 143
 
-#: Seconds that an interrupted command has to end by itself; threads that cannot be cancelled may take longer.
-GRACE = 1.0
-
 
 class _Ending:
-    """The exit code of the signal that ends this process, and the time of the signal."""
+    """The exit code of the signal that ends this process."""
 
     code = INTERRUPTED
-    since = 0.0
 
 
 @contextmanager
@@ -76,10 +76,15 @@ def interruptible() -> Iterator[None]:
 
 def ending() -> int:
     """The exit code of an interrupted command; from this call on no signal raises an exception."""
-    _Ending.since = time.monotonic()
+    since = time.monotonic()
+
+    def leave(_number: int, _frame: FrameType | None) -> None:
+        if time.monotonic() - since > 1:  # threads that cannot be cancelled may take longer to end
+            os._exit(_Ending.code)
+
     if threading.current_thread() is threading.main_thread():
         for number in (signal.SIGINT, signal.SIGTERM):
-            signal.signal(number, _leave)
+            signal.signal(number, leave)
     return _Ending.code
 
 
@@ -90,12 +95,6 @@ def _terminate(_number: int, frame: FrameType | None) -> None:
         interrupt(signal.SIGINT, frame)
     else:
         raise KeyboardInterrupt
-
-
-def _leave(_number: int, _frame: FrameType | None) -> None:
-    """Exit at once, unless the command was interrupted only just now."""
-    if time.monotonic() - _Ending.since > GRACE:
-        os._exit(_Ending.code)
 
 
 #: command -> module and name, imported when the command is used.
@@ -145,7 +144,9 @@ class Commands(click.Group):
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command; a known error becomes a message and an exit code."""
-        _encode_what_can_be()
+        for stream in (sys.stdout, sys.stderr):
+            if isinstance(stream, TextIOWrapper):
+                stream.reconfigure(errors="replace")  # encodings may lack characters, such as that of a pipe on Windows
         try:
             with interruptible():
                 return super().invoke(ctx)
@@ -163,13 +164,6 @@ class Commands(click.Group):
             _discard_output()
             say(f"error: cannot write the output: {error.strerror}", err=True)
             ctx.exit(1)
-
-
-def _encode_what_can_be() -> None:
-    """Print question marks for characters that the output encoding lacks, such as arrows in a pipe on Windows."""
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, TextIOWrapper):
-            stream.reconfigure(errors="replace")
 
 
 def _discard_output() -> None:

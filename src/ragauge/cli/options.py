@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import reduce, wraps
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
+from functools import reduce
 from math import isfinite, nan
 from pathlib import Path
-from typing import Any, Literal, TypeVar, cast
+from typing import Any
 
 import click
 
 from ragauge.errors import BadParameter, RagaugeError, UsageError
 from ragauge.metrics.registry import CATALOGUE, installed_names, select_metrics
-from ragauge.report.files import WRITERS
-from ragauge.scores import Better, Gate, check_gate, gate_on
+from ragauge.report.files import WRITERS, check_ending, check_place
+from ragauge.scores import Gate, check_gate, gate_on
 from ragauge.store import Place, Store, is_url
-
-#: The option for each side of a bound on which a gate fails.
-_OPTIONS: Mapping[Literal["below", "above"], str] = {"below": "--fail-under", "above": "--fail-over"}
 
 
 def gates(under: Sequence[str], over: Sequence[str], metrics: str | None) -> list[Gate]:
@@ -27,49 +25,50 @@ def gates(under: Sequence[str], over: Sequence[str], metrics: str | None) -> lis
     Raises UnknownName for a metric that the run does not measure, and BadParameter for an invalid gate: of another
     form, failing on the better side of its metric, or with a bound off the metric's scale.
     """
-    known = {
-        key: metric for metric in (CATALOGUE if metrics is None else select_metrics(metrics)) for key in metric.values
-    }
+    measured = CATALOGUE if metrics is None else select_metrics(metrics)
+    known = {key: metric for metric in measured for key in metric.values}
     better = {key: metric.better for key, metric in known.items()}
-    conditions = _read(under, "below", better) + _read(over, "above", better)
-    for gate in conditions:
-        metric, condition = known[gate.metric], f"{gate.key}{':' if gate.column else '='}{gate.bound:g}"
-        other = f"write {_OPTIONS['above' if gate.fails == 'below' else 'below']} {condition}"
-        check_gate(gate, metric.better, metric.scale, f"{_OPTIONS[gate.fails]} {condition}", other)
-    return conditions
-
-
-def _read(given: Sequence[str], fails: Literal["below", "above"], known: Mapping[str, Better]) -> list[Gate]:
-    option, found = _OPTIONS[fails], []
-    for condition in given:
+    found = []
+    for option, other, condition in [
+        *(("--fail-under", "--fail-over", one) for one in under),
+        *(("--fail-over", "--fail-under", one) for one in over),
+    ]:
         # a metric's own parameters may contain a "=", and a slice does, as in faithfulness@domain=finance:0.8
         key, sign, bound = condition.rpartition(":" if re.search(r"@[^@=]+=.*:", condition) else "=")
         if not sign:
             raise BadParameter(f"{option} {condition}: write {option} METRIC=NUMBER")
-        try:
+        number = nan
+        with suppress(ValueError):
             number = float(bound)
-        except ValueError:
-            number = nan
         if not isfinite(number):
-            raise BadParameter(f"{option} {condition}: {bound!r} is not a number; write {_form(key)}")
-        found.append(gate_on(key, number, fails, known))
+            form = "METRIC@COLUMN=VALUE:NUMBER" if "@" in key else "METRIC=NUMBER"
+            raise BadParameter(f"{option} {condition}: {bound!r} is not a number; write {form}")
+        gate = gate_on(key, number, "below" if option == "--fail-under" else "above", better)
+        metric, written = known[gate.metric], f"{gate.key}{':' if gate.column else '='}{gate.bound:g}"
+        check_gate(gate, metric.better, metric.scale, f"{option} {written}", f"write {other} {written}")
+        found.append(gate)
     return found
 
 
-def _form(key: str) -> str:
-    return "METRIC@COLUMN=VALUE:NUMBER" if "@" in key else "METRIC=NUMBER"
-
-
-Command = TypeVar("Command", bound=Callable[..., Any])
-Option = Callable[[Command], Command]
+Option = Callable[[Any], Any]
 
 #: The default store, in the working directory.
 DEFAULT_STORE = ".ragauge"
 
-_FILE = click.Path(dir_okay=False, path_type=Path)
+#: What options hold that may be repeated.
+Texts = Sequence[str]
+Paths = Sequence[Path]
+
+#: The types of options: to be written or read, and whole numbers from 1.
+OUT_FILE = click.Path(dir_okay=False, path_type=Path)
+FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
+FOLDER = click.Path(exists=True, file_okay=False, path_type=Path)
+OUT_FOLDER = click.Path(file_okay=False, path_type=Path)
+INPUT = click.Path(exists=True, path_type=Path)
+POSITIVE = click.IntRange(min=1)
 
 
-def combined(*options: Option[Any]) -> Option[Any]:
+def combined(*options: Option) -> Option:
     """Several options as one, in the order of the help."""
     return lambda command: reduce(lambda made, option: option(made), reversed(options), command)
 
@@ -79,17 +78,6 @@ def complete_metrics(_: click.Context, __: click.Parameter, typed: str) -> list[
     before, comma, last = typed.rpartition(",")
     names = [metric.name for metric in CATALOGUE] + installed_names()
     return [f"{before}{comma}{name}" for name in names if name.startswith(last)]
-
-
-def complete_judges(_: click.Context, __: click.Parameter, typed: str) -> list[str]:
-    """The judges, and the models of known price, that begin as typed."""
-    from ragauge.judges.llm.pricing import price_table
-    from ragauge.run.specs import DESCRIPTIONS
-
-    forms = (re.match("[a-z]+[:/(]?", spec) for spec in DESCRIPTIONS)  # without what stands for a name, in capitals
-    names = [form[0] for form in forms if form]
-    models = [f"{name}/{model}" for name, provider in price_table().providers.items() for model in provider.models]
-    return [name for name in [*names, *models] if name.startswith(typed)]
 
 
 def complete_runs(context: click.Context, _: click.Parameter, typed: str) -> list[str]:
@@ -103,26 +91,39 @@ def complete_runs(context: click.Context, _: click.Parameter, typed: str) -> lis
     return [name for name in names if name and name.startswith(typed)]
 
 
-def judges_option(help: str = "As for `ragauge run`. [default: embedded]") -> Option[Any]:
+def judges_option(help: str = "As for `ragauge run`. [default: embedded]") -> Option:
     """-j, repeatable; see `judge_option`."""
     return click.option(
-        "-j", "--judge", "judges", multiple=True, metavar="JUDGE", help=help, shell_complete=complete_judges
+        "-j", "--judge", multiple=True, metavar="JUDGE", help=help, callback=lambda *got: judge_option(got[2])
     )
 
 
-def output_option(what: str, endings: Iterable[str] = WRITERS, type: Any = _FILE) -> Option[Any]:
+def output_option(what: str, endings: Iterable[str] = WRITERS, type: Any = OUT_FILE) -> Option:
     """-o, repeatable. what: what it does, for the help. endings: the formats."""
     return click.option("-o", "--output", type=type, multiple=True, help=f"{what}: {' '.join(endings)}; repeatable.")
+
+
+def check_outputs(paths: Iterable[Path], endings: Iterable[str], inputs: Iterable[str | Path | None] = ()) -> None:
+    """Raise UsageError for a file that cannot be written in any of the formats, or is one of the inputs."""
+    for path in paths:
+        check_ending(path, endings)
+        check_place(path, filter(None, inputs))
 
 
 #: How the work is spread: `engine`, `workers` and `gpus`.
 engine_options = combined(
     click.option("--engine", metavar="ENGINE", help="ray or ray:HOST:PORT: several processes or machines score."),
-    click.option("--workers", type=click.IntRange(min=1), metavar="N", help="Processes that score; implies ray."),
+    click.option("--workers", type=POSITIVE, metavar="N", help="Processes that score; implies ray."),
     click.option("--gpus", type=float, default=0.0, metavar="SHARE", help="The share of a GPU of each, such as 0.5."),
 )
 
-samples_option = click.option("-o", "--output", type=_FILE, required=True, help="Where the samples go (.jsonl).")
+
+def gate_option(name: str, help: str) -> Option:
+    """--fail-under or --fail-over, which the command receives as `under` or `over`; see `gates`."""
+    return click.option(name, name.removeprefix("--fail-"), multiple=True, metavar="METRIC=VALUE", help=help)
+
+
+samples_option = click.option("-o", "--output", type=OUT_FILE, required=True, help="Where the samples go (.jsonl).")
 
 max_cost_option = click.option(
     "--max-cost",
@@ -136,36 +137,29 @@ raw_csv_option = click.option(
 )
 
 
-def show_option(default: int | None = None) -> Option[Any]:
-    """--show, the number of worst samples to show. default: None for three in short."""
-    help = "Show the N worst samples with all their evidence."
-    if default is None:
-        help += " [default: three with the claim that decides]"
+def show_option(help: str, default: int | None = None) -> Option:
+    """--show, the number of samples or rows to show."""
     return click.option(
         "--show", type=click.IntRange(min=0), default=default, show_default=bool(default), metavar="N", help=help
     )
 
 
+worst_option = show_option(
+    "Show the N worst samples with all their evidence. [default: three with the claim that decides]"
+)
+
 by_option = click.option(
     "--by", multiple=True, metavar="COLUMN", help="Estimates for each value of this column of DATA, repeatable."
 )
+group_option = click.option("--group", metavar="COLUMN", help="Samples with the same value here are not independent.")
 
-
+_MAP_HELP = "Take a field from this column; a.b is b in a. Repeatable."
 _MAP = click.option(
-    "--map",
-    "mapping",
-    multiple=True,
-    metavar="FIELD=COLUMN",
-    help="Take a field from this column; a.b is b in a. Repeatable.",
+    "--map", multiple=True, metavar="FIELD=COLUMN", help=_MAP_HELP, callback=lambda *got: pairs(got[2], "--map")
 )
-_LIMIT = click.option("--limit", type=click.IntRange(min=1), metavar="N", help="Only the first N samples.")
+_LIMIT = click.option("--limit", type=POSITIVE, metavar="N", help="Only the first N samples.")
 _SKIP = click.option("--skip-bad-rows", is_flag=True, help="Leave out rows that cannot be read, and count them.")
-
-_LABELS = click.option(
-    "--labels",
-    type=click.Path(exists=True, dir_okay=False, path_type=Path),
-    help="People's labels (.jsonl), which go before any judge.",
-)
+_LABELS = click.option("--labels", type=FILE, help="People's labels (.jsonl), which go before any judge.")
 
 #: What is measured, and by whom.
 judging_options = combined(
@@ -184,39 +178,21 @@ judging_options = combined(
 )
 
 #: DATA, and how it is read and judged; see `evaluation_arguments` for all but DATA.
-data_options = combined(
-    click.argument("data", metavar="DATA"),
-    judging_options,
-    click.option("--group", metavar="COLUMN", help="Samples with the same value here are not independent."),
-    _LIMIT,
-    _SKIP,
-    _LABELS,
-)
+data_options = combined(click.argument("data", metavar="DATA"), judging_options, group_option, _LIMIT, _SKIP, _LABELS)
 
 
-def evaluation_arguments(
-    judges: Sequence[str], mapping: Sequence[str], metrics: str | None, **others: Any
-) -> dict[str, Any]:
+def evaluation_arguments(metrics: str | None, **others: Any) -> dict[str, Any]:
     """The options of `data_options` as arguments of `ragauge.evaluate`."""
-    wanted = None if metrics == "all" else metrics
-    return {**others, "metrics": wanted, "judge": judge_option(judges), "map": pairs(mapping, "--map")}
+    return {**others, "metrics": None if metrics == "all" else metrics}
 
 
-class _Store(click.ParamType):  # type: ignore[type-arg]  # generic from click 8.2 on, and 8.1 will do
+def store_place(value: Any) -> Place:
     """A folder or file, or the URL of a database, which is shown without its password."""
+    if not is_url(value):
+        return Path(value)
+    from ragauge.store.postgres import PostgresUrl
 
-    name = "path"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Place:
-        """See click."""
-        if not is_url(value):
-            return Path(value)
-        from ragauge.store.postgres import PostgresUrl
-
-        return PostgresUrl(value)
-
-
-STORE = _Store()
+    return PostgresUrl(value)
 
 
 def existing_store(place: Place, *, to_read: bool = True) -> Store:
@@ -226,16 +202,15 @@ def existing_store(place: Place, *, to_read: bool = True) -> Store:
     return Store.open(place, to_read=to_read)
 
 
-def store_option(help: str, **more: Any) -> Option[Any]:
+def store_option(help: str, **more: Any) -> Option:
     """--store, the folder, file or PostgreSQL database. help: what is kept there."""
-    return click.option("--store", type=STORE, default=DEFAULT_STORE, show_default=True, help=help, **more)
+    return click.option(
+        "--store", type=store_place, metavar="PATH", default=DEFAULT_STORE, show_default=True, help=help, **more
+    )
 
 
-def open_store_option(help: str, *, to_read: bool = True) -> Option[Any]:
-    """--store of a command on an existing store, which the command receives open.
-
-    to_read: the command writes nothing, so the store may be read-only.
-    """
+def open_store_option(help: str, *, to_read: bool = True) -> Option:
+    """--store of a command on an existing store, which the command receives open. to_read: it may be read-only."""
 
     def opened(context: click.Context, _: click.Parameter, place: Place) -> Store | Place:
         if context.resilient_parsing:  # to complete the line, after which the context is closed
@@ -245,39 +220,26 @@ def open_store_option(help: str, *, to_read: bool = True) -> Option[Any]:
     return store_option(help, callback=opened)
 
 
-def _set_no_store(context: click.Context, _: click.Parameter, given: bool) -> None:
+def _no_store(context: click.Context, _: click.Parameter, given: bool) -> None:
     context.meta["ragauge.no_store"] = given
-
-
-def _store_or_none(context: click.Context, _: click.Parameter, place: Place) -> Place | None:
-    return None if context.meta["ragauge.no_store"] else place
 
 
 #: --store and --no-store; with the latter the command receives None as `store`.
 store_options = combined(
-    store_option("Where judgments and runs are kept.", callback=_store_or_none),
+    store_option(
+        "Where judgments and runs are kept.",
+        callback=lambda context, _, place: None if context.meta["ragauge.no_store"] else place,
+    ),
     click.option(
-        "--no-store", is_flag=True, is_eager=True, expose_value=False, callback=_set_no_store, help="Keep nothing."
+        "--no-store", is_flag=True, is_eager=True, expose_value=False, callback=_no_store, help="Keep nothing."
     ),
 )
 
-
-#: The options of `ragauge score`; see `evaluation_arguments` for all but the store and the cost.
+#: The options of `ragauge score`; see `evaluation_arguments` for all but the store.
 stream_options = combined(judging_options, _LABELS, store_options, max_cost_option)
 
-
-def work_options(command: Command) -> Command:
-    """How samples are read, where answers are kept, and what they may cost.
-
-    The command receives all of it as `work`: arguments of `ragauge.datasets.build`, `generate` and `ragauge.evaluate`.
-    """
-
-    @wraps(command)
-    def called(mapping: Sequence[str], **given: Any) -> Any:
-        work = {name: given.pop(name) for name in ("limit", "skip_bad_rows", "max_cost", "store")}
-        return command(work={**work, "map": pairs(mapping, "--map")}, **given)
-
-    return cast(Command, combined(_MAP, _LIMIT, _SKIP, store_options, max_cost_option)(called))
+#: How samples are read, where answers are kept, and what they may cost: arguments of `ragauge.evaluate`.
+work_options = combined(_MAP, _LIMIT, _SKIP, store_options, max_cost_option)
 
 
 def pairs(given: Sequence[str], option: str) -> dict[str, str]:
@@ -289,17 +251,14 @@ def pairs(given: Sequence[str], option: str) -> dict[str, str]:
     return {key: value for key, _, value in split}
 
 
-#: The kind of question of a judge, or a topic such as classify:toxic.
-_KIND = re.compile(r"(\w+|(classify|rate):[^=/?(]+)=")
-
-
 def judge_option(given: Sequence[str]) -> str | dict[str, str]:
     """--judge: one spec, or KIND=SPEC or LANGUAGE=SPEC often; a bare one in addition, or *=SPEC, is for the rest.
 
     An "=" within a spec, as in openai/gpt-4o-mini?temperature=0 or cascade(a,b,threshold=0.9), names no kind.
     """
-    bare = [spec.removeprefix("*=") for spec in given if not _KIND.match(spec)]
-    named = pairs([spec for spec in given if _KIND.match(spec)], "--judge")
+    of_kind = [spec for spec in given if re.match(r"(\w+|(classify|rate):[^=/?(]+)=", spec)]
+    bare = [spec.removeprefix("*=") for spec in given if spec not in of_kind]
+    named = pairs(of_kind, "--judge")
     if len(bare) > 1:
         given_twice = f"--judge was given {' and '.join(bare)}"
         raise BadParameter(f"{given_twice}; name a kind for each, as in --judge entail={bare[1]}")

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from ragauge.cli.main import say, screen
+from ragauge.cli.main import say, screen, show_parts
 from ragauge.cli.options import complete_metrics
 from ragauge.errors import BadParameter, UnknownName
 from ragauge.metrics.base import Metric
@@ -43,9 +43,9 @@ def metrics_command(name: str | None) -> None:
         except BadParameter as error:
             faults.append(str(error))
         else:
-            rows.append((known, arrow(metric.better), ", ".join(_reads(metric)), metric.summary))
+            rows.append((known, arrow(metric.better), _reads(metric), metric.summary))
     columns = ("metric", "", "reads", "what it is")
-    screen().print(rich_table(columns, rows, left=columns))
+    show_parts(rich_table(columns, rows, left=columns))
     say(
         *faults,
         "Also: trust, all that Trust-Eval measures; composite(METRIC=WEIGHT,...); pooled(METRIC). "
@@ -55,27 +55,19 @@ def metrics_command(name: str | None) -> None:
 
 
 def _about(metric: Metric) -> str:
-    params = ", ".join(metric.usage) or "none"
-    return "\n".join(
-        [
-            f"{metric.key}  {metric.scale[0]:g}..{metric.scale[1]:g}, {metric.better} is better",
-            "",
-            inspect.getdoc(metric.function) or "",
-            "",
-            f"reads: {', '.join(_reads(metric))}",
-            f"asks: {', '.join(_asks(metric)) or 'nothing'}",
-            f"parameters: {params}",
-            f"values: {', '.join(metric.values)}",
-        ]
-    )
+    asks = sorted({topic for need in metric.needs for topic in need.asks})
+    return f"""{metric.key}  {metric.scale[0]:g}..{metric.scale[1]:g}, {metric.better} is better
+
+{inspect.getdoc(metric.function) or ""}
+
+reads: {_reads(metric)}
+asks: {", ".join(asks) or "nothing"}
+parameters: {", ".join(metric.usage) or "none"}
+values: {", ".join(metric.values)}"""
 
 
-def _reads(metric: Metric) -> list[str]:
-    return list(dict.fromkeys(field for need in metric.needs for field in need.reads))
-
-
-def _asks(metric: Metric) -> list[str]:
-    return sorted({topic for need in metric.needs for topic in need.asks})
+def _reads(metric: Metric) -> str:
+    return ", ".join(dict.fromkeys(field for need in metric.needs for field in need.reads))
 
 
 def _pages() -> dict[str, Path]:
@@ -86,19 +78,14 @@ def _pages() -> dict[str, Path]:
     return {path.relative_to(folder).with_suffix("").as_posix(): path for path in paths}
 
 
-def complete_pages(_: click.Context, __: click.Parameter, typed: str) -> list[str]:
-    """The pages whose names begin as typed."""
-    return [name for name in _pages() if name.startswith(typed)]
-
-
 @click.command("docs")
-@click.argument("page", required=False, shell_complete=complete_pages)
+@click.argument("page", required=False)
 def docs_command(page: str | None) -> None:
     """List the pages of the documentation, or show PAGE, such as embedded-judge; piped, it is Markdown."""
     pages = _pages()
     if page is None:
-        for name, path in pages.items():
-            say(f"{name:<56} {path.read_text(encoding='utf-8').partition(chr(10))[0].removeprefix('# ')}")
+        texts = {name: path.read_text(encoding="utf-8") for name, path in pages.items()}
+        say(*(f"{name:<56} {text.partition(chr(10))[0].removeprefix('# ')}" for name, text in texts.items()))
         return
     name = page.removeprefix("docs/").removesuffix(".md")
     if name not in pages:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 import logging
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import aclosing, contextmanager, nullcontext
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import aclosing, contextmanager
 from dataclasses import replace
 from importlib.resources import as_file, files
 from pathlib import Path
@@ -14,26 +14,14 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
-from ragauge.cli.main import ending, say, screen
-from ragauge.cli.options import (
-    DEFAULT_STORE,
-    by_option,
-    data_options,
-    engine_options,
-    evaluation_arguments,
-    gates,
-    max_cost_option,
-    output_option,
-    raw_csv_option,
-    show_option,
-    store_options,
-    stream_options,
-)
+from ragauge.cli import options as opts
+from ragauge.cli.main import ending, say, show_parts
+from ragauge.cli.options import Texts
 from ragauge.errors import BadParameter, RunFailed, UsageError
 from ragauge.report.explain import certainty_words, chooser, headline_metrics, worst
 from ragauge.report.files import WRITERS, check_output
 from ragauge.report.text import estimates_table, run_view, sample_view, worst_view
-from ragauge.report.wording import counted, usage_words
+from ragauge.report.wording import counted
 from ragauge.run.evaluate import evaluate
 from ragauge.run.plan import plan
 from ragauge.run.results import Run
@@ -43,9 +31,8 @@ from ragauge.scores import Gate
 from ragauge.store import Place
 
 if TYPE_CHECKING:
-    from rich.console import Console
+    from rich.console import RenderableType
 
-    from ragauge.datasets.samples import SampleSet
     from ragauge.run.cluster import RayEngine
 
 
@@ -63,46 +50,30 @@ def progress_bar(label: str, total: int | None = None) -> Iterator[Callable[[int
     with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
         task = bar.add_task(label, total=total)
 
-        def show(message: str) -> None:
-            console.print(message, markup=False, highlight=False)
-            bar.update(task, description=f"{label}, {message}")
+        class Handler(logging.Handler):
+            def emit(self, record: logging.LogRecord) -> None:
+                message = record.getMessage()
+                console.print(message, markup=False, highlight=False)
+                bar.update(task, description=f"{label}, {message}")
 
-        with _announced(show) if console.is_terminal else nullcontext():
+        handler, logger = Handler(), logging.getLogger("ragauge")
+        if console.is_terminal:
+            logger.addHandler(handler)
+        try:
             yield lambda done: bar.update(task, completed=done, description=label)
-
-
-@contextmanager
-def _announced(show: Callable[[str], None]) -> Iterator[None]:
-    """Show what ragauge logs, such as what a run waits for, in place of Python's line on standard error."""
-
-    class Handler(logging.Handler):
-        def emit(self, record: logging.LogRecord) -> None:
-            show(record.getMessage())
-
-    handler, logger = Handler(), logging.getLogger("ragauge")
-    logger.addHandler(handler)
-    try:
-        yield
-    finally:
-        logger.removeHandler(handler)
+        finally:
+            logger.removeHandler(handler)
 
 
 @contextmanager
 def stoppable(store: Place | None, what: str = "judgment", more: str = "") -> Iterator[None]:
-    """Exit with 130 if the work is interrupted, or with 143 on SIGTERM, and print how to go on.
-
-    what: what is kept. more: the end of the sentence.
-    """
+    """Exit with 130 if the work is interrupted, or with 143 on SIGTERM, and print how to go on. what: what is kept."""
     try:
         yield
     except KeyboardInterrupt:
         code = ending()
-        kept = (
-            f"Every {what} made so far is kept in {store}: the same command goes on from there{more}."
-            if store
-            else "Nothing was kept, because of --no-store."
-        )
-        say("", f"Stopped. {kept}", err=True)
+        kept = f"Every {what} made so far is kept in {store}: the same command goes on from there{more}."
+        say("", f"Stopped. {kept if store else 'Nothing was kept, because of --no-store.'}", err=True)
         raise SystemExit(code) from None
 
 
@@ -114,24 +85,6 @@ def judging(store: Place | None, limit: int | None = None, label: str = "judging
         yield progress
 
 
-def closing_lines(made: SampleSet) -> Iterator[str]:
-    """What samples lack because an answer is missing, which rows were skipped, and the usage."""
-    for part, number in made.failures.items():
-        yield f"without {part}: {counted(number, 'sample')}, the first because {made.failures.first[part]}"
-    if made.bad_rows:
-        yield f"rows skipped: {len(made.bad_rows)}, the first because: {made.bad_rows[0]}"
-    if made.spent.calls:
-        yield usage_words(made.spent)
-
-
-def end_of_work(made: SampleSet, whole: int, store: Place | None) -> None:
-    """Exit with 1 if no sample is complete, with 4 if the work was stopped."""
-    if made.samples and not whole:
-        raise RunFailed(f"no sample is whole, the first because {next(iter(made.failures.first.values()))}")
-    if made.stopped:
-        stop(made.stopped, store)
-
-
 def stop(why: str, store: Place | None) -> NoReturn:
     """Exit with 4, and print why the work was stopped and how to go on. store: where finished work is kept."""
     after = "the same command goes on from there" if store else "what is not shown or written is lost (--no-store)"
@@ -140,58 +93,41 @@ def stop(why: str, store: Place | None) -> NoReturn:
 
 
 @click.command("run")
-@data_options
-@store_options
-@output_option("Write the run", (*WRITERS, "or, with an engine, a FOLDER/ of Parquet"), str)
-@engine_options
-@raw_csv_option
+@opts.data_options
+@opts.store_options
+@opts.output_option("Write the run", (*WRITERS, "or, with an engine, a FOLDER/ of Parquet"), str)
+@opts.engine_options
+@opts.raw_csv_option
 @click.option("--name", default="", help="A name for the run.")
-@max_cost_option
-@show_option()
-@by_option
-@click.option(
+@opts.max_cost_option
+@opts.worst_option
+@opts.by_option
+@opts.gate_option(
     "--fail-under",
-    multiple=True,
-    metavar="METRIC=VALUE",
-    help="Exit with 3 if the estimate is lower, for metrics of which more is better; repeatable. "
+    "Exit with 3 if the estimate is lower, for metrics of which more is better; repeatable. "
     "METRIC@COLUMN=VALUE:NUMBER is for a slice.",
 )
-@click.option(
-    "--fail-over",
-    multiple=True,
-    metavar="METRIC=VALUE",
-    help="Exit with 3 if the estimate is higher, for metrics of which less is better; repeatable.",
+@opts.gate_option(
+    "--fail-over", "Exit with 3 if the estimate is higher, for metrics of which less is better; repeatable."
 )
 def run_command(
-    data: str,
-    store: Place | None,
-    output: Sequence[str],
-    engine: str | None,
-    workers: int | None,
-    gpus: float,
-    raw_csv: bool,
-    name: str,
-    max_cost: float | None,
-    show: int | None,
-    by: Sequence[str],
-    fail_under: Sequence[str],
-    fail_over: Sequence[str],
-    **given: Any,
+    data: str, output: Texts, raw_csv: bool, show: int | None, by: Texts, under: Texts, over: Texts, **given: Any
 ) -> None:
     """Measure DATA: a .jsonl .json .csv .tsv or .parquet file with queries, responses, contexts, references.
 
     With --engine ray also a folder, a bucket, or a pattern in quotes such as "s3://bucket/*.parquet". Columns are
     recognised by the names that ragas, DeepEval, RAGChecker, Trust-Eval and others use.
     """
-    asked = evaluation_arguments(**given)
+    spread = {name: given.pop(name) for name in ("engine", "workers", "gpus")}
+    asked, store = opts.evaluation_arguments(**given), given["store"]
     folders = [one for one in output if one.endswith("/") or "://" in one]
-    spread = engine_for(engine, workers, gpus, folders) if engine or workers or gpus or folders else None
+    engine = _engine(folders, **spread) if folders or any(spread.values()) else None
     paths = [Path(one) for one in output if one not in folders]
     for path in paths:
         check_output(path, filter(None, (data, asked["labels"])))
-    conditions = gates(fail_under, fail_over, asked["metrics"])
+    conditions = opts.gates(under, over, asked["metrics"])
     with judging(store, asked["limit"]) as progress:
-        run = evaluate(data, store=store, max_cost=max_cost, name=name, progress=progress, engine=spread, **asked)
+        run = evaluate(data, progress=progress, engine=engine, **asked)
     for column in by:
         run.by(column)
     run.hold_to(conditions)
@@ -200,11 +136,11 @@ def run_command(
     show_run(run, show, every=given["metrics"] is not None)
     say(*(f"wrote {one}" for one in written))
     if store:
-        say(*next_steps(run, store))
+        say(*_next_steps(run, store))
     end(run, conditions, store)
 
 
-def engine_for(engine: str | None, workers: int | None, gpus: float, folders: Sequence[str]) -> RayEngine:
+def _engine(folders: Sequence[str], engine: str | None, workers: int | None, gpus: float) -> RayEngine:
     """The engine of --engine, --workers, --gpus, and of -o where that names a folder."""
     from ragauge.run.cluster import engine_of
 
@@ -213,18 +149,14 @@ def engine_for(engine: str | None, workers: int | None, gpus: float, folders: Se
     return replace(engine_of(engine or "ray"), workers=workers, gpus=gpus, output="".join(folders))
 
 
-def next_steps(run: Run, store: Place) -> Iterator[str]:
+def _next_steps(run: Run, store: Place) -> Iterator[str]:
     """How to read a run again, open it in the browser, and compare it."""
-    kept = "" if store == Path(DEFAULT_STORE) else f" --store {store}"
+    kept = "" if store == Path(opts.DEFAULT_STORE) else f" --store {store}"
     yield f"run {run.id}; read it again with: ragauge report {run.id}{kept}"
     yield f"all evidence in the browser:  ragauge view {run.id}{kept}"
     earlier = next((one for one in run.store.runs() if one.id != run.id and one.data == run.record.data), None)
     old, new = (earlier.id, run.id) if earlier else (run.id, "latest")
     yield f"compare it with {'the run before' if earlier else 'a later run'}: ragauge compare {old} {new}{kept}"
-
-
-#: How many of the worst samples are shown in short.
-WORST = 3
 
 
 def show_run(run: Run, count: int | None, every: bool = False) -> None:
@@ -233,38 +165,27 @@ def show_run(run: Run, count: int | None, every: bool = False) -> None:
     count: the number of samples with all their evidence; None: three, each with the claim that decides. every: whether
     all metrics are shown, or six of them.
     """
-    console = screen()
-    for part in run_view(run.record, run.sections(), None if every else headline_metrics(run.record)):
-        console.print(part)
-    key = chooser(run.record)
-    if not key or count == 0:
+    metrics = None if every else headline_metrics(run.record)
+    show_parts(*run_view(run.record, run.sections(), metrics))
+    if not (key := chooser(run.record)) or count == 0:
         return
-    console.print()
     better = run.estimates[key].better
-    if count is None:
-        shown = worst(run.records(), key, better, WORST)
-        for part in (*worst_view(shown, key, better, run.record.about.get(key, "")), ""):
-            console.print(part)
-        if sure := certainty_words(run.records(), key):
-            console.print(sure)
+    if count is not None:
+        show_parts("", f"Worst by {key}:", "", *_worst_samples(run, key, count))
         return
-    console.print(f"Worst by {key}:")
-    console.print()
-    show_worst(console, run, key, count)
+    shown = worst(run.records(), key, better, 3)
+    sure = certainty_words(run.records(), key)
+    show_parts("", *worst_view(shown, key, better, run.record.about.get(key, "")), "", *([sure] if sure else []))
 
 
-def show_worst(console: Console, run: Run, key: str, count: int) -> None:
-    """Print the `count` samples that are worst by one metric, with their evidence."""
+def _worst_samples(run: Run, key: str, count: int) -> Iterator[RenderableType]:
+    """The samples that are worst by one metric, with their evidence."""
     for record in worst(run.records(), key, run.estimates[key].better, count):
-        for part in sample_view(record, key):
-            console.print(part)
+        yield from sample_view(record, key)
 
 
 def end(run: Run, conditions: Sequence[Gate], store: Place | None) -> None:
-    """Exit with 1 if no score has a value, with 4 if the run was stopped, with 3 if a gate failed.
-
-    store: where the run is kept, or None.
-    """
+    """Exit with 1 if no score has a value, with 4 if the run was stopped, with 3 if a gate failed."""
     if all(one.value is None for one in run.estimates.values()) and (run.record.failures or not run.record.stopped):
         reasons = [*run.record.failures.values(), *run.record.undefined.values()]
         because = f", the first because: {reasons[0]}" if reasons else ""
@@ -279,11 +200,11 @@ def end(run: Run, conditions: Sequence[Gate], store: Place | None) -> None:
 
 
 @click.command("plan")
-@data_options
-@store_options
+@opts.data_options
+@opts.store_options
 def plan_command(data: str, store: Place | None, **given: Any) -> None:
     """Say what `run` would ask and cost, without asking: questions, calls, tokens, price and time, by metric too."""
-    asked = evaluation_arguments(**given)
+    asked = opts.evaluation_arguments(**given)
     with progress_bar("planning", asked["limit"]) as progress:
         planned = plan(data, store=store, progress=progress, **asked)
     say(*str(planned).splitlines())
@@ -293,12 +214,12 @@ def plan_command(data: str, store: Place | None, **given: Any) -> None:
 @click.argument("data", default="", metavar="[-]")
 @click.option(
     "--watch",
-    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    type=opts.FOLDER,
     metavar="FOLDER",
     help="Score the lines of the .jsonl and .ndjson files in this folder, and those that are added, without end.",
 )
-@stream_options
-def score_command(data: str, watch: Path | None, store: Place | None, max_cost: float | None, **given: Any) -> None:
+@opts.stream_options
+def score_command(data: str, watch: Path | None, store: Place | None, **given: Any) -> None:
     """Score JSON Lines as they come, from standard input (-) or a folder, with memory that does not grow.
 
     One line of JSON is written for each, in order: its number, and its scores with evidence as in the .jsonl of `run`,
@@ -308,7 +229,7 @@ def score_command(data: str, watch: Path | None, store: Place | None, max_cost: 
         raise BadParameter("give - for standard input, or --watch FOLDER")
     if data not in ("", "-"):
         raise BadParameter(f"{data!r} is not -; measure a file with `ragauge run`, or feed it: ragauge score - < FILE")
-    stream = Stream(store=store, max_cost=max_cost, **evaluation_arguments(**given))
+    stream = Stream(store=store, **opts.evaluation_arguments(**given))
     counts: Counter[bool] = Counter()
     with stoppable(store):
         blocking(_write_scores, "score")(stream, watch, counts)
@@ -329,8 +250,6 @@ async def _write_scores(stream: Stream, watch: Path | None, counts: Counter[bool
             counts[one.error is None] += 1
 
 
-SYSTEMS = ("baseline", "candidate")
-
 #: What the demo measures: few enough to read.
 METRICS = (
     "faithfulness,hallucination,answer_correctness,answer_relevance,context_precision,context_recall,"
@@ -339,45 +258,35 @@ METRICS = (
 
 
 @click.command("demo")
-@store_options
-@output_option("Write the candidate's run")
-@raw_csv_option
-@show_option(2)
+@opts.store_options
+@opts.output_option("Write the candidate's run")
+@opts.raw_csv_option
+@opts.show_option("Show the N worst samples with all their evidence.", 2)
 def demo_command(store: Place | None, output: Sequence[Path], raw_csv: bool, show: int) -> None:
     """Measure two versions of an assistant on packaged data with the embedded judge: offline, no key."""
     for path in output:
         check_output(path)
-    console = screen()
-    runs = measured(store)
-    written = [runs["candidate"].save(path, raw_csv=raw_csv) for path in output]
-    show_runs(console, runs, show)
-    for path in written:
-        console.print(f"wrote {path}")
+    baseline, candidate = (demo_run(system, store) for system in ("baseline", "candidate"))
+    written = [f"wrote {candidate.save(path, raw_csv=raw_csv)}" for path in output]
+    show_parts(*demo_view(baseline, candidate, show), *written)
     seen = "To look at it in a browser: ragauge demo -o demo.html"
     if store is not None:
-        baseline = runs["baseline"]
         page = baseline.save((baseline.store.folder or Path()) / "demo.html")
         seen = f"The baseline's report, to open in a browser: {page}"
-    console.print(seen)
-    console.print("Now your own data: ragauge run FILE        what can be measured: ragauge metrics")
+    show_parts(seen, "Now your own data: ragauge run FILE        what can be measured: ragauge metrics")
 
 
-def measured(store: Place | None) -> dict[str, Run]:
-    """The runs of the two systems by name."""
-    runs = {}
-    for system in SYSTEMS:
-        data = as_file(files("ragauge.demo") / f"{system}.jsonl")
-        with data as path, judging(store, label=f"judging {system}") as progress:
-            runs[system] = evaluate(path, METRICS, store=store, name=f"demo {system}", progress=progress)
-    return runs
+def demo_run(system: str, store: Place | None) -> Run:
+    """The run of a system, "baseline" or "candidate"."""
+    data = as_file(files("ragauge.demo") / f"{system}.jsonl")
+    with data as path, judging(store, label=f"judging {system}") as progress:
+        return evaluate(path, METRICS, store=store, name=f"demo {system}", progress=progress)
 
 
-def show_runs(console: Console, runs: Mapping[str, Run], count: int) -> None:
-    """Print the estimates side by side, and the answers of the baseline that contradict most, with their evidence."""
-    baseline = runs["baseline"]
-    console.print(f"Two versions of an assistant, {baseline.record.samples} questions each, judged offline by ragauge.")
-    console.print(estimates_table({system: run.record for system, run in runs.items()}))
+def demo_view(baseline: Run, candidate: Run, count: int) -> Iterator[RenderableType]:
+    """The estimates side by side, and the answers of the baseline that contradict most, with their evidence."""
+    yield f"Two versions of an assistant, {baseline.record.samples} questions each, judged offline by ragauge."
+    yield estimates_table({"baseline": baseline.record, "candidate": candidate.record})
     if count:
-        console.print("Behind the numbers: the baseline's worst answers by hallucination:")
-        console.print()
-        show_worst(console, baseline, "hallucination", count)
+        yield from ("Behind the numbers: the baseline's worst answers by hallucination:", "")
+        yield from _worst_samples(baseline, "hallucination", count)

@@ -17,25 +17,12 @@ import click
 from ragauge.analysis.compare import COMPARISON_WRITERS, changes_view, compare, comparison_view
 from ragauge.analysis.labels import Labelling, LabelSession, answer_words, summary_lines
 from ragauge.analysis.parity import NAMING, PARITY_WRITERS, SYSTEMS, choose, measuring, parity, read_sheet
-from ragauge.cli.main import TERMINATED, ending, say, screen
-from ragauge.cli.options import (
-    STORE,
-    by_option,
-    complete_metrics,
-    complete_runs,
-    existing_store,
-    judge_option,
-    judges_option,
-    open_store_option,
-    output_option,
-    raw_csv_option,
-    show_option,
-    work_options,
-)
+from ragauge.cli import options as opts
+from ragauge.cli.main import TERMINATED, ending, say, screen, show_parts
+from ragauge.cli.options import Paths, Texts
 from ragauge.cli.run import end, judging, progress_bar, show_run
 from ragauge.errors import BadParameter, UsageError
 from ragauge.metrics.registry import split_specs
-from ragauge.report.files import check_ending, check_place
 from ragauge.report.wording import counted
 from ragauge.run.evaluate import evaluate
 from ragauge.run.results import Run
@@ -44,23 +31,16 @@ from ragauge.view import Server
 
 
 @click.command("report")
-@click.argument("run", default="latest", shell_complete=complete_runs)
-@open_store_option("Where the run is kept.")
-@output_option("Write it")
-@raw_csv_option
-@show_option()
+@click.argument("run", default="latest", shell_complete=opts.complete_runs)
+@opts.open_store_option("Where the run is kept.")
+@opts.output_option("Write it")
+@opts.raw_csv_option
+@opts.worst_option
 @click.option("-m", "--metrics", type=click.Choice(["all"]), help="Show all metrics. [default: six]")
-@by_option
+@opts.by_option
 @click.option("--list", "listed", is_flag=True, help="List the runs of the store instead.")
 def report_command(
-    run: str,
-    store: Store,
-    output: Sequence[Path],
-    raw_csv: bool,
-    show: int | None,
-    metrics: str | None,
-    by: Sequence[str],
-    listed: bool,
+    run: str, store: Store, output: Paths, raw_csv: bool, show: int | None, metrics: str | None, by: Texts, listed: bool
 ) -> None:
     """Show RUN (an id, the beginning of one, or a name); by default the newest. Nothing is judged again."""
     if listed:
@@ -70,15 +50,14 @@ def report_command(
     found = Run.open(store, run)
     for column in by:
         found.by(column)
-    for path in output:
-        say(f"wrote {found.save(path, raw_csv=raw_csv)}")
+    say(*(f"wrote {found.save(path, raw_csv=raw_csv)}" for path in output))
     if not output:
         show_run(found, show, every=metrics == "all")
 
 
 @click.command("view")
-@click.argument("run", default="", shell_complete=complete_runs)
-@open_store_option("Where the runs are kept.")
+@click.argument("run", default="", shell_complete=opts.complete_runs)
+@opts.open_store_option("Where the runs are kept.")
 @click.option("--port", type=click.IntRange(0, 65535), default=0, help="Listen here. [default: any that is free]")
 @click.option("--by", metavar="NAME", help="Who labels. [default: your login name]")
 @click.option("--no-open", is_flag=True, help="Print the address without opening a browser.")
@@ -116,59 +95,40 @@ def opened_in_browser(address: str) -> Iterator[None]:
 
 
 @click.command("compare")
-@click.argument("a", shell_complete=complete_runs)
-@click.argument("b", shell_complete=complete_runs)
-@open_store_option("Where the runs are kept.")
+@click.argument("a", shell_complete=opts.complete_runs)
+@click.argument("b", shell_complete=opts.complete_runs)
+@opts.open_store_option("Where the runs are kept.")
 @click.option(
     "-m",
     "--metrics",
     metavar="LIST",
-    shell_complete=complete_metrics,
+    shell_complete=opts.complete_metrics,
     help="Compare only these, such as faithfulness,rouge.rougeL.",
 )
-@click.option("--group", metavar="COLUMN", help="Samples with the same value here are not independent.")
-@click.option(
-    "--show",
-    type=click.IntRange(min=0),
-    default=1,
-    show_default=True,
-    metavar="N",
-    help="Show the N samples that changed most, of each of the three metrics that differ most clearly.",
-)
-@output_option("Write the comparison", COMPARISON_WRITERS)
+@opts.group_option
+@opts.show_option("Show the N samples that changed most, of each of the three metrics that differ most clearly.", 1)
+@opts.output_option("Write the comparison", COMPARISON_WRITERS)
 @click.option(
     "--fail-if-worse",
+    "gated",
     multiple=True,
     metavar="METRIC",
     help="Exit with 3 if B is significantly worse than A, repeatable.",
 )
 def compare_command(
-    a: str,
-    b: str,
-    store: Store,
-    metrics: str | None,
-    group: str | None,
-    show: int,
-    output: Sequence[Path],
-    fail_if_worse: Sequence[str],
+    a: str, b: str, store: Store, metrics: str | None, group: str | None, show: int, output: Paths, gated: Texts
 ) -> None:
     """Test whether run B is better than run A: paired differences, with intervals and p-values.
 
     A run is an id, the beginning of one, a --name (its newest run), or "latest". Nothing is judged again.
     """
-    for path in output:
-        check_ending(path, COMPARISON_WRITERS)
-        check_place(path)
+    opts.check_outputs(output, COMPARISON_WRITERS)
     found = compare(Run.open(store, a), Run.open(store, b), metrics or "", group=group, show=show)
-    worse = found.worse(fail_if_worse)
-    written = [found.save(path) for path in output]
-    console = screen()
-    for part in (*comparison_view(found, console.width), *changes_view(found)):
-        console.print(part)
-    for path in written:
-        say(f"wrote {path}")
-    for metric in worse:
-        say(f"gate failed: {metric} is significantly worse", err=True)
+    worse = found.worse(gated)
+    written = [f"wrote {found.save(path)}" for path in output]
+    show_parts(*comparison_view(found, screen().width), *changes_view(found))
+    say(*written)
+    say(*(f"gate failed: {metric} is significantly worse" for metric in worse), err=True)
     if worse:
         raise SystemExit(3)
 
@@ -188,66 +148,60 @@ def compare_command(
     metavar="THEIRS=OURS",
     help="Compare this column, repeatable; NAME/100=... if it is in per cent, 1-NAME=... if it means the opposite.",
 )
-@judges_option()
-@work_options
-@click.option(
-    "--show", type=click.IntRange(min=0), default=3, show_default=True, metavar="N", help="Rows shown for each cause."
-)
-@output_option("Write the comparison", PARITY_WRITERS)
+@opts.judges_option()
+@opts.work_options
+@opts.show_option("Rows shown for each cause.", 3)
+@opts.output_option("Write the comparison", PARITY_WRITERS)
 def parity_command(
     scores: str,
     against: str,
     data: str | None,
     run_name: str | None,
     metrics: str | None,
-    columns: Sequence[str],
-    judges: Sequence[str],
-    work: dict[str, Any],
+    columns: Texts,
     show: int,
-    output: Sequence[Path],
+    output: Paths,
+    **given: Any,
 ) -> None:
     """Compare another system's SCORES with ours on the same rows, and find out why they differ.
 
     SCORES is its file of scores, in any format that `ragauge run` reads: a row per sample under the system's own column
     names. The samples are read from it as well, and measured, unless --data or --run names them.
     """
-    for path in output:
-        check_ending(path, PARITY_WRITERS)
-        check_place(path, filter(None, (scores, data)))
+    opts.check_outputs(output, PARITY_WRITERS, [scores, data])
     if data and run_name:
         raise BadParameter("give --data or --run, not both: a run has its samples")
-    store, map = work.pop("store"), work["map"]
+    store, map = given["store"], given["map"]
     if run_name and store is None:
         raise BadParameter("--run names a run in the store; leave out --no-store")
     sheet = read_sheet(scores, {} if data else {field: map[field] for field in NAMING if field in map})
     if not (data or run_name or any(line.query or line.response for line in sheet.lines)):
         raise BadParameter(f"{scores} holds no samples; name them with --data FILE, or a run of them with --run RUN")
-    kept = choose(sheet, against, _columns(columns), split_specs(metrics or ""))
+    named, wanted = _columns(columns), split_specs(metrics or "")
+    kept = choose(sheet, against, named, wanted)
     if run_name:
         run = Run.open(store, run_name)
     else:
-        judge = judge_option(judges)
-        with judging(store, work["limit"]) as progress:
-            run = evaluate(data or scores, store=store, metrics=measuring(kept), judge=judge, progress=progress, **work)
-    found = parity(run, sheet, against, columns=_columns(columns), metrics=split_specs(metrics or ""), show=show)
-    say(*str(found).splitlines())
-    for path in output:
-        say(f"wrote {found.save(path)}")
+        with judging(store, given["limit"]) as progress:
+            run = evaluate(data or scores, measuring(kept), progress=progress, **given)
+    found = parity(run, sheet, against, columns=named, metrics=wanted, show=show)
+    say(*str(found).splitlines(), *(f"wrote {found.save(path)}" for path in output))
     end(run, (), store)
 
 
 def _columns(given: Sequence[str]) -> dict[str, str]:
     """The --column options, theirs to ours; both names may contain "=" in brackets."""
-    matches = [(one, re.fullmatch(r"(.+)=([^=()]+(?:\(.*\))?[.\w]*)", one)) for one in given]
-    for one, match in matches:
-        if match is None:
+    columns = {}
+    for one in given:
+        if not (match := re.fullmatch(r"(.+)=([^=()]+(?:\(.*\))?[.\w]*)", one)):
             raise BadParameter(f"--column {one!r}: write --column THEIRS=OURS")
-    return {match[1]: match[2] for _, match in matches if match}
+        columns[match[1]] = match[2]
+    return columns
 
 
 @click.command("label")
-@click.argument("run", default="latest", shell_complete=complete_runs)
-@open_store_option("Where the run is kept.", to_read=False)
+@click.argument("run", default="latest", shell_complete=opts.complete_runs)
+@opts.open_store_option("Where the run is kept.", to_read=False)
 @click.option("-m", "--metric", help="Label the judgments of this metric. [default: the one that chooses the worst]")
 @click.option("--by", metavar="NAME", help="Who labels. [default: your login name]")
 def label_command(run: str, store: Store, metric: str | None, by: str | None) -> None:
@@ -261,8 +215,7 @@ def label_command(run: str, store: Store, metric: str | None, by: str | None) ->
     chosen = labelling.metric(metric)
     session = LabelSession(labelling, chosen, by or getpass.getuser())
     _ask(session)
-    say("", f"{counted(session.given, 'label')} given.")
-    say(*summary_lines(labelling.summaries([chosen])))
+    say("", f"{counted(session.given, 'label')} given.", *summary_lines(labelling.summaries([chosen])))
 
 
 def _ask(session: LabelSession) -> None:
@@ -294,13 +247,13 @@ def store_command() -> None:
 
 
 @store_command.command("copy")
-@click.argument("source", type=STORE)
-@click.argument("target", type=STORE)
+@click.argument("source", type=opts.store_place)
+@click.argument("target", type=opts.store_place)
 def copy_command(source: Place, target: Place) -> None:
     """Add the judgments of the store SOURCE to the store TARGET, where its own answers stay.
 
     Runs, calls and labels are not copied. Stopped half-way, the same command goes on.
     """
-    with existing_store(source) as read, Store.open(target) as written, progress_bar("copying", None) as progress:
+    with opts.existing_store(source) as read, Store.open(target) as written, progress_bar("copying", None) as progress:
         count, new = read.copy_to(written, progress)
     say(f"{counted(count, 'judgment')} read, {new:,} new in {target}")

@@ -35,11 +35,8 @@ scores_of_counts = rg.claim_scores
 class Evaluation:
     """The results of an evaluation.
 
-    Attributes:
-        rows: column of COLUMNS -> value, None where there is none; claims are {"1": claim, ...}.
-        run: the same, with intervals and all evidence.
-        report: a remark -> the questions that it applies to.
-        missing: why columns are empty.
+    rows: column of COLUMNS -> value, None where there is none; claims are {"1": claim, ...}. run: the same, with
+    intervals and all evidence. report: a remark -> the questions that it applies to. missing: why columns are empty.
     """
 
     rows: list[dict[str, Any]]
@@ -85,7 +82,12 @@ def evaluate(benchmark: Any, responses: Any, *, extras: bool = True, **options: 
         BadData: no question of the benchmark has a response; and what `ragauge.evaluate` raises.
     """
     reading = rg.read(benchmark)
-    samples, report = _joined(reading, responses)
+    joined, report = rg.join(reading, responses)
+    samples = [one for one in joined if len(one.references or ()) == 1]
+    if unsound := [one.query or "" for one in joined if len(one.references or ()) != 1]:
+        report["without one golden response, left out"] = unsound
+    if reading.bad_rows:
+        report["in rows that cannot be read, left out"] = [str(bad) for bad in reading.bad_rows]
     if not samples:
         raise rg.BadData(f"no row has a golden response and a response: {'; '.join(report)}; read: {reading.columns}")
     run = rg.evaluate(samples, METRICS, **options)
@@ -97,18 +99,6 @@ def evaluate_question(question: str, golden_response: str, candidate_response: s
     """Compare one response with a golden response; options and errors as of `evaluate`."""
     row = {"query": question, "reference": golden_response}
     return evaluate([row], [{"query": question, "response": candidate_response}], **options)
-
-
-def _joined(reading: Any, responses: Any) -> tuple[list[rg.Sample], dict[str, list[str]]]:
-    """The samples with a response and exactly one golden response, and a report on the others."""
-    samples, report = rg.join(reading, responses)
-    sound = [one for one in samples if len(one.references or ()) == 1]
-    if len(sound) < len(samples):
-        unsound = [one.query or "" for one in samples if len(one.references or ()) != 1]
-        report["without one golden response, left out"] = unsound
-    if reading.bad_rows:
-        report["in rows that cannot be read, left out"] = [str(bad) for bad in reading.bad_rows]
-    return sound, report
 
 
 def _row(sample: rg.Sample, scores: Mapping[str, rg.Score]) -> dict[str, Any]:
@@ -128,7 +118,9 @@ def _claim_cells(score: rg.Score, response: str) -> dict[str, Any]:
     common = [claim for claim in golden if claim.entailed]
     *values, responded, undefined = scores_of_counts(len(golden), len(candidate), len(common))
     notes = [f"undefined: {undefined}"] if undefined else []
-    notes += [f"golden claim {n}: {one.label}{_why(one, response)}" for n, one in enumerate(golden, start=1)]
+    for n, one in enumerate(golden, start=1):  # with the judge's reason, or else the passages that are its evidence
+        why = one.rationale or " ".join(f"“{response[slice(*chunk.span)]}”" for chunk in one.chunks if chunk.span)
+        notes.append(f"golden claim {n}: {one.label}{why and f', {why}'}")
     notes += [f"left out, since the question implies it: {claim.text}" for claim in implied]
     claims = [{str(n): one.text for n, one in enumerate(side, start=1)} for side in (golden, candidate, common)]
     cells = (*values, len(golden), responded, len(common), *claims, "\n".join(notes))
@@ -137,17 +129,11 @@ def _claim_cells(score: rg.Score, response: str) -> dict[str, Any]:
 
 def _claims(evidence: Iterable[rg.Evidence], side: str, other: str) -> tuple[list[rg.Evidence], list[rg.Evidence]]:
     """The claims of one side as judged against the other, and those that the question implies."""
-    against_other, against_query = (
+    judged, by_query = (
         [one for one in evidence if (one.field, one.against) == (side, text)] for text in (other, "query")
     )
-    pairs = list(zip(against_other, (one.entailed for one in against_query), strict=True))
+    pairs = list(zip(judged, (one.entailed for one in by_query), strict=True))
     return [one for one, implied in pairs if not implied], [one for one, implied in pairs if implied]
-
-
-def _why(claim: rg.Evidence, response: str) -> str:
-    """The judge's reason, or else the passages of the response that are its evidence."""
-    why = claim.rationale or " ".join(f"“{response[slice(*one.span)]}”" for one in claim.chunks if one.span)
-    return f", {why}" if why else ""
 
 
 def _add_extras(rows: list[dict[str, Any]]) -> list[str]:

@@ -106,10 +106,7 @@ class BaseMetric:
     def __name__(self) -> str:
         return re.sub("(?<=[a-z])(?=[A-Z])", " ", type(self).__qualname__.removesuffix("Metric"))
 
-    @property
-    def name(self) -> str:
-        """The name in results."""
-        return self.__name__
+    name = property(lambda self: self.__name__, doc="The name in results.")
 
     def __str__(self) -> str:
         passed = {True: "passed", False: "failed", None: "measured"}[self.success]
@@ -118,17 +115,12 @@ class BaseMetric:
 
 
 class _Ours(BaseMetric):
-    """A metric on ours.
+    """A metric on ours; DeepEval's other arguments are accepted without effect.
 
-    Each class has the attributes ours, one of our metrics; nothing, DeepEval's value where it is undefined; and
-    differs, how DeepEval's number is another one, if it is.
-
-    Args:
-        threshold: the score that passes, the highest of those where lower is better; None for the score alone.
-        model: what judges: a model's name, a DeepEvalBaseLLM, or any judge of `rg.evaluate`; without one the embedded
-            judge, which calls no model.
-        strict_mode: a score that does not pass is the worst one, and only the best one passes.
-        include_reason, async_mode, verbose_mode, evaluation_template, and others: accepted without effect.
+    threshold: the score that passes, the highest of those where lower is better; None for the score alone.
+    model: what judges: a model's name, a DeepEvalBaseLLM, or any judge of `rg.evaluate`; by default the embedded judge.
+    strict_mode: a score that does not pass is the worst one, and only the best one passes.
+    Classes have ours, one of our metrics; nothing, DeepEval's value where it is undefined; differs, how DeepEval's is.
     """
 
     ours = differs = ""
@@ -154,19 +146,19 @@ class _Ours(BaseMetric):
     def row(self, case: LLMTestCase) -> dict[str, Any]:
         """The case in our fields. Raises MissingTestCaseParamsError."""
         parts = {part: our for part, our in {**_FIELDS, **self.reads}.items() if our}
-        row = {our: getattr(case, part) for part, our in parts.items() if getattr(case, part) is not None}
+        row = {our: value for part, our in parts.items() if (value := getattr(case, part)) is not None}
         needed = {name for need in self.metric.needs for name in need.reads}
         if missing := [part for part, our in parts.items() if our in needed - row.keys()]:
             raise MissingTestCaseParamsError(f"{self.__name__} needs {missing[0]}=... of the LLMTestCase")
         return row
 
-    def value(self, score: rg.Score) -> float | None:
+    def _value(self, score: rg.Score) -> float | None:
         """DeepEval's value from ours; None where the judge gave no answer."""
         return None if score.failed else self.nothing if score.value is None else score.value
 
     def settle(self, scores: Any) -> None:
         """Set the score and what depends on it. scores: of a sample."""
-        self.error, self.score = scores[self.key].failed, self.value(scores[self.key])
+        self.error, self.score = scores[self.key].failed, self._value(scores[self.key])
         reason = scores.explain(self.key)
         self.reason = reason.partition("; ")[2] or reason
         self.success = False if self.error else self.is_successful()
@@ -200,10 +192,9 @@ class FaithfulnessMetric(_Ours, ours="faithfulness", nothing=1.0):
         self.penalize_ambiguous_claims = penalize_ambiguous_claims
         super().__init__(*given, **more)
 
-    def value(self, score: rg.Score) -> float | None:
-        """The share of claims."""
+    def _value(self, score: rg.Score) -> float | None:
         if score.value is None or self.penalize_ambiguous_claims or not score.evidence:
-            return super().value(score)
+            return super()._value(score)
         return 1 - sum(claim.label is rg.Label.CONTRADICTED for claim in score.evidence) / len(score.evidence)
 
 
@@ -295,8 +286,7 @@ class GEval(_Ours):
     def __name__(self) -> str:
         return f"{self._name} [GEval]"
 
-    def value(self, score: rg.Score) -> float | None:
-        """The grade as a score from 0 to 1."""
+    def _value(self, score: rg.Score) -> float | None:
         return None if score.value is None else score.value / 10
 
 
@@ -362,13 +352,8 @@ class EvaluationResult:
 async def a_evaluate(test_cases: Sequence[LLMTestCase], metrics: Sequence[Any], **_: Any) -> EvaluationResult:
     """The scores of all test cases, which judges answer concurrently. `evaluate` is the same without await.
 
-    Args:
-        test_cases: `LLMTestCase`s.
-        metrics: metrics of this module, or any with `a_measure`.
-
-    Raises:
-        BadInput: there are none, or one is something else.
-        MissingTestCaseParamsError: a case lacks what a metric reads.
+    metrics: metrics of this module, or any with `a_measure`.
+    Raises BadInput where there are none, or one is none; MissingTestCaseParamsError where a case lacks a part.
     """
     if not test_cases or not all(isinstance(case, LLMTestCase) for case in test_cases):
         raise BadInput("test_cases must be a list of LLMTestCase(input=..., actual_output=...)")

@@ -70,7 +70,4 @@ class _StringEvaluator:
     _evaluate_strings = rg.blocking(_aevaluate_strings, "_evaluate_strings", shared=True)
 
 
-def __getattr__(name: str) -> Any:
-    if name == "StringEvaluator":
-        return derived(_StringEvaluator, "langchain_classic.evaluation", name, "langchain")
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+__getattr__ = derived(_StringEvaluator, "langchain", "langchain_classic.evaluation", "StringEvaluator")

@@ -11,19 +11,11 @@ from ragauge.compat.trust_eval import TrustScoreEvaluator as TrustScoreEvaluator
 
 
 class _MetricEvaluator:
-    """A metric as an evaluator of LlamaIndex.
+    """One value of a metric, such as "faithfulness" or "rouge.rougeL", as an evaluator of LlamaIndex.
 
     The feedback names the pieces that count against the response. An undefined or failed score is None, and the result
-    invalid, with the reason.
-
-    Args:
-        metric: one value of a metric, such as "faithfulness" or "rouge.rougeL".
-        judge: as for `rg.evaluate`.
-        threshold: the minimum score to pass, or the maximum for a metric where lower is better.
-        store: as for `rg.evaluate`.
-
-    Raises:
-        UsageError: for an unknown metric or judge, and in `aevaluate` for a missing field.
+    invalid, with the reason. judge, store: as for `rg.evaluate`. threshold: the minimum score to pass, or the maximum
+    for a metric where lower is better. Raises UsageError for an unknown metric or judge, and for a missing field.
     """
 
     def __init__(
@@ -65,7 +57,4 @@ def evaluators(*metrics: str, judge: Any = "embedded", threshold: float = 0.5, s
     return {metric: made(metric, threshold=threshold, scorer=scorer) for metric in metrics}
 
 
-def __getattr__(name: str) -> Any:
-    if name == "MetricEvaluator":
-        return derived(_MetricEvaluator, "llama_index.core.evaluation", "BaseEvaluator", "llama-index")
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+__getattr__ = derived(_MetricEvaluator, "llama-index", "llama_index.core.evaluation", "BaseEvaluator")

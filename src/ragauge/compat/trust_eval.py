@@ -106,11 +106,8 @@ def retrieve(queries: str | Sequence[str], top_k: int = 5, corpus: Any = None, s
         )
     rows = {"query": [queries] if isinstance(queries, str) else list(queries)}
     searched = {"corpus" if isinstance(corpus, str | Path) else "retriever": corpus}
-    samples = _samples(build(rows, top=top_k, store=store, **searched))
-    found = [
-        [{**doc.metadata, "id": doc.id, "title": doc.title, "text": doc.text} for doc in sample.contexts or ()]
-        for sample in samples
-    ]
+    built = [sample.contexts or () for sample in _samples(build(rows, top=top_k, store=store, **searched))]
+    found = [[{**doc.metadata, "id": doc.id, "title": doc.title, "text": doc.text} for doc in docs] for docs in built]
     return found[0] if isinstance(queries, str) else found
 
 
@@ -242,16 +239,13 @@ class ResponseGenerator:
         outputs = [one.response or "" for one in _samples(generate(shown, config.model, refusal=refusal, **options))]
         if config.posthoc:
             outputs = [self._cited(item, output, options) for item, output in zip(data, outputs, strict=True)]
-        self.eval_data = [
-            {**item, "docs": item["docs"][: config.ndoc], "output": output}
-            for item, output in zip(data, outputs, strict=True)
-        ]
+        pairs = zip(data, outputs, strict=True)
+        self.eval_data = [{**item, "docs": item["docs"][: config.ndoc], "output": output} for item, output in pairs]
         return self.eval_data
 
     def _cited(self, item: Item, output: str, options: Item) -> str:
         """The output with citations of the documents that support its sentences."""
-        shown = {"question": item["question"], "docs": item["docs"]}
-        reply = json.dumps({"answer": output})
+        shown, reply = {"question": item["question"], "docs": item["docs"]}, json.dumps({"answer": output})
         cited = generate([shown], lambda _: reply, refusal="", cite=_judge(self.config.autoais_model), **options)
         return _samples(cited)[0].response or ""
 
@@ -315,9 +309,9 @@ class TrustScoreEvaluator:
         if any("output" not in item for item in self.data or ()):
             raise rg.UsageError("the items have no output yet; call run() first")
         evaluator = Evaluator(self.eval_config, self.data)
-        result = evaluator.compute_metrics()
+        evaluator.compute_metrics()
         evaluator.save_results(output_path)
-        return result
+        return evaluator.result
 
 
 def _configured(given: Any, usual: str) -> Config:

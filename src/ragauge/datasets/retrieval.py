@@ -17,7 +17,8 @@ from typing import Any, NamedTuple
 import msgspec
 
 from ragauge.datasets.samples import add_metadata
-from ragauge.errors import BadData, BadParameter, BadRow, MissingExtra
+from ragauge.errors import BadData, BadParameter, BadRow
+from ragauge.host import optional
 from ragauge.readers.formats import EXTENSIONS, decoded_lines, extension, file_source, is_readable, open_bytes
 from ragauge.readers.values import ID_KEYS, Malformed, is_single, to_chunks
 from ragauge.text.tokens import rouge_tokens, stem_tokens, unicode_tokens
@@ -199,11 +200,7 @@ K1, B = 1.2, 0.75
 
 def load_bm25s() -> Any:
     """The library that indexes. Raises MissingExtra where it is not installed."""
-    try:
-        import bm25s
-    except ImportError:
-        raise MissingExtra("searching a corpus", "retrieval") from None
-    return bm25s
+    return optional("searching a corpus", "retrieval", "bm25s")
 
 
 class BM25:

@@ -12,7 +12,7 @@ from typing import Annotated, Any, Literal, overload
 
 from msgspec import Meta
 
-from ragauge.errors import MissingExtra
+from ragauge.host import optional
 from ragauge.metrics.base import Metric, metric
 from ragauge.needs.base import Need, NothingToCount
 from ragauge.needs.checks import bertscore_to_references, measured_by, similarity_to_references
@@ -107,10 +107,7 @@ def json_valid(sample: Sample) -> CheckResult:
 
 def _validator(schema: str) -> Any:
     """A validator of a JSON Schema, given as text or as a path. Raises ValueError for what is none."""
-    try:
-        import jsonschema
-    except ImportError:
-        raise MissingExtra("json_schema", "checks") from None
+    jsonschema = optional("json_schema", "checks", "jsonschema")
     try:
         text = schema if schema.lstrip().startswith("{") else Path(schema).read_text(encoding="utf-8")
     except OSError as error:

@@ -8,7 +8,7 @@ from functools import lru_cache
 from typing import Any
 
 from ragauge.errors import BadData, UnknownName
-from ragauge.readers.exports import messages, said
+from ragauge.readers.exports import content_of, messages
 from ragauge.readers.values import Malformed, list_items, native, parse_object
 from ragauge.types import FIELDS
 
@@ -80,11 +80,6 @@ def _above(paths: Iterable[str]) -> set[str]:
 _ABOVE = {folded(path) for path in _above([*WRAPPERS, *(name for names in ALIASES.values() for name in names)])}
 
 
-def wrapped_fields(column: str) -> tuple[str, ...]:
-    """The fields that columns inside `column` may hold; none where it is not a known wrapper."""
-    return _WRAPPERS.get(folded(column), ())
-
-
 def rank(field: str, column: str) -> int | None:
     """How well a column's name fits a field, 0 best; None where it does not.
 
@@ -93,7 +88,7 @@ def rank(field: str, column: str) -> int | None:
     """
     ranks = _RANKS[field]
     wrapper, _, leaf = column.rpartition(".")
-    if field in wrapped_fields(wrapper) and (inner := ranks.get(folded(leaf))) is not None:
+    if field in _WRAPPERS.get(folded(wrapper), ()) and (inner := ranks.get(folded(leaf))) is not None:
         return inner + len(ranks)
     found = ranks.get(folded(column))
     return found if found is None or "." not in column else found + 2 * len(ranks)
@@ -107,11 +102,8 @@ def flatten_wrappers(
     A wrapper around one value under an unknown name is that value: {"outputs": {"x": "Yes"}} is "Yes"; but a
     `response` must be a text.
 
-    Args:
-        row: column -> value.
-        opened: paths of objects and lists, or of texts of them, to flatten besides those that are known, since the
-            caller's map names columns inside them.
-        known_as: from a column to its name among the aliases.
+    opened: paths of further objects and lists, or of texts of them, in which the caller's map names columns.
+    known_as: from a column to its name among the aliases.
     """
     if not opened and not any(isinstance(value, Mapping | list) for value in row.values()):
         return row
@@ -122,8 +114,7 @@ def flatten_wrappers(
 
 
 def _flattened(path: str, value: Any, opened: Collection[str], known_as: Callable[[str], str]) -> Mapping[str, Any]:
-    """The columns of a value, by their paths; the value itself under its own path if it is not to be opened."""
-    fields, asked = wrapped_fields(known_as(path)), path in opened
+    fields, asked = _WRAPPERS.get(folded(known_as(path)), ()), path in opened
     if asked and isinstance(value, str):
         value = parse_object(value) or list_items(value) or value
     if not (asked or fields or folded(known_as(path)) in _ABOVE):
@@ -144,22 +135,13 @@ def _flattened(path: str, value: Any, opened: Collection[str], known_as: Callabl
 #: Columns whose meaning depends on the others.
 _AMBIGUOUS = ("answers", "annotations")
 
-#: The columns of an item of Trust-Eval with a system's answer.
-_ANSWERED_ITEM = {"question", "answers", "docs", "output"}
-
 #: Columns that only examples of a LangSmith data set have, and columns that only its runs have.
 _LANGSMITH_EXAMPLE = {"dataset_id", "source_run_id", "modified_at"}
 _LANGSMITH_RUN = {"run_type", "trace_id", "dotted_order", "start_time", "parent_run_id"}
 
-#: Columns in which DeepEval joins chunks into one text; one that the caller maps stays whole.
-_JOINED_COLUMNS = ("retrieval_context", "context")
-
-#: What DeepEval joins them with: a bar in the goldens that it saves and reads, a semicolon in the test cases that it
-#: reads. A semicolon next to white space belongs to the text.
+#: With what DeepEval joins chunks into one text: a bar in the goldens that it saves and reads, a semicolon in the test
+#: cases that it reads. A semicolon next to white space belongs to the text.
 _DELIMITERS = (re.compile(r"\|"), re.compile(r"(?<=\S);(?=\S)"))
-
-#: Words that a `source` next to a query must have to be read as a text that was summarised.
-_MIN_SOURCE_WORDS = 20
 
 
 class ColumnMapping:
@@ -181,11 +163,11 @@ class ColumnMapping:
         self._given = {field: _resolve(field, column, seen) for field, column in given.items()}
         self._bound = {column: field for field, column in self._given.items() if column}
         self._seen = dict.fromkeys(seen)
-        self._chats = {column: fields for column in seen if (fields := _said_in(rows, column))}
+        self._chats = {column: fields for column in seen if (fields := _chat_fields(rows, column))}
         self._excluded: Collection[tuple[str, str]] = ()
         self._excluded = set(_misleading(rows, self._match([c for c in seen if folded(c) not in _AMBIGUOUS])))
         is_deepeval = "input" in seen and ("actual_output" in seen or "retrieval_context" in seen)
-        joined = [one for one in _JOINED_COLUMNS if is_deepeval and one in seen and one not in self._bound]
+        joined = {"retrieval_context", "context"} & {*seen} - self._bound.keys() if is_deepeval else set()
         self.delimiters = {column: _delimiter(rows, column) for column in joined}
         self.by_field: dict[str, str] = {}
         self.assign = lru_cache(maxsize=256)(self._assign)
@@ -262,7 +244,7 @@ def _resolve(field: str, column: str, seen: Sequence[str]) -> str:
 def _misleading(rows: Sequence[Mapping[str, Any]], others: Mapping[str, str]) -> Iterator[tuple[str, str]]:
     """Pairs of field and folded column that agree in name but not in meaning.
 
-    Next to a query, `text` may be anything, and a `source` of a few words names where a row comes from; neither is a
+    Next to a query, `text` may be anything, and a `source` of under 20 words names where a row comes from; neither is a
     text that was summarised. `answers` are alternatives (SQuAD, Natural Questions) unless other columns or their own
     shape show that they are claims (ALCE), or the columns are those of answered items of Trust-Eval. In the files of
     these two an `answer` was written by people, even where no system has answered yet. Annotations are references
@@ -271,7 +253,7 @@ def _misleading(rows: Sequence[Mapping[str, Any]], others: Mapping[str, str]) ->
     sources = (value for row in rows for column, value in row.items() if folded(column) == "source")
     if "query" in others:
         yield "source", "text"
-        if not any(isinstance(text, str) and len(text.split()) >= _MIN_SOURCE_WORDS for text in sources):
+        if not any(isinstance(text, str) and len(text.split()) >= 20 for text in sources):
             yield "source", "source"
     if not any(map(_holds_annotations, rows)):
         yield "references", "annotations"
@@ -288,11 +270,11 @@ def _holds_claims(row: Mapping[str, Any]) -> bool:
     docs = _listed(cells.get("docs"))
     labelled = any(isinstance(doc, Mapping) and "answers_found" in doc for doc in docs)
     nested = any(isinstance(native(item), list | tuple) for item in _listed(cells.get("answers")))
-    return labelled or nested or "qapairs" in cells or cells.keys() >= _ANSWERED_ITEM
+    is_answered = cells.keys() >= {"question", "answers", "docs", "output"}  # of Trust-Eval
+    return labelled or nested or "qapairs" in cells or is_answered
 
 
 def _holds_annotations(row: Mapping[str, Any]) -> bool:
-    """Whether the row's annotations are long answers."""
     cells = (value for column, value in row.items() if folded(column) == "annotations")
     found = [native(item) for value in cells for item in _listed(value)]
     return bool(found) and all(isinstance(item, Mapping) and "long_answer" in item for item in found)
@@ -305,14 +287,14 @@ def _is_example(row: Mapping[str, Any]) -> bool:
     return "outputs" in row and (split or not _LANGSMITH_EXAMPLE.isdisjoint(row)) and _LANGSMITH_RUN.isdisjoint(row)
 
 
-def _said_in(rows: Sequence[Mapping[str, Any]], column: str) -> list[str]:
-    """The fields that the conversations in a column hold in any of the rows."""
+def _chat_fields(rows: Sequence[Mapping[str, Any]], column: str) -> list[str]:
     found = [messages(native(row.get(column))) for row in rows]
-    return [field for field in ("query", "response", "contexts") if any(said(one, field) is not None for one in found)]
+    return [
+        field for field in ("query", "response", "contexts") if any(content_of(one, field) is not None for one in found)
+    ]
 
 
 def _delimiter(rows: Sequence[Mapping[str, Any]], column: str) -> re.Pattern[str] | None:
-    """What separates the chunks in the cells of a column, None for nothing."""
     cells = [cell for row in rows if isinstance(cell := row.get(column), str)]
     return next((one for one in _DELIMITERS if any(map(one.search, cells))), None)
 

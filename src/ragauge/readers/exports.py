@@ -1,14 +1,12 @@
-"""What other tools export: conversations, the spans of traces, and logs. Each becomes rows that have columns.
-
-Where such a row holds a field is in `ALIASES`; this module only brings rows into a form that has columns.
-"""
+"""What other tools export, as rows that have columns: conversations, the spans of traces, and logs."""
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from itertools import chain
-from typing import Any, NamedTuple
+from typing import Any
 
 from ragauge.errors import BadData
 from ragauge.readers.values import Malformed, native, parse_list, parse_object
@@ -22,11 +20,8 @@ ROLES = {
 }
 
 
-class Message(NamedTuple):
-    """A message of a conversation. field: which its role fills, "" for none. content: a text, or what a tool gave."""
-
-    field: str
-    content: Any
+#: A message of a conversation: the field that its role fills, "" for none; and a text, or what a tool gave.
+Message = tuple[str, Any]
 
 
 def messages(value: Any) -> list[Message]:
@@ -43,16 +38,16 @@ def _message(item: Any) -> Message | None:
     inner = next((fields[key] for key in ("message", "kwargs", "data") if isinstance(fields.get(key), Mapping)), fields)
     role = next((found for key in ("role", "type", "from") if isinstance(found := inner.get(key), str)), "").casefold()
     contents = [inner[key] for key in ("content", "contents", "parts", "value", "tool_calls") if key in inner]
-    return Message(ROLES[role], contents[0]) if contents and role in ROLES else None
+    return (ROLES[role], contents[0]) if contents and role in ROLES else None
 
 
-def said(conversation: Sequence[Message], field: str) -> Any:
+def content_of(conversation: Sequence[Message], field: str) -> Any:
     """The last question of a conversation, the last answer to it, or for "contexts" what tools gave; None without."""
     if field == "contexts":
-        return [one.content for one in conversation if one.field == "contexts"] or None
-    asked = max((place for place, one in enumerate(conversation) if one.field == "query"), default=-1)
+        return [content for fills, content in conversation if fills == "contexts"] or None
+    asked = max((place for place, (fills, _) in enumerate(conversation) if fills == "query"), default=-1)
     part = conversation[max(asked, 0) : asked + 1] if field == "query" else conversation[asked + 1 :]
-    texts = [_text(one.content) for one in part if one.field == field]
+    texts = [_text(content) for fills, content in part if fills == field]
     return next((text for text in reversed(texts) if text.strip()), texts[-1] if texts else None)
 
 
@@ -78,10 +73,8 @@ _SPAN = {
     "texts": "attributes.input attributes.output attributes.llm inputs outputs input output request response",
 }
 
-_KINDS = frozenset(
-    """chain llm chat_model retriever embedding reranker tool agent guardrail evaluator prompt parser span generation
-    event unknown""".split()
-)
+_KINDS = """chain llm chat_model retriever embedding reranker tool agent guardrail evaluator prompt parser span
+    generation event unknown""".split()
 
 #: Columns in which a trace holds its own spans: Langfuse, MLflow, LangSmith.
 _CHILDREN = ("observations", "spans", "child_runs")
@@ -90,16 +83,13 @@ _CHILDREN = ("observations", "spans", "child_runs")
 def samples_of(rows: Iterable[Any], name: str) -> Iterator[Any]:
     """The rows; where the first is a span, one for each trace, with the documents that its retrievers found.
 
-    Args:
-        rows: the rows of a file or frame. Spans are all held in memory, since those of a trace need not be adjacent.
-        name: what is read, for messages.
-
-    Raises:
-        BadData: no span holds what was asked or answered.
+    Spans are all held in memory, since those of a trace need not be adjacent. name: what is read, for messages.
     """
     rows = iter(rows)
     first = next(rows, None)
-    if not isinstance(first, Mapping) or not _is_traced(first):
+    found = [first, *_children(first)] if isinstance(first, Mapping) else []
+    of_trace = (_kind(span) in _KINDS and _at(span, "id") and _at(span, "trace") for span in found)
+    if not any("resourceSpans" in span for span in found) and not any(of_trace):
         yield from rows if first is None else chain([first], rows)
         return
     spans: list[dict[str, Any]] = []
@@ -107,16 +97,9 @@ def samples_of(rows: Iterable[Any], name: str) -> Iterator[Any]:
         try:
             spans += _spans(row)
         except (AttributeError, KeyError, TypeError, ValueError, RecursionError):
-            yield (
-                row if isinstance(row, Malformed) else Malformed("no span of a trace", "export it again, or remove it")
-            )
+            fault = Malformed("no span of a trace", "export it again, or remove it")
+            yield row if isinstance(row, Malformed) else fault
     yield from _traces(spans, name)
-
-
-def _is_traced(row: Mapping[str, Any]) -> bool:
-    """Whether a row is a span, or holds spans."""
-    spans = (_kind(span) in _KINDS and _at(span, "id") and _at(span, "trace") for span in [row, *_children(row)])
-    return "resourceSpans" in row or any(spans)
 
 
 def _children(row: Mapping[str, Any]) -> list[Any]:
@@ -145,27 +128,24 @@ def _otlp(value: Mapping[str, Any]) -> Any:
 
 
 def _nested(row: Mapping[str, Any]) -> dict[str, Any]:
-    """The row with a level for each point in its names, without missing values, and JSON texts of objects as objects.
-
-    {"documents.0.content": "a"} is {"documents": [{"content": "a"}]}.
-    """
+    """{"documents": [{"content": "a"}]} for {"documents.0.content": "a"}; JSON texts become objects, None goes."""
     found: dict[str, Any] = {}
     for key, value in row.items():
         place, (*path, leaf), value = found, str(key).split("."), _parsed(value)
         for name in path:
             inner = place.get(name)
             place[name] = place = inner if isinstance(inner, dict) else {}
-        if value is not None:
-            place[leaf] = (
-                {**place[leaf], **value} if isinstance(place.get(leaf), dict) and isinstance(value, dict) else value
-            )
+        if isinstance(place.get(leaf), dict) and isinstance(value, dict):
+            place[leaf] |= value
+        elif value is not None:
+            place[leaf] = value
     return {name: _listed(value) for name, value in found.items()}
 
 
 def _parsed(value: Any) -> Any:
     value = native(value)
     if isinstance(value, str):
-        return parse_object(value) or _list_in(value, messages) or value
+        return parse_object(value) or (found if messages(found := _list_in(value)) else value)
     if isinstance(value, Mapping):
         return _nested(value)
     return [_parsed(item) for item in value] if isinstance(value, list | tuple) else value
@@ -224,25 +204,22 @@ def _traces(spans: Sequence[dict[str, Any]], name: str) -> Iterator[dict[str, An
         yield {column: value for column, value in row.items() if value is not None}
 
 
-def _list_in(text: str, fits: Callable[[list[Any]], object]) -> list[Any] | None:
-    """The list that is written in a text, if it fits."""
-    try:
-        return found if (found := parse_list(text)) and fits(found) else None
-    except Malformed:  # it only begins as a list does
-        return None
+def _list_in(text: str) -> list[Any]:
+    """The list that is written in a text; empty for a text that only begins as a list does."""
+    with suppress(Malformed):
+        return parse_list(text) or []
+    return []
 
 
 def _documents(value: Any) -> list[Any]:
-    value = (_list_in(value, list) or value) if isinstance(value, str) else [] if value is None else value
-    value = value if isinstance(value, list) else [value]
-    return [item.get("document", item) if isinstance(item, Mapping) else item for item in value]
+    if isinstance(value, str):
+        value = _list_in(value) or value
+    listed = value if isinstance(value, list) else [] if value is None else [value]
+    return [item.get("document", item) if isinstance(item, Mapping) else item for item in listed]
 
 
 def inspect_rows(log: Mapping[str, Any], samples: Iterable[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
-    """The samples of a log of Inspect, without its events.
-
-    Those of several epochs are one group, and one that failed has no answer.
-    """
+    """The samples of a log of Inspect, without its events; epochs are a group, and one that failed has no answer."""
     repeated = _under(log, "eval.config.epochs") not in (None, 1)
     for row in samples:
         dropped = {"events", "events_data", "attachments", *(["output", "messages"] if row.get("error") else [])}

@@ -1,4 +1,4 @@
-"""Rows of files: JSON, JSON Lines, CSV, TSV, Excel, Parquet, Arrow, blocks of text, and formats of other packages."""
+"""Rows of files: JSON, JSON Lines, CSV, TSV, Excel, Parquet, blocks of text, and formats of other packages."""
 
 from __future__ import annotations
 
@@ -15,15 +15,16 @@ import sys
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
-from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import partial
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any, NamedTuple
 from zipfile import BadZipFile, ZipFile, ZipInfo
 
-from ragauge.errors import BadData, MissingExtra, RagaugeError
-from ragauge.host import installed, load_only
+import msgspec
+
+from ragauge.errors import BadData, RagaugeError
+from ragauge.host import installed, load_only, optional
 from ragauge.readers.exports import inspect_rows
 from ragauge.readers.values import Malformed, describe, native
 
@@ -31,8 +32,7 @@ if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
 
 
-@dataclass(frozen=True)
-class Source:
+class Source(NamedTuple):
     """Where rows come from, with its name for messages.
 
     rows: starts an iteration over mappings, Samples, objects with fields, or a Malformed in place of a row that cannot
@@ -43,13 +43,6 @@ class Source:
     rows: Callable[[], Iterator[Any]]
     once: bool = False
 
-
-def sized(kind: str, rows: int) -> str:
-    """The name of a source whose size is known: "list of 3 rows"."""
-    return f"{kind} of {rows} row{'' if rows == 1 else 's'}"
-
-
-_UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
 TextFile = io.BufferedReader | gzip.GzipFile
 
@@ -69,7 +62,7 @@ def open_bytes(path: Path | None) -> Iterator[TextFile]:
 
 def decoded_lines(stream: TextFile, name: str) -> Iterator[str]:
     """The lines with their line ends: UTF-8 with or without a byte order mark, or UTF-16 with one."""
-    if stream.peek(2)[:2] in _UTF16:
+    if stream.peek(2)[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE):
         try:
             with io.TextIOWrapper(stream, encoding="utf-16", newline="\n") as text:
                 yield from text
@@ -91,8 +84,6 @@ def decoded_lines(stream: TextFile, name: str) -> Iterator[str]:
 
 #: Keys under which an object that is a whole file keeps its rows: RAGChecker, Trust-Eval, DeepEval and others.
 ROW_KEYS = ("results", "data", "samples", "rows", "examples", "test_cases", "goldens")
-
-_FIX = 'write a list of objects (pandas: to_json(path, orient="records")) or one object a line'
 
 
 def json_lines_rows(lines: Iterable[str], name: str) -> Iterator[Any]:
@@ -122,7 +113,8 @@ def json_rows(text: str, name: str) -> Iterable[Any]:
     if isinstance(document, Mapping):
         return mapping_rows(document, name)
     if not isinstance(document, list):
-        raise BadData(f"{name}: {describe(document)}, not a list of objects; {_FIX}")
+        fix = 'write a list of objects (pandas: to_json(path, orient="records")) or one object a line'
+        raise BadData(f"{name}: {describe(document)}, not a list of objects; {fix}")
     return document
 
 
@@ -131,9 +123,8 @@ def mapping_rows(found: Mapping[str, Any], name: str) -> Sequence[Any]:
     for key in ROW_KEYS:
         rows = found.get(key)
         if isinstance(rows, list) and all(isinstance(row, Mapping) for row in rows):
-            return (
-                list(inspect_rows(found, rows)) if key == "samples" and isinstance(found.get("eval"), Mapping) else rows
-            )
+            is_log = key == "samples" and isinstance(found.get("eval"), Mapping)
+            return list(inspect_rows(found, rows)) if is_log else rows
         if isinstance(rows, Mapping) and isinstance(rows.get(key), list):  # promptfoo
             return mapping_rows(rows, name)
     names, cells = found.get("columns"), found.get("data")
@@ -154,26 +145,19 @@ def mapping_rows(found: Mapping[str, Any], name: str) -> Sequence[Any]:
 def _is_indexed(columns: Mapping[str, Any]) -> bool:
     """Whether every column is an object from the same keys: numbers of rows, or the values of one of the columns."""
     keys, *others = [list(values) if isinstance(values, Mapping) else [] for values in columns.values()] or [[]]
-    numbered = all(key.isdigit() for key in keys)
-    return (
-        keys != []
-        and all(other == keys for other in others)
-        and (numbered or any(list(values.values()) == keys for values in columns.values()))
-    )
+    if not keys or any(other != keys for other in others):
+        return False
+    return all(key.isdigit() for key in keys) or any(list(values.values()) == keys for values in columns.values())
 
 
 def parse_json(text: str) -> Any:
     """The value of a JSON text. NaN, which Python writes, is accepted. Raises json.JSONDecodeError."""
-    import msgspec
-
     with suppress(msgspec.DecodeError, UnicodeEncodeError, RecursionError):
         return msgspec.json.decode(text)
     try:
         return json.loads(text)
-    except json.JSONDecodeError:
-        raise
     except (ValueError, RecursionError) as error:
-        raise json.JSONDecodeError(str(error), text, 0) from None
+        raise error if isinstance(error, json.JSONDecodeError) else json.JSONDecodeError(str(error), text, 0) from None
 
 
 def json_row(line: str, number: int) -> Any:
@@ -181,17 +165,11 @@ def json_row(line: str, number: int) -> Any:
     try:
         row = parse_json(line)
     except json.JSONDecodeError as error:
-        return Malformed(
-            f"line {number} is not JSON: {error.msg.removesuffix(' at')} at column {error.colno}",
-            "fix or remove the line",
-        )
+        problem = f"line {number} is not JSON: {error.msg.removesuffix(' at')} at column {error.colno}"
+        return Malformed(problem, "fix or remove the line")
     if not isinstance(row, Mapping):
         return Malformed(f"line {number} is {describe(row)}, not an object", "write one object a line")
     return row
-
-
-#: The csv module's limit is 128 KB a field, less than one long context. It is global to the process.
-_LONGEST_FIELD = 2**31 - 1
 
 
 def csv_rows(lines: Iterable[str], name: str, delimiter: str | None = None) -> Iterator[Any]:
@@ -199,7 +177,7 @@ def csv_rows(lines: Iterable[str], name: str, delimiter: str | None = None) -> I
 
     delimiter: None takes the comma, semicolon or tab, whichever the header has most of.
     """
-    csv.field_size_limit(_LONGEST_FIELD)
+    csv.field_size_limit(2**31 - 1)  # of the process; otherwise 128 KB, less than one long context
     lines = iter(lines)
     first = next((line for line in lines if not line.isspace()), None)
     if first is None:
@@ -210,12 +188,17 @@ def csv_rows(lines: Iterable[str], name: str, delimiter: str | None = None) -> I
         header = column_names(next(reader), name)
     except csv.Error as error:
         raise BadData(f"{name}: the header is not CSV: {error}; name each column in the first row") from None
-    while (cells := _next(reader)) is not None:
-        if isinstance(cells, Malformed) or len(cells) == len(header):
-            yield cells if isinstance(cells, Malformed) else dict(zip(header, cells, strict=True))
-        elif cells:
-            problem = f"{len(cells)} fields where the header has {len(header)} (line {reader.line_num})"
-            yield Malformed(problem, 'put a field that holds a separator or a line break in double quotes ("...")')
+    cells: list[str] | None = header
+    while cells is not None:
+        try:
+            if (cells := next(reader, None)) and len(cells) == len(header):
+                yield dict(zip(header, cells, strict=True))
+            elif cells:
+                problem = f"{len(cells)} fields where the header has {len(header)} (line {reader.line_num})"
+                yield Malformed(problem, 'put a field that holds a separator or a line break in double quotes ("...")')
+        except csv.Error as error:
+            problem = f"line {reader.line_num} is not CSV: {error}"
+            yield Malformed(problem, 'write a double quote inside a quoted field twice ("")')
 
 
 def column_names(cells: Iterable[str], name: str) -> list[str]:
@@ -226,56 +209,29 @@ def column_names(cells: Iterable[str], name: str) -> list[str]:
     return header
 
 
-def _next(reader: Any) -> list[str] | Malformed | None:
-    try:
-        return next(reader, None)
-    except csv.Error as error:
-        problem = f"line {reader.line_num} is not CSV: {error}"
-        return Malformed(problem, 'write a double quote inside a quoted field twice ("")')
-
-
 def excel_rows(path: Path) -> Iterator[dict[str, Any]]:
     """The rows of a workbook's first sheet; its first row names the columns, rows without a value are ignored.
 
     Values come as Excel holds them: what it shows as $411 or as May 24, 2025 is the number 411 and a date.
-    Raises MissingExtra without openpyxl and defusedxml, BadData where the file is no workbook.
+    Raises MissingExtra without openpyxl and defusedxml, with which openpyxl expands no entities; BadData where the file
+    is no workbook.
     """
+    openpyxl = optional("reading Excel files", "xlsx", "openpyxl", "defusedxml")
     try:
-        import defusedxml  # noqa: F401 - for _check_parts
-        from openpyxl import load_workbook
-    except ImportError:
-        raise MissingExtra("reading Excel files", "xlsx") from None
-    try:
-        with path.open("rb") as file:  # openpyxl would leave a broken one open
-            _check_parts(file, path)
-            with closing(load_workbook(file, read_only=True, data_only=True)) as book:
-                cells = book.worksheets[0].iter_rows(values_only=True)
-                filled = (row for row in cells if any(cell is not None for cell in row))
-                names = ("" if cell is None else str(cell) for cell in next(filled, ()))
-                header = column_names(names, str(path))
-                yield from (dict(zip(header, row, strict=False)) for row in filled)
+        with (
+            path.open("rb") as file,  # openpyxl would leave a broken one open
+            closing(openpyxl.load_workbook(file, read_only=True, data_only=True)) as book,
+        ):
+            cells = book.worksheets[0].iter_rows(values_only=True)
+            filled = (row for row in cells if any(cell is not None for cell in row))
+            names = ("" if cell is None else str(cell) for cell in next(filled, ()))
+            header = column_names(names, str(path))
+            yield from (dict(zip(header, row, strict=False)) for row in filled)
     except BadData:
         raise
     except Exception as error:  # a damaged part may raise anything, of zipfile, the XML parser or openpyxl
         problem = str(error).partition("\n")[0]
         raise BadData(f"{path}: not a whole Excel workbook ({problem}); save it again as .xlsx") from None
-
-
-def _check_parts(file: IO[bytes], path: Path) -> None:
-    """Raise BadData where a part of a workbook declares a document type.
-
-    No spreadsheet program writes one, and its entities can expand to more text than fits in memory.
-    """
-    from defusedxml.ElementTree import DTDForbidden, ParseError, iterparse
-
-    with ZipFile(file) as parts:
-        for part in parts.infolist():
-            with parts.open(part) as stream, suppress(ParseError):  # a picture, or a part that openpyxl reports on
-                try:
-                    next(iterparse(stream, ["start"], forbid_dtd=True), None)
-                except DTDForbidden:
-                    problem = f"{part.filename} declares a document type, as no spreadsheet program does"
-                    raise BadData(f"{path}: {problem}; write the workbook again as .xlsx") from None
 
 
 #: Rows held in memory at once.
@@ -287,13 +243,7 @@ _DAMAGED = (OSError, ValueError, OverflowError)
 
 def pyarrow_for(task: str) -> Any:
     """The package pyarrow. Raises MissingExtra, which says that the task needs it."""
-    try:
-        import pyarrow
-        import pyarrow.interchange
-        import pyarrow.parquet
-    except ImportError:
-        raise MissingExtra(task, "arrow") from None
-    return pyarrow
+    return optional(task, "arrow", "pyarrow", "pyarrow.parquet")
 
 
 def parquet_rows(path: Path) -> Iterator[dict[str, Any]]:
@@ -305,36 +255,6 @@ def parquet_rows(path: Path) -> Iterator[dict[str, Any]]:
                 yield from batch.to_pylist()
     except (pyarrow.ArrowException, *_DAMAGED) as error:
         raise BadData(f"{path}: not a whole Parquet file ({error}); write it again") from None
-
-
-def arrow_rows(path: Path) -> Iterator[dict[str, Any]]:
-    """The rows of an Arrow IPC file, as Feather and `datasets` write it. Raises as `parquet_rows` does."""
-    pyarrow = pyarrow_for("reading Arrow files")
-    try:
-        with pyarrow.memory_map(str(path)) as source:
-            for batch in _batches(source):
-                batch.validate(full=True)  # damaged data would crash the process instead of raising
-                for start in range(0, batch.num_rows, BATCH):
-                    yield from batch.slice(start, BATCH).to_pylist()
-    except (pyarrow.ArrowException, *_DAMAGED) as error:
-        raise BadData(f"{path}: not a whole Arrow file ({error}); write it again") from None
-
-
-def _batches(source: Any) -> Iterator[Any]:
-    import pyarrow
-
-    try:
-        file = pyarrow.ipc.open_file(source)
-    except pyarrow.ArrowInvalid:
-        source.seek(0)
-        yield from pyarrow.ipc.open_stream(source)
-        return
-    for number in range(file.num_record_batches):
-        yield file.get_batch(number)
-
-
-#: The number of Zstandard among the methods of a zip file, which Python's zipfile reads from 3.14 on.
-_ZSTANDARD = 93
 
 
 def eval_rows(path: Path) -> Iterator[Mapping[str, Any]]:
@@ -352,13 +272,12 @@ def eval_rows(path: Path) -> Iterator[Mapping[str, Any]]:
 
 
 def _part(file: IO[bytes], log: ZipFile, part: ZipInfo) -> str:
-    if part.compress_type != _ZSTANDARD:
+    if part.compress_type != 93:  # Zstandard, which zipfile reads from Python 3.14 on
         return log.read(part).decode()
     file.seek(part.header_offset + 26)  # where the lengths of the name and of the extra field are, which follow
     file.seek(sum(struct.unpack("<HH", file.read(4))), os.SEEK_CUR)
     packed = file.read(part.compress_size)
-    whole = pyarrow_for("reading logs of Inspect").decompress(packed, part.file_size, "zstd", asbytes=True)
-    return str(whole, "utf-8")
+    return str(pyarrow_for("reading logs of Inspect").decompress(packed, part.file_size, "zstd", asbytes=True), "utf-8")
 
 
 _TAG = re.compile(r"^[^\S\n]*(question|answer|links|systemid) :", re.IGNORECASE | re.MULTILINE)
@@ -383,6 +302,11 @@ def block_rows(lines: Iterable[str], name: str) -> list[dict[str, str]]:
     return rows
 
 
+def _text_rows(path: Path | None, name: str, rows_of: Callable[[Iterator[str], str], Any]) -> Iterator[Any]:
+    with open_bytes(path) as stream:
+        yield from rows_of(decoded_lines(stream, name), name)
+
+
 _TEXT: dict[str, Callable[[Iterator[str], str], Any]] = {
     ".jsonl": json_lines_rows,
     ".ndjson": json_lines_rows,
@@ -393,8 +317,6 @@ _TEXT: dict[str, Callable[[Iterator[str], str], Any]] = {
 }
 _BINARY: dict[str, Callable[[Path], Iterator[Any]]] = {
     ".parquet": parquet_rows,
-    ".arrow": arrow_rows,
-    ".feather": arrow_rows,
     ".xlsx": excel_rows,
     ".eval": eval_rows,
 }
@@ -408,26 +330,20 @@ ENTRY_POINTS = "ragauge.readers"
 
 
 def file_source(path: Path) -> Source:
-    """The rows of a file in the format that its extension names.
-
-    Raises:
-        BadData: there is no such file, its format is unknown, or its reader cannot be loaded.
-    """
-    suffix = extension(path)
+    """The rows of a file in the format that its extension names. Raises BadData where it cannot be read."""
+    suffix, name = extension(path), str(path)
     if os.path.isdir(path):  # noqa: PTH112  # unlike Path.is_dir, it takes a name of any length
         raise BadData(f"{path}: a folder, not a file; name one file in it")
-    plugins = [] if suffix in EXTENSIONS else _plugins(suffix)
-    if not plugins and suffix not in EXTENSIONS:
-        known = ", ".join(EXTENSIONS)
+    if not is_readable(suffix):
         found = f"the extension {suffix!r} is not known" if suffix else "a name without extension"
-        raise BadData(f"{path}: {found}; known: {known}, and .gz after those of text")
+        raise BadData(f"{path}: {found}; known: {', '.join(EXTENSIONS)}, and .gz after those of text")
     _check_is_there(path)
-    if plugins:
-        reader = load_only(plugins, f"{path}: reader of {suffix}", BadData)
-        return Source(str(path), partial(_plugin_rows, reader, path))
+    if suffix in _TEXT:
+        return Source(name, partial(_text_rows, path, name, _TEXT[suffix]))
     if suffix in _BINARY:
-        return Source(str(path), partial(_BINARY[suffix], path))
-    return Source(str(path), partial(_text_rows, path, str(path), _TEXT[suffix]))
+        return Source(name, partial(_BINARY[suffix], path))
+    reader = load_only(_plugins(suffix), f"{path}: reader of {suffix}", BadData)
+    return Source(name, partial(_plugin_rows, reader, path))
 
 
 def is_readable(suffix: str) -> bool:
@@ -451,22 +367,14 @@ def _plugin_rows(rows_of: Callable[[Path], Iterable[Any]], path: Path) -> Iterat
         raise BadData(f"{path}: {problem}; check the file, or report it to the reader's authors") from error
 
 
-def standard_input() -> Source:
-    """JSON Lines from standard input."""
-    name = "standard input"
-    return Source(name, partial(_text_rows, None, name, json_lines_rows), once=True)
+#: JSON Lines from standard input.
+STANDARD_INPUT = Source("standard input", partial(_text_rows, None, "standard input", json_lines_rows), once=True)
 
 
 def extension(path: Path) -> str:
     """The extension that names the format, in lower case: the one before .gz for a compressed text format."""
-    suffixes = [suffix.lower() for suffix in path.suffixes]
-    compressed = len(suffixes) > 1 and suffixes[-1] == ".gz" and suffixes[-2] in _TEXT
-    return suffixes[-2] if compressed else (suffixes[-1] if suffixes else "")
-
-
-def _text_rows(path: Path | None, name: str, rows_of: Callable[[Iterator[str], str], Any]) -> Iterator[Any]:
-    with open_bytes(path) as stream:
-        yield from rows_of(decoded_lines(stream, name), name)
+    *_, before, last = ["", "", *map(str.lower, path.suffixes)]
+    return before if last == ".gz" and before in _TEXT else last
 
 
 def _check_is_there(path: Path) -> None:
@@ -475,16 +383,12 @@ def _check_is_there(path: Path) -> None:
             if not stream.read(1):
                 raise BadData(f"{path}: the file is empty; write one sample a row")
     except FileNotFoundError:
-        raise BadData(f"{path}: no such file; {_near(path)}") from None
+        fix = f"there is no folder {path.parent} either"
+        if path.parent.is_dir():
+            stems = {entry.stem: entry for entry in path.parent.iterdir()}  # a common ending makes no name similar
+            near = [repr(str(stems[stem])) for stem in get_close_matches(path.stem, stems, n=3)]
+            known = f"check the name; the folder looked in is {path.parent.absolute()}"
+            fix = f"did you mean {' or '.join(near)}?" if near else known
+        raise BadData(f"{path}: no such file; {fix}") from None
     except OSError as error:
         raise BadData(f"{path}: cannot be opened ({error.strerror}); check its name and permissions") from None
-
-
-def _near(path: Path) -> str:
-    if not path.parent.is_dir():
-        return f"there is no folder {path.parent} either"
-    stems = {entry.stem: entry.name for entry in path.parent.iterdir()}  # a common ending makes no name similar
-    names = [stems[stem] for stem in get_close_matches(path.stem, stems, n=3)]
-    if names:
-        return f"did you mean {' or '.join(repr(str(path.parent / name)) for name in names)}?"
-    return f"check the name; the folder looked in is {path.parent.absolute()}"

@@ -6,33 +6,18 @@ import os
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from itertools import chain, islice
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
 import msgspec
 
 from ragauge.errors import BadData, BadParameter, BadRow
+from ragauge.readers import values
 from ragauge.readers.columns import ColumnMapping, folded
-from ragauge.readers.exports import messages, said, samples_of
-from ragauge.readers.formats import BATCH, Source, file_source, mapping_rows, pyarrow_for, sized, standard_input
-from ragauge.readers.values import (
-    Malformed,
-    boolean,
-    describe,
-    items,
-    jsonable,
-    merge_metadata,
-    native,
-    text,
-    text_or_none,
-    to_chunks,
-    to_gold_claims,
-    to_references,
-    with_ids,
-)
+from ragauge.readers.exports import content_of, messages, samples_of
+from ragauge.readers.formats import BATCH, STANDARD_INPUT, Source, file_source, mapping_rows, pyarrow_for
 from ragauge.types import FIELDS, Chunk, Sample
 
 
@@ -47,20 +32,20 @@ def frame(data: Any) -> Source | None:
         problem = " ".join(str(error).split())
         raise BadData(f"{name}: not a frame of rows ({problem}); give each column its own name") from None
     if isinstance(found, nw.DataFrame):
-        return Source(sized(name, len(found)), partial(found.iter_rows, named=True, buffer_size=BATCH))
+        return Source(_sized(name, len(found)), partial(found.iter_rows, named=True, buffer_size=BATCH))
     if isinstance(found, nw.LazyFrame):
         return Source(name, partial(_lazy, found))
     if hasattr(data, "__arrow_c_stream__"):
         return Source(name, partial(_stream, data), once=hasattr(data, "read_next_batch"))
-    return Source(name, partial(_exchanged, data)) if hasattr(data, "__dataframe__") else None
+    return None
 
 
 def _lazy(found: Any) -> Iterator[dict[str, Any]]:
-    native = found.to_native()
-    if not hasattr(native, "collect_batches"):
+    lazy = found.to_native()
+    if not hasattr(lazy, "collect_batches"):
         yield from found.collect().iter_rows(named=True, buffer_size=BATCH)
         return
-    for batch in native.collect_batches(chunk_size=BATCH, maintain_order=True):
+    for batch in lazy.collect_batches(chunk_size=BATCH, maintain_order=True):
         yield from batch.iter_rows(named=True)
 
 
@@ -70,9 +55,8 @@ def _stream(data: Any) -> Iterator[dict[str, Any]]:
             yield from batch.slice(start, BATCH).to_pylist()
 
 
-def _exchanged(data: Any) -> Iterator[dict[str, Any]]:
-    pyarrow = pyarrow_for("reading a frame through the interchange protocol")
-    yield from pyarrow.interchange.from_dataframe(data).to_pylist()
+def _sized(kind: str, rows: int) -> str:
+    return f"{kind} of {rows} row{'' if rows == 1 else 's'}"
 
 
 def in_memory(data: Any) -> Source:
@@ -80,19 +64,19 @@ def in_memory(data: Any) -> Source:
     name = type(data).__name__
     if type(data).__module__.partition(".")[0] == "datasets":
         return _hugging_face_source(data)
-    listed: Any = data if isinstance(data, Sequence) and not isinstance(data, str | bytes) else None
-    if listed is not None:
-        name = "list"
+    listed: Any
+    if isinstance(data, Sequence) and not isinstance(data, bytes):
+        name, listed = "list", data
     elif isinstance(data, Mapping):
         name, listed = "dict", mapping_rows(data, "dict")
     else:  # an evaluation data set of ragas or DeepEval
         found = (getattr(data, attribute, None) for attribute in ("samples", "test_cases"))
         listed = next((rows for rows in found if isinstance(rows, list | tuple)), None)
     if listed is not None:
-        return Source(sized(name, len(listed)), partial(iter, listed))
+        return Source(_sized(name, len(listed)), partial(iter, listed))
     if (source := frame(data)) is not None:
         return source
-    if not isinstance(data, Iterable) or isinstance(data, str | bytes):
+    if not isinstance(data, Iterable) or isinstance(data, bytes):
         raise BadData(f"{name}: not rows; give a path, a list of dicts, a frame or a data set")
     return Source(name, partial(iter, data), once=isinstance(data, Iterator))
 
@@ -107,95 +91,68 @@ def _hugging_face_source(data: Any) -> Source:
     return Source(name, partial(iter, data if formatted.get("type") == "custom" else data.with_format(None)))
 
 
-CellValue = TypeVar("CellValue")
-
-
-def sample(cells: Mapping[str, Any], columns: ColumnMapping, where: str, number: int) -> Sample:
+def sample(cells: Mapping[str, Any], known: ColumnMapping, where: str, number: int) -> Sample:
     """The sample in a row. Raises BadRow, which names the column and the fix."""
-    cells = columns.unfold(cells)
-    row = _SampleRow(where, number, cells, columns.assign(tuple(cells)), columns.delimiters)
-    row.check()
-    return Sample(
-        id=row.value("id", text_or_none) or str(number),
-        query=row.value("query", partial(_spoken, field="query")),
-        response=row.value("response", partial(_spoken, field="response")),
-        contexts=row.chunks("contexts", "retrieved_context_ids"),
-        references=row.value("references", row.references),
-        source=row.value("source", text_or_none),
-        reference_contexts=row.chunks("reference_contexts", "reference_context_ids"),
-        answers=row.value("answers", to_gold_claims),
-        answerable=row.value("answerable", boolean),
-        system=row.value("system", text_or_none),
-        group=row.value("group", text_or_none),
-        metadata=row.metadata(),
-    )
+    cells = known.unfold(cells)
+    columns = known.assign(tuple(cells))
+    if not columns.keys() & set(FIELDS):
+        problem = f"no column of a known name among {', '.join(map(repr, cells)) or 'none'}"
+        raise BadRow(where, number, None, problem, "name the right one, such as --map query=COLUMN")
 
-
-@dataclass(frozen=True)
-class _SampleRow:
-    where: str
-    number: int
-    cells: Mapping[str, Any]
-    columns: Mapping[str, str]
-    delimiters: Mapping[str, re.Pattern[str] | None]
-
-    def check(self) -> None:
-        if not self.columns.keys() & set(FIELDS):
-            problem = f"no column of a known name among {', '.join(map(repr, self.cells)) or 'none'}"
-            raise BadRow(self.where, self.number, None, problem, "name the right one, such as --map query=COLUMN")
-
-    def value(
-        self, field: str, convert: Callable[[Any], CellValue | None], column: str | None = None
-    ) -> CellValue | None:
+    def value(field: str, convert: Callable[[Any], Any], column: str | None = None) -> Any:
         """The converted cell of a field, or of a column without one; None where the row has no column for the field."""
-        column = column or self.columns.get(field)
+        column = column or columns.get(field)
         if column is None:
             return None
         try:
-            return convert(self.cells[column])
-        except Malformed as error:
+            return convert(cells[column])
+        except values.Malformed as error:
             hint = f"; or leave the column out with map={{{field!r}: ''}} (--map {field}=)" if field else ""
-            raise BadRow(self.where, self.number, column, error.problem, error.fix + hint) from None
+            raise BadRow(where, number, column, error.problem, error.fix + hint) from None
 
-    def chunks(self, field: str, ids: str) -> tuple[Chunk, ...] | None:
-        """The chunks of a field, with the ids of a separate column if there is one."""
-        delimiter = self.delimiters.get(self.columns.get(field, ""))
-        found = self.value(field, partial(_retrieved, delimiter=delimiter))
-        return found if not found else self.value(ids, partial(with_ids, found)) or found
+    def chunks(field: str, ids: str) -> Any:
+        delimiter = known.delimiters.get(columns.get(field, ""))
+        found = value(field, partial(_retrieved, delimiter=delimiter))
+        return found and (value(ids, partial(values.with_ids, found)) or found)
 
-    def references(self, value: Any) -> tuple[str, ...] | None:
-        """The correct answers; a list that is written as text is one if the column's name promises several."""
-        return to_references(_said_in(value, "response"), folded(self.columns["references"]).endswith("s"))
+    plural = folded(columns.get("references", "")).endswith("s")
+    used = set(columns.values())
+    rest = [name for name, cell in cells.items() if name not in used and values.native(cell) is not None]
+    other = {name: value("", values.jsonable, name) for name in rest}
+    return Sample(
+        id=value("id", values.text_or_none) or str(number),
+        query=value("query", partial(_text_of, field="query")),
+        response=value("response", partial(_text_of, field="response")),
+        contexts=chunks("contexts", "retrieved_context_ids"),
+        references=value("references", lambda cell: values.to_references(_content_in(cell, "response"), plural)),
+        source=value("source", values.text_or_none),
+        reference_contexts=chunks("reference_contexts", "reference_context_ids"),
+        answers=value("answers", values.to_gold_claims),
+        answerable=value("answerable", values.boolean),
+        system=value("system", values.text_or_none),
+        group=value("group", values.text_or_none),
+        metadata=value("metadata", lambda cell: values.merge_metadata(cell, other)) or other,
+    )
 
-    def metadata(self) -> dict[str, Any]:
-        """The metadata column and all columns that hold no field."""
-        used = set(self.columns.values())
-        rest = [column for column, value in self.cells.items() if column not in used and native(value) is not None]
-        other = {column: self.value("", jsonable, column) for column in rest}
-        return self.value("metadata", lambda given: merge_metadata(given, other)) or other
 
-
-def _said_in(value: Any, field: str) -> Any:
+def _content_in(value: Any, field: str) -> Any:
     """What a conversation has of a field; any other value as it is."""
     conversation = [] if isinstance(value, str) else messages(value)
-    return said(conversation, field) if conversation else value
+    return content_of(conversation, field) if conversation else value
 
 
-def _spoken(value: Any, field: str) -> str | None:
-    """A query or response, or what a conversation has of it.
-
-    Unlike a query, an empty response is present: the system gave an empty answer.
-    """
-    value = _said_in(native(value), field)
-    return text_or_none(value) if field == "query" or value is None else text(value)
+def _text_of(value: Any, field: str) -> str | None:
+    """A query or response, or what a conversation has of it. An empty response is present, an empty query is not."""
+    value = _content_in(values.native(value), field)
+    return values.text_or_none(value) if field == "query" or value is None else values.text(value)
 
 
 def _retrieved(value: Any, delimiter: re.Pattern[str] | None) -> tuple[Chunk, ...] | None:
     """The chunks of a cell, or what tools gave in a conversation."""
-    value = native(value)
-    if (found := _said_in(value, "contexts")) is value:
-        return to_chunks(value, delimiter)
-    return found and to_chunks([item for given in found for item in items(given)])
+    value = values.native(value)
+    if (found := _content_in(value, "contexts")) is value:
+        return values.to_chunks(value, delimiter)
+    return found and values.to_chunks([item for given in found for item in values.items(given)])
 
 
 #: Rows that are inspected before the first sample is made, to find out what the columns mean.
@@ -208,7 +165,7 @@ def read(
     """Samples from a file, a frame, a data set or plain rows.
 
     Args:
-        data: a path (.jsonl .ndjson .json .csv .tsv .txt, each also with .gz; .parquet .arrow .feather .xlsx; formats
+        data: a path (.jsonl .ndjson .json .csv .tsv .txt, each also with .gz; .parquet .xlsx .eval; formats
             that other packages register), "-" for JSON Lines on standard input, a list or generator of dicts or
             Samples, a dict of columns, a pandas, Polars or PyArrow frame, a Hugging Face data set, an evaluation data
             set of ragas or DeepEval. A SampleReader is returned as it is.
@@ -236,16 +193,9 @@ def read(
 
 def source(data: Any) -> Source:
     """The rows of data of any form, before their columns are interpreted. Raises as `read` does."""
-    if isinstance(data, str) and data == "-":
-        return standard_input()
-    return file_source(Path(data)) if isinstance(data, str | os.PathLike) else in_memory(data)
-
-
-#: How to give each row an id of its own.
-_UNIQUE = (
-    "make ids unique, name another column with map={'id': COLUMN} (--map id=COLUMN), or number the rows with "
-    "map={'id': ''} (--map id=)"
-)
+    if isinstance(data, str | os.PathLike):
+        return STANDARD_INPUT if data == "-" else file_source(Path(data))
+    return in_memory(data)
 
 
 class SampleReader:
@@ -264,7 +214,7 @@ class SampleReader:
         first_rows = list(islice(rows, INSPECTED))
         if not first_rows:
             raise BadData(f"{self.name}: no rows; write one sample a row")
-        mappings = (as_mapping(row) for row in first_rows if not isinstance(row, Sample | Malformed))
+        mappings = (as_mapping(row) for row in first_rows if not isinstance(row, Sample | values.Malformed))
         self._columns = ColumnMapping(self.name, map, [row for row in mappings if row is not None])
         self._opened: Iterator[Any] | None = chain(first_rows, rows)
 
@@ -291,7 +241,9 @@ class SampleReader:
                     rows_of = rows_of or {hash(str(earlier)): earlier for earlier in range(1, numbered + 1)}
                     if (first := rows_of.setdefault(hash(found.id), number)) != number:
                         problem = f"id {found.id!r} was given to row {first} already"
-                        raise BadRow(self.name, number, self.columns.get("id"), problem, _UNIQUE)
+                        fix = "make ids unique, name another column with map={'id': COLUMN} (--map id=COLUMN), or "
+                        fix += "number the rows with map={'id': ''} (--map id=)"
+                        raise BadRow(self.name, number, self.columns.get("id"), problem, fix)
                 else:
                     numbered = number
                 yield found
@@ -310,7 +262,6 @@ class SampleReader:
         return islice(samples_of(self._source.rows(), self.name), self._limit)
 
     def _checked(self, row: Any, number: int) -> Sample | Mapping[str, Any]:
-        """The row, if it is a sample or has cells. Raises BadRow."""
         if isinstance(row, Sample):
             try:
                 msgspec.json.encode(row)
@@ -319,12 +270,11 @@ class SampleReader:
                 problem = f"the sample cannot be stored as JSON: {error}"
                 raise BadRow(self.name, number, None, problem, fix) from error
             return row
-        if isinstance(row, Malformed):
+        if isinstance(row, values.Malformed):
             raise BadRow(self.name, number, None, row.problem, row.fix)
-        fields = as_mapping(row)
-        if fields is None:
-            raise BadRow(self.name, number, None, f"{describe(row)}, not an object", "give each row as a dict")
-        return fields
+        if (cells := as_mapping(row)) is None:
+            raise BadRow(self.name, number, None, f"{values.describe(row)}, not an object", "give each row as a dict")
+        return cells
 
 
 def as_mapping(row: Any) -> Mapping[str, Any] | None:
@@ -337,9 +287,6 @@ def as_mapping(row: Any) -> Mapping[str, Any] | None:
         return dict(vars(row))
     return None
 
-
-#: The fields that come from the responses.
-RESPONSE_FIELDS = ("response", "contexts", "system")
 
 #: What spreadsheets turn $411 and May 24 into.
 _SPREADSHEET_VALUE = re.compile(r"-?\d+(\.\d+)?|\d{4}-\d\d-\d\d 00:00:00")
@@ -371,7 +318,12 @@ def join(benchmark: Any, responses: Any) -> Joined:
         raise BadData(f"{reader.name}: no question with an answer; is it a file of responses?")
     asked, answered = (Counter(map(_question, side)) for side in (questions, responded))
     first = {_question(one): one for one in reversed(responded)}
-    samples = [_joined(one, first[_question(one)]) for one in questions if _question(one) in first]
+    samples = []
+    for one in questions:
+        if (response := first.get(_question(one))) is not None:
+            brought = {"response": response.response, "contexts": response.contexts, "system": response.system}
+            known = {field: value for field, value in brought.items() if value is not None}
+            samples.append(msgspec.structs.replace(one, **known))
     remarks = {
         "without a response, left out": [one for one in questions if _question(one) not in first],
         "not in the benchmark, left out": [one for one in responded if not asked[_question(one)]],
@@ -386,10 +338,4 @@ def join(benchmark: Any, responses: Any) -> Joined:
 
 
 def _question(sample: Sample) -> str:
-    """The question in the form in which questions are compared."""
     return " ".join((sample.query or "").split()).casefold()
-
-
-def _joined(sample: Sample, response: Sample) -> Sample:
-    added = {field: value for field in RESPONSE_FIELDS if (value := getattr(response, field)) is not None}
-    return msgspec.structs.replace(sample, **added)

@@ -8,7 +8,8 @@ import json
 import math
 import re
 import tokenize
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from datetime import date, time
 from decimal import Decimal
 from typing import Any
@@ -74,8 +75,7 @@ def boolean(value: Any) -> bool | None:
     value = native(value)
     if isinstance(value, bool):
         return value
-    word = text_or_none(value)
-    if word is None:
+    if (word := text_or_none(value)) is None:
         return None
     known = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
     if (answer := known.get(word.strip().casefold())) is None:
@@ -84,31 +84,19 @@ def boolean(value: Any) -> bool | None:
 
 
 def jsonable(value: Any, depth: int = 0) -> Any:
-    """The value as JSON can hold it: dates and unknown objects as text, missing values as None.
-
-    Raises Malformed for values nested more than MAX_DEPTH levels deep, counted from `depth`.
-    """
+    """The value as JSON can hold it: dates and unknown objects as text, missing values as None."""
     value = native(value)
     if value is None or isinstance(value, bool | int):
         return value
     if isinstance(value, float):
         return value if math.isfinite(value) else str(value)
-    if isinstance(value, Mapping):
-        return {str(key): jsonable(item, _deeper(depth)) for key, item in value.items()}
-    if isinstance(value, list | tuple | set | frozenset):
-        return [jsonable(item, _deeper(depth)) for item in value]
-    return str(value).encode("utf-8", "replace").decode()
-
-
-def _deeper(depth: int) -> int:
-    if depth >= MAX_DEPTH:
+    if not isinstance(value, Mapping | list | tuple | set | frozenset):
+        return str(value).encode("utf-8", "replace").decode()
+    if value and depth >= MAX_DEPTH:
         raise Malformed(f"objects or lists nested more than {MAX_DEPTH} levels deep", "keep only the needed parts")
-    return depth + 1
-
-
-def without_missing(items: Iterable[tuple[str, Any]]) -> dict[str, Any]:
-    """The pairs whose value is not missing, each value as JSON can hold it."""
-    return {name: jsonable(value) for name, value in items if native(value) is not None}
+    if isinstance(value, Mapping):
+        return {str(key): jsonable(item, depth + 1) for key, item in value.items()}
+    return [jsonable(item, depth + 1) for item in value]
 
 
 def describe(value: Any) -> str:
@@ -124,14 +112,9 @@ def describe(value: Any) -> str:
 _LIST = re.compile(r"""\s*\[\s*(["'{]|\[\s*["'{\]]|(null|None|nan)\s*[,\]]|\]\s*$)""")
 _OBJECT = re.compile(r"""\s*\{\s*["'}]""")
 
-_UNREADABLE = (ValueError, SyntaxError, tokenize.TokenError, RecursionError, MemoryError)
-
 
 def parse_list(text: str) -> list[Any] | None:
-    """The list that is written in a text as JSON, Python or NumPy print it; None where it is another text.
-
-    Raises Malformed where the text starts as a list of strings or objects does but cannot be parsed.
-    """
+    """The list that is written in a text as JSON, Python or NumPy print it; None where it is another text."""
     if not _LIST.match(text):
         return None
     found = _parsed(text.strip())
@@ -147,20 +130,15 @@ def parse_object(text: str) -> dict[str, Any] | None:
 
 
 def list_items(value: Any, written: bool = True) -> Sequence[Any] | None:
-    """The items of a list, or with `written` of a list that is written in a text; None for other values.
-
-    Raises Malformed as `parse_list` does.
-    """
+    """The items of a list, or with `written` of a list that is written in a text; None for other values."""
     found = parse_list(value) if written and isinstance(value, str) else value
     return found if isinstance(found, list | tuple) else None
 
 
 def _parsed(text: str) -> Any:
     for parse in (json.loads, _parse_numpy, ast.literal_eval):
-        try:
+        with suppress(ValueError, SyntaxError, tokenize.TokenError, RecursionError, MemoryError):
             return parse(text)
-        except _UNREADABLE:
-            continue
     return None
 
 
@@ -178,19 +156,12 @@ TEXT_KEYS = ("text", "content", "contents", "page_content", "chunk", "passage", 
 ID_KEYS = ("id", "doc_id", "chunk_id", "document_id", "node_id", "id_", "doc_uri")
 METADATA_KEYS = ("metadata", "meta")
 
-#: Attributes that are read from objects other than mappings.
-_ATTRIBUTES = (*TEXT_KEYS, *ID_KEYS, *METADATA_KEYS, "title", "score")
-
 
 def to_chunks(value: Any, delimiter: re.Pattern[str] | None = None) -> tuple[Chunk, ...] | None:
     """The chunks of a cell in order, or None where the cell is missing or blank.
 
-    Args:
-        value: one text, object or document; a list of them; or a list or object written as text.
-        delimiter: separates the chunks in a text that is not a list; None where a text is one chunk.
-
-    Raises:
-        Malformed: for a null item, an item without text, or a list inside the list.
+    value: one text, object or document; a list of them; or a list or object written as text.
+    delimiter: separates the chunks in a text that is not a list; None where a text is one chunk.
     """
     value = native(value)
     if is_blank(value):
@@ -239,24 +210,17 @@ def items(value: Any, delimiter: re.Pattern[str] | None = None) -> Sequence[Any]
     if isinstance(value, str):  # an object without a text may be what was retrieved
         found = parse_object(value)
         return [found if found and any(key in found for key in TEXT_KEYS) else value]
-    if isinstance(value, Mapping):
-        rows = _rows_of({key: native(column) for key, column in value.items()})
-        return [value] if rows is None else rows
+    if isinstance(value, Mapping):  # {"text": [...], "title": [...]}, as `datasets` stores a sequence of objects
+        columns = [native(column) for column in value.values()]
+        if all(isinstance(one, list | tuple) for one in columns) and len({len(one) for one in columns}) == 1:
+            return [dict(zip(value, row, strict=True)) for row in zip(*columns, strict=True)]
     return [value]
-
-
-def _rows_of(columns: Mapping[str, Any]) -> Sequence[Any] | None:
-    """The objects of {"text": [...], "title": [...]}, as `datasets` stores a sequence of objects; None for others."""
-    lists = [column for column in columns.values() if isinstance(column, list | tuple)]
-    if not lists or len(lists) < len(columns) or len({len(column) for column in lists}) > 1:
-        return None
-    return [dict(zip(columns, row, strict=True)) for row in zip(*lists, strict=True)]
 
 
 def _chunk(item: Any, position: int) -> Chunk:
     if isinstance(item, Chunk):
         return item if item.id else msgspec.structs.replace(item, id=str(position))
-    fields = _fields(item)
+    fields: Mapping[Any, Any] = _fields(item)
     if not fields:
         return Chunk(_item_text(item, position), str(position))
     text_key, id_key, metadata_key = (
@@ -267,12 +231,12 @@ def _chunk(item: Any, position: int) -> Chunk:
         problem = f"item {position} has no text among {', '.join(map(repr, fields))}"
         raise Malformed(problem, f"give its text under {TEXT_KEYS[0]!r}")
     known = (text_key, id_key, metadata_key, "title")
-    rest = without_missing((key, value) for key, value in fields.items() if key not in known)
-    metadata = merge_metadata(fields[metadata_key] if metadata_key else None, rest)
+    rest = {key: jsonable(cell) for key, cell in fields.items() if key not in known and native(cell) is not None}
+    metadata = merge_metadata(fields.get(metadata_key), rest)
     inner = metadata.get("title")  # where LangChain's loaders put it
     return Chunk(
         text=_item_text(native(fields[text_key]), position),
-        id=(text_or_none(fields[id_key]) if id_key else None) or str(position),
+        id=text_or_none(fields.get(id_key)) or str(position),
         title=text_or_none(fields.get("title")) or (inner if isinstance(inner, str) else ""),
         metadata=metadata,
     )
@@ -290,7 +254,8 @@ def _fields(item: Any) -> Mapping[str, Any]:
 
 
 def _attributes(document: Any) -> dict[str, Any]:
-    found = {key: getattr(document, key, None) for key in _ATTRIBUTES}
+    names = (*TEXT_KEYS, *ID_KEYS, *METADATA_KEYS, "title", "score")
+    found = {key: getattr(document, key, None) for key in names}
     return {key: value for key, value in found.items() if value is not None and not callable(value)}
 
 
@@ -306,13 +271,9 @@ def _item_text(item: Any, position: int) -> str:
 def to_references(value: Any, plural: bool) -> tuple[str, ...] | None:
     """The correct answers of a cell, without blank ones, or None where the cell is missing or blank.
 
-    Args:
-        value: a text, a list of texts, an object with either under "text" (SQuAD), or a list of objects with a text
-            under "long_answer" (ASQA's annotations).
-        plural: whether the column's name promises several, so that a list written as text is read as a list.
-
-    Raises:
-        Malformed: for an item that is not text.
+    value: a text, a list of texts, an object with either under "text" (SQuAD), or a list of objects with a text under
+    "long_answer" (ASQA's annotations).
+    plural: whether the column's name promises several, so that a list written as text is read as a list.
     """
     value = native(value)
     if isinstance(value, Mapping) and "text" in value:

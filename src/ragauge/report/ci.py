@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import quote
 from xml.etree.ElementTree import Element, ElementTree, SubElement, indent
 
-from ragauge.errors import MissingExtra, UsageError
+from ragauge.errors import UsageError
+from ragauge.host import optional
 from ragauge.report.explain import (
     estimate_numbers,
     explain,
@@ -261,12 +262,9 @@ def emit_events(run: RunRecord, samples: Iterable[SampleRecord], provider: Logge
 
     Those of a sample with a `traceparent` (W3C) in its metadata belong to that span. Raises MissingExtra, UsageError.
     """
-    try:
-        from opentelemetry._logs import get_logger_provider
-        from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
-    except ImportError:
-        raise MissingExtra("emitting events", "otel") from None
-    chosen = provider or get_logger_provider()
+    what, extra = "emitting events", "otel"
+    chosen = provider or optional(what, extra, "opentelemetry._logs").get_logger_provider()
+    propagator = optional(what, extra, "opentelemetry.trace.propagation.tracecontext").TraceContextTextMapPropagator()
     if provider is None and not hasattr(chosen, "force_flush"):  # the default provider drops everything
         raise UsageError("no OpenTelemetry LoggerProvider is set; set one with set_logger_provider(), or give it")
     flush = getattr(chosen, "force_flush", lambda: None)
@@ -275,7 +273,7 @@ def emit_events(run: RunRecord, samples: Iterable[SampleRecord], provider: Logge
     number = 0
     for record in samples:
         parent = record.sample.metadata.get("traceparent")
-        context = TraceContextTextMapPropagator().extract({"traceparent": parent}) if isinstance(parent, str) else None
+        context = propagator.extract({"traceparent": parent}) if isinstance(parent, str) else None
         for key in record.scores:
             attributes = _attributes(run, record, key)
             logger.emit(timestamp=nanoseconds, context=context, event_name=NAME, attributes=attributes)

@@ -16,7 +16,7 @@ from stat import S_IMODE
 from typing import TYPE_CHECKING, Any
 
 from ragauge.errors import MissingExtra, UsageError
-from ragauge.host import make_file, make_folder
+from ragauge.host import make_file, make_folder, optional
 from ragauge.report.ci import write_junit, write_sarif
 from ragauge.report.document import head_document, sample_document, write_html
 from ragauge.report.sections import Section
@@ -280,9 +280,5 @@ def _metrics(run: RunRecord) -> list[str]:
 
 def run_frame(run: RunRecord, samples: Samples) -> pandas.DataFrame:
     """One row per sample, as `rows` gives them. Raises MissingExtra if pandas is not installed."""
-    try:
-        import pandas
-    except ImportError:
-        raise MissingExtra("to_pandas()", "pandas") from None
-    frame = pandas.DataFrame(list(rows(run, samples)), columns=columns(run))
+    frame = optional("to_pandas()", "pandas", "pandas").DataFrame(list(rows(run, samples)), columns=columns(run))
     return frame.astype(dict.fromkeys(_metrics(run), float))

@@ -24,8 +24,8 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from ragauge.errors import BadData, BadParameter, MissingExtra, RagaugeError, RunFailed, StoreError, UsageError
-from ragauge.host import disable_telemetry
+from ragauge.errors import BadData, BadParameter, RagaugeError, RunFailed, StoreError, UsageError
+from ragauge.host import disable_telemetry, optional
 from ragauge.judges.base import JudgeLike, notes_of, share_tempo
 from ragauge.judges.onnx import processors
 from ragauge.metrics.base import Measure
@@ -145,11 +145,7 @@ class Session:
         os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
         disable_telemetry()
         self._address = engine.address or os.environ.get("RAY_ADDRESS", "")
-        try:
-            import ray
-        except ImportError:
-            raise MissingExtra("engine='ray'", "ray") from None
-        self.ray = ray
+        self.ray = optional("engine='ray'", "ray", "ray")
         if engine.output:
             self.folder = str(engine.output if _is_uri(engine.output) else Path(engine.output).absolute())
             with _file_errors(engine.output, "cannot be written to", UsageError):

@@ -14,8 +14,7 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 from typing import Any, NamedTuple
 
-from ragauge.errors import MissingExtra
-from ragauge.host import disable_telemetry
+from ragauge.host import disable_telemetry, optional
 from ragauge.text.overlap import bit_columns, lcs_length
 
 _Rows = list[tuple[int, int]]
@@ -112,11 +111,8 @@ def bertscore(responses: Sequence[str], references: Sequence[str]) -> BertScores
         MissingExtra: the library is not installed.
     """
     disable_telemetry()
-    try:
-        from bert_score import BERTScorer
-    except ImportError as error:
-        raise MissingExtra("BERTScore", "bertscore") from error
-    measured = _bert_scorer(BERTScorer).score(list(responses), list(references))
+    scorer = _bert_scorer(optional("BERTScore", "bertscore", "bert_score").BERTScorer)
+    measured = scorer.score(list(responses), list(references))
     return BertScores(*([float(value) for value in values] for values in measured))
 
 
@@ -146,10 +142,6 @@ def similarity(responses: Sequence[str], references: Sequence[str]) -> list[floa
         MissingExtra: the library is not installed.
     """
     disable_telemetry()
-    try:
-        from sentence_transformers import SentenceTransformer
-    except ImportError as error:
-        raise MissingExtra("similarity", "similarity") from error
-    encode = _encoder(SentenceTransformer).encode
+    encode = _encoder(optional("similarity", "similarity", "sentence_transformers").SentenceTransformer).encode
     of_responses, of_references = (encode(list(texts), normalize_embeddings=True) for texts in (responses, references))
     return [float(value) for value in (of_responses * of_references).sum(axis=1)]

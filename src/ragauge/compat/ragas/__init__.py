@@ -11,13 +11,10 @@ from typing import Any
 
 import ragauge as rg
 from ragauge.compat import BadInput as BadInput
-from ragauge.compat import modules, runs_of, taken
+from ragauge.compat import modules, runs_of
 from ragauge.compat.ragas import metrics as named
-from ragauge.compat.ragas.metrics import MetricResult as MetricResult
-from ragauge.compat.ragas.samples import NO_IDS as NO_IDS
 from ragauge.compat.ragas.samples import EvaluationDataset as EvaluationDataset
-from ragauge.compat.ragas.samples import MultiTurnSample as MultiTurnSample
-from ragauge.compat.ragas.samples import SingleTurnSample as SingleTurnSample
+from ragauge.host import optional
 
 modules("ragauge.compat.ragas.samples", "dataset_schema", "messages", package=__name__)
 modules(__name__, "llms", "llms.base", "embeddings", "embeddings.base", "evaluation", "run_config")
@@ -32,7 +29,7 @@ _IDLE = "callbacks run_config token_usage_parser show_progress batch_size allow_
 
 
 def __getattr__(name: str) -> Any:
-    """The metrics, which ragas has in this module too."""
+    """The metrics and samples, which ragas has in this module too."""
     return getattr(named, name)
 
 
@@ -59,8 +56,8 @@ def llm_factory(
     if client is None:
         return rg.llm(f"{'gemini' if provider == 'google' else provider}/{model}", **options)
     if not hasattr(client, "create"):
-        maker = f"from_{'genai' if provider == 'google' else provider}"
-        client = taken("instructor", maker, "llm_factory(client=...)", "instructor")(client)
+        instructor = optional("llm_factory(client=...)", "instructor", "instructor")
+        client = getattr(instructor, f"from_{'genai' if provider == 'google' else provider}")(client)
     return rg.llm(client, model=model, **options)
 
 

@@ -13,8 +13,9 @@ from math import hypot, nan
 from typing import Any, Self
 
 import ragauge as rg
-from ragauge.compat import BadInput, not_offered, runs_of, taken
+from ragauge.compat import BadInput, not_offered, runs_of
 from ragauge.compat.ragas.samples import NO_IDS, MultiTurnSample, SingleTurnSample
+from ragauge.host import optional
 
 #: Our fields -> the columns of ragas.
 _COLUMNS = {"query": "user_input", "contexts": "retrieved_contexts", "response": "response", "references": "reference"}
@@ -180,21 +181,13 @@ class FactualCorrectness(Metric, name="factual_correctness", ours="answer_correc
     instructions of its own.
     """
 
-    def __init__(
-        self,
-        llm: Any = None,
-        *,
-        mode: str = "f1",
-        beta: float = 1.0,
-        atomicity: str = "low",
-        coverage: str = "low",
-        **given: Any,
-    ) -> None:
+    def __init__(self, llm: Any = None, *, mode: str = "f1", beta: float = 1.0, **given: Any) -> None:
         if mode not in ("f1", "precision", "recall"):
             raise rg.UnknownName("mode of factual_correctness", mode, ["f1", "precision", "recall"])
-        if unknown := {atomicity, coverage} - {"low", "high"}:
+        granularity = {given.pop("atomicity", "low"), given.pop("coverage", "low")}
+        if unknown := granularity - {"low", "high"}:
             raise BadInput(f"atomicity and coverage are 'low' or 'high', not {min(unknown)!r}")
-        self.mode, self.beta, self.differs = mode, beta, "high" in (atomicity, coverage)
+        self.mode, self.beta, self.differs = mode, beta, "high" in granularity
         super().__init__(llm, **given)
 
     def counted(self, value: float, counts: Sequence[float]) -> float:
@@ -227,10 +220,10 @@ class ChrfScore(Metric, name="chrf_score", ours="chrf"):
 
 
 class Computed(Metric):
-    """A metric that asks no judge: each class has `columns`, and `compared` or `_value`."""
+    """A metric that asks no judge: each class has `columns`, and `_compared` or `_value`."""
 
     columns = ("response", "reference")
-    compared: Any
+    _compared: Any
 
     def __init__(self, **given: Any) -> None:
         super().__init__(**given)
@@ -239,14 +232,14 @@ class Computed(Metric):
         self.measure = rg.check(name=self._score, reads=reads)(lambda sample: self._value(sample))
 
     def _value(self, sample: rg.Sample) -> float:
-        return float(self.compared(sample.response or "", (sample.references or ("",))[0]))
+        return float(self._compared(sample.response or "", (sample.references or ("",))[0]))
 
 
-class ExactMatch(Computed, name="exact_match", compared=operator.eq):
+class ExactMatch(Computed, name="exact_match", _compared=operator.eq):
     """1 if the response is the reference, letter for letter, else 0."""
 
 
-class StringPresence(Computed, name="string_present", compared=operator.contains):
+class StringPresence(Computed, name="string_present", _compared=operator.contains):
     """1 if the reference occurs in the response, else 0."""
 
 
@@ -265,11 +258,10 @@ class NonLLMStringSimilarity(Computed, name="non_llm_string_similarity"):
     def __init__(self, *, distance_measure: Any = DistanceMeasure.LEVENSHTEIN, **given: Any) -> None:
         super().__init__(**given)
         self.distance_measure = getattr(distance_measure, "distance_measure", distance_measure)
-        distances = taken("rapidfuzz", "distance", "a distance of strings", "ragas")
-        self._distance = getattr(distances, self.distance_measure.value)
+        rapidfuzz = optional("a distance of strings", "ragas", "rapidfuzz", "rapidfuzz.distance")
+        self._distance = getattr(rapidfuzz.distance, self.distance_measure.value)
 
-    def compared(self, response: str, reference: str) -> float:
-        """The similarity, from 0 to 1."""
+    def _compared(self, response: str, reference: str) -> float:
         return 1 - float(self._distance.normalized_distance(reference, response))
 
 
@@ -282,10 +274,9 @@ class BleuScore(Computed, name="bleu_score"):
     def __init__(self, *, kwargs: Mapping[str, Any] | None = None, **given: Any) -> None:
         super().__init__(**given)
         self.kwargs = dict(kwargs or {})
-        self._corpus_bleu = taken("sacrebleu", "corpus_bleu", "BLEU as ragas has it", "ragas")
+        self._corpus_bleu = optional("BLEU as ragas has it", "ragas", "sacrebleu").corpus_bleu
 
-    def compared(self, response: str, reference: str) -> float:
-        """BLEU from 0 to 1."""
+    def _compared(self, response: str, reference: str) -> float:
         references = [[piece] for piece in reference.split(". ")]
         return float(self._corpus_bleu(response.split(". "), references, **self.kwargs).score) / 100
 
@@ -299,16 +290,13 @@ class SemanticSimilarity(Computed, name="semantic_similarity"):
     def __init__(self, *, embeddings: Any = None, threshold: float | None = None, **given: Any) -> None:
         super().__init__(**given)
         self.threshold = threshold
-        self._embed: Any = getattr(
-            getattr(embeddings, "embeddings", embeddings), "embed_documents", None
-        )  # which ragas wraps
+        wrapped = getattr(embeddings, "embeddings", embeddings)  # by ragas
+        self._embed: Any = getattr(wrapped, "embed_documents", None)
         if self._embed is None:
-            raise BadInput(
-                f"{self.name} needs embeddings= with embed_documents, as LangChain's have; or use rg.similarity"
-            )
+            fix = "needs embeddings= with embed_documents, as LangChain's have; or use rg.similarity"
+            raise BadInput(f"{self.name} {fix}")
 
-    def compared(self, response: str, reference: str) -> float:
-        """The cosine, or whether it reaches the threshold."""
+    def _compared(self, response: str, reference: str) -> float:
         one, other = self._embed([response, reference])
         cosine = sum(map(operator.mul, one, other)) / (hypot(*one) * hypot(*other))
         return cosine if self.threshold is None else float(cosine >= self.threshold)
@@ -346,7 +334,7 @@ class NonLLMContextRecall(NonLLMStringSimilarity, name="non_llm_context_recall")
         counted, others = ([chunk.text for chunk in sides[column] or ()] for column in self.columns)
         if not counted:
             raise rg.NothingToCount(f"there are no {self.columns[0]}")
-        return self._share([max((self.compared(one, other) for other in others), default=0.0) for one in counted])
+        return self._share([max((self._compared(one, other) for other in others), default=0.0) for one in counted])
 
     def _share(self, nearest: list[float]) -> float:
         return sum(one > self.threshold for one in nearest) / len(nearest)
@@ -366,23 +354,16 @@ class NonLLMContextPrecisionWithReference(NonLLMContextRecall, name="non_llm_con
 class Graded(Metric):
     """A metric that a judge grades; it needs an llm, since the embedded judge grades nothing.
 
-    wording: the instruction. reads: the columns; all that every sample has unless given. low, high: the ends of the
-    scale, of whole numbers if `whole`.
+    wording: the instruction. reads: the columns; all that every sample has unless given. scale: its ends, of whole
+    numbers if `whole`.
     """
 
-    def __init__(
-        self,
-        name: str,
-        llm: Any,
-        wording: str,
-        reads: Sequence[str] = (),
-        scale: tuple[float, float] = (0, 1),
-        *,
-        whole: bool = True,
-        **given: Any,
-    ) -> None:
+    whole = True
+
+    def __init__(self, name: str, llm: Any, wording: str, reads: Any = (), scale: Any = (0, 1), **given: Any) -> None:
         super().__init__(llm, name=name, **given)
-        self.wording, self.columns, self.scale, self.whole = wording, list(reads), scale, whole
+        self.wording, self.columns = wording, list(reads)
+        self.scale: tuple[float, float] = scale
 
     def on(self, samples: Collection[SingleTurnSample]) -> Self:
         """The metric with a rubric that reads the columns that all samples have."""
@@ -400,6 +381,10 @@ class Graded(Metric):
             raise BadInput(f"{self.name} asks a model; name one, as in llm='openai/gpt-4o-mini'")
         return super().judge(llm)
 
+    def counted(self, value: float, counts: Sequence[float]) -> Any:
+        """The grade, as a whole number where the scale is of those."""
+        return int(value) if self.whole else value
+
 
 class AspectCritic(Graded):
     """1 if the definition, a question of yes or no, applies to a sample, else 0."""
@@ -407,10 +392,6 @@ class AspectCritic(Graded):
     def __init__(self, name: str, definition: str, llm: Any = None, **given: Any) -> None:
         self.definition = definition
         super().__init__(name, llm, f"Does this apply? {definition} 1: yes. 0: no.", **given)
-
-    def counted(self, value: float, counts: Sequence[float]) -> int:
-        """A whole number."""
-        return int(value)
 
 
 _STEPS = (
@@ -422,7 +403,7 @@ _STEPS = (
 )
 
 
-class RubricsScore(AspectCritic):
+class RubricsScore(Graded):
     """The grade on a scale whose steps are described: {"score1_description": "...", "score2_description": "..."}."""
 
     def __init__(
@@ -431,15 +412,15 @@ class RubricsScore(AspectCritic):
         self.rubrics = rubrics or {f"score{step}_description": text for step, text in enumerate(_STEPS, 1)}
         steps = {int("".join(re.findall(r"\d", key))): text for key, text in self.rubrics.items()}
         wording = "\n".join(["How good is the response?", *(f"{step}: {text}" for step, text in steps.items())])
-        Graded.__init__(self, name, llm, wording, scale=(min(steps), max(steps)), **given)
+        super().__init__(name, llm, wording, scale=(min(steps), max(steps)), **given)
 
 
-class SimpleCriteriaScore(AspectCritic):
+class SimpleCriteriaScore(Graded):
     """A grade from 0 to 5 by a definition, such as "How polite is the response?"."""
 
     def __init__(self, name: str, definition: str, llm: Any = None, **given: Any) -> None:
         self.definition = definition
-        Graded.__init__(self, name, llm, f"{definition} 0: not at all. 5: wholly.", scale=(0, 5), **given)
+        super().__init__(name, llm, f"{definition} 0: not at all. 5: wholly.", scale=(0, 5), **given)
 
 
 class AnswerAccuracy(Graded, name="nv_accuracy", differs=True, columns=("user_input", "response", "reference")):
@@ -478,7 +459,8 @@ class NumericMetric(Graded):
             raise BadInput(f"the prompt of {name} reads {{{unknown[0]}}}; use {', '.join(_COLUMNS.values())}")
         wording = re.sub(r"{(\w+)}", r"(the \1 below)", prompt)
         ends = (min(allowed_values), max(allowed_values))
-        super().__init__(name, llm, wording, reads, ends, whole=whole or isinstance(allowed_values, range))
+        super().__init__(name, llm, wording, reads, ends)
+        self.whole = whole or isinstance(allowed_values, range)
 
 
 class DiscreteMetric(NumericMetric):

@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import ragauge as rg
-from ragauge.compat import BadInput, taken
+from ragauge.compat import BadInput
+from ragauge.host import optional
 
 #: Columns of ragas, current ones and those of 0.1 -> our fields; and our fields without a column in ragas.
 _FIELDS = {"user_input": "query", "retrieved_contexts": "contexts", "reference": "references"}
@@ -152,7 +153,7 @@ class EvaluationDataset(list[SingleTurnSample]):
 
     def to_pandas(self) -> Any:
         """A frame with a row for each sample. Raises MissingExtra where pandas is not installed."""
-        return taken("pandas", "DataFrame", "to_pandas()", "pandas")(self.to_list())
+        return optional("to_pandas()", "pandas", "pandas").DataFrame(self.to_list())
 
     def to_csv(self, path: str | Path) -> None:
         """Write a CSV file, lists as JSON. Raises MissingExtra where pandas is not installed."""

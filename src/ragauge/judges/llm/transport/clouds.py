@@ -12,8 +12,8 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from ragauge.errors import MissingExtra, UsageError
-from ragauge.host import decoded
+from ragauge.errors import UsageError
+from ragauge.host import decoded, optional
 from ragauge.judges.llm.messages import CallFailed, Completion, Finish, Prompt, TokenUsage, counted
 from ragauge.judges.llm.providers import LLMOptions, Provider
 from ragauge.judges.llm.transport.protocols import ServerFeatures, supported_schema, system_with_schema
@@ -236,17 +236,13 @@ async def signer(provider: Provider, name: str, environment: Mapping[str, str]) 
 
 def _aws_signer(name: str, environment: Mapping[str, str]) -> Signer:
     """Signatures of AWS, version 4, with the credentials that AWS's own tools would find."""
-    try:
-        from botocore.auth import SigV4Auth
-        from botocore.awsrequest import AWSRequest
-        from botocore.session import get_session
-    except ImportError:
-        raise MissingExtra(f"{name} without AWS_BEARER_TOKEN_BEDROCK", "bedrock") from None
+    parts = ("botocore.auth", "botocore.awsrequest", "botocore.session")
+    botocore = optional(f"{name} without AWS_BEARER_TOKEN_BEDROCK", "bedrock", "botocore", *parts)
     region = environment.get("AWS_REGION") or environment.get("AWS_DEFAULT_REGION")
     if not region:
         raise UsageError(f"{name}: set AWS_REGION, which the signature of each request names")
     try:
-        credentials = get_session().get_credentials()
+        credentials = botocore.session.get_session().get_credentials()
     except Exception as error:
         raise UsageError(f"{name}: the credentials of AWS cannot be read: {error}") from error
     if credentials is None:
@@ -256,8 +252,8 @@ def _aws_signer(name: str, environment: Mapping[str, str]) -> Signer:
         )
 
     def signed(method: str, url: str, body: bytes) -> dict[str, str]:
-        request = AWSRequest(method, url, {"Content-Type": "application/json"}, body)
-        SigV4Auth(credentials.get_frozen_credentials(), "bedrock", region).add_auth(request)
+        request = botocore.awsrequest.AWSRequest(method, url, {"Content-Type": "application/json"}, body)
+        botocore.auth.SigV4Auth(credentials.get_frozen_credentials(), "bedrock", region).add_auth(request)
         return dict(request.headers.items())
 
     async def sign(method: str, url: str, body: bytes) -> dict[str, str]:
@@ -268,13 +264,10 @@ def _aws_signer(name: str, environment: Mapping[str, str]) -> Signer:
 
 def _google_signer(name: str, _environment: Mapping[str, str]) -> Signer:
     """Access tokens of Google's application default credentials, fetched when the last one expires."""
+    what = f"{name} without GOOGLE_OAUTH_ACCESS_TOKEN"
+    auth = optional(what, "vertex", "google.auth", "google.auth.transport.requests")
     try:
-        import google.auth
-        from google.auth.transport.requests import Request
-    except ImportError:
-        raise MissingExtra(f"{name} without GOOGLE_OAUTH_ACCESS_TOKEN", "vertex") from None
-    try:
-        credentials, _ = google.auth.default(scopes=[_SCOPE])
+        credentials, _ = auth.default(scopes=[_SCOPE])
     except Exception as error:
         raise UsageError(
             f"{name}: no credentials of Google were found; run gcloud auth application-default login, or set "
@@ -285,7 +278,7 @@ def _google_signer(name: str, _environment: Mapping[str, str]) -> Signer:
     async def sign(_method: str, _url: str, _body: bytes) -> dict[str, str]:
         async with refreshing:
             if not credentials.valid:
-                await _authenticated(name, credentials.refresh, Request())
+                await _authenticated(name, credentials.refresh, auth.transport.requests.Request())
         return {"Authorization": f"Bearer {credentials.token}"}
 
     return sign
