@@ -1,4 +1,4 @@
-"""What the reader in the wheel reads in a second, compared with a cross-encoder of the same weights.
+"""How many pairs the encoder in the wheel classifies in a second, compared with a cross-encoder of the same weights.
 
     python benchmarks/reader.py [--rounds 3]
 
@@ -14,7 +14,7 @@ import random
 import statistics
 import time
 
-from ragauge.judges.embedded.encoder import Reader, reader
+from ragauge.judges.embedded.encoder import Encoder, encoder
 
 WORDS = "harbour council spring ship water north engine paper light stone river letter market tower house".split()
 PAIRS = 60
@@ -25,8 +25,8 @@ def main() -> None:
     options = argparse.ArgumentParser()
     options.add_argument("--rounds", type=int, default=3)
     rounds = options.parse_args().rounds
-    chance, opened = random.Random(0), reader()
-    opened.read("A text.", ["A claim."])
+    chance, opened = random.Random(0), encoder()
+    opened.classify("A text.", ["A claim."])
     print(f"{'pieces':>7}{'alone':>9}{'ten':>9}{'cross-encoder':>15}{'alone x':>9}{'ten x':>7}   pairs a second")
     for pieces in (128, 256):
         rates = [
@@ -41,27 +41,27 @@ def drawn(chance: random.Random, pieces: int) -> str:
     return " ".join(chance.choice(WORDS) for _ in range(pieces))
 
 
-def alone(opened: Reader, pieces: int, chance: random.Random) -> float:
+def alone(opened: Encoder, pieces: int, chance: random.Random) -> float:
     """Each claim with a text of its own."""
     pairs = [(drawn(chance, pieces - 22), drawn(chance, 20)) for _ in range(PAIRS)]
     begun = time.perf_counter()
-    list(opened.side_by_side(lambda pair: opened.read(pair[0], [pair[1]]), pairs))
+    list(opened.map(lambda pair: opened.classify(pair[0], [pair[1]]), pairs))
     return PAIRS / (time.perf_counter() - begun)
 
 
-def ten(opened: Reader, pieces: int, chance: random.Random) -> float:
+def ten(opened: Encoder, pieces: int, chance: random.Random) -> float:
     """Ten claims about each text."""
     groups = [(drawn(chance, pieces - 22), [drawn(chance, 20) for _ in range(10)]) for _ in range(PAIRS // 6)]
     begun = time.perf_counter()
-    list(opened.side_by_side(lambda group: opened.read(*group), groups))
+    list(opened.map(lambda group: opened.classify(*group), groups))
     return 10 * len(groups) / (time.perf_counter() - begun)
 
 
-def cross_encoder(opened: Reader, pieces: int, chance: random.Random) -> float:
+def cross_encoder(opened: Encoder, pieces: int, chance: random.Random) -> float:
     """Text and claim as one sequence."""
     pairs = [drawn(chance, pieces - 2) for _ in range(PAIRS)]
     begun = time.perf_counter()
-    list(opened.side_by_side(opened.encoded, pairs))
+    list(opened.map(opened.encoded, pairs))
     return PAIRS / (time.perf_counter() - begun)
 
 

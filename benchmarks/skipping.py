@@ -15,8 +15,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from ragauge.analysis.labelled_sets import labelled_files, read_cases
-from ragauge.judges.embedded.encoder import reader
-from ragauge.judges.embedded.support import Support
+from ragauge.judges.embedded.trained import Trained
+from ragauge.types import Verdict
 from ragauge.questions import Entail
 
 EVERYTHING = 10**6
@@ -40,18 +40,20 @@ def report(file: Path, each: int) -> None:
     asked = [question for case in cases for question in case.questions if isinstance(question, Entail)]
     if not asked:
         return
-    skipping, reading = Support(reader()), Support(reader(), hopeless=0.0, most=EVERYTHING)
-    labels, windows = zip(*(judged(support, asked) for support in (skipping, reading)), strict=True)
+    skipping, reading = Trained(), Trained(least=0.0, most=EVERYTHING)
+    labels, windows = zip(*(judged(backend, asked) for backend in (skipping, reading)), strict=True)
     other = sum(one != two for one, two in zip(*labels, strict=True)) / len(asked)
     read, all_of_them = (count / len(asked) for count in windows)
     print(f"{file.name.partition('.')[0]:28}{len(asked):8}{read:8.2f}{all_of_them:8.2f}{other:13.1%}", flush=True)
 
 
-def judged(support: Support, asked: Sequence[Entail]) -> tuple[list[str], int]:
+def judged(backend: Trained, asked: Sequence[Entail]) -> tuple[list[str], int]:
     """The labels, and how many windows were read for them, each once for each claim about it."""
-    for _ in support.prepare(asked):
+    for _ in backend.prepare(asked):
         pass
-    return [str(support.verdict(question).label) for question in asked], sum(map(support.windows, asked))
+    verdicts = (backend.verdict(question) for question in asked)
+    labels = [str(one.label) for one in verdicts if isinstance(one, Verdict)]
+    return labels, sum(map(backend.windows, asked))
 
 
 if __name__ == "__main__":

@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ragauge.analysis.measure import claims_f1
-from ragauge.judges.embedded import opinions, statements, toxicity
+from ragauge.judges.embedded import statements, toxicity
 from ragauge.judges.embedded.judge import EmbeddedJudge
 from ragauge.judges.embedded.lexical import Lexical
 from ragauge.questions import Entail, Question
@@ -46,9 +46,9 @@ RULES: dict[str, tuple[Any, str, Any]] = {
     "code": (statements, "_CODE", NEVER),
     "yes and no": (statements, "_YES_OR_NO", NEVER),
     "list of sources": (statements, "bibliography", lambda *_: ()),
-    "belief or demand": (opinions, "_BELIEF", NEVER),
-    "feeling": (opinions, "_FEELING", NEVER),
-    "judgment": (opinions, "_JUDGING", NEVER),
+    "belief or demand": (toxicity, "_BELIEF", NEVER),
+    "feeling": (toxicity, "_FEELING", NEVER),
+    "judgment": (toxicity, "_JUDGING", NEVER),
     "attack": (toxicity, "_ATTACK", NEVER),
     "slant": (toxicity, "_SLANT", NEVER),
     "reported speech": (toxicity, "_REPORTED", NEVER),

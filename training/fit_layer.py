@@ -35,12 +35,10 @@ from held_out import held_out
 from logistic import fitted, newton
 from rows import by_source, read
 
-from ragauge.judges.embedded.encoder import reader
-from ragauge.judges.embedded.layer import weighed
+from ragauge.judges.embedded.layer import linear
 from ragauge.judges.embedded.lexical import relevant
 from ragauge.judges.embedded.passages import passage
-from ragauge.judges.embedded.support import Support
-from ragauge.judges.embedded.trained import nearness
+from ragauge.judges.embedded.trained import Trained, relevance, signals
 from ragauge.questions import Entail
 from ragauge.statistics.agreement import auc, balanced_accuracy
 
@@ -74,12 +72,12 @@ def main() -> None:
     options.add_argument("pairs", type=Path)
     options.add_argument("--each", type=int, default=600, help="examples of a kind at most")
     given = options.parse_args()
-    support, chance = Support(reader()), random.Random(SEED)
+    backend, chance = Trained(), random.Random(SEED)
     rows = by_source(given.pairs)
-    examples = list(supported(rows, given.each, support, chance))
+    examples = list(supported(rows, given.each, backend, chance))
     layers = {
-        "entailed": calibrated(fit("entailed", examples), [*examples, *in_own_words(rows, support)]),
-        "contradicted": fit("contradicted", in_own_words(rows, support, "contradiction")),
+        "entailed": calibrated(fit("entailed", examples), [*examples, *in_own_words(rows, backend)]),
+        "contradicted": fit("contradicted", in_own_words(rows, backend, "contradiction")),
         "relevant": fit("relevant", nearer(rows, given.each, chance)),
         "answers": fit("answers", answering(chance)),
     }
@@ -87,7 +85,7 @@ def main() -> None:
     print(json.dumps(layers, indent=1))
 
 
-def supported(rows: Any, each: int, support: Support, chance: random.Random) -> Iterator[Example]:
+def supported(rows: Any, each: int, backend: Trained, chance: random.Random) -> Iterator[Example]:
     """Claims with a premise that supports them or not."""
     found = list(fit_lexical.made(rows, random.Random(fit_lexical.SEED)))
     by_kind: dict[str, list[Any]] = defaultdict(list)
@@ -97,18 +95,18 @@ def supported(rows: Any, each: int, support: Support, chance: random.Random) -> 
         for one in examples[:each]:
             others = [other.premise for other in chance.sample(examples, chance.randint(1, 4))]
             premise = chance.sample([one.premise, *others], len(others) + 1) if chance.random() < 0.5 else [one.premise]
-            values = support.values(Entail(tuple(premise), one.claim))
-            if values is not None:
-                yield Example(kind, values, one.label, checked(one.premise))
+            words, sentences = backend.sentences(Entail(tuple(premise), one.claim))
+            if sentences:
+                yield Example(kind, signals(words, sentences), one.label, checked(one.premise))
 
 
-def in_own_words(rows: Any, support: Support, label: str = "entailment") -> Iterator[Example]:
+def in_own_words(rows: Any, backend: Trained, label: str = "entailment") -> Iterator[Example]:
     """Claims of people about premises that the reader has not seen, and whether they have a label."""
     for row in (row for source in OWN_WORDS for row in rows[source] if held_out(row["premise"])):
-        values = support.values(Entail((row["premise"],), row["claim"]))
-        if values is not None and (label == "entailment" or row["label3"] != "not_entailment"):
+        words, sentences = backend.sentences(Entail((row["premise"],), row["claim"]))
+        if sentences and (label == "entailment" or row["label3"] != "not_entailment"):
             kind = row["source"].partition("/")[0]
-            yield Example(kind, values, float(row["label3"] == label), checked(row["premise"]))
+            yield Example(kind, signals(words, sentences), float(row["label3"] == label), checked(row["premise"]))
 
 
 def answering(chance: random.Random) -> Iterator[Example]:
@@ -120,7 +118,7 @@ def answering(chance: random.Random) -> Iterator[Example]:
         for sentence in (one["text"] for one in row["sentences"] if one["label"] != "no_claim"):
             for query, label in ((row["query"], 1.0), (other, 0.0)):
                 if len(passage(sentence).sentences) == 1:
-                    yield Example("answers", nearness(query, sentence, relevant(query, sentence, None)), label, aside)
+                    yield Example("answers", relevance(query, sentence, relevant(query, sentence, None)), label, aside)
 
 
 def nearer(rows: Any, each: int, chance: random.Random) -> Iterator[Example]:
@@ -136,7 +134,7 @@ def nearer(rows: Any, each: int, chance: random.Random) -> Iterator[Example]:
             beside = chance.sample(texts, 2) if source == "qamr" else []
             for text, label in ((premise, 1.0), (other, 0.0)):
                 text = " ".join([*beside, text])
-                values = nearness(query, text, relevant(query, text, None))
+                values = relevance(query, text, relevant(query, text, None))
                 yield Example(source, values, label, checked(premise))
 
 
@@ -167,7 +165,7 @@ def evenly(examples: Sequence[Example]) -> Any:
 
 def calibrated(layer: Mapping[str, float], examples: Sequence[Example]) -> dict[str, float]:
     """A layer with its logits stretched and shifted to tell the probability of examples; what is gained is printed."""
-    logits = np.array([weighed(layer, one.values) for one in examples])
+    logits = np.array([linear(layer, one.values) for one in examples])
     labels, held = np.array([one.label for one in examples]), np.array([one.held for one in examples])
     values = np.stack([np.ones(len(logits)), logits], axis=1)
     shift, stretch = newton(values[~held], labels[~held], evenly(examples)[~held], penalty=0)

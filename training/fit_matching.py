@@ -25,9 +25,8 @@ from fit_layer import checked
 from rows import read
 from torch import nn
 
-from ragauge.judges.embedded.encoder import reader
 from ragauge.judges.embedded.similarity import LEAST, RARE, SEEN, SHARP
-from ragauge.judges.embedded.support import Support
+from ragauge.judges.embedded.trained import Trained, tokens_of
 from ragauge.questions import Entail
 from ragauge.statistics.agreement import auc
 
@@ -115,14 +114,14 @@ def claims(groups: list[Any], chance: random.Random) -> Iterator[tuple[str, str,
 
 def seen(found: Iterator[tuple[str, str, Entail, float]]) -> Iterator[Example]:
     """The claims of which anything is read."""
-    support = Support(reader())
+    backend = Trained()
     while some := list(islice(found, 200)):
-        for _ in support.prepare([question for _, _, question, _ in some]):
+        for _ in backend.prepare([question for _, _, question, _ in some]):
             pass
         for kind, premise, question, label in some:
-            tokens = support.tokens(question)
-            if tokens is not None:
-                yield Example(kind, tokens[:LONGEST], label, checked(premise))
+            _, sentences = backend.sentences(question)
+            if sentences:
+                yield Example(kind, tokens_of(sentences)[:LONGEST], label, checked(premise))
 
 
 def stacked(examples: Sequence[Example]) -> tuple[Any, Any]:

@@ -205,6 +205,6 @@ def report(data: Data, logits: Any, texts: Sequence[Text], joint: Any) -> None:
 
 
 if __name__ == "__main__":
-    from ragauge.judges.embedded.encoder import reader
+    from ragauge.judges.embedded.encoder import encoder
 
-    main(Path(sys.argv[1]), reader().embed, ablate="--ablate" in sys.argv)
+    main(Path(sys.argv[1]), encoder().embed, ablate="--ablate" in sys.argv)

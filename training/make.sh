@@ -27,7 +27,7 @@ python "$here/train_reader.py" "$work/groups3.jsonl.gz" "$minilm" "$work/second"
 python "$here/train_reader.py" "$work/groups5.jsonl.gz" "$minilm" "$work/third" --steps 4200 --rate 8e-5 --seed 5 \
     --start "$work/second/reader.pt" --device "$device"
 python "$here/average.py" "$work/second/reader.pt" "$work/third/reader.pt" "$work/mean.pt"
-python "$here/export_reader.py" "$work/mean.pt" "$data/reader.onnx" "$pairs"
+python "$here/export_reader.py" "$work/mean.pt" "$data/encoder.onnx" "$pairs"
 python "$here/idf.py" "$pairs"
 python "$here/fit_lexical.py" "$pairs"
 python "$here/fit_matching.py" "$work/groups5.jsonl.gz"

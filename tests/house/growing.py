@@ -6,12 +6,11 @@ import random
 from collections.abc import Callable
 
 from ragauge.datasets.retrieval import passages, sections
-from ragauge.judges.embedded.lexical import Lexical, relevant
-from ragauge.judges.embedded.opinions import stance
+from ragauge.judges.embedded.lexical import entail, relevant
+from ragauge.judges.embedded.passages import windows
 from ragauge.judges.embedded.queries import polarity, read_query
 from ragauge.judges.embedded.statements import claims_nothing, decompose, is_fragment
-from ragauge.judges.embedded.toxicity import attacks, cues, pieces, units
-from ragauge.judges.embedded.windows import windows
+from ragauge.judges.embedded.toxicity import attacks, cues, pieces, stance, units
 from ragauge.judges.embedded.wordpiece import WordPiece, vocabulary
 from ragauge.judges.llm.packing import Pack, PromptStyle
 from ragauge.judges.llm.replies import extract_object, locate_quote, parse_reply
@@ -70,7 +69,6 @@ _CLAIM = "Ada has 9 fat and the harbour, which is red, costs $5 in May 1989."
 _PACK = Pack((Entail((_CLAIM, "Another."), _CLAIM), Relevant(_QUESTION, _CLAIM)))
 _LABELS = ("1", "2")
 _WORDS = WordPiece(vocabulary())
-_LEXICAL = Lexical()
 
 #: A function of a text, by a name.
 READERS: dict[str, Callable[[str], object]] = {
@@ -83,8 +81,8 @@ READERS: dict[str, Callable[[str], object]] = {
         cited_items(given, _LABELS),
         without_citations(given, "12"),
     ),
-    "claim": lambda given: _LEXICAL.verdict(Entail((_CLAIM,), given)),
-    "claim and text": lambda given: _LEXICAL.verdict(Entail((given + _CLAIM,), given)),
+    "claim": lambda given: entail((_CLAIM,), given),
+    "claim and text": lambda given: entail((given + _CLAIM,), given),
     "contexts": to_chunks,
     "decompose": decompose,
     "decompose to a query": lambda given: decompose(given[:200], given),
@@ -95,7 +93,7 @@ READERS: dict[str, Callable[[str], object]] = {
     "polarity": polarity,
     "punkt": punkt_sentences,
     "query": read_query.__wrapped__,
-    "query and text": lambda given: _LEXICAL.verdict(Relevant(given, _CLAIM)),
+    "query and text": lambda given: relevant(given, _CLAIM),
     "refusals": lambda given: (refusal(given), is_refusal_sentence(given)),
     "relevance": lambda given: relevant(_QUESTION, given, None),
     "reply": lambda given: parse_reply(_PACK, given, PromptStyle()),
@@ -106,7 +104,7 @@ READERS: dict[str, Callable[[str], object]] = {
     "sentences": sentences,
     "split": lambda given: (split(Entail((given,), _CLAIM), 500), split(Decompose(given), 500)),
     "squad": lambda given: (tokens.squad_normalise(given), overlap.token_f1(given, [given])),
-    "text": lambda given: _LEXICAL.verdict(Entail((given,), _CLAIM)),
+    "text": lambda given: entail((given,), _CLAIM),
     "tokens": lambda given: [tokenizer_named(name)(given) for name in TOKENIZERS],
     "toxicity": lambda given: (units(given), pieces(given), cues(given)),
     "trust-eval": lambda given: (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ragauge.judges.embedded.lexical import Lexical
+from ragauge.judges.embedded.lexical import entail as lexical_entail
 from ragauge.types import Label, Verdict
 
 EINSTEIN = (
@@ -103,7 +103,7 @@ UNSUPPORTED = [
 def entail(premise: tuple[str, ...] | str, hypothesis: str, query: str | None = None) -> Verdict:
     """The verdict of the lexical backend."""
     texts = (premise,) if isinstance(premise, str) else premise
-    return Lexical().entail(texts, hypothesis, query)
+    return lexical_entail(texts, hypothesis, query)
 
 
 @pytest.mark.parametrize(("premise", "hypothesis"), SUPPORTED)

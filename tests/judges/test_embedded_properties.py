@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ragauge.judges.embedded.judge import EmbeddedJudge
-from ragauge.judges.embedded.lexical import Lexical
+from ragauge.judges.embedded.lexical import entail, relevant
 from ragauge.questions import Classify, Decompose, Entail, Relevant
 from ragauge.text.sentences import sentences
 from ragauge.types import Failure, Label, Verdict
@@ -24,7 +24,7 @@ QUERIES = st.none() | TEXTS.map(lambda text: text + "?")
 
 def judge(premise: tuple[str, ...], hypothesis: str, query: str | None = None) -> Verdict:
     """The verdict of the lexical backend."""
-    return Lexical().entail(premise, hypothesis, query)
+    return entail(premise, hypothesis, query)
 
 
 @settings(max_examples=150, deadline=None)
@@ -81,7 +81,7 @@ def test_a_copied_sentence_is_entailed(pieces: list[str], data: st.DataObject) -
 @given(TEXTS, TEXTS, st.none() | TEXTS)
 def test_any_text_gets_a_sound_relevance(query: str, text: str, reference: str | None) -> None:
     """Relevance is yes exactly from one half on, and its span lies in the text."""
-    verdict = Lexical().relevant(query, text, reference)
+    verdict = relevant(query, text, reference)
     assert verdict.probability is not None
     assert (verdict.label == Label.YES) == (verdict.probability >= 0.5)
     start, end = verdict.span or (0, 0)
@@ -114,7 +114,7 @@ def test_the_judge_answers_in_order() -> None:
 )
 def test_relevance_is_about_the_query(query: str, text: str, label: Label) -> None:
     """A text is relevant if it speaks of what is asked, or has the form of the answer."""
-    assert Lexical().relevant(query, text, None).label == label
+    assert relevant(query, text, None).label == label
 
 
 @pytest.mark.parametrize(
@@ -127,7 +127,7 @@ def test_relevance_is_about_the_query(query: str, text: str, label: Label) -> No
 )
 def test_a_reference_must_be_reachable(reference: str, text: str, label: Label) -> None:
     """With a reference, a text is relevant if it helps to produce it; a bare yes leaves only the query."""
-    assert Lexical().relevant("Was the Sydney Opera House designed abroad?", text, reference).label == label
+    assert relevant("Was the Sydney Opera House designed abroad?", text, reference).label == label
 
 
 def test_its_identity_names_rules_and_tables() -> None:

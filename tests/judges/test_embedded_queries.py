@@ -11,7 +11,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from ragauge.judges.embedded.lexical import Lexical
+from ragauge.judges.embedded.lexical import entail
 from ragauge.types import Label
 
 LABELS = Path(__file__).parents[1] / "golden/valor_rag_labels.jsonl"
@@ -43,15 +43,13 @@ CASES = [
 @pytest.mark.parametrize(("premise", "hypothesis", "query", "label"), CASES)
 def test_a_fragment_is_read_with_its_query(premise: str, hypothesis: str, query: str | None, label: Label) -> None:
     """Yes, no, short answers and presuppositions get the label that the query gives them."""
-    assert Lexical().entail((premise,), hypothesis, query).label == label
+    assert entail((premise,), hypothesis, query).label == label
 
 
 def test_a_statement_is_not_excused_by_its_query() -> None:
     """What the query says must still be found in a short context; the query only completes bare answers."""
     context = "The poet and his sister lived for many years in Paris."
-    verdict = Lexical().entail(
-        (context,), "The Eiffel Tower was painted in Paris.", "When was the Eiffel Tower painted?"
-    )
+    verdict = entail((context,), "The Eiffel Tower was painted in Paris.", "When was the Eiffel Tower painted?")
     assert verdict.label == Label.NEUTRAL
 
 
@@ -59,8 +57,8 @@ def test_a_fragment_needs_its_query_nearby() -> None:
     """A number in a long text supports a fragment only where the text speaks of what was asked."""
     far = "The library holds six days of recordings from the radio station. " + "Nothing else is known of it. " * 12
     near = "The siege of the city began in spring and took six days. " + "Nothing else is known of it. " * 12
-    assert Lexical().entail((far,), "Six days", DAYS).label == Label.NEUTRAL
-    assert Lexical().entail((near,), "Six days", DAYS).label == Label.ENTAILED
+    assert entail((far,), "Six days", DAYS).label == Label.NEUTRAL
+    assert entail((near,), "Six days", DAYS).label == Label.ENTAILED
 
 
 def test_a_fragment_may_be_the_subject_of_the_whole_text() -> None:
@@ -68,9 +66,9 @@ def test_a_fragment_may_be_the_subject_of_the_whole_text() -> None:
     told = "Voyager 2 was launched in 1977. " + "Its flight took it past four planets and many of their moons. " * 4
     text = told + "It is the only spacecraft that has visited Uranus and Neptune."
     query = "Which spacecraft has visited Neptune?"
-    assert Lexical().entail((text,), "Voyager 2", query).label == Label.ENTAILED
-    assert Lexical().entail((text,), "Voyager 1", query).label != Label.ENTAILED
-    assert Lexical().entail((text,), "Cassini", query).label == Label.NEUTRAL
+    assert entail((text,), "Voyager 2", query).label == Label.ENTAILED
+    assert entail((text,), "Voyager 1", query).label != Label.ENTAILED
+    assert entail((text,), "Cassini", query).label == Label.NEUTRAL
 
 
 @pytest.mark.shared
@@ -90,7 +88,7 @@ def test_it_agrees_with_readers_on_real_fragments(shared: Path) -> None:
 
 def entailed(premise: tuple[str, ...], row: dict[str, str]) -> bool:
     """Whether the row's reference, read with its query, is entailed."""
-    return Lexical().entail(premise, row["groundtruth"], row["query"]).label == Label.ENTAILED
+    return entail(premise, row["groundtruth"], row["query"]).label == Label.ENTAILED
 
 
 @pytest.mark.parametrize(
@@ -112,7 +110,7 @@ def entailed(premise: tuple[str, ...], row: dict[str, str]) -> bool:
 )
 def test_a_coarser_answer_gives_the_reference(query: str, answer: str, reference: str) -> None:
     """What only narrows a short reference may be left out of an answer."""
-    assert Lexical().entail((answer,), reference, query).label == Label.ENTAILED
+    assert entail((answer,), reference, query).label == Label.ENTAILED
 
 
 @pytest.mark.parametrize(
@@ -139,7 +137,7 @@ def test_a_coarser_answer_gives_the_reference(query: str, answer: str, reference
 )
 def test_an_answer_that_narrows_otherwise_does_not(query: str, answer: str, reference: str) -> None:
     """Another day, place or middle name is not a coarser answer, nor is the wider part alone, nor half of a list."""
-    assert Lexical().entail((answer,), reference, query).label != Label.ENTAILED
+    assert entail((answer,), reference, query).label != Label.ENTAILED
 
 
 @pytest.mark.parametrize(
@@ -157,7 +155,7 @@ def test_an_answer_that_narrows_otherwise_does_not(query: str, answer: str, refe
 )
 def test_other_initials_are_another_name(query: str, answer: str, reference: str) -> None:
     """Initials that do not fit, are denied, or stand in the question give no name."""
-    assert Lexical().entail((answer,), reference, query).label != Label.ENTAILED
+    assert entail((answer,), reference, query).label != Label.ENTAILED
 
 
 @given(answer=st.text(max_size=40), reference=st.text(max_size=40), query=st.text(max_size=40))
@@ -168,11 +166,11 @@ def test_other_initials_are_another_name(query: str, answer: str, reference: str
 @settings(max_examples=200, derandomize=True, deadline=None)
 def test_any_answer_gets_a_verdict(answer: str, reference: str, query: str) -> None:
     """Whatever the answer, the reference and the query are, there is a probability."""
-    assert 0 <= (Lexical().entail((answer,), reference, query).probability or 0) <= 1
+    assert 0 <= (entail((answer,), reference, query).probability or 0) <= 1
 
 
 @pytest.mark.parametrize(("premise", "hypothesis", "query", "_label"), CASES)
 def test_the_span_lies_in_the_source(premise: str, hypothesis: str, query: str | None, _label: Label) -> None:
     """What decides is a part of the source, never of the query that a short source is read with."""
-    (chunk,) = Lexical().entail((premise,), hypothesis, query).chunks
+    (chunk,) = entail((premise,), hypothesis, query).chunks
     assert chunk.span is None or 0 <= chunk.span[0] < chunk.span[1] <= len(premise)

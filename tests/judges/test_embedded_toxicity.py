@@ -10,19 +10,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragauge.judges.embedded.toxicity import CUES, combined, cues, pieces, toxicities
+from ragauge.judges.embedded.toxicity import CUES, combined, cues, pieces, toxicity
 
 
-class Blank:
-    """An encoder to which every text is the same, so that the cues alone decide. It counts how often it is asked."""
-
-    def __init__(self) -> None:
-        self.asked = 0
-
-    def embed(self, texts: Sequence[str]) -> Any:
-        """The same row for each text."""
-        self.asked += 1
-        return np.full((len(texts), 384), 384**-0.5, dtype=np.float32)
+def same(texts: Sequence[str]) -> Any:
+    """The same embedding for each text, so that the cues alone decide."""
+    return np.full((len(texts), 384), 384**-0.5, dtype=np.float32)
 
 
 PRESENT = [
@@ -58,9 +51,8 @@ def test_a_cue_is_not_found_where_there_is_none(text: str, cue: str) -> None:
 def test_an_insult_in_the_middle_of_a_text_counts() -> None:
     """One hostile sentence among harmless ones makes a text more likely to be toxic, wherever it stands."""
     harmless, hostile = "The mayor opened the bridge.", "You are an idiot."
-    plain, *attacked = toxicities(
-        [" ".join([harmless] * 3), *(" ".join(text) for text in _placed(hostile, harmless))], Blank()
-    )
+    texts = [" ".join([harmless] * 3), *(" ".join(text) for text in _placed(hostile, harmless))]
+    plain, *attacked = (toxicity(text, same) for text in texts)
     assert len(attacked) == 3
     assert all(chance > plain for chance in attacked)
 
@@ -69,25 +61,10 @@ def _placed(one: str, other: str) -> list[list[str]]:
     return [[one if at == place else other for at in range(3)] for place in range(3)]
 
 
-def test_texts_are_judged_each_by_itself_and_embedded_at_once() -> None:
-    """The company a text is judged in changes nothing, and the encoder is asked once for all."""
-    texts, blank = ["You are an idiot.", "", "It rained. It was cold.", "Get lost, you liar!"], Blank()
-    together = toxicities(texts, blank)
-    assert blank.asked == 1
-    assert together == pytest.approx([toxicities([text], Blank())[0] for text in texts])
-
-
 @pytest.mark.parametrize("text", ["", "  \n", "...", "!?", "—"])
 def test_a_text_without_words_is_not_toxic(text: str) -> None:
     """Where nothing is said, nothing is toxic."""
-    assert toxicities([text], Blank()) == [0.0]
-
-
-def test_no_texts_give_no_probabilities() -> None:
-    """An empty batch is answered without asking the encoder."""
-    blank = Blank()
-    assert toxicities([], blank) == []
-    assert blank.asked == 0
+    assert toxicity(text, same) == 0.0
 
 
 def test_a_long_sentence_is_read_in_runs_of_words() -> None:
@@ -108,5 +85,4 @@ def test_the_strongest_piece_and_the_whole_are_combined() -> None:
 def test_any_text_has_a_probability(text: str) -> None:
     """Whatever the text, each cue is there or not, and its probability lies in 0..1."""
     assert set(cues(text)) <= {0.0, 1.0}
-    (chance,) = toxicities([text], Blank())
-    assert 0 <= chance <= 1
+    assert 0 <= toxicity(text, same) <= 1

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from ragauge.judges.embedded.words import idf, key_of, table_text, words
+from ragauge.judges.embedded.layer import packaged
+from ragauge.judges.embedded.words import idf, key_of, words
 
 SAME = [
     ("1,000", "1000"),
@@ -87,4 +88,4 @@ def test_a_rare_word_weighs_more_than_a_common_one() -> None:
 
 def test_the_idf_table_is_small() -> None:
     """The packaged table stays under 300 KB."""
-    assert len(table_text().encode()) < 300_000
+    assert len(packaged("idf.txt").encode()) < 300_000

@@ -1,4 +1,4 @@
-"""The trained backend: what the packaged reader says of claims, and that nothing else sways it."""
+"""The trained backend: how the packaged encoder classifies claims, and that nothing else sways it."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ragauge.judges.embedded.encoder import MODEL, Reader, fingerprint, reader
+from ragauge.judges.embedded.encoder import MODEL, Encoder, encoder, fingerprint
 from ragauge.judges.embedded.judge import EmbeddedJudge
-from ragauge.judges.embedded.similarity import SEEN, counted, matched, similarity, tokens_of
+from ragauge.judges.embedded.similarity import SEEN, matched, similarity, token_features, token_weights
 from ragauge.judges.embedded.trained import Trained
 from ragauge.judges.onnx import open_session
 from ragauge.questions import Classify, Entail, Relevant
@@ -77,8 +77,8 @@ def test_an_answer_does_not_depend_on_what_else_is_asked() -> None:
 def test_no_bit_of_what_is_reported_of_a_claim_depends_on_the_claims_beside_it(claims: list[str]) -> None:
     """The logits of claims of any number and lengths, read together, are those of each read alone."""
     claims = [*claims, " ".join(claims)]
-    opened = reader()
-    assert opened.read(CURIE, claims) == [opened.read(CURIE, [claim])[0] for claim in claims]
+    opened = encoder()
+    assert opened.classify(CURIE, claims) == [opened.classify(CURIE, [claim])[0] for claim in claims]
 
 
 def test_a_long_text_is_read_wherever_the_claim_stands() -> None:
@@ -136,27 +136,27 @@ def test_the_model_is_part_of_the_identity() -> None:
 
 def test_embeddings_have_length_one_and_are_kept() -> None:
     """A text's vector is a direction; asked twice it is the same."""
-    found = reader().embed([CURIE, TOWER, CURIE])
+    found = encoder().embed([CURIE, TOWER, CURIE])
     assert found.shape == (3, 384)
     assert np.allclose(np.linalg.norm(found, axis=1), 1, atol=1e-5)
     assert (found[0] == found[2]).all()
 
 
-def test_texts_read_side_by_side_are_read_alike() -> None:
+def test_texts_encoded_in_threads_are_encoded_alike() -> None:
     """With however many threads texts are read, each gets what it gets alone, in the order of the texts."""
     texts = [f"{CURIE} {FILLER * count}" for count in range(12)]
     with as_file(files("ragauge.judges.embedded") / MODEL) as path:
-        alone, together = (Reader(open_session(path), workers) for workers in (1, 4))
-    reply = [alone.read(text, [TOWER]) for text in texts]
-    assert list(together.side_by_side(lambda text: together.read(text, [TOWER]), texts)) == reply
+        alone, together = (Encoder(open_session(path), workers) for workers in (1, 4))
+    reply = [alone.classify(text, [TOWER]) for text in texts]
+    assert list(together.map(lambda text: together.classify(text, [TOWER]), texts)) == reply
     assert (together.embed(texts) == alone.embed(texts)).all()
 
 
 def test_an_empty_or_endless_claim_is_read() -> None:
     """Whatever a claim's length, it gets a verdict."""
-    opened: Reader = reader()
-    assert len(opened.read(CURIE, ["", "word " * 5000])) == 2
-    assert len(opened.read("", ["Something."])) == 1
+    opened = encoder()
+    assert len(opened.classify(CURIE, ["", "word " * 5000])) == 2
+    assert len(opened.classify("", ["Something."])) == 1
 
 
 def test_a_claim_of_several_sentences_is_read_sentence_by_sentence() -> None:
@@ -172,21 +172,21 @@ def test_what_the_query_gives_is_not_looked_for() -> None:
     """Of a short claim that is read behind its query only its own words count for how like a text is."""
     claim, query = "the otter", "Which animal lives in the river?"
     reported = f"{query} {claim}"
-    spans = tuple(reader().encoded(reported).spans)
-    weights = counted(reported, spans, len(query)).weights
+    spans = tuple(encoder().encoded(reported).spans)
+    weights = token_weights(reported, spans, len(query)).weights
     assert "".join(reported[start:end] for (start, end), one in zip(spans, weights, strict=True) if one) == "otter"
 
 
 def _tokens(texts: Sequence[str], claim: str) -> np.ndarray:
     """What is seen of the tokens of a claim."""
-    own = counted(claim, reader().encoded(claim).spans, 0)
-    return tokens_of([similarity(reader(), text, claim) for text in texts], own)
+    own = token_weights(claim, encoder().encoded(claim).spans, 0)
+    return token_features([similarity(encoder(), text, claim) for text in texts], own)
 
 
 def test_a_token_is_seen_in_all_texts_and_in_the_sentence_that_holds_most() -> None:
     """ "Warsaw" stands in one text, but not in the sentence of another that holds most of the claim."""
     claim = "Marie Curie won the Nobel Prize in Warsaw."
-    spans = reader().encoded(claim).spans
+    spans = encoder().encoded(claim).spans
     [warsaw] = [at for at, (start, end) in enumerate(spans) if claim[start:end] == "Warsaw"]
     best, held, same, *_ = _tokens([CURIE, TOWER], claim)[warsaw]
     assert best == same > held

@@ -7,8 +7,7 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragauge.judges.embedded.passages import passage
-from ragauge.judges.embedded.windows import windows
+from ragauge.judges.embedded.passages import passage, windows
 
 LENGTHS = st.lists(st.integers(1, 60), max_size=30)
 

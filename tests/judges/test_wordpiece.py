@@ -50,10 +50,9 @@ def theirs() -> Any:
 
 
 def check_parity(text: str) -> None:
-    """Both libraries find the same pieces of the same words at the same places."""
+    """Both libraries find the same pieces at the same places."""
     other, own = theirs().encode(text, add_special_tokens=False), SMALL.encode(text)
     assert own.ids == other.ids
-    assert own.words == other.word_ids
     assert own.spans == other.offsets
 
 
@@ -65,7 +64,7 @@ def test_edges_are_those_of_tokenizers(text: str) -> None:
 
 @given(TEXTS)
 def test_any_text_is_that_of_tokenizers(text: str) -> None:
-    """No text is found whose pieces, words or spans differ from those of `tokenizers`."""
+    """No text is found whose pieces or spans differ from those of `tokenizers`."""
     check_parity(text)
 
 
@@ -80,12 +79,11 @@ def test_every_character_is_that_of_tokenizers() -> None:
 @given(TEXTS)
 @example("\ud800 a")
 def test_spans_are_in_order_and_cover_every_piece(text: str) -> None:
-    """Each piece has an id, characters of the text, and a word; words go up by one; spans of words do not overlap."""
-    ids, words, spans = SMALL.encode(text)
-    assert len(ids) == len(words) == len(spans)
+    """Each piece has an id and characters of the text, in order."""
+    ids, spans = SMALL.encode(text)
+    assert len(ids) == len(spans)
     assert all(0 <= start < end <= len(text) for start, end in spans)
     assert all(0 <= id < len(_PIECES) for id in ids)
-    assert sorted(set(words)) == list(range(len(set(words))))
     assert spans == sorted(spans)
 
 
@@ -103,13 +101,8 @@ def test_spans_are_in_order_and_cover_every_piece(text: str) -> None:
 )
 def test_a_piece_stands_for_these_characters(text: str, expected: list[tuple[str, str]]) -> None:
     """By hand, with no other library: the pieces of a text, each with the characters of its span."""
-    ids, _, spans = SMALL.encode(text)
+    ids, spans = SMALL.encode(text)
     assert [(_PIECES[id], text[start:end]) for id, (start, end) in zip(ids, spans, strict=True)] == expected
-
-
-def test_pieces_know_their_words() -> None:
-    """Pieces of one word share its number, and a punctuation mark is a word."""
-    assert SMALL.encode("the cats, unaffable").words == [0, 1, 1, 2, 3, 3, 3]
 
 
 def test_the_packaged_vocabulary_is_that_of_bert() -> None:

@@ -1,4 +1,4 @@
-"""The reader as it is trained and as it is packaged: one model, written as ONNX and read back without loss."""
+"""The encoder as it is trained and as it is packaged: one model, written as ONNX and read back without loss."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ragauge.judges.embedded.encoder import MODEL, reader
+from ragauge.judges.embedded.encoder import MODEL, encoder
 from ragauge.judges.embedded.wordpiece import WordPiece, vocabulary
 
 torch: Any = pytest.importorskip("torch", reason="torch is not installed: pip install -e '.[dev-models]'")
@@ -36,7 +36,7 @@ CLAIMS = (
 
 @pytest.fixture(scope="module")
 def packaged() -> Any:
-    """The reader in the package, as a graph."""
+    """The encoder in the package, as a graph."""
     return onnx.load(str(files("ragauge.judges.embedded") / MODEL))
 
 
@@ -66,7 +66,7 @@ def test_the_packaged_reader_says_what_torch_says(weights: dict[str, Any]) -> No
     group = train_reader.Tokens(premise, [(ids, [-1] * len(ids), 0, "") for ids in claims])
     with torch.no_grad():
         reading, _ = train_reader.read(model, train_reader.packed([group], "cpu"))
-    reply = np.array(reader().read(TEXT, CLAIMS))
+    reply = np.array(encoder().classify(TEXT, CLAIMS))
     assert _chances(reply) == pytest.approx(_chances(reading.labels.numpy()), abs=0.05)
 
 

@@ -8,13 +8,15 @@ from itertools import accumulate, pairwise
 from typing import NamedTuple
 
 from ragauge.judges.embedded.numbers import rounds_to
-from ragauge.judges.embedded.passages import Passage, Sentence
+from ragauge.judges.embedded.passages import Passage, Sentence, Window, passage, windows
 from ragauge.judges.embedded.words import Kind, Word, weight
 
 FOUND = 0.8  # credit from which a word counts as found
+MOST_WINDOWS = 4  # of one text that are compared with a claim or a query
 _FAMILY = 0.5  # credit for a word found only as one that begins alike
 _MOST = 3  # sentences that may support a claim together
 _CANDIDATES = 12
+_LEAST_GAIN = 0.02  # share of a claim that a further sentence must add
 _PART = 5  # items that are looked for together in one sentence
 _ALIGNED, _ALIKE = 200, 0.6  # words of a sentence that is aligned at most, and the share of the claim that is the same
 _LONG = 20  # items of a long claim
@@ -22,8 +24,8 @@ _WIDE = 3.0  # weight of a wide gap
 
 Credits = dict[int, float]  # item of the claim -> how well it is found, in 0..1
 
+#: What `features` measures of a claim.
 NAMES = ("whole", "weakest", "gap", "numbers_absent", "names_absent", "heaviest_missing", "negation", "length")
-"""What `features` measures of a claim."""
 
 
 class Claim:
@@ -80,6 +82,18 @@ def find(claim: Claim, source: Passage) -> list[Evidence]:
     return sorted(evidence, key=lambda one: (-one.share, one.at))
 
 
+def best_windows(claim: Claim, text: str, least: float = 0.0, most: int = MOST_WINDOWS) -> tuple[str, ...]:
+    """The few windows of a text, in its order, whose sentences hold most of a claim; () where none holds `least`."""
+    shares = {one.at: one.share for one in find(claim, passage(text))}
+    if max(shares.values(), default=0.0) < least:
+        return ()
+
+    def held(window: Window) -> float:
+        return max(shares.get(place, 0.0) for place in range(window.first, window.last))
+
+    return tuple(window.text for window in sorted(sorted(windows(text), key=held, reverse=True)[:most]))
+
+
 def merged(*parts: Credits) -> Credits:
     """The best credit of each item."""
     best: Credits = {}
@@ -99,7 +113,7 @@ def together(claim: Claim, evidence: Iterable[Evidence]) -> list[Evidence]:
     credits: Credits = {}
     while pool and len(chosen) < _MOST:
         best = max(pool, key=lambda one: claim.share(merged(credits, one.credits)))
-        if chosen and claim.share(merged(credits, best.credits)) - claim.share(credits) < 0.02:
+        if chosen and claim.share(merged(credits, best.credits)) - claim.share(credits) < _LEAST_GAIN:
             break
         pool.remove(best)
         chosen.append(best)
@@ -108,25 +122,20 @@ def together(claim: Claim, evidence: Iterable[Evidence]) -> list[Evidence]:
 
 
 def features(claim: Claim, evidence: Sequence[Evidence], chosen: Sequence[Evidence]) -> dict[str, float]:
-    """The values of NAMES, each about 0..1.
+    """The values of NAMES, each about 0..1, from all evidence of a claim and the chosen best, best first.
 
-    Args:
-        claim: what is looked for.
-        evidence: the sentences that hold anything of it.
-        chosen: those that hold most of it together, best first.
-
-    Returns:
-        By name: the share of the claim that all sentences hold; the least share of a part that its best sentence holds;
-        the weight of the longest run of missing words; missing numbers and names; the weight of the heaviest missing
-        word; whether the best sentence negates what the claim does not, or the reverse; and the claim's length.
+    By name: the share of the claim that all sentences hold; the least share of a part that its best sentence holds; the
+    weight of the longest run of missing words; missing numbers and names; the weight of the heaviest missing word;
+    whether the best sentence negates what the claim does not, or the reverse; and the claim's length.
     """
     whole, few = merged(*(one.credits for one in evidence)), merged(*(one.credits for one in chosen))
     missing = [word.kind for item, word in enumerate(claim.items) if whole.get(item, 0.0) < FOUND and word.key != "#1"]
     lacks = [own * (1 - few.get(item, 0.0)) for item, own in enumerate(claim.weights)]
+    runs = accumulate(enumerate(claim.weights), lambda run, one: 0.0 if one[0] in few else run + one[1], initial=0.0)
     return {
         "whole": claim.share(whole),
         "weakest": min(max((claim.share(one.credits, part) for one in evidence), default=0.0) for part in claim.parts),
-        "gap": min(_longest_gap(claim, few) / _WIDE, 1.0),
+        "gap": min(max(runs) / _WIDE, 1.0),
         "numbers_absent": min(missing.count(Kind.NUMBER) / 2, 1.0),
         "names_absent": min(missing.count(Kind.NAME) / 3, 1.0),
         "heaviest_missing": max(lacks, default=0.0),
@@ -135,21 +144,21 @@ def features(claim: Claim, evidence: Sequence[Evidence], chosen: Sequence[Eviden
     }
 
 
-def _longest_gap(claim: Claim, credits: Credits) -> float:
-    """The weight of the longest run of items that are not found even in part."""
-    most = run = 0.0
-    for item, own in enumerate(claim.weights):
-        run = 0.0 if item in credits else run + own
-        most = max(most, run)
-    return most
-
-
 def negation_differs(claim: Claim, sentence: Sentence) -> bool:
     """Whether a word of both is negated in one and not in the other, and no word is negated in both."""
     mine, theirs = _negated(claim.words), _negated(sentence.words)
     shared = mine.keys() & theirs.keys()
     both = any(True in mine[key] and True in theirs[key] for key in shared)
     return not both and any(mine[key].isdisjoint(theirs[key]) for key in shared)
+
+
+def _negated(found: Sequence[Word]) -> dict[str, set[bool]]:
+    """The content words, and whether each stands negated, not negated, or both."""
+    negated: dict[str, set[bool]] = {}
+    for word in found:
+        if word.kind != Kind.FUNCTION:
+            negated.setdefault(word.key, set()).add(word.negated)
+    return negated
 
 
 def exchanges_number(claim: Claim, sentence: Sentence) -> bool:
@@ -161,8 +170,10 @@ def exchanges_number(claim: Claim, sentence: Sentence) -> bool:
     if sum(block.size for block in matcher.get_matching_blocks()) < _ALIKE * len(mine):
         return False
     for tag, first, last, start, end in matcher.get_opcodes():
-        numbers = [{key for key, kind in side if kind == Kind.NUMBER} for side in (mine[first:last], theirs[start:end])]
-        if tag == "replace" and all(numbers) and not all(_is_among(key, numbers[1]) for key in numbers[0]):
+        one, two = (
+            {key for key, kind in side if kind == Kind.NUMBER} for side in (mine[first:last], theirs[start:end])
+        )
+        if tag == "replace" and one and two and any(not _is_among(key, two) for key in one):
             return True
     return False
 
@@ -171,22 +182,12 @@ def _is_among(number: str, others: Collection[str]) -> bool:
     return number in others or any(rounds_to(other, number) for other in others)
 
 
-def _negated(found: Sequence[Word]) -> dict[str, set[bool]]:
-    """The content words, and whether each stands negated, not negated, or both."""
-    said: dict[str, set[bool]] = {}
-    for word in found:
-        if word.kind != Kind.FUNCTION:
-            said.setdefault(word.key, set()).add(word.negated)
-    return said
-
-
 def repeats(claim: Claim, source: Passage) -> bool:
-    """Whether a sentence of `source`, or several in a row, says the claim word for word."""
+    """Whether a sentence of `source`, or several in a row, holds the claim word for word."""
     wanted = _joined(claim.words)
-    said = [_joined(sentence.words) for sentence in source.sentences]
-    text, ends = "".join(said), list(accumulate(map(len, said)))
-    whole = set(ends)
-    return bool(wanted) and any(text.startswith(wanted, at) and at + len(wanted) in whole for at in (0, *ends))
+    joined = [_joined(sentence.words) for sentence in source.sentences]
+    text, ends = "".join(joined), {0, *accumulate(map(len, joined))}
+    return bool(wanted) and any(text.startswith(wanted, at) and at + len(wanted) in ends for at in ends)
 
 
 def _joined(found: Iterable[Word]) -> str:

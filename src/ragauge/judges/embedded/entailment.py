@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -18,52 +17,45 @@ from ragauge.judges.embedded.coverage import (
     repeats,
     together,
 )  # fmt: skip
-from ragauge.judges.embedded.layer import chance, constants
+from ragauge.judges.embedded.layer import constants, logistic, predict
 from ragauge.judges.embedded.passages import Passage
 from ragauge.judges.embedded.words import AUXILIARIES, Kind
 from ragauge.types import ChunkVerdict, Label, Verdict
 
-VERBATIM = 0.99  # probability of a claim that stands there word for word
-_REFUTED = 0.2  # what is left of a probability where a sentence speaks against the claim
-_ABSENT = (
-    0.4  # ... where a number of the claim, or the point of a short one, is nowhere in the premise, or only asked for
-)
+VERBATIM = 0.99  # probability of a claim that a text holds word for word
+_REFUTED = 0.2  # what is left of a probability where a sentence contradicts the claim
+_ABSENT = 0.4  # ... where a number of the claim, or the point of a short one, is absent from the premise, or only asked
 _FEW, _POINT = 5, 0.15  # words of a claim that is short, and the share of its weight that a word has which is its point
 _SAME, _ALL = 0.8, 0.9  # share of a claim, and of its rest, that a sentence must hold before it can contradict it
 
 
 class Finding(NamedTuple):
-    """What some texts say about a claim. best: the sentence that says most, None where no word is found."""
+    """The verdict of some texts on a claim. best: the sentence that holds most, None where no word is found."""
 
     label: Label
     probability: float
     best: Evidence | None = None
 
 
-class Weighed(NamedTuple):
-    """What sources say about a claim: those that were weighed together, and each alone in their order."""
+class Findings(NamedTuple):
+    """The verdicts of sources on a claim: of those that are read as they stand together, and of each alone."""
 
     joint: Finding
     alone: tuple[Finding, ...]
 
 
-def weigh(claim: Claim, sources: Sequence[Passage], own: Sequence[Finding | None]) -> Weighed:
-    """What all sources together and each alone say about `claim`.
-
-    own: for each source that is read in a way of its own what it says; None for one that is weighed, alone and with the
-    others.
-    """
-    weighed = [source for source, finding in zip(sources, own, strict=True) if finding is None]
-    evidence = [find(claim, source) for source in weighed]
-    plain = [judged(claim, found, [source]) for found, source in zip(evidence, weighed, strict=True)]
-    joint = plain[0] if len(plain) == 1 else judged(claim, [one for found in evidence for one in found], weighed)
-    rest = iter(plain)
-    return Weighed(joint, tuple(finding or next(rest) for finding in own))
+def compare(claim: Claim, sources: Sequence[Passage], own: Sequence[Finding | None]) -> Findings:
+    """The verdicts on a claim of all sources together and of each alone. own: that of a source read in its own way."""
+    plain = [source for source, finding in zip(sources, own, strict=True) if finding is None]
+    evidence = [find(claim, source) for source in plain]
+    alone = [judged(claim, found, [source]) for found, source in zip(evidence, plain, strict=True)]
+    joint = alone[0] if len(alone) == 1 else judged(claim, [one for found in evidence for one in found], plain)
+    rest = iter(alone)
+    return Findings(joint, tuple(finding or next(rest) for finding in own))
 
 
 def verdict(joint: Finding, alone: Sequence[Finding]) -> Verdict:
-    """What each source says alone, and what all say together: no less than the one that says most, and a source that
-    contradicts is heard."""
+    """The verdict of all sources: no less likely than that of any one, and contradicted where a source contradicts."""
     label, probability = joint.label, max([joint.probability, *(one.probability for one in alone)])
     if label == Label.CONTRADICTED:
         probability = joint.probability
@@ -82,7 +74,7 @@ def chunk_verdict(finding: Finding) -> ChunkVerdict:
 
 
 def judged(claim: Claim, evidence: list[Evidence], sources: Sequence[Passage], enough: float | None = None) -> Finding:
-    """What the sources together say about `claim`, of which they hold `evidence`.
+    """The verdict of the sources together on `claim`, of which they hold `evidence`.
 
     enough: the share of the claim that makes it likelier than not, in place of the fitted layer.
     """
@@ -93,29 +85,24 @@ def judged(claim: Claim, evidence: list[Evidence], sources: Sequence[Passage], e
     if not claim.items or not chosen:
         return Finding(Label.NEUTRAL, 0.0, best)
     values = features(claim, evidence, chosen)
-    share = claim.share(merged(*(one.credits for one in chosen)))
-    probability = chance(constants("lexical")["entailed"], values) if enough is None else leaning(share, enough)
+    found = merged(*(one.credits for one in chosen))
+    layer = constants("lexical")["entailed"]
+    probability = predict(layer, values) if enough is None else share_probability(claim.share(found), enough)
     if any(contradicts(claim, one) for one in chosen):
         return Finding(Label.CONTRADICTED, probability * _REFUTED, best)
-    if all(map(_asks, chosen)) or values["numbers_absent"] or _lacks_its_point(claim, chosen):
+    missing = (weight for item, weight in enumerate(claim.weights) if item not in found)
+    lacks_point = len(claim.items) <= _FEW and max(missing, default=0.0) >= _POINT * claim.total
+    if lacks_point or values["numbers_absent"] or all(map(_is_polar_question, chosen)):
         probability *= _ABSENT
     return Finding(Label.ENTAILED if probability >= 0.5 else Label.NEUTRAL, probability, best)
 
 
-def _asks(one: Evidence) -> bool:
-    """Whether a sentence asks for yes or no, and so says neither."""
+def _is_polar_question(one: Evidence) -> bool:
     return one.sentence.text.endswith("?") and one.sentence.words[0].key in AUXILIARIES
 
 
-def _lacks_its_point(claim: Claim, chosen: Sequence[Evidence]) -> bool:
-    """Whether a claim of few words has one of weight that is found in no form."""
-    found = merged(*(one.credits for one in chosen))
-    missing = (weight for item, weight in enumerate(claim.weights) if item not in found)
-    return len(claim.items) <= _FEW and max(missing, default=0.0) >= _POINT * claim.total
-
-
 def contradicts(claim: Claim, one: Evidence) -> bool:
-    """Whether a sentence says the same as `claim` but for a negation, or for one number with another in its place."""
+    """Whether a sentence is the same as `claim` but for a negation, or for one number with another in its place."""
     if len(one.credits) < 2:
         return False
     if negation_differs(claim, one.sentence):
@@ -130,6 +117,6 @@ def contradicts(claim: Claim, one: Evidence) -> bool:
     return others and len(numbers) == 1 and not named and rest >= _ALL
 
 
-def leaning(share: float, enough: float) -> float:
+def share_probability(share: float, enough: float) -> float:
     """A probability that passes one half where `share` passes `enough`."""
-    return 1 / (1 + math.exp(-10 * (share - enough)))
+    return logistic(10 * (share - enough))

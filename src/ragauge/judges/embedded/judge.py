@@ -3,61 +3,44 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from types import MappingProxyType
-from typing import Protocol
 
+from ragauge.judges.embedded.lexical import Lexical
 from ragauge.judges.embedded.statements import decompose
 from ragauge.judges.embedded.trained import Trained
 from ragauge.questions import Decompose, Question, language, topic
 from ragauge.text.sentences import splitter
-from ragauge.types import Answer, Decomposition, Failure, Identity, Verdict
+from ragauge.types import Answer, Decomposition, Failure, Identity
 
-_RULES = "15"  # raised with every change that can change an answer
-_BREATH = 32  # questions between two moments in which others may run
-
-
-class Backend(Protocol):
-    """What gives the verdicts: `Trained`, or `Lexical` where words alone are to tell."""
-
-    answers: frozenset[str]
-
-    @property
-    def settings(self) -> tuple[tuple[str, str], ...]:
-        """Everything that can change a verdict, as pairs of name and value."""
-        ...
-
-    def prepare(self, questions: Sequence[Question]) -> Iterator[None]:
-        """Do what is quicker done for several questions at once, in steps."""
-        ...
-
-    def verdict(self, question: Question) -> Verdict | None:
-        """The verdict on a question; None where it does not answer such."""
-        ...
+_RULES = "15"  # increased with every change that can change an answer
+_YIELD = 32  # questions after which other coroutines may run
 
 
 class EmbeddedJudge:
-    """Takes texts apart by rules; judges entailment (three-way), relevance and toxicity by a small model and by words.
+    """Decomposes texts by rules; judges entailment (three-way), relevance and toxicity by a small model and by words.
 
     It grades nothing and knows no bias: these are not in `answers`. Of other languages than English it splits texts,
     and abstains from verdicts.
 
-    threshold: the confidence, by kind, from which its word stands in a cascade that is given none. It was found for
-    words alone, on pairs of the training data that had no part in fitting them; tune a cascade on labels of your own
-    where much depends on it. On relevance there were no labels to fit one.
+    Args:
+        backend: What gives the verdicts: `Trained` by default, or `Lexical` for words alone, in any language.
+        name: For the identity.
 
-    name: what it is called; "lexical" is the one with the `Lexical` backend.
+    Attributes:
+        threshold: By kind of verdict, that of a cascade which begins with this judge and is given none.
     """
 
     threshold = MappingProxyType({"entail": 0.96})
     batch = 128  # questions at once: claims about one passage are read together
 
-    def __init__(self, backend: Backend | None = None, name: str = "embedded") -> None:
+    def __init__(self, backend: Lexical | None = None, name: str = "embedded") -> None:
         self._backend = backend or Trained()
         self.answers = frozenset({"decompose", *self._backend.answers})
-        self._english_only = backend is None  # words alone are compared in any language
-        reads = (("reads", "en"),) if self._english_only else ()
-        self.identity = Identity(name, (("rules", _RULES), ("splitter", splitter()), *reads, *self._backend.settings))
+        self._english_only = backend is None
+        languages = (("reads", "en"),) if self._english_only else ()
+        settings = (("rules", _RULES), ("splitter", splitter()), *languages, *self._backend.settings)
+        self.identity = Identity(name, settings)
 
     async def answer(self, questions: Sequence[Question]) -> list[Answer | Failure]:
         """The answers in the order of the questions; a kind it does not answer gives a Failure."""
@@ -65,7 +48,7 @@ class EmbeddedJudge:
             await asyncio.sleep(0)
         answers: list[Answer | Failure] = []
         for count, question in enumerate(questions):
-            if count % _BREATH == 0:
+            if count % _YIELD == 0:
                 await asyncio.sleep(0)
             answers.append(self._answer(question))
         return answers
@@ -73,12 +56,8 @@ class EmbeddedJudge:
     def _answer(self, question: Question) -> Answer | Failure:
         if isinstance(question, Decompose):
             return Decomposition(decompose(question.text, question.query))
-        if self._english_only and (found_language := language(question)) != "en":
-            reads = f"the {self.identity} judge reads English, and this is {found_language!r}"
-            return Failure("abstained", f"{reads}; name a judge for it, as in --judge {found_language}=PROVIDER/MODEL")
-        found = self._backend.verdict(question)
-        if found is not None:
-            return found
-        return Failure(
-            "unanswerable", f"the {self.identity} judge does not answer {topic(question)}; ask another judge"
-        )
+        if self._english_only and (code := language(question)) != "en":
+            reason = f"the {self.identity} judge reads English, and this is {code!r}; name a judge for it, as in"
+            return Failure("abstained", f"{reason} --judge {code}=PROVIDER/MODEL")
+        unanswerable = f"the {self.identity} judge does not answer {topic(question)}; ask another judge"
+        return self._backend.verdict(question) or Failure("unanswerable", unanswerable)

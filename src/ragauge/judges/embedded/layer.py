@@ -1,4 +1,4 @@
-"""A logistic layer: fitted constants over named values, packaged as JSON."""
+"""Packaged tables, and logistic layers: constants fitted by training/ over named values."""
 
 from __future__ import annotations
 
@@ -9,25 +9,25 @@ from functools import cache
 from importlib.resources import files
 
 
+def packaged(name: str) -> str:
+    """A file of the folder data/ as it is."""
+    return (files("ragauge.judges.embedded") / "data" / name).read_text(encoding="utf-8")
+
+
 @cache
 def constants(name: str) -> Mapping[str, Mapping[str, float]]:
-    """The layers of data/NAME.json by what they decide; of each the constants by name. Made in training/."""
-    table: dict[str, dict[str, float]] = json.loads(text_of(name))
+    """The layers of data/NAME.json by what they decide; of each the constants by name."""
+    table: dict[str, dict[str, float]] = json.loads(packaged(f"{name}.json"))
     return table
 
 
-def text_of(name: str) -> str:
-    """The constants as they are packaged, for hashing."""
-    return (files("ragauge.judges.embedded") / f"data/{name}.json").read_text(encoding="utf-8")
-
-
-def chance(layer: Mapping[str, float], values: Mapping[str, float]) -> float:
+def predict(layer: Mapping[str, float], values: Mapping[str, float]) -> float:
     """The probability that a layer gives to values."""
-    return logistic(weighed(layer, values))
+    return logistic(linear(layer, values))
 
 
-def weighed(layer: Mapping[str, float], values: Mapping[str, float]) -> float:
-    """The logit that a layer gives to values, of which it weighs those that it names beside its constant."""
+def linear(layer: Mapping[str, float], values: Mapping[str, float]) -> float:
+    """The logit that a layer gives to values, of which it uses those that it names."""
     return layer["constant"] + math.fsum(weight * values[name] for name, weight in layer.items() if name != "constant")
 
 
@@ -36,8 +36,8 @@ def logistic(logit: float) -> float:
     return 1 / (1 + math.exp(-max(min(logit, 30.0), -30.0)))
 
 
-def logit(chance: float, most: float = 5.0) -> float:
-    """The logit of a probability, kept within -most..most."""
-    if chance <= 0 or chance >= 1:
-        return most if chance >= 1 else -most
-    return max(-most, min(most, math.log(chance / (1 - chance))))
+def logit(probability: float, limit: float = 5.0) -> float:
+    """The logit of a probability, clipped to -limit..limit."""
+    if not 0 < probability < 1:
+        return limit if probability >= 1 else -limit
+    return max(-limit, min(limit, math.log(probability / (1 - probability))))

@@ -11,39 +11,27 @@ _ONES = """zero one two three four five six seven eight nine ten eleven twelve t
     seventeen eighteen nineteen""".split()
 _TENS = "twenty thirty forty fifty sixty seventy eighty ninety".split()
 _SMALL = {word: value for value, word in enumerate(_ONES)} | {word: 10 * tens for tens, word in enumerate(_TENS, 2)}
-_ORDINALS = {
-    word: value
-    for value, word in enumerate(
-        """first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth thirteenth fourteenth
-        fifteenth sixteenth seventeenth eighteenth nineteenth twentieth""".split(),
-        1,
-    )
-} | {"thirtieth": 30}
+_ORDINAL_WORDS = """first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth thirteenth
+    fourteenth fifteenth sixteenth seventeenth eighteenth nineteenth twentieth""".split()
+_ORDINALS = {word: value for value, word in enumerate(_ORDINAL_WORDS, 1)} | {"thirtieth": 30}
 _SCALES = {"hundred": 1e2, "thousand": 1e3, "million": 1e6, "billion": 1e9, "trillion": 1e12}
 _SUFFIXES = {"k": 1e3, "m": 1e6, "bn": 1e9}
 
 
 def read_number(words: Sequence[str], at: int) -> tuple[str, int] | None:
-    """The number that begins at a place.
+    """The key, such as "#1500", of the number that begins at a place of lower-case words, and how many words it takes.
 
-    Args:
-        words: the words of a text in lower case.
-        at: where to begin.
-
-    Returns:
-        A key such as "#1500" and the number of words it takes; None where no number begins. A time of day keeps its
-        colon.
+    A time of day keeps its colon.
     """
     first = words[at]
     if first[0].isdecimal():
         return _read_digits(words, at)
     if first in _SMALL or (first == "a" and words[at + 1 : at + 2] and words[at + 1] in _SCALES):
         return _read_words(words, at)
-    return (key(_ORDINALS[first]), 1) if first in _ORDINALS else None
+    return (_key(_ORDINALS[first]), 1) if first in _ORDINALS else None
 
 
-def key(value: float) -> str:
-    """The canonical name of a value."""
+def _key(value: float) -> str:
     return f"#{value:.12g}"
 
 
@@ -76,7 +64,7 @@ def _read_digits(words: Sequence[str], at: int) -> tuple[str, int] | None:
     length = 1
     while words[at + length : at + length + 1] and words[at + length] in _SCALES:
         value, length = value * _SCALES[words[at + length]], length + 1
-    return key(value), length
+    return _key(value), length
 
 
 def _read_words(words: Sequence[str], at: int) -> tuple[str, int]:
@@ -95,7 +83,7 @@ def _read_words(words: Sequence[str], at: int) -> tuple[str, int]:
         place += 1
     if place < len(words) and group >= 20 and _fits(group, _ORDINALS.get(words[place], 100)):
         group, place = group + _ORDINALS[words[place]], place + 1
-    return key(total + group), place - at
+    return _key(total + group), place - at
 
 
 def _fits(group: float, value: int) -> bool:

@@ -1,15 +1,18 @@
-"""A passage as sentences with an index of their words, built once a text and kept."""
+"""A passage as sentences with an index of their words, and as windows short enough to be encoded at once."""
 
 from __future__ import annotations
 
 import math
 from functools import lru_cache
+from typing import NamedTuple
 
 from ragauge.judges.embedded.words import Kind, words
 from ragauge.text.sentences import sentences
 
 _TITLE = 15  # words at most
 _PREFIX = 5  # letters that two words of one family share
+_WINDOW = 170  # words of a window, some 230 tokens
+_OVERLAP = 40  # words up to which the last sentence of a window also opens the next
 
 
 class Sentence:
@@ -43,7 +46,7 @@ class Passage:
                 self.postings.setdefault(word.key, []).append(number)
 
     def family(self, key: str) -> list[str]:
-        """Other keys of the passage that begin like `key`, where both are long enough: "invas" beside "invad"."""
+        """Other keys of the passage that begin like `key`, where both are long enough, as "invas" and "invad"."""
         return [other for other in self.families.get(key[:_PREFIX], ()) if len(key) >= _PREFIX and other != key]
 
 
@@ -55,10 +58,46 @@ def _titled(text: str, found: list[Sentence]) -> bool:
     return "\n" in rest and len(title.words) <= _TITLE and title.text[-1] not in ".!?,;"
 
 
-#: Passages that are kept, by the most characters they have: a passage takes some fifty times the memory of its text.
-_KEPT = tuple((most, lru_cache(maxsize=kept)(Passage)) for most, kept in ((2_000, 1024), (20_000, 256), (math.inf, 16)))
+#: Caches of passages, by the characters that these have at most: a passage takes some 50 times the memory of its text.
+_CACHES = tuple(
+    (most, lru_cache(maxsize=size)(Passage)) for most, size in ((2_000, 1024), (20_000, 256), (math.inf, 16))
+)
 
 
 def passage(text: str) -> Passage:
-    """The passage of `text`; those of many short texts and of a few long ones are kept."""
-    return next(kept for most, kept in _KEPT if len(text) <= most)(text)
+    """The passage of `text`; those of many short texts and of a few long ones are cached."""
+    return next(cached for most, cached in _CACHES if len(text) <= most)(text)
+
+
+class Window(NamedTuple):
+    """Sentences `first` up to `last` of a passage, and their text."""
+
+    first: int
+    last: int
+    text: str
+
+
+@lru_cache(maxsize=1024)
+def windows(text: str) -> tuple[Window, ...]:
+    """The windows of a text in its order: each sentence is in one of them, and the last of one may open the next.
+
+    A title is repeated at the start of each. A sentence longer than a window is one by itself. () for a blank text.
+    """
+    source = passage(text)
+    lengths = [len(sentence.text.split()) for sentence in source.sentences]
+    bounds: list[tuple[int, int]] = []
+    first = size = 0
+    for place, length in enumerate(lengths):
+        if place > first and size + length > _WINDOW:
+            bounds.append((first, place))
+            last = lengths[place - 1]
+            first = place - (place - 1 > first and last <= _OVERLAP and last + length <= _WINDOW)
+            size = sum(lengths[first:place])
+        size += length
+    if lengths:
+        bounds.append((first, len(lengths)))
+    title = f"{source.sentences[0].text}\n" if source.titled else ""
+    return tuple(
+        Window(one, end, (title if one else "") + text[source.sentences[one].start : source.sentences[end - 1].end])
+        for one, end in bounds
+    )

@@ -1,8 +1,4 @@
-"""Texts as statements: sentences, list items and table rows, and whether each of them claims something.
-
-Sentences are split further only by the clause rules that an ablation against people's claims supports
-(docs/embedded-judge.md, Ablations).
-"""
+"""Texts as statements: sentences, clauses, list items and table rows, and whether each of them claims something."""
 
 from __future__ import annotations
 
@@ -10,8 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from ragauge.judges.embedded.opinions import stance
-from ragauge.judges.embedded.toxicity import attacks
+from ragauge.judges.embedded.toxicity import attacks, stance
 from ragauge.text.citations import citation_marks, unmarked
 from ragauge.text.cited import bibliography
 from ragauge.text.markdown import Block, blocks
@@ -117,7 +112,7 @@ class _Piece(NamedTuple):
 
 
 def decompose(text: str, query: str | None = None) -> tuple[Statement, ...]:
-    """The statements of a text in its order.
+    """The statements of a text, possibly Markdown, in its order, read as an answer to `query`.
 
     A statement is a sentence or one of its clauses, a heading, or a table row ("Name: Ada, Year: 1815"). The first
     sentence of a list item that has no verb is completed by the line that introduces the list ("The kit contains: two
@@ -128,13 +123,8 @@ def decompose(text: str, query: str | None = None) -> tuple[Statement, ...]:
     the line that introduces a list or table, code, links, and what is listed under "Sources:". A bare "Yes" is a claim
     only in answer to a query.
 
-    Args:
-        text: any text, possibly Markdown.
-        query: what it answers.
-
-    Returns:
-        Statements with spans in order. Two are apart, or the later lies within the earlier: a clause's span covers its
-        relative clause. Together they cover all but white space, list markers, fenced code and rulers.
+    Spans are apart, or the later lies within the earlier: a clause's span covers its relative clause. Together they
+    cover all but white space, list markers, fenced code and rulers.
     """
     marks = citation_marks(text)
     pieces = (piece for piece in _pieces(text, marks) if piece.text)
@@ -175,12 +165,11 @@ def _pieces(text: str, marks: Sequence[Span]) -> Iterator[_Piece]:
 
 def _of_passage(text: str, block: Block, marks: Sequence[Span], lead_in: str) -> Iterator[_Piece]:
     """The clauses of a paragraph or item, whose fragment is completed by what introduces the list."""
+    completes = lead_in and not claims_nothing(lead_in)
     for sentence in sentences_within(text, (block.body, block.end)):
         for piece in _clauses(text, sentence, marks):
-            completed = (
-                lead_in and sentence[0] <= block.body and is_fragment(piece.text) and not claims_nothing(lead_in)
-            )
-            yield piece._replace(text=f"{lead_in.rstrip(':')}: {piece.text}") if completed else piece
+            fragment = completes and sentence[0] <= block.body and is_fragment(piece.text)
+            yield piece._replace(text=f"{lead_in.rstrip(':')}: {piece.text}") if fragment else piece
 
 
 def _row(cells: Sequence[str], header: Sequence[str]) -> str:
@@ -271,19 +260,12 @@ def _statement(piece: _Piece, *, answers: bool) -> Statement:
     opening = _OPENING.match(piece.text)
     wording = piece.text[opening.end() :] if opening else ""
     wording = (wording[:1].upper() + wording[1:] if wording else piece.text).rstrip(",;") or piece.text
-    claim, opinion = _flags(wording, answers=answers) if piece.claims else (False, False)
+    claim = opinion = False
+    if piece.claims and _YES_OR_NO.fullmatch(wording):
+        claim = answers
+    elif piece.claims and not claims_nothing(wording):
+        claim, opinion = (False, attacks(wording)) if _QUESTION.search(wording) else stance(wording)
     return Statement(wording, piece.span, claim=claim, opinion=opinion)
-
-
-def _flags(wording: str, *, answers: bool) -> tuple[bool, bool]:
-    """Whether a wording is a claim, and whether it is an opinion."""
-    if _YES_OR_NO.fullmatch(wording):
-        return answers, False
-    if claims_nothing(wording):
-        return False, False
-    if _QUESTION.search(wording):
-        return False, attacks(wording)
-    return stance(wording)
 
 
 def claims_nothing(wording: str) -> bool:

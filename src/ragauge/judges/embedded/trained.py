@@ -1,75 +1,259 @@
-"""The trained backend of the embedded judge: entailment, relevance and toxicity with a small model."""
+"""The trained backend of the embedded judge: words and a small encoder, weighed by fitted layers."""
 
 from __future__ import annotations
 
 import hashlib
+import math
 from collections.abc import Iterator, Mapping, Sequence
-from functools import cached_property
+from itertools import chain
+from typing import TYPE_CHECKING, NamedTuple
 
-from ragauge.judges.embedded.coverage import Claim, find
-from ragauge.judges.embedded.encoder import fingerprint, reader
-from ragauge.judges.embedded.layer import chance, constants, logit, text_of
-from ragauge.judges.embedded.lexical import Lexical, is_short_answer, relevant, says_nothing
+from ragauge.host import LazyModule
+from ragauge.judges.embedded.coverage import MOST_WINDOWS, Claim, best_windows
+from ragauge.judges.embedded.encoder import Floats, Logits, encoder, fingerprint
+from ragauge.judges.embedded.entailment import VERBATIM, Finding, chunk_verdict, verdict
+from ragauge.judges.embedded.layer import constants, logit, packaged, predict
+from ragauge.judges.embedded.lexical import (
+    Analysis,
+    Lexical,
+    analyse,
+    is_empty_answer,
+    is_short_answer,
+    relevant,
+    yes_no,
+)
 from ragauge.judges.embedded.passages import passage
 from ragauge.judges.embedded.queries import read_query
-from ragauge.judges.embedded.support import Support
-from ragauge.judges.embedded.toxicity import toxicities
-from ragauge.judges.embedded.windows import telling
+from ragauge.judges.embedded.similarity import (
+    Similarity,
+    TokenWeights,
+    matched,
+    similarity,
+    token_features,
+    token_weights,
+)
+from ragauge.judges.embedded.toxicity import toxicity
 from ragauge.questions import Classify, Entail, Question, Relevant
 from ragauge.types import Label, Verdict
 
+if TYPE_CHECKING:
+    import numpy as np
+else:
+    np = LazyModule("numpy")
 
-class Trained:
-    """Answers with the reader in the wheel, which is opened with the first question that needs it."""
+_LEAST = 0.1  # share of a claim that some sentence of a chunk must hold by words for the chunk to be encoded
+_CONTRADICTED = 0.9  # least probability: the layer was fitted where half were, and one in ten is more usual
+_ENOUGH = 8  # words of a claim that show its language
+_ENGLISH = frozenset(
+    """the of and is to are were for with by from that has have it its this be not he she they his their who which at
+    had been will can after or as""".split()
+)
+_CACHED = 3000  # outputs, and questions, that are kept from one batch to the next
+_EXTREME = 6.0  # logits beyond are as good as this
+
+
+class Comparison(NamedTuple):
+    """A sentence of a claim given a window of a text."""
+
+    logits: Logits
+    similarity: Similarity
+
+
+class SentenceComparison(NamedTuple):
+    """A sentence of a claim given each of some windows, and the weights of its tokens."""
+
+    windows: Sequence[Comparison]
+    weights: TokenWeights
+
+
+class _Case(NamedTuple):
+    """A question of entailment: its analysis by words, and for each chunk of the premise the windows to encode."""
+
+    analysis: Analysis
+    windows: tuple[tuple[str, ...], ...]
+
+
+class Trained(Lexical):
+    """Answers with the encoder in the wheel, which is opened with the first question that needs it.
+
+    least: the share of a claim that some sentence of a chunk must hold by words for the chunk to be encoded. most:
+    windows of a chunk that are compared with a claim. benchmarks/skipping.py measures how many verdicts that changes.
+    """
 
     answers = frozenset({"entail", "relevant", "classify:toxic"})
 
+    def __init__(self, least: float = _LEAST, most: int = MOST_WINDOWS) -> None:
+        self._least, self._most = least, most
+        self._cases: dict[Entail, _Case] = {}
+        self._comparisons: dict[tuple[str, str], Comparison] = {}
+
     @property
     def settings(self) -> tuple[tuple[str, str], ...]:
-        """Hashes of the tables, of the reader and of the layers."""
-        layers = hashlib.sha256("".join(map(text_of, ("matching", "trained", "toxicity"))).encode()).hexdigest()[:12]
-        return (*Lexical().settings, ("reader", fingerprint()), ("layers", layers))
-
-    @cached_property
-    def support(self) -> Support:
-        """What answers questions of entailment."""
-        return Support(reader())
+        """Hashes of the tables, of the encoder and of the layers, for the identity."""
+        layers = "".join(packaged(f"{name}.json") for name in ("matching", "trained", "toxicity"))
+        digest = hashlib.sha256(layers.encode()).hexdigest()[:12]
+        return (*super().settings, ("reader", fingerprint()), ("layers", digest))
 
     def prepare(self, questions: Sequence[Question]) -> Iterator[None]:
-        """Read what questions of entailment need, in steps."""
-        asked = [question for question in questions if isinstance(question, Entail)]
-        return self.support.prepare(asked) if asked else iter(())
+        """Encode what questions of entailment need, each window once with all claims about it; a step for each."""
+        if max(len(self._comparisons), len(self._cases)) > _CACHED:
+            self._comparisons.clear()
+            self._cases.clear()
+        wanted: dict[str, dict[str, None]] = {}
+        for question in questions:
+            if isinstance(question, Entail):
+                case = self._cases[question] = self._case(question)
+                for window in chain.from_iterable(case.windows):
+                    new = (one for one in case.analysis.sentences if (window, one) not in self._comparisons)
+                    wanted.setdefault(window, {}).update(dict.fromkeys(new))
+        pending = [(window, list(sentences)) for window, sentences in wanted.items() if sentences]
+        if not pending:
+            return
+        results = encoder().map(lambda one: _compared(*one), pending)
+        for (window, sentences), compared in zip(pending, results, strict=True):
+            self._comparisons.update(zip([(window, one) for one in sentences], compared, strict=True))
+            yield
 
     def verdict(self, question: Question) -> Verdict | None:
         """The verdict on a question of entailment, relevance or toxicity; None for others."""
         match question:
             case Entail():
-                return self.support.verdict(question)
+                return self._entailment(question)
             case Relevant(query, text, reference):
                 return _relevant(query, text, reference)
             case Classify(text, "toxic"):
-                [probability] = toxicities([text], reader())
-                return Verdict(_yes_or_no(probability), round(probability, 4))
+                return yes_no(toxicity(text, encoder().embed))
         return None
+
+    def _entailment(self, question: Entail) -> Verdict:
+        case = self._cases.get(question) or self._case(question)
+        lexical = case.analysis.findings.alone
+        alone = [
+            _refined(finding, self._sentences(case.analysis, windows))
+            for finding, windows in zip(lexical, case.windows, strict=True)
+        ]
+        return _together(_refined(*self._joint(case)), alone, lexical)
+
+    def sentences(self, question: Entail) -> tuple[Finding, Sequence[SentenceComparison]]:
+        """The verdict by words on all chunks together, and the comparisons with their windows, to fit layers on."""
+        return self._joint(self._case(question))
+
+    def windows(self, question: Entail) -> int:
+        """How many windows are encoded for a question."""
+        return sum(map(len, self._case(question).windows))
+
+    def _joint(self, case: _Case) -> tuple[Finding, Sequence[SentenceComparison]]:
+        by_words = verdict(*case.analysis.findings)
+        windows = tuple(chain.from_iterable(case.windows))
+        return Finding(by_words.label, by_words.probability or 0.0), self._sentences(case.analysis, windows)
+
+    def _case(self, question: Entail) -> _Case:
+        analysis = analyse(question.premise, question.hypothesis, question.query)
+        words = " ".join(analysis.sentences).lower().split()
+        english = len(words) < _ENOUGH or not _ENGLISH.isdisjoint(words)  # which is all that the encoder reads
+        windows = (
+            best_windows(analysis.claim, text, self._least, self._most)
+            if english and plain and finding.probability < VERBATIM
+            else ()
+            for text, plain, finding in zip(question.premise, analysis.plain, analysis.findings.alone, strict=True)
+        )
+        return _Case(analysis, tuple(windows))
+
+    def _sentences(self, analysis: Analysis, windows: Sequence[str]) -> list[SentenceComparison]:
+        """The comparisons of each sentence of a claim; nothing where there are no windows."""
+        found = []
+        for sentence in analysis.sentences if windows else ():
+            known = [self._comparisons.get((one, sentence)) or _compared(one, [sentence])[0] for one in windows]
+            spans = encoder().encoded(sentence).spans
+            found.append(SentenceComparison(known, token_weights(sentence, spans, analysis.query_length)))
+        return found
+
+
+def _compared(window: str, sentences: Sequence[str]) -> list[Comparison]:
+    similarities = (similarity(encoder(), window, one) for one in sentences)
+    return list(map(Comparison, encoder().classify(window, sentences), similarities))
+
+
+def _refined(words: Finding, sentences: Sequence[SentenceComparison]) -> Finding:
+    """The verdict by words and encoder; a clear contradiction by words stands, as does all where nothing is encoded."""
+    if not sentences:
+        return words
+    values = signals(words, sentences)
+    probability = predict(constants("trained")["entailed"], values)
+    if words.label == Label.CONTRADICTED:
+        return Finding(Label.CONTRADICTED, _halved(probability), words.best)
+    if probability >= 0.5:
+        return Finding(Label.ENTAILED, probability, words.best)
+    contradicted = predict(constants("trained")["contradicted"], values) >= _CONTRADICTED
+    return Finding(Label.CONTRADICTED if contradicted else Label.NEUTRAL, probability, words.best)
+
+
+def _halved(probability: float) -> float:
+    """What is left of a probability where words clearly contradict a claim: one half at most, in the same order."""
+    return probability / (1 + probability)
+
+
+def _together(joint: Finding, alone: Sequence[Finding], lexical: Sequence[Finding]) -> Verdict:
+    """All chunks together: no less likely than any one of them.
+
+    Contradicted where a chunk contradicts the claim and none supports it, or by its very words although one does.
+    """
+    probability = max([joint.probability, *(one.probability for one in alone)])
+    label = Label.ENTAILED if probability >= 0.5 else joint.label
+    against = [words for one, words in zip(alone, lexical, strict=True) if one.label == Label.CONTRADICTED]
+    if label == Label.ENTAILED and any(words.label == Label.CONTRADICTED for words in against):
+        label, probability = Label.CONTRADICTED, _halved(probability)
+    elif label == Label.NEUTRAL and against:
+        label = Label.CONTRADICTED
+    return Verdict(label, round(probability, 4), tuple(map(chunk_verdict, alone)))
+
+
+def signals(words: Finding, sentences: Sequence[SentenceComparison]) -> Mapping[str, float]:
+    """The values of one claim that the layers weigh. words: the verdict by words on the same texts.
+
+    A sentence may have its support in any window; a claim is supported no better than its weakest sentence.
+    """
+    return {
+        "words": logit(words.probability),
+        "words_against": float(words.label == Label.CONTRADICTED),
+        "entailed": min(max(_log_odds(*one.logits) for one in sentence.windows) for sentence in sentences),
+        "against": max(_against(one) for sentence in sentences for one in sentence.windows),
+        "near": min(max(one.similarity.whole for one in sentence.windows) for sentence in sentences),
+        "matched": matched(tokens_of(sentences)),
+    }
+
+
+def tokens_of(sentences: Sequence[SentenceComparison]) -> Floats:
+    """What the network of `matched` sees of each token of a claim."""
+    return np.concatenate(
+        [token_features([one.similarity for one in sentence.windows], sentence.weights) for sentence in sentences]
+    )
+
+
+def _against(one: Comparison) -> float:
+    """The log-odds of "contradicted", less where window and claim are about different things."""
+    entailed, neutral, contradicted = one.logits
+    return _log_odds(contradicted, neutral, entailed) + min(0.0, 8 * (one.similarity.whole - 0.5))
+
+
+def _log_odds(one: float, two: float, three: float) -> float:
+    """The logit of the first class against the other two, clipped."""
+    others = max(two, three) + math.log1p(math.exp(-abs(two - three)))
+    return max(-_EXTREME, min(_EXTREME, one - others))
 
 
 def _relevant(query: str, text: str, reference: str | None) -> Verdict:
     """By words, and by the similarity of query and text where no reference is to be produced."""
     by_words = relevant(query, text, reference)
     source = passage(text)
-    if reference or not source.sentences or says_nothing(query, source) or is_short_answer(source):
+    if reference or not source.sentences or is_empty_answer(query, source) or is_short_answer(source):
         return by_words
     layer = "relevant" if len(source.sentences) > 1 else "answers"
-    probability = chance(constants("trained")[layer], nearness(query, text, by_words))
-    return Verdict(_yes_or_no(probability), round(probability, 4), span=by_words.span)
+    return yes_no(predict(constants("trained")[layer], relevance(query, text, by_words)), by_words.span)
 
 
-def nearness(query: str, text: str, by_words: Verdict) -> Mapping[str, float]:
+def relevance(query: str, text: str, by_words: Verdict) -> Mapping[str, float]:
     """What the layers of relevance weigh; `by_words` is the verdict of `relevant` on a text that is not blank."""
-    found = telling(text, find(Claim(read_query(query).words), passage(text)))
-    near = reader().embed(found) @ reader().embed([query])[0]
+    windows = best_windows(Claim(read_query(query).words), text)
+    near = encoder().embed(windows) @ encoder().embed([query])[0]
     return {"words": logit(by_words.probability or 0.0), "near": float(near.max())}
-
-
-def _yes_or_no(probability: float) -> Label:
-    return Label.YES if probability >= 0.5 else Label.NO

@@ -1,11 +1,7 @@
-"""Word pieces: a text as the numbers that uncased BERT models read, each with the characters it stands for.
+"""WordPiece tokens of uncased BERT models (Wu et al. 2016, arXiv:1609.08144; Devlin et al. 2019, arXiv:1810.04805).
 
-A text is folded (control characters and accents go, capitals become small), cut into words at white space, around each
-punctuation mark and around each Chinese character, and each word into the longest pieces of the vocabulary, from left
-to right (Wu et al. 2016, arXiv:1609.08144, section 4.1; Devlin et al. 2019, arXiv:1810.04805).
-
-The pieces are those of Hugging Face's `tokenizers` (BertNormalizer, BertPreTokenizer, WordPiece) where it is told to
-encode special tokens: "[SEP]" in a text is five characters like any others, so no text can pose as the end of another.
+They are those of Hugging Face's `tokenizers` (BertNormalizer, BertPreTokenizer, WordPiece) with `encode_special_tokens`
+set: "[SEP]" in a text is five characters like any others, so no text can pose as the end of another.
 """
 
 from __future__ import annotations
@@ -14,10 +10,10 @@ import re
 import unicodedata
 from collections.abc import Iterable, Sequence
 from functools import cache, lru_cache
-from importlib.resources import files
 from typing import Final, NamedTuple
 
 from ragauge.errors import BadParameter
+from ragauge.judges.embedded.layer import packaged
 
 _LONGEST_WORD: Final = 100
 #: A text that folds to its small letters; the words of such a text; the words of any text once folded.
@@ -45,14 +41,9 @@ _CHANGED: Final = {"\u166d": "Po", "\u1734": "Mn", "\U000111c9": "Po"}
 
 
 class Encoded(NamedTuple):
-    """The pieces of a text, in order, as three lists of one length.
-
-    `ids` are places in the vocabulary; `words` number the words that the pieces are of, from 0; `spans` are the
-    characters [start, end) of the text as it was given.
-    """
+    """The pieces of a text: their places in the vocabulary, and their characters in the text as it was given."""
 
     ids: list[int]
-    words: list[int]
     spans: list[tuple[int, int]]
 
 
@@ -78,17 +69,16 @@ class WordPiece:
             return self._encode(_PLAIN_WORD.finditer(text.lower()))
         folded = [_fold(character) for character in text]
         origin = [at for at, characters in enumerate(folded) for _ in characters]
-        ids, words, spans = self._encode(_FOLDED_WORD.finditer("".join(folded)))
-        return Encoded(ids, words, [(origin[start], origin[end - 1] + 1) for start, end in spans])
+        ids, spans = self._encode(_FOLDED_WORD.finditer("".join(folded)))
+        return Encoded(ids, [(origin[start], origin[end - 1] + 1) for start, end in spans])
 
     def _encode(self, found: Iterable[re.Match[str]]) -> Encoded:
-        encoded = Encoded([], [], [])
-        for index, match in enumerate(found):
+        encoded = Encoded([], [])
+        for match in found:
             word, at = match[0], match.start()
             pieces = self._pieces(word) if len(word) <= _LONGEST_WORD else ((self.unknown, 0, len(word)),)
             for id, start, end in pieces:
                 encoded.ids.append(id)
-                encoded.words.append(index)
                 encoded.spans.append((at + start, at + end))
         return encoded
 
@@ -112,9 +102,7 @@ class WordPiece:
 @cache
 def vocabulary() -> tuple[str, ...]:
     """The 30,522 pieces of Google's uncased English BERT (Apache-2.0), which MiniLM shares; places are ids."""
-    return tuple(
-        (files("ragauge.judges.embedded") / "data/vocabulary.txt").read_text(encoding="utf-8").rstrip("\n").split("\n")
-    )
+    return tuple(packaged("vocabulary.txt").rstrip("\n").split("\n"))
 
 
 @lru_cache(maxsize=1 << 13)

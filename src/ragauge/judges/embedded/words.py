@@ -1,8 +1,4 @@
-"""A text as words with canonical keys, so that the same fact in other forms of words meets itself.
-
-A key is the stem of a word, or the value of a number ("#1500"). A word carries its place, its kind, and whether a
-negation reaches it. It weighs by its idf: the rarer in written English, the more it says about a sentence.
-"""
+"""A text as words with canonical keys: the stem of a word, or the value of a number ("#1500")."""
 
 from __future__ import annotations
 
@@ -10,14 +6,14 @@ import math
 import re
 from enum import IntEnum
 from functools import cache, lru_cache
-from importlib.resources import files
 from typing import NamedTuple
 from unicodedata import combining, normalize
 
+from ragauge.judges.embedded.layer import packaged
 from ragauge.judges.embedded.numbers import read_number
 from ragauge.text.tokens import stem
 
-FUNCTION_WORDS = frozenset(
+_FUNCTION_WORDS = frozenset(
     """
     a an the this that these those there here it its he him his she her hers they them their theirs we us our
     ours i me my mine you your yours who whom whose which what when where why how and or but if then than as at
@@ -31,11 +27,11 @@ FUNCTION_WORDS = frozenset(
     indeed well like as please
     """.split()
 )
-NEGATIONS = frozenset(
+_NEGATIONS = frozenset(
     "not no never none nobody nothing nowhere neither nor without cannot hardly barely scarcely".split()
 )
 AUXILIARIES = frozenset(
-    """is are was were am do does did has have had will would shall should can could may might must""".split()
+    "is are was were am do does did has have had will would shall should can could may might must".split()
 )
 QUESTION_WORDS = frozenset("who whom whose which what when where why how".split())
 
@@ -50,7 +46,7 @@ class Kind(IntEnum):
 
 
 class Word(NamedTuple):
-    """One word: its key, characters from start to end, kind, and whether a negation reaches it."""
+    """One word: its key, its characters, its kind, and whether it is in the scope of a negation."""
 
     key: str
     start: int
@@ -59,9 +55,8 @@ class Word(NamedTuple):
     negated: bool
 
 
-_UNSPACED = (
-    r"[\u0e01-\u0e30\u0e32\u0e33\u0e40-\u0e46\u3005-\u3007\u3041-\u3096\u30a1-\u30ff\u3400-\u9fff]"  # each a word
-)
+#: Characters that are words by themselves, in scripts without spaces.
+_UNSPACED = r"[\u0e01-\u0e30\u0e32\u0e33\u0e40-\u0e46\u3005-\u3007\u3041-\u3096\u30a1-\u30ff\u3400-\u9fff]"
 _TOKEN = re.compile(
     r"""(?P<number>\d{1,2}:\d{2}(?!\d)|(?:\d{1,3}(?:,\d{3})+(?!\d)|\d+)(?:\.\d+)?(?:(?:st|nd|rd|th|k|m|bn)\b)?)
     |(?P<dotted>(?:[A-Za-z]\.){2,})
@@ -74,7 +69,7 @@ _TOKEN = re.compile(
 _SIGNS = {"%": "percent", "$": "dollar", "€": "euro", "£": "pound", "¥": "yen"}
 _CONTRACTION = re.compile(r"(.+?)(?:(n['’]t)|['’](?:s|re|ve|ll|d|m))?\Z", re.DOTALL)
 _CONTRASTS = frozenset("but while whereas because although though however aber".split())
-_REACH = 3  # content words that a negation reaches
+_SCOPE = 3  # content words in the scope of a negation
 _FUNCTION_WEIGHT, _NUMBER_WEIGHT = 0.03, 0.7
 
 
@@ -87,30 +82,30 @@ class _Token(NamedTuple):
 
 
 def words(text: str) -> tuple[Word, ...]:
-    """The words of a text in order; punctuation only ends the reach of a negation, and a sentence."""
+    """The words of a text in order; punctuation only ends a negation's scope, and a sentence."""
     tokens = [token for match in _TOKEN.finditer(text) for token in _tokens(match)]
     lowers = [token.lower for token in tokens]
     found: list[Word] = []
-    at = reach = 0
+    at = scope = 0
     opening = True
     while at < len(tokens):
         token, number = tokens[at], None if tokens[at].stop else read_number(lowers, at)
         if token.stop:
-            reach, opening = 0, opening or token.lower in ".!?:"
+            scope, opening = 0, opening or token.lower in ".!?:"
         elif number is not None:
-            found.append(Word(number[0], token.start, tokens[at + number[1] - 1].end, Kind.NUMBER, reach > 0))
-            at, reach = at + number[1] - 1, max(reach - 1, 0)
-        elif token.lower in NEGATIONS:
-            reach = 0 if lowers[at + 1 : at + 2] in (["only"], ["just"]) else _REACH
+            found.append(Word(number[0], token.start, tokens[at + number[1] - 1].end, Kind.NUMBER, scope > 0))
+            at, scope = at + number[1] - 1, max(scope - 1, 0)
+        elif token.lower in _NEGATIONS:
+            scope = 0 if lowers[at + 1 : at + 2] in (["only"], ["just"]) else _SCOPE
             found.append(Word(token.lower, token.start, token.end, Kind.FUNCTION, False))
-        elif token.lower in FUNCTION_WORDS or "\u3041" <= token.lower <= "\u309f":
-            reach = 0 if token.lower in _CONTRASTS else reach
+        elif token.lower in _FUNCTION_WORDS or "\u3041" <= token.lower <= "\u309f":
+            scope = 0 if token.lower in _CONTRASTS else scope
             found.append(Word(token.lower, token.start, token.end, Kind.FUNCTION, False))
         else:
             named = token.capital and (not opening or any(following.capital for following in tokens[at + 1 : at + 2]))
             kind = Kind.NAME if named else Kind.CONTENT
-            found.append(Word(key_of(token.lower), token.start, token.end, kind, reach > 0))
-            reach = max(reach - 1, 0)
+            found.append(Word(key_of(token.lower), token.start, token.end, kind, scope > 0))
+            scope = max(scope - 1, 0)
         opening = opening and token.stop
         at += 1
     return tuple(found)
@@ -142,17 +137,12 @@ def key_of(lower: str) -> str:
 @cache
 def _table() -> tuple[int, dict[str, int]]:
     """Number of texts counted, and in how many of them each stem occurs. Built by training/idf.py."""
-    first, *lines = table_text().splitlines()
+    first, *lines = packaged("idf.txt").splitlines()
     counts: dict[str, int] = {}
     for line in lines:
         count, *stems = line.split(" ")
         counts.update(dict.fromkeys(stems, int(count)))
     return int(first), counts
-
-
-def table_text() -> str:
-    """The packaged table as it is, for hashing."""
-    return (files("ragauge.judges.embedded") / "data/idf.txt").read_text(encoding="utf-8")
 
 
 def idf(key: str) -> float:
@@ -162,7 +152,7 @@ def idf(key: str) -> float:
 
 
 def weight(word: Word) -> float:
-    """What `word` counts in a comparison, in 0..1."""
+    """The weight of `word` in a comparison, in 0..1."""
     if word.kind == Kind.FUNCTION:
         return _FUNCTION_WEIGHT
     return _NUMBER_WEIGHT if word.kind == Kind.NUMBER else idf(word.key)
