@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, Protocol, Self, runtime_checkable
+from typing import Any, Protocol, Self, TypeVar, runtime_checkable
 
 import msgspec
 
@@ -216,8 +216,18 @@ class RecordingJudge:
         return [self._answers.get(question, missing) for question in questions]
 
 
-#: The kinds whose topics can have judges of their own.
-WITH_TOPICS = ("classify", "rate")
+AnyJudge = TypeVar("AnyJudge", Judge, Judge | None)
+
+
+def grouped(
+    questions: Iterable[Question], judge_of: Callable[[Question], AnyJudge]
+) -> list[tuple[AnyJudge, list[Question]]]:
+    """The questions grouped by their judge."""
+    groups: dict[int, tuple[AnyJudge, list[Question]]] = {}
+    for question in questions:
+        judge = judge_of(question)
+        groups.setdefault(id(judge), (judge, []))[1].append(question)
+    return list(groups.values())
 
 
 class JudgeRouter:
@@ -235,7 +245,7 @@ class JudgeRouter:
     def __init__(self, by_kind: Mapping[str, Judge]) -> None:
         for key in by_kind:
             kind, narrowed, _ = key.partition(":")
-            if kind not in (WITH_TOPICS if narrowed else (*KINDS, "*")):
+            if kind not in (("classify", "rate") if narrowed else (*KINDS, "*")):
                 raise UnknownName("kind of question", key, [*KINDS, "*"])
         if not by_kind:
             raise BadParameter("a judge by kind needs at least one kind, such as {'entail': ...}")
@@ -262,11 +272,7 @@ class JudgeRouter:
 
     def by_judge(self, questions: Iterable[Question]) -> list[tuple[Judge | None, list[Question]]]:
         """The questions grouped by their judge; None for kinds without a judge."""
-        groups: dict[int, tuple[Judge | None, list[Question]]] = {}
-        for question in questions:
-            judge = self.judge_of(question)
-            groups.setdefault(id(judge), (judge, []))[1].append(question)
-        return list(groups.values())
+        return grouped(questions, self.judge_of)
 
     def _judge(self, topic: str) -> Judge | None:
         if topic not in self._by_topic:

@@ -10,11 +10,11 @@ from __future__ import annotations
 import asyncio
 import math
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack
 from math import floor
 from statistics import fmean, median
-from typing import Protocol, Self, runtime_checkable
+from typing import Protocol, Self, TypeVar, runtime_checkable
 
 import msgspec
 
@@ -30,6 +30,7 @@ from ragauge.judges.base import (
     RunContext,
     can_answer,
     checked,
+    grouped,
     notes_of,
 )
 from ragauge.needs.base import answerable
@@ -37,6 +38,9 @@ from ragauge.questions import Decompose, Entail, Question, Rate, kind, language,
 from ragauge.statistics.agreement import kappa
 from ragauge.text.language import known_languages
 from ragauge.types import Answer, ChunkVerdict, Failure, Grade, Identity, Label, Verdict
+
+T = TypeVar("T")
+AnyVerdict = TypeVar("AnyVerdict", Verdict, ChunkVerdict)
 
 
 class CompositeJudge(ContextJudge):
@@ -74,7 +78,7 @@ class CompositeJudge(ContextJudge):
 
     @property
     def two_way(self) -> bool:
-        """Whether a member does not tell contradicted from neutral."""
+        """Whether a member does not distinguish contradicted from neutral."""
         return any("entail:support" in one.answers and "entail" not in one.answers for one in self.members)
 
     def notes(self) -> list[str]:
@@ -90,9 +94,14 @@ async def ask_members(
     return {question: checked(question, answer) for question, answer in zip(questions, answers, strict=True)}
 
 
-def expected_of_members(judge: Judge, questions: Sequence[Question]) -> list[ExpectedCall]:
+def expected_calls(judge: Judge, questions: Sequence[Question]) -> list[ExpectedCall]:
     """The calls that a judge forecasts for the questions; none where it makes no calls."""
     return list(judge.expect(questions)) if questions and isinstance(judge, ForecastingJudge) else []
+
+
+def answerable_by(judge: Judge, questions: Sequence[Question]) -> list[Question]:
+    """The questions that a judge answers."""
+    return [question for question in questions if can_answer(judge, question)]
 
 
 def _names(members: Sequence[Judge]) -> str:
@@ -110,7 +119,7 @@ def _settings(members: Sequence[Judge]) -> Iterator[tuple[str, str]]:
 _UNSUPPORTED = (Label.NEUTRAL, Label.CONTRADICTED)
 
 
-def vote(votes: Sequence[Label]) -> Label:
+def majority(votes: Sequence[Label]) -> Label:
     """The majority label, or the one that asserts least."""
     label, count = Counter(votes).most_common(1)[0]
     if 2 * count > len(votes):
@@ -120,68 +129,48 @@ def vote(votes: Sequence[Label]) -> Label:
     return Label.NOT_ENTAILED if Label.NOT_ENTAILED in votes else Label.NEUTRAL
 
 
-def verdict(question: Question, votes: Sequence[Verdict]) -> Verdict:
-    """The joint verdict: the majority label, also of each chunk, and the mean probability where all give one.
+def _joint(votes: Sequence[AnyVerdict]) -> tuple[Label, float | None, list[AnyVerdict]]:
+    """The majority label, the mean probability where all votes give one, and the votes that agree with the label."""
+    label = majority([vote.label for vote in votes])
+    given = [vote.probability for vote in votes if vote.probability is not None]
+    agreed = {label, *_UNSUPPORTED} if label == Label.NOT_ENTAILED else {label}
+    agreeing = [vote for vote in votes if vote.label in agreed]
+    return label, _mean(given) if len(given) == len(votes) else None, agreeing
 
-    Span and rationale are those of the first vote for that label that has them.
+
+def _joint_verdict(question: Question, votes: Sequence[Verdict]) -> Verdict:
+    """The joint verdict, also of each chunk; a vote without verdicts of chunks counts as one of its single chunk.
+
+    Span and rationale are those of the first vote for the majority label that has them.
     """
-    label = vote([vote.label for vote in votes])
-    agreeing = [vote for vote in votes if _agrees(vote.label, label)]
-    return Verdict(
-        label,
-        _mean([vote.probability for vote in votes]),
-        tuple(_chunks(question, votes)),
-        next((vote.span for vote in agreeing if vote.span), None),
-        next((vote.rationale for vote in agreeing if vote.rationale), None),
-    )
+    chunks = []
+    if isinstance(question, Entail) and any(vote.chunks for vote in votes):
+        for each in zip(*(one.chunks or (ChunkVerdict(one.label, one.probability),) for one in votes), strict=True):
+            label, probability, agreeing = _joint(each)
+            chunks.append(ChunkVerdict(label, probability, _first(one.span for one in agreeing)))
+    label, probability, agreed = _joint(votes)
+    span, rationale = _first(one.span for one in agreed), _first(one.rationale for one in agreed)
+    return Verdict(label, probability, tuple(chunks), span, rationale)
 
 
-def grade(question: Rate, votes: Sequence[Grade]) -> Grade:
+def _joint_grade(question: Rate, votes: Sequence[Grade]) -> Grade:
     """The mean of the grades; on a scale of whole numbers the median, rounded down where it falls between two.
 
     The rationale is that of the first vote nearest to it.
     """
     values = [vote.value for vote in votes]
-    value = float(floor(median(values))) if question.rubric.whole else _mean_in_range(values)
+    value = float(floor(median(values))) if question.rubric.whole else _mean(values)
     nearest = sorted((vote for vote in votes if vote.rationale), key=lambda vote: abs(vote.value - value))
-    return Grade(value, nearest[0].rationale if nearest else None)
+    return Grade(value, _first(vote.rationale for vote in nearest))
 
 
-def comparable(patterns: Counter[tuple[Label, ...]]) -> Counter[tuple[Label, ...]]:
-    """Votes in labels that all members can give: where one was two-way, all are made two-way."""
-    if not any(Label.NOT_ENTAILED in votes for votes in patterns):
-        return patterns
-    merged: Counter[tuple[Label, ...]] = Counter()
-    for votes, count in patterns.items():
-        merged[tuple(Label.NOT_ENTAILED if vote in _UNSUPPORTED else vote for vote in votes)] += count
-    return merged
+def _first(values: Iterable[T | None]) -> T | None:
+    return next(filter(None, values), None)
 
 
-def _agrees(vote: Label, label: Label) -> bool:
-    return vote == label or (label == Label.NOT_ENTAILED and vote in _UNSUPPORTED)
-
-
-def _chunks(question: Question, votes: Sequence[Verdict]) -> Iterator[ChunkVerdict]:
-    """The joint verdict chunk by chunk; a vote without verdicts of chunks counts as one of its single chunk."""
-    if not isinstance(question, Entail) or not any(vote.chunks for vote in votes):
-        return
-    for each in zip(*(one.chunks or (ChunkVerdict(one.label, one.probability),) for one in votes), strict=True):
-        label = vote([one.label for one in each])
-        spans = (one.span for one in each if one.span and _agrees(one.label, label))
-        yield ChunkVerdict(label, _mean([one.probability for one in each]), next(spans, None))
-
-
-def _mean(probabilities: Sequence[float | None]) -> float | None:
-    given = [probability for probability in probabilities if probability is not None]
-    return _mean_in_range(given) if len(given) == len(probabilities) else None
-
-
-def _mean_in_range(values: Sequence[float]) -> float:
+def _mean(values: Sequence[float]) -> float:
     """Their mean, kept within their range despite rounding."""
     return min(max(fmean(values), min(values)), max(values))
-
-
-MemberAnswers = dict[Question, Answer | Failure]
 
 
 class Panel(CompositeJudge):
@@ -211,63 +200,65 @@ class Panel(CompositeJudge):
     async def consult(self, questions: Sequence[Question], context: RunContext) -> JudgeAnswers:
         """The joint answers; the members are asked concurrently."""
         texts = [question for question in questions if isinstance(question, Decompose)]
-        voted = [question for question in questions if not isinstance(question, Decompose) and self._all_can(question)]
-        decomposed, *ballots = await asyncio.gather(
+        able = [question for question in questions if all(can_answer(member, question) for member in self.members)]
+        voted = [question for question in able if not isinstance(question, Decompose)]
+        answers, *ballots = await asyncio.gather(
             self._decomposed(texts, context), *(ask_members(context, member, voted) for member in self.members)
         )
-        answers = decomposed | {
-            question: self._joint_answer(question, [one[question] for one in ballots]) for question in voted
-        }
-        return [answers[question] if question in answers else self._unable(question) for question in questions]
+        for question in voted:
+            answers[question] = self._joint_answer(question, [ballot[question] for ballot in ballots])
+        return [answers.get(question) or self._unable(question) for question in questions]
 
     def expect(self, questions: Sequence[Question]) -> list[ExpectedCall]:
         """The calls of all members together, if every reply were good and nothing were stored."""
         texts = [question for question in questions if isinstance(question, Decompose)]
         voted = [question for question in questions if not isinstance(question, Decompose)]
         first = next((member for member in self.members if "decompose" in member.answers), None)
-        calls = expected_of_members(first, texts) if first else []
-        return [*calls, *(call for member in self.members for call in expected_of_members(member, voted))]
+        calls = expected_calls(first, texts) if first else []
+        return [*calls, *(call for member in self.members for call in expected_calls(member, voted))]
 
     def notes(self) -> list[str]:
         """The members' agreement on what this process asked them, and their own notes."""
         return [*self._agreement(), *super().notes()]
 
-    def _all_can(self, question: Question) -> bool:
-        return all(can_answer(member, question) for member in self.members)
-
-    async def _decomposed(self, questions: Sequence[Question], context: RunContext) -> MemberAnswers:
-        """Each text as decomposed by the first member that can."""
-        found: MemberAnswers = {}
+    async def _decomposed(self, questions: Sequence[Question], context: RunContext) -> dict[Question, Answer | Failure]:
+        """Each text as decomposed by the first member that can, or the next where that fails."""
+        found: dict[Question, Answer | Failure] = {}
+        left = list(questions)
         for member in self.members:
             if "decompose" in member.answers:
-                left = [question for question in questions if _is_unanswered(found.get(question))]
                 found.update(await ask_members(context, member, left))
+                left = [one for one in left if isinstance(found[one], Failure) and not _is_out_of_money(found[one])]
         return found
 
     def _joint_answer(self, question: Question, answers: Sequence[Answer | Failure]) -> Answer | Failure:
         """The members' answers as one."""
         failures = [answer for answer in answers if isinstance(answer, Failure)]
-        if 2 * len(failures) >= len(answers) or any(failure.reason == NO_MONEY.reason for failure in failures):
-            return next((failure for failure in failures if failure.reason == NO_MONEY.reason), failures[0])
+        unpaid = next(filter(_is_out_of_money, failures), None)
+        if unpaid or 2 * len(failures) >= len(answers):
+            return unpaid or failures[0]
         self._short += bool(failures)
         if isinstance(question, Rate):
             grades = [answer for answer in answers if isinstance(answer, Grade)]
             values, rubric = [one.value for one in grades], question.rubric
             self._spreads.append((max(values) - min(values)) / (rubric.high - rubric.low))
-            return grade(question, grades)
+            return _joint_grade(question, grades)
         verdicts = [answer for answer in answers if isinstance(answer, Verdict)]
         if not failures:
-            votes = self._votes.setdefault(kind(question), Counter())
-            votes[tuple(one.label for one in verdicts)] += 1
-        return verdict(question, verdicts)
+            self._votes.setdefault(kind(question), Counter())[tuple(one.label for one in verdicts)] += 1
+        return _joint_verdict(question, verdicts)
 
     def _unable(self, question: Question) -> Failure:
         unable = [str(member.identity) for member in self.members if not can_answer(member, question)]
         return Failure("unanswerable", f"{' and '.join(unable)} of the panel does not answer {topic(question)}")
 
     def _agreement(self) -> Iterator[str]:
-        for name, patterns in sorted(self._votes.items()):
-            votes = comparable(patterns)
+        for name, votes in sorted(self._votes.items()):
+            if any(Label.NOT_ENTAILED in labels for labels in votes):  # a member was two-way, so all are compared so
+                merged: Counter[tuple[Label, ...]] = Counter()
+                for labels, count in votes.items():
+                    merged[tuple(Label.NOT_ENTAILED if one in _UNSUPPORTED else one for one in labels)] += count
+                votes = merged
             total, agreed = votes.total(), sum(count for labels, count in votes.items() if len(set(labels)) == 1)
             measured = kappa(votes)
             beyond = "" if measured is None else f", kappa {measured:.2f}"
@@ -326,9 +317,8 @@ class Repeat(Panel):
             yield f"{self.identity}: flip rate {rate:.1%} on {name} questions, the share on which two repeats differ."
 
 
-def _is_unanswered(answer: Answer | Failure | None) -> bool:
-    """Whether another member is to be asked."""
-    return answer is None or (isinstance(answer, Failure) and answer.reason != NO_MONEY.reason)
+def _is_out_of_money(answer: Answer | Failure) -> bool:
+    return isinstance(answer, Failure) and answer.reason == NO_MONEY.reason
 
 
 #: The kinds that are answered by a verdict, which may come with a probability.
@@ -346,6 +336,15 @@ def confidence(answer: Answer | Failure) -> float:
         return 0.0
     probabilities = [answer.probability, *(chunk.probability for chunk in answer.chunks)]
     return min(0.0 if p is None else max(p, 1 - p) for p in probabilities)
+
+
+def _check_levels(levels: Mapping[str, float], high: float, fault: str) -> None:
+    """Raises UnknownName for a key that is no kind of verdict, and BadParameter for a number that is not in 0..high."""
+    for name, value in levels.items():
+        if name not in VERDICTS:
+            raise UnknownName("kind of verdict", name, VERDICTS)
+        if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= high or value == math.inf:
+            raise BadParameter(fault.format(value=value, name=name))
 
 
 class Cascade(CompositeJudge):
@@ -368,11 +367,7 @@ class Cascade(CompositeJudge):
 
     def __init__(self, first: Judge, second: Judge, threshold: float | Mapping[str, float]) -> None:
         by_kind = threshold if isinstance(threshold, Mapping) else dict.fromkeys(VERDICTS, threshold)
-        for name, value in by_kind.items():
-            if name not in VERDICTS:
-                raise UnknownName("kind of verdict", name, VERDICTS)
-            if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < math.inf:
-                raise BadParameter(f"threshold {value!r} must be a number from 0.5 to 1, as in threshold=0.95")
+        _check_levels(by_kind, math.inf, "threshold {value!r} must be a number from 0.5 to 1, as in threshold=0.95")
         settings = {f"threshold.{name}": f"{value:g}" for name, value in sorted(by_kind.items())}
         super().__init__("cascade", (first, second), settings)
         self.first, self.second = first, second
@@ -389,22 +384,21 @@ class Cascade(CompositeJudge):
     async def consult(self, questions: Sequence[Question], context: RunContext) -> JudgeAnswers:
         """The confident answers of the first, and those of the second to the rest."""
         answers = await ask_members(context, self.first, self._for_first(questions))
-        escalated = [
-            question
-            for question in questions
-            if can_answer(self.second, question)
-            and not (question in answers and self._is_accepted(question, answers[question]))
-        ]
-        unsure = sum(question in answers for question in escalated)
+        able = answerable_by(self.second, questions)
+        escalated = [one for one in able if one not in answers or not self._is_accepted(one, answers[one])]
+        self._asked += len(questions)
+        self._escalated += len(escalated)
+        self._unsure += sum(question in answers for question in escalated)
         answers.update(await ask_members(context, self.second, escalated))
-        self._count(questions, escalated, unsure)
+        if len(escalated) < len(able):
+            self._count_saved(able, escalated)
         unable = "neither judge of the cascade answers"
         return [answers.get(one) or Failure("unanswerable", f"{unable} {kind(one)}") for one in questions]
 
     def expect(self, questions: Sequence[Question]) -> list[ExpectedCall]:
         """The most calls that there can be: all those of the first, and those of the second for all questions."""
-        second = [question for question in questions if can_answer(self.second, question)]
-        return [*expected_of_members(self.first, self._for_first(questions)), *expected_of_members(self.second, second)]
+        second = expected_calls(self.second, answerable_by(self.second, questions))
+        return [*expected_calls(self.first, self._for_first(questions)), *second]
 
     def notes(self) -> list[str]:
         """The share of questions that was escalated, what the rest saved, and the members' notes."""
@@ -423,24 +417,18 @@ class Cascade(CompositeJudge):
 
     def _for_first(self, questions: Sequence[Question]) -> list[Question]:
         """What the first is asked: kinds with a threshold, and what the second cannot answer."""
-        able = [question for question in questions if can_answer(self.first, question)]
+        able = answerable_by(self.first, questions)
         return [one for one in able if kind(one) in self._threshold or not can_answer(self.second, one)]
 
     def _is_accepted(self, question: Question, answer: Answer | Failure) -> bool:
         """Whether an answer of the first judge is final."""
         if isinstance(answer, Failure):
-            return answer.reason == NO_MONEY.reason
+            return _is_out_of_money(answer)
         return confidence(answer) >= self._threshold[kind(question)]
 
-    def _count(self, questions: Sequence[Question], escalated: Sequence[Question], unsure: int) -> None:
-        """Count what was escalated, and the calls of the second judge that were saved, by its own estimate."""
-        self._asked += len(questions)
-        self._escalated += len(escalated)
-        self._unsure += unsure
-        alone = [question for question in questions if can_answer(self.second, question)]
-        if len(escalated) == len(alone):
-            return
-        without, now = (expected_of_members(self.second, some) for some in (alone, escalated))
+    def _count_saved(self, able: Sequence[Question], escalated: Sequence[Question]) -> None:
+        """Count the calls of the second judge that were saved, by its own forecast."""
+        without, now = expected_calls(self.second, able), expected_calls(self.second, escalated)
         self._saved_calls += len(without) - len(now)
         if self._saved_dollars is None or any(call.cost is None for call in (*without, *now)):
             self._saved_dollars = None
@@ -488,15 +476,16 @@ class ByLanguage(CompositeJudge):
 
     def expect(self, questions: Sequence[Question]) -> list[ExpectedCall]:
         """The calls of each judge for the questions that are its own."""
-        return [call for judge, group in self._groups(questions) for call in expected_of_members(judge, group)]
+        return [call for judge, group in self._groups(questions) for call in expected_calls(judge, group)]
 
     def _groups(self, questions: Sequence[Question]) -> list[tuple[Judge, list[Question]]]:
-        groups: dict[int, tuple[Judge, list[Question]]] = {}
-        for question in questions:
-            judge = self._judges.get(language(question), self._judges["*"])
-            judge = judge if can_answer(judge, question) else self._judges["*"]
-            groups.setdefault(id(judge), (judge, []))[1].append(question)
-        return list(groups.values())
+        others = self._judges["*"]
+
+        def judge_of(question: Question) -> Judge:
+            judge = self._judges.get(language(question), others)
+            return judge if can_answer(judge, question) else others
+
+        return grouped(questions, judge_of)
 
 
 class Decided(CompositeJudge):
@@ -516,11 +505,7 @@ class Decided(CompositeJudge):
     least = 1
 
     def __init__(self, judge: Judge, levels: Mapping[str, float]) -> None:
-        for name, value in levels.items():
-            if name not in VERDICTS:
-                raise UnknownName("kind of verdict", name, VERDICTS)
-            if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
-                raise BadParameter(f"the probability {value!r} for {name} must be a number from 0 to 1")
+        _check_levels(levels, 1, "the probability {value!r} for {name} must be a number from 0 to 1")
         super().__init__("decided", (judge,), {f"level.{name}": f"{value:g}" for name, value in sorted(levels.items())})
         self._levels = dict(levels)
 
@@ -536,7 +521,7 @@ class Decided(CompositeJudge):
 
     def expect(self, questions: Sequence[Question]) -> list[ExpectedCall]:
         """The judge's calls."""
-        return expected_of_members(self.members[0], questions)
+        return expected_calls(self.members[0], questions)
 
     def _decided(self, question: Question, answer: Answer | Failure) -> Answer | Failure:
         level = self._levels.get(kind(question))
@@ -551,6 +536,7 @@ class Decided(CompositeJudge):
             return label
         if label in (Label.YES, Label.NO):
             return Label.YES if probability >= level else Label.NO
-        if probability >= level or label is not Label.ENTAILED:
-            return Label.ENTAILED if probability >= level else label
-        return Label.NEUTRAL if "entail" in self.answers else Label.NOT_ENTAILED
+        if probability >= level:
+            return Label.ENTAILED
+        unsupported = Label.NEUTRAL if "entail" in self.answers else Label.NOT_ENTAILED
+        return unsupported if label is Label.ENTAILED else label

@@ -13,7 +13,7 @@ from ragauge.errors import BadParameter, MissingExtra
 from ragauge.judges.nli.formats import HF, NliOptions, parse_nli_spec, write_card
 from ragauge.judges.nli.judge import verdict_of_windows
 from ragauge.judges.nli.models import MODEL, TOKENIZER, ModelSource, OnnxModel
-from ragauge.judges.nli.scoring import PairModel, PairScorer
+from ragauge.judges.nli.scoring import PairScorer
 from ragauge.judges.onnx import onnx_runtime
 
 if TYPE_CHECKING:
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 
 _OPSET = 17
 _LARGEST = 2_000_000_000  # bytes in one protobuf file
-_LIBRARIES = ("torch", "transformers", "onnx", "onnxruntime")
 
 #: Pairs of several lengths on which an exported model is checked.
 _PAIRS = (
@@ -45,16 +44,12 @@ def export(spec: str, folder: Path, *, int8: bool = False) -> ExportedModel:
 
     int8: with 8-bit weights, a quarter of the size, which changes its answers slightly.
 
-    The folder gets model.onnx, tokenizer.json and ragauge.json. All families can be exported, but no model
-    whose weights take more than two gigabytes, such as TRUE with its 11 billion.
-
-    Raises MissingExtra without what it takes, BadParameter for a model that is too large or a folder that is not empty,
-    and what `ragauge.judges.nli.models.hf_judge` raises.
+    Raises MissingExtra without what it takes, BadParameter for a model of more than two gigabytes or a folder that is
+    not empty, and what `ragauge.judges.nli.models.hf_judge` raises.
     """
     parsed = parse_nli_spec(spec, HF)
-    for library in _LIBRARIES:
-        if find_spec(library) is None:
-            raise MissingExtra(f"exporting {parsed.spec}", "export")
+    if not all(map(find_spec, ("torch", "transformers", "onnx", "onnxruntime"))):
+        raise MissingExtra(f"exporting {parsed.spec}", "export")
     if not parsed.spec.startswith("hf/"):
         raise BadParameter(f"export {spec!r}: name a PyTorch model, such as hf/cross-encoder/nli-deberta-v3-base")
     if folder.exists() and any(folder.iterdir()):
@@ -84,14 +79,24 @@ def _trace(model: TorchModel, path: Path) -> None:
     """
     import torch
 
+    class Module(torch.nn.Module):  # type: ignore[misc]
+        """The network and its `class_logits` as one module."""
+
+        def __init__(self) -> None:
+            super().__init__()
+            self.network = model.network
+
+        def forward(self, *inputs: Any) -> Any:
+            return model.class_logits(self.network, *inputs)
+
     names = ["input_ids", "attention_mask", *(["token_type_ids"] if model.card.type_ids else [])]
-    (tokens,) = model.tokenizer.encode(_PAIRS[:1])
+    [tokens] = model.tokenizer.encode(_PAIRS[:1])
     inputs = tuple(torch.tensor([row]) for row in (tokens.ids, [1] * len(tokens.ids), tokens.type_ids))[: len(names)]
     axes = {name: {0: "pairs", 1: "tokens"} for name in names}
     with warnings.catch_warnings(), torch.inference_mode():
         warnings.simplefilter("ignore")  # of tracing, whose result is checked below
         torch.onnx.export(
-            _module(model),
+            Module().eval(),
             inputs,
             str(path),
             dynamo=False,
@@ -100,21 +105,6 @@ def _trace(model: TorchModel, path: Path) -> None:
             output_names=["logits"],
             dynamic_axes={**axes, "logits": {0: "pairs"}},
         )
-
-
-def _module(model: TorchModel) -> Any:
-    """The network and its `class_logits` as one module, for the exporter."""
-    import torch
-
-    class Module(torch.nn.Module):  # type: ignore[misc]
-        def __init__(self) -> None:
-            super().__init__()
-            self.network = model.network
-
-        def forward(self, *inputs: Any) -> Any:
-            return model.class_logits(self.network, *inputs)
-
-    return Module().eval()
 
 
 def _quantise(path: Path) -> None:
@@ -130,18 +120,12 @@ def _quantise(path: Path) -> None:
 
 def _check_export(model: TorchModel, folder: Path) -> ExportedModel:
     exported = OnnxModel(folder, msgspec.structs.replace(model.card, quantised=True), NliOptions(threads=1))
-    pairs = zip(_supports(model), _supports(exported), strict=True)
-    differences = [abs(one - other) for one, other in pairs]
-    if not differences:
-        raise BadParameter(f"window={model.card.window} leaves no room for a premise; give a larger one")
-    return ExportedModel(folder, (folder / MODEL).stat().st_size / 1e6, max(differences))
-
-
-def _supports(model: PairModel) -> list[float]:
-    """The probabilities of support for the pairs."""
-    scores = PairScorer(model).scores(_PAIRS, lambda: False)
-    return [
-        verdict_of_windows(model.card, found).probability or 0.0
-        for found in scores.values()
-        if not isinstance(found, str)
+    found = (PairScorer(one).scores(_PAIRS, lambda: False).values() for one in (model, exported))
+    supports = [
+        [verdict_of_windows(model.card, one).probability or 0.0 for one in scores if not isinstance(one, str)]
+        for scores in found
     ]
+    if not supports[0]:
+        raise BadParameter(f"window={model.card.window} leaves no room for a premise; give a larger one")
+    difference = max(abs(one - other) for one, other in zip(*supports, strict=True))
+    return ExportedModel(folder, (folder / MODEL).stat().st_size / 1e6, difference)

@@ -32,9 +32,7 @@ _WAYS = (
 
 
 def labels_of(config: Mapping[str, Any], given: str | None, spec: str) -> tuple[Label, ...]:
-    """The labels of a classifier's classes in their order, from its `id2label`, or as the caller gives them.
-
-    given: names with colons between them, such as "contradicted:entailed:neutral"; the first is that of class 0.
+    """The labels of a classifier's classes in their order, from its `id2label`, or as given: "not_entailed:entailed".
 
     Raises BadParameter where the names do not identify the classes.
     """
@@ -63,10 +61,9 @@ CARD = "ragauge.json"
 class ModelCard(msgspec.Struct, frozen=True, omit_defaults=True):
     """Describes a model.
 
-    source: its name, or that of its folder. revision: the commit on the hub, or a hash of its files. tokenizer: where
-    it has none of its own, the model whose tokenizer it uses, as NAME@REVISION. labels: of its classes, in their order.
-    window: the tokens of one input. pad: the padding token. end: the text of the token that ends a sequence. type_ids:
-    whether it has token type ids. quantised: whether its weights are 8-bit integers.
+    source: its name, or that of its folder. revision: the commit on the hub, or a hash of its files. window: the tokens
+    of one input. end: the text of the token that ends a sequence. type_ids: whether it has token types. quantised:
+    8-bit weights. tokenizer: NAME@REVISION of the model whose tokenizer it uses, if not its own.
     """
 
     source: str
@@ -101,9 +98,8 @@ def write_card(card: ModelCard, folder: Path) -> None:
     (folder / CARD).write_bytes(msgspec.json.format(msgspec.json.encode(card)) + b"\n")
 
 
-#: The tokens of one input where a model's positions are relative and have no maximum. Trust-Eval, ragas and MiniCheck
-#: feed such models whole documents; their cost grows with the square of the length. MiniCheck splits documents into
-#: pieces of 500 words for Flan-T5, about 700 tokens, and of 400 of 512 tokens for the others.
+#: The tokens of one input where a model's positions are relative and have no maximum, or the family splits documents:
+#: MiniCheck into pieces of 500 words for Flan-T5, about 700 tokens, and of 400 of 512 tokens for the others.
 _WINDOWS: dict[Family, int] = {"hhem": 2048, "true": 2048, "minicheck-t5": 768, "minicheck": 512}
 
 _DEFAULT_WINDOW = 512
@@ -114,24 +110,22 @@ _MAX_WINDOW = 1_000_000  # tokenizers without a limit give an enormous one
 
 
 def family_of(config: Mapping[str, Any], name: str, given: str | None, spec: str) -> Family:
-    """The family of a model from its configuration, or as the caller gives it.
+    """The family of a model from its configuration, or as the caller gives it. Raises BadParameter where it is unclear.
 
-    name: text-to-text models differ only in their prompt, and MiniCheck's classifiers look like any other: these are
+    Text-to-text models differ only in their prompt, and MiniCheck's classifiers look like any other: these are
     recognised by their name.
-
-    Raises BadParameter where the family is not clear.
     """
     architecture = str((config.get("architectures") or [""])[0])
     generates = architecture.endswith("ForConditionalGeneration")
     known = given or _guessed(architecture, f"{name} {config.get('_name_or_path', '')}".lower())
-    if known == "minicheck":
-        return "minicheck-t5" if generates else "minicheck"
-    if known == "true" and generates:
-        return "true"
-    if known == "hhem":
-        return "hhem"
-    if known == "classifier" and architecture.endswith("ForSequenceClassification"):
-        return "classifier"
+    families: dict[str, Family | None] = {
+        "minicheck": "minicheck-t5" if generates else "minicheck",
+        "true": "true" if generates else None,
+        "hhem": "hhem",
+        "classifier": "classifier" if architecture.endswith("ForSequenceClassification") else None,
+    }
+    if found := families.get(known):
+        return found
     raise BadParameter(
         f"{spec}: {'its input format is unknown' if generates else f'{architecture or config} is no NLI model'}; "
         f"write {spec}?family=NAME, with true for 'premise: ... hypothesis: ...' answered by 1, or minicheck, hhem, "
@@ -149,31 +143,20 @@ def _guessed(architecture: str, name: str) -> str:
     return "classifier"
 
 
-def classes_of(family: Family, config: Mapping[str, Any], given: str | None, spec: str) -> tuple[Label, ...]:
-    """The labels of the model's classes; families that are always two-way need no names."""
-    return labels_of(config, given, spec) if family == "classifier" or given else TWO_WAY
-
-
 def window_of(
     family: Family, config: Mapping[str, Any], tokenizer: Mapping[str, Any], given: int | None, spec: str
 ) -> int:
     """The tokens of one input. Raises BadParameter for more than the model has positions for."""
-    positions = _positions(config)
-    if given and positions and given > positions and config.get("model_type") not in _RELATIVE:
+    model, positions = config.get("model_type"), config.get("max_position_embeddings")
+    if positions and model in _SHIFTED:
+        positions = int(positions) - int(config.get("pad_token_id") or 1) - 1
+    if given and positions and given > positions and model not in _RELATIVE:
         raise BadParameter(f"{spec}: window={given}, but the model has positions for {positions} tokens; give no more")
     if given:
         return given
-    fixed = None if config.get("model_type") in _RELATIVE and family != "classifier" else positions
+    fixed = None if model in _RELATIVE and family != "classifier" else positions
     limits = (_WINDOWS.get(family), fixed, tokenizer.get("model_max_length") if family == "classifier" else None)
-    known = [int(limit) for limit in limits if limit and limit < _MAX_WINDOW]
-    return min(known, default=_DEFAULT_WINDOW)
-
-
-def _positions(config: Mapping[str, Any]) -> int | None:
-    positions = config.get("max_position_embeddings")
-    if positions and config.get("model_type") in _SHIFTED:
-        return int(positions) - int(config.get("pad_token_id") or 1) - 1
-    return positions
+    return min((int(limit) for limit in limits if limit and limit < _MAX_WINDOW), default=_DEFAULT_WINDOW)
 
 
 #: A premise and a hypothesis.
@@ -202,9 +185,8 @@ def format_pair(card: ModelCard, pair: TextPair) -> str | TextPair:
 def joint_premise(question: Entail) -> TextPair:
     """The chunks together, in their order, a line apart; and the hypothesis.
 
-    A fragment ("Six days.") is preceded by the query, as Trust-Align does for short answers: these models are trained
-    on statements, not on answers. So is a premise that is a fragment, such as an answer compared with a reference;
-    chunks of a longer premise are used as they are.
+    A hypothesis or lone premise that is a fragment ("Six days.") is preceded by the query, as in Trust-Align: these
+    models are trained on statements, not on answers.
     """
     premise = "\n".join(text for text in question.premise if text.strip())
     if len(question.premise) == 1:
@@ -228,12 +210,7 @@ _Count = Annotated[int, msgspec.Meta(ge=1)]
 
 
 class NliOptions(msgspec.Struct, frozen=True):
-    """The options of an NLI judge. None: chosen by model and machine.
-
-    revision: a branch, tag or commit on the hub. device: "cpu", "cuda", "cuda:1", "mps". dtype: of weights and
-    activations. batch_tokens: the most tokens in a batch, with padding. labels: of its classes, in their order. family:
-    its input format. window: tokens of one input. threads: of the CPU, for ONNX.
-    """
+    """The options of an NLI judge. None: chosen by model and machine."""
 
     revision: str | None = None
     device: Annotated[str, msgspec.Meta(pattern=r"^(cpu|mps|cuda(:\d+)?)$")] | None = None

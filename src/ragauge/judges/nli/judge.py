@@ -16,17 +16,21 @@ _WEIGHTS = {Label.CONTRADICTED: 2, Label.ENTAILED: 1}
 
 
 class _WindowVerdict(NamedTuple):
-    """The verdict of one window. probability: of its label. support: the probability of entailment."""
+    """The most probable class of one window, its probability, and that of entailment."""
 
     label: Label
     probability: float
     support: float
 
-    @property
-    def weight(self) -> tuple[bool, float, bool]:
-        """Support and contradiction weigh more than neither, then the more probable, then support."""
-        asserts = self.label in _WEIGHTS
-        return asserts, self.probability if asserts else self.support, self.label is Label.ENTAILED
+
+def _window_verdicts(card: ModelCard, windows: Sequence[ClassProbabilities]) -> list[_WindowVerdict]:
+    """The verdict of each window; of classes that are equally probable it is the one that asserts less."""
+    found = []
+    for probabilities in windows:
+        by_label = dict(zip(card.labels, probabilities, strict=True))
+        label = max(by_label, key=lambda one: (by_label[one], -_WEIGHTS.get(one, 0)))
+        found.append(_WindowVerdict(label, by_label[label], by_label[Label.ENTAILED]))
+    return found
 
 
 def verdict_of_windows(card: ModelCard, windows: Sequence[ClassProbabilities]) -> ChunkVerdict:
@@ -34,35 +38,29 @@ def verdict_of_windows(card: ModelCard, windows: Sequence[ClassProbabilities]) -
 
     So an unrelated window that the model finds weakly contradicting does not outweigh one that clearly supports.
     """
-    deciding = max(
-        (_window_verdict(card, probabilities) for probabilities in windows),
-        key=lambda window: window.weight,
-        default=None,
-    )
-    if deciding:
-        return ChunkVerdict(deciding.label, deciding.support)
-    return ChunkVerdict(Label.NEUTRAL if card.three_way else Label.NOT_ENTAILED, 0.0)
+
+    def weight(one: _WindowVerdict) -> tuple[bool, float, bool]:
+        asserts = one.label in _WEIGHTS
+        return asserts, one.probability if asserts else one.support, one.label is Label.ENTAILED
+
+    if not windows:
+        return ChunkVerdict(Label.NEUTRAL if card.three_way else Label.NOT_ENTAILED, 0.0)
+    deciding = max(_window_verdicts(card, windows), key=weight)
+    return ChunkVerdict(deciding.label, deciding.support)
 
 
 def disagreement(card: ModelCard, windows: Sequence[ClassProbabilities]) -> str | None:
     """A sentence on windows of which some support the hypothesis and others contradict it; None where none do."""
-    verdicts = [_window_verdict(card, probabilities) for probabilities in windows]
-    highest = {
-        label: max((one.probability for one in verdicts if one.label is label), default=0.0) for label in _WEIGHTS
-    }
+    highest = dict.fromkeys(_WEIGHTS, 0.0)
+    for one in _window_verdicts(card, windows):
+        if one.label in highest:
+            highest[one.label] = max(highest[one.label], one.probability)
     if not all(highest.values()):
         return None
     return (
-        f"of {len(verdicts)} windows of the premise, one supports it with {highest[Label.ENTAILED]:.2f} and one "
+        f"of {len(windows)} windows of the premise, one supports it with {highest[Label.ENTAILED]:.2f} and one "
         f"contradicts it with {highest[Label.CONTRADICTED]:.2f}"
     )
-
-
-def _window_verdict(card: ModelCard, probabilities: ClassProbabilities) -> _WindowVerdict:
-    """The most probable class; where two are equally probable, the one that asserts less."""
-    by_label = dict(zip(card.labels, probabilities, strict=True))
-    label = max(by_label, key=lambda label: (by_label[label], -_WEIGHTS.get(label, 0)))
-    return _WindowVerdict(label, by_label[label], by_label[Label.ENTAILED])
 
 
 class NliJudge:
@@ -84,9 +82,9 @@ class NliJudge:
     ) -> None:
         self.card, self._load = card, load
         labels = ":".join(card.labels)
-        known = (("revision", card.revision), ("family", card.family), ("labels", labels), ("window", str(card.window)))
-        borrowed = (("tokenizer", card.tokenizer),) if card.tokenizer else ()
-        self.identity = Identity(name, (*known, *borrowed, ("form", FORM), *settings))
+        described = {"revision": card.revision, "family": card.family, "labels": labels, "window": str(card.window)}
+        borrowed = {"tokenizer": card.tokenizer} if card.tokenizer else {}
+        self.identity = Identity(name, (*described.items(), *borrowed.items(), ("form", FORM), *settings))
         self.answers = frozenset({"entail" if card.three_way else "entail:support"})
         self._questions = 0
         self._scorer: PairScorer | None = None
@@ -119,17 +117,14 @@ class NliJudge:
         pairs = {question: _pairs(question) for question in questions if isinstance(question, Entail)}
         with self._lock:
             try:
-                scores = self._open().scores([pair for each in pairs.values() for pair in each], stopped)
+                if self._scorer is None:
+                    model = self._load()
+                    self._scorer, self._device = PairScorer(model), model.device
+                scores = self._scorer.scores([pair for each in pairs.values() for pair in each], stopped)
             except Exception as error:
                 return [Failure("judge_error", f"{type(error).__name__}: {error}")] * len(questions)
         self._questions += len(pairs)
         return [self._answer(question, scores) for question in questions]
-
-    def _open(self) -> PairScorer:
-        if self._scorer is None:
-            model = self._load()
-            self._scorer, self._device = PairScorer(model), model.device
-        return self._scorer
 
     def _answer(self, question: Question, all_scores: dict[TextPair, Scored]) -> Answer | Failure:
         if not isinstance(question, Entail):
@@ -137,17 +132,15 @@ class NliJudge:
             return Failure("unanswerable", reason)
         if not question.hypothesis.strip():
             return Failure("unanswerable", "the hypothesis is empty, so that there is nothing to judge")
-        fault = next((found for pair in _pairs(question) if isinstance(found := all_scores[pair], str)), None)
-        if fault:
+        found = [all_scores[pair] if pair[0] else () for pair in _pairs(question, blank=True)]
+        if fault := next((one for one in found if isinstance(one, str)), None):
             return Failure("judge_error", fault)
-        scores = {pair: found for pair in _pairs(question) if not isinstance(found := all_scores[pair], str)}
-        windows, *each = [scores.get(pair, ()) for pair in (joint_premise(question), *single_premise(question))]
-        whole, *chunks = (verdict_of_windows(self.card, one) for one in (windows, *each))
-        return Verdict(whole.label, whole.probability, tuple(chunks), rationale=disagreement(self.card, windows))
+        windows = [one for one in found if not isinstance(one, str)]
+        whole, *chunks = (verdict_of_windows(self.card, one) for one in windows)
+        return Verdict(whole.label, whole.probability, tuple(chunks), rationale=disagreement(self.card, windows[0]))
 
 
-def _pairs(question: Entail) -> list[TextPair]:
-    """The pairs to score: none where the hypothesis is blank, and none with a blank premise."""
-    if not question.hypothesis.strip():
-        return []
-    return [pair for pair in (joint_premise(question), *single_premise(question)) if pair[0]]
+def _pairs(question: Entail, *, blank: bool = False) -> list[TextPair]:
+    """The pair of all chunks together and that of each; those with a blank text only where `blank` is asked for."""
+    pairs = [joint_premise(question), *single_premise(question)]
+    return [pair for pair in pairs if blank or (pair[0] and question.hypothesis.strip())]

@@ -1,8 +1,4 @@
-"""Models by torch and by ONNX Runtime, from the hub or a folder.
-
-Source: `modeling_hhem_v2.py`, published with the weights of vectara/hallucination_evaluation_model (Apache-2.0), which
-transformers 5 cannot load. It is FLAN-T5-base's encoder in a `T5ForTokenClassification` of two labels.
-"""
+"""Models by torch and by ONNX Runtime, from the hub or a folder."""
 
 from __future__ import annotations
 
@@ -19,11 +15,12 @@ from ragauge.host import disable_telemetry
 from ragauge.judges.nli.formats import (
     HF,
     ONNX,
+    TWO_WAY,
     Family,
     ModelCard,
     NliOptions,
-    classes_of,
     family_of,
+    labels_of,
     parse_nli_spec,
     read_card,
     window_of,
@@ -41,7 +38,7 @@ _CONTENT = frozenset({".safetensors", ".bin", ".onnx", ".data", ".json", ".model
 
 
 class ModelLocation(NamedTuple):
-    """Where a model's files are. origin: the folder, or the name on the hub. revision: identifies its content."""
+    """Where a model's files are: a folder, or a name on the hub. revision: identifies its content."""
 
     origin: str
     revision: str
@@ -59,10 +56,10 @@ class ModelLocation(NamedTuple):
 
     def file(self, name: str) -> Path | None:
         """One file of it, downloaded where it is not cached; None where it has no such file."""
-        if self.local:
-            path = Path(self.origin) / name
-            return path if path.is_file() else None
-        return download(self.origin, name, self.revision)
+        if not self.local:
+            return download(self.origin, name, self.revision)
+        path = Path(self.origin) / name
+        return path if path.is_file() else None
 
 
 def locate_model(model: str, revision: str | None) -> ModelLocation:
@@ -72,13 +69,13 @@ def locate_model(model: str, revision: str | None) -> ModelLocation:
 
     Raises BadData where there is no such model, BadParameter for a revision of a folder.
     """
-    if Path(model).expanduser().is_dir():
+    folder = Path(model).expanduser()
+    if folder.is_dir():
         if revision is not None:
             raise BadParameter(
                 f"hf/{model}: revision={revision}, but a folder has no revisions; leave "
                 "the option out, or name the model as the hub does"
             )
-        folder = Path(model).expanduser()
         return ModelLocation(str(folder), content_hash(folder), local=True)
     if model.startswith((".", "/", "~")) or model.count("/") > 1:
         raise BadData(f"hf/{model}: there is no such folder; give one that holds a model, or a name on the hub")
@@ -105,32 +102,23 @@ def download(model: str, name: str, revision: str | None) -> Path | None:
     """
     if find_spec("huggingface_hub") is None:
         raise MissingExtra(f"hf/{model}", "hf")
-    from huggingface_hub import hf_hub_download
+    from huggingface_hub import hf_hub_download, try_to_load_from_cache
     from huggingface_hub.errors import EntryNotFoundError, LocalEntryNotFoundError
 
     try:
         return Path(hf_hub_download(model, name, revision=revision))
     except Exception as error:  # the hub's errors have no common base class
-        offline = isinstance(error, LocalEntryNotFoundError)
-        if _known_absent(model, name, revision) if offline else isinstance(error, EntryNotFoundError):
+        absent = isinstance(error, EntryNotFoundError)
+        if isinstance(error, LocalEntryNotFoundError):  # offline: absent if the cache has the rest of the model
+            cached = (try_to_load_from_cache(model, file, revision=revision) for file in ("config.json", name))
+            absent = [isinstance(path, str) for path in cached] == [True, False]
+        if absent:
             return None
         first = str(error).strip().partition("\n")[0]
         raise BadData(
             f"hf/{model}: {type(error).__name__}: {first}; check the name, or give a folder that holds the model, as "
             "in hf/./folder (HF_TOKEN opens models that ask for consent)"
         ) from error
-
-
-def _known_absent(model: str, name: str, revision: str | None) -> bool:
-    """Whether the cache holds the model but not the file, which therefore does not exist."""
-    from huggingface_hub import try_to_load_from_cache
-
-    config = try_to_load_from_cache(model, "config.json", revision=revision)
-    return (
-        name != "config.json"
-        and isinstance(config, str)
-        and not isinstance(try_to_load_from_cache(model, name, revision=revision), str)
-    )
 
 
 def content_hash(folder: Path) -> str:
@@ -143,55 +131,48 @@ def content_hash(folder: Path) -> str:
     return digest.hexdigest()[:16]
 
 
-_PREFIX = "t5."
 _LAYER = re.compile(r"transformer\.encoder\.block\.(\d+)\.")
 _FIRST = "transformer.encoder.block.0.layer"
-_SHARED = "transformer.shared.weight"
-_EMBEDDED = "transformer.encoder.embed_tokens.weight"
+_SHARED, _EMBEDDED = "transformer.shared.weight", "transformer.encoder.embed_tokens.weight"
 
 
 def load_hhem(place: ModelLocation, options: dict[str, Any]) -> Any:
-    """The model, from the weights in `model.safetensors`. Raises BadData where they are not HHEM's."""
+    """HHEM from its `model.safetensors`, which transformers 5 cannot load: FLAN-T5's encoder with a token classifier.
+
+    As `modeling_hhem_v2.py`, published with vectara/hallucination_evaluation_model (Apache-2.0). Sizes are those of the
+    weights, all else is as in FLAN-T5. Raises BadData where the weights are not HHEM's.
+    """
     from safetensors.torch import load_file
-    from transformers import T5ForTokenClassification
+    from transformers import T5Config, T5ForTokenClassification
 
     path = place.file("model.safetensors")
     if path is None:
         raise BadData(f"hf/{place.origin}: HHEM's weights must be in model.safetensors")
-    weights = {name.removeprefix(_PREFIX): tensor for name, tensor in load_file(path).items()}
+    weights = {name.removeprefix("t5."): tensor for name, tensor in load_file(path).items()}
     weights.setdefault(_SHARED, weights.get(_EMBEDDED))
     weights.setdefault(_EMBEDDED, weights.get(_SHARED))
     try:
-        config = _config(weights, options.get("attn_implementation"))
+        bias = weights[f"{_FIRST}.0.SelfAttention.relative_attention_bias.weight"]
+        vocabulary, width = weights[_SHARED].shape
+        config = T5Config(
+            vocab_size=vocabulary,
+            d_model=width,
+            d_kv=weights[f"{_FIRST}.0.SelfAttention.q.weight"].shape[0] // bias.shape[1],
+            d_ff=weights[f"{_FIRST}.1.DenseReluDense.wi_0.weight"].shape[0],
+            num_layers=len({match[1] for name in weights if (match := _LAYER.match(name))}),
+            num_heads=bias.shape[1],
+            relative_attention_num_buckets=bias.shape[0],
+            relative_attention_max_distance=128,
+            feed_forward_proj="gated-gelu",
+            num_labels=weights["classifier.weight"].shape[0],
+            tie_word_embeddings=False,
+            attn_implementation=options.get("attn_implementation"),
+        )
     except (KeyError, AttributeError) as error:
         raise BadData(f"hf/{place.origin}: these are not the weights of HHEM-2.1-Open: {error} is missing") from error
     model = T5ForTokenClassification(config)
     model.load_state_dict(weights)
     return model.to(options["dtype"])
-
-
-def _config(weights: dict[str, Any], attention: str | None) -> Any:
-    """The configuration: sizes as in the weights, all else as in FLAN-T5."""
-    from transformers import T5Config
-
-    bias = weights[f"{_FIRST}.0.SelfAttention.relative_attention_bias.weight"]
-    query = weights[f"{_FIRST}.0.SelfAttention.q.weight"]
-    vocabulary, width = weights[_SHARED].shape
-    layers = {match[1] for name in weights if (match := _LAYER.match(name))}
-    return T5Config(
-        vocab_size=vocabulary,
-        d_model=width,
-        d_kv=query.shape[0] // bias.shape[1],
-        d_ff=weights[f"{_FIRST}.1.DenseReluDense.wi_0.weight"].shape[0],
-        num_layers=len(layers),
-        num_heads=bias.shape[1],
-        relative_attention_num_buckets=bias.shape[0],
-        relative_attention_max_distance=128,
-        feed_forward_proj="gated-gelu",
-        num_labels=weights["classifier.weight"].shape[0],
-        tie_word_embeddings=False,
-        attn_implementation=attention,
-    )
 
 
 #: From a network, token ids, a mask and, for some models, token type ids to a row of class logits for each input.
@@ -225,22 +206,16 @@ def first_token_logits(zero: int, one: int) -> LogitsFunction:
 
 
 class TorchModel:
-    """A `PairModel` of transformers. network: the model. class_logits: runs it."""
+    """A `PairModel` of transformers. class_logits: runs the network."""
 
     workers = 1
 
-    def __init__(
-        self,
-        network: Any,
-        class_logits: LogitsFunction,
-        card: ModelCard,
-        tokenizer: PairTokenizer,
-        device: str,
-        batch_tokens: int | None,
-    ) -> None:
-        self.network, self.class_logits, self.card, self.tokenizer = network, class_logits, card, tokenizer
-        self.device = f"{device}, {network.dtype}".replace("torch.", "")
-        self.batch_tokens = batch_tokens or (_CPU_BATCH_TOKENS if device == "cpu" else _GPU_BATCH_TOKENS)
+    def __init__(self, source: ModelSource, network: Any, class_logits: LogitsFunction) -> None:
+        self.network, self.class_logits, self.card = network, class_logits, source.card
+        self.tokenizer = PairTokenizer(source.tokenizer, source.card)
+        self.device = f"{source.device}, {network.dtype}".replace("torch.", "")
+        usual = _CPU_BATCH_TOKENS if source.device == "cpu" else _GPU_BATCH_TOKENS
+        self.batch_tokens = source.options.batch_tokens or usual
 
     def logits(self, ids: NDArray[np.int64], mask: NDArray[np.int64], type_ids: NDArray[np.int64]) -> NDArray[Any]:
         """A row for each input, a number for each class."""
@@ -251,20 +226,6 @@ class TorchModel:
             inputs = [torch.from_numpy(array).to(self.network.device) for array in arrays]
             logits: NDArray[Any] = self.class_logits(self.network, *inputs).float().cpu().numpy()
         return logits
-
-
-def _network(
-    place: ModelLocation, card: ModelCard, tokenizer: Any, options: dict[str, Any]
-) -> tuple[Any, LogitsFunction]:
-    from transformers import AutoModelForSeq2SeqLM, AutoModelForSequenceClassification
-
-    if card.family == "hhem":
-        return load_hhem(place, options), first_label_logits
-    options = {**options, **place.pinned, "trust_remote_code": False}
-    if card.family in ("true", "minicheck-t5"):
-        generator = AutoModelForSeq2SeqLM.from_pretrained(place.origin, **options)
-        return generator, first_token_logits(first_token(tokenizer, "0"), first_token(tokenizer, "1"))
-    return AutoModelForSequenceClassification.from_pretrained(place.origin, **options), classifier_logits
 
 
 #: HHEM has no tokenizer of its own.
@@ -280,9 +241,8 @@ def hf_judge(spec: str) -> NliJudge:
     input format or the meaning of its classes is not clear, UnknownName for an unknown option.
     """
     parsed = parse_nli_spec(spec, HF)
-    for library in ("torch", "transformers"):
-        if find_spec(library) is None:
-            raise MissingExtra(f"{parsed.spec} by torch", "hf")
+    if not all(map(find_spec, ("torch", "transformers"))):
+        raise MissingExtra(f"{parsed.spec} by torch", "hf")
     source = ModelSource(parsed.model, parsed.options, parsed.spec)
     card, dtype = source.card, parsed.options.dtype or _dtype(source.card.family, source.device)
     return NliJudge(f"hf/{card.source}", card, lambda: source.load(dtype), (("dtype", dtype),))
@@ -294,20 +254,18 @@ class ModelSource:
     def __init__(self, model: str, options: NliOptions, spec: str) -> None:
         disable_telemetry()  # before torch, transformers and the client of the hub are imported
         place = self.place = locate_model(model, options.revision)
-        self.options = options
-        self.device = options.device or _device()
+        self.options, self.device = options, options.device or _device()
         config, settings = config_of(place), config_of(place, "tokenizer_config.json")
         family = family_of(config, place.name, options.family, spec)
-        self.tokenizer, self._end, borrowed = _tokenizer(place, config, family)
-        pad = config.get("pad_token_id")
+        self.tokenizer, end, borrowed = _tokenizer(place, config, family)
         self.card = ModelCard(
             source=place.name,
             revision=place.revision,
             family=family,
-            labels=classes_of(family, config, options.labels, spec),
+            labels=labels_of(config, options.labels, spec) if family == "classifier" or options.labels else TWO_WAY,
             window=window_of(family, config, settings, options.window, spec),
-            pad=0 if pad is None else pad,
-            end=self._end if family.startswith("minicheck") else "",
+            pad=config.get("pad_token_id") or 0,
+            end=end if family.startswith("minicheck") else "",
             type_ids=int(config.get("type_vocab_size") or 0) > 1,
             tokenizer=borrowed,
         )
@@ -321,12 +279,21 @@ class ModelSource:
 
         options = {"dtype": getattr(torch, dtype), **({"attn_implementation": attention} if attention else {})}
         try:
-            network, class_logits = _network(self.place, self.card, self.tokenizer, options)
-            network = network.to(torch.device(self.device)).eval()
+            network, class_logits = self._network(options)
+            return TorchModel(self, network.to(torch.device(self.device)).eval(), class_logits)
         except (OSError, RuntimeError, ValueError, KeyError) as error:
             raise BadData(f"hf/{self.place.origin}: {error}") from error
-        tokenizer = PairTokenizer(self.tokenizer, self.card)
-        return TorchModel(network, class_logits, self.card, tokenizer, self.device, self.options.batch_tokens)
+
+    def _network(self, options: dict[str, Any]) -> tuple[Any, LogitsFunction]:
+        from transformers import AutoModelForSeq2SeqLM, AutoModelForSequenceClassification
+
+        if self.card.family == "hhem":
+            return load_hhem(self.place, options), first_label_logits
+        options = {**options, **self.place.pinned, "trust_remote_code": False}
+        if self.card.family in ("true", "minicheck-t5"):
+            generator = AutoModelForSeq2SeqLM.from_pretrained(self.place.origin, **options)
+            return generator, first_token_logits(*(first_token(self.tokenizer, digit) for digit in "01"))
+        return AutoModelForSequenceClassification.from_pretrained(self.place.origin, **options), classifier_logits
 
 
 def _device() -> str:
@@ -341,9 +308,7 @@ def _dtype(family: Family, device: str) -> str:
     """16 bits where that is faster and does not change published scores; T5 overflows in float16."""
     if device == "cpu" or family == "hhem":
         return "float32"
-    if family in ("true", "minicheck-t5"):
-        return "bfloat16"
-    return "float16"
+    return "bfloat16" if family in ("true", "minicheck-t5") else "float16"
 
 
 def _tokenizer(place: ModelLocation, config: Any, family: Family) -> tuple[Any, str, str]:
@@ -382,9 +347,8 @@ def onnx_judge(spec: str) -> NliJudge:
     UnknownName for an unknown option.
     """
     parsed = parse_nli_spec(spec, ONNX)
-    for library in ("onnxruntime", "tokenizers"):
-        if find_spec(library) is None:
-            raise MissingExtra(parsed.spec, "onnx")
+    if not all(map(find_spec, ("onnxruntime", "tokenizers"))):
+        raise MissingExtra(parsed.spec, "onnx")
     folder = Path(parsed.model).expanduser()
     card = read_card(folder)
     for name in (MODEL, TOKENIZER):

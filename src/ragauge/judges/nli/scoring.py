@@ -1,8 +1,7 @@
 """Scores of many pairs: each pair once, pairs of similar length together.
 
-Windows of a premise overlap, so that neighbouring sentences are read together. Two sentences that support a claim only
-together may still be too far apart for any window: so one more text gathers, from the whole premise, the sentences that
-share most words with the hypothesis.
+Windows of a long premise overlap. Two sentences that support a claim only together may be too far apart for any window:
+so one more text gathers, from the whole premise, the sentences that share most words with the hypothesis.
 """
 
 from __future__ import annotations
@@ -13,7 +12,6 @@ from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from functools import lru_cache
 from math import log
 from pathlib import Path
@@ -34,7 +32,7 @@ else:
 
 
 class Tokens(NamedTuple):
-    """The tokens of a pair, and which of the two texts each belongs to."""
+    """The tokens of a pair, and their types."""
 
     ids: Sequence[int]
     type_ids: Sequence[int]
@@ -79,8 +77,7 @@ OVERLAP = 0.25
 _WORD = re.compile(r"\w+")
 
 
-@dataclass(frozen=True)
-class _Layout:
+class _Layout(NamedTuple):
     """A text by its tokens. starts: where each token begins. units: sentences, long ones in parts."""
 
     text: str
@@ -114,18 +111,14 @@ class PremiseWindows:
         return group_units(layout.units, layout.tokens, room, room * OVERLAP)
 
     def _make_layout(self, text: str, room: int) -> _Layout:
-        starts = self._starts_of(text)
+        starts, units = self._starts_of(text), []
         longest = max(1, int(room * OVERLAP))
-        return _Layout(text, starts, [part for span in sentences(text) for part in _parts(starts, span, longest)])
-
-
-def _parts(starts: Sequence[int], span: Span, longest: int) -> Iterator[Span]:
-    """A span in parts of at most `longest` tokens."""
-    start, stop = span
-    while (cut := bisect_left(starts, start) + longest) < bisect_left(starts, stop) and starts[cut] > start:
-        yield start, starts[cut]
-        start = starts[cut]
-    yield start, stop
+        for start, stop in sentences(text):
+            while (cut := bisect_left(starts, start) + longest) < bisect_left(starts, stop) and starts[cut] > start:
+                units.append((start, starts[cut]))
+                start = starts[cut]
+            units.append((start, stop))
+        return _Layout(text, starts, units)
 
 
 def _gathered(layout: _Layout, hypothesis: str, room: int) -> list[Span]:
@@ -156,11 +149,7 @@ _CACHE_SIZE = 1 << 16  # pairs
 
 
 class PairModel(Protocol):
-    """A model that is run locally.
-
-    card: describes it. device: where it runs. workers: how many batches it runs concurrently. batch_tokens: the tokens
-    of a batch, with padding; 0 for one pair at a time.
-    """
+    """A model that runs here: `workers` batches concurrently, of `batch_tokens` with padding; 0: pair by pair."""
 
     card: ModelCard
     device: str
@@ -170,14 +159,12 @@ class PairModel(Protocol):
 
     def logits(self, ids: NDArray[np.int64], mask: NDArray[np.int64], type_ids: NDArray[np.int64]) -> NDArray[Any]:
         """A row for each input, a number for each class. mask: 1 for tokens, 0 for padding."""
-        ...
 
 
 class PairScorer:
     """Scores pairs with a model, in threads of its own.
 
-    asked: pairs that were requested. scored: texts that the model read. windowed: pairs too long for one text.
-    seconds: the model's time.
+    Counts the pairs asked for, the texts scored, the pairs split into windows, and the model's seconds.
     """
 
     def __init__(self, model: PairModel) -> None:
@@ -192,16 +179,15 @@ class PairScorer:
         self.asked += len(pairs)
         unique = list(dict.fromkeys(pairs))
         texts, tokens = self._tokenize(unique)
-        new = [text for text in tokens if text not in self._cache]
-        faults = self._run({text: tokens[text] for text in new}, stopped)
+        faults = self._run({text: own for text, own in tokens.items() if text not in self._cache}, stopped)
         found: dict[TextPair, Scored] = {}
         for pair in unique:
             parts = texts[pair]
             if isinstance(parts, str):
                 found[pair] = parts
-                continue
-            fault = next((faults[text] for text in parts if text in faults), None)
-            found[pair] = fault or [self._cache[text] for text in parts]
+            else:
+                fault = next((faults[text] for text in parts if text in faults), None)
+                found[pair] = fault or [self._cache[text] for text in parts]
         while len(self._cache) > _CACHE_SIZE:
             del self._cache[next(iter(self._cache))]
         return found
@@ -210,10 +196,9 @@ class PairScorer:
         self, pairs: Sequence[TextPair]
     ) -> tuple[dict[TextPair, Sequence[TextPair] | str], dict[TextPair, Tokens]]:
         """The texts as which each pair is scored, or why it cannot be; and the tokens of all texts."""
-        limit = self._model.card.window
         tokens = dict(zip(pairs, self._model.tokenizer.encode(pairs), strict=True))
         texts: dict[TextPair, Sequence[TextPair] | str] = {pair: [pair] for pair in pairs}
-        long = [pair for pair in pairs if len(tokens[pair].ids) > limit]
+        long = [pair for pair in pairs if len(tokens[pair].ids) > self._model.card.window]
         for pair in long:
             del tokens[pair]
             texts[pair] = self._cut(pair)
@@ -225,25 +210,26 @@ class PairScorer:
     def _cut(self, pair: TextPair) -> list[TextPair] | str:
         premise, hypothesis = pair
         limit = self._model.card.window
-        (without,) = self._model.tokenizer.encode([("", hypothesis)])
+        [without] = self._model.tokenizer.encode([("", hypothesis)])
         room = limit - len(without.ids) - _SLACK
-        if room < limit // 4:
-            return (
-                f"the hypothesis takes {len(without.ids)} of the {limit} tokens that {self._model.card.source} reads "
-                "at once, and leaves no room for a premise; split it first, or use a model with a longer window"
-            )
-        return [(text, hypothesis) for text in self._windows.of(premise, hypothesis, room)]
+        if room >= limit // 4:
+            return [(text, hypothesis) for text in self._windows.of(premise, hypothesis, room)]
+        return (
+            f"the hypothesis takes {len(without.ids)} of the {limit} tokens that {self._model.card.source} reads "
+            "at once, and leaves no room for a premise; split it first, or use a model with a longer window"
+        )
 
     def _run(self, tokens: dict[TextPair, Tokens], stopped: Callable[[], bool]) -> dict[TextPair, str]:
         """Score texts and cache the results; the texts of batches that failed, and why."""
         faults: dict[TextPair, str] = {}
         start = time.perf_counter()
-        batches = list(_batches(tokens, self._model.batch_tokens))
         with ThreadPoolExecutor(self._model.workers) as pool:
-            work = [(batch, pool.submit(self._batch, [tokens[text] for text in batch], stopped)) for batch in batches]
+            work = [
+                (batch, pool.submit(self._batch, [tokens[text] for text in batch], stopped))
+                for batch in _batches(tokens, self._model.batch_tokens)
+            ]
             for batch, future in work:
-                fault = future.exception()
-                if fault is not None:
+                if (fault := future.exception()) is not None:
                     faults.update(dict.fromkeys(batch, f"{type(fault).__name__}: {fault}"))
                 else:
                     self._cache.update(zip(batch, future.result(), strict=True))
