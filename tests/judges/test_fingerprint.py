@@ -226,9 +226,9 @@ def test_what_needs_a_name_says_so() -> None:
     assert rg.judge_from(entail=lambda premise, hypothesis: OBJECT, name="mine").notes() == ()
 
 
-def test_long_chains_of_functions_are_no_deep_recursion() -> None:
-    """Values nested deeper than Python's recursion limit have a fingerprint."""
+def test_a_value_that_is_nested_too_deeply_is_new_every_time() -> None:
+    """Values nested deeper than Python's recursion limit have no fingerprint, and are no error."""
     nested: list[Any] = []
     for _ in range(sys.getrecursionlimit() * 2):
         nested = [nested]
-    assert not hashed(lambda text: nested).startswith("process-")
+    assert hashed(lambda text: nested).startswith("process-")

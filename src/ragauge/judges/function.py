@@ -26,19 +26,8 @@ class _Unidentified(Exception):
     """A value that cannot be recognised in another process; the message names it."""
 
 
-class _Text(NamedTuple):
-    """A part of a fingerprint as it is. closes: the container that ends here."""
-
-    text: str
-    closes: object = None
-
-
 class Fingerprint(NamedTuple):
-    """How a store recognises functions.
-
-    settings: for an identity, a hash of each function by its keyword. notes: which functions no other process can
-    recognise, and why.
-    """
+    """By keyword the hash of each function, for an identity; and which no other process can recognise, and why."""
 
     settings: tuple[tuple[str, str], ...]
     notes: tuple[str, ...]
@@ -57,20 +46,20 @@ def fingerprint(functions: Mapping[str, Callable[..., Any]]) -> Fingerprint:
         try:
             if not isinstance(function, FunctionType):
                 raise _Unidentified(f"an object of {type(function).__qualname__}")
-            pieces = _flattened(_used_by(function), {id(function)})
-        except _Unidentified as unidentified:
+            pieces = list(_used_by(function, {id(function)}))
+        except (_Unidentified, RecursionError) as error:
             if not _is_importable(function):
+                used = "a value that is nested too deeply" if isinstance(error, RecursionError) else error
                 settings.append((keyword, f"process-{uuid.uuid4().hex}"))
                 notes.append(
-                    f"{keyword}: the function uses {unidentified}, which no other process can recognise, so its stored "
+                    f"{keyword}: the function uses {used}, which no other process can recognise, so its stored "
                     "answers are not reused there; to reuse them give it a name, as in name='my-judge-1', and change "
                     "the name with the function"
                 )
                 continue
-            pieces = [f"{function.__module__}.{function.__qualname__}", *_flattened([function.__code__])]
+            pieces = [f"{function.__module__}.{function.__qualname__}", *_parts(function.__code__, set())]
         digest = hashlib.sha256(".".join(map(str, sys.version_info[:2])).encode())
-        for piece in pieces:
-            digest.update(piece.encode() + b"\0")
+        digest.update("".join(f"{piece}\0" for piece in pieces).encode())
         settings.append((keyword, digest.hexdigest()[:16]))
     return Fingerprint(tuple(settings), tuple(notes))
 
@@ -85,65 +74,52 @@ def _is_importable(function: Callable[..., Any]) -> TypeGuard[FunctionType]:
         return False
 
 
-def _flattened(values: Sequence[object], functions: set[int] | None = None) -> list[str]:
-    """The texts of values and of all that they contain, depth first. functions: those that were visited."""
-    pieces: list[str] = []
-    pending, visited, containers = [*reversed(values)], functions or set(), set[int]()
-    while pending:
-        value = pending.pop()
-        if isinstance(value, _Text):
-            if value.closes is None:
-                pieces.append(value.text)
-            else:
-                containers.discard(id(value.closes))
-        elif isinstance(value, _PLAIN):
-            pieces.append(f"{type(value).__name__}:{value!r}")
-        elif isinstance(value, FunctionType) and not _is_standard(value.__module__):
-            if id(value) not in visited:
-                visited.add(id(value))
-                pending.extend(reversed(_used_by(value)))
-        elif id(value) in containers:
-            raise _Unidentified("a container that contains itself")
-        else:
-            containers.add(id(value))
-            pending.extend([_Text("", value), *reversed(_contents(value))])
-    return pieces
-
-
-def _contents(value: object) -> list[object]:
-    """The parts of a value, in order. Raises _Unidentified for a value of any other type."""
-    if isinstance(value, tuple | list):
-        return [_Text(f"{type(value).__name__}[{len(value)}"), *value]
-    if isinstance(value, set | frozenset):
-        return _contents(sorted(map(repr, value)))
-    if isinstance(value, dict):
-        return [_Text(f"dict[{len(value)}"), *chain.from_iterable(value.items())]
-    if isinstance(value, CodeType):
+def _parts(value: object, functions: set[int]) -> Iterator[str]:
+    """The texts of a value and of all that it contains and uses, depth first; each of the `functions` once."""
+    if isinstance(value, _PLAIN):
+        yield f"{type(value).__name__}:{value!r}"
+    elif isinstance(value, tuple | list | dict):
+        yield f"{type(value).__name__}[{len(value)}"
+        yield from _each(chain.from_iterable(value.items()) if isinstance(value, dict) else value, functions)
+    elif isinstance(value, set | frozenset):
+        yield from _parts(sorted(map(repr, value)), functions)
+    elif isinstance(value, CodeType):
         names = (value.co_names, value.co_varnames, value.co_argcount, value.co_kwonlyargcount)
         signature = repr((*names, value.co_flags & _SIGNATURE_FLAGS))
-        bytecode = [value.co_code.hex(), value.co_exceptiontable.hex(), signature]
-        return [*map(_Text, bytecode), *value.co_consts]
-    if isinstance(value, ModuleType):
+        yield from (value.co_code.hex(), value.co_exceptiontable.hex(), signature)
+        yield from _each(value.co_consts, functions)
+    elif isinstance(value, ModuleType):
         version = "standard" if _is_standard(value.__name__) else getattr(value, "__version__", None)
         if not isinstance(version, str):
             raise _Unidentified(f"the module {value.__name__}, which states no __version__")
-        return [_Text(f"module:{value.__name__}:{version}")]
-    if isinstance(value, type | FunctionType | BuiltinFunctionType) and _is_standard(value.__module__):
-        return [_Text(f"standard:{value.__module__}.{value.__qualname__}")]
-    raise _Unidentified(
-        f"the class {value.__qualname__}" if isinstance(value, type) else f"an object of {type(value).__qualname__}"
-    )
+        yield f"module:{value.__name__}:{version}"
+    elif isinstance(value, type | FunctionType | BuiltinFunctionType) and _is_standard(value.__module__):
+        yield f"standard:{value.__module__}.{value.__qualname__}"
+    elif isinstance(value, FunctionType):
+        if id(value) not in functions:
+            functions.add(id(value))
+            yield from _used_by(value, functions)
+    else:
+        named = f"the class {value.__qualname__}" if isinstance(value, type) else None
+        raise _Unidentified(named or f"an object of {type(value).__qualname__}")
 
 
-def _used_by(function: FunctionType) -> list[object]:
-    """The code of a function and the values that it uses: defaults, variables of its closure, and globals by name."""
+def _each(values: Iterable[object], functions: set[int]) -> Iterator[str]:
+    for value in values:
+        yield from _parts(value, functions)
+
+
+def _used_by(function: FunctionType, functions: set[int]) -> Iterator[str]:
+    """The parts of a function's code, defaults, closure, and of the globals that it names."""
     try:
         closure = [cell.cell_contents for cell in function.__closure__ or ()]
     except ValueError:
         raise _Unidentified("a variable that has no value yet") from None
-    known = function.__globals__
-    named = [(_Text(name), known[name]) for name in _names(function.__code__) if name in known]
-    return [function.__code__, function.__defaults__, function.__kwdefaults__, *closure, *chain.from_iterable(named)]
+    yield from _each([function.__code__, function.__defaults__, function.__kwdefaults__, *closure], functions)
+    for name in _names(function.__code__):
+        if name in function.__globals__:
+            yield name
+            yield from _parts(function.__globals__[name], functions)
 
 
 def _names(code: CodeType) -> Iterator[str]:
@@ -212,10 +188,8 @@ class FunctionJudge:
 
     async def _call(self, name: str, *args: object, **optional: object) -> FunctionReply:
         """Call a function with `args`, and with those of `optional` that it takes."""
-        function = self._functions[name]
         accepted = self._keywords[name]
-        given = {k: v for k, v in optional.items() if accepted is None or k in accepted}
-        reply = function(*args, **given)
+        reply = self._functions[name](*args, **{k: v for k, v in optional.items() if accepted is None or k in accepted})
         return await reply if isinstance(reply, Awaitable) else reply
 
     async def _decompose(self, question: Decompose) -> Decomposition:
@@ -239,7 +213,7 @@ class FunctionJudge:
     def _entailment_label(self, reply: FunctionReply) -> tuple[Label, float | None]:
         """The label, and the probability where one comes with it."""
         answer, probability = _answer_and_probability(reply)
-        if _is_bool(answer):
+        if type(answer).__name__ in _BOOL_TYPES:
             self._two_way = True
             return Label.ENTAILED if answer else Label.NOT_ENTAILED, probability
         if answer in ("entailed", "neutral", "contradicted"):
@@ -292,11 +266,12 @@ def _statement(piece: object, text: str, start: int) -> Statement:
 
 def _yes_no(name: str, reply: FunctionReply) -> Verdict:
     answer, probability = _answer_and_probability(reply)
-    if not _is_bool(answer):
+    if type(answer).__name__ not in _BOOL_TYPES:
         raise _UnusableReply(f"{name}() must return a bool", reply)
     return Verdict(Label.YES if answer else Label.NO, probability)
 
 
+_BOOL_TYPES = ("bool", "bool_")  # the second is numpy's
 _BOOLS = {Label.YES: True, Label.NO: False, Label.NOT_ENTAILED: False}
 
 
@@ -307,10 +282,6 @@ def _answer_and_probability(reply: FunctionReply) -> tuple[FunctionReply, float 
     if isinstance(reply, tuple) and len(reply) == 2 and isinstance(reply[1], int | float):
         return reply[0], float(reply[1])
     return reply, None
-
-
-def _is_bool(answer: FunctionReply) -> bool:
-    return type(answer).__name__ in ("bool", "bool_")  # numpy has bools of its own
 
 
 def judge_from(

@@ -51,12 +51,8 @@ class OptionParser(Generic[T]):
     def parse(self, given: Mapping[str, object], known: Collection[str] | None = None) -> T:
         """The options from names and values; texts are converted to the types of the options.
 
-        Args:
-                known: The options that are accepted; all by default.
-
-        Raises:
-            UnknownName: An option is not among the known ones.
-            BadParameter: A value is not what its option must be.
+        Raises UnknownName for an option that is not among the `known` ones (by default all), and BadParameter for a
+        value that is not what its option must be.
         """
         accepted = self._expected if known is None else known
         values = {}
@@ -65,18 +61,13 @@ class OptionParser(Generic[T]):
                 raise UnknownName("option", option, accepted)
             try:
                 prepared = self._prepare[option](value) if option in self._prepare else value
-                values[option] = self._convert(option, prepared)
+                if isinstance(prepared, bool) and self._types[option] is not bool:
+                    raise TypeError
+                values[option] = msgspec.convert(prepared, self._types[option], strict=False)
+                numbers = values[option] if isinstance(values[option], tuple) else [values[option]]
+                if any(isinstance(number, float) and not math.isfinite(number) for number in numbers):
+                    raise ValueError
             except (TypeError, ValueError) as error:
                 shown = "this" if option in self._secret else f"{value!r:.60}"
                 raise BadParameter(f"{option}: must be {self._expected[option]}; not {shown}") from error
         return self._options(**values)
-
-    def _convert(self, option: str, value: object) -> Any:
-        """A value of the option's type. Raises TypeError or ValueError where it cannot be converted."""
-        if isinstance(value, bool) and self._types[option] is not bool:
-            raise TypeError
-        converted = msgspec.convert(value, self._types[option], strict=False)
-        for number in converted if isinstance(converted, tuple) else (converted,):
-            if isinstance(number, float) and not math.isfinite(number):
-                raise ValueError
-        return converted

@@ -1,8 +1,8 @@
 """Windows of long texts, and questions whose texts are too long for a model as several smaller ones.
 
-Texts are split between sentences, where possible between paragraphs, and nothing is left out. Windows of evidence
-overlap, so that a fact stated across a border is complete in one of them; texts to decompose do not, so that no
-statement is found twice. Neighbouring chunks share a window where they fit, since a fact may need both.
+Texts are split between sentences, where possible between paragraphs. Windows of evidence overlap, so that a fact stated
+across a border is complete in one of them; texts to decompose do not, so that no statement is found twice. Neighbouring
+chunks share a window where they fit, since a fact may need both.
 
 Where windows of one chunk differ, support outweighs contradiction: it is likelier that a window shows too little to
 judge by than that the text contradicts itself. Where chunks differ, contradiction outweighs support.
@@ -12,11 +12,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 import msgspec
 
-from ragauge.questions import Classify, Decompose, Entail, Question, Rate, Relevant
+from ragauge.questions import Decompose, Entail, Question, Relevant
 from ragauge.text.sentences import sentences
 from ragauge.types import Answer, ChunkVerdict, Decomposition, Failure, Label, Span, Verdict
 
@@ -55,8 +55,7 @@ class SplitQuestion:
         return self.merge(merged)
 
 
-@dataclass(frozen=True)
-class _TextPiece:
+class _TextPiece(NamedTuple):
     """A window of one chunk: the chunk's index in the premise, where in the chunk it starts, and its text."""
 
     chunk: int
@@ -71,9 +70,16 @@ def split(question: Question, limit: int) -> SplitQuestion | None:
     long hypothesis, query or reference leaves no room.
     """
     size = int(limit * WINDOW_SHARE)
-    split_chars, other_chars = _sizes(question)
-    fits = split_chars + other_chars <= limit
-    if fits or other_chars > limit - size or isinstance(question, Classify | Rate):
+    match question:
+        case Entail(premise, hypothesis, query):
+            length, repeated = sum(map(len, premise)), len(hypothesis) + len(query or "")
+        case Relevant(query, text, reference):
+            length, repeated = len(text), len(query) + len(reference or "")
+        case Decompose(text, query):
+            length, repeated = len(text), len(query or "")
+        case _:
+            return None
+    if length + repeated <= limit or repeated > limit - size:
         return None
     return _split_premise(question, size) if isinstance(question, Entail) else _split_text(question, size)
 
@@ -94,23 +100,10 @@ def split_at(question: Question, end: int) -> SplitQuestion:
     return SplitQuestion(parts, lambda answers: _merged_statements((0, end), answers))
 
 
-def _sizes(question: Question) -> tuple[int, int]:
-    """The characters that can be split, and those that each part repeats."""
-    match question:
-        case Decompose(text, query):
-            return len(text), len(query or "")
-        case Relevant(query, text, reference):
-            return len(text), len(query) + len(reference or "")
-        case Entail(premise, hypothesis, query):
-            return sum(map(len, premise)), len(hypothesis) + len(query or "")
-    return 0, 0
-
-
 def _split_text(question: Decompose | Relevant, size: int) -> SplitQuestion:
     text, decomposes = question.text, isinstance(question, Decompose)
     spans = windows(text, size, 0 if decomposes else int(size * OVERLAP))
-    starts = [start for start, _ in spans]
-    merge = _merged_statements if decomposes else _merged_relevance
+    starts, merge = [start for start, _ in spans], _merged_statements if decomposes else _merged_relevance
     parts = tuple(msgspec.structs.replace(question, text=text[slice(*span)]) for span in spans)
     return SplitQuestion(parts, lambda answers: merge(starts, answers))
 
@@ -126,34 +119,25 @@ def _merged_statements(starts: Sequence[int], answers: Sequence[Answer]) -> Deco
 
 def _merged_relevance(starts: Sequence[int], answers: Sequence[Answer]) -> Verdict:
     """YES where any window is relevant."""
-    verdicts = [
-        msgspec.structs.replace(answer, span=_shifted(answer.span, start))
-        for start, answer in zip(starts, _verdicts(answers), strict=True)
-    ]
-    return _strongest(verdicts, _ACROSS_CHUNKS)
+    pairs = zip(starts, _verdicts(answers), strict=True)
+    shifted = [msgspec.structs.replace(answer, span=_shifted(answer.span, start)) for start, answer in pairs]
+    return _strongest(shifted, _ACROSS_CHUNKS)
 
 
 def _split_premise(question: Entail, size: int) -> SplitQuestion:
     """Chunks and windows of long chunks in their order, as many in a part as fit."""
     groups: list[list[_TextPiece]] = []
     left = 0
-    for piece in _pieces(question.premise, size):
-        if not groups or len(piece.text) > left:
-            groups.append([])
-            left = size
-        groups[-1].append(piece)
-        left -= len(piece.text)
+    for chunk, text in enumerate(question.premise):
+        spans = [(0, len(text))] if len(text) <= size else windows(text, size, int(size * OVERLAP))
+        for start, stop in spans:
+            if not groups or stop - start > left:
+                groups.append([])
+                left = size
+            groups[-1].append(_TextPiece(chunk, start, text[start:stop]))
+            left -= stop - start
     parts = (msgspec.structs.replace(question, premise=tuple(piece.text for piece in group)) for group in groups)
     return SplitQuestion(tuple(parts), lambda answers: _merged_entailment(len(question.premise), groups, answers))
-
-
-def _pieces(premise: Sequence[str], size: int) -> Iterable[_TextPiece]:
-    for chunk, text in enumerate(premise):
-        if len(text) <= size:
-            yield _TextPiece(chunk, 0, text)
-        else:
-            for start, stop in windows(text, size, int(size * OVERLAP)):
-                yield _TextPiece(chunk, start, text[start:stop])
 
 
 def _merged_entailment(n_chunks: int, groups: Sequence[Sequence[_TextPiece]], answers: Sequence[Answer]) -> Verdict:
@@ -166,9 +150,8 @@ def _merged_entailment(n_chunks: int, groups: Sequence[Sequence[_TextPiece]], an
         if len(group) > 1 and len({piece.chunk for piece in group}) == 1:
             by_chunk[group[0].chunk].append(ChunkVerdict(verdict.label, verdict.probability))
     chunks = tuple(_strongest(own, _WITHIN_CHUNK) for own in by_chunk)
-    counted = [
-        verdict for group, verdict in zip(groups, verdicts, strict=True) if not _outweighed(verdict, group, chunks)
-    ]
+    pairs = zip(groups, verdicts, strict=True)
+    counted = [verdict for group, verdict in pairs if not _outweighed(verdict, group, chunks)]
     whole = _strongest(counted or [Verdict(Label.ENTAILED)], _ACROSS_CHUNKS)
     return msgspec.structs.replace(whole, chunks=chunks)
 
@@ -232,33 +215,20 @@ def group_units(
         while last + 1 < len(units) and length(start, units[last + 1][1]) <= size:
             last += 1
         if text and last + 1 < len(units):
-            last = _paragraph_end(text, units, first, last, start + size / 2)
-        found.append((start, units[last][1]))
+            late = (unit for unit in range(last, first, -1) if units[unit][1] >= start + size / 2)
+            last = next((unit for unit in late if "\n\n" in text[units[unit][1] : units[unit + 1][0]]), last)
+        end = units[last][1]
+        found.append((start, end))
         if last + 1 == len(units):
             break
-        restart = last + 1
-        while restart - 1 > first and _may_overlap(units, restart - 1, last, length, size, overlap):
-            restart -= 1
-        first = restart
+        before, following = first, units[last + 1][1]
+        first = last + 1
+        while first - 1 > before:  # begin with earlier units that fit together with the next one
+            restart = units[first - 1][0]
+            if length(restart, end) > overlap or length(restart, following) > size:
+                break
+            first -= 1
     return found
-
-
-def _paragraph_end(text: str, units: Sequence[Span], first: int, last: int, earliest: float) -> int:
-    """The last unit up to `last` that ends a paragraph, at the character `earliest` or later; else `last`."""
-    for unit in range(last, first, -1):
-        if units[unit][1] < earliest:
-            break
-        if "\n\n" in text[units[unit][1] : units[unit + 1][0]]:
-            return unit
-    return last
-
-
-def _may_overlap(
-    units: Sequence[Span], unit: int, last: int, length: Callable[[int, int], int], size: int, overlap: float
-) -> bool:
-    """Whether a window may begin with `unit` and still hold the unit after `last`, the end of the previous window."""
-    start = units[unit][0]
-    return length(start, units[last][1]) <= overlap and length(start, units[last + 1][1]) <= size
 
 
 def _cut(text: str, span: Span, size: int) -> Iterable[Span]:
