@@ -16,8 +16,8 @@ from pathlib import Path
 
 from ragauge.analysis.labelled_sets import labelled_files, read_cases
 from ragauge.judges.embedded.trained import Trained
-from ragauge.types import Verdict
 from ragauge.questions import Entail
+from ragauge.types import Verdict
 
 EVERYTHING = 10**6
 

@@ -25,8 +25,7 @@ from fit_layer import checked
 from rows import read
 from torch import nn
 
-from ragauge.judges.embedded.similarity import LEAST, RARE, SEEN, SHARP
-from ragauge.judges.embedded.trained import Trained, tokens_of
+from ragauge.judges.embedded.trained import LEAST, RARE, SEEN, SHARP, Trained, tokens_of
 from ragauge.questions import Entail
 from ragauge.statistics.agreement import auc
 
@@ -57,7 +56,7 @@ class Example(NamedTuple):
 
 
 class Net(nn.Module):
-    """What `ragauge.judges.embedded.similarity` computes."""
+    """What `ragauge.judges.embedded.trained.matched` computes."""
 
     def __init__(self) -> None:
         super().__init__()

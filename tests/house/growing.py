@@ -6,9 +6,8 @@ import random
 from collections.abc import Callable
 
 from ragauge.datasets.retrieval import passages, sections
-from ragauge.judges.embedded.lexical import entail, relevant
+from ragauge.judges.embedded.lexical import entail, polarity, read_query, relevant
 from ragauge.judges.embedded.passages import windows
-from ragauge.judges.embedded.queries import polarity, read_query
 from ragauge.judges.embedded.statements import claims_nothing, decompose, is_fragment
 from ragauge.judges.embedded.toxicity import attacks, cues, pieces, stance, units
 from ragauge.judges.embedded.wordpiece import WordPiece, vocabulary

@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 
 from ragauge.judges.embedded.encoder import MODEL, Encoder, encoder, fingerprint
 from ragauge.judges.embedded.judge import EmbeddedJudge
-from ragauge.judges.embedded.similarity import SEEN, matched, similarity, token_features, token_weights
-from ragauge.judges.embedded.trained import Trained
+from ragauge.judges.embedded.trained import SEEN, Trained, matched, similarity, token_features, token_weights
 from ragauge.judges.onnx import open_session
 from ragauge.questions import Classify, Entail, Relevant
 from ragauge.types import Label, Verdict

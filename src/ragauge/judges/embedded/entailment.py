@@ -1,26 +1,199 @@
-"""Entailment of a statement by words alone: a logistic layer over the features of coverage, and clear contradiction."""
+"""Entailment by words alone: a logistic layer over how much of a claim texts hold, and clear contradiction."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Iterable, Sequence
+from difflib import SequenceMatcher
+from itertools import accumulate, pairwise
 from typing import NamedTuple
 
-from ragauge.judges.embedded.coverage import (
-    FOUND,
-    Claim,
-    Evidence,
-    exchanges_number,
-    features,
-    find,
-    merged,
-    negation_differs,
-    repeats,
-    together,
-)  # fmt: skip
 from ragauge.judges.embedded.layer import constants, logistic, predict
-from ragauge.judges.embedded.passages import Passage
-from ragauge.judges.embedded.words import AUXILIARIES, Kind
+from ragauge.judges.embedded.passages import Passage, Sentence, Window, passage, windows
+from ragauge.judges.embedded.words import AUXILIARIES, Kind, Word, rounds_to, weight
 from ragauge.types import ChunkVerdict, Label, Verdict
+
+FOUND = 0.8  # credit from which a word counts as found
+MOST_WINDOWS = 4  # of one text that are compared with a claim or a query
+_FAMILY = 0.5  # credit for a word found only as one that begins alike
+_MOST = 3  # sentences that may support a claim together
+_CANDIDATES = 12
+_LEAST_GAIN = 0.02  # share of a claim that a further sentence must add
+_PART = 5  # items that are looked for together in one sentence
+_ALIGNED, _ALIKE = 200, 0.6  # words of a sentence that is aligned at most, and the share of the claim that is the same
+_LONG = 20  # items of a long claim
+_WIDE = 3.0  # weight of a wide gap
+
+Credits = dict[int, float]  # item of the claim -> how well it is found, in 0..1
+
+#: What `features` measures of a claim.
+NAMES = ("whole", "weakest", "gap", "numbers_absent", "names_absent", "heaviest_missing", "negation", "length")
+
+
+class Claim:
+    """What must be found: the distinct content words of a text, less those given, each with its idf as a weight.
+
+    `parts` cuts the items into stretches of about five.
+    """
+
+    __slots__ = ("items", "keys", "parts", "total", "weights", "words")
+
+    def __init__(self, found: tuple[Word, ...], given: Collection[str] = ()) -> None:
+        self.words = found
+        distinct: dict[str, Word] = {}
+        for word in found:
+            if word.kind != Kind.FUNCTION and word.key not in given:
+                distinct.setdefault(word.key, word)
+        self.items = list(distinct.values())
+        self.keys = {word.key: item for item, word in enumerate(self.items)}
+        self.weights = [weight(word) for word in self.items]
+        self.total = sum(self.weights)
+        count = max(round(len(self.items) / _PART), 1)
+        cuts = [len(self.items) * part // count for part in range(count + 1)]
+        self.parts = [range(one, two) for one, two in pairwise(cuts)]
+
+    def share(self, credits: Credits, items: Iterable[int] | None = None) -> float:
+        """The weighted share of the items, or of some of them, that is found; 0 for a claim without items."""
+        wanted = range(len(self.items)) if items is None else list(items)
+        total = sum(self.weights[item] for item in wanted)
+        return sum(self.weights[item] * credits.get(item, 0.0) for item in wanted) / total if total else 0.0
+
+
+class Evidence(NamedTuple):
+    """The sentence at place `at` of its passage, and what it holds of a claim."""
+
+    sentence: Sentence
+    at: int
+    credits: Credits
+    share: float
+
+
+def find(claim: Claim, source: Passage) -> list[Evidence]:
+    """The sentences of `source` that hold anything of `claim`, best first. A title counts for each sentence."""
+    hits: dict[int, Credits] = {}
+    for item, word in enumerate(claim.items):
+        forms = [(other, _FAMILY) for other in source.family(word.key)] + [(word.key, 1.0)]
+        if word.kind == Kind.NUMBER:
+            forms += [(key, 1.0) for key in source.numbers if rounds_to(key, word.key)]
+        for key, credit in forms:
+            for sentence in source.postings.get(key, ()):
+                hits.setdefault(sentence, {})[item] = credit
+    if source.titled and 0 in hits:
+        hits = {at: merged(hits[0], credits) for at, credits in hits.items()}
+    evidence = [Evidence(source.sentences[at], at, credits, claim.share(credits)) for at, credits in hits.items()]
+    return sorted(evidence, key=lambda one: (-one.share, one.at))
+
+
+def best_windows(claim: Claim, text: str, least: float = 0.0, most: int = MOST_WINDOWS) -> tuple[str, ...]:
+    """The few windows of a text, in its order, whose sentences hold most of a claim; () where none holds `least`."""
+    shares = {one.at: one.share for one in find(claim, passage(text))}
+    if max(shares.values(), default=0.0) < least:
+        return ()
+
+    def held(window: Window) -> float:
+        return max(shares.get(place, 0.0) for place in range(window.first, window.last))
+
+    return tuple(window.text for window in sorted(sorted(windows(text), key=held, reverse=True)[:most]))
+
+
+def merged(*parts: Credits) -> Credits:
+    """The best credit of each item."""
+    best: Credits = {}
+    for part in parts:
+        for item, credit in part.items():
+            best[item] = max(credit, best.get(item, 0.0))
+    return best
+
+
+def together(claim: Claim, evidence: Iterable[Evidence]) -> list[Evidence]:
+    """The few sentences that hold most of `claim` together: the best, then those that add most.
+
+    Ties are broken by the sentences' own text, so that the order of chunks does not matter.
+    """
+    pool = sorted(evidence, key=lambda one: (-one.share, one.sentence.text))[:_CANDIDATES]
+    chosen: list[Evidence] = []
+    credits: Credits = {}
+    while pool and len(chosen) < _MOST:
+        best = max(pool, key=lambda one: claim.share(merged(credits, one.credits)))
+        if chosen and claim.share(merged(credits, best.credits)) - claim.share(credits) < _LEAST_GAIN:
+            break
+        pool.remove(best)
+        chosen.append(best)
+        credits = merged(credits, best.credits)
+    return chosen
+
+
+def features(claim: Claim, evidence: Sequence[Evidence], chosen: Sequence[Evidence]) -> dict[str, float]:
+    """The values of NAMES, each about 0..1, from all evidence of a claim and the chosen best, best first.
+
+    By name: the share of the claim that all sentences hold; the least share of a part that its best sentence holds; the
+    weight of the longest run of missing words; missing numbers and names; the weight of the heaviest missing word;
+    whether the best sentence negates what the claim does not, or the reverse; and the claim's length.
+    """
+    whole, few = merged(*(one.credits for one in evidence)), merged(*(one.credits for one in chosen))
+    missing = [word.kind for item, word in enumerate(claim.items) if whole.get(item, 0.0) < FOUND and word.key != "#1"]
+    lacks = [own * (1 - few.get(item, 0.0)) for item, own in enumerate(claim.weights)]
+    runs = accumulate(enumerate(claim.weights), lambda run, one: 0.0 if one[0] in few else run + one[1], initial=0.0)
+    return {
+        "whole": claim.share(whole),
+        "weakest": min(max((claim.share(one.credits, part) for one in evidence), default=0.0) for part in claim.parts),
+        "gap": min(max(runs) / _WIDE, 1.0),
+        "numbers_absent": min(missing.count(Kind.NUMBER) / 2, 1.0),
+        "names_absent": min(missing.count(Kind.NAME) / 3, 1.0),
+        "heaviest_missing": max(lacks, default=0.0),
+        "negation": float(bool(chosen) and negation_differs(claim, chosen[0].sentence)),
+        "length": min(len(claim.items) / _LONG, 2.0),
+    }
+
+
+def negation_differs(claim: Claim, sentence: Sentence) -> bool:
+    """Whether a word of both is negated in one and not in the other, and no word is negated in both."""
+    mine, theirs = _negated(claim.words), _negated(sentence.words)
+    shared = mine.keys() & theirs.keys()
+    both = any(True in mine[key] and True in theirs[key] for key in shared)
+    return not both and any(mine[key].isdisjoint(theirs[key]) for key in shared)
+
+
+def _negated(found: Sequence[Word]) -> dict[str, set[bool]]:
+    """The content words, and whether each stands negated, not negated, or both."""
+    negated: dict[str, set[bool]] = {}
+    for word in found:
+        if word.kind != Kind.FUNCTION:
+            negated.setdefault(word.key, set()).add(word.negated)
+    return negated
+
+
+def exchanges_number(claim: Claim, sentence: Sentence) -> bool:
+    """Whether a sentence is the claim but for a few words, and has another number where the claim has one."""
+    mine, theirs = ([(word.key, word.kind) for word in found] for found in (claim.words, sentence.words))
+    if len(mine) > _ALIGNED or len(theirs) > _ALIGNED or not any(kind == Kind.NUMBER for _, kind in mine):
+        return False
+    matcher = SequenceMatcher(None, mine, theirs, autojunk=False)
+    if sum(block.size for block in matcher.get_matching_blocks()) < _ALIKE * len(mine):
+        return False
+    for tag, first, last, start, end in matcher.get_opcodes():
+        one, two = (
+            {key for key, kind in side if kind == Kind.NUMBER} for side in (mine[first:last], theirs[start:end])
+        )
+        if tag == "replace" and one and two and any(not _is_among(key, two) for key in one):
+            return True
+    return False
+
+
+def _is_among(number: str, others: Collection[str]) -> bool:
+    return number in others or any(rounds_to(other, number) for other in others)
+
+
+def repeats(claim: Claim, source: Passage) -> bool:
+    """Whether a sentence of `source`, or several in a row, holds the claim word for word."""
+    wanted = _joined(claim.words)
+    joined = [_joined(sentence.words) for sentence in source.sentences]
+    text, ends = "".join(joined), {0, *accumulate(map(len, joined))}
+    return bool(wanted) and any(text.startswith(wanted, at) and at + len(wanted) in ends for at in ends)
+
+
+def _joined(found: Iterable[Word]) -> str:
+    return "".join(f"{word.key}\0" for word in found)
+
 
 VERBATIM = 0.99  # probability of a claim that a text holds word for word
 _REFUTED = 0.2  # what is left of a probability where a sentence contradicts the claim
