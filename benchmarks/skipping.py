@@ -53,7 +53,8 @@ def judged(backend: Trained, asked: Sequence[Entail]) -> tuple[list[str], int]:
         pass
     verdicts = (backend.verdict(question) for question in asked)
     labels = [str(one.label) for one in verdicts if isinstance(one, Verdict)]
-    return labels, sum(map(backend.windows, asked))
+    sentences = [backend.joint(question)[1] for question in asked]
+    return labels, sum(len(found[0].windows) for found in sentences if found)
 
 
 if __name__ == "__main__":

@@ -95,7 +95,7 @@ def supported(rows: Any, each: int, backend: Trained, chance: random.Random) -> 
         for one in examples[:each]:
             others = [other.premise for other in chance.sample(examples, chance.randint(1, 4))]
             premise = chance.sample([one.premise, *others], len(others) + 1) if chance.random() < 0.5 else [one.premise]
-            words, sentences = backend.sentences(Entail(tuple(premise), one.claim))
+            words, sentences = backend.joint(Entail(tuple(premise), one.claim))
             if sentences:
                 yield Example(kind, signals(words, sentences), one.label, checked(one.premise))
 
@@ -103,7 +103,7 @@ def supported(rows: Any, each: int, backend: Trained, chance: random.Random) -> 
 def in_own_words(rows: Any, backend: Trained, label: str = "entailment") -> Iterator[Example]:
     """Claims of people about premises that the reader has not seen, and whether they have a label."""
     for row in (row for source in OWN_WORDS for row in rows[source] if held_out(row["premise"])):
-        words, sentences = backend.sentences(Entail((row["premise"],), row["claim"]))
+        words, sentences = backend.joint(Entail((row["premise"],), row["claim"]))
         if sentences and (label == "entailment" or row["label3"] != "not_entailment"):
             kind = row["source"].partition("/")[0]
             yield Example(kind, signals(words, sentences), float(row["label3"] == label), checked(row["premise"]))

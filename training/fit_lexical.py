@@ -24,7 +24,7 @@ import numpy as np
 from logistic import fitted
 from rows import by_source
 
-from ragauge.judges.embedded.entailment import NAMES, Claim, features, find, together
+from ragauge.judges.embedded.lexical import NAMES, Claim, features, find, together
 from ragauge.judges.embedded.passages import passage
 from ragauge.judges.embedded.words import words
 from ragauge.statistics.agreement import auc

@@ -118,7 +118,7 @@ def seen(found: Iterator[tuple[str, str, Entail, float]]) -> Iterator[Example]:
         for _ in backend.prepare([question for _, _, question, _ in some]):
             pass
         for kind, premise, question, label in some:
-            _, sentences = backend.sentences(question)
+            _, sentences = backend.joint(question)
             if sentences:
                 yield Example(kind, tokens_of(sentences)[:LONGEST], label, checked(premise))
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from ragauge.judges.nli.formats import TWO_WAY, ModelCard, TextPair
-from ragauge.judges.nli.scoring import PairScorer, Tokens
+from ragauge.judges.nli.judge import PairScorer, Tokens
 
 
 class _Letters:

@@ -7,8 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragauge.judges.nli.formats import TWO_WAY, ModelCard
-from ragauge.judges.nli.judge import disagreement, verdict_of_windows
-from ragauge.judges.nli.scoring import ClassProbabilities
+from ragauge.judges.nli.judge import ClassProbabilities, disagreement, verdict_of_windows
 from ragauge.types import ChunkVerdict, Label
 
 THREE = ModelCard("m", "1", "classifier", (Label.CONTRADICTED, Label.NEUTRAL, Label.ENTAILED), 64)

@@ -6,7 +6,7 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragauge.judges.nli.scoring import PremiseWindows
+from ragauge.judges.nli.judge import PremiseWindows
 
 _TOKEN = re.compile(r"\S{1,5}")
 

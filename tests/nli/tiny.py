@@ -14,8 +14,14 @@ from tests.nli.tokens import bert_tokenizer, t5_tokenizer
 from tests.nli.weather import example
 
 from ragauge.judges.nli.formats import Family, ModelCard
-from ragauge.judges.nli.models import LogitsFunction, classifier_logits, first_label_logits, first_token_logits
-from ragauge.judges.nli.scoring import PairTokenizer, first_token
+from ragauge.judges.nli.judge import PairTokenizer
+from ragauge.judges.nli.models import (
+    LogitsFunction,
+    classifier_logits,
+    first_label_logits,
+    first_token,
+    first_token_logits,
+)
 from ragauge.types import Label
 
 _BATCH = 32

@@ -1,32 +1,47 @@
-"""The lexical backend of the embedded judge: entailment, read as an answer to a query, and relevance by words."""
+"""The lexical backend of the embedded judge: entailment and relevance by words alone.
+
+Entailment is a logistic layer over how much of a claim texts hold, and clear contradiction; short answers are read with
+the query that they belong to.
+"""
 
 from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from difflib import SequenceMatcher
 from functools import lru_cache
+from itertools import accumulate, pairwise
 from typing import NamedTuple
 
-from ragauge.judges.embedded.entailment import (
-    Claim,
-    Evidence,
-    Finding,
-    Findings,
-    compare,
-    find,
-    judged,
-    merged,
-    repeats,
-    share_probability,
-    verdict,
-)  # fmt: skip
-from ragauge.judges.embedded.layer import packaged
-from ragauge.judges.embedded.passages import Passage, passage
+from ragauge.judges.embedded.layer import constants, logistic, packaged, predict
+from ragauge.judges.embedded.passages import Passage, Sentence, Window, passage, windows
 from ragauge.judges.embedded.statements import claims_nothing, is_fragment
-from ragauge.judges.embedded.words import AUXILIARIES, QUESTION_WORDS, Kind, Word, is_year, words
+from ragauge.judges.embedded.words import AUXILIARIES, QUESTION_WORDS, Kind, Word, is_year, rounds_to, weight, words
 from ragauge.questions import Entail, Question, Relevant
-from ragauge.types import Label, Verdict
+from ragauge.types import ChunkVerdict, Label, Verdict
+
+FOUND = 0.8  # credit from which a word counts as found
+MOST_WINDOWS = 4  # of one text that are compared with a claim or a query
+_FAMILY = 0.5  # credit for a word found only as one that begins alike
+_MOST = 3  # sentences that may support a claim together
+_CANDIDATES = 12
+_LEAST_GAIN = 0.02  # share of a claim that a further sentence must add
+_PART = 5  # items that are looked for together in one sentence
+_ALIGNED, _ALIKE = 200, 0.6  # words of a sentence that is aligned at most, and the share of the claim that is the same
+_LONG = 20  # items of a long claim
+_WIDE = 3.0  # weight of a wide gap
+
+Credits = dict[int, float]  # item of the claim -> how well it is found, in 0..1
+
+#: What `features` measures of a claim.
+NAMES = ("whole", "weakest", "gap", "numbers_absent", "names_absent", "heaviest_missing", "negation", "length")
+
+VERBATIM = 0.99  # probability of a claim that a text holds word for word
+_REFUTED = 0.2  # what is left of a probability where a sentence contradicts the claim
+_ABSENT = 0.4  # ... where a number of the claim, or the point of a short one, is absent from the premise, or only asked
+_FEW, _POINT = 5, 0.15  # words of a claim that is short, and the share of its weight that a word has which is its point
+_SAME, _ALL = 0.8, 0.9  # share of a claim, and of its rest, that a sentence must hold before it can contradict it
 
 _QUERY_ENOUGH, _STATEMENT_ENOUGH, _REFERENCE_ENOUGH = 0.5, 0.1, 0.6  # _STATEMENT_ENOUGH: of a single sentence
 _EMPTY = 0.1  # probability of a statement that claims nothing
@@ -43,6 +58,265 @@ _FRAGMENT = 6  # content words up to which an answer may be a fragment
 _BARE = 8  # words up to which a lone premise is taken for a bare answer that the query completes
 _ANSWER = 40  # words up to which a lone premise is taken for an answer to the query
 _SURE, _CERTAIN, _COARSER, _UNSURE = 0.95, 0.9, 0.6, 0.3
+
+
+class Claim:
+    """What must be found: the distinct content words of a text, less those given, each with its idf as a weight.
+
+    `parts` cuts the items into stretches of about five.
+    """
+
+    __slots__ = ("items", "keys", "parts", "total", "weights", "words")
+
+    def __init__(self, found: tuple[Word, ...], given: Collection[str] = ()) -> None:
+        self.words = found
+        distinct: dict[str, Word] = {}
+        for word in found:
+            if word.kind != Kind.FUNCTION and word.key not in given:
+                distinct.setdefault(word.key, word)
+        self.items = list(distinct.values())
+        self.keys = {word.key: item for item, word in enumerate(self.items)}
+        self.weights = [weight(word) for word in self.items]
+        self.total = sum(self.weights)
+        count = max(round(len(self.items) / _PART), 1)
+        cuts = [len(self.items) * part // count for part in range(count + 1)]
+        self.parts = [range(one, two) for one, two in pairwise(cuts)]
+
+    def share(self, credits: Credits, items: Iterable[int] | None = None) -> float:
+        """The weighted share of the items, or of some of them, that is found; 0 for a claim without items."""
+        wanted = range(len(self.items)) if items is None else list(items)
+        total = sum(self.weights[item] for item in wanted)
+        return sum(self.weights[item] * credits.get(item, 0.0) for item in wanted) / total if total else 0.0
+
+
+class Evidence(NamedTuple):
+    """The sentence at place `at` of its passage, and what it holds of a claim."""
+
+    sentence: Sentence
+    at: int
+    credits: Credits
+    share: float
+
+
+def find(claim: Claim, source: Passage) -> list[Evidence]:
+    """The sentences of `source` that hold anything of `claim`, best first. A title counts for each sentence."""
+    hits: dict[int, Credits] = {}
+    for item, word in enumerate(claim.items):
+        forms = [(other, _FAMILY) for other in source.family(word.key)] + [(word.key, 1.0)]
+        if word.kind == Kind.NUMBER:
+            forms += [(key, 1.0) for key in source.numbers if rounds_to(key, word.key)]
+        for key, credit in forms:
+            for sentence in source.postings.get(key, ()):
+                hits.setdefault(sentence, {})[item] = credit
+    if source.titled and 0 in hits:
+        hits = {at: merged(hits[0], credits) for at, credits in hits.items()}
+    evidence = [Evidence(source.sentences[at], at, credits, claim.share(credits)) for at, credits in hits.items()]
+    return sorted(evidence, key=lambda one: (-one.share, one.at))
+
+
+def best_windows(claim: Claim, text: str, least: float = 0.0, most: int = MOST_WINDOWS) -> tuple[str, ...]:
+    """The few windows of a text, in its order, whose sentences hold most of a claim; () where none holds `least`."""
+    shares = {one.at: one.share for one in find(claim, passage(text))}
+    if max(shares.values(), default=0.0) < least:
+        return ()
+
+    def held(window: Window) -> float:
+        return max(shares.get(place, 0.0) for place in range(window.first, window.last))
+
+    return tuple(window.text for window in sorted(sorted(windows(text), key=held, reverse=True)[:most]))
+
+
+def merged(*parts: Credits) -> Credits:
+    """The best credit of each item."""
+    best: Credits = {}
+    for part in parts:
+        for item, credit in part.items():
+            best[item] = max(credit, best.get(item, 0.0))
+    return best
+
+
+def together(claim: Claim, evidence: Iterable[Evidence]) -> list[Evidence]:
+    """The few sentences that hold most of `claim` together: the best, then those that add most.
+
+    Ties are broken by the sentences' own text, so that the order of chunks does not matter.
+    """
+    pool = sorted(evidence, key=lambda one: (-one.share, one.sentence.text))[:_CANDIDATES]
+    chosen: list[Evidence] = []
+    credits: Credits = {}
+    while pool and len(chosen) < _MOST:
+        best = max(pool, key=lambda one: claim.share(merged(credits, one.credits)))
+        if chosen and claim.share(merged(credits, best.credits)) - claim.share(credits) < _LEAST_GAIN:
+            break
+        pool.remove(best)
+        chosen.append(best)
+        credits = merged(credits, best.credits)
+    return chosen
+
+
+def features(claim: Claim, evidence: Sequence[Evidence], chosen: Sequence[Evidence]) -> dict[str, float]:
+    """The values of NAMES, each about 0..1, from all evidence of a claim and the chosen best, best first.
+
+    By name: the share of the claim that all sentences hold; the least share of a part that its best sentence holds; the
+    weight of the longest run of missing words; missing numbers and names; the weight of the heaviest missing word;
+    whether the best sentence negates what the claim does not, or the reverse; and the claim's length.
+    """
+    whole, few = merged(*(one.credits for one in evidence)), merged(*(one.credits for one in chosen))
+    missing = [word.kind for item, word in enumerate(claim.items) if whole.get(item, 0.0) < FOUND and word.key != "#1"]
+    lacks = [own * (1 - few.get(item, 0.0)) for item, own in enumerate(claim.weights)]
+    runs = accumulate(enumerate(claim.weights), lambda run, one: 0.0 if one[0] in few else run + one[1], initial=0.0)
+    return {
+        "whole": claim.share(whole),
+        "weakest": min(max((claim.share(one.credits, part) for one in evidence), default=0.0) for part in claim.parts),
+        "gap": min(max(runs) / _WIDE, 1.0),
+        "numbers_absent": min(missing.count(Kind.NUMBER) / 2, 1.0),
+        "names_absent": min(missing.count(Kind.NAME) / 3, 1.0),
+        "heaviest_missing": max(lacks, default=0.0),
+        "negation": float(bool(chosen) and negation_differs(claim, chosen[0].sentence)),
+        "length": min(len(claim.items) / _LONG, 2.0),
+    }
+
+
+def negation_differs(claim: Claim, sentence: Sentence) -> bool:
+    """Whether a word of both is negated in one and not in the other, and no word is negated in both."""
+    mine, theirs = _negated(claim.words), _negated(sentence.words)
+    shared = mine.keys() & theirs.keys()
+    both = any(True in mine[key] and True in theirs[key] for key in shared)
+    return not both and any(mine[key].isdisjoint(theirs[key]) for key in shared)
+
+
+def _negated(found: Sequence[Word]) -> dict[str, set[bool]]:
+    """The content words, and whether each stands negated, not negated, or both."""
+    negated: dict[str, set[bool]] = {}
+    for word in found:
+        if word.kind != Kind.FUNCTION:
+            negated.setdefault(word.key, set()).add(word.negated)
+    return negated
+
+
+def exchanges_number(claim: Claim, sentence: Sentence) -> bool:
+    """Whether a sentence is the claim but for a few words, and has another number where the claim has one."""
+    mine, theirs = ([(word.key, word.kind) for word in found] for found in (claim.words, sentence.words))
+    if len(mine) > _ALIGNED or len(theirs) > _ALIGNED or not any(kind == Kind.NUMBER for _, kind in mine):
+        return False
+    matcher = SequenceMatcher(None, mine, theirs, autojunk=False)
+    if sum(block.size for block in matcher.get_matching_blocks()) < _ALIKE * len(mine):
+        return False
+    for tag, first, last, start, end in matcher.get_opcodes():
+        one, two = (
+            {key for key, kind in side if kind == Kind.NUMBER} for side in (mine[first:last], theirs[start:end])
+        )
+        if tag == "replace" and one and two and any(not _is_among(key, two) for key in one):
+            return True
+    return False
+
+
+def _is_among(number: str, others: Collection[str]) -> bool:
+    return number in others or any(rounds_to(other, number) for other in others)
+
+
+def repeats(claim: Claim, source: Passage) -> bool:
+    """Whether a sentence of `source`, or several in a row, holds the claim word for word."""
+    wanted = _joined(claim.words)
+    joined = [_joined(sentence.words) for sentence in source.sentences]
+    text, ends = "".join(joined), {0, *accumulate(map(len, joined))}
+    return bool(wanted) and any(text.startswith(wanted, at) and at + len(wanted) in ends for at in ends)
+
+
+def _joined(found: Iterable[Word]) -> str:
+    return "".join(f"{word.key}\0" for word in found)
+
+
+class Finding(NamedTuple):
+    """The verdict of some texts on a claim. best: the sentence that holds most, None where no word is found."""
+
+    label: Label
+    probability: float
+    best: Evidence | None = None
+
+
+class Findings(NamedTuple):
+    """The verdicts of sources on a claim: of those that are read as they stand together, and of each alone."""
+
+    joint: Finding
+    alone: tuple[Finding, ...]
+
+
+def compare(claim: Claim, sources: Sequence[Passage], own: Sequence[Finding | None]) -> Findings:
+    """The verdicts on a claim of all sources together and of each alone. own: that of a source read in its own way."""
+    plain = [source for source, finding in zip(sources, own, strict=True) if finding is None]
+    evidence = [find(claim, source) for source in plain]
+    alone = [judged(claim, found, [source]) for found, source in zip(evidence, plain, strict=True)]
+    joint = alone[0] if len(alone) == 1 else judged(claim, [one for found in evidence for one in found], plain)
+    rest = iter(alone)
+    return Findings(joint, tuple(finding or next(rest) for finding in own))
+
+
+def verdict(joint: Finding, alone: Sequence[Finding]) -> Verdict:
+    """The verdict of all sources: no less likely than that of any one, and contradicted where a source contradicts."""
+    label, probability = joint.label, max([joint.probability, *(one.probability for one in alone)])
+    if label == Label.CONTRADICTED:
+        probability = joint.probability
+    elif any(one.label == Label.CONTRADICTED for one in alone):
+        label, probability = Label.CONTRADICTED, probability * _REFUTED
+    elif probability >= 0.5:
+        label = Label.ENTAILED
+    return Verdict(label, round(probability, 4), tuple(map(chunk_verdict, alone)))
+
+
+def chunk_verdict(finding: Finding) -> ChunkVerdict:
+    """A finding as the verdict of one chunk."""
+    sentence = finding.best.sentence if finding.best else None
+    span = (sentence.start, sentence.end) if sentence else None
+    return ChunkVerdict(finding.label, round(finding.probability, 4), span)
+
+
+def judged(claim: Claim, evidence: list[Evidence], sources: Sequence[Passage], enough: float | None = None) -> Finding:
+    """The verdict of the sources together on `claim`, of which they hold `evidence`.
+
+    enough: the share of the claim that makes it likelier than not, in place of the fitted layer.
+    """
+    chosen = together(claim, evidence)
+    best = chosen[0] if chosen else None
+    if any(repeats(claim, source) for source in sources):
+        return Finding(Label.ENTAILED, VERBATIM, best)
+    if not claim.items or not chosen:
+        return Finding(Label.NEUTRAL, 0.0, best)
+    values = features(claim, evidence, chosen)
+    found = merged(*(one.credits for one in chosen))
+    layer = constants("lexical")["entailed"]
+    probability = predict(layer, values) if enough is None else share_probability(claim.share(found), enough)
+    if any(contradicts(claim, one) for one in chosen):
+        return Finding(Label.CONTRADICTED, probability * _REFUTED, best)
+    missing = (weight for item, weight in enumerate(claim.weights) if item not in found)
+    lacks_point = len(claim.items) <= _FEW and max(missing, default=0.0) >= _POINT * claim.total
+    if lacks_point or values["numbers_absent"] or all(map(_is_polar_question, chosen)):
+        probability *= _ABSENT
+    return Finding(Label.ENTAILED if probability >= 0.5 else Label.NEUTRAL, probability, best)
+
+
+def _is_polar_question(one: Evidence) -> bool:
+    return one.sentence.text.endswith("?") and one.sentence.words[0].key in AUXILIARIES
+
+
+def contradicts(claim: Claim, one: Evidence) -> bool:
+    """Whether a sentence is the same as `claim` but for a negation, or for one number with another in its place."""
+    if len(one.credits) < 2:
+        return False
+    if negation_differs(claim, one.sentence):
+        return one.share >= _SAME
+    missing = [item for item in range(len(claim.items)) if one.credits.get(item, 0.0) < FOUND]
+    numbers = [item for item in missing if claim.items[item].kind == Kind.NUMBER]
+    named = any(claim.items[item].kind == Kind.NAME for item in missing)
+    rest = claim.share(one.credits, (item for item in range(len(claim.items)) if item not in numbers))
+    if len(numbers) <= 1 and exchanges_number(claim, one.sentence):
+        return rest >= _SAME
+    others = any(word.kind == Kind.NUMBER and word.key not in claim.keys for word in one.sentence.words)
+    return others and len(numbers) == 1 and not named and rest >= _ALL
+
+
+def share_probability(share: float, enough: float) -> float:
+    """A probability that passes one half where `share` passes `enough`."""
+    return logistic(10 * (share - enough))
 
 
 class Query(NamedTuple):

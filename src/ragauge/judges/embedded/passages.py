@@ -16,14 +16,13 @@ _OVERLAP = 40  # words up to which the last sentence of a window also opens the 
 
 
 class Sentence:
-    """One sentence: its characters in the passage, its words, and the keys of these."""
+    """One sentence: its characters in the passage, and its words."""
 
-    __slots__ = ("end", "keys", "start", "text", "words")
+    __slots__ = ("end", "start", "text", "words")
 
     def __init__(self, text: str, start: int, end: int) -> None:
         self.text, self.start, self.end = text[start:end], start, end
         self.words = words(self.text)
-        self.keys = {word.key for word in self.words}
 
 
 class Passage:

@@ -19,24 +19,22 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from ragauge.host import LazyModule
 from ragauge.judges.embedded.encoder import Encoder, Floats, Logits, encoder, fingerprint
-from ragauge.judges.embedded.entailment import (
-    MOST_WINDOWS,
-    VERBATIM,
-    Claim,
-    Finding,
-    best_windows,
-    chunk_verdict,
-    verdict,
-)
 from ragauge.judges.embedded.layer import constants, logit, packaged, predict
 from ragauge.judges.embedded.lexical import (
+    MOST_WINDOWS,
+    VERBATIM,
     Analysis,
+    Claim,
+    Finding,
     Lexical,
     analyse,
+    best_windows,
+    chunk_verdict,
     is_empty_answer,
     is_short_answer,
     read_query,
     relevant,
+    verdict,
     yes_no,
 )
 from ragauge.judges.embedded.passages import passage
@@ -50,7 +48,7 @@ if TYPE_CHECKING:
 else:
     np = LazyModule("numpy")
 
-_LEAST = 0.1  # share of a claim that some sentence of a chunk must hold by words for the chunk to be encoded
+_LEAST_SHARE = 0.1  # share of a claim that some sentence of a chunk must hold by words for the chunk to be encoded
 _CONTRADICTED = 0.9  # least probability: the layer was fitted where half were, and one in ten is more usual
 _ENOUGH = 8  # words of a claim that show its language
 _ENGLISH = frozenset(
@@ -67,15 +65,11 @@ RARE = 5.0  # weight of a rare word
 
 
 class Similarity(NamedTuple):
-    """Cosines of a claim with a text.
+    """Cosines of a claim with a text."""
 
-    whole: of both whole. nearest: (sentences of the text, tokens of the claim), of each token with the nearest in that
-    sentence. same: (tokens), with the nearest that is the same word piece, or 0.
-    """
-
-    whole: float
-    nearest: Floats
-    same: Floats
+    whole: float  # of both whole
+    nearest: Floats  # (sentences of the text, tokens of the claim): with the nearest token in that sentence
+    same: Floats  # (tokens of the claim): with the nearest that is the same word piece, or 0
 
 
 def similarity(encoder: Encoder, text: str, claim: str) -> Similarity:
@@ -191,7 +185,7 @@ class Trained(Lexical):
 
     answers = frozenset({"entail", "relevant", "classify:toxic"})
 
-    def __init__(self, least: float = _LEAST, most: int = MOST_WINDOWS) -> None:
+    def __init__(self, least: float = _LEAST_SHARE, most: int = MOST_WINDOWS) -> None:
         self._least, self._most = least, most
         self._cases: dict[Entail, _Case] = {}
         self._comparisons: dict[tuple[str, str], Comparison] = {}
@@ -241,19 +235,12 @@ class Trained(Lexical):
             _refined(finding, self._sentences(case.analysis, windows))
             for finding, windows in zip(lexical, case.windows, strict=True)
         ]
-        return _together(_refined(*self._joint(case)), alone, lexical)
+        return _together(_refined(*self.joint(question)), alone, lexical)
 
-    def sentences(self, question: Entail) -> tuple[Finding, Sequence[SentenceComparison]]:
-        """The verdict by words on all chunks together, and the comparisons with their windows, to fit layers on."""
-        return self._joint(self._case(question))
-
-    def windows(self, question: Entail) -> int:
-        """How many windows are encoded for a question."""
-        return sum(map(len, self._case(question).windows))
-
-    def _joint(self, case: _Case) -> tuple[Finding, Sequence[SentenceComparison]]:
-        by_words = verdict(*case.analysis.findings)
-        windows = tuple(chain.from_iterable(case.windows))
+    def joint(self, question: Entail) -> tuple[Finding, Sequence[SentenceComparison]]:
+        """The verdict by words on all chunks together, and the comparisons of the claim with their windows."""
+        case = self._cases.get(question) or self._case(question)
+        by_words, windows = verdict(*case.analysis.findings), tuple(chain.from_iterable(case.windows))
         return Finding(by_words.label, by_words.probability or 0.0), self._sentences(case.analysis, windows)
 
     def _case(self, question: Entail) -> _Case:
@@ -273,8 +260,8 @@ class Trained(Lexical):
         found = []
         for sentence in analysis.sentences if windows else ():
             known = [self._comparisons.get((one, sentence)) or _compared(one, [sentence])[0] for one in windows]
-            spans = encoder().encoded(sentence).spans
-            found.append(SentenceComparison(known, token_weights(sentence, spans, analysis.query_length)))
+            weights = token_weights(sentence, encoder().encoded(sentence).spans, analysis.query_length)
+            found.append(SentenceComparison(known, weights))
         return found
 
 

@@ -12,7 +12,6 @@ from collections.abc import Iterable, Sequence
 from functools import cache, lru_cache
 from typing import Final, NamedTuple
 
-from ragauge.errors import BadParameter
 from ragauge.judges.embedded.layer import packaged
 
 _LONGEST_WORD: Final = 100
@@ -48,17 +47,11 @@ class Encoded(NamedTuple):
 
 
 class WordPiece:
-    """Cuts texts into the pieces of a vocabulary, in which ## opens the pieces that continue a word.
-
-    `cls`, `sep` and `unknown` are the ids of [CLS], [SEP] and [UNK]; BadParameter is raised where one is missing.
-    """
+    """Cuts texts into the pieces of a vocabulary, in which ## opens the pieces that continue a word."""
 
     def __init__(self, vocabulary: Sequence[str]) -> None:
         self._heads = {piece: id for id, piece in enumerate(vocabulary)}
         self._tails = {piece[2:]: id for piece, id in self._heads.items() if piece.startswith("##")}
-        missing = [name for name in ("[CLS]", "[SEP]", "[UNK]") if name not in self._heads]
-        if missing:
-            raise BadParameter(f"the vocabulary lacks {', '.join(missing)}; give that of an uncased BERT model, whole")
         self.cls, self.sep, self.unknown = (self._heads[name] for name in ("[CLS]", "[SEP]", "[UNK]"))
         self._longest = max(map(len, vocabulary))
         self._pieces = lru_cache(maxsize=1 << 16)(self._cut)

@@ -25,8 +25,7 @@ from ragauge.judges.nli.formats import (
     read_card,
     window_of,
 )
-from ragauge.judges.nli.judge import NliJudge
-from ragauge.judges.nli.scoring import PairTokenizer, first_token, open_tokenizer
+from ragauge.judges.nli.judge import NliJudge, PairTokenizer
 from ragauge.judges.onnx import open_session, processors
 
 if TYPE_CHECKING:
@@ -63,9 +62,7 @@ class ModelLocation(NamedTuple):
 
 
 def locate_model(model: str, revision: str | None) -> ModelLocation:
-    """The place of a folder or of a model on the hub, of the latter at the commit that `revision` currently names.
-
-    Where HF_HUB_OFFLINE is set, nothing is downloaded, and the commit is that in the cache.
+    """The place of a folder, or of a model on the hub at the commit that `revision` currently names (offline: cached).
 
     Raises BadData where there is no such model, BadParameter for a revision of a folder.
     """
@@ -233,9 +230,7 @@ _FOUNDATION = "google/flan-t5-base"
 
 
 def hf_judge(spec: str) -> NliJudge:
-    """The judge of a spec such as `hf/vectara/hallucination_evaluation_model?device=cpu`.
-
-    Only its settings and its tokenizer are downloaded before the first question.
+    """The judge of a spec such as `hf/vectara/hallucination_evaluation_model?device=cpu`, not downloaded yet.
 
     Raises MissingExtra without torch and transformers, BadData where there is no such model, BadParameter where its
     input format or the meaning of its classes is not clear, UnknownName for an unknown option.
@@ -271,10 +266,7 @@ class ModelSource:
         )
 
     def load(self, dtype: str, attention: str | None = None) -> TorchModel:
-        """The model, its weights downloaded where they are not cached.
-
-        attention: the implementation, where not the library's default. Raises BadData for weights of another model.
-        """
+        """The model, downloaded where it is not cached. attention: the implementation. Raises BadData."""
         import torch
 
         options = {"dtype": getattr(torch, dtype), **({"attn_implementation": attention} if attention else {})}
@@ -294,6 +286,21 @@ class ModelSource:
             generator = AutoModelForSeq2SeqLM.from_pretrained(self.place.origin, **options)
             return generator, first_token_logits(*(first_token(self.tokenizer, digit) for digit in "01"))
         return AutoModelForSequenceClassification.from_pretrained(self.place.origin, **options), classifier_logits
+
+
+def first_token(tokenizer: Any, text: str) -> int:
+    """The first token of a text."""
+    return int(tokenizer.encode(text, add_special_tokens=False).ids[0])
+
+
+def open_tokenizer(path: Path) -> Any:
+    """The tokenizer in a `tokenizer.json`. Raises BadData where it cannot be read."""
+    from tokenizers import Tokenizer
+
+    try:
+        return Tokenizer.from_file(str(path))
+    except Exception as error:  # the library raises nothing narrower
+        raise BadData(f"{path}: {error}; it must be a tokenizer.json of the tokenizers library") from error
 
 
 def _device() -> str:
@@ -343,8 +350,7 @@ _ONNX_BATCH_TOKENS = 2048
 def onnx_judge(spec: str) -> NliJudge:
     """The judge of a spec such as `onnx/models/minilm?threads=2`.
 
-    Raises MissingExtra without onnxruntime and tokenizers, BadData where the folder does not hold an exported model,
-    UnknownName for an unknown option.
+    Raises MissingExtra without its libraries, BadData for a folder without an exported model, UnknownName.
     """
     parsed = parse_nli_spec(spec, ONNX)
     if not all(map(find_spec, ("onnxruntime", "tokenizers"))):
@@ -359,11 +365,7 @@ def onnx_judge(spec: str) -> NliJudge:
 
 
 class OnnxModel:
-    """A `PairModel` of ONNX Runtime.
-
-    Each thread runs a batch of its own, which on short texts is faster than all threads on one batch. A quantised model
-    is run pair by pair, since its scales depend on the whole batch, so that a pair's score would change with it.
-    """
+    """A `PairModel` of ONNX Runtime. Quantised models run pair by pair: their scales depend on the whole batch."""
 
     def __init__(self, folder: Path, card: ModelCard, options: NliOptions) -> None:
         self.card = card
