@@ -24,7 +24,7 @@ from logistic import newton
 from rows import by_source
 from toxic_text import Example, examples, families
 
-from ragauge.judges.embedded.toxicity import CUES, Layer, combined, features, pieces
+from ragauge.judges.embedded.toxicity import CUES, combined, features, pieces
 from ragauge.statistics.agreement import auc
 
 PER_FRAME, PER_SOURCE, TEXTS, FOLDS, SEED = 9, 90, 2400, 8, 7
@@ -78,7 +78,8 @@ def main(pairs: Path, embed: Embed, *, ablate: bool = False) -> None:
     joining = newton(joint, toxic, prior_weights(toxic), 1e-3)
     constant, *weights = data.fitted(data.folds >= 0)
     offset, strongest, whole, length = joining
-    write(Layer(np.array(weights), constant, strongest, whole, length, offset))
+    fitted = {"strongest": strongest, "whole": whole, "length": length, "offset": offset}
+    write({"weights": weights, "constant": constant, **fitted})
     report(data, logits, texts, joint @ joining)
 
 
@@ -185,9 +186,9 @@ def prior_weights(toxic: Any) -> Any:
     return np.where(toxic > 0, PRIOR / toxic.mean(), (1 - PRIOR) / (1 - toxic.mean()))
 
 
-def write(layer: Layer) -> None:
+def write(layer: dict[str, Any]) -> None:
     """The constants as data/toxicity.json."""
-    table = {name: np.round(value, 4).tolist() for name, value in layer._asdict().items()}
+    table = {name: np.round(value, 4).tolist() for name, value in layer.items()}
     CONSTANTS.write_text(json.dumps(table) + "\n", encoding="utf-8")
 
 

@@ -74,11 +74,15 @@ JudgeAnswers = Sequence[Answer | Failure]
 NO_MONEY = Failure("max_cost", "no more may be spent; raise max_cost and run again, what is answered is kept")
 
 
-class RunContext(Protocol):
-    """What a run offers to a judge: stored answers of other judges, a record of calls, and a budget."""
+class RunContext:
+    """What a run offers to a judge: stored answers of other judges, a record of calls, and a budget.
+
+    This one is the context outside of a run: nothing is stored, counted or limited.
+    """
 
     async def ask(self, judge: Judge, questions: Sequence[Question]) -> JudgeAnswers:
         """The answers of another judge, each question asked at most once and stored under that judge's identity."""
+        return await ask_in_context(judge, questions, self)
 
     async def reserve(self, dollars: float) -> bool:
         """Reserve money for a call; False where that would exceed the budget, and the call must not be made.
@@ -86,6 +90,7 @@ class RunContext(Protocol):
         Waits as long as reservations of other calls may still be released. Every reservation is ended by `record`, or
         by `release` where the call was not made after all.
         """
+        return True
 
     def release(self, reserved: float) -> None:
         """End the reservation of a call that was not made."""
@@ -110,10 +115,10 @@ class ContextJudge(ABC):
         """As `answer`, inside of a run."""
 
     async def answer(self, questions: Sequence[Question]) -> list[Answer | Failure]:
-        """An answer to each question, or a Failure that says why there is none. Does not raise."""
+        """As `Judge.answer`."""
         try:
             async with self:
-                return list(await self.consult(questions, NullContext()))
+                return list(await self.consult(questions, RunContext()))
         except UsageError as error:
             return [Failure("judge_error", str(error))] * len(questions)
 
@@ -133,10 +138,7 @@ def notes_of(judge: Judge) -> Sequence[str]:
 
 
 def share_tempo(judge: Judge, processes: int) -> None:
-    """Have a judge, and those that it is made of, keep to its share of limits that several processes have in common.
-
-    Judges that call a server have limits of requests and tokens per minute, and a method `share_tempo(processes)`.
-    """
+    """Have a judge, and its members, keep to one process's share of the limits of requests and tokens per minute."""
     for one in (judge, *getattr(judge, "members", ())):
         share = getattr(one, "share_tempo", None)
         if share:
@@ -144,10 +146,7 @@ def share_tempo(judge: Judge, processes: int) -> None:
 
 
 class ExpectedCall(msgspec.Struct, frozen=True):
-    """A forecast call.
-
-    questions: what it asks. cost: its price, None where that is not known. seconds: by how much it lengthens a run.
-    """
+    """A forecast call. cost: None where its price is not known. seconds: by how much it lengthens a run."""
 
     questions: Sequence[Question]
     prompt_tokens: float
@@ -160,24 +159,6 @@ async def ask_in_context(judge: Judge, questions: Sequence[Question], context: R
     """The judge's answers; it is given the context where it can use one."""
     consult = getattr(judge, "consult", None)
     return await (consult(questions, context) if consult else judge.answer(questions))
-
-
-class NullContext:
-    """The context outside of a run: nothing is stored, counted or limited."""
-
-    async def ask(self, judge: Judge, questions: Sequence[Question]) -> JudgeAnswers:
-        """Ask the judge itself."""
-        return await ask_in_context(judge, questions, self)
-
-    async def reserve(self, dollars: float) -> bool:
-        """There is no budget."""
-        return True
-
-    def release(self, reserved: float) -> None:
-        """Nothing was reserved."""
-
-    def record(self, call: Call, questions: Sequence[Question], reserved: float) -> None:
-        """Nothing is stored."""
 
 
 class LookupJudge:

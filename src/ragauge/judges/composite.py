@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack
 from math import floor
 from statistics import fmean, median
-from typing import Protocol, Self, TypeVar, runtime_checkable
+from typing import Self, TypeVar
 
 import msgspec
 
@@ -52,15 +52,16 @@ class CompositeJudge(ContextJudge):
     least = 2
 
     def __init__(self, name: str, members: Sequence[Judge], settings: Mapping[str, str]) -> None:
+        whole = f"{name}({', '.join(str(member.identity) for member in members)})"
         if len(members) < self.least:
-            raise BadParameter(f"{name}({_names(members)}) needs at least two judges, as in {name}(embedded,JUDGE)")
+            raise BadParameter(f"{whole} needs at least two judges, as in {name}(embedded,JUDGE)")
         for at, member in enumerate(members):
             if member.identity in [other.identity for other in members[:at]]:
-                raise BadParameter(f"{name}({_names(members)}): {member.identity} is there twice; name each judge once")
+                raise BadParameter(f"{whole}: {member.identity} is there twice; name each judge once")
         self.members = tuple(members)
         self.by_sample: int = max(getattr(member, "by_sample", 0) for member in members)
         self.batch: int = min(getattr(member, "batch", DEFAULT_BATCH) for member in members)
-        self.identity = Identity(f"{name}({_names(members)})", (*settings.items(), *_settings(members)))
+        self.identity = Identity(whole, (*settings.items(), *_settings(members)))
         self._entered: list[AsyncExitStack] = []
 
     async def __aenter__(self) -> Self:
@@ -104,10 +105,6 @@ def answerable_by(judge: Judge, questions: Sequence[Question]) -> list[Question]
     return [question for question in questions if can_answer(judge, question)]
 
 
-def _names(members: Sequence[Judge]) -> str:
-    return ", ".join(str(member.identity) for member in members)
-
-
 def _settings(members: Sequence[Judge]) -> Iterator[tuple[str, str]]:
     """The settings of all members, each prefixed with the member's number."""
     for place, member in enumerate(members, start=1):
@@ -139,10 +136,7 @@ def _joint(votes: Sequence[AnyVerdict]) -> tuple[Label, float | None, list[AnyVe
 
 
 def _joint_verdict(question: Question, votes: Sequence[Verdict]) -> Verdict:
-    """The joint verdict, also of each chunk; a vote without verdicts of chunks counts as one of its single chunk.
-
-    Span and rationale are those of the first vote for the majority label that has them.
-    """
+    """The joint verdict, also of each chunk; a vote without verdicts of chunks counts as one of its single chunk."""
     chunks = []
     if isinstance(question, Entail) and any(vote.chunks for vote in votes):
         for each in zip(*(one.chunks or (ChunkVerdict(one.label, one.probability),) for one in votes), strict=True):
@@ -154,10 +148,7 @@ def _joint_verdict(question: Question, votes: Sequence[Verdict]) -> Verdict:
 
 
 def _joint_grade(question: Rate, votes: Sequence[Grade]) -> Grade:
-    """The mean of the grades; on a scale of whole numbers the median, rounded down where it falls between two.
-
-    The rationale is that of the first vote nearest to it.
-    """
+    """The mean of the grades, or the median rounded down on a scale of whole numbers; the rationale nearest to it."""
     values = [vote.value for vote in votes]
     value = float(floor(median(values))) if question.rubric.whole else _mean(values)
     nearest = sorted((vote for vote in votes if vote.rationale), key=lambda vote: abs(vote.value - value))
@@ -232,7 +223,6 @@ class Panel(CompositeJudge):
         return found
 
     def _joint_answer(self, question: Question, answers: Sequence[Answer | Failure]) -> Answer | Failure:
-        """The members' answers as one."""
         failures = [answer for answer in answers if isinstance(answer, Failure)]
         unpaid = next(filter(_is_out_of_money, failures), None)
         if unpaid or 2 * len(failures) >= len(answers):
@@ -270,14 +260,6 @@ class Panel(CompositeJudge):
             yield f"{self.identity}: questions that a member failed at, so that the others decided: {self._short}."
 
 
-@runtime_checkable
-class ShuffledJudge(Judge, Protocol):
-    """A judge that can be asked in another order."""
-
-    def shuffled(self, seed: int) -> Judge:
-        """A judge of its own, asked in the same way but for the order of claims and sources, which `seed` decides."""
-
-
 class Repeat(Panel):
     """One judge that is asked several times, and votes with itself as a panel does.
 
@@ -286,7 +268,7 @@ class Repeat(Panel):
     flip rate: how often two repetitions differ in a verdict, the mean over questions and pairs.
 
     Args:
-        judge: A judge that can be shuffled, such as an LLM judge.
+        judge: A judge with a method `shuffled(seed)`, such as an LLM judge.
         times: How often it is asked, at least twice; an odd number has no ties between two labels.
 
     Raises:
@@ -294,16 +276,13 @@ class Repeat(Panel):
     """
 
     def __init__(self, judge: Judge, times: int) -> None:
+        name, shuffled = f"repeat({judge.identity}, {times})", getattr(judge, "shuffled", None)
         if isinstance(times, bool) or not isinstance(times, int) or times < 2:
-            raise BadParameter(
-                f"repeat({judge.identity}, {times}): the second is how often to ask, 2 or more, such as 3"
-            )
-        if not isinstance(judge, ShuffledJudge):
-            raise BadParameter(
-                f"repeat({judge.identity}, {times}): this judge answers alike each time; name an LLM judge"
-            )
-        super().__init__([judge, *(judge.shuffled(seed) for seed in range(1, times))])
-        self.identity = Identity(f"repeat({judge.identity}, {times})", self.identity.settings)
+            raise BadParameter(f"{name}: the second is how often to ask, 2 or more, such as 3")
+        if shuffled is None:
+            raise BadParameter(f"{name}: this judge answers alike each time; name an LLM judge")
+        super().__init__([judge, *map(shuffled, range(1, times))])
+        self.identity = Identity(name, self.identity.settings)
 
     def notes(self) -> list[str]:
         """The flip rate and the agreement on what this process asked, and the judge's own notes, each once."""
@@ -353,16 +332,9 @@ class Cascade(CompositeJudge):
     The second judge is also asked where the first fails, and for grades and decompositions, which have no confidence.
     What only one of the two can answer, that one answers. Where the second fails, its Failure is the answer.
 
-    Args:
-        first: The judge that is asked first.
-        second: The judge that unconfident verdicts are escalated to.
-        threshold: The `confidence` from which a verdict of the first is accepted, for all kinds of verdict or by kind;
-            verdicts of a kind that is not named are escalated. `judges tune` finds it from people's labels. 0 leaves
-            every verdict to the first judge, anything above 1 to the second.
-
-    Raises:
-        BadParameter: A threshold is not a number, or below 0.
-        UnknownName: A threshold is for something that is not a kind of verdict.
+    threshold: the `confidence` from which a verdict of the first is accepted, for all kinds of verdict or by kind;
+    verdicts of a kind that is not named are escalated. 0 leaves every verdict to the first judge, anything above 1 to
+    the second. Raises BadParameter and UnknownName for thresholds that are none.
     """
 
     def __init__(self, first: Judge, second: Judge, threshold: float | Mapping[str, float]) -> None:
@@ -421,7 +393,6 @@ class Cascade(CompositeJudge):
         return [one for one in able if kind(one) in self._threshold or not can_answer(self.second, one)]
 
     def _is_accepted(self, question: Question, answer: Answer | Failure) -> bool:
-        """Whether an answer of the first judge is final."""
         if isinstance(answer, Failure):
             return _is_out_of_money(answer)
         return confidence(answer) >= self._threshold[kind(question)]
@@ -441,21 +412,16 @@ class ByLanguage(CompositeJudge):
 
     A question whose judge cannot answer its topic goes to the judge of all other languages, whose topics count.
 
-    Args:
-        judges: By the code of a language (ISO 639), and "*" for all others.
-
-    Raises:
-        UnknownName: A code is that of no language that is recognised.
-        BadParameter: There is no "*", or only one judge.
+    judges: by the code of a language (ISO 639), and "*" for all others. Raises UnknownName for a code of no language
+    that is recognised, and BadParameter where there is no "*", or only one judge.
     """
 
     def __init__(self, judges: Mapping[str, Judge]) -> None:
         for code in judges.keys() - known_languages() - {"*"}:
             raise UnknownName("language", code, known_languages())
         if "*" not in judges:
-            raise BadParameter(
-                f"judges by language ({', '.join(judges)}) need one for all others, as in '*': 'embedded'"
-            )
+            names = ", ".join(judges)
+            raise BadParameter(f"judges by language ({names}) need one for all others, as in '*': 'embedded'")
         settings = {code: str(judge.identity) for code, judge in sorted(judges.items())}
         unique = {judge.identity: judge for judge in judges.values()}
         super().__init__("by_language", list(unique.values()), settings)
@@ -492,14 +458,7 @@ class Decided(CompositeJudge):
     """A judge whose verdicts are "entailed" or "yes" from a probability on, whatever its own label.
 
     Below it, "entailed" becomes what asserts least. Verdicts without a probability, and other answers, are its own.
-
-    Args:
-        judge: The judge.
-        levels: The probability by kind of verdict.
-
-    Raises:
-        UnknownName: A level is for something that is not a kind of verdict.
-        BadParameter: A level is no number from 0 to 1.
+    levels: the probability by kind of verdict. Raises UnknownName and BadParameter for levels that are none.
     """
 
     least = 1

@@ -123,7 +123,6 @@ def _used_by(function: FunctionType, functions: set[int]) -> Iterator[str]:
 
 
 def _names(code: CodeType) -> Iterator[str]:
-    """The names that code uses, and then those of the code in it."""
     yield from code.co_names
     for constant in code.co_consts:
         if isinstance(constant, CodeType):
@@ -131,7 +130,6 @@ def _names(code: CodeType) -> Iterator[str]:
 
 
 def _is_standard(module: str | None) -> bool:
-    """Whether the standard library holds a module; the version of Python identifies its content."""
     return module is not None and module.partition(".")[0] in sys.stdlib_module_names
 
 
@@ -154,11 +152,9 @@ class FunctionJudge:
         self._functions = functions
         self._keywords = {kind: _keywords(function, _POSITIONAL[kind]) for kind, function in functions.items()}
         self._two_way = False
-        is_async = any(map(inspect.iscoroutinefunction, functions.values()))
-        self.batch = ASYNC_BATCH if is_async else 1
-        found = Fingerprint((), ()) if name else fingerprint(functions)
-        self.identity = Identity(name or "function", found.settings)
-        self._notes = found.notes
+        self.batch = ASYNC_BATCH if any(map(inspect.iscoroutinefunction, functions.values())) else 1
+        settings, self._notes = fingerprint({} if name else functions)
+        self.identity = Identity(name or "function", settings)
 
     @property
     def answers(self) -> frozenset[str]:
@@ -171,10 +167,7 @@ class FunctionJudge:
         return self._notes
 
     async def answer(self, questions: Sequence[Question]) -> list[Answer | Failure]:
-        """Call the function of each question's kind; an exception or an unusable reply becomes a Failure.
-
-        Asynchronous functions answer several questions concurrently.
-        """
+        """Call the function of each question's kind; an exception or an unusable reply becomes a Failure."""
         return list(await asyncio.gather(*map(self._answer, questions)))
 
     async def _answer(self, question: Question) -> Answer | Failure:

@@ -46,13 +46,8 @@ class SplitQuestion:
 
     def answer(self, answers: Mapping[Question, Answer | Failure]) -> Answer | Failure:
         """The answer to the whole, or the failure of the first part that has one."""
-        merged: list[Answer] = []
-        for part in self.parts:
-            answer = answers[part]
-            if isinstance(answer, Failure):
-                return answer
-            merged.append(answer)
-        return self.merge(merged)
+        failure = next((one for part in self.parts if isinstance(one := answers[part], Failure)), None)
+        return failure or self.merge([one for part in self.parts if not isinstance(one := answers[part], Failure)])
 
 
 class _TextPiece(NamedTuple):
@@ -187,10 +182,8 @@ def windows(text: str, size: int, overlap: int) -> list[Span]:
 
     A sentence longer than `size` is cut between words. A paragraph's end in the second half of a window ends it.
 
-    Args:
-        size: Characters of a window.
-        overlap: Each window after the first begins with the last sentences of the previous one that fit into this
-            many characters; less than half of `size`.
+    overlap: each window after the first begins with the last sentences of the previous one that fit into this many
+    characters; less than half of `size`.
     """
     units = [piece for span in sentences(text) for piece in _cut(text, span, size)]
     return group_units(units, lambda start, stop: stop - start, size, overlap, text) or [(0, 0)]
@@ -201,12 +194,9 @@ def group_units(
 ) -> list[Span]:
     """Windows of consecutive units, each at most `size` long, as spans from the start of a unit to the end of one.
 
-    Args:
-        units: Spans of sentences, or of parts of sentences, in order.
-        length: The length of the text between two characters, in characters or tokens.
-        size: Of a window; a unit that is longer is a window by itself.
-        overlap: How long the units may be that a window shares with the previous one.
-        text: Where given, a paragraph's end in the second half of a window ends it.
+    units: spans of sentences, or of parts of sentences, in order; one that is longer than `size` is a window by itself.
+    length: that of the text between two characters, in characters or tokens. overlap: how long the units may be that a
+    window shares with the previous one. text: where given, a paragraph's end in the second half of a window ends it.
     """
     found: list[Span] = []
     first = 0

@@ -14,7 +14,7 @@ import re
 from collections.abc import Callable, Sequence
 from functools import cache
 from math import log
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from ragauge.host import LazyModule
 from ragauge.judges.embedded.layer import logistic, packaged
@@ -130,28 +130,18 @@ def stance(sentence: str) -> tuple[bool, bool]:
 
 
 def cues(unit: str) -> list[float]:
-    """The values of CUES, 1 or 0: attack, slant, reported speech or quotes, "you", and words that condemn an attack."""
+    """The values of CUES, 1 or 0; "reported" is reported speech or quotes, "reader" is "you"."""
     lowered = unit[:_EXAMINED].replace("’", "'").lower()
     others = bool(_REPORTED.search(unit[:_EXAMINED]) or _QUOTED.search(unit[:_EXAMINED]))
     found = (attacks(unit), slants(unit), others, _READER.search(lowered), _CONDEMNING.search(lowered))
     return [float(bool(one)) for one in found]
 
 
-class Layer(NamedTuple):
-    """The fitted constants: for the values of a unit of text, and for what is combined of the units of a text."""
-
-    weights: Any
-    constant: float
-    strongest: float
-    whole: float
-    length: float
-    offset: float
-
-
 @cache
-def _layer() -> Layer:
-    table = json.loads(packaged("toxicity.json"))
-    return Layer(np.array(table.pop("weights")), **table)
+def _constants() -> dict[str, Any]:
+    """The weights of the values of a unit, and those of what is combined of the units of a text."""
+    table: dict[str, Any] = json.loads(packaged("toxicity.json"))
+    return {**table, "weights": np.array(table["weights"])}
 
 
 def toxicity(text: str, embed: Callable[[Sequence[str]], Any]) -> float:
@@ -159,11 +149,11 @@ def toxicity(text: str, embed: Callable[[Sequence[str]], Any]) -> float:
     found = units(text)
     if not found:
         return 0.0
-    layer, values = _layer(), features(found, embed(found))
-    strongest, whole, length = combined(values @ layer.weights + layer.constant)
-    logit = layer.strongest * strongest + layer.whole * whole + layer.length * length + layer.offset
+    fitted, values = _constants(), features(found, embed(found))
+    strongest, whole, length = combined(values @ fitted["weights"] + fitted["constant"])
+    joined = fitted["strongest"] * strongest + fitted["whole"] * whole + fitted["length"] * length + fitted["offset"]
     attacked = values[:, CUES.index("attack") - len(CUES)].any()
-    return max(logistic(logit), _ATTACKED if attacked else 0.0)
+    return max(logistic(joined), _ATTACKED if attacked else 0.0)
 
 
 def units(text: str) -> list[str]:

@@ -125,32 +125,22 @@ def matched(tokens: Floats) -> float:
     """The logit that a claim is supported. tokens: (tokens, SEEN), of all its sentences."""
     if not len(tokens):
         return 0.0
-    first, second, third, last = _network()
-    hidden = np.maximum(second.of(np.maximum(first.of(tokens), 0)), 0)
-    values = third.of(hidden)
+    values, (*hidden, third, last) = tokens, _network()
+    for weights, offsets in hidden:
+        values = np.maximum(values @ weights + offsets, 0)
+    values = values @ third[0] + third[1]
     token_weight = tokens[:, 3] * RARE + LEAST
     mean = token_weight @ values / token_weight.sum()
     lowest = values.min(axis=0)
     softened = lowest - np.log(np.exp(-SHARP * (values - lowest)).sum(axis=0)) / SHARP
-    return float(last.of(np.concatenate([mean, softened]))[0])
-
-
-class _Linear(NamedTuple):
-    """A linear step of the network. weights: (values out, values in)."""
-
-    weights: Floats
-    constants: Floats
-
-    def of(self, values: Floats) -> Floats:
-        found: Floats = values @ self.weights.T + self.constants
-        return found
+    return float((np.concatenate([mean, softened]) @ last[0] + last[1])[0])
 
 
 @cache
-def _network() -> tuple[_Linear, ...]:
-    """The network in data/matching.json."""
+def _network() -> tuple[tuple[Floats, Floats], ...]:
+    """The linear steps of data/matching.json: weights, (values in, values out), and constants."""
     return tuple(
-        _Linear(np.array(step["weights"], np.float32), np.array(step["constants"], np.float32))
+        (np.array(step["weights"], np.float32).T, np.array(step["constants"], np.float32))
         for step in json.loads(packaged("matching.json"))
     )
 

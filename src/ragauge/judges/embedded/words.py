@@ -116,7 +116,6 @@ def words(text: str) -> tuple[Word, ...]:
 
 
 def _tokens(match: re.Match[str]) -> list[_Token]:
-    """A match as tokens: two for a verb with "n't"."""
     start, end, raw = match.start(), match.end(), match.group()
     if match.lastgroup == "stop":
         return [_Token(raw.strip(), start, end, stop=True)]

@@ -25,10 +25,7 @@ _NAMES = {
 }
 _BY_NAME = {name: label for label, names in _NAMES.items() for name in names.split()}
 
-_WAYS = (
-    frozenset({Label.ENTAILED, Label.NEUTRAL, Label.CONTRADICTED}),
-    frozenset({Label.ENTAILED, Label.NOT_ENTAILED}),
-)
+_WAYS = ({Label.ENTAILED, Label.NEUTRAL, Label.CONTRADICTED}, {*TWO_WAY})
 
 
 def labels_of(config: Mapping[str, Any], given: str | None, spec: str) -> tuple[Label, ...]:
@@ -40,7 +37,7 @@ def labels_of(config: Mapping[str, Any], given: str | None, spec: str) -> tuple[
     names = given.split(":") if given else [str(named[key]) for key in sorted(named, key=int)]
     found = [_BY_NAME.get("".join(filter(str.isalpha, name.lower()))) for name in names]
     labels = tuple(label for label in found if label is not None)
-    if len(labels) != len(names) or len(set(labels)) != len(labels) or frozenset(labels) not in _WAYS:
+    if len(labels) != len(names) or len(set(labels)) != len(labels) or set(labels) not in _WAYS:
         unclear = f"its classes are called {', '.join(names)}, which does not say which is which"
         raise BadParameter(
             f"{spec}: {unclear if names else 'the model does not name its classes'}; name them in its order, which its "

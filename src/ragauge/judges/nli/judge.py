@@ -167,8 +167,7 @@ class PairScorer:
         texts, tokens = self._tokenize(unique)
         faults = self._run({text: own for text, own in tokens.items() if text not in self._cache}, stopped)
         found: dict[TextPair, Scores] = {}
-        for pair in unique:
-            parts = texts[pair]
+        for pair, parts in texts.items():
             if isinstance(parts, str):
                 found[pair] = parts
             else:
