@@ -33,8 +33,7 @@ from onnx import TensorProto, helper, numpy_helper
 from reader import HEADS, LAYERS, WIDTH, Reader
 from rows import read
 
-from ragauge.judges.embedded.encoder import LONGEST
-from ragauge.judges.embedded.wordpiece import WordPiece, vocabulary
+from ragauge.judges.embedded.encoder import LONGEST, WordPiece, vocabulary
 
 Array = Any
 MICROSOFT = "com.microsoft"

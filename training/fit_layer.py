@@ -35,10 +35,10 @@ from held_out import held_out
 from logistic import fitted, newton
 from rows import by_source, read
 
+from ragauge.judges.embedded.judge import Trained, relevance, signals
 from ragauge.judges.embedded.layer import linear
 from ragauge.judges.embedded.lexical import relevant
 from ragauge.judges.embedded.passages import passage
-from ragauge.judges.embedded.trained import Trained, relevance, signals
 from ragauge.questions import Entail
 from ragauge.statistics.agreement import auc, balanced_accuracy
 

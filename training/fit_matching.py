@@ -25,7 +25,7 @@ from fit_layer import checked
 from rows import read
 from torch import nn
 
-from ragauge.judges.embedded.trained import LEAST, RARE, SEEN, SHARP, Trained, tokens_of
+from ragauge.judges.embedded.judge import LEAST, RARE, SEEN, SHARP, Trained, tokens_of
 from ragauge.questions import Entail
 from ragauge.statistics.agreement import auc
 
@@ -56,7 +56,7 @@ class Example(NamedTuple):
 
 
 class Net(nn.Module):
-    """What `ragauge.judges.embedded.trained.matched` computes."""
+    """What `ragauge.judges.embedded.judge.matched` computes."""
 
     def __init__(self) -> None:
         super().__init__()

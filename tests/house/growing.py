@@ -6,11 +6,11 @@ import random
 from collections.abc import Callable
 
 from ragauge.datasets.retrieval import passages, sections
+from ragauge.judges.embedded.encoder import WordPiece, vocabulary
 from ragauge.judges.embedded.lexical import entail, polarity, read_query, relevant
 from ragauge.judges.embedded.passages import windows
 from ragauge.judges.embedded.statements import claims_nothing, decompose, is_fragment
 from ragauge.judges.embedded.toxicity import attacks, cues, pieces, stance, units
-from ragauge.judges.embedded.wordpiece import WordPiece, vocabulary
 from ragauge.judges.llm.packing import Pack, PromptStyle
 from ragauge.judges.llm.replies import extract_object, locate_quote, parse_reply
 from ragauge.judges.windows import split

@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
+from ragauge.judges.embedded.judge import Trained
 from ragauge.judges.embedded.lexical import Lexical
 from ragauge.judges.embedded.statements import decompose
-from ragauge.judges.embedded.trained import Trained
 from ragauge.questions import Entail
 from ragauge.text.sentences import sentences
 from ragauge.types import Label

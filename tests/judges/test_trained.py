@@ -12,8 +12,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ragauge.judges.embedded.encoder import MODEL, Encoder, encoder, fingerprint
-from ragauge.judges.embedded.judge import EmbeddedJudge
-from ragauge.judges.embedded.trained import SEEN, Trained, matched, similarity, token_features, token_weights
+from ragauge.judges.embedded.judge import (
+    SEEN,
+    EmbeddedJudge,
+    Trained,
+    matched,
+    similarity,
+    token_features,
+    token_weights,
+)
 from ragauge.judges.onnx import open_session
 from ragauge.questions import Classify, Entail, Relevant
 from ragauge.types import Label, Verdict

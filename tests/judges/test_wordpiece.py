@@ -10,7 +10,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from ragauge.judges.embedded.wordpiece import WordPiece, vocabulary
+from ragauge.judges.embedded.encoder import WordPiece, vocabulary
 
 _SPECIAL = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
 _WORDS = "the cat sat ##s un ##aff ##able a ##b istanbul cafe sep ss ß ﬁ ##ﬁ 中 文 ᄀ ##ᅡ ##ᆨ 豈 α ##ς ##σ क ##ो".split()

@@ -9,7 +9,8 @@ import numpy as np
 from tests.nli.tokens import bert_tokenizer
 from tests.nli.weather import CONTRARY, MAKES
 
-from ragauge.judges.nli.formats import ModelCard, write_card
+from ragauge.judges.nli.judge import ModelCard
+from ragauge.judges.nli.models import write_card
 from ragauge.types import Label
 
 LABELS = (Label.NEUTRAL, Label.CONTRADICTED, Label.ENTAILED)

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from ragauge.errors import BadParameter
-from ragauge.judges.nli.formats import family_of, window_of
+from ragauge.judges.nli.models import family_of, window_of
 
 
 def _config(architecture: str, **more: Any) -> dict[str, Any]:

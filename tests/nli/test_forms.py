@@ -4,7 +4,8 @@ from typing import Any
 
 import pytest
 
-from ragauge.judges.nli.formats import TWO_WAY, ModelCard, format_pair, joint_premise, single_premise
+from ragauge.judges.nli.judge import ModelCard, format_pair, joint_premise, single_premise
+from ragauge.judges.nli.models import TWO_WAY
 from ragauge.questions import Entail
 
 _PAIR = ("P {0}", "H")

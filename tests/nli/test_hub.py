@@ -6,9 +6,8 @@ from pathlib import Path
 import pytest
 
 from ragauge.errors import BadData, BadParameter, MissingExtra
-from ragauge.judges.nli.formats import NliOptions
 from ragauge.judges.nli.judge import NliJudge
-from ragauge.judges.nli.models import ModelSource, config_of, content_hash, locate_model
+from ragauge.judges.nli.models import ModelSource, NliOptions, config_of, content_hash, locate_model
 from ragauge.run.specs import load_judge
 
 

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from ragauge.errors import BadParameter
-from ragauge.judges.nli.formats import labels_of
+from ragauge.judges.nli.models import labels_of
 from ragauge.types import Label
 
 _C, _E, _N, _NOT = Label.CONTRADICTED, Label.ENTAILED, Label.NEUTRAL, Label.NOT_ENTAILED

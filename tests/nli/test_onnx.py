@@ -9,11 +9,9 @@ from pathlib import Path
 import pytest
 from tests.nli.weather_questions import (
     DISPUTED,
-    TOGETHER,
     check_dispute,
     check_joint_support,
     check_the_end_is_read,
-    verdicts,
 )
 
 import ragauge as rg
@@ -69,25 +67,14 @@ def test_the_contract_is_kept(folder: Path) -> None:
     assert load_judge(f"onnx/{folder}").answers == {"entail"}
 
 
-def test_pairs_are_read_once(judge: NliJudge) -> None:
-    """The same pair in several questions is read once, and the notes count it."""
-    verdicts(judge, TOGETHER, DISPUTED, Entail(TOGETHER.premise[:1], TOGETHER.hypothesis))
-    verdicts(judge, DISPUTED)
-
-    (note,) = judge.notes()
-    assert "4 questions came to 11 pairs, for which the model read 6 texts" in note
-    assert "a second on cpu by ONNX Runtime, float32, threads: 1" in note
-
-
 def test_a_run_with_it(folder: Path) -> None:
-    """Metrics use it together with a judge that decomposes texts, and its notes are in the run."""
+    """Metrics use it together with a judge that decomposes texts."""
     run = rg.evaluate(
         _ROWS, metrics=["faithfulness", "hallucination"], judge={"decompose": "embedded", "entail": f"onnx/{folder}"}
     )
 
     assert run.estimates["faithfulness"].value == 0.5
     assert run.estimates["hallucination"].value == 0.25
-    assert any(note.startswith("onnx/by-hand: ") for note in run.record.notes)
 
 
 def test_what_it_cannot_answer(judge: NliJudge) -> None:

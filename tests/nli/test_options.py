@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from ragauge.errors import BadParameter, UnknownName
-from ragauge.judges.nli.formats import HF, ONNX, NliOptions, parse_nli_spec
+from ragauge.judges.nli.models import HF, ONNX, NliOptions, parse_nli_spec
 
 
 def test_options_are_read() -> None:

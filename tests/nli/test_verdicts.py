@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragauge.judges.nli.formats import TWO_WAY, ModelCard
-from ragauge.judges.nli.judge import ClassProbabilities, disagreement, verdict_of_windows
+from ragauge.judges.nli.judge import ClassProbabilities, ModelCard, disagreement, verdict_of_windows
+from ragauge.judges.nli.models import TWO_WAY
 from ragauge.types import ChunkVerdict, Label
 
 THREE = ModelCard("m", "1", "classifier", (Label.CONTRADICTED, Label.NEUTRAL, Label.ENTAILED), 64)

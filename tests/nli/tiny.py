@@ -13,8 +13,7 @@ import transformers
 from tests.nli.tokens import bert_tokenizer, t5_tokenizer
 from tests.nli.weather import example
 
-from ragauge.judges.nli.formats import Family, ModelCard
-from ragauge.judges.nli.judge import PairTokenizer
+from ragauge.judges.nli.judge import Family, ModelCard, PairTokenizer
 from ragauge.judges.nli.models import (
     LogitsFunction,
     classifier_logits,

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from nltk.stem.porter import PorterStemmer
 
-from ragauge.judges.embedded.wordpiece import vocabulary
+from ragauge.judges.embedded.encoder import vocabulary
 from ragauge.text.tokens import rouge_tokens, stem
 
 NLTK = PorterStemmer()

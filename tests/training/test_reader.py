@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ragauge.judges.embedded.encoder import MODEL, encoder
-from ragauge.judges.embedded.wordpiece import WordPiece, vocabulary
+from ragauge.judges.embedded.encoder import MODEL, WordPiece, encoder, vocabulary
 
 torch: Any = pytest.importorskip("torch", reason="torch is not installed: pip install -e '.[dev-models]'")
 onnx: Any = pytest.importorskip("onnx", reason="onnx is not installed: pip install -e '.[dev-models]'")

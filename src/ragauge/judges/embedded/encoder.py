@@ -2,21 +2,27 @@
 
 A text is encoded once; each claim is then classified against its keys and values, so that ten claims about one passage
 cost one passage and ten claims. Texts and claims are run one by one, so that no output depends on a batch.
+
+WordPiece tokens (Wu et al. 2016, arXiv:1609.08144; Devlin et al. 2019, arXiv:1810.04805) are those of Hugging Face's
+`tokenizers` (BertNormalizer, BertPreTokenizer, WordPiece) with `encode_special_tokens` set: "[SEP]" in a text is five
+characters like any others, so no text can pose as the end of another.
 """
 
 from __future__ import annotations
 
 import hashlib
+import re
+import unicodedata
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from functools import cache
+from functools import cache, lru_cache
 from importlib.resources import as_file, files
 from threading import Lock
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from ragauge.host import LazyModule
-from ragauge.judges.embedded.wordpiece import WordPiece, vocabulary
+from ragauge.judges.embedded.layer import packaged
 from ragauge.judges.onnx import open_session, processors
 
 if TYPE_CHECKING:
@@ -35,6 +41,109 @@ LONGEST = 320  # tokens of a text that are read; what is longer is cut
 _CLAIM = 96  # ... of a claim
 _CACHED = 12_000  # tokens whose keys and values are cached, some 9 kB each
 _TEXT, _HYPOTHESIS = 0, 1  # token types
+
+
+_LONGEST_WORD = 100
+#: A text that folds to its small letters; the words of such a text; the words of any text once folded.
+_PLAIN = re.compile(r"[\t\n\r -~]*")
+_PLAIN_WORD = re.compile(r"[a-z0-9]+|[^\sa-z0-9]")
+_FOLDED_WORD = re.compile(r"[^ ]+")
+
+#: Chinese characters, each a word. U+2B820-2B91F are none to `tokenizers`.
+_IDEOGRAPH = re.compile(
+    r"[\u3400-\u4DBF\u4E00-\u9FFF\uF900-\uFAFF\U00020000-\U0002A6DF\U0002A700-\U0002B81F\U0002B920-\U0002CEAF"
+    r"\U0002F800-\U0002FA1F]"
+)
+
+#: `tokenizers` knows the categories of Unicode 8: ranges that hold every mark, format character, punctuation mark and
+#: composite that Unicode 9 to 17 added, and none that is older; then those that have changed category since.
+_LATER = re.compile(
+    r"[\u061D\u07FD\u0890-\u08E2\u09FD-\u09FE\u0A76\u0AFA-\u0AFF\u0B55\u0C04-\u0C3C\u0C77\u0C84\u0D00\u0D3B-\u0D3C"
+    r"\u0D81\u0EBA\u0ECE\u180F-\u1886\u1ABF-\u1AFF\u1B4D-\u1B4F\u1B7D-\u1B7F\u1DF6-\u1DFB\u2E43-\u2E5D\uA82C\uA8C5"
+    r"\uA8FF\uA9BD\U0001057B-\U00010856\U00010B9D-\U00010FFF\U0001104E-\U0001107E\U000110C2-\U000110FF\U000111CF"
+    r"\U0001123E-\U0001129E\U0001133B\U00011375-\U0001147F\U00011645-\U0001167F\U000116B9-\U0001171C"
+    r"\U00011747-\U0001246F\U00012475-\U00016A6D\U00016B46-\U00016F8E\U00016FA0-\U0001BC9B\U0001BCA4-\U0001D128"
+    r"\U0001DAB0-\U0001E8C6\U0001E8D7-\U0001EFFF]"
+)
+_CHANGED = {"\u166d": "Po", "\u1734": "Mn", "\U000111c9": "Po"}
+
+
+class Pieces(NamedTuple):
+    """The pieces of a text: their places in the vocabulary, and their characters in the text as it was given."""
+
+    ids: list[int]
+    spans: list[tuple[int, int]]
+
+
+class WordPiece:
+    """Cuts texts into the pieces of a vocabulary, in which ## opens the pieces that continue a word."""
+
+    def __init__(self, vocabulary: Sequence[str]) -> None:
+        self._heads = {piece: id for id, piece in enumerate(vocabulary)}
+        self._tails = {piece[2:]: id for piece, id in self._heads.items() if piece.startswith("##")}
+        self.cls, self.sep, self.unknown = (self._heads[name] for name in ("[CLS]", "[SEP]", "[UNK]"))
+        self._longest = max(map(len, vocabulary))
+        self._pieces = lru_cache(maxsize=1 << 16)(self._cut)
+
+    def encode(self, text: str) -> Pieces:
+        """The pieces of a text, without [CLS] and [SEP]. A word that the pieces cannot spell is one unknown piece."""
+        if _PLAIN.fullmatch(text):
+            return self._encode(_PLAIN_WORD.finditer(text.lower()))
+        folded = [_fold(character) for character in text]
+        origin = [at for at, characters in enumerate(folded) for _ in characters]
+        ids, spans = self._encode(_FOLDED_WORD.finditer("".join(folded)))
+        return Pieces(ids, [(origin[start], origin[end - 1] + 1) for start, end in spans])
+
+    def _encode(self, matches: Iterable[re.Match[str]]) -> Pieces:
+        found = Pieces([], [])
+        for match in matches:
+            word, at = match[0], match.start()
+            pieces = self._pieces(word) if len(word) <= _LONGEST_WORD else ((self.unknown, 0, len(word)),)
+            for id, start, end in pieces:
+                found.ids.append(id)
+                found.spans.append((at + start, at + end))
+        return found
+
+    def framed(self, ids: Sequence[int]) -> list[int]:
+        """The ids of a text as a model takes them, between [CLS] and [SEP]."""
+        return [self.cls, *ids, self.sep]
+
+    def _cut(self, word: str) -> tuple[tuple[int, int, int], ...]:
+        """The id of each piece of a word, and where in the word it starts and ends."""
+        pieces, start, known = [], 0, self._heads
+        while start < len(word):
+            ends = range(min(start + self._longest, len(word)), start, -1)
+            end = next((end for end in ends if word[start:end] in known), None)
+            if end is None:
+                return ((self.unknown, 0, len(word)),)
+            pieces.append((known[word[start:end]], start, end))
+            start, known = end, self._tails
+        return tuple(pieces)
+
+
+@cache
+def vocabulary() -> tuple[str, ...]:
+    """The 30,522 pieces of Google's uncased English BERT (Apache-2.0), which MiniLM shares; places are ids."""
+    return tuple(packaged("vocabulary.txt").rstrip("\n").split("\n"))
+
+
+@lru_cache(maxsize=1 << 13)
+def _fold(character: str) -> str:
+    """What is left of a character: nothing, a space, or small letters; between spaces where it is a word by itself."""
+    category = _category(character)
+    if character in "\t\n\r" or category[0] == "Z":
+        return " "
+    if category in {"Cc", "Cf", "Co", "Cs"} or character == "\ufffd":
+        return ""
+    parts = character if category == "Cn" else unicodedata.normalize("NFD", character)
+    kept = [part for part in parts if _category(part) != "Mn"]
+    folded = "".join(f" {part} " if _category(part)[0] == "P" or part in "$+<=>^`|~" else part.lower() for part in kept)
+    return f" {folded} " if _IDEOGRAPH.match(character) else folded
+
+
+def _category(character: str) -> str:
+    """The general category in Unicode 8, or "Cn" for a character that it had not."""
+    return "Cn" if _LATER.match(character) else _CHANGED.get(character) or unicodedata.category(character)
 
 
 class Logits(NamedTuple):

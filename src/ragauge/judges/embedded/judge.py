@@ -1,20 +1,355 @@
-"""The judge in the wheel: on the CPU, offline, with no model to fetch, and the same answer every time."""
+"""The judge in the wheel: offline, deterministic; words and a small encoder, weighed by fitted layers.
+
+Each token of the claim, encoded alone, is compared with the tokens of a text: the late interaction of ColBERT (Khattab
+and Zaharia 2020, arXiv:2004.12832). A small network sees of each token its similarity to the nearest token of all
+texts, to the nearest in the sentence that holds most of its own sentence, and to the nearest that is the same word
+piece; its weight; and the kind of its word. Of the values that it gives to tokens, it weighs the mean and the softened
+minimum over the claim (training/fit_matching.py).
+"""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+import hashlib
+import json
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cache, lru_cache
+from itertools import chain
 from types import MappingProxyType
+from typing import TYPE_CHECKING, NamedTuple
 
-from ragauge.judges.embedded.lexical import Lexical
+from ragauge.host import LazyModule
+from ragauge.judges.embedded.encoder import Encoder, Floats, Logits, encoder, fingerprint
+from ragauge.judges.embedded.layer import constants, logit, packaged, predict
+from ragauge.judges.embedded.lexical import (
+    MOST_WINDOWS,
+    VERBATIM,
+    Analysis,
+    Claim,
+    Finding,
+    Lexical,
+    analyse,
+    best_windows,
+    chunk_verdict,
+    is_empty_answer,
+    is_short_answer,
+    read_query,
+    relevant,
+    verdict,
+    yes_no,
+)
+from ragauge.judges.embedded.passages import passage
 from ragauge.judges.embedded.statements import decompose
-from ragauge.judges.embedded.trained import Trained
-from ragauge.questions import Decompose, Question, language, topic
+from ragauge.judges.embedded.toxicity import toxicity
+from ragauge.judges.embedded.words import Kind, weight, words
+from ragauge.questions import Classify, Decompose, Entail, Question, Relevant, language, topic
 from ragauge.text.sentences import splitter
-from ragauge.types import Answer, Decomposition, Failure, Identity
+from ragauge.types import Answer, Decomposition, Failure, Identity, Label, Verdict
+
+if TYPE_CHECKING:
+    import numpy as np
+else:
+    np = LazyModule("numpy")
+
+_LEAST_SHARE = 0.1  # share of a claim that some sentence of a chunk must hold by words for the chunk to be encoded
+_CONTRADICTED = 0.9  # least probability: the layer was fitted where half were, and one in ten is more usual
+_ENOUGH = 8  # words of a claim that show its language
+_ENGLISH = frozenset(
+    """the of and is to are were for with by from that has have it its this be not he she they his their who which at
+    had been will can after or as""".split()
+)
+_CACHED = 3000  # outputs, and questions, that are kept from one batch to the next
+_EXTREME = 6.0  # logits beyond are as good as this
 
 _RULES = "15"  # increased with every change that can change an answer
 _YIELD = 32  # questions after which other coroutines may run
+
+SEEN = 4 + len(Kind)  # values that the network sees of a token
+LEAST = 0.05  # weight of a token whose word has none
+SHARP = 4.0  # how near the softened minimum is to the minimum
+RARE = 5.0  # weight of a rare word
+
+
+class Similarity(NamedTuple):
+    """Cosines of a claim with a text."""
+
+    whole: float  # of both whole
+    nearest: Floats  # (sentences of the text, tokens of the claim): with the nearest token in that sentence
+    same: Floats  # (tokens of the claim): with the nearest that is the same word piece, or 0
+
+
+def similarity(encoder: Encoder, text: str, claim: str) -> Similarity:
+    """The similarity of a claim to a text, as far as the encoder reads both."""
+    theirs, mine = encoder.encoded(text), encoder.encoded(claim)
+    whole = float(theirs.embedding @ mine.embedding)
+    if not len(theirs.ids):
+        nothing = np.zeros((1, len(mine.ids)), np.float32)
+        return Similarity(whole, nothing, nothing[0])
+    cosines = theirs.tokens.astype(np.float32) @ mine.tokens.astype(np.float32).T
+    same = np.where(theirs.ids[:, None] == mine.ids, cosines, 0).max(axis=0)
+    starts = [start for start, _ in theirs.spans]
+    opening = np.searchsorted(starts, [sentence.start for sentence in passage(text).sentences]).tolist()
+    sentences = sorted({0, *(place for place in opening if place < len(starts))})
+    return Similarity(whole, np.maximum.reduceat(cosines, sentences), same)
+
+
+class TokenWeights(NamedTuple):
+    """The weight of each token of a sentence, and the kind of its word: (tokens, kinds), a 1 in each row."""
+
+    weights: Floats
+    kinds: Floats
+
+
+@lru_cache(maxsize=1024)
+def token_weights(sentence: str, spans: Sequence[tuple[int, int]], query_length: int) -> TokenWeights:
+    """Each token has its share of the weight of its word.
+
+    The first `query_length` characters have no weight, and neither do function words. Where no word has weight all
+    tokens weigh alike.
+    """
+    weights = np.zeros(len(spans), np.float32)
+    kinds = np.zeros((len(spans), len(Kind)), np.float32)
+    kinds[:, Kind.FUNCTION] = 1
+    for word in words(sentence):
+        inside = [at for at, (start, end) in enumerate(spans) if start < word.end and end > word.start]
+        kinds[inside] = np.eye(len(Kind))[word.kind]
+        if word.kind != Kind.FUNCTION and word.start >= query_length:
+            weights[inside] += weight(word) / max(len(inside), 1)
+    return TokenWeights(weights if weights.any() else np.ones_like(weights), kinds)
+
+
+def token_features(similarities: Sequence[Similarity], own: TokenWeights) -> Floats:
+    """What the network sees of a sentence of a claim: (tokens, SEEN). similarities: to each text, one or more."""
+    nearest = np.concatenate([one.nearest for one in similarities])
+    holds_most = nearest[(nearest @ own.weights).argmax()]
+    same = np.max([one.same for one in similarities], axis=0)
+    seen = (nearest.max(axis=0), holds_most, same, own.weights / RARE)
+    return np.concatenate([np.stack(seen, axis=1), own.kinds], axis=1)
+
+
+def matched(tokens: Floats) -> float:
+    """The logit that a claim is supported. tokens: (tokens, SEEN), of all its sentences."""
+    if not len(tokens):
+        return 0.0
+    values, (*hidden, third, last) = tokens, _network()
+    for weights, offsets in hidden:
+        values = np.maximum(values @ weights + offsets, 0)
+    values = values @ third[0] + third[1]
+    token_weight = tokens[:, 3] * RARE + LEAST
+    mean = token_weight @ values / token_weight.sum()
+    lowest = values.min(axis=0)
+    softened = lowest - np.log(np.exp(-SHARP * (values - lowest)).sum(axis=0)) / SHARP
+    return float((np.concatenate([mean, softened]) @ last[0] + last[1])[0])
+
+
+@cache
+def _network() -> tuple[tuple[Floats, Floats], ...]:
+    """The linear steps of data/matching.json: weights, (values in, values out), and constants."""
+    return tuple(
+        (np.array(step["weights"], np.float32).T, np.array(step["constants"], np.float32))
+        for step in json.loads(packaged("matching.json"))
+    )
+
+
+class Comparison(NamedTuple):
+    """A sentence of a claim given a window of a text."""
+
+    logits: Logits
+    similarity: Similarity
+
+
+class SentenceComparison(NamedTuple):
+    """A sentence of a claim given each of some windows, and the weights of its tokens."""
+
+    windows: Sequence[Comparison]
+    weights: TokenWeights
+
+
+class _Case(NamedTuple):
+    """A question of entailment: its analysis by words, and for each chunk of the premise the windows to encode."""
+
+    analysis: Analysis
+    windows: tuple[tuple[str, ...], ...]
+
+
+class Trained(Lexical):
+    """Answers with the encoder in the wheel, which is opened with the first question that needs it.
+
+    least: the share of a claim that some sentence of a chunk must hold by words for the chunk to be encoded. most:
+    windows of a chunk that are compared with a claim. benchmarks/skipping.py measures how many verdicts that changes.
+    """
+
+    answers = frozenset({"entail", "relevant", "classify:toxic"})
+
+    def __init__(self, least: float = _LEAST_SHARE, most: int = MOST_WINDOWS) -> None:
+        self._least, self._most = least, most
+        self._cases: dict[Entail, _Case] = {}
+        self._comparisons: dict[tuple[str, str], Comparison] = {}
+
+    @property
+    def settings(self) -> tuple[tuple[str, str], ...]:
+        """Hashes of the tables, of the encoder and of the layers, for the identity."""
+        layers = "".join(packaged(f"{name}.json") for name in ("matching", "trained", "toxicity"))
+        digest = hashlib.sha256(layers.encode()).hexdigest()[:12]
+        return (*super().settings, ("reader", fingerprint()), ("layers", digest))
+
+    def prepare(self, questions: Sequence[Question]) -> Iterator[None]:
+        """Encode what questions of entailment need, each window once with all claims about it; a step for each."""
+        if max(len(self._comparisons), len(self._cases)) > _CACHED:
+            self._comparisons.clear()
+            self._cases.clear()
+        wanted: dict[str, dict[str, None]] = {}
+        for question in questions:
+            if isinstance(question, Entail):
+                case = self._cases[question] = self._case(question)
+                for window in chain.from_iterable(case.windows):
+                    new = (one for one in case.analysis.sentences if (window, one) not in self._comparisons)
+                    wanted.setdefault(window, {}).update(dict.fromkeys(new))
+        pending = [(window, list(sentences)) for window, sentences in wanted.items() if sentences]
+        if not pending:
+            return
+        results = encoder().map(lambda one: _compared(*one), pending)
+        for (window, sentences), compared in zip(pending, results, strict=True):
+            self._comparisons.update(zip([(window, one) for one in sentences], compared, strict=True))
+            yield
+
+    def verdict(self, question: Question) -> Verdict | None:
+        """The verdict on a question of entailment, relevance or toxicity; None for others."""
+        match question:
+            case Entail():
+                return self._entailment(question)
+            case Relevant(query, text, reference):
+                return _relevant(query, text, reference)
+            case Classify(text, "toxic"):
+                return yes_no(toxicity(text, encoder().embed))
+        return None
+
+    def _entailment(self, question: Entail) -> Verdict:
+        case = self._cases.get(question) or self._case(question)
+        lexical = case.analysis.findings.alone
+        alone = [
+            _refined(finding, self._sentences(case.analysis, windows))
+            for finding, windows in zip(lexical, case.windows, strict=True)
+        ]
+        return _together(_refined(*self.joint(question)), alone, lexical)
+
+    def joint(self, question: Entail) -> tuple[Finding, Sequence[SentenceComparison]]:
+        """The verdict by words on all chunks together, and the comparisons of the claim with their windows."""
+        case = self._cases.get(question) or self._case(question)
+        by_words, windows = verdict(*case.analysis.findings), tuple(chain.from_iterable(case.windows))
+        return Finding(by_words.label, by_words.probability or 0.0), self._sentences(case.analysis, windows)
+
+    def _case(self, question: Entail) -> _Case:
+        analysis = analyse(question.premise, question.hypothesis, question.query)
+        words = " ".join(analysis.sentences).lower().split()
+        english = len(words) < _ENOUGH or not _ENGLISH.isdisjoint(words)  # which is all that the encoder reads
+        windows = (
+            best_windows(analysis.claim, text, self._least, self._most)
+            if english and plain and finding.probability < VERBATIM
+            else ()
+            for text, plain, finding in zip(question.premise, analysis.plain, analysis.findings.alone, strict=True)
+        )
+        return _Case(analysis, tuple(windows))
+
+    def _sentences(self, analysis: Analysis, windows: Sequence[str]) -> list[SentenceComparison]:
+        """The comparisons of each sentence of a claim; nothing where there are no windows."""
+        found = []
+        for sentence in analysis.sentences if windows else ():
+            known = [self._comparisons.get((one, sentence)) or _compared(one, [sentence])[0] for one in windows]
+            weights = token_weights(sentence, encoder().encoded(sentence).spans, analysis.query_length)
+            found.append(SentenceComparison(known, weights))
+        return found
+
+
+def _compared(window: str, sentences: Sequence[str]) -> list[Comparison]:
+    similarities = (similarity(encoder(), window, one) for one in sentences)
+    return list(map(Comparison, encoder().classify(window, sentences), similarities))
+
+
+def _refined(words: Finding, sentences: Sequence[SentenceComparison]) -> Finding:
+    """The verdict by words and encoder; a clear contradiction by words stands, as does all where nothing is encoded."""
+    if not sentences:
+        return words
+    values = signals(words, sentences)
+    probability = predict(constants("trained")["entailed"], values)
+    if words.label == Label.CONTRADICTED:
+        return Finding(Label.CONTRADICTED, _halved(probability), words.best)
+    if probability >= 0.5:
+        return Finding(Label.ENTAILED, probability, words.best)
+    contradicted = predict(constants("trained")["contradicted"], values) >= _CONTRADICTED
+    return Finding(Label.CONTRADICTED if contradicted else Label.NEUTRAL, probability, words.best)
+
+
+def _halved(probability: float) -> float:
+    """What is left of a probability where words clearly contradict a claim: one half at most, in the same order."""
+    return probability / (1 + probability)
+
+
+def _together(joint: Finding, alone: Sequence[Finding], lexical: Sequence[Finding]) -> Verdict:
+    """All chunks together: no less likely than any one of them.
+
+    Contradicted where a chunk contradicts the claim and none supports it, or by its very words although one does.
+    """
+    probability = max([joint.probability, *(one.probability for one in alone)])
+    label = Label.ENTAILED if probability >= 0.5 else joint.label
+    against = [words for one, words in zip(alone, lexical, strict=True) if one.label == Label.CONTRADICTED]
+    if label == Label.ENTAILED and any(words.label == Label.CONTRADICTED for words in against):
+        label, probability = Label.CONTRADICTED, _halved(probability)
+    elif label == Label.NEUTRAL and against:
+        label = Label.CONTRADICTED
+    return Verdict(label, round(probability, 4), tuple(map(chunk_verdict, alone)))
+
+
+def signals(words: Finding, sentences: Sequence[SentenceComparison]) -> Mapping[str, float]:
+    """The values of one claim that the layers weigh. words: the verdict by words on the same texts.
+
+    A sentence may have its support in any window; a claim is supported no better than its weakest sentence.
+    """
+    return {
+        "words": logit(words.probability),
+        "words_against": float(words.label == Label.CONTRADICTED),
+        "entailed": min(max(_log_odds(*one.logits) for one in sentence.windows) for sentence in sentences),
+        "against": max(_against(one) for sentence in sentences for one in sentence.windows),
+        "near": min(max(one.similarity.whole for one in sentence.windows) for sentence in sentences),
+        "matched": matched(tokens_of(sentences)),
+    }
+
+
+def tokens_of(sentences: Sequence[SentenceComparison]) -> Floats:
+    """What the network of `matched` sees of each token of a claim."""
+    return np.concatenate(
+        [token_features([one.similarity for one in sentence.windows], sentence.weights) for sentence in sentences]
+    )
+
+
+def _against(one: Comparison) -> float:
+    """The log-odds of "contradicted", less where window and claim are about different things."""
+    entailed, neutral, contradicted = one.logits
+    return _log_odds(contradicted, neutral, entailed) + min(0.0, 8 * (one.similarity.whole - 0.5))
+
+
+def _log_odds(one: float, two: float, three: float) -> float:
+    """The logit of the first class against the other two, clipped."""
+    others = max(two, three) + math.log1p(math.exp(-abs(two - three)))
+    return max(-_EXTREME, min(_EXTREME, one - others))
+
+
+def _relevant(query: str, text: str, reference: str | None) -> Verdict:
+    """By words, and by the similarity of query and text where no reference is to be produced."""
+    by_words = relevant(query, text, reference)
+    source = passage(text)
+    if reference or not source.sentences or is_empty_answer(query, source) or is_short_answer(source):
+        return by_words
+    layer = "relevant" if len(source.sentences) > 1 else "answers"
+    return yes_no(predict(constants("trained")[layer], relevance(query, text, by_words)), by_words.span)
+
+
+def relevance(query: str, text: str, by_words: Verdict) -> Mapping[str, float]:
+    """What the layers of relevance weigh; `by_words` is the verdict of `relevant` on a text that is not blank."""
+    windows = best_windows(Claim(read_query(query).words), text)
+    near = encoder().embed(windows) @ encoder().embed([query])[0]
+    return {"words": logit(by_words.probability or 0.0), "near": float(near.max())}
 
 
 class EmbeddedJudge:

@@ -10,9 +10,17 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import msgspec
 
 from ragauge.errors import BadParameter, MissingExtra
-from ragauge.judges.nli.formats import HF, NliOptions, parse_nli_spec, write_card
 from ragauge.judges.nli.judge import PairScorer, verdict_of_windows
-from ragauge.judges.nli.models import MODEL, TOKENIZER, ModelSource, OnnxModel
+from ragauge.judges.nli.models import (
+    HF,
+    MODEL,
+    TOKENIZER,
+    ModelSource,
+    NliOptions,
+    OnnxModel,
+    parse_nli_spec,
+    write_card,
+)
 from ragauge.judges.onnx import onnx_runtime
 
 if TYPE_CHECKING:

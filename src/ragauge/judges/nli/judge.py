@@ -9,17 +9,18 @@ from __future__ import annotations
 import asyncio
 import re
 import threading
-import time
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import lru_cache
 from math import log
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
+
+import msgspec
 
 from ragauge.host import LazyModule
-from ragauge.judges.nli.formats import FORM, ModelCard, TextPair, format_pair, joint_premise, single_premise
+from ragauge.judges.embedded.statements import is_fragment
 from ragauge.judges.windows import group_units
 from ragauge.questions import Entail, Question, topic
 from ragauge.text.sentences import sentences
@@ -30,6 +31,82 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 else:
     np = LazyModule("numpy")
+
+
+#: The family of a model, which decides the input format of a pair.
+Family = Literal["classifier", "hhem", "true", "minicheck", "minicheck-t5"]
+
+
+class ModelCard(msgspec.Struct, frozen=True, omit_defaults=True):
+    """Describes a model.
+
+    source: its name, or that of its folder. revision: the commit on the hub, or a hash of its files. window: the tokens
+    of one input. end: the text of the token that ends a sequence. type_ids: whether it has token types. quantised:
+    8-bit weights. tokenizer: NAME@REVISION of the model whose tokenizer it uses, if not its own.
+    """
+
+    source: str
+    revision: str
+    family: Family
+    labels: tuple[Label, ...]
+    window: int
+    pad: int = 0
+    end: str = ""
+    type_ids: bool = False
+    quantised: bool = False
+    tokenizer: str = ""
+
+    @property
+    def three_way(self) -> bool:
+        """Whether it distinguishes contradicted from neutral."""
+        return Label.CONTRADICTED in self.labels
+
+
+#: A premise and a hypothesis.
+TextPair = tuple[str, str]
+
+#: Increased with every change that can change an answer.
+FORM = "2"
+
+#: The input of models that take one text; classifiers take a pair.
+#: hhem: `modeling_hhem_v2.py` of vectara/hallucination_evaluation_model. true: the card of
+#: google/t5_xxl_true_nli_mixture, and ALCE. minicheck: `minicheck/inference.py` of Liyan06/MiniCheck.
+FORMS: dict[Family, str] = {
+    "hhem": "<pad> Determine if the hypothesis is true given the premise?\n\nPremise: {0}\n\nHypothesis: {1}",
+    "true": "premise: {0} hypothesis: {1}",
+    "minicheck": "{0}{end}{1}",
+    "minicheck-t5": "predict: {0}{end}{1}",
+}
+
+
+def format_pair(card: ModelCard, pair: TextPair) -> str | TextPair:
+    """The input of the model for a pair."""
+    form = FORMS.get(card.family)
+    return form.format(*pair, end=card.end) if form else pair
+
+
+def joint_premise(question: Entail) -> TextPair:
+    """The chunks together, in their order, a line apart; and the hypothesis.
+
+    A hypothesis or lone premise that is a fragment ("Six days.") is preceded by the query, as in Trust-Align: these
+    models are trained on statements, not on answers.
+    """
+    premise = "\n".join(text for text in question.premise if text.strip())
+    if len(question.premise) == 1:
+        premise = _with_query(premise, question.query)
+    return premise, _with_query(question.hypothesis, question.query)
+
+
+def single_premise(question: Entail) -> list[TextPair]:
+    """Each chunk by itself with the hypothesis, in the order of the chunks."""
+    if len(question.premise) == 1:
+        return [joint_premise(question)]
+    hypothesis = _with_query(question.hypothesis, question.query)
+    return [(text if text.strip() else "", hypothesis) for text in question.premise]
+
+
+def _with_query(text: str, query: str | None) -> str:
+    return f"{query} {text}" if query and query.strip() and is_fragment(text) else text
 
 
 class Tokens(NamedTuple):
@@ -138,7 +215,6 @@ class PairModel(Protocol):
     """A model that runs here: `workers` batches concurrently, of `batch_tokens` with padding; 0: pair by pair."""
 
     card: ModelCard
-    device: str
     workers: int
     batch_tokens: int
     tokenizer: PairTokenizer
@@ -148,23 +224,16 @@ class PairModel(Protocol):
 
 
 class PairScorer:
-    """Scores pairs with a model, in threads of its own.
-
-    Counts the pairs asked for, the texts scored, the pairs split into windows, and the model's seconds.
-    """
+    """Scores pairs with a model, in threads of its own; scores are cached."""
 
     def __init__(self, model: PairModel) -> None:
         self._model = model
         self._windows = PremiseWindows(model.tokenizer.starts)
         self._cache: dict[TextPair, ClassProbabilities] = {}
-        self.asked = self.scored = self.windowed = 0
-        self.seconds = 0.0
 
     def scores(self, pairs: Sequence[TextPair], stopped: Callable[[], bool]) -> dict[TextPair, Scores]:
         """The scores of each pair. stopped: whether the caller was cancelled."""
-        self.asked += len(pairs)
-        unique = list(dict.fromkeys(pairs))
-        texts, tokens = self._tokenize(unique)
+        texts, tokens = self._tokenize(list(dict.fromkeys(pairs)))
         faults = self._run({text: own for text, own in tokens.items() if text not in self._cache}, stopped)
         found: dict[TextPair, Scores] = {}
         for pair, parts in texts.items():
@@ -189,7 +258,6 @@ class PairScorer:
             texts[pair] = self._cut(pair)
         parts = [part for pair in long for part in texts[pair] if isinstance(part, tuple)]
         tokens.update(zip(parts, self._model.tokenizer.encode(parts), strict=True))
-        self.windowed += len(long)
         return texts, tokens
 
     def _cut(self, pair: TextPair) -> list[TextPair] | str:
@@ -207,7 +275,6 @@ class PairScorer:
     def _run(self, tokens: dict[TextPair, Tokens], stopped: Callable[[], bool]) -> dict[TextPair, str]:
         """Score texts and cache the results; the texts of batches that failed, and why."""
         faults: dict[TextPair, str] = {}
-        start = time.perf_counter()
         with ThreadPoolExecutor(self._model.workers) as pool:
             work = [
                 (batch, pool.submit(self._batch, [tokens[text] for text in batch], stopped))
@@ -218,8 +285,6 @@ class PairScorer:
                     faults.update(dict.fromkeys(batch, f"{type(fault).__name__}: {fault}"))
                 else:
                     self._cache.update(zip(batch, future.result(), strict=True))
-        self.scored += len(tokens)
-        self.seconds += time.perf_counter() - start
         return faults
 
     def _batch(self, batch: Sequence[Tokens], stopped: Callable[[], bool]) -> list[ClassProbabilities]:
@@ -330,9 +395,7 @@ class NliJudge:
         borrowed = {"tokenizer": card.tokenizer} if card.tokenizer else {}
         self.identity = Identity(name, (*described.items(), *borrowed.items(), ("form", FORM), *settings))
         self.answers = frozenset({"entail" if card.three_way else "entail:support"})
-        self._questions = 0
         self._scorer: PairScorer | None = None
-        self._device = ""
         self._lock = threading.Lock()
 
     async def answer(self, questions: Sequence[Question]) -> list[Answer | Failure]:
@@ -346,28 +409,15 @@ class NliJudge:
         finally:
             stop.set()
 
-    def notes(self) -> list[str]:
-        """The number of texts that were scored, and the throughput."""
-        scorer = self._scorer
-        if scorer is None or not scorer.scored:
-            return []
-        long = f", {scorer.windowed} of the pairs in windows" if scorer.windowed else ""
-        return [
-            f"{self.identity.name}: {self._questions} questions came to {scorer.asked} pairs, for which the model read "
-            f"{scorer.scored} texts{long}; {scorer.scored / scorer.seconds:.0f} a second on {self._device}."
-        ]
-
     def _answer_all(self, questions: Sequence[Question], stopped: Callable[[], bool]) -> list[Answer | Failure]:
         pairs = {question: _pairs(question) for question in questions if isinstance(question, Entail)}
         with self._lock:
             try:
                 if self._scorer is None:
-                    model = self._load()
-                    self._scorer, self._device = PairScorer(model), model.device
+                    self._scorer = PairScorer(self._load())
                 scores = self._scorer.scores([pair for each in pairs.values() for pair in each], stopped)
             except Exception as error:
                 return [Failure("judge_error", f"{type(error).__name__}: {error}")] * len(questions)
-        self._questions += len(pairs)
         return [self._answer(question, scores) for question in questions]
 
     def _answer(self, question: Question, all_scores: dict[TextPair, Scores]) -> Answer | Failure:

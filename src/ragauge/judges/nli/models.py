@@ -8,29 +8,187 @@ import re
 from collections.abc import Callable, Mapping
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
+
+import msgspec
 
 from ragauge.errors import BadData, BadParameter, MissingExtra
 from ragauge.host import disable_telemetry
-from ragauge.judges.nli.formats import (
-    HF,
-    ONNX,
-    TWO_WAY,
-    Family,
-    ModelCard,
-    NliOptions,
-    family_of,
-    labels_of,
-    parse_nli_spec,
-    read_card,
-    window_of,
-)
-from ragauge.judges.nli.judge import NliJudge, PairTokenizer
+from ragauge.judges.nli.judge import Family, ModelCard, NliJudge, PairTokenizer
 from ragauge.judges.onnx import open_session, processors
+from ragauge.judges.options import OptionParser
+from ragauge.types import Label
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
+
+
+_Count = Annotated[int, msgspec.Meta(ge=1)]
+
+
+class NliOptions(msgspec.Struct, frozen=True):
+    """The options of an NLI judge. None: chosen by model and machine."""
+
+    revision: str | None = None
+    device: Annotated[str, msgspec.Meta(pattern=r"^(cpu|mps|cuda(:\d+)?)$")] | None = None
+    dtype: Literal["float32", "bfloat16", "float16"] | None = None
+    batch_tokens: _Count | None = None
+    labels: str | None = None
+    family: Literal["classifier", "hhem", "true", "minicheck"] | None = None
+    window: Annotated[int, msgspec.Meta(ge=32)] | None = None
+    threads: _Count | None = None
+
+
+#: What each option must be, with an example; for messages.
+_EXPECTED = {
+    "revision": "a branch, tag or commit, such as revision=main",
+    "device": "cpu, mps, cuda or cuda:NUMBER, such as device=cuda:0",
+    "dtype": "float32, bfloat16 or float16, such as dtype=bfloat16",
+    "batch_tokens": "a count of tokens, such as batch_tokens=4096",
+    "labels": "the classes in their order, such as labels=contradicted:entailed:neutral",
+    "family": "classifier, hhem, true or minicheck, such as family=true",
+    "window": "a count of tokens, 32 or more, such as window=512",
+    "threads": "a count of threads, such as threads=2",
+}
+_PARSER = OptionParser(NliOptions, _EXPECTED)
+
+#: The options of each kind of judge. Those of a model are fixed when it is exported.
+HF = frozenset(_EXPECTED) - {"threads"}
+ONNX = frozenset({"batch_tokens", "threads"})
+
+
+class NliSpec(NamedTuple):
+    """A parsed spec. spec: without its options. model: a name on the hub, or a folder."""
+
+    spec: str
+    model: str
+    options: NliOptions
+
+
+def parse_nli_spec(spec: str, known: frozenset[str]) -> NliSpec:
+    """Read a spec such as `hf/cross-encoder/nli-deberta-v3-base?revision=main`.
+
+    Raises UnknownName for an option that is not among the `known`, BadParameter for an invalid value.
+    """
+    name, options = _PARSER.split(spec)
+    kind, _, model = name.partition("/")
+    if not model:
+        raise BadParameter(f"judge {spec!r}: write {kind}/MODEL, such as hf/cross-encoder/nli-deberta-v3-base")
+    return NliSpec(name, model, _PARSER.parse(options, known))
+
+
+TWO_WAY = (Label.NOT_ENTAILED, Label.ENTAILED)
+
+_NAMES = {
+    Label.ENTAILED: "entailment entailed entail entails support supports supported consistent",
+    Label.NEUTRAL: "neutral notenoughinfo",
+    Label.CONTRADICTED: "contradiction contradicted contradict contradicts contradictory refute refutes refuted",
+    Label.NOT_ENTAILED: "notentailment notentailed nonentailment unsupported notsupported inconsistent notsupport",
+}
+_BY_NAME = {name: label for label, names in _NAMES.items() for name in names.split()}
+
+_WAYS = ({Label.ENTAILED, Label.NEUTRAL, Label.CONTRADICTED}, {*TWO_WAY})
+
+
+def labels_of(config: Mapping[str, Any], given: str | None, spec: str) -> tuple[Label, ...]:
+    """The labels of a classifier's classes in their order, from its `id2label`, or as given: "not_entailed:entailed".
+
+    Raises BadParameter where the names do not identify the classes.
+    """
+    named = config.get("id2label") or {}
+    names = given.split(":") if given else [str(named[key]) for key in sorted(named, key=int)]
+    found = [_BY_NAME.get("".join(filter(str.isalpha, name.lower()))) for name in names]
+    labels = tuple(label for label in found if label is not None)
+    if len(labels) != len(names) or len(set(labels)) != len(labels) or set(labels) not in _WAYS:
+        unclear = f"its classes are called {', '.join(names)}, which does not say which is which"
+        raise BadParameter(
+            f"{spec}: {unclear if names else 'the model does not name its classes'}; name them in its order, which its "
+            f"card says, as in {spec}?labels=contradicted:entailed:neutral, or ?labels=not_entailed:entailed for two "
+            "classes"
+        )
+    if given and named and len(named) != len(labels):
+        raise BadParameter(f"{spec}: labels={given} names {len(labels)} classes, and the model has {len(named)}")
+    return labels
+
+
+CARD = "ragauge.json"
+
+
+def read_card(folder: Path) -> ModelCard:
+    """The card in the folder of an exported model. Raises BadData where there is none that can be read."""
+    try:
+        return msgspec.json.decode((folder / CARD).read_bytes(), type=ModelCard)
+    except (OSError, msgspec.DecodeError) as error:
+        raise BadData(
+            f"onnx/{folder}: {error}; the folder must hold what this wrote: ragauge judges export hf/MODEL {folder}"
+        ) from error
+
+
+def write_card(card: ModelCard, folder: Path) -> None:
+    """Write the card next to an exported model."""
+    (folder / CARD).write_bytes(msgspec.json.format(msgspec.json.encode(card)) + b"\n")
+
+
+#: The tokens of one input where a model's positions are relative and have no maximum, or the family splits documents:
+#: MiniCheck into pieces of 500 words for Flan-T5, about 700 tokens, and of 400 of 512 tokens for the others.
+_WINDOWS: dict[Family, int] = {"hhem": 2048, "true": 2048, "minicheck-t5": 768, "minicheck": 512}
+
+_DEFAULT_WINDOW = 512
+_SHIFTED = ("roberta", "xlm-roberta", "camembert", "mpnet")  # their positions begin after that of the padding
+_RELATIVE = ("deberta", "deberta-v2")
+_TRUE = re.compile(r"(?<![a-z])true")  # t5_xxl_true_nli_mixture, t5_11b_trueteacher_and_anli
+_MAX_WINDOW = 1_000_000  # tokenizers without a limit give an enormous one
+
+
+def family_of(config: Mapping[str, Any], name: str, given: str | None, spec: str) -> Family:
+    """The family of a model from its configuration, or as the caller gives it. Raises BadParameter where it is unclear.
+
+    Text-to-text models differ only in their prompt, and MiniCheck's classifiers look like any other: these are
+    recognised by their name.
+    """
+    architecture = str((config.get("architectures") or [""])[0])
+    generates = architecture.endswith("ForConditionalGeneration")
+    known = given or _guessed(architecture, f"{name} {config.get('_name_or_path', '')}".lower())
+    families: dict[str, Family | None] = {
+        "minicheck": "minicheck-t5" if generates else "minicheck",
+        "true": "true" if generates else None,
+        "hhem": "hhem",
+        "classifier": "classifier" if architecture.endswith("ForSequenceClassification") else None,
+    }
+    if found := families.get(known):
+        return found
+    raise BadParameter(
+        f"{spec}: {'its input format is unknown' if generates else f'{architecture or config} is no NLI model'}; "
+        f"write {spec}?family=NAME, with true for 'premise: ... hypothesis: ...' answered by 1, or minicheck, hhem, "
+        "classifier"
+    )
+
+
+def _guessed(architecture: str, name: str) -> str:
+    if architecture.startswith("HHEMv2"):
+        return "hhem"
+    if "minicheck" in name:
+        return "minicheck"
+    if architecture.endswith("ForConditionalGeneration"):
+        return "true" if _TRUE.search(name) else ""
+    return "classifier"
+
+
+def window_of(
+    family: Family, config: Mapping[str, Any], tokenizer: Mapping[str, Any], given: int | None, spec: str
+) -> int:
+    """The tokens of one input. Raises BadParameter for more than the model has positions for."""
+    model, positions = config.get("model_type"), config.get("max_position_embeddings")
+    if positions and model in _SHIFTED:
+        positions = int(positions) - int(config.get("pad_token_id") or 1) - 1
+    if given and positions and given > positions and model not in _RELATIVE:
+        raise BadParameter(f"{spec}: window={given}, but the model has positions for {positions} tokens; give no more")
+    if given:
+        return given
+    fixed = None if model in _RELATIVE and family != "classifier" else positions
+    limits = (_WINDOWS.get(family), fixed, tokenizer.get("model_max_length") if family == "classifier" else None)
+    return min((int(limit) for limit in limits if limit and limit < _MAX_WINDOW), default=_DEFAULT_WINDOW)
 
 
 _CONTENT = frozenset({".safetensors", ".bin", ".onnx", ".data", ".json", ".model", ".txt"})
@@ -210,7 +368,6 @@ class TorchModel:
     def __init__(self, source: ModelSource, network: Any, class_logits: LogitsFunction) -> None:
         self.network, self.class_logits, self.card = network, class_logits, source.card
         self.tokenizer = PairTokenizer(source.tokenizer, source.card)
-        self.device = f"{source.device}, {network.dtype}".replace("torch.", "")
         usual = _CPU_BATCH_TOKENS if source.device == "cpu" else _GPU_BATCH_TOKENS
         self.batch_tokens = source.options.batch_tokens or usual
 
@@ -371,7 +528,6 @@ class OnnxModel:
         self.card = card
         self.tokenizer = PairTokenizer(open_tokenizer(folder / TOKENIZER), card)
         self.workers = options.threads or processors()
-        self.device = f"cpu by ONNX Runtime, {'int8' if card.quantised else 'float32'}, threads: {self.workers}"
         self.batch_tokens = 0 if card.quantised else options.batch_tokens or _ONNX_BATCH_TOKENS
         try:
             self._session = open_session(folder / MODEL)
