@@ -56,10 +56,7 @@ def can_answer(judge: Judge, question: Question) -> bool:
 
 
 def checked(question: Question, answer: Answer | Failure) -> Answer | Failure:
-    """The answer if it fits the question, otherwise a Failure with the reason.
-
-    A judge has to label each chunk, which a person need not.
-    """
+    """The answer, or a Failure where it does not fit the question; a judge, unlike a person, has to label each chunk."""
     if isinstance(answer, Failure):
         return answer
     fault = invalid_reason(question, answer)
@@ -176,10 +173,7 @@ class LookupJudge:
 
 
 class RecordingJudge:
-    """Answers from recorded judgments; a question that is not among them is a Failure.
-
-    Where a question was recorded more than once, the last answer counts.
-    """
+    """Answers from recorded judgments, the last of each question; one that was not recorded is a Failure."""
 
     def __init__(self, judgments: Iterable[Judgment]) -> None:
         recorded = {judgment.question: judgment for judgment in judgments}
@@ -214,13 +208,8 @@ def grouped(
 class JudgeRouter:
     """Routes questions to judges by kind or topic.
 
-    Args:
-        by_kind: Judges by kind, or by topic such as "classify:toxic", which takes precedence over its kind. "*" stands
-            for everything that no other key names.
-
-    Raises:
-        UnknownName: A key is not a kind or topic.
-        BadParameter: There is no key.
+    by_kind: judges by kind, or by topic such as "classify:toxic", which takes precedence over its kind. "*" stands for
+    everything that no other key names. Raises UnknownName for another key, BadParameter where there is none.
     """
 
     def __init__(self, by_kind: Mapping[str, Judge]) -> None:

@@ -44,10 +44,7 @@ AnyVerdict = TypeVar("AnyVerdict", Verdict, ChunkVerdict)
 
 
 class CompositeJudge(ContextJudge):
-    """A judge that asks its members. Subclasses combine their answers in `consult`.
-
-    members: at least `least` judges, each once; their order matters. settings: what else can change an answer.
-    """
+    """A judge that asks its members, at least `least`. settings: what else can change an answer."""
 
     least = 2
 

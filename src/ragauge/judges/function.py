@@ -34,12 +34,11 @@ class Fingerprint(NamedTuple):
 
 
 def fingerprint(functions: Mapping[str, Callable[..., Any]]) -> Fingerprint:
-    """The fingerprint of functions by keyword.
+    """The fingerprint of functions by keyword: a hash of code, defaults, and the plain values and functions used.
 
-    The hash is of a function's code, defaults, and the plain values and functions that it uses. What the standard
-    library provides, and modules that state a version, are identified by name and version. A function that uses other
-    values is identified by its module, its name and its code, if it can be imported; otherwise its hash is new in every
-    process, so that no stored answer of another function is reused.
+    What the standard library provides, and modules that state a version, are identified by name and version. A function
+    that uses other values is identified by its module, its name and its code, if it can be imported; otherwise its hash
+    is new in every process, so that no stored answer of another function is reused.
     """
     settings, notes = [], []
     for keyword, function in sorted(functions.items()):
@@ -133,8 +132,6 @@ def _is_standard(module: str | None) -> bool:
     return module is not None and module.partition(".")[0] in sys.stdlib_module_names
 
 
-FunctionReply = Any  # whatever the function returns, or an awaitable of it
-
 #: What the function that decomposes may call a statement.
 _STATEMENT_KINDS = ("claim", "opinion", "both", "neither")
 
@@ -148,7 +145,7 @@ _POSITIONAL = {"decompose": 1, "entail": 2, "relevant": 2, "classify": 2, "rate"
 class FunctionJudge:
     """A judge whose answers come from functions; see `judge_from`."""
 
-    def __init__(self, functions: dict[str, Callable[..., FunctionReply]], name: str | None) -> None:
+    def __init__(self, functions: dict[str, Callable[..., Any]], name: str | None) -> None:
         self._functions = functions
         self._keywords = {kind: _keywords(function, _POSITIONAL[kind]) for kind, function in functions.items()}
         self._two_way = False
@@ -159,7 +156,7 @@ class FunctionJudge:
     @property
     def answers(self) -> frozenset[str]:
         """The kinds there are functions for; an `entail` that has returned a bool is two-way."""
-        kinds = set(self._functions)
+        kinds = self._functions.keys()
         return frozenset(kinds - {"entail"} | {"entail:support"} if self._two_way else kinds)
 
     def notes(self) -> Sequence[str]:
@@ -179,7 +176,7 @@ class FunctionJudge:
             return Failure("judge_error", f"{kind(question)}() raised {type(error).__name__}: {error}")
         return answer
 
-    async def _call(self, name: str, *args: object, **optional: object) -> FunctionReply:
+    async def _call(self, name: str, *args: object, **optional: object) -> Any:
         """Call a function with `args`, and with those of `optional` that it takes."""
         accepted = self._keywords[name]
         reply = self._functions[name](*args, **{k: v for k, v in optional.items() if accepted is None or k in accepted})
@@ -203,7 +200,7 @@ class FunctionJudge:
         label, probability = results[-1]
         return Verdict(label, probability, tuple(ChunkVerdict(*each) for each in results[: len(question.premise)]))
 
-    def _entailment_label(self, reply: FunctionReply) -> tuple[Label, float | None]:
+    def _entailment_label(self, reply: Any) -> tuple[Label, float | None]:
         """The label, and the probability where one comes with it."""
         answer, probability = _answer_and_probability(reply)
         if type(answer).__name__ in _BOOL_TYPES:
@@ -229,12 +226,12 @@ class FunctionJudge:
 
 
 class _UnusableReply(Exception):
-    def __init__(self, message: str, reply: FunctionReply) -> None:
+    def __init__(self, message: str, reply: Any) -> None:
         super().__init__(f"{message}, not {reply!r:.200}")
         self.reply = reply
 
 
-def _keywords(function: Callable[..., FunctionReply], given: int) -> set[str] | None:
+def _keywords(function: Callable[..., Any], given: int) -> set[str] | None:
     """The names a function takes as keywords after `given` arguments by position; None where it takes any."""
     try:
         parameters = list(inspect.signature(function).parameters.values())
@@ -257,7 +254,7 @@ def _statement(piece: object, text: str, start: int) -> Statement:
     return Statement(written, span, claim=called in ("claim", "both"), opinion=called in ("opinion", "both"))
 
 
-def _yes_no(name: str, reply: FunctionReply) -> Verdict:
+def _yes_no(name: str, reply: Any) -> Verdict:
     answer, probability = _answer_and_probability(reply)
     if type(answer).__name__ not in _BOOL_TYPES:
         raise _UnusableReply(f"{name}() must return a bool", reply)
@@ -268,7 +265,7 @@ _BOOL_TYPES = ("bool", "bool_")  # the second is numpy's
 _BOOLS = {Label.YES: True, Label.NO: False, Label.NOT_ENTAILED: False}
 
 
-def _answer_and_probability(reply: FunctionReply) -> tuple[FunctionReply, float | None]:
+def _answer_and_probability(reply: Any) -> tuple[Any, float | None]:
     """An answer and its probability: (answer, probability), a Verdict, or an answer alone."""
     if isinstance(reply, Verdict):
         return _BOOLS.get(reply.label, reply.label.value), reply.probability
@@ -279,11 +276,11 @@ def _answer_and_probability(reply: FunctionReply) -> tuple[FunctionReply, float 
 
 def judge_from(
     *,
-    decompose: Callable[..., FunctionReply] | None = None,
-    entail: Callable[..., FunctionReply] | None = None,
-    relevant: Callable[..., FunctionReply] | None = None,
-    classify: Callable[..., FunctionReply] | None = None,
-    rate: Callable[..., FunctionReply] | None = None,
+    decompose: Callable[..., Any] | None = None,
+    entail: Callable[..., Any] | None = None,
+    relevant: Callable[..., Any] | None = None,
+    classify: Callable[..., Any] | None = None,
+    rate: Callable[..., Any] | None = None,
     name: str | None = None,
 ) -> FunctionJudge:
     """A judge made of plain functions, sync or async; give those you have.

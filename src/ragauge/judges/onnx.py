@@ -1,7 +1,4 @@
-"""ONNX Runtime: models opened with one thread per run, so that several threads can run them concurrently.
-
-For texts of a few hundred tokens that is faster than all threads on one text, which synchronise at every step.
-"""
+"""ONNX Runtime: models run on one thread each time, several concurrently, which is faster than many threads a text."""
 
 from __future__ import annotations
 

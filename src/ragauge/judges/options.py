@@ -15,13 +15,10 @@ T = TypeVar("T", bound=msgspec.Struct)
 
 
 class OptionParser(Generic[T]):
-    """Parses the options of one kind of judge.
+    """Parses the options of one kind of judge into the struct `options`.
 
-    Args:
-        options: The struct whose fields are the options.
-        expected: What each option must be, ending with an example such as "seed=1"; for messages.
-        prepare: Conversions of single options before their type is checked.
-        secret: Options whose values are not repeated in messages.
+    expected: what each option must be, ending with an example such as "seed=1", for messages. prepare: conversions of
+    options before their type is checked. secret: options whose values are not repeated in messages.
     """
 
     def __init__(

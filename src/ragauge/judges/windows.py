@@ -11,7 +11,6 @@ judge by than that the text contradicts itself. Where chunks differ, contradicti
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import NamedTuple, TypeVar
 
 import msgspec
@@ -37,8 +36,7 @@ _ACROSS_CHUNKS = {Label.CONTRADICTED: 2, Label.ENTAILED: 1, Label.YES: 1}
 AnyVerdict = TypeVar("AnyVerdict", Verdict, ChunkVerdict)
 
 
-@dataclass(frozen=True)
-class SplitQuestion:
+class SplitQuestion(NamedTuple):
     """A question in parts, in the order of the text. merge: makes the answer to the whole from those to the parts."""
 
     parts: tuple[Question, ...]
@@ -80,10 +78,7 @@ def split(question: Question, limit: int) -> SplitQuestion | None:
 
 
 def halves(question: Question) -> SplitQuestion | None:
-    """A question that a model found too long, in parts of half its size.
-
-    None where it cannot be split, and where it has no more than MIN_SPLIT_CHARS characters.
-    """
+    """A question that a model found too long, in parts of half its size; None where it cannot be split any further."""
     size = len(msgspec.json.encode(question).decode())
     return split(question, size // 2) if size > MIN_SPLIT_CHARS else None
 

@@ -155,24 +155,17 @@ class Logits(NamedTuple):
 
 
 class Encoded(NamedTuple):
-    """An encoded text.
+    """An encoded text."""
 
-    tokens: (tokens, width), each of length one, in half precision. ids: their word pieces. spans: their characters.
-    embedding: (width), of length one. keys: (2 x layers, tokens + 2, width), half precision: keys and values.
-    """
-
-    tokens: Any
-    ids: Any
-    spans: Sequence[tuple[int, int]]
-    embedding: Floats
-    keys: Any
+    tokens: Any  # (tokens, width), each of length one, in half precision
+    ids: Any  # their word pieces
+    spans: Sequence[tuple[int, int]]  # their characters
+    embedding: Floats  # (width), of length one
+    keys: Any  # keys and values: (2 x layers, tokens + 2, width), in half precision
 
 
 class Encoder:
-    """An open model, which threads may use concurrently. Texts that were encoded lately are cached.
-
-    workers: the threads of `map`; by default the number of processors.
-    """
+    """An open model, which threads may use concurrently, `workers` in `map`. The latest encoded texts are cached."""
 
     def __init__(self, session: Any, workers: int | None = None) -> None:
         self._session, self._workers, self._lock = session, workers or processors(), Lock()

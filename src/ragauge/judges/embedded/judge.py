@@ -358,12 +358,11 @@ class EmbeddedJudge:
     It grades nothing and knows no bias: these are not in `answers`. Of other languages than English it splits texts,
     and abstains from verdicts.
 
-    Args:
-        backend: What gives the verdicts: `Trained` by default, or `Lexical` for words alone, in any language.
-        name: For the identity.
+    backend: `Trained` by default, or `Lexical` for verdicts by words alone, in any language. name: for the identity.
 
-    Attributes:
-        threshold: By kind of verdict, that of a cascade which begins with this judge and is given none.
+    threshold: the confidence, by kind, from which its verdicts are accepted in a cascade that is given none. It was
+    found for words alone, on pairs that had no part in fitting them; tune a cascade on labels of your own where much
+    depends on it.
     """
 
     threshold = MappingProxyType({"entail": 0.96})
@@ -374,8 +373,8 @@ class EmbeddedJudge:
         self.answers = frozenset({"decompose", *self._backend.answers})
         self._english_only = backend is None
         languages = (("reads", "en"),) if self._english_only else ()
-        settings = (("rules", _RULES), ("splitter", splitter()), *languages, *self._backend.settings)
-        self.identity = Identity(name, settings)
+        own = (("rules", _RULES), ("splitter", splitter()), *languages)
+        self.identity = Identity(name, (*own, *self._backend.settings))
 
     async def answer(self, questions: Sequence[Question]) -> list[Answer | Failure]:
         """The answers in the order of the questions; a kind it does not answer gives a Failure."""

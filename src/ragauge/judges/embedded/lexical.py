@@ -61,10 +61,7 @@ _SURE, _CERTAIN, _COARSER, _UNSURE = 0.95, 0.9, 0.6, 0.3
 
 
 class Claim:
-    """What must be found: the distinct content words of a text, less those given, each with its idf as a weight.
-
-    `parts` cuts the items into stretches of about five.
-    """
+    """The distinct content words of a text, less those given, each with its idf as a weight; in parts of about five."""
 
     __slots__ = ("items", "keys", "parts", "total", "weights", "words")
 
@@ -474,8 +471,9 @@ def analyse(premise: Sequence[str], hypothesis: str, query: str | None) -> Analy
     """Compare a hypothesis, read as an answer to `query`, with the texts of `premise` together and each alone."""
     sources = [passage(text) for text in premise]
     own: list[Finding | None] = [None] * len(sources)
-    claim, prefix = Claim(words(hypothesis)), ""
-    if query is not None and query.strip():
+    if query is None or not query.strip():
+        claim, prefix = Claim(words(hypothesis)), ""
+    else:
         answer = QueryAnswer(hypothesis, read_query(query))
         claim, prefix = answer.claim, f"{query.strip()} " if answer.fragment else ""
         own = [answer.finding(text, source) for text, source in zip(premise, sources, strict=True)]
@@ -529,11 +527,9 @@ def yes_no(probability: float, span: tuple[int, int] | None = None) -> Verdict:
 
 def is_empty_answer(query: str, source: Passage) -> bool:
     """Whether a text is one sentence that claims nothing, nor is the yes or no that a query asks for."""
-    if len(source.sentences) != 1:
-        return False
-    [sentence] = source.sentences
-    answers = read_query(query).polar and polarity(sentence.text)[0] is not None
-    return not answers and claims_nothing(sentence.text)
+    text = source.sentences[0].text if len(source.sentences) == 1 else ""
+    answers = read_query(query).polar and polarity(text)[0] is not None
+    return bool(text) and not answers and claims_nothing(text)
 
 
 def is_short_answer(source: Passage) -> bool:

@@ -81,8 +81,7 @@ def export(spec: str, folder: Path, *, int8: bool = False) -> ExportedModel:
 def _trace(model: TorchModel, path: Path) -> None:
     """Write the graph of the model for any number of pairs of any length.
 
-    By TorchScript's exporter: that of torch.export took five times as long on MiniLM, and its graph is neither fused
-    nor quantised by default.
+    By TorchScript's exporter: that of torch.export took five times as long, and its graph is not fused by default.
     """
     import torch
 

@@ -360,10 +360,10 @@ def verdict_of_windows(card: ModelCard, windows: Sequence[ClassProbabilities]) -
 
 def disagreement(card: ModelCard, windows: Sequence[ClassProbabilities]) -> str | None:
     """A sentence on windows of which some support the hypothesis and others contradict it; None where none do."""
-    highest = dict.fromkeys(_WEIGHTS, 0.0)
-    for one in _window_verdicts(card, windows):
-        if one.label in highest:
-            highest[one.label] = max(highest[one.label], one.probability)
+    verdicts = _window_verdicts(card, windows)
+    highest = {
+        label: max((one.probability for one in verdicts if one.label is label), default=0.0) for label in _WEIGHTS
+    }
     if not all(highest.values()):
         return None
     return (
@@ -376,12 +376,8 @@ class NliJudge:
     """Answers entailment questions with a published model; no other kind.
 
     The chunks together are one premise, and each chunk is scored by itself for its own label. A premise longer than the
-    model's window is read in overlapping windows, of which the most probable support or contradiction decides.
-
-    Args:
-        name: For the identity.
-        load: Opens the model, at the first question.
-        settings: What else can change an answer, such as the dtype.
+    model's window is read in overlapping windows, of which the most probable support or contradiction decides. load:
+    opens the model, at the first question. settings: what else can change an answer, such as the dtype.
     """
 
     batch = 512
@@ -399,10 +395,7 @@ class NliJudge:
         self._lock = threading.Lock()
 
     async def answer(self, questions: Sequence[Question]) -> list[Answer | Failure]:
-        """The answers in the order of the questions; a kind it does not answer gives a Failure.
-
-        The model runs in a thread. Where the caller is cancelled, it stops after the batches in progress.
-        """
+        """The answers in order, by a thread that ends after the batches in progress where the caller is cancelled."""
         stop = threading.Event()
         try:
             return await asyncio.to_thread(self._answer_all, questions, stop.is_set)
@@ -410,12 +403,13 @@ class NliJudge:
             stop.set()
 
     def _answer_all(self, questions: Sequence[Question], stopped: Callable[[], bool]) -> list[Answer | Failure]:
-        pairs = {question: _pairs(question) for question in questions if isinstance(question, Entail)}
+        entails = (one for one in questions if isinstance(one, Entail) and one.hypothesis.strip())
+        pairs = [pair for question in entails for pair in _pairs(question) if pair[0]]
         with self._lock:
             try:
                 if self._scorer is None:
                     self._scorer = PairScorer(self._load())
-                scores = self._scorer.scores([pair for each in pairs.values() for pair in each], stopped)
+                scores = self._scorer.scores(pairs, stopped)
             except Exception as error:
                 return [Failure("judge_error", f"{type(error).__name__}: {error}")] * len(questions)
         return [self._answer(question, scores) for question in questions]
@@ -426,7 +420,7 @@ class NliJudge:
             return Failure("unanswerable", reason)
         if not question.hypothesis.strip():
             return Failure("unanswerable", "the hypothesis is empty, so that there is nothing to judge")
-        found = [all_scores[pair] if pair[0] else () for pair in _pairs(question, blank=True)]
+        found = [all_scores.get(pair, ()) for pair in _pairs(question)]
         if fault := next((one for one in found if isinstance(one, str)), None):
             return Failure("judge_error", fault)
         windows = [one for one in found if not isinstance(one, str)]
@@ -434,7 +428,6 @@ class NliJudge:
         return Verdict(whole.label, whole.probability, tuple(chunks), rationale=disagreement(self.card, windows[0]))
 
 
-def _pairs(question: Entail, *, blank: bool = False) -> list[TextPair]:
-    """The pair of all chunks together and that of each; those with a blank text only where `blank` is asked for."""
-    pairs = [joint_premise(question), *single_premise(question)]
-    return [pair for pair in pairs if blank or (pair[0] and question.hypothesis.strip())]
+def _pairs(question: Entail) -> list[TextPair]:
+    """The pair of all chunks together and that of each, some with a blank premise."""
+    return [joint_premise(question), *single_premise(question)]

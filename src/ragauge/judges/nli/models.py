@@ -67,10 +67,7 @@ class NliSpec(NamedTuple):
 
 
 def parse_nli_spec(spec: str, known: frozenset[str]) -> NliSpec:
-    """Read a spec such as `hf/cross-encoder/nli-deberta-v3-base?revision=main`.
-
-    Raises UnknownName for an option that is not among the `known`, BadParameter for an invalid value.
-    """
+    """Read a spec such as `hf/MODEL?revision=main`. Raises UnknownName for an option not `known`, and BadParameter."""
     name, options = _PARSER.split(spec)
     kind, _, model = name.partition("/")
     if not model:
@@ -94,7 +91,7 @@ _WAYS = ({Label.ENTAILED, Label.NEUTRAL, Label.CONTRADICTED}, {*TWO_WAY})
 def labels_of(config: Mapping[str, Any], given: str | None, spec: str) -> tuple[Label, ...]:
     """The labels of a classifier's classes in their order, from its `id2label`, or as given: "not_entailed:entailed".
 
-    Raises BadParameter where the names do not identify the classes.
+    Raises BadParameter where they do not identify the classes.
     """
     named = config.get("id2label") or {}
     names = given.split(":") if given else [str(named[key]) for key in sorted(named, key=int)]
@@ -251,10 +248,7 @@ def config_of(place: ModelLocation, name: str = "config.json") -> Mapping[str, A
 
 
 def download(model: str, name: str, revision: str | None) -> Path | None:
-    """A file from the hub or its cache; None where the model has no such file.
-
-    Raises BadData where the hub does not know the model, or cannot be reached and the cache has nothing.
-    """
+    """A file from the hub or its cache; None where the model has no such file. Raises BadData for no such model."""
     if find_spec("huggingface_hub") is None:
         raise MissingExtra(f"hf/{model}", "hf")
     from huggingface_hub import hf_hub_download, try_to_load_from_cache
