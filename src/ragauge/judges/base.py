@@ -56,7 +56,7 @@ def can_answer(judge: Judge, question: Question) -> bool:
 
 
 def checked(question: Question, answer: Answer | Failure) -> Answer | Failure:
-    """The answer, or a Failure where it does not fit the question; a judge, unlike a person, has to label each chunk."""
+    """The answer, or a Failure where it does not fit the question; judges, unlike people, have to label each chunk."""
     if isinstance(answer, Failure):
         return answer
     fault = invalid_reason(question, answer)

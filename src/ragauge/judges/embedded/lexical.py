@@ -117,10 +117,10 @@ def best_windows(claim: Claim, text: str, least: float = 0.0, most: int = MOST_W
     if max(shares.values(), default=0.0) < least:
         return ()
 
-    def held(window: Window) -> float:
+    def best_share(window: Window) -> float:
         return max(shares.get(place, 0.0) for place in range(window.first, window.last))
 
-    return tuple(window.text for window in sorted(sorted(windows(text), key=held, reverse=True)[:most]))
+    return tuple(window.text for window in sorted(sorted(windows(text), key=best_share, reverse=True)[:most]))
 
 
 def merged(*parts: Credits) -> Credits:
