@@ -14,7 +14,7 @@ import argparse
 from collections.abc import Sequence
 from pathlib import Path
 
-from ragauge.analysis.labelled_sets import labelled_files, read_cases
+from ragauge.analysis.measure import labelled_files, read_cases
 from ragauge.judges.embedded.judge import Trained
 from ragauge.questions import Entail
 from ragauge.types import Verdict

@@ -9,7 +9,7 @@ from typing import Any
 from tests.llm.stub import oracle
 from tests.llm.stub.asks import Ask
 
-from ragauge.judges.base import RunContext
+from ragauge.judges.base import NullContext
 from ragauge.judges.llm.messages import CallFailed, Completion, Prompt, TokenUsage
 from ragauge.questions import Question
 from ragauge.types import Call, Failure
@@ -64,7 +64,7 @@ class Model:
         return Completion(reply, usage=TokenUsage(counted, 100), model="model-1")
 
 
-class Till(RunContext):
+class Till(NullContext):
     """A desk that lets `calls` be made, and keeps the records. open: reservations that were not ended."""
 
     def __init__(self, calls: int = 1_000_000) -> None:

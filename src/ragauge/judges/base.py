@@ -71,11 +71,8 @@ JudgeAnswers = Sequence[Answer | Failure]
 NO_MONEY = Failure("max_cost", "no more may be spent; raise max_cost and run again, what is answered is kept")
 
 
-class RunContext:
-    """What a run offers to a judge: stored answers of other judges, a record of calls, and a budget.
-
-    This one is the context outside of a run: nothing is stored, counted or limited.
-    """
+class RunContext(Protocol):
+    """What a run offers to a judge: stored answers of other judges, a record of calls, and a budget."""
 
     async def ask(self, judge: Judge, questions: Sequence[Question]) -> JudgeAnswers:
         """The answers of another judge, each question asked at most once and stored under that judge's identity."""
@@ -91,9 +88,15 @@ class RunContext:
 
     def release(self, reserved: float) -> None:
         """End the reservation of a call that was not made."""
+        return
 
     def record(self, call: Call, questions: Sequence[Question], reserved: float) -> None:
         """Record a call with a usable reply to `questions` (none where it failed), and end its reservation."""
+        return
+
+
+class NullContext(RunContext):
+    """The context outside of a run: nothing is stored, counted or limited."""
 
 
 class ContextJudge(ABC):
@@ -115,7 +118,7 @@ class ContextJudge(ABC):
         """As `Judge.answer`."""
         try:
             async with self:
-                return list(await self.consult(questions, RunContext()))
+                return list(await self.consult(questions, NullContext()))
         except UsageError as error:
             return [Failure("judge_error", str(error))] * len(questions)
 

@@ -13,16 +13,7 @@ from typing import Any
 import msgspec
 
 from ragauge.errors import BadParameter
-from ragauge.judges.base import (
-    DEFAULT_BATCH,
-    NO_MONEY,
-    ForecastingJudge,
-    Judge,
-    JudgeRouter,
-    RunContext,
-    ask_in_context,
-    checked,
-)
+from ragauge.judges.base import DEFAULT_BATCH, NO_MONEY, ForecastingJudge, Judge, JudgeRouter, ask_in_context, checked
 from ragauge.questions import Judgment, Question, judgment_key, kind
 from ragauge.report.wording import dollars as price
 from ragauge.store import Store
@@ -384,7 +375,7 @@ class Dispatcher:
                 raise Stopped(f"{judge.identity} cannot answer any more: {ended}")
 
 
-class _DispatchContext(RunContext):
+class _DispatchContext:
     def __init__(self, dispatcher: Dispatcher) -> None:
         self.calls: list[Call] = []
         self.call_of: dict[Question, str] = {}

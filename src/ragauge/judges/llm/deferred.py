@@ -11,7 +11,7 @@ from typing import NamedTuple, Protocol
 
 import msgspec
 
-from ragauge.judges.base import RunContext, checked
+from ragauge.judges.base import NullContext, RunContext, checked
 from ragauge.judges.llm import pricing, prompts, replies
 from ragauge.judges.llm.judge import LLMJudge, PackingPolicy, prompt_style, unanswered
 from ragauge.judges.llm.messages import Completion, Prompt, TokenUsage
@@ -99,7 +99,7 @@ class DeferredJudge:
 
     async def answer(self, questions: Sequence[Question]) -> list[Answer | Failure]:
         """PENDING for each question, or the failure with which it was given up."""
-        return await self.consult(questions, RunContext())
+        return await self.consult(questions, NullContext())
 
     async def consult(self, questions: Sequence[Question], context: RunContext) -> list[Answer | Failure]:
         """As `answer`. What is too long for a call is asked in parts, whose answers the context knows later."""
