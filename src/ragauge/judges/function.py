@@ -45,7 +45,8 @@ def fingerprint(functions: Mapping[str, Callable[..., Any]]) -> Fingerprint:
         try:
             if not isinstance(function, FunctionType):
                 raise _Unidentified(f"an object of {type(function).__qualname__}")
-            pieces = list(_used_by(function, {id(function)}))
+            visited = {id(function)}
+            pieces = [text for value in _used_by(function) for text in _parts(value, visited)]
         except (_Unidentified, RecursionError) as error:
             if not _is_importable(function):
                 used = "a value that is nested too deeply" if isinstance(error, RecursionError) else error
@@ -73,52 +74,58 @@ def _is_importable(function: Callable[..., Any]) -> TypeGuard[FunctionType]:
         return False
 
 
-def _parts(value: object, functions: set[int]) -> Iterator[str]:
-    """The texts of a value and of all that it contains and uses, depth first; each of the `functions` once."""
-    if isinstance(value, _PLAIN):
+class _Text(str):
+    """A part of a fingerprint as it is."""
+
+
+def _parts(value: object, visited: set[int]) -> Iterator[str]:
+    """The texts of a value and of all that it contains and uses, depth first; each function once."""
+    if isinstance(value, _Text):
+        yield value
+    elif isinstance(value, _PLAIN):
         yield f"{type(value).__name__}:{value!r}"
-    elif isinstance(value, tuple | list | dict):
-        yield f"{type(value).__name__}[{len(value)}"
-        yield from _each(chain.from_iterable(value.items()) if isinstance(value, dict) else value, functions)
-    elif isinstance(value, set | frozenset):
-        yield from _parts(sorted(map(repr, value)), functions)
-    elif isinstance(value, CodeType):
+    elif id(value) not in visited:
+        if isinstance(value, FunctionType) and not _is_standard(value.__module__):
+            visited.add(id(value))
+        for part in _contents(value):
+            yield from _parts(part, visited)
+
+
+def _contents(value: object) -> list[object]:
+    """The parts of a value, in order. Raises _Unidentified for a value of any other type."""
+    if isinstance(value, tuple | list):
+        return [_Text(f"{type(value).__name__}[{len(value)}"), *value]
+    if isinstance(value, set | frozenset):
+        return [sorted(map(repr, value))]
+    if isinstance(value, dict):
+        return [_Text(f"dict[{len(value)}"), *chain.from_iterable(value.items())]
+    if isinstance(value, CodeType):
         names = (value.co_names, value.co_varnames, value.co_argcount, value.co_kwonlyargcount)
         signature = repr((*names, value.co_flags & _SIGNATURE_FLAGS))
-        yield from (value.co_code.hex(), value.co_exceptiontable.hex(), signature)
-        yield from _each(value.co_consts, functions)
-    elif isinstance(value, ModuleType):
+        return [*map(_Text, (value.co_code.hex(), value.co_exceptiontable.hex(), signature)), *value.co_consts]
+    if isinstance(value, ModuleType):
         version = "standard" if _is_standard(value.__name__) else getattr(value, "__version__", None)
         if not isinstance(version, str):
             raise _Unidentified(f"the module {value.__name__}, which states no __version__")
-        yield f"module:{value.__name__}:{version}"
-    elif isinstance(value, type | FunctionType | BuiltinFunctionType) and _is_standard(value.__module__):
-        yield f"standard:{value.__module__}.{value.__qualname__}"
-    elif isinstance(value, FunctionType):
-        if id(value) not in functions:
-            functions.add(id(value))
-            yield from _used_by(value, functions)
-    else:
-        named = f"the class {value.__qualname__}" if isinstance(value, type) else None
-        raise _Unidentified(named or f"an object of {type(value).__qualname__}")
+        return [_Text(f"module:{value.__name__}:{version}")]
+    if isinstance(value, type | FunctionType | BuiltinFunctionType) and _is_standard(value.__module__):
+        return [_Text(f"standard:{value.__module__}.{value.__qualname__}")]
+    if isinstance(value, FunctionType):
+        return _used_by(value)
+    raise _Unidentified(
+        f"the class {value.__qualname__}" if isinstance(value, type) else f"an object of {type(value).__qualname__}"
+    )
 
 
-def _each(values: Iterable[object], functions: set[int]) -> Iterator[str]:
-    for value in values:
-        yield from _parts(value, functions)
-
-
-def _used_by(function: FunctionType, functions: set[int]) -> Iterator[str]:
-    """The parts of a function's code, defaults, closure, and of the globals that it names."""
+def _used_by(function: FunctionType) -> list[object]:
+    """A function's code, defaults, closure, and the globals that it names, each behind its name."""
     try:
         closure = [cell.cell_contents for cell in function.__closure__ or ()]
     except ValueError:
         raise _Unidentified("a variable that has no value yet") from None
-    yield from _each([function.__code__, function.__defaults__, function.__kwdefaults__, *closure], functions)
-    for name in _names(function.__code__):
-        if name in function.__globals__:
-            yield name
-            yield from _parts(function.__globals__[name], functions)
+    known = function.__globals__
+    named = [(_Text(name), known[name]) for name in _names(function.__code__) if name in known]
+    return [function.__code__, function.__defaults__, function.__kwdefaults__, *closure, *chain.from_iterable(named)]
 
 
 def _names(code: CodeType) -> Iterator[str]:
