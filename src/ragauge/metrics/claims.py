@@ -332,7 +332,7 @@ def citation_recall(citing: CitationSupport) -> Share | Undefined:
 
     A sentence without a citation is not supported; nor is an empty response, which counts as one sentence. variant:
     "default", "trust_eval" or "alce", which leave empty responses undefined. style: how citations are written,
-    "brackets", "parentheses" or "authors". units: "sentences", or "items" of a list, prefixed with the query.
+    "brackets" or "parentheses". units: "sentences", or "items" of a list, prefixed with the query.
     at_most: how many citations of a sentence the other two variants read.
     """
     supported = citing.supported

@@ -44,7 +44,6 @@ CODE = r"```.*?```|`[^`\n]*`"
 
 
 #: The months, as `any_of` takes them.
-ENGLISH_MONTHS = "January February March April May June July August September October November December"
 GERMAN_MONTHS = "Januar Februar März April Mai Juni Juli August September Oktober November Dezember"
 #: Abbreviated English months, without their full stop.
 SHORT_MONTHS = "Jan Feb Mar Apr Jun Jul Aug Sep Sept Oct Nov Dec"
