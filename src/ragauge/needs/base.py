@@ -80,7 +80,7 @@ class Need(Generic[TableCo]):
 
 
 def need(
-    reads: Sequence[str], asks: Sequence[str] = ()
+    reads: Sequence[str], asks: Iterable[str] = ()
 ) -> Callable[[Callable[[Sample], QuestionFlow[Table]]], Need[Table]]:
     """Decorate a flow to make it a need, named after the function.
 

@@ -160,10 +160,13 @@ def _matches(answers: Sequence[Sequence[str]], claims: Sequence[bool]) -> tuple[
 #: Whether a judge is "asked" for labels that the data lacks, or only those "given" count.
 GoldLabels = Literal["asked", "given"]
 
+_ASKS: dict[GoldLabels, frozenset[str]] = {"asked": frozenset({"entail:support"}), "given": frozenset()}
+
 #: The key of a document's metadata for its gold labels; Trust-Eval's name.
 GOLD_LABELS_KEY = "answers_found"
 
 _LABELLED = "labelled in the data"
+
 
 @dataclass(frozen=True)
 class GoldInContexts:
@@ -179,7 +182,9 @@ class GoldInContexts:
     documents: tuple[GoldRow, ...] | None = None
 
 
-def _need(name: str, labels: GoldLabels, flow: Callable[[Sample], QuestionFlow[GoldInContexts]]) -> Need[GoldInContexts]:
+def _need(
+    name: str, labels: GoldLabels, flow: Callable[[Sample], QuestionFlow[GoldInContexts]]
+) -> Need[GoldInContexts]:
     asks = frozenset({"entail:support"} if labels == "asked" else ())
     return Need(f"{name}({labels})", (), asks, flow)
 
@@ -202,13 +207,13 @@ def answerability(labels: GoldLabels = "asked") -> Need[GoldInContexts]:
         answerable = any(map(any, rows))
         return GoldInContexts((), answerable, _label(answerable))
 
-    return _need("answerability", labels, flow)
+    return Need(f"answerability({labels})", (), _ASKS[labels], flow)
 
 
 @cache
 def claims_in_documents(labels: GoldLabels = "asked") -> Need[GoldInContexts]:
     """Which gold claims does some document contain? By its label `answers_found`, or by a judge."""
-    return _need("claims_in_documents", labels, lambda sample: gold_in_contexts(sample, labels))
+    return Need(f"claims_in_documents({labels})", (), _ASKS[labels], lambda sample: gold_in_contexts(sample, labels))
 
 
 def gold_in_contexts(sample: Sample, labels: GoldLabels = "asked") -> QuestionFlow[GoldInContexts]:

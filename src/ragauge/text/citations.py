@@ -38,7 +38,7 @@ _RANGE = re.compile(rf"(\d+)(?:{_TO}[#^]?(\d+))?")
 
 
 class Citation(NamedTuple):
-    """One number in a citation mark: the span of the whole mark, and the position of the chunk, None if there is none."""
+    """One number in a citation mark, the span of the whole mark, and the position of the chunk, if there is one."""
 
     written: str
     span: Span
