@@ -5,7 +5,6 @@ Every tokenizer treats a line break as whitespace, so the tokens of a text are t
 The stemmer: M. F. Porter, "An algorithm for suffix stripping", Program 14(3), 1980, with NLTK's documented departures:
 a table of irregular forms, words of one or two letters unchanged, -ies and -ied in four-letter words, y -> i only after
 a consonant, -alli tried before the other endings, -bli, -fulli and -logi, and a vowel and a consonant as a short stem.
-Its functions are named after the steps and conditions of the paper.
 """
 
 from __future__ import annotations
@@ -13,7 +12,7 @@ from __future__ import annotations
 import re
 import string
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import cache, lru_cache
+from functools import cache, lru_cache, partial
 from typing import Final
 from unicodedata import normalize
 
@@ -33,7 +32,6 @@ _IRREGULAR: Final = dict(
 _STEP_2: Final = _rules("""ational:ate tional:tion enci:ence anci:ance izer:ize bli:ble alli:al entli:ent eli:e
     ousli:ous ization:ize ation:ate ator:ate alism:al iveness:ive fulness:ful ousness:ous aliti:al iviti:ive
     biliti:ble fulli:ful""")
-_STEP_3: Final = _rules("icate:ic ative: alize:al iciti:ic ical:ic ful: ness:")
 _STEP_4: Final = "al ance ence er ic able ible ant ement ment ent ion ou ism ate iti ous ive ize".split()
 
 
@@ -92,10 +90,6 @@ def _step_2(word: str) -> str:
     return _replace_ending(word, _STEP_2)
 
 
-def _step_3(word: str) -> str:
-    return _replace_ending(word, _STEP_3)
-
-
 def _step_4(word: str) -> str:
     ending = next(filter(word.endswith, _STEP_4), "")
     kept = word.removesuffix(ending)
@@ -113,15 +107,19 @@ def _step_5b(word: str) -> str:
     return word[:-1] if word.endswith("ll") and _measure(word[:-1]) > 1 else word
 
 
-_STEPS: Final = (_step_1a, _step_1b, _step_1c, _step_2, _step_3, _step_4, _step_5a, _step_5b)
-
-
 def _replace_ending(word: str, rules: Sequence[tuple[str, str]]) -> str:
     for ending, replacement in rules:
         if word.endswith(ending):
             kept = word.removesuffix(ending)
             return kept + replacement if _measure(kept) > 0 else word
     return word
+
+
+_STEPS: Final = (
+    *(_step_1a, _step_1b, _step_1c, _step_2),
+    partial(_replace_ending, rules=_rules("icate:ic ative: alize:al iciti:ic ical:ic ful: ness:")),
+    *(_step_4, _step_5a, _step_5b),
+)
 
 
 def _shape(word: str) -> str:
@@ -171,22 +169,17 @@ _WRITTEN_WITHOUT_SPACES: Final = (
 )
 
 
-def rouge_tokens(text: str, stemmer: bool = False) -> list[str]:
-    """The tokens of Google's rouge-score 0.1.2: runs of a-z and 0-9 in the lower-cased text.
-
-    Every other character, accented letters and other scripts included, separates tokens. With `stemmer`, tokens longer
-    than three characters are stemmed.
-    """
+def rouge_tokens(text: str) -> list[str]:
+    """The tokens of Google's rouge-score 0.1.2: runs of a-z and 0-9 in the lower-cased text."""
     ascii_only = text.lower().encode("ascii", "replace")
-    tokens = ascii_only.translate(_KEEP_ALPHANUMERIC).decode("ascii").split()
-    return stem_tokens(tokens) if stemmer else tokens
+    return ascii_only.translate(_KEEP_ALPHANUMERIC).decode("ascii").split()
 
 
 def valor_tokens(text: str) -> list[str]:
     """The tokens of Valor's sentence BLEU: words, a dollar sign with its digits, or other runs without space or period.
 
-    Case is kept. "It costs $25.50." gives It, costs, $25, 50; "don't" gives don, 't. Word characters are those of the
-    `regex` library, with which NLTK 3.10 compiles Valor's pattern: letters, marks, digits, connecting punctuation.
+    "It costs $25.50." gives It, costs, $25, 50; "don't" gives don, 't. Word characters are those of the `regex`
+    library, with which NLTK 3.10 compiles Valor's pattern: letters, marks, digits, connecting punctuation.
     """
     if text.isascii() or _ambiguous_characters().isdisjoint(text):
         return _VALOR_TOKEN.findall(text)
@@ -199,11 +192,7 @@ def whitespace_tokens(text: str) -> list[str]:
 
 
 def unicode_tokens(text: str) -> list[str]:
-    """Words of letters, marks and digits in any script, compatibility forms and case folded (NFKC, casefold).
-
-    Scripts written without spaces (Han, kana, bopomofo, Thai, Lao, Myanmar, Khmer and the Tai scripts) give one token
-    per letter, with its combining marks. Soft hyphens and zero-width joiners are removed.
-    """
+    """Words of letters, marks and digits in any script (NFKC, casefold); one letter each in scripts without spaces."""
     folded = normalize("NFKC", normalize("NFKC", text).casefold())
     return _unicode_word().findall(_INVISIBLE_JOINERS.sub("", folded))
 
@@ -219,7 +208,6 @@ def chrf_words(text: str) -> list[str]:
 
 
 def _split_punctuation(word: str) -> list[str]:
-    """A word and one punctuation mark at its end, or else at its start, as two tokens."""
     if len(word) == 1:
         return [word]
     if word[-1] in string.punctuation:
