@@ -1,15 +1,9 @@
-"""Contract tests for judges and stores of your own.
-
-A test of a judge is one line: `check_judge(lambda: MyJudge(model="..."))`. `pack_agreement` measures how far an LLM
-judge that packs many questions into a call agrees with itself asking one at a time.
-"""
+"""A contract test for judges of your own, and how far a judge that packs questions into calls agrees with itself."""
 
 from __future__ import annotations
 
 import pickle
 from collections.abc import Callable, Sequence
-from pathlib import Path
-from tempfile import TemporaryDirectory
 
 from ragauge.judges.base import Judge, can_answer, checked
 from ragauge.questions import (
@@ -20,17 +14,14 @@ from ragauge.questions import (
     Classify,
     Decompose,
     Entail,
-    Judgment,
     Question,
     Rate,
     Relevant,
-    judgment_key,
     kind,
 )
 from ragauge.run.sync import blocking
 from ragauge.scores import Share
-from ragauge.store import Store
-from ragauge.types import Answer, Failure, Grade, Identity, Label, Verdict
+from ragauge.types import Answer, Failure, Grade, Identity, Verdict
 
 _QUERY = "When was the lighthouse built?"
 _RESPONSE = "The lighthouse was built in 1901. It is 30 metres high."
@@ -139,33 +130,6 @@ async def _pack_agreement(together: Judge, alone: Judge, questions: Sequence[Que
         if len(values) == 2:
             same.setdefault(kind(question), []).append(values[0] == values[1])
     return {name: Share(sum(each), len(each)) for name, each in same.items()}
-
-
-def check_store(make: Callable[[Path], Store]) -> None:
-    """Check that a store keeps its contract: `check_store(Store.open)`.
-
-    Stored judgments are found, also after reopening. The first answer for a key stays. An unknown key finds nothing.
-
-    Args:
-        make: Opens the store at a path where there is none at first.
-
-    Raises:
-        AssertionError: The contract is broken; the message says how.
-    """
-    first, second, never = (_judgment(_QUERY, Label.YES), _judgment(_QUERY, Label.NO), _judgment("?", Label.NO))
-    with TemporaryDirectory(prefix="ragauge-") as folder:
-        for again in ("", " after reopening"):
-            with make(Path(folder) / "store") as store:
-                store.keep([second if again else first])
-                found = store.find([first.key, never.key])
-            _demand(never.key not in found, "a judgment was found that was never kept")
-            _demand(first.key in found, f"a judgment that was kept is not found{again}")
-            _demand(found[first.key] == first, f"{first} was kept first, and {found[first.key]} is found{again}")
-
-
-def _judgment(query: str, label: Label) -> Judgment:
-    question, judge = Relevant(query, _CHUNKS[0]), Identity("contract")
-    return Judgment(question, Verdict(label), judge, judgment_key(question, judge))
 
 
 def _demand(holds: bool, fault: str) -> None:
