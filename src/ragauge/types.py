@@ -65,16 +65,7 @@ class Sample(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
 
 
 #: The fields with content, which a need may read.
-FIELDS = (
-    "query",
-    "response",
-    "contexts",
-    "references",
-    "source",
-    "reference_contexts",
-    "answers",
-    "answerable",
-)
+FIELDS = ("query", "response", "contexts", "references", "source", "reference_contexts", "answers", "answerable")
 
 
 Span = tuple[int, int]

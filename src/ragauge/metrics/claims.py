@@ -18,21 +18,10 @@ from typing import Literal, NamedTuple
 
 from ragauge.errors import BadParameter
 from ragauge.metrics.base import metric, share
+from ragauge.needs import entailment
 from ragauge.needs.base import Failed, Undefined
 from ragauge.needs.checks import contexts_to_query, opinions_with
 from ragauge.needs.citations import CitationSupport, citations
-from ragauge.needs.entailment import (
-    ClaimsOf,
-    claims_in_query,
-    claims_in_response,
-    reference_claims_in_query,
-    reference_claims_in_response,
-    references_in_response,
-    response_claims_in_query,
-    response_claims_in_references,
-    response_in_contexts,
-    response_in_references,
-)
 from ragauge.needs.evidence import Checks, Support, Supports
 from ragauge.needs.gold import Correctness, MatchedGold, Variant, claims_entailed, claims_listed, claims_present
 from ragauge.scores import F1Counts, Incidence, PrecisionRecall, Share
@@ -41,7 +30,7 @@ from ragauge.types import Label
 NO_CLAIMS = "the response makes no claim"
 
 
-@metric(response_in_contexts)
+@metric(entailment.response_in_contexts)
 def faithfulness(support: Support) -> Share | Undefined:
     """Share of the response's claims that the contexts entail.
 
@@ -52,7 +41,7 @@ def faithfulness(support: Support) -> Share | Undefined:
     return share(support.entailed, NO_CLAIMS)
 
 
-@metric(response_in_contexts().also_asking("entail:contradiction"), better="lower")
+@metric(entailment.response_in_contexts().also_asking("entail:contradiction"), better="lower")
 def hallucination(support: Support) -> Share | Undefined | Failed:
     """Share of the contexts that some claim of the response contradicts.
 
@@ -65,7 +54,7 @@ def hallucination(support: Support) -> Share | Undefined | Failed:
     return share(contradicted, "there are no contexts")
 
 
-@metric(response_in_contexts(), contexts_to_query)
+@metric(entailment.response_in_contexts(), contexts_to_query)
 def context_coverage(support: Support, relevant: Checks) -> Share | Undefined:
     """Share of the relevant contexts that entail at least one claim of the response.
 
@@ -81,7 +70,7 @@ def context_coverage(support: Support, relevant: Checks) -> Share | Undefined:
 ClaimCounting = Literal["own", "common"]
 
 
-@metric(response_in_references, references_in_response)
+@metric(entailment.response_in_references, entailment.references_in_response)
 def answer_correctness(in_references: Supports, in_response: Supports) -> F1Counts:
     """F1 of the statements: tp / (tp + (fp + fn) / 2); the best over the references.
 
@@ -100,8 +89,10 @@ def claims_beyond_query(table: Support, in_query: Support) -> list[bool]:
     ]
 
 
-@metric(claims_in_response, claims_in_query)
-def claim_recall(in_response: Supports, in_query: Supports, *, of: ClaimsOf = "references") -> Share | Undefined:
+@metric(entailment.claims_in_response, entailment.claims_in_query)
+def claim_recall(
+    in_response: Supports, in_query: Supports, *, of: entailment.ClaimsOf = "references"
+) -> Share | Undefined:
     """Share of the reference's claims that the response entails; the best over the references.
 
     Claims that the query already presupposes are excluded. As in Dataworkz (golden claims present). of: "references",
@@ -112,7 +103,7 @@ def claim_recall(in_response: Supports, in_query: Supports, *, of: ClaimsOf = "r
     return best_share(each, f"{subject} a claim beyond the query")
 
 
-@metric(response_claims_in_references, response_claims_in_query)
+@metric(entailment.response_claims_in_references, entailment.response_claims_in_query)
 def claim_precision(in_references: Supports, in_query: Support) -> Share | Undefined:
     """Share of the response's claims that the reference entails; the best over the references.
 
@@ -123,7 +114,10 @@ def claim_precision(in_references: Supports, in_query: Support) -> Share | Undef
 
 
 @metric(
-    reference_claims_in_response, reference_claims_in_query, response_claims_in_references, response_claims_in_query
+    entailment.reference_claims_in_response,
+    entailment.reference_claims_in_query,
+    entailment.response_claims_in_references,
+    entailment.response_claims_in_query,
 )
 def claim_f1(
     in_response: Supports,

@@ -14,17 +14,8 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Literal, NamedTuple
 
 from ragauge.errors import BadParameter
+from ragauge.metrics import claims
 from ragauge.metrics.base import metric
-from ragauge.metrics.claims import (
-    NO_SENTENCE,
-    ListScore,
-    calibrated_score,
-    grounded_share,
-    harmonic,
-    list_score,
-    match_score,
-    matched_share,
-)
 from ragauge.needs.base import EvidenceTable, Need, Undefined
 from ragauge.needs.checks import RefusalCheck, refusals
 from ragauge.needs.citations import CitationSupport, citations
@@ -171,7 +162,7 @@ def answered_correctness(
 
     correctness: "cm" by entailment, "em" as strings, "em5" as items of a list, scored by F1.
     """
-    return Undefined(REFUSED) if check.refused else Share(match_score(matched, correctness), 1)
+    return Undefined(REFUSED) if check.refused else Share(claims.match_score(matched, correctness), 1)
 
 
 @metric(refusals, claims_in_documents, claims_in_response, over="data")
@@ -212,12 +203,14 @@ def parametric(
     """How much of the gold claims the answers contain that no document does: the model's parametric knowledge."""
     if check.refused:
         return Undefined(REFUSED)
-    return Share(matched_share(matched, correctness) - grounded_share(matched, gold.claims, correctness), 1)
+    return Share(
+        claims.matched_share(matched, correctness) - claims.grounded_share(matched, gold.claims, correctness), 1
+    )
 
 
 def _calibrated(check: RefusalCheck, gold: GoldInContexts, matched: MatchedGold, correctness: Correctness) -> float:
     refused = check.refused or check.refused_without_citations
-    return 0.0 if refused else calibrated_score(matched, gold.claims, correctness)
+    return 0.0 if refused else claims.calibrated_score(matched, gold.claims, correctness)
 
 
 class MeanCitations(Counts, frozen=True):
@@ -232,7 +225,7 @@ class MeanCitations(Counts, frozen=True):
         """The score, or None where there is nothing to count."""
         if not self.samples or max(self.recall, self.precision) > self.samples * (1 + 1e-9):
             return None
-        return harmonic(self.recall / self.samples, self.precision / self.samples)
+        return claims.harmonic(self.recall / self.samples, self.precision / self.samples)
 
 
 @metric(citations, over="data")
@@ -241,7 +234,7 @@ def regular_citation_f1(citing: CitationSupport) -> MeanCitations | Undefined:
 
     A response without citations has a precision of 0.
     """
-    return MeanCitations(*_citation_means(citing)) if citing.sentences else Undefined(NO_SENTENCE)
+    return MeanCitations(*_citation_means(citing)) if citing.sentences else Undefined(claims.NO_SENTENCE)
 
 
 @metric(refusals, citations, over="data")
@@ -266,7 +259,7 @@ def _excluded(check: RefusalCheck, citing: CitationSupport) -> Undefined | None:
     """Why the response does not count among the answers with sentences, or None."""
     if check.refused:
         return Undefined(REFUSED)
-    return None if citing.sentences else Undefined(NO_SENTENCE)
+    return None if citing.sentences else Undefined(claims.NO_SENTENCE)
 
 
 def _citation_means(citing: CitationSupport) -> tuple[int, float, float]:
@@ -410,7 +403,7 @@ def _refusal_values(items: _Items, answered: _Items, answerable: _Items) -> dict
     ):
         recall = 100 * hits / recall_of if recall_of else 0
         precision = 100 * hits / precision_of if precision_of else 0
-        block |= {f"{name}_rec": recall, f"{name}_prec": precision, f"{name}_f1": harmonic(precision, recall)}
+        block |= {f"{name}_rec": recall, f"{name}_prec": precision, f"{name}_f1": claims.harmonic(precision, recall)}
     block["macro_avg"] = _mean([block["reject_rec"], block["answerable_rec"]])
     block["macro_f1"] = _mean([block["reject_f1"], block["answerable_f1"]])
     return block
@@ -420,7 +413,7 @@ def _citation_values(name: str, items: _Items) -> dict[str, float]:
     """Responses without a sentence are excluded from the means."""
     cited = [_citation_means(item.citing) for item in items if item.citing.sentences]
     recall, precision = 100 * _mean(one[1] for one in cited), 100 * _mean(one[2] for one in cited)
-    f1 = harmonic(precision, recall)
+    f1 = claims.harmonic(precision, recall)
     return {f"{name}_citation_rec": recall, f"{name}_citation_prec": precision, f"{name}_citation_f1": f1}
 
 
@@ -433,13 +426,13 @@ def _share_values(
         answered = [item for item in items if not item.refusal.refused_without_citations]
 
     def calibrated(subset: _Items) -> float:
-        return 100 * _mean(_unless_refused(item, calibrated_score, correctness) for item in subset)
+        return 100 * _mean(_unless_refused(item, claims.calibrated_score, correctness) for item in subset)
 
     def matched(subset: _Items) -> float:
-        return 100 * _mean(match_score(item.matched, correctness) for item in subset)
+        return 100 * _mean(claims.match_score(item.matched, correctness) for item in subset)
 
     of_answered, by_answered, by_answerable = matched(answered), calibrated(answered), calibrated(answerable)
-    grounding = 100 * _mean(_unless_refused(item, grounded_share, correctness) for item in answered)
+    grounding = 100 * _mean(_unless_refused(item, claims.grounded_share, correctness) for item in answered)
     f1 = _harmonic(by_answered, by_answerable)
     return {
         f"regular_{name}": matched(items),
@@ -461,13 +454,13 @@ def _unless_refused(
 def _list_values(items: _Items, answered: _Items, answerable: _Items) -> tuple[dict[str, float], float]:
     """The values for "em5", with the shares of the wrong items that do and do not occur in a document; and the F1."""
 
-    def plain(item: TrustEvalItem) -> ListScore:
-        return list_score(item.matched, item.matched.gold)
+    def plain(item: TrustEvalItem) -> claims.ListScore:
+        return claims.list_score(item.matched, item.matched.gold)
 
-    def calibrated(item: TrustEvalItem) -> ListScore:
+    def calibrated(item: TrustEvalItem) -> claims.ListScore:
         """Scored against the gold claims that some document contains, none of them for a refusal."""
         refused = item.refusal.refused_without_citations
-        return list_score(item.matched, [] if refused else _gold_in_documents(item.matched.gold, item))
+        return claims.list_score(item.matched, [] if refused else _gold_in_documents(item.matched.gold, item))
 
     shares = [sum(wrong) / len(wrong) for item in answered if (wrong := _wrong_in_documents(item))]
     block: dict[str, float] = {
@@ -485,7 +478,7 @@ def _list_values(items: _Items, answered: _Items, answerable: _Items) -> tuple[d
         for at, name in enumerate(("prec", "rec", "rec_top5", "f1", "f1_top5")):
             block[f"{prefix}qampari_{name}"] = 100 * _mean(one[at] for one in scores)
     f1 = _harmonic(block["calib_answered_qampari_f1_top5"], block["calib_answerable_qampari_f1_top5"])
-    grounding = 100 * _mean(_unless_refused(item, grounded_share, "em5") for item in answered)
+    grounding = 100 * _mean(_unless_refused(item, claims.grounded_share, "em5") for item in answered)
     block["calib_qampari_em_f1"] = f1
     block["parametric_qampari_rec_top5"] = block["answered_qampari_rec_top5"] - grounding
     return block, f1

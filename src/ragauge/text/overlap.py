@@ -17,14 +17,7 @@ from itertools import chain
 from operator import or_
 from typing import NamedTuple
 
-from ragauge.text.tokens import (
-    chrf_characters,
-    chrf_words,
-    squad_normalise,
-    squad_tokens,
-    stem_tokens,
-    tokenizer_named,
-)
+from ragauge.text.tokens import chrf_characters, chrf_words, squad_normalise, squad_tokens, stem_tokens, tokenizer_named
 
 
 class BitColumns(NamedTuple):

@@ -48,10 +48,7 @@ _MISSED = re.compile(
     """,
     re.VERBOSE,
 )
-_CLOSERS = re.compile(
-    rf"""(?: [)\]\"'“”‘’»*_]++ (?=\s|\Z) | [)\]”’»] )*+ {_SUPERSCRIPTS}""",
-    re.VERBOSE,
-)
+_CLOSERS = re.compile(rf"""(?: [)\]\"'“”‘’»*_]++ (?=\s|\Z) | [)\]”’»] )*+ {_SUPERSCRIPTS}""", re.VERBOSE)
 _STOP_BEHIND_MARK = re.compile(r"[.!?]++[\"'”’)]*+\s++(?![a-z])")
 _EMOJI = "[\U0001f300-\U0001faff\u2600-\u26ff\u2764\ufe0f\u200d]"
 _ATTACHED = re.compile(rf"(?:\s*{_EMOJI})+")
