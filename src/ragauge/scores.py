@@ -146,7 +146,7 @@ class Evidence(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     @property
     def entailed(self) -> bool:
         """Whether the chunks together entail it and none of them contradicts it."""
-        return is_entailed(self.label, self.chunks)
+        return is_entailed(self.label, (chunk.label for chunk in self.chunks))
 
     def chunk_labels(self, n: int) -> list[Label | None]:
         """The label of each of n chunks; the joint label for all where they were only judged together."""

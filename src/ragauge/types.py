@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from enum import StrEnum
-from typing import Any, Protocol
+from typing import Any
 
 import msgspec
 
@@ -125,19 +125,9 @@ class ChunkVerdict(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     span: Span | None = None
 
 
-class _Labelled(Protocol):
-    @property
-    def label(self) -> Label: ...
-
-
-def is_entailed(label: Label | None, chunks: Iterable[_Labelled]) -> bool:
-    """Whether a joint label is ENTAILED and no chunk contradicts the hypothesis; what every metric counts as support.
-
-    Args:
-        label: the label for all chunks together.
-        chunks: the label of each chunk, where known.
-    """
-    return label is Label.ENTAILED and not any(chunk.label is Label.CONTRADICTED for chunk in chunks)
+def is_entailed(label: Label | None, of_chunks: Iterable[Label]) -> bool:
+    """Whether a joint label is ENTAILED and no chunk contradicts the hypothesis: what metrics count as support."""
+    return label is Label.ENTAILED and Label.CONTRADICTED not in of_chunks
 
 
 class Verdict(msgspec.Struct, frozen=True, gc=False, omit_defaults=True, tag="verdict"):
@@ -160,7 +150,7 @@ class Verdict(msgspec.Struct, frozen=True, gc=False, omit_defaults=True, tag="ve
     @property
     def entailed(self) -> bool:
         """Whether the chunks together entail the hypothesis and none of them contradicts it."""
-        return is_entailed(self.label, self.chunks)
+        return is_entailed(self.label, (chunk.label for chunk in self.chunks))
 
     @property
     def two_way(self) -> bool:

