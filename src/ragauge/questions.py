@@ -240,7 +240,13 @@ def invalid_reason(question: Question, answer: Answer) -> str | None:
                 return "a statement is empty"
             return _invalid_span(question.text, (piece.span for piece in answer.statements))
         case Entail(), Verdict():
-            return _invalid_label(answer, ENTAILMENT) or _invalid_chunks(question, answer)
+            chunks, texts = answer.chunks, question.premise
+            if fault := _invalid_label(answer, ENTAILMENT):
+                return fault
+            if chunks and len(chunks) != len(texts):
+                return f"{len(chunks)} labels for {len(texts)} chunks"
+            faults = (_invalid_span(text, [chunk.span]) for text, chunk in zip(texts, chunks, strict=False))
+            return next(filter(None, faults), None)
         case Relevant(), Verdict():
             return _invalid_label(answer, YES_NO) or _invalid_span(question.text, [answer.span])
         case Classify(), Verdict():
@@ -267,10 +273,3 @@ def _invalid_label(verdict: Verdict, labels: frozenset[Label]) -> str | None:
         if one.probability is not None and not 0 <= one.probability <= 1:
             return f"the probability {one.probability} lies outside 0..1"
     return None
-
-
-def _invalid_chunks(question: Entail, verdict: Verdict) -> str | None:
-    if verdict.chunks and len(verdict.chunks) != len(question.premise):
-        return f"{len(verdict.chunks)} labels for {len(question.premise)} chunks"
-    spans = [(text, chunk.span) for text, chunk in zip(question.premise, verdict.chunks, strict=False) if chunk.span]
-    return next((fault for text, span in spans if (fault := _invalid_span(text, [span]))), None)

@@ -348,9 +348,7 @@ class ScoreRecord(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
 class SampleRecord(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     """One sample with its scores by metric and its evidence by need, which metrics may share.
 
-    Args:
-        counted: the counts that the sample adds to metrics over the whole data set.
-        failures: why questions of the sample have no answer, with the judge's replies; the first few distinct ones.
+    counted: what it adds to metrics over the data set. failures: why questions have no answer; the first few.
     """
 
     sample: Sample
@@ -360,10 +358,7 @@ class SampleRecord(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     failures: tuple[Failure, ...] = ()
 
     def score(self, name: str) -> Score:
-        """The score of a metric, or the sample's counts for a metric over the data set, with its evidence.
-
-        Raises KeyError where there is neither.
-        """
+        """The score of a metric, or the sample's counts for one over the data set, with its evidence. Raises KeyError."""
         record = self.scores.get(name) or self.counted[name]
         evidence = tuple(piece for key in record.evidence for piece in self.evidence.get(key, ()))
         return Score(record.value, record.undefined, record.failed, record.counts, evidence)
@@ -372,22 +367,10 @@ class SampleRecord(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
 class RunRecord(msgspec.Struct, omit_defaults=True):
     """One run over a data set.
 
-    Args:
-        id: unique, sortable by time.
-        data, data_hash: a description of the data read, and a hash of the samples.
-        judges: judge identity by kind of question.
-        status: "running", "finished", "interrupted" or "stopped".
-        asked, reused: the number of judgments asked of a judge, and of those already in the store.
-        labels, labelled: the number of human labels given with the run, and of answers that came from them.
-        stopped: why the run stopped by itself before the end of the data; its status is then "stopped".
-        notes: remarks of judges, such as the agreement of a panel.
-        left_out: metrics of the default set that could not be measured, with the reason.
-        failures, undefined: by metric, the first reason why samples failed, or are undefined.
-        empty: the number of empty responses.
-        bad_rows: the error messages of rows skipped on request.
-        slices: by metadata column, the slices that were asked for, the worst first.
-        about: by metric, what it is in one line.
-        columns: the columns of the data that are no fields of a sample; each sample has their values as `metadata`.
+    asked, reused: the number of judgments asked of a judge, and found in the store. labels, labelled: of human labels
+    given with the run, and of answers that came from them. stopped: why it stopped by itself before the end of the data.
+    left_out, failures, undefined: reasons, by metric. about: each metric in one line. columns: those of the data that
+    are no fields of a sample.
     """
 
     id: str

@@ -1,4 +1,4 @@
-"""A contract test for judges of your own, and how far a judge that packs questions into calls agrees with itself."""
+"""A contract test for judges of your own: `check_judge(lambda: MyJudge(model="..."))`."""
 
 from __future__ import annotations
 
@@ -17,11 +17,9 @@ from ragauge.questions import (
     Question,
     Rate,
     Relevant,
-    kind,
 )
 from ragauge.run.sync import blocking
-from ragauge.scores import Share
-from ragauge.types import Answer, Failure, Grade, Identity, Verdict
+from ragauge.types import Answer, Failure, Identity
 
 _QUERY = "When was the lighthouse built?"
 _RESPONSE = "The lighthouse was built in 1901. It is 30 metres high."
@@ -48,8 +46,8 @@ def check_judge(make: Callable[[], Judge], questions: Sequence[Question] = PLAIN
     """Check that a judge keeps its contract.
 
     Two judges of the same settings have equal identities, which can be pickled. The judge answers at least one
-    question. Each answer fits its question and is the same alone and in a batch (unless the judge works `by_sample`;
-    see `pack_agreement`). No questions give no answers. Unusual texts (empty, many scripts, very long) and kinds that
+    question. Each answer fits its question and is the same alone and in a batch, unless the judge works
+    `by_sample`. No questions give no answers. Unusual texts (empty, many scripts, very long) and kinds that
     it does not claim give an answer or a Failure, never an exception.
 
     Args:
@@ -103,33 +101,6 @@ def _odd_questions() -> list[Question]:
         found += [Relevant(text, _CHUNKS[0]), Relevant(_QUERY, text, text), Classify(text, "toxic")]
         found += [Rate(TOPICAL_MATCH, (("query", text), ("response", text)))]
     return found
-
-
-def pack_agreement(together: Judge, alone: Judge, questions: Sequence[Question] = PLAIN) -> dict[str, Share]:
-    """Measure how far a judge agrees with itself asking one question per call.
-
-    Args:
-        together: The judge as it is used, such as `rg.llm(...)`.
-        alone: The judge asking one question per call, such as `rg.llm(..., pack="alone")`.
-        questions: What both are asked.
-
-    Returns:
-        For each kind of question with a label or a grade, the share of equal answers. Questions that either judge fails
-        to answer are skipped.
-    """
-    return blocking(_pack_agreement, "pack_agreement")(together, alone, questions)
-
-
-async def _pack_agreement(together: Judge, alone: Judge, questions: Sequence[Question]) -> dict[str, Share]:
-    same: dict[str, list[bool]] = {}
-    answers = zip(questions, await together.answer(questions), await alone.answer(questions), strict=True)
-    for question, *both in answers:
-        values = [
-            one.label if isinstance(one, Verdict) else one.value for one in both if isinstance(one, Verdict | Grade)
-        ]
-        if len(values) == 2:
-            same.setdefault(kind(question), []).append(values[0] == values[1])
-    return {name: Share(sum(each), len(each)) for name, each in same.items()}
 
 
 def _demand(holds: bool, fault: str) -> None:

@@ -197,19 +197,10 @@ class Identity(msgspec.Struct, frozen=True, gc=False, cache_hash=True):
 
 
 class Call(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
-    """One call to a model.
+    """One call to a model, of `asked` questions. model: the name reported by the server.
 
-    Args:
-        id: unique; the judgments it produced refer to it, in the order asked.
-        asked: the number of questions in it.
-        model: the name reported by the server.
-        prompt_tokens: as counted by the server, cached tokens included; estimated where the price is known and the
-            server reported none or too few.
-        cached_tokens: those of the prompt tokens that were cached.
-        completion_tokens: as prompt_tokens.
-        cost: in US dollars; None where the price is unknown.
-        seconds: from request to reply.
-        fault: what was wrong with the reply, if anything.
+    Tokens are as counted by the server, cached ones included in those of the prompt; estimated where the price is known
+    and it reported none or too few. cost: in US dollars. fault: what was wrong with the reply, if anything.
     """
 
     id: str
@@ -244,12 +235,7 @@ class TotalUsage(msgspec.Struct):
 
 
 class ModelResponse(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
-    """The response of a system under test.
-
-    Args:
-        key: a hash of the prompt and the system, 32 hex digits.
-        call: the id of the call that produced it.
-    """
+    """The response of a system under test. key: a hash of the prompt and the system. call: the id of the call."""
 
     key: str
     text: str

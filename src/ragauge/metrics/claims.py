@@ -307,11 +307,6 @@ def grounded_share(matched: MatchedGold, in_documents: Sequence[bool], correctne
     return _matched_and_contained(matched, in_documents) / len(in_documents)
 
 
-def matched_share(matched: MatchedGold, correctness: Correctness) -> float:
-    """Share of all gold claims in the response, comparable to `grounded_share`."""
-    return grounded_share(matched, [True] * len(matched.claims), correctness)
-
-
 def _matched_and_contained(matched: MatchedGold, in_documents: Sequence[bool]) -> int:
     return sum(match and contained for match, contained in zip(matched.claims, in_documents, strict=True))
 

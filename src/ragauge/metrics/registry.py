@@ -64,11 +64,7 @@ ON_REQUEST = _named("""
 """)
 
 #: Measured when asked for by name, each as one value of the whole data set.
-OVER_DATA = _named("""
-    reject_recall reject_precision reject_f1 answerable_recall answerable_precision answerable_f1 macro_avg
-    macro_f1 answered_correctness calibrated_answered calibrated_answerable calibrated_f1 parametric
-    regular_citation_f1 answered_citation_recall answered_citation_precision answered_citation_f1 trust_score
-""")
+OVER_DATA = tuple(one for one in _BY_NAME.values() if one.over == "data")
 
 #: The group of entry points by which installed packages offer metrics of their own: name -> a `Metric`.
 ENTRY_POINTS = "ragauge.metrics"
@@ -76,6 +72,7 @@ ENTRY_POINTS = "ragauge.metrics"
 #: Everything that has a name of its own.
 CATALOGUE = (*METRICS, *ON_REQUEST, *OVER_DATA)
 
+_SHORT = {"rec": "recall", "prec": "precision"}
 _SPELLINGS = {"rec": "recall", "recall": "recall", "prec": "precision", "precision": "precision", "f1": "f1"}
 
 #: Other names of the same metrics; those about refusals are spelled in three ways in Trust-Eval.
@@ -86,14 +83,10 @@ ALIASES = {
     "cm": "claim_match",
     "em": "string_match",
     "em5": "list_match",
-    "answerable_rec": "answerable_recall",
-    "answerable_prec": "answerable_precision",
-    "regular_citation_rec": "citation_recall",
-    "regular_citation_prec": "citation_precision",
-    "answered_citation_rec": "answered_citation_recall",
-    "answered_citation_prec": "answered_citation_precision",
-    "reject_rec": "reject_recall",
-    "reject_prec": "reject_precision",
+    **{f"answerable_{end}": f"answerable_{full}" for end, full in _SHORT.items()},
+    **{f"regular_citation_{end}": f"citation_{full}" for end, full in _SHORT.items()},
+    **{f"answered_citation_{end}": f"answered_citation_{full}" for end, full in _SHORT.items()},
+    **{f"reject_{end}": f"reject_{full}" for end, full in _SHORT.items()},
     **{f"{word}_{end}": f"reject_{full}" for word in ("refuse", "refusal") for end, full in _SPELLINGS.items()},
 }
 
@@ -133,12 +126,7 @@ def default_metrics(samples: Sequence[Sample]) -> tuple[Measure, ...]:
 
 
 def metric_named(name: str) -> Metric:
-    """The metric called `name`: one of ragauge's, or of an installed package's entry points.
-
-    Raises:
-        UnknownName: no metric has this name; close matches are suggested.
-        BadParameter: an installed package offers it, but it cannot be loaded.
-    """
+    """The metric called `name`: one of ragauge's, or of an installed package. Raises UnknownName, or BadParameter."""
     if name in _BY_NAME:
         return _BY_NAME[name]
     if name in ALIASES:
@@ -298,15 +286,9 @@ def split_specs(specs: str) -> list[str]:
 
 
 def select_metrics(metrics: str | Measure | Iterable[str | Measure]) -> tuple[Measure, ...]:
-    """The metrics requested, without repetition.
+    """The metrics requested, by specs or themselves, without repetition; variants of one are keyed by their specs.
 
-    Where there are several variants of a metric, those with parameters are keyed by their full spec.
-
-    Args:
-        metrics: specs, in one text or several, or metrics.
-
-    Raises:
-        UnknownName, BadParameter: a spec that cannot be read, two different metrics of one name, or no metric.
+    Raises UnknownName or BadParameter for a spec that cannot be read, two different metrics of one name, or no metric.
     """
     measures: list[Measure] = []
     for one in [metrics] if isinstance(metrics, str | Measure) else metrics:

@@ -12,11 +12,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Annotated, Literal
-
-from msgspec import Meta
+from typing import Literal
 
 from ragauge.metrics.base import MetricValue, metric, share
+from ragauge.metrics.checks import Count
 from ragauge.metrics.claims import NO_CLAIMS, best_share
 from ragauge.needs import checks, entailment
 from ragauge.needs.base import Need, Undefined
@@ -152,10 +151,6 @@ def claim_hallucination(grounding: Support, correctness: Supports) -> Share | Un
     return share((not correct and not grounded for grounded, correct in each), NO_CLAIMS)
 
 
-#: How many of the first ranks count; 0 stands for all.
-Cutoff = Annotated[int, Meta(ge=0, description="a whole number of at least 0")]
-
-
 def _first(ranks: Ranks, k: int) -> tuple[float, ...]:
     return ranks.grades[:k] if k else ranks.grades
 
@@ -165,39 +160,39 @@ def _found(ranks: Ranks, k: int) -> int:
 
 
 @metric(checks.retrieval_ranks)
-def retrieval_precision(ranks: Ranks, *, k: Cutoff = 0) -> Share | Undefined:
+def retrieval_precision(ranks: Ranks, *, k: Count = 0) -> Share | Undefined:
     """Share of the first k retrieved contexts that are relevant by id or text; with k, missing ranks count as wrong."""
     total = k or len(ranks.grades)
     return Share(_found(ranks, k), total) if total else Undefined(NO_CONTEXTS)
 
 
 @metric(checks.retrieval_ranks)
-def retrieval_recall(ranks: Ranks, *, k: Cutoff = 0) -> Share:
+def retrieval_recall(ranks: Ranks, *, k: Count = 0) -> Share:
     """Share of the relevant contexts, known by id or text, among the first k retrieved ones."""
     return Share(_found(ranks, k), len(ranks.ideal))
 
 
 @metric(checks.retrieval_ranks)
-def hit_rate(ranks: Ranks, *, k: Cutoff = 0) -> Share:
+def hit_rate(ranks: Ranks, *, k: Count = 0) -> Share:
     """1 if some relevant context, known by id or text, is among the first k retrieved ones, else 0."""
     return Share(_found(ranks, k) > 0, 1)
 
 
 @metric(checks.retrieval_ranks)
-def mrr(ranks: Ranks, *, k: Cutoff = 0) -> float:
+def mrr(ranks: Ranks, *, k: Count = 0) -> float:
     """Mean reciprocal rank: 1 / rank of the first relevant context, known by id or text; 0 without one."""
     return next((1 / rank for rank, grade in enumerate(_first(ranks, k), 1) if grade > 0), 0.0)
 
 
 @metric(checks.retrieval_ranks, name="map")
-def mean_average_precision(ranks: Ranks, *, k: Cutoff = 0) -> float:
+def mean_average_precision(ranks: Ranks, *, k: Count = 0) -> float:
     """Mean average precision: precision at the rank of each relevant context, known by id or text, 0 if not found."""
     found = [grade > 0 for grade in _first(ranks, k)]
     return average_precision(found) * sum(found) / len(ranks.ideal)
 
 
 @metric(checks.retrieval_ranks)
-def ndcg(ranks: Ranks, *, k: Cutoff = 0) -> float:
+def ndcg(ranks: Ranks, *, k: Count = 0) -> float:
     """Normalised discounted cumulative gain of contexts known by id or text (Järvelin & Kekäläinen, 2002).
 
     The gain is the grade, the discount log2(rank + 1), and the ideal ranking has all relevant contexts, best first.

@@ -203,9 +203,11 @@ def parametric(
     """How much of the gold claims the answers contain that no document does: the model's parametric knowledge."""
     if check.refused:
         return Undefined(REFUSED)
-    return Share(
-        claims.matched_share(matched, correctness) - claims.grounded_share(matched, gold.claims, correctness), 1
+    everywhere = [True] * len(gold.claims)
+    matched_share, grounded_share = (
+        claims.grounded_share(matched, one, correctness) for one in (everywhere, gold.claims)
     )
+    return Share(matched_share - grounded_share, 1)
 
 
 def _calibrated(check: RefusalCheck, gold: GoldInContexts, matched: MatchedGold, correctness: Correctness) -> float:
@@ -340,16 +342,7 @@ def needs(correctness: Correctness = "cm", at_most: int = 3) -> tuple[Need[Evide
 def trust_eval_block(
     items: Sequence[TrustEvalItem], correctness: Correctness = "cm", prefix: RefusalPrefix = "reject"
 ) -> dict[str, float | None]:
-    """The output of Trust-Eval for a data set: 28 keys and their values for "cm" and "em".
-
-    Args:
-        items: the samples.
-        correctness: "cm", "em" or "em5", as its eval_type.
-        prefix: the prefix of the keys about refusals.
-
-    Raises:
-        BadParameter: there is no item.
-    """
+    """The output of Trust-Eval for a data set; see `ragauge.trust_eval_block`."""
     if not items:
         raise BadParameter("Trust-Eval's values are shares of samples, and there is no sample")
     answered = [item for item in items if not item.refusal.refused]

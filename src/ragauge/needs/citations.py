@@ -99,9 +99,9 @@ def parse_citations_trust_eval(sample: Sample, variant: Variant, units: Units, a
 def _numbered(text: str, span: Span, count: int, at_most: int) -> Iterator[Pointer]:
     """The citations of a sentence; a number beyond the last chunk invalidates all, and 0 is the last chunk."""
     sentence = text[slice(*span)]
-    numbers = trust_eval.citations(sentence)
-    invalid = not count or any(number > count for number in numbers)
-    for place, (number, (start, end)) in enumerate(zip(numbers, trust_eval.citation_spans(sentence), strict=True)):
+    found = trust_eval.citations(sentence)
+    invalid = not count or any(number > count for number, _ in found)
+    for place, (number, (start, end)) in enumerate(found):
         counts = not invalid and place < at_most
         chunk = (number - 1) % count if counts else None
         yield Pointer(sentence[start:end], (span[0] + start, span[0] + end), chunk, counts)

@@ -70,9 +70,11 @@ def blocks(text: str) -> list[Block]:
     for block in _line_blocks(text):
         if found and _continues_block(text, found[-1], block):
             found[-1] = found[-1]._replace(end=block.end)
-        else:
-            _mark_header(found, block)
-            found.append(block)
+            continue
+        above = [one.kind for one in found[-2:]]
+        if block.kind == "ruler" and above and above[-1] == "row" and not {*above[:-1]} & {"row", "ruler"}:
+            found[-1] = found[-1]._replace(kind="header")
+        found.append(block)
     return [part for block in found for part in _split_inline_list(text, block)]
 
 
@@ -120,13 +122,6 @@ def _is_ruler(line: str) -> bool:
     if len(strokes) < 3 or not _STROKES.issuperset(strokes):
         return False
     return len(set(strokes)) == 1 or (set(strokes) <= set("|+:-") and "-" in strokes)
-
-
-def _mark_header(found: list[Block], block: Block) -> None:
-    """Turn the row above the ruler of a table into its header, if it is the first row."""
-    if block.kind == "ruler" and found and found[-1].kind == "row":
-        first = len(found) == 1 or found[-2].kind not in ("row", "ruler")
-        found[-1] = found[-1]._replace(kind="header" if first else "row")
 
 
 def _continues_block(text: str, last: Block, block: Block) -> bool:

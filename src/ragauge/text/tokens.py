@@ -16,7 +16,7 @@ from functools import cache, lru_cache, partial
 from typing import Final
 from unicodedata import normalize
 
-from ragauge.text.patterns import category_class, characters
+from ragauge.text.patterns import category_class
 
 
 def _rules(listed: str) -> list[tuple[str, str]]:
@@ -72,7 +72,7 @@ def _restore(word: str) -> str:
     """Restore what removing -ed or -ing left incomplete: add an e, or drop one of two equal consonants."""
     if word.endswith(("at", "bl", "iz")):
         return word + "e"
-    if _ends_double_consonant(word):
+    if len(word) > 1 and word[-1] == word[-2] and _shape(word).endswith("c"):
         return word if word[-1] in "lsz" else word[:-1]
     return word + "e" if _measure(word) == 1 and _ends_short(word) else word
 
@@ -97,13 +97,10 @@ def _step_4(word: str) -> str:
     return kept if removable else word
 
 
-def _step_5a(word: str) -> str:
+def _step_5(word: str) -> str:
     kept = word.removesuffix("e")
     measure = _measure(kept)
-    return kept if measure > 1 or (measure == 1 and not _ends_short(kept)) else word
-
-
-def _step_5b(word: str) -> str:
+    word = kept if measure > 1 or (measure == 1 and not _ends_short(kept)) else word
     return word[:-1] if word.endswith("ll") and _measure(word[:-1]) > 1 else word
 
 
@@ -118,7 +115,7 @@ def _replace_ending(word: str, rules: Sequence[tuple[str, str]]) -> str:
 _STEPS: Final = (
     *(_step_1a, _step_1b, _step_1c, _step_2),
     partial(_replace_ending, rules=_rules("icate:ic ative: alize:al iciti:ic ical:ic ful: ness:")),
-    *(_step_4, _step_5a, _step_5b),
+    *(_step_4, _step_5),
 )
 
 
@@ -134,11 +131,6 @@ def _shape(word: str) -> str:
 def _measure(word: str) -> int:
     """The paper's m: how many times a vowel is followed by a consonant."""
     return _shape(word).count("vc")
-
-
-def _ends_double_consonant(word: str) -> bool:
-    """The paper's *d."""
-    return len(word) > 1 and word[-1] == word[-2] and _shape(word).endswith("c")
 
 
 def _ends_short(word: str) -> bool:
@@ -181,9 +173,7 @@ def valor_tokens(text: str) -> list[str]:
     "It costs $25.50." gives It, costs, $25, 50; "don't" gives don, 't. Word characters are those of the `regex`
     library, with which NLTK 3.10 compiles Valor's pattern: letters, marks, digits, connecting punctuation.
     """
-    if text.isascii() or _ambiguous_characters().isdisjoint(text):
-        return _VALOR_TOKEN.findall(text)
-    return _valor_token().findall(text)
+    return (_VALOR_TOKEN if text.isascii() else _valor_token()).findall(text)
 
 
 def whitespace_tokens(text: str) -> list[str]:
@@ -243,13 +233,6 @@ def tokenizer_named(name: str) -> Tokenizer:
 def stem_tokens(tokens: Iterable[str]) -> list[str]:
     """The tokens, those longer than three characters stemmed, as in rouge-score."""
     return [stem(token) if len(token) > 3 else token for token in tokens]
-
-
-@cache
-def _ambiguous_characters() -> frozenset[str]:
-    """The characters that may be word characters for one of `re` and `regex` only."""
-    circled = filter(re.compile(f"[{_CIRCLED_LETTERS}]").match, characters("So"))
-    return frozenset((*characters("M", "No", "Pc"), *circled, *_JOINERS))
 
 
 @cache
