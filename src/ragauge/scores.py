@@ -25,11 +25,6 @@ class Counts(msgspec.Struct, frozen=True, gc=False):
         """The score, or None where there is nothing to count."""
         raise NotImplementedError
 
-    @property
-    def numbers(self) -> tuple[float, ...]:
-        """The counts, to be added over samples."""
-        return msgspec.structs.astuple(self)
-
 
 class Share(Counts, frozen=True, gc=False):
     """`hits` out of `total`."""
@@ -358,7 +353,7 @@ class SampleRecord(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     failures: tuple[Failure, ...] = ()
 
     def score(self, name: str) -> Score:
-        """The score of a metric, or the sample's counts for one over the data set, with its evidence. Raises KeyError."""
+        """The score of a metric, or the counts for one over the data set, with its evidence. Raises KeyError."""
         record = self.scores.get(name) or self.counted[name]
         evidence = tuple(piece for key in record.evidence for piece in self.evidence.get(key, ()))
         return Score(record.value, record.undefined, record.failed, record.counts, evidence)
@@ -368,9 +363,8 @@ class RunRecord(msgspec.Struct, omit_defaults=True):
     """One run over a data set.
 
     asked, reused: the number of judgments asked of a judge, and found in the store. labels, labelled: of human labels
-    given with the run, and of answers that came from them. stopped: why it stopped by itself before the end of the data.
-    left_out, failures, undefined: reasons, by metric. about: each metric in one line. columns: those of the data that
-    are no fields of a sample.
+    given with the run, and of answers that came from them. stopped: why it stopped before the end of the data.
+    left_out, failures, undefined: reasons, by metric. about: each metric in one line. columns: not fields of a sample.
     """
 
     id: str

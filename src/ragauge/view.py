@@ -1,10 +1,8 @@
 """`ragauge view`: the server of the page, HTTP on 127.0.0.1, and which requests it serves; see docs/view.md.
 
-The page may show confidential data, and takes labels, so no other page in the same browser may reach it. The token in
-every path is a secret of the printed address: other pages cannot name an existing path. It is not in a cookie, since
-browsers send cookies to every port of a host. The Host header is checked, so that names that an attacker resolves to
-127.0.0.1 (DNS rebinding) are refused. No header allows other origins to read (CORS), and writes must come from the page
-itself.
+No other page in the same browser may reach it: the token in every path is a secret, and not a cookie, since browsers
+send cookies to every port of a host; the Host header is checked against DNS rebinding; no header allows other origins
+to read (CORS); and writes must come from the page itself.
 """
 
 from __future__ import annotations

@@ -112,7 +112,7 @@ class Metric(_Named):
     def counts(self) -> type[Counts] | None:
         """The type of the counts behind its value; None for a plain number."""
         hint = get_type_hints(self.function).get("return")
-        kinds = [kind for kind in get_args(hint) or (hint,) if hasattr(kind, "numbers")]
+        kinds = [kind for kind in get_args(hint) or (hint,) if isinstance(kind, type) and issubclass(kind, Counts)]
         return kinds[0] if kinds else None
 
     @property
@@ -225,7 +225,7 @@ def _score(one: MetricValue, counts_alone: bool = False) -> Score:
             value = None if counts_alone else one.value
             if value is None and not counts_alone:
                 return Score(undefined="nothing to count")
-            return Score(value=value, counts=tuple(map(float, one.numbers)))
+            return Score(value=value, counts=tuple(map(float, msgspec.structs.astuple(one))))
     return Score(failed=f"the metric returned {one!r}; return counts, a number or Undefined(reason)")
 
 

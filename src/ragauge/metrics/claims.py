@@ -4,11 +4,7 @@ Gold claims are matched as in Trust-Eval (Song et al., ICLR 2025): by entailment
 item of a list of which five are enough ("em5"; QAMPARI).
 
 Citations are measured as in ALCE (Gao et al., "Enabling large language models to generate text with citations", EMNLP
-2023). variant: "default" parses [1, 2], [1-3], [1 and 2], [Document 1], and citations after the full stop or before
-each sentence; a year in brackets is no citation; a citation of a missing document counts as wrong, and the others of
-its sentence still count; a sentence that a cited document contradicts is not supported; refusing sentences and lists of
-sources need no citation. "trust_eval" and "alce" follow those systems, which split sentences with NLTK's Punkt (pip
-install 'ragauge[trust]') and read `at_most` citations of a sentence.
+2023); the variants "trust_eval" and "alce" follow those systems, which split sentences with NLTK's Punkt.
 """
 
 from __future__ import annotations
@@ -61,9 +57,7 @@ def context_coverage(support: Support, relevant: Checks) -> Share | Undefined:
     As in the RAG Evals documentation, where it is called context recall.
     """
     used = [any(row[i] is Label.ENTAILED for row in support.table) for i in range(len(support.chunks))]
-    return share(
-        (one for one, is_relevant in zip(used, relevant.passed, strict=True) if is_relevant), "no context is relevant"
-    )
+    return share((one for one, yes in zip(used, relevant.passed, strict=True) if yes), "no context is relevant")
 
 
 #: What precision counts: "own", the supported response claims; "common", the gold claims found, as in Dataworkz.
@@ -84,9 +78,7 @@ def answer_correctness(in_references: Supports, in_response: Supports) -> F1Coun
 
 def claims_beyond_query(table: Support, in_query: Support) -> list[bool]:
     """Per claim of `table` that the query does not presuppose, whether it is entailed."""
-    return [
-        entailed for entailed, presupposed in zip(table.entailed, in_query.entailed, strict=True) if not presupposed
-    ]
+    return [entailed for entailed, known in zip(table.entailed, in_query.entailed, strict=True) if not known]
 
 
 @metric(entailment.claims_in_response, entailment.claims_in_query)

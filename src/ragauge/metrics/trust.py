@@ -13,6 +13,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Literal, NamedTuple
 
+import msgspec
+
 from ragauge.errors import BadParameter
 from ragauge.metrics import claims
 from ragauge.metrics.base import metric
@@ -283,7 +285,7 @@ class Trust(RefusalConfusion, frozen=True):
     @property
     def value(self) -> float | None:
         """The score, or None where the counts contradict each other."""
-        *cells, score, cited, recall, precision = self.numbers
+        *cells, score, cited, recall, precision = msgspec.structs.astuple(self)
         answered, answerable = cells[0] + cells[1], cells[0] + cells[2]
         slack = 1e-9 * (1 + sum(cells))
         if score > cells[0] + slack or max(recall, precision) > cited + slack or cited > answered + slack:

@@ -1,9 +1,8 @@
 """The form of a need: a generator that asks questions in rounds and returns an evidence table.
 
-A need is independent of judges. It yields a list of questions and is sent the judgments, in the same order; it may
-yield again, with questions that depend on the answers, and finally returns its evidence table. Needs that build on
-others delegate with `yield from`. The driver of the flows, `Rounds`, ensures that equal questions of different
-needs are asked once, that the sample has the fields the need reads, and that a failed answer ends the flow.
+It yields a list of questions and is sent the judgments, in the same order; it may yield again, with questions that
+depend on the answers. Needs that build on others delegate with `yield from`. `Rounds` drives them: equal questions of
+different needs are asked once, and a failed answer ends the flow.
 """
 
 from __future__ import annotations

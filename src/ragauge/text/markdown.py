@@ -1,7 +1,7 @@
 """Markdown blocks, line by line: headings, list items, table rows, code and paragraphs.
 
-Models write Markdown whether asked or not. Its line breaks end a sentence in lists and tables, but not in a wrapped
-paragraph; `blocks` distinguishes the two. This is not a full parser: nesting, reference links and HTML stay text.
+Line breaks end a sentence in lists and tables, but not in a wrapped paragraph. This is not a full parser: nesting,
+reference links and HTML stay text.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """Rule-based detection of refusals: sentences that decline to answer, and responses with no other content.
 
-Some name the subject without an answer: the speaker ("I don't know") or the sources ("the documents do not say"). Where
-neither is named ("not enough information"), or the sources only in passing, the sentence may equally be an answer ("No
-information was given to voters"); such patterns must end the sentence, and apply only to sentences without citations.
+Some name the speaker ("I don't know") or the sources ("the documents do not say"). Others ("not enough information")
+may equally be an answer, so they must end the sentence, and apply only to sentences without citations.
 """
 
 from __future__ import annotations
