@@ -134,47 +134,43 @@ def response_claims_in_query(sample: Sample) -> QuestionFlow[Support]:
 def _supports(
     name: str,
     reads: tuple[str, ...],
-    texts: Callable[[Sample], QuestionFlow[Statements | tuple[Statements, ...]]],
+    of: Literal["response", ClaimsOf],
     premises: Callable[[Sample], list[_Premise]],
     claims: bool = False,
 ) -> Need[Supports]:
     """Are the statements, or claims, of one text in each of several premises, or those of several texts in one?"""
 
     def flow(sample: Sample) -> QuestionFlow[Supports]:
-        found = yield from texts(sample)
-        each = [one.claims if claims else one for one in (found if isinstance(found, tuple) else (found,))]
+        if of == "response":
+            texts: tuple[Statements, ...] = ((yield from response_statements(sample)),)
+        else:
+            texts = yield from reference_statements(sample, of)
+        each = [one.claims for one in texts] if claims else texts
         return Supports((yield from gather([support(one, *with_) for one, with_ in product(each, premises(sample))])))
 
     return Need(name, reads, _ASKS, flow)
 
 
-_BOTH = ("response", "references")
-response_in_references = _supports("response_in_references", _BOTH, response_statements, _references)
-response_claims_in_references = _supports(
-    "response_claims_in_references", _BOTH, response_statements, _references, claims=True
+_BOTH, _RETRIEVED = ("response", "references"), ("references", "contexts")
+response_in_references = _supports("response_in_references", _BOTH, "response", _references)
+response_claims_in_references = _supports("response_claims_in_references", _BOTH, "response", _references, claims=True)
+references_in_response = _supports("references_in_response", _BOTH, "references", _response)
+references_in_contexts = _supports("references_in_contexts", _RETRIEVED, "references", _contexts)
+reference_claims_in_contexts = _supports(
+    "reference_claims_in_contexts", _RETRIEVED, "references", _contexts, claims=True
 )
-references_in_response = _supports("references_in_response", _BOTH, reference_statements, _response)
 
 
 @cache
 def claims_in_response(of: ClaimsOf = "references") -> Need[Supports]:
     """Are the claims of each reference, or of the source, supported by the response?"""
-    name = f"{of.removesuffix('s')}_claims_in_response"
-    return _supports(name, ("response", of), lambda sample: reference_statements(sample, of), _response, claims=True)
+    return _supports(f"{of.removesuffix('s')}_claims_in_response", ("response", of), of, _response, claims=True)
 
 
 @cache
 def claims_in_query(of: ClaimsOf = "references") -> Need[Supports]:
     """Which claims of each reference, or of the source, does the query already presuppose?"""
-    name = f"{of.removesuffix('s')}_claims_in_query"
-    return _supports(name, (of,), lambda sample: reference_statements(sample, of), _query, claims=True)
+    return _supports(f"{of.removesuffix('s')}_claims_in_query", (of,), of, _query, claims=True)
 
 
-reference_claims_in_response = claims_in_response()
-reference_claims_in_query = claims_in_query()
-references_in_contexts = _supports(
-    "references_in_contexts", ("references", "contexts"), reference_statements, _contexts
-)
-reference_claims_in_contexts = _supports(
-    "reference_claims_in_contexts", ("references", "contexts"), reference_statements, _contexts, claims=True
-)
+reference_claims_in_response, reference_claims_in_query = claims_in_response(), claims_in_query()
