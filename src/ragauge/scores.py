@@ -271,15 +271,11 @@ class Slice(msgspec.Struct, frozen=True):
     worse: tuple[str, ...] = ()
 
 
-#: The slice of samples that lack the column.
-NO_VALUE = "(none)"
-
-
 def slice_value(sample: Sample, column: str) -> str:
-    """The value of a metadata column as text; JSON unless it is a string."""
+    """The value of a metadata column as text, JSON unless it is a string; "(none)" where it is missing."""
     value = sample.metadata.get(column)
     if value is None:
-        return NO_VALUE
+        return "(none)"
     return value if isinstance(value, str) else msgspec.json.encode(value).decode()
 
 

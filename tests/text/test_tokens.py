@@ -18,7 +18,6 @@ from ragauge.text.tokens import (
     tokenizer_named,
     unicode_tokens,
     valor_tokens,
-    whitespace_tokens,
 )
 
 VALOR = RegexpTokenizer(r"\w+|\$\d+|[^\s.]+")
@@ -61,7 +60,7 @@ def test_valor_tokens_of_known_texts(text: str, tokens: list[str]) -> None:
 
 def test_whitespace_tokens_keep_case_and_punctuation() -> None:
     """Only whitespace separates."""
-    assert whitespace_tokens(" Yes, it\tis.\n") == ["Yes,", "it", "is."]
+    assert tokenizer_named("whitespace")(" Yes, it\tis.\n") == ["Yes,", "it", "is."]
 
 
 @pytest.mark.parametrize(

@@ -36,10 +36,9 @@ from ragauge.judges.llm.judge import unanswered
 from ragauge.judges.llm.messages import CallFailed, Completion, Prompt, TokenUsage, Turn
 from ragauge.judges.llm.prompts import escaped
 from ragauge.judges.llm.replies import REPEATED, extract_object
-from ragauge.needs.base import Failed, Need, NothingToCount, QuestionFlow, unanswerable
+from ragauge.needs.base import Failed, Need, NothingToCount, QuestionFlow, Statements, Support, unanswerable
 from ragauge.needs.checks import REFUSAL_KEY, instructed_refusal
 from ragauge.needs.entailment import support
-from ragauge.needs.evidence import Statements, Support
 from ragauge.readers import SampleReader, read
 from ragauge.run.asking import Budget, Dispatcher, JudgmentCache, LazyExitStack, Stopped, check_priced
 from ragauge.run.prepare import opened_store

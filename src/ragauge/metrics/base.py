@@ -13,8 +13,7 @@ from typing import Annotated, Any, Literal, Self, get_args, get_origin, get_type
 import msgspec
 
 from ragauge.errors import BadParameter, MissingExtra, UnknownName
-from ragauge.needs.base import EvidenceTable, Failed, Need, NeedOutcome, Undefined, raised
-from ragauge.needs.evidence import NotReported
+from ragauge.needs.base import EvidenceTable, Failed, Need, NeedOutcome, NotReported, Undefined, raised
 from ragauge.scores import Better, Counts, Scale, Score, Share
 
 #: How far rounding may carry a value beyond its scale.

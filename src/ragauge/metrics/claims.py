@@ -15,10 +15,9 @@ from typing import Literal, NamedTuple
 from ragauge.errors import BadParameter
 from ragauge.metrics.base import metric, share
 from ragauge.needs import entailment
-from ragauge.needs.base import Failed, Undefined
+from ragauge.needs.base import Checks, Failed, Support, Supports, Undefined
 from ragauge.needs.checks import contexts_to_query, opinions_with
 from ragauge.needs.citations import CitationSupport, citations
-from ragauge.needs.evidence import Checks, Support, Supports
 from ragauge.needs.gold import Correctness, MatchedGold, Variant, claims_entailed, claims_listed, claims_present
 from ragauge.scores import F1Counts, Incidence, PrecisionRecall, Share
 from ragauge.types import Label
@@ -58,10 +57,6 @@ def context_coverage(support: Support, relevant: Checks) -> Share | Undefined:
     """
     used = [any(row[i] is Label.ENTAILED for row in support.table) for i in range(len(support.chunks))]
     return share((one for one, yes in zip(used, relevant.passed, strict=True) if yes), "no context is relevant")
-
-
-#: What precision counts: "own", the supported response claims; "common", the gold claims found, as in Dataworkz.
-ClaimCounting = Literal["own", "common"]
 
 
 @metric(entailment.response_in_references, entailment.references_in_response)
@@ -117,7 +112,7 @@ def claim_f1(
     in_references: Supports,
     in_query: Support,
     *,
-    counting: ClaimCounting = "own",
+    counting: Literal["own", "common"] = "own",
 ) -> PrecisionRecall | Undefined:
     """Harmonic mean of claim precision and claim recall; the best over the references.
 
@@ -125,21 +120,18 @@ def claim_f1(
     over the response's claims, which are at least as many as the gold claims found, and without gold claims there is
     nothing to count.
     """
-    each = [
-        _claim_counts(claims_beyond_query(gold, presupposed), claims_beyond_query(own, in_query), counting)
-        for gold, presupposed, own in zip(in_response.tables, gold_in_query.tables, in_references.tables, strict=True)
-    ]
+    each = []
+    for table, presupposed, claims in zip(in_response.tables, gold_in_query.tables, in_references.tables, strict=True):
+        gold, own = claims_beyond_query(table, presupposed), claims_beyond_query(claims, in_query)
+        if counting == "own":
+            each.append(PrecisionRecall(sum(own), len(own), sum(gold), len(gold)))
+        else:
+            each.append(_common_counts(len(gold), len(own), sum(gold)))
     scored = [counts for counts in each if counts.value is not None]
     if not scored:
         subject = "neither the response nor a reference makes" if counting == "own" else "no reference makes"
         return Undefined(f"{subject} a claim beyond the query")
     return max(scored, key=lambda counts: counts.value or 0.0)
-
-
-def _claim_counts(gold: Sequence[bool], own: Sequence[bool], counting: ClaimCounting) -> PrecisionRecall:
-    if counting == "own":
-        return PrecisionRecall(sum(own), len(own), sum(gold), len(gold))
-    return _common_counts(len(gold), len(own), sum(gold))
 
 
 def _common_counts(gold: int, candidate: int, common: int) -> PrecisionRecall:

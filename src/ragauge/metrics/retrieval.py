@@ -18,8 +18,7 @@ from ragauge.metrics.base import MetricValue, metric, share
 from ragauge.metrics.checks import Count
 from ragauge.metrics.claims import NO_CLAIMS, best_share
 from ragauge.needs import checks, entailment
-from ragauge.needs.base import Need, Undefined
-from ragauge.needs.evidence import Checks, CheckSets, Ranks, Support, Supports
+from ragauge.needs.base import Checks, CheckSets, Need, Ranks, Support, Supports, Undefined
 from ragauge.scores import Share
 from ragauge.types import Label
 

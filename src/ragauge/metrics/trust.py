@@ -31,7 +31,6 @@ from ragauge.needs.gold import (
 )
 from ragauge.scores import Counts, F1Counts, Share
 from ragauge.text import trust_eval
-from ragauge.text.tokens import whitespace_tokens
 from ragauge.types import Sample
 
 ANSWERABLE = "the documents hold an answer"
@@ -377,7 +376,7 @@ def _harmonic(one: float, other: float) -> float:
 
 
 def _words(item: TrustEvalItem) -> int:
-    return len(whitespace_tokens(trust_eval.without_citations(item.sample.response or "")))
+    return len(trust_eval.without_citations(item.sample.response or "").split())
 
 
 def _refusal_values(items: _Items, answered: _Items, answerable: _Items) -> dict[str, float]:

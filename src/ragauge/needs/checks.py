@@ -11,9 +11,20 @@ from typing import Any, Literal
 
 import msgspec
 
-from ragauge.needs.base import Need, NothingToCount, QuestionFlow, gather, need
+from ragauge.needs.base import (
+    Checks,
+    CheckSets,
+    Grades,
+    Measured,
+    Need,
+    NothingToCount,
+    QuestionFlow,
+    Ranks,
+    chunk_pieces,
+    gather,
+    need,
+)
 from ragauge.needs.entailment import references_of, response_of, response_statements
-from ragauge.needs.evidence import Checks, CheckSets, Grades, Measured, Ranks, chunk_pieces
 from ragauge.questions import REFUSAL, Classify, Rate, Relevant, Rubric
 from ragauge.scores import Evidence
 from ragauge.text import trust_eval

@@ -9,10 +9,9 @@ from typing import Literal, cast
 
 import msgspec
 
-from ragauge.needs.base import Need, QuestionFlow, gather
+from ragauge.needs.base import Need, QuestionFlow, gather, with_verdict
 from ragauge.needs.checks import instructed_refusal
 from ragauge.needs.entailment import response_of
-from ragauge.needs.evidence import with_verdict
 from ragauge.needs.gold import Variant, gold_labels
 from ragauge.questions import Entail, Judgment
 from ragauge.scores import Evidence

@@ -7,8 +7,7 @@ from functools import cache
 from itertools import product
 from typing import Literal
 
-from ragauge.needs.base import Need, NothingToCount, QuestionFlow, gather, need
-from ragauge.needs.evidence import Statements, Support, Supports, Texts
+from ragauge.needs.base import Need, NothingToCount, QuestionFlow, Statements, Support, Supports, Texts, gather, need
 from ragauge.questions import Decompose, Entail
 from ragauge.text.sentences import sentences
 from ragauge.types import Sample, Statement

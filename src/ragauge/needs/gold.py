@@ -10,9 +10,8 @@ from typing import Any, Literal
 
 import msgspec
 
-from ragauge.needs.base import Need, NothingToCount, QuestionFlow
+from ragauge.needs.base import Need, NothingToCount, NotReported, QuestionFlow, Statements, Support
 from ragauge.needs.entailment import response_of, support
-from ragauge.needs.evidence import NotReported, Statements, Support
 from ragauge.scores import ChunkEvidence, Evidence
 from ragauge.text import trust_eval
 from ragauge.text.citations import CitationStyle

@@ -13,17 +13,12 @@ from typing import Literal, NamedTuple
 from ragauge.text.citations import MARK
 from ragauge.text.patterns import GERMAN_MONTHS, any_of
 
+#: A "header" is the first row of a table, a "row" any other; a "ruler" is a line of dashes, "code" a fenced block.
 Kind = Literal["prose", "item", "heading", "header", "row", "ruler", "code"]
 
 
 class Block(NamedTuple):
-    """A Markdown block.
-
-    Args:
-        kind: "header" is the first row of a table, "row" any other; "ruler" a line of dashes; "code" a fenced block.
-        start, end: its characters.
-        body: where its text starts, after the marker ("- ", "## ", "> ").
-    """
+    """A Markdown block. body: where its text starts, after the marker ("- ", "## ", "> ")."""
 
     kind: Kind
     start: int
@@ -116,12 +111,10 @@ def _line_block(text: str, start: int, end: int) -> Block:
 
 
 def _is_ruler(line: str) -> bool:
-    if line[0] not in _STROKES:
-        return False
-    strokes = "".join(line.split())
-    if len(strokes) < 3 or not _STROKES.issuperset(strokes):
-        return False
-    return len(set(strokes)) == 1 or (set(strokes) <= set("|+:-") and "-" in strokes)
+    strokes = "".join(line.split()) if line[0] in _STROKES else ""
+    kinds = set(strokes)
+    table = "-" in kinds and kinds <= set("|+:-")
+    return len(strokes) >= 3 and kinds <= _STROKES and (len(kinds) == 1 or table)
 
 
 def _continues_block(text: str, last: Block, block: Block) -> bool:

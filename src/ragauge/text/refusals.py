@@ -308,11 +308,9 @@ def refusal(text: str, instructed: str = "") -> list[Span]:
     """
     refuses = {span: is_refusal_sentence(text[slice(*span)], instructed) for span in sentences(text)}
     others = [text[slice(*span)] for span, refusing in refuses.items() if not refusing]
-    return [span for span, refusing in refuses.items() if refusing] if all(map(_is_aside, others)) else []
-
-
-def _is_aside(sentence: str) -> bool:
-    return not citation_marks(sentence) and bool(_ASIDE.match(_normalised(sentence)))
+    if any(citation_marks(sentence) or not _ASIDE.match(_normalised(sentence)) for sentence in others):
+        return []
+    return [span for span, refusing in refuses.items() if refusing]
 
 
 def _normalised(sentence: str) -> str:

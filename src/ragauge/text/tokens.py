@@ -176,11 +176,6 @@ def valor_tokens(text: str) -> list[str]:
     return (_VALOR_TOKEN if text.isascii() else _valor_token()).findall(text)
 
 
-def whitespace_tokens(text: str) -> list[str]:
-    """The text split at whitespace; case and punctuation are kept."""
-    return text.split()
-
-
 def unicode_tokens(text: str) -> list[str]:
     """Words of letters, marks and digits in any script (NFKC, casefold); one letter each in scripts without spaces."""
     folded = normalize("NFKC", normalize("NFKC", text).casefold())
@@ -219,7 +214,7 @@ TOKENIZERS: Final[Mapping[str, Tokenizer]] = {
     "rouge": rouge_tokens,
     "unicode": unicode_tokens,
     "valor": valor_tokens,
-    "whitespace": whitespace_tokens,
+    "whitespace": str.split,
 }
 
 

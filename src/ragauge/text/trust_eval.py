@@ -17,9 +17,8 @@ from ragauge.types import Span
 _CITED = re.compile(r"\[(\d+)\]?")
 _SPACED_CITATION, _CITATION = re.compile(r" \[\d+"), re.compile(r"\[\d+")
 
-#: The refusal that systems are instructed to give, and the similarity beyond which a response is one, in per cent.
+#: The refusal that systems are instructed to give.
 REFUSAL = "I apologize, but I couldn't find an answer"
-THRESHOLD = 85
 
 
 def citations(sentence: str) -> list[tuple[int, Span]]:
@@ -36,12 +35,8 @@ def without_citations(text: str) -> str:
 
 
 def is_refusal(text: str) -> bool:
-    """Whether the partial ratio of the text and the prescribed refusal exceeds 85 per cent.
-
-    Short texts contained in the refusal ("No answer.") are refusals; an empty text is none, nor is a refusal in other
-    words.
-    """
-    return partial_ratio(squad_normalise(REFUSAL), squad_normalise(text)) > THRESHOLD
+    """Whether the partial ratio of the text and the prescribed refusal exceeds 85 per cent; so "No answer." is one."""
+    return partial_ratio(squad_normalise(REFUSAL), squad_normalise(text)) > 85
 
 
 def contains(text: str, wordings: Sequence[str]) -> bool:
